@@ -13,7 +13,7 @@ import {
   timePageDown,
   timeStep,
   watchLog,
-} from '../test/harness/log-watch.ts'
+} from '../test/console/log-watch.ts'
 import { startLogWorld } from '../test/harness/log-world.ts'
 
 /** p99, milliseconds. */

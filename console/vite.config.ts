@@ -1,8 +1,8 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin, type Rolldown } from 'vite'
-import { ADMIN_ROUTES } from '../src/admin/contract.ts'
+import { ADMIN_ROUTES } from '../src/api/admin/contract.ts'
 import { KNOWN_PROVIDERS } from '../src/catalog/known-providers.ts'
-import { KNOWN_ADAPTERS } from '../src/providers/index.ts'
+import { KNOWN_ADAPTERS } from '../src/protocols/index.ts'
 import { themeCss } from './theme-css.ts'
 import { LOG_FACTS, tableTexts } from './src/locales/table-texts.ts'
 

@@ -8,9 +8,9 @@ import { KNOWN_PROVIDERS, type KnownProvider } from '../src/catalog/known-provid
 import { uncharged } from '../src/catalog/price-keys.ts'
 import { constantFees, openaiParameters, SEARCHES_ALWAYS } from './bundled-fees.ts'
 import { rowPrices } from './bundled-prices.ts'
-import { familyOf } from './model-families.ts'
+import { familyOf } from '../src/catalog/feeds/data-set-families.ts'
 import { matchesName, OpenrouterNames, upstreamName } from './model-names.ts'
-import type { PriceKey } from '../src/meter-table.ts'
+import type { PriceKey } from '../src/tables/meter-table.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PACKAGE = '@pydantic/genai-prices'

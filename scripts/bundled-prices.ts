@@ -1,6 +1,6 @@
 import type { ConditionalPrice, ModelInfo, ModelPrice } from '@pydantic/genai-prices'
-import { METER_TABLE, PRICED_METERS, PRICE_KEYS, type PriceKey } from '../src/meter-table.ts'
-import { compare, decimalText, parseDecimal, shift, type Decimal } from '../src/money.ts'
+import { METER_TABLE, PRICED_METERS, PRICE_KEYS, type PriceKey } from '../src/tables/meter-table.ts'
+import { compare, decimalText, parseDecimal, shift, type Decimal } from '../src/base/money.ts'
 
 /** A price key of the data set: our key, and the shift from its unit to ours. */
 const KEYS: Readonly<Record<string, { readonly key: PriceKey; readonly places: number }>> = {

@@ -13,7 +13,7 @@ import {
   texts,
   type Customer,
 } from '../test/harness/console-world.ts'
-import { CONSOLE_PAGES, type ConsolePage } from '../test/harness/console-pages.ts'
+import { CONSOLE_PAGES, type ConsolePage } from '../test/console/console-pages.ts'
 import { startMovingServer, type MovingServer } from '../test/harness/moving-server.ts'
 
 const OUT = process.env['SHOTS_DIR'] ?? join(import.meta.dirname, '../docs/console')

@@ -1,4 +1,4 @@
-import { ERROR_TABLES } from '../src/error-table.ts'
+import { ERROR_TABLES } from '../src/base/error-table.ts'
 
 /**
  * The page with the tables of the source below its own text; links in the source are relative to the project's root.

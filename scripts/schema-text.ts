@@ -1,5 +1,5 @@
-import { SCHEMA_NAMES } from '../src/reference/schema-names.ts'
-import type { JsonSchema } from '../src/schema.ts'
+import { SCHEMA_NAMES } from '../src/api/reference/schema-names.ts'
+import type { JsonSchema } from '../src/base/schema.ts'
 
 /** The type of a field in words. null in a request means absent (wire.md D-0.3), so it is left out there. */
 export function typeText(schema: JsonSchema, way: 'sent' | 'answered'): string {

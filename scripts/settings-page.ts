@@ -1,5 +1,5 @@
-import { FOREIGN_VARIABLES, VARIABLE_SECTIONS } from '../src/environment-table.ts'
-import type { VariableRow } from '../src/lib/setting-reader.ts'
+import { FOREIGN_VARIABLES, VARIABLE_SECTIONS } from '../src/tables/environment-table.ts'
+import type { VariableRow } from '../src/base/setting-reader.ts'
 
 /** The tables stand below it. */
 const BEGIN = '<!-- made by npm run docs -->\n'

@@ -1,4 +1,4 @@
-import { fieldError } from './refusals.ts'
+import { fieldError } from './base/refusals.ts'
 
 /** The address in lower case, or a refusal: one mailbox is one user, however it is typed. */
 export function readEmail(email: string): string {

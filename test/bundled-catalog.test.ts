@@ -7,7 +7,7 @@ import { constantFees, SEARCHES_ALWAYS } from '../scripts/bundled-fees.ts'
 import { exactDecimal, rowPrices } from '../scripts/bundled-prices.ts'
 import { readBundledRelease } from '../src/catalog/bundled-release.ts'
 import { uncharged } from '../src/catalog/price-keys.ts'
-import { decimalText } from '../src/money.ts'
+import { decimalText } from '../src/base/money.ts'
 import { chat, endpoint } from './harness/plan-fixture.ts'
 import { openaiBody } from '../src/providers/openai/request.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BOUNDED, isCounted, productExpressions, verdictOf } from './harness/expressions.ts'
+import { BOUNDED, isCounted, productExpressions, verdictOf } from './source-expressions.ts'
 
 const { literals, made } = productExpressions()
 

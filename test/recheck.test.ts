@@ -7,10 +7,10 @@ import { checkedReplay } from '../src/app/core.ts'
 import { pricesFor } from '../src/catalog/customer-prices.ts'
 import { markupOf } from '../src/catalog/markup.ts'
 import { priceSheet, variantsOf } from '../src/catalog/price-sheet.ts'
-import { PRICE_KEYS } from '../src/meter-table.ts'
-import { chargeMicro, METERS, providerCostMicro, type Usage } from '../src/meters.ts'
-import { multiply, ONE, parseDecimal, type Decimal } from '../src/money.ts'
-import { recheckedCharge } from '../src/recheck/charge.ts'
+import { PRICE_KEYS } from '../src/tables/meter-table.ts'
+import { chargeMicro, METERS, providerCostMicro, type Usage } from '../src/tables/meters.ts'
+import { multiply, ONE, parseDecimal, type Decimal } from '../src/base/money.ts'
+import { recheckedCharge } from '../src/ledger/recheck.ts'
 import type { GenerationRow } from '../src/ledger/generation-record.ts'
 
 const decimals = fc.tuple(fc.integer({ min: 0, max: 99_999 }), fc.integer({ min: 0, max: 9 })).map(([digits, places]) =>
@@ -135,7 +135,7 @@ test('a charge that the price code makes and makes again wrongly is found', asyn
 
 test('the page imports nothing', () => {
   assert.doesNotMatch(
-    readFileSync(join(import.meta.dirname, '../src/recheck/charge.ts'), 'utf8'),
+    readFileSync(join(import.meta.dirname, '../src/ledger/recheck.ts'), 'utf8'),
     /^import|\bimport\(/m,
   )
 })

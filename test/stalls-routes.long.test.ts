@@ -1,1 +1,1 @@
-import './stalls-routes.test.ts'
+import './long/stalls-routes.test.ts'

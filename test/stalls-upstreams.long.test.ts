@@ -1,1 +1,1 @@
-import './stalls-upstreams.test.ts'
+import './clock/stalls-upstreams.test.ts'

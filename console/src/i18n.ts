@@ -3,7 +3,7 @@ import { initReactI18next } from 'react-i18next'
 import type en from './locales/en.json'
 import type operatorEn from './locales/operator.en.json'
 import type { TableTexts } from './locales/table-texts.ts'
-import type { Language } from '../../src/cabinet/session-contract.ts'
+import type { Language } from '../../src/api/cabinet/session-contract.ts'
 
 declare module 'i18next' {
   interface CustomTypeOptions {

@@ -1,5 +1,5 @@
 import { createContext, useContext, type ReactNode } from 'react'
-import type { SessionState } from '../../src/cabinet/session-contract.ts'
+import type { SessionState } from '../../src/api/cabinet/session-contract.ts'
 
 const SessionContext = createContext<SessionState | null>(null)
 

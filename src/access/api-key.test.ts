@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { randomIds } from '../lib/ids.ts'
+import { randomIds } from '../base/ids.ts'
 import { digestBytes, digestOf, digestText, generateKey, isWellFormed, labelOf } from './api-key.ts'
 
 test('a key is prefix, 32 random letters and its CRC32 in base62', () => {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { IdSource } from '../lib/ids.ts'
+import type { IdSource } from '../base/ids.ts'
 
 export const KEY_PREFIX = 'sk-tg-'
 /** The prefix of a key that opens no model, only the routes that manage keys. */

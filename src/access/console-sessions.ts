@@ -5,9 +5,9 @@ import type { SessionRecord, SessionStore } from '../store/people/session-store.
 import type { UserRecord } from '../store/people/user-store.ts'
 import type { Cipher } from '../lib/cipher.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { IdSource } from '../lib/ids.ts'
+import type { IdSource } from '../base/ids.ts'
 import { cookieOf } from './cookies.ts'
-import { HOUR_MS } from '../lib/time.ts'
+import { HOUR_MS } from '../base/time.ts'
 
 const PURPOSE = 'console/known-device/v1'
 const KEEP_SECONDS = 180 * 86_400

@@ -1,7 +1,7 @@
-import { reasonError } from '../refusals.ts'
+import { reasonError } from '../base/refusals.ts'
 import type { UserRecord, UserStore } from '../store/people/user-store.ts'
 import { identityId } from '../store/people/identity.ts'
-import { isoTime } from '../lib/time.ts'
+import { isoTime } from '../base/time.ts'
 
 /** An identity in the form that both parts of the console show. */
 export interface ShownIdentity {

@@ -1,10 +1,10 @@
 import type { Settings } from '../catalog/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
-import { RecentMap } from '../lib/recent-map.ts'
+import { RecentMap } from '../base/recent-map.ts'
 import { ipKey } from '../http/client-ip.ts'
 import { rateHeaders } from './rate-limit.ts'
 import { SlidingWindow } from './sliding-window.ts'
-import { DAY_MS } from '../lib/time.ts'
+import { DAY_MS } from '../base/time.ts'
 
 const IPS_MAX = 100_000
 const PROVEN_MAX = 100_000

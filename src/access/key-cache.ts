@@ -1,13 +1,13 @@
-import { ApiError, overloaded } from '../errors.ts'
+import { ApiError, overloaded } from '../base/errors.ts'
 import type { Clock } from '../lib/clock.ts'
-import { RecentMap } from '../lib/recent-map.ts'
+import { RecentMap } from '../base/recent-map.ts'
 import type { AccountStatus } from '../store/accounts/account-store.ts'
 import type { KeyOwner, KeyStore } from '../store/accounts/key-store.ts'
 import { digestBytes } from './api-key.ts'
 import { ipList, type IpList } from '../http/ip-list.ts'
 import { countedLimits } from '../store/accounts/key-limits.ts'
 import type { Principal } from './principal.ts'
-import { isoSeconds } from '../lib/time.ts'
+import { isoSeconds } from '../base/time.ts'
 
 /** A revoked key stops within this time on every node, even if no news of it arrives (guarantees.md requirement 2). */
 const FRESH_MS = 5_000

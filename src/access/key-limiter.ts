@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { limitsOfModel, type KeyLimits } from '../store/accounts/key-limits.ts'
 import { MINUTE_SECONDS, MinuteLog, type MinuteState, type MinuteWish } from './minute-log.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import { Passwords } from './passwords.ts'
 
 test('requirement 10: two hashes run, twenty wait, the next is refused with Retry-After; room is given again', async () => {

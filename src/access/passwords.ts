@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual, type Argon2Parameters } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { unavailable } from '../errors.ts'
-import { fieldError } from '../refusals.ts'
+import { unavailable } from '../base/errors.ts'
+import { fieldError } from '../base/refusals.ts'
 
 export const PASSWORD_LENGTH = Object.freeze({ least: 12, most: 128 })
 const HASHES_MAX = 2

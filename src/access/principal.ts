@@ -1,4 +1,4 @@
-import type { Micro } from '../money.ts'
+import type { Micro } from '../base/money.ts'
 import type { LimitReset } from '../ledger/ledger-store.ts'
 import type { RateLimit } from '../catalog/catalog.ts'
 import type { KeyLimits } from '../store/accounts/key-limits.ts'

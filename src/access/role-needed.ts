@@ -1,6 +1,6 @@
-import type { ApiError } from '../errors.ts'
-import type { MemberRole } from '../member-scopes.ts'
-import { reasonError } from '../refusals.ts'
+import type { ApiError } from '../base/errors.ts'
+import type { MemberRole } from '../tables/member-scopes.ts'
+import { reasonError } from '../base/refusals.ts'
 
 /** The refusal of what somebody's role in their account does not allow. */
 export function roleNeeded(role: MemberRole): ApiError {

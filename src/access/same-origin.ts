@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import type { ApiError } from '../errors.ts'
-import { reasonError } from '../refusals.ts'
+import type { ApiError } from '../base/errors.ts'
+import { reasonError } from '../base/refusals.ts'
 
 /** OWASP's check of fetch metadata, with Origin for browsers that do not send it (guarantees.md requirement 9). */
 export function isSameOrigin(request: IncomingMessage): boolean {

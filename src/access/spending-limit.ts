@@ -1,7 +1,7 @@
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import type { HoldOutcome } from '../ledger/ledger-store.ts'
-import { kopeckText, rubles, type Micro } from '../money.ts'
-import { isoSeconds } from '../lib/time.ts'
+import { kopeckText, rubles, type Micro } from '../base/money.ts'
+import { isoSeconds } from '../base/time.ts'
 
 type LimitExceeded = Extract<HoldOutcome, { readonly status: 'limit_exceeded' }>
 

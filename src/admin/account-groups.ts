@@ -1,13 +1,13 @@
 import type { Principal } from '../access/principal.ts'
 import type { Route } from '../http/edge.ts'
-import { isoTime } from '../lib/time.ts'
-import { fieldError, reasonError } from '../refusals.ts'
+import { isoTime } from '../base/time.ts'
+import { fieldError, reasonError } from '../base/refusals.ts'
 import type { AccountGroup as GroupRecord, AccountGroupPatch } from '../store/accounts/account-group-store.ts'
-import { markupText } from './accounts.ts'
-import { AccountGroupBody, type AccountGroup } from './group-contract.ts'
+import { markupText } from '../api/admin/accounts.ts'
+import { AccountGroupBody, type AccountGroup } from '../api/admin/group-contract.ts'
 import { listBody, listRoute } from './list-route.ts'
 import { adminRoute, recordEvent, type AdminCall, type AdminPorts, type AdminReply } from './ports.ts'
-import { customerPrices } from './customer-prices.ts'
+import { customerPrices } from '../api/admin/customer-prices.ts'
 import {
   changedRecord,
   externalIdPatch,

@@ -1,6 +1,6 @@
-import { KeyRotationBody } from '../ledger/key-limits-contract.ts'
-import { Statement } from '../ledger/statement.ts'
-import { object, optional, rub, text, whole } from '../schema.ts'
+import { KeyRotationBody } from '../api/records/key-limits-contract.ts'
+import { Statement } from '../api/records/statement.ts'
+import { object, optional, rub, text, whole } from '../base/schema.ts'
 import {
   Account,
   AccountBody,
@@ -17,8 +17,8 @@ import {
   listed,
   PageQuery,
   TopUpPut,
-} from './account-contract.ts'
-import { Removed } from './record-contract.ts'
+} from '../api/admin/account-contract.ts'
+import { Removed } from '../api/admin/record-contract.ts'
 
 const DAYS = { from: '2026-01-01', to: '2026-01-31' }
 const ACCOUNT = { id: 'acc_Vb3kQ9xT2mLr7dWa' }

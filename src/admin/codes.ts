@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Principal } from '../access/principal.ts'
-import { fieldError } from '../refusals.ts'
+import { fieldError } from '../base/refusals.ts'
 import type { Route } from '../http/edge.ts'
 import type { Judged } from '../kinds/fields/strict-body.ts'
-import { microOf, rubles, type Micro } from '../money.ts'
-import { choiceParameter } from '../query-parameters.ts'
+import { microOf, rubles, type Micro } from '../base/money.ts'
+import { choiceParameter } from '../base/query-parameters.ts'
 import type { CodePatch, CodeRecord } from '../store/accounts/code-store.ts'
 import type { PaymentRecord } from '../store/accounts/payment-store.ts'
-import { CodePut, CreatedSort, type Code, type CodeBody, type PaymentRow } from './top-up-contract.ts'
+import { CodePut, CreatedSort, type Code, type CodeBody, type PaymentRow } from '../api/admin/top-up-contract.ts'
 import { listBody, listRoute } from './list-route.ts'
 import { actor, adminRoute, recordEvent, type AdminCall, type AdminReply, type AdminPorts } from './ports.ts'
 import {
@@ -22,7 +22,7 @@ import {
   type RecordKind,
   type Written,
 } from './records.ts'
-import { isoTime } from '../lib/time.ts'
+import { isoTime } from '../base/time.ts'
 
 /** Crockford's alphabet: no two of its characters are mistaken for each other when typed. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -1,4 +1,4 @@
-import type { AdminApi } from './contract.ts'
+import type { AdminApi } from '../api/admin/contract.ts'
 
 /**
  * The command of each route of the admin API. A word in brackets is a field of the body that may stand as the last

@@ -3,9 +3,9 @@ import { usedSince, type PriceActor } from '../catalog/held-prices.ts'
 import type { PriceChange } from '../catalog/price-list.ts'
 import { wirePrice } from '../catalog/wire-document.ts'
 import type { Route } from '../http/edge.ts'
-import { rubles } from '../money.ts'
-import { applied } from './catalog-problems.ts'
-import type { PriceChange as WirePriceChange } from './catalog-contract.ts'
+import { rubles } from '../base/money.ts'
+import { applied } from '../api/admin/catalog-problems.ts'
+import type { PriceChange as WirePriceChange } from '../api/admin/catalog-contract.ts'
 import { actor, adminRoute, notFound, param, type AdminCall, type AdminPorts } from './ports.ts'
 
 const ACCOUNTS_MAX = 1_000

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Principal } from '../access/principal.ts'
 import type { CatalogDocument } from '../catalog/document.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import type { Route } from '../http/edge.ts'
-import { fieldError, reasonError } from '../refusals.ts'
+import { fieldError, reasonError } from '../base/refusals.ts'
 import { ExternalIdTakenError, type NamedKind } from '../store/accounts/external-id-store.ts'
-import type { AdminApi } from './contract.ts'
-import { EXTERNAL_ID_PATTERN, EXTERNAL_PREFIX } from './record-contract.ts'
+import type { AdminApi } from '../api/admin/contract.ts'
+import { EXTERNAL_ID_PATTERN, EXTERNAL_PREFIX } from '../api/admin/record-contract.ts'
 import {
   adminRoute,
   notFound,

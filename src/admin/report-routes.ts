@@ -1,6 +1,6 @@
-import { list, object, optional, text } from '../schema.ts'
-import type { AdminWireRoute } from '../wire-route.ts'
-import { listed } from './account-contract.ts'
+import { list, object, optional, text } from '../base/schema.ts'
+import type { AdminWireRoute } from '../http/wire-route.ts'
+import { listed } from '../api/admin/account-contract.ts'
 import {
   AuditEvent,
   AuditReport,
@@ -19,8 +19,8 @@ import {
   SinceQuery,
   UsageQuery,
   UsageRow,
-} from './report-contract.ts'
-import { OperatorWarning } from './warning-contract.ts'
+} from '../api/admin/report-contract.ts'
+import { OperatorWarning } from '../api/admin/warning-contract.ts'
 
 const DAYS = { from: '2026-01-01', to: '2026-01-31' }
 

@@ -1,9 +1,9 @@
 import { ADMIN_PREFIX, digestOf, generateKey, labelOf } from '../access/api-key.ts'
 import type { Principal } from '../access/principal.ts'
-import { ROLE_SCOPES, type AdminScope } from '../admin-scopes.ts'
+import { ROLE_SCOPES, type AdminScope } from '../tables/admin-scopes.ts'
 import type { Route } from '../http/edge.ts'
-import { isoTime } from '../lib/time.ts'
-import { fieldError, reasonError } from '../refusals.ts'
+import { isoTime } from '../base/time.ts'
+import { fieldError, reasonError } from '../base/refusals.ts'
 import type { AdminToken as AdminTokenRecord, AdminTokenPatch } from '../store/people/admin-token-store.ts'
 import { listBody, listRoute } from './list-route.ts'
 import {
@@ -26,7 +26,7 @@ import {
   type RecordKind,
   type Written,
 } from './records.ts'
-import type { AdminToken, AdminTokenBody } from './token-contract.ts'
+import type { AdminToken, AdminTokenBody } from '../api/admin/token-contract.ts'
 
 /** Named tokens for the admin API. */
 export function tokenAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {

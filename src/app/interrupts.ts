@@ -1,4 +1,4 @@
-import type { App } from '../app.ts'
+import type { App } from './app.ts'
 import type { Clock } from '../lib/clock.ts'
 
 /** npm and the terminal both pass on the same Ctrl-C: a second signal within this time is the same one. */

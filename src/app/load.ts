@@ -1,11 +1,11 @@
 import type { Principal } from '../access/principal.ts'
-import { nodeMetrics } from '../admin/node-metrics.ts'
-import type { ApiError } from '../errors.ts'
+import { nodeMetrics } from '../api/admin/node-metrics.ts'
+import type { ApiError } from '../base/errors.ts'
 import type { Route } from '../http/edge.ts'
 import type { Edge } from '../http/edge-options.ts'
-import type { Metric, MetricReading, WorkerReadings } from '../lib/prometheus.ts'
-import { uniform } from '../lib/uniform.ts'
-import { Shedding, type LoadReading } from '../relay/shedding.ts'
+import type { Metric, MetricReading, WorkerReadings } from '../base/prometheus.ts'
+import { uniform } from '../base/uniform.ts'
+import { Shedding, type LoadReading } from '../pay/relay/shedding.ts'
 import type { Services } from './services.ts'
 
 /** Facts that only the process knows about itself. */

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import type { ReadFile } from '../config.ts'
+import type { ReadFile } from './config.ts'
 import { thrownMessage } from '../lib/thrown-message.ts'
 import { diskFault } from '../store/sqlite/disk-fault.ts'
 

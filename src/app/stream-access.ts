@@ -1,13 +1,13 @@
 import type { Principal } from '../access/principal.ts'
-import { responseRoutes } from '../endpoints/responses.ts'
-import { streamRoutes, type StreamRoutePorts } from '../endpoints/streams.ts'
+import { responseRoutes } from '../api/public/responses.ts'
+import { streamRoutes, type StreamRoutePorts } from '../api/public/streams.ts'
 import type { Call, Route } from '../http/edge.ts'
 import type { SseStreams } from '../http/sse.ts'
 import type { Nodes } from '../nodes/nodes.ts'
 import type { OwnStream } from '../nodes/stream-messages.ts'
-import type { AnswerPorts } from '../paid/paid-answer.ts'
+import type { AnswerPorts } from '../pay/paid/paid-answer.ts'
 import { attachRemote, attachStream, findResponse } from '../paid/resumed-streams.ts'
-import type { Relay } from '../relay/relay.ts'
+import type { Relay } from '../pay/relay/relay.ts'
 
 /** Resume and cancel of streams, of this node and, where they share a Valkey, of the others (wire.md D-7.8). */
 export function streamAccessRoutes(paid: AnswerPorts, nodes: Nodes, shared: boolean): readonly Route<Principal>[] {

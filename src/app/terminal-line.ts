@@ -1,5 +1,5 @@
 import type { LogFields } from '../http/request-log.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /** The fields that a reader looks for first; they are shown without their names. */
 const HEAD = ['method', 'route', 'status'] as const

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { reasonError } from '../refusals.ts'
-import { rubles } from '../money.ts'
+import { reasonError } from '../base/refusals.ts'
+import { rubles } from '../base/money.ts'
 import { recordEvent, type CabinetPorts, type Visit } from './ports.ts'
 import { takeTurn } from './turns.ts'
 

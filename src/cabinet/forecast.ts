@@ -1,5 +1,5 @@
-import type { Micro } from '../money.ts'
-import { dayAfter } from '../lib/time.ts'
+import type { Micro } from '../base/money.ts'
+import { dayAfter } from '../base/time.ts'
 
 /** Full days whose average the rest of the month is expected to cost. */
 export const FORECAST_DAYS = 7

@@ -1,4 +1,4 @@
-import { body, filled, nullable, object, optional, text, time, type Static } from '../schema.ts'
+import { body, filled, nullable, object, optional, text, time, type Static } from '../base/schema.ts'
 
 /**
  * The proof of a signed-in user before a way to sign in is added or removed: the password or a code (from the

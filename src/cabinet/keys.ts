@@ -1,13 +1,13 @@
 import { keyPatchOf, newKey, newSecret, tooManyKeys, tooManySecrets } from '../access/key-terms.ts'
 import type { Principal } from '../access/principal.ts'
-import { reasonError } from '../refusals.ts'
+import { reasonError } from '../base/refusals.ts'
 import type { Route } from '../http/edge.ts'
-import { keyBody, NOTHING_SPENT } from '../ledger/key-body.ts'
+import { keyBody, NOTHING_SPENT } from '../api/records/key-body.ts'
 import { periodEndMs } from '../ledger/period.ts'
 import type { KeyWithSpend } from '../store/accounts/key-store.ts'
-import type { Key, KeyBody, NewKey } from './key-contract.ts'
+import type { Key, KeyBody, NewKey } from '../api/cabinet/key-contract.ts'
 import { may, recordEvent, visitRoute, type CabinetBody, type CabinetPorts, type Visit } from './ports.ts'
-import { isoTime } from '../lib/time.ts'
+import { isoTime } from '../base/time.ts'
 
 /** The account's own keys. */
 export function keyRoutes(ports: CabinetPorts): readonly Route<Principal>[] {

@@ -2,13 +2,13 @@ import type { Principal } from '../access/principal.ts'
 import type { Route } from '../http/edge.ts'
 import { sendCsv } from '../http/sent-csv.ts'
 import { FILE_READ_ROWS, listLines } from '../ledger/list-file.ts'
-import { isoDay } from '../lib/time.ts'
-import { choiceParameter, wholeParameter } from '../query-parameters.ts'
+import { isoDay } from '../base/time.ts'
+import { choiceParameter, wholeParameter } from '../base/query-parameters.ts'
 import type { PageRange } from '../store/page.ts'
-import { CABINET_ROUTES, type CabinetApi } from './contract.ts'
-import { FileFormat } from './money-contract.ts'
+import { CABINET_ROUTES, type CabinetApi } from '../api/cabinet/contract.ts'
+import { FileFormat } from '../api/cabinet/money-contract.ts'
 import { visitOf, type CabinetPorts, type Visit } from './ports.ts'
-import { ROUTE_SCOPES } from './route-scopes.ts'
+import { ROUTE_SCOPES } from '../api/cabinet/route-scopes.ts'
 
 const PAGE_ROWS = 50
 const PAGE_ROWS_MAX = 300

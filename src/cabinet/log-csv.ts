@@ -1,12 +1,12 @@
 import type { HIJACKED } from '../http/edge.ts'
 import { sendCsv } from '../http/sent-csv.ts'
 import type { AccountLogFilter } from '../store/log/log-store.ts'
-import { csvLine, type CsvValue } from '../lib/csv.ts'
+import { csvLine, type CsvValue } from '../base/csv.ts'
 import { viewFields, type GenerationRow } from '../ledger/generation-record.ts'
 import { logFilter, logRow } from './log.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
-import { ownValue } from '../lib/own-value.ts'
-import { isoDay } from '../lib/time.ts'
+import { ownValue } from '../base/own-value.ts'
+import { isoDay } from '../base/time.ts'
 
 const PAGE_ROWS = 500
 const ROWS_MAX = 1_000_000

@@ -1,12 +1,12 @@
-import { wholeParameter } from '../query-parameters.ts'
+import { wholeParameter } from '../base/query-parameters.ts'
 import type { AccountLogFilter } from '../store/log/log-store.ts'
 import type { GenerationRow } from '../ledger/generation-record.ts'
 import { readLogFilter } from '../ledger/log-filters.ts'
-import { tokensPerSecond } from '../ledger/request-story.ts'
+import { tokensPerSecond } from '../api/records/request-story.ts'
 import { viewOf } from '../ledger/row-view.ts'
-import type { LogAnswer, LogRow } from './log-contract.ts'
+import type { LogAnswer, LogRow } from '../api/cabinet/log-contract.ts'
 import { cursorOf, type CabinetPorts, type Visit } from './ports.ts'
-import { isoTime } from '../lib/time.ts'
+import { isoTime } from '../base/time.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 300

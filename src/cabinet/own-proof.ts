@@ -1,7 +1,7 @@
-import { fieldError, reasonError } from '../refusals.ts'
+import { fieldError, reasonError } from '../base/refusals.ts'
 import type { ProofBody } from './identity-contract.ts'
 import { recordEvent, type CabinetPorts, type Visit } from './ports.ts'
-import { useCode } from './totp.ts'
+import { useCode } from '../api/cabinet/totp.ts'
 import { takeTurn } from './turns.ts'
 
 /** How long a sign-in counts as a proof for a user who has neither password nor code. */

@@ -1,7 +1,7 @@
-import { ApiError } from '../errors.ts'
-import { attemptsOf, storyOf } from '../ledger/request-story.ts'
+import { ApiError } from '../base/errors.ts'
+import { attemptsOf, storyOf } from '../api/records/request-story.ts'
 import { viewOf } from '../ledger/row-view.ts'
-import type { RequestStory } from './log-contract.ts'
+import type { RequestStory } from '../api/cabinet/log-contract.ts'
 import { logRow } from './log.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 

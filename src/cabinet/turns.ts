@@ -1,5 +1,5 @@
 import { RateLimiter } from '../access/rate-limit.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 
 /** A limit on how often something that costs us may be done. */

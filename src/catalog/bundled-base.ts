@@ -1,5 +1,5 @@
 import type { KnownAdapters } from './adapters.ts'
-import { BALANCE_LOW } from './balance-api.ts'
+import { BALANCE_LOW } from './feeds/balance-api.ts'
 import { BUNDLED } from './bundled.ts'
 import type { BundledRelease } from './bundled-release.ts'
 import {
@@ -10,7 +10,7 @@ import {
   type ProviderEntry,
 } from './document.ts'
 import { KNOWN_PROVIDERS, type KnownProvider } from './known-providers.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /** Keys of bundled providers from the environment, by slug. */
 export type ProviderKeys = Readonly<Record<string, string>>

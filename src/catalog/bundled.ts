@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { withMaskedCredentials } from './credentials.ts'
 import type { CatalogDocument, ModelEntry } from './document.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /** The part that every installation has unless its file says `bundled: false`: the provider that needs no network. */
 export const BUNDLED = Object.freeze<CatalogDocument>({

@@ -7,7 +7,7 @@ import { buildSnapshot } from './snapshot.ts'
 import { priceWarnings } from './price-doubts.ts'
 import { missingPrices } from './price-keys.ts'
 import { effectiveDocument, type CatalogState } from './catalog-state.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /**
  * Warnings of the catalogue: models that cannot be sold because a currency has no rate (one warning for each currency),

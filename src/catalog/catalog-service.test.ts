@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyWrap } from '../ledger/key-wrap.ts'
-import { decimalText } from '../money.ts'
+import { decimalText } from '../base/money.ts'
 import type { CatalogStore } from '../store/catalog/catalog-store.ts'
 import { BUNDLED } from './bundled.ts'
 import { CatalogError } from './catalog-check.ts'

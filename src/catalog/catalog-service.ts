@@ -3,7 +3,7 @@ import type { KnownAdapters } from './adapters.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { GenerationRow } from '../ledger/generation-record.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Decimal } from '../money.ts'
+import type { Decimal } from '../base/money.ts'
 import type { CatalogStore } from '../store/catalog/catalog-store.ts'
 import type { ProviderKeys } from './bundled-base.ts'
 import type { BundledRelease } from './bundled-release.ts'
@@ -48,11 +48,11 @@ import {
 import { mergeRates, type MergedRates } from './feed-rates.ts'
 import { priceFaults, priceWarnings } from './price-doubts.ts'
 import { listSource, priceChanges, releaseSource, withPrices, type PriceChange } from './price-list.ts'
-import type { PriceList } from './price-list-api.ts'
+import type { PriceList } from './feeds/price-list-api.ts'
 import type { Fault } from './problem.ts'
 import { buildSnapshot, settingsOf } from './snapshot.ts'
 import { documentYaml } from './wire-document.ts'
-import { isoDay, isoTime } from '../lib/time.ts'
+import { isoDay, isoTime } from '../base/time.ts'
 
 const VERSIONS_KEPT = 64
 const DOCUMENTS_KEPT = 4

@@ -9,7 +9,7 @@ import {
 } from './credentials.ts'
 import type { Cipher } from '../lib/cipher.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument } from './document.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /** Everything that makes up a price version. */
 export interface CatalogState {

@@ -1,4 +1,4 @@
-import type { PriceKey } from '../meter-table.ts'
+import type { PriceKey } from '../tables/meter-table.ts'
 
 /**
  * Conditions of a catalogue that are allowed but may be mistakes, by name, with their figures. The console has a text

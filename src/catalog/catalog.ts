@@ -1,13 +1,13 @@
-import type { ModelType } from '../model-types.ts'
-import type { PriceKey } from '../meter-table.ts'
-import type { Decimal } from '../money.ts'
-import type { PriceSheet } from '../meters.ts'
-import type { BalanceEntry } from './balance-api.ts'
+import type { ModelType } from '../tables/model-types.ts'
+import type { PriceKey } from '../tables/meter-table.ts'
+import type { Decimal } from '../base/money.ts'
+import type { PriceSheet } from '../tables/meters.ts'
+import type { BalanceEntry } from './feeds/balance-api.ts'
 import type { Dialect } from './dialect.ts'
 import type { PriceListEntry } from './price-list-entry.ts'
-import type { PlainSettings } from '../settings-table.ts'
+import type { PlainSettings } from '../tables/settings-table.ts'
 
-export { MODEL_TYPES, type ModelType } from '../model-types.ts'
+export { MODEL_TYPES, type ModelType } from '../tables/model-types.ts'
 
 /** Seconds (operator.md 3). */
 export interface ProviderTimeouts {

@@ -1,7 +1,7 @@
 import type { Cipher } from '../lib/cipher.ts'
 import type { CatalogDocument, ProviderEntry } from './document.ts'
 import { fault, type Fault } from './problem.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /** Keys of each provider, by slug. */
 export type Credentials = Readonly<Record<string, readonly string[]>>

@@ -1,6 +1,6 @@
-import { RecentMap } from '../lib/recent-map.ts'
-import type { PriceSheet } from '../meters.ts'
-import { multiply, parseDecimal, type Decimal } from '../money.ts'
+import { RecentMap } from '../base/recent-map.ts'
+import type { PriceSheet } from '../tables/meters.ts'
+import { multiply, parseDecimal, type Decimal } from '../base/money.ts'
 import type { Endpoint, Model, Prices, Snapshot } from './catalog.ts'
 
 /** A markup of a customer is at most this. */

@@ -1,5 +1,5 @@
 import { defined, type FieldReader } from './field-reader.ts'
-import { bearer } from '../lib/bearer.ts'
+import { bearer } from '../base/bearer.ts'
 
 /** The differences of a service from OpenAI's protocol, as in the catalogue file. Only given fields are present. */
 export interface DialectEntry {

@@ -2,7 +2,7 @@ import { withBundled, withExplicit } from './bundled.ts'
 import { keepCredentials } from './credentials.ts'
 import type { CatalogDocument, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
 import type { Fault } from './problem.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /** The caller's result and the changed document; `base` is the bundled part under it. */
 type Edited<T> = readonly [T, CatalogDocument]

@@ -1,7 +1,7 @@
 import { isTimezone } from '../ledger/period.ts'
-import { SETTING_ROWS, type GivenSettings, type NumberFields, type SettingName } from '../settings-table.ts'
+import { SETTING_ROWS, type GivenSettings, type NumberFields, type SettingName } from '../tables/settings-table.ts'
 import type { KnownAdapters } from './adapters.ts'
-import { readBalance } from './balance-api.ts'
+import { readBalance } from './feeds/balance-api.ts'
 import { readDialect } from './dialect.ts'
 import {
   EMPTY_DOCUMENT,

@@ -1,7 +1,7 @@
-import type { PriceKey } from '../meter-table.ts'
-import type { GivenSettings } from '../settings-table.ts'
+import type { PriceKey } from '../tables/meter-table.ts'
+import type { GivenSettings } from '../tables/settings-table.ts'
 import type { MediaTokens, ModelType, ProviderTimeouts } from './catalog.ts'
-import type { BalanceEntry } from './balance-api.ts'
+import type { BalanceEntry } from './feeds/balance-api.ts'
 import type { DialectEntry } from './dialect.ts'
 import type { PriceListEntry } from './price-list-entry.ts'
 

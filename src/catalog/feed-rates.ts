@@ -1,5 +1,5 @@
-import { add, compare, decimalText, multiply, parseDecimal, type Decimal } from '../money.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { add, compare, decimalText, multiply, parseDecimal, type Decimal } from '../base/money.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /** A fetched rate that moved too far to be believed, and the rate that stays. */
 export interface RefusedRate {

@@ -1,5 +1,5 @@
-import { compare, decimalText, parseDecimal, type Decimal } from '../money.ts'
-import type { FieldCheck, FieldChecks } from '../refusals.ts'
+import { compare, decimalText, parseDecimal, type Decimal } from '../base/money.ts'
+import type { FieldCheck, FieldChecks } from '../base/refusals.ts'
 import type { FileProblem, Problem } from './problem.ts'
 import type { SourceNode } from './source-tree.ts'
 

@@ -1,6 +1,6 @@
 import type { EventAction } from '../ledger/event-action.ts'
 import type { Clock } from '../lib/clock.ts'
-import { DAY_MS, isoDay } from '../lib/time.ts'
+import { DAY_MS, isoDay } from '../base/time.ts'
 import type { EventStore } from '../store/events/event-store.ts'
 import type { GenerationStore } from '../store/log/generation-store.ts'
 import type { BundleUpdate, CatalogService } from './catalog-service.ts'

@@ -1,4 +1,4 @@
-import type { BalanceApi } from './balance-api.ts'
+import type { BalanceApi } from './feeds/balance-api.ts'
 
 /** A provider that the bundled catalogue can reach. */
 export interface KnownProvider {

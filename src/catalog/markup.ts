@@ -1,4 +1,4 @@
-import { ONE, parseDecimal, type Decimal } from '../money.ts'
+import { ONE, parseDecimal, type Decimal } from '../base/money.ts'
 import type { FieldReader } from './field-reader.ts'
 
 /** The field of the service, of a provider and of a model. */

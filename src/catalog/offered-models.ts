@@ -1,4 +1,4 @@
-import type { ModelType } from '../model-types.ts'
+import type { ModelType } from '../tables/model-types.ts'
 import type { ModelEntry } from './document.ts'
 import type { ListedModel, ProviderTrial } from './listed-model.ts'
 

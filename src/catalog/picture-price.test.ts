@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ONE } from '../money.ts'
+import { ONE } from '../base/money.ts'
 import type { Endpoint } from './catalog.ts'
 import { isPictureKey, pictureVariant } from './picture-price.ts'
 import { priceSheet } from './price-sheet.ts'

@@ -1,4 +1,4 @@
-import { add, compare, type Decimal } from '../money.ts'
+import { add, compare, type Decimal } from '../base/money.ts'
 import type { Endpoint, Prices } from './catalog.ts'
 
 /** The size and quality asked of a picture; null = the provider's choice. */

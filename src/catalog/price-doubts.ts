@@ -1,9 +1,9 @@
-import { PRICE_KEYS, type PriceKey } from '../meter-table.ts'
-import { compare, decimalText, multiply, ONE, parseDecimal, shift, type Decimal } from '../money.ts'
+import { PRICE_KEYS, type PriceKey } from '../tables/meter-table.ts'
+import { compare, decimalText, multiply, ONE, parseDecimal, shift, type Decimal } from '../base/money.ts'
 import { warningOf, type CatalogWarning } from './catalog-warning.ts'
 import { endpointId, type CatalogDocument, type EndpointEntry, type ModelEntry, type PriceTexts } from './document.ts'
 import { fault, type Fault } from './problem.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /**
  * Powers of ten between a price per token and one per million, less room for models that are unusually dear or cheap.

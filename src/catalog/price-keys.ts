@@ -1,6 +1,6 @@
-import { PRICED_METERS, type PriceKey } from '../meter-table.ts'
-import { isTokenMeter } from '../meters.ts'
-import { MODEL_TYPE_TABLE, type ModelType } from '../model-types.ts'
+import { PRICED_METERS, type PriceKey } from '../tables/meter-table.ts'
+import { isTokenMeter } from '../tables/meters.ts'
+import { MODEL_TYPE_TABLE, type ModelType } from '../tables/model-types.ts'
 
 /**
  * The price keys that a type still needs, as readable alternatives; empty = complete. `outputBounded`:

@@ -1,5 +1,5 @@
 import { defined, type FieldReader } from './field-reader.ts'
-import { PRICE_LIST_API_NAMES, type PriceListApi } from './price-list-api.ts'
+import { PRICE_LIST_API_NAMES, type PriceListApi } from './feeds/price-list-api.ts'
 
 /** As in the catalogue file: whose list of prices it has, and the rise in percent above which a hand must approve. */
 export interface PriceListEntry {

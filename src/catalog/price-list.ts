@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { PRICE_KEYS, type PriceKey } from '../meter-table.ts'
-import { compare, multiply, parseDecimal, type Decimal } from '../money.ts'
+import { PRICE_KEYS, type PriceKey } from '../tables/meter-table.ts'
+import { compare, multiply, parseDecimal, type Decimal } from '../base/money.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
 import { priceWarnings } from './price-doubts.ts'
-import type { PriceList } from './price-list-api.ts'
+import type { PriceList } from './feeds/price-list-api.ts'
 
 const CURRENCY = 'USD'
 const ID_CHARACTERS = 24

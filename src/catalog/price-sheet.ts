@@ -1,9 +1,9 @@
-import { PRICED_METERS, PRICE_SCALES, type Meter, type PriceKey } from '../meter-table.ts'
-import type { PriceSheet } from '../meters.ts'
-import { multiply, parseDecimal, shift, ZERO, type Decimal } from '../money.ts'
+import { PRICED_METERS, PRICE_SCALES, type Meter, type PriceKey } from '../tables/meter-table.ts'
+import type { PriceSheet } from '../tables/meters.ts'
+import { multiply, parseDecimal, shift, ZERO, type Decimal } from '../base/money.ts'
 import type { PriceTexts } from './document.ts'
 import { keyFor } from './resolution.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /**
  * Exact µRUB per unit of every meter; `factor` = rate × markup, or 1 for prices in rubles for the client. A price by

@@ -1,4 +1,4 @@
-import type { FieldCheck, FieldChecks } from '../refusals.ts'
+import type { FieldCheck, FieldChecks } from '../base/refusals.ts'
 
 /** A problem of a text before it is parsed into a document: its syntax, size or a variable. Only files have it. */
 export interface FileProblem {

@@ -5,10 +5,10 @@ import {
   type Meter,
   type PricedMeter,
   type PriceKey,
-} from '../meter-table.ts'
-import { exactCost, TYPICAL_USAGE, type PriceSheet } from '../meters.ts'
-import { compare, decimalText, shift } from '../money.ts'
-import { MODEL_TYPE_TABLE, type ModelType } from '../model-types.ts'
+} from '../tables/meter-table.ts'
+import { exactCost, TYPICAL_USAGE, type PriceSheet } from '../tables/meters.ts'
+import { compare, decimalText, shift } from '../base/money.ts'
+import { MODEL_TYPE_TABLE, type ModelType } from '../tables/model-types.ts'
 import type { Endpoint } from './catalog.ts'
 
 /** Prices for display, in the file's units and RUB, without zeros and those equal to their parent's. */

@@ -1,7 +1,7 @@
 import { withoutTrailing } from '../lib/trailing.ts'
-import { PRICE_KEYS, type PriceKey } from '../meter-table.ts'
-import { MODEL_TYPE_TABLE } from '../model-types.ts'
-import { multiply, ONE, parseDecimal, type Decimal } from '../money.ts'
+import { PRICE_KEYS, type PriceKey } from '../tables/meter-table.ts'
+import { MODEL_TYPE_TABLE } from '../tables/model-types.ts'
+import { multiply, ONE, parseDecimal, type Decimal } from '../base/money.ts'
 import type { Endpoint, Model, Prices, Provider, Settings, Snapshot } from './catalog.ts'
 import { dialectOf } from './dialect.ts'
 import {
@@ -18,8 +18,8 @@ import { modelNames } from './model-names.ts'
 import { missingPrices } from './price-keys.ts'
 import { fault, type Fault } from './problem.ts'
 import { priceSheet, variantsOf } from './price-sheet.ts'
-import { plainSettings, PROVIDER_TIMEOUTS } from '../settings-table.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { plainSettings, PROVIDER_TIMEOUTS } from '../tables/settings-table.ts'
+import { ownValue } from '../base/own-value.ts'
 
 export function settingsOf(entry: SettingsEntry): Settings {
   const rates: Record<string, Decimal> = { RUB: ONE }

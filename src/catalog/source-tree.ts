@@ -11,7 +11,7 @@ import {
   type YAMLMap,
 } from 'yaml'
 import type { FileProblem } from './problem.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /**
  * A value of the catalogue document with its position. Numbers keep their source text: a price never passes through a

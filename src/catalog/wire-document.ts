@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { decimalText, parseDecimal } from '../money.ts'
+import { decimalText, parseDecimal } from '../base/money.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts, ProviderEntry } from './document.ts'
 
 type Amount = number | string

@@ -1,6 +1,6 @@
-import { isProblemOf } from '../config.ts'
+import { isProblemOf } from '../app/config.ts'
 import { isObject } from '../kinds/fields/json-fields.ts'
-import { request } from '../lib/http-request.ts'
+import { request } from '../base/http-request.ts'
 import { withoutTrailing } from '../lib/trailing.ts'
 import { CommandError } from './command.ts'
 import type { CliContext } from './ports.ts'

@@ -1,5 +1,5 @@
-import { microFromRubles, parseDecimal, shift } from '../money.ts'
-import type { JsonSchema } from '../schema.ts'
+import { microFromRubles, parseDecimal, shift } from '../base/money.ts'
+import type { JsonSchema } from '../base/schema.ts'
 import { UsageError } from './command.ts'
 
 /** How a field is written on the command line. */

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { AGENTS, type ClientSetup, type SetupPart } from '../client-setups.ts'
+import { AGENTS, type ClientSetup, type SetupPart } from '../tables/client-setups.ts'
 import { withoutTrailing } from '../lib/trailing.ts'
 import { CommandError, UsageError, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'

@@ -1,9 +1,9 @@
 import type { KnownAdapters } from '../catalog/adapters.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../app/config.ts'
 import type { KeyWrap } from '../ledger/key-wrap.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { IdSource } from '../lib/ids.ts'
+import type { IdSource } from '../base/ids.ts'
 import type { AuditCheck } from '../store/audit/audit-store.ts'
 import type { Store } from '../store/store.ts'
 

@@ -1,14 +1,14 @@
-import { parseBill } from '../admin/bill-csv.ts'
-import { auditBody, basisPoints, PERCENT, replayBody } from '../admin/proof.ts'
-import { reconcile } from '../admin/reconciliation.ts'
+import { parseBill } from '../api/admin/bill-csv.ts'
+import { auditBody, basisPoints, PERCENT, replayBody } from '../api/admin/proof.ts'
+import { reconcile } from '../api/admin/reconciliation.ts'
 import { isObject } from '../kinds/fields/json-fields.ts'
-import { parseDecimal, shift } from '../money.ts'
+import { parseDecimal, shift } from '../base/money.ts'
 import { columns, UsageError, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
 import { recordEvent, withStore } from './store-access.ts'
 import { fileText } from './store-commands.ts'
 import type { JsonObject } from '../lib/json-object.ts'
-import { isoTime } from '../lib/time.ts'
+import { isoTime } from '../base/time.ts'
 
 /** Commands that show whether the books are right. */
 export const PROOF_COMMANDS: readonly Command[] = [

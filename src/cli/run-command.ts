@@ -1,7 +1,7 @@
 import { CatalogError } from '../catalog/catalog-check.ts'
-import { readConfig } from '../config.ts'
-import { ApiError, OperatorError } from '../errors.ts'
-import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
+import { readConfig } from '../app/config.ts'
+import { ApiError, OperatorError } from '../base/errors.ts'
+import { StoreUnavailableError } from '../ledger/store-unavailable-error.ts'
 import { adminCommands } from './admin-commands.ts'
 import { CATALOG_COMMANDS } from './catalog-commands.ts'
 import {

@@ -1,5 +1,5 @@
-import { isProblemOf } from '../config.ts'
-import type { Variable } from '../environment-table.ts'
+import { isProblemOf } from '../app/config.ts'
+import type { Variable } from '../tables/environment-table.ts'
 import type { EventAction } from '../ledger/event-action.ts'
 import { StoreBusyError } from '../store/sqlite/database.ts'
 import { adminClient, type AdminClient } from './admin-client.ts'

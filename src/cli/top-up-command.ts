@@ -2,7 +2,7 @@ import { readValue } from './admin-values.ts'
 import { adminClient } from './admin-client.ts'
 import { UsageError, type Command } from './command.ts'
 import { JSON_OPTION, recordText } from './print.ts'
-import { rub } from '../schema.ts'
+import { rub } from '../base/schema.ts'
 
 /** The commonest entry of a ledger has a command of its own. */
 export const TOP_UP_COMMAND: Command = {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Catalog, Model, Snapshot } from '../catalog/catalog.ts'
-import { listedModels } from './model-list.ts'
+import { listedModels } from '../api/public/model-list.ts'
 
 /** The list of all models for Codex. */
 export interface CodexModels {

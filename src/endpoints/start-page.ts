@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Principal } from '../access/principal.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import type { Call, Reply, Route } from '../http/edge.ts'
 import { publicUrlOf } from '../http/public-url.ts'
 import { isObject } from '../kinds/fields/json-fields.ts'
-import { SETUP_PAGE, SETUP_SCRIPT, STYLE, startPage } from './start-page-text.ts'
+import { SETUP_PAGE, SETUP_SCRIPT, STYLE, startPage } from '../api/public/start-page.ts'
 
 const PAGE_HEADERS = Object.freeze({
   'content-security-policy':

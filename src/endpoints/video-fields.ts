@@ -1,8 +1,8 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import { keyFor, resolutionOf } from '../catalog/resolution.ts'
-import type { PriceSheet } from '../meters.ts'
-import { decimalText, shift } from '../money.ts'
-import { ownValue } from '../lib/own-value.ts'
+import type { PriceSheet } from '../tables/meters.ts'
+import { decimalText, shift } from '../base/money.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /** The fields that wire.md D-1.2 adds for video models. */
 export function videoFields(model: Model, top: Endpoint | null): Record<string, unknown> {

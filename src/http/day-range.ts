@@ -1,5 +1,5 @@
-import { fieldError } from '../refusals.ts'
-import { DAY_MS, dayAfter, isDay } from '../lib/time.ts'
+import { fieldError } from '../base/refusals.ts'
+import { DAY_MS, dayAfter, isDay } from '../base/time.ts'
 
 const DAYS_MAX = 366
 

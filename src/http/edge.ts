@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AdminScope } from '../admin-scopes.ts'
-import type { ClientProtocol } from '../client-protocol.ts'
-import type { ApiError } from '../errors.ts'
-import type { JsonMember } from '../lib/json-scan.ts'
+import type { AdminScope } from '../tables/admin-scopes.ts'
+import type { ClientProtocol } from '../base/client-protocol.ts'
+import type { ApiError } from '../base/errors.ts'
+import type { JsonMember } from '../base/json-scan.ts'
 import type { RequestLog } from './request-log.ts'
 import type { TurnMemory } from './turn-memory.ts'
 

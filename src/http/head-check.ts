@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 
 const HEADERS_MAX = 100
 const TARGET_BYTES_MAX = 8_192

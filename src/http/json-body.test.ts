@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../errors.ts'
-import { JsonScan } from '../lib/json-scan.ts'
+import { ApiError } from '../base/errors.ts'
+import { JsonScan } from '../base/json-scan.ts'
 import { cpuMs } from '../../test/harness/patience.ts'
 import { parseJsonObject } from './json-body.ts'
 

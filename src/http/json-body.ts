@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 
 const BACKSLASH = 0x5c
 const DIGIT_8 = 0x38

@@ -1,5 +1,5 @@
-import { OperatorError } from '../errors.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { OperatorError } from '../base/errors.ts'
+import { ownValue } from '../base/own-value.ts'
 
 const FAULTS: Readonly<Record<string, (host: string, port: number) => string>> = {
   EADDRINUSE: (host, port) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import { parseMultipart } from './multipart.ts'
 import { cpuMs } from '../../test/harness/patience.ts'
 import { refusal } from '../../test/harness/refusal.ts'

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 
 /** The limits of guarantees.md F53; each file beyond the first allows one more part. */
 const PARTS_MAX = 20

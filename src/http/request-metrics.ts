@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Metric } from '../lib/prometheus.ts'
+import { Counter, Histogram, type Metric } from '../base/prometheus.ts'
 import type { LogFields, RequestLogSink, RequestStory } from './request-log.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120] as const

@@ -1,4 +1,4 @@
-import { assert } from '../lib/assert.ts'
+import { assert } from '../base/assert.ts'
 
 /** The method and path that a route is found by. */
 export interface RouteKey {

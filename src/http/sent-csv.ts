@@ -1,4 +1,4 @@
-import { CSV_TYPE } from '../lib/csv.ts'
+import { CSV_TYPE } from '../base/csv.ts'
 import { HIJACKED, type Call } from './edge.ts'
 import { sendBytes } from './sent-bytes.ts'
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { Bag, type BagItem } from '../lib/bag.ts'
+import { Bag, type BagItem } from '../base/bag.ts'
 import type { Clock } from '../lib/clock.ts'
 import { breakConnection } from './break-connection.ts'
 

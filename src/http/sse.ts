@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { Bag, type BagItem } from '../lib/bag.ts'
+import { Bag, type BagItem } from '../base/bag.ts'
 import type { Clock } from '../lib/clock.ts'
 import { breakConnection } from './break-connection.ts'
 import { isTooSlow, ROOMY, STALL_MS, SWEEP_MS, type ReplyRoom } from './slow-readers.ts'

@@ -1,4 +1,4 @@
-import type { AnswerBody } from '../relay/operation.ts'
+import type { AnswerBody } from '../pay/relay/operation.ts'
 
 /** A larger answer is not kept (guarantees.md requirement 24). */
 const ANSWER_BYTES_MAX = 1_048_576

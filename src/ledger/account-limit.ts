@@ -1,5 +1,5 @@
-import { assert } from '../lib/assert.ts'
-import type { Micro } from '../money.ts'
+import { assert } from '../base/assert.ts'
+import type { Micro } from '../base/money.ts'
 import { resetPeriod } from './hold-rules.ts'
 import type { AccountRow, LedgerRows, PeriodStarts, SpendPeriod } from './ledger-store.ts'
 

@@ -1,4 +1,4 @@
-import type { Micro } from '../money.ts'
+import type { Micro } from '../base/money.ts'
 import type { HoldRow } from './ledger-store.ts'
 
 /** The changes that a batch makes to the sizes of allowances. */

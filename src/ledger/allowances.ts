@@ -1,6 +1,6 @@
-import { assert } from '../lib/assert.ts'
+import { assert } from '../base/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Micro } from '../money.ts'
+import type { Micro } from '../base/money.ts'
 import {
   ALLOWANCE_PREFIX,
   type AfterDraw,

@@ -1,6 +1,6 @@
-import type { Micro } from '../money.ts'
+import type { Micro } from '../base/money.ts'
 import type { AccountRow, GuardedCharge, HoldRow, LedgerRows } from './ledger-store.ts'
-import { HOUR_MS } from '../lib/time.ts'
+import { HOUR_MS } from '../base/time.ts'
 
 /**
  * The cost to the operator, by free answers and by charges beyond its balance, that an account may cause in an hour

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import type { Micro } from '../money.ts'
+import type { Micro } from '../base/money.ts'
 
 /** Nodes give back what they set aside within 7.5 s of an account's last request (decision 14). */
 const GIVEN_BACK_MS = 8_000

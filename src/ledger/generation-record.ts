@@ -1,9 +1,9 @@
-import { ERROR_TYPES } from '../errors.ts'
-import { assert } from '../lib/assert.ts'
+import { ERROR_TYPES } from '../base/errors.ts'
+import { assert } from '../base/assert.ts'
 import type { Label } from '../lib/label.ts'
-import type { Usage } from '../meters.ts'
-import { REQUEST_TYPES } from '../model-types.ts'
-import type { Micro } from '../money.ts'
+import type { Usage } from '../tables/meters.ts'
+import { REQUEST_TYPES } from '../tables/model-types.ts'
+import type { Micro } from '../base/money.ts'
 import {
   flag,
   map,
@@ -18,7 +18,7 @@ import {
   type ObjectOf,
   type Schema,
   type Static,
-} from '../schema.ts'
+} from '../base/schema.ts'
 
 export const RequestStatus = oneOf(['completed', 'error', 'cancelled'])
 export type GenerationStatus = Static<typeof RequestStatus>

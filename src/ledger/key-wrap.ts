@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
-import { OperatorError } from '../errors.ts'
+import { OperatorError } from '../base/errors.ts'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16

@@ -1,5 +1,5 @@
-import type { Micro } from '../money.ts'
-import type { JobMove, NewJob } from '../store/jobs/job.ts'
+import type { Micro } from '../base/money.ts'
+import type { JobMove, NewJob } from './job.ts'
 import type { GenerationRecord } from './generation-record.ts'
 import type { NewNotice } from './new-notice.ts'
 

@@ -1,4 +1,4 @@
-import { assert } from '../lib/assert.ts'
+import { assert } from '../base/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { ALLOWANCE_LOOK_MS, Allowances } from './allowances.ts'
 import { BatchWriter, storeUnavailable } from './batch-writer.ts'
@@ -18,8 +18,8 @@ import type {
   VoidOutcome,
   VoidRequest,
 } from './ledger-store.ts'
-import type { Micro } from '../money.ts'
-import { StoreUnavailableError } from '../store/store-unavailable-error.ts'
+import type { Micro } from '../base/money.ts'
+import { StoreUnavailableError } from './store-unavailable-error.ts'
 import { periodStarts } from './period.ts'
 
 const LEASE_MS = 60_000

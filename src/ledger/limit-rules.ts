@@ -1,4 +1,4 @@
-import type { Micro } from '../money.ts'
+import type { Micro } from '../base/money.ts'
 import { accountRoom, accountSpent, type Spends } from './account-limit.ts'
 import { least, limitPeriod } from './hold-rules.ts'
 import {

@@ -1,6 +1,6 @@
-import { csvLine, type CsvValue } from '../lib/csv.ts'
-import { ownValue } from '../lib/own-value.ts'
-import type { JsonSchema } from '../schema.ts'
+import { csvLine, type CsvValue } from '../base/csv.ts'
+import { ownValue } from '../base/own-value.ts'
+import type { JsonSchema } from '../base/schema.ts'
 
 /** Rows of one read: some milliseconds. */
 export const FILE_READ_ROWS = 300

@@ -1,7 +1,7 @@
-import { ERROR_TYPES } from '../errors.ts'
-import { REQUEST_TYPES } from '../model-types.ts'
-import { choiceParameter, onlyParameter, textParameter, timeParameter } from '../query-parameters.ts'
-import { oneOf, only, optional, text, time, type OptionalField, type Schema } from '../schema.ts'
+import { ERROR_TYPES } from '../base/errors.ts'
+import { REQUEST_TYPES } from '../tables/model-types.ts'
+import { choiceParameter, onlyParameter, textParameter, timeParameter } from '../base/query-parameters.ts'
+import { oneOf, only, optional, text, time, type OptionalField, type Schema } from '../base/schema.ts'
 import { RequestStatus, type GenerationRow } from './generation-record.ts'
 
 /** Who filters the log: the API of a customer, the operator, and the log in the console of a customer. */

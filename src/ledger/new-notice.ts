@@ -1,5 +1,5 @@
-import type { Micro } from '../money.ts'
-import type { NoticeKind } from '../notice-table.ts'
+import type { Micro } from '../base/money.ts'
+import type { NoticeKind } from '../tables/notice-table.ts'
 
 /** Something that people are to be told, as its cause writes it. */
 export interface NewNotice {

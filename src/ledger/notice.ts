@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
-import { MICRO_PER_RUB, rubles, type Micro } from '../money.ts'
-import type { NoticeKind } from '../notice-table.ts'
-import type { PlainSettings } from '../settings-table.ts'
-import type { JobMove } from '../store/jobs/job.ts'
+import { MICRO_PER_RUB, rubles, type Micro } from '../base/money.ts'
+import type { NoticeKind } from '../tables/notice-table.ts'
+import type { PlainSettings } from '../tables/settings-table.ts'
+import type { JobMove } from './job.ts'
 import type { EventAction } from './event-action.ts'
 import type { NewNotice } from './new-notice.ts'
 import { accountPeriod, accountSpent } from './account-limit.ts'
 import { limitPeriod } from './hold-rules.ts'
 import type { AccountRow, HoldRow, KeyRow, LedgerRows, LimitReset, SpendKey } from './ledger-store.ts'
 import { keySpent } from './limit-rules.ts'
-import { DAY_MS, HOUR_MS } from '../lib/time.ts'
+import { DAY_MS, HOUR_MS } from '../base/time.ts'
 
 /** Events of the audit log that people are told of. */
 const EVENT_KINDS: ReadonlyMap<EventAction, 'usage.flagged' | 'rates.held' | 'prices.held'> = new Map([

@@ -1,5 +1,5 @@
 import type { LimitReset, PeriodStarts } from './ledger-store.ts'
-import { DAY_MS, isoDay } from '../lib/time.ts'
+import { DAY_MS, isoDay } from '../base/time.ts'
 
 const FORMATTERS_MAX = 16
 const formatters = new Map<string, Intl.DateTimeFormat>()

@@ -1,6 +1,6 @@
-import { rubles } from '../money.ts'
+import { rubles } from '../base/money.ts'
 import { viewFields, type GenerationRow, type LogView, type RowView, type ViewField } from './generation-record.ts'
-import { isoTime } from '../lib/time.ts'
+import { isoTime } from '../base/time.ts'
 
 const FIELDS: Readonly<Record<LogView, readonly ViewField[]>> = {
   log: viewFields('log'),

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isPublicAddress } from './public-address.ts'
+import { isPublicAddress } from '../base/public-address.ts'
 
 /**
  * Whether a host name, as WHATWG URL writes it, belongs to this machine or a private network by its spelling. An

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import type { MetricReading, WorkerReadings } from '../lib/prometheus.ts'
+import type { MetricReading, WorkerReadings } from '../base/prometheus.ts'
 import { BEAT_MS, type FromWorker, type ToWorker } from './worker-messages.ts'
 
 /** Longer than the parent waits for the other workers. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
-import type { IdSource } from '../lib/ids.ts'
-import type { ClientStream } from '../relay/client-end.ts'
+import type { IdSource } from '../base/ids.ts'
+import type { ClientStream } from '../pay/relay/client-end.ts'
 import type { NodeCipher } from './node-cipher.ts'
 import {
   copyKeys,

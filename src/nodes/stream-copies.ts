@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.ts'
-import type { CopyStream, StreamCopy } from '../relay/event-buffer.ts'
+import type { CopyStream, StreamCopy } from '../pay/relay/event-buffer.ts'
 import type { NodeCipher } from './node-cipher.ts'
 import { script, type Valkey } from './valkey.ts'
-import { HOUR_MS } from '../lib/time.ts'
+import { HOUR_MS } from '../base/time.ts'
 
 /** Events within this time share one write. */
 const GATHER_MS = 50

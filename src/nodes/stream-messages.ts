@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
-import type { IdSource } from '../lib/ids.ts'
-import { RecentMap } from '../lib/recent-map.ts'
-import type { ClientStream } from '../relay/client-end.ts'
+import type { IdSource } from '../base/ids.ts'
+import { RecentMap } from '../base/recent-map.ts'
+import type { ClientStream } from '../pay/relay/client-end.ts'
 import type { NodeCipher } from './node-cipher.ts'
 import type { Valkey } from './valkey.ts'
 

@@ -1,5 +1,5 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis'
-import { valkeyAddress, type ValkeyAddress } from '../lib/valkey-address.ts'
+import { valkeyAddress, type ValkeyAddress } from '../base/valkey-address.ts'
 
 const CONNECT_MS = 1_000
 const RECONNECT_MS_MAX = 1_000

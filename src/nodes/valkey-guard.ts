@@ -2,7 +2,7 @@ import type { SharedFailure, SharedGuard } from '../access/shared-access.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { NodeCipher } from './node-cipher.ts'
 import { script, type Valkey } from './valkey.ts'
-import { DAY_MS } from '../lib/time.ts'
+import { DAY_MS } from '../base/time.ts'
 
 /**
  * Answers whether the address was already blocked, for how many ms it is blocked now, and its consecutive blocks, each

@@ -1,4 +1,4 @@
-import type { MetricReading, WorkerReadings } from '../lib/prometheus.ts'
+import type { MetricReading, WorkerReadings } from '../base/prometheus.ts'
 
 /**
  * A worker's messages to its parent: its address when it takes requests, that its loop turns, its metrics, and a

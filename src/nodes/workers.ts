@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Clock } from '../lib/clock.ts'
-import { mergeReadings, type MetricReading } from '../lib/prometheus.ts'
+import { mergeReadings, type MetricReading } from '../base/prometheus.ts'
 import { BEAT_MS, type FromWorker, type ToWorker } from './worker-messages.ts'
 
 /** A worker that is busy for longer is reported with its last numbers. */

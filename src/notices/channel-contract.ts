@@ -1,5 +1,5 @@
-import { CHOSEN_KINDS } from '../notice-table.ts'
-import { body, filled, flag, list, object, oneOf, optional, text, time, type Static } from '../schema.ts'
+import { CHOSEN_KINDS } from '../tables/notice-table.ts'
+import { body, filled, flag, list, object, oneOf, optional, text, time, type Static } from '../base/schema.ts'
 
 export const CHANNEL_TYPES = ['email', 'telegram', 'webhook'] as const
 const LANGUAGES = ['en', 'ru'] as const

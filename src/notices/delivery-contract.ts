@@ -1,5 +1,17 @@
-import { NOTICE_KINDS } from '../notice-table.ts'
-import { anything, list, map, nullable, object, oneOf, optional, text, time, whole, type Static } from '../schema.ts'
+import { NOTICE_KINDS } from '../tables/notice-table.ts'
+import {
+  anything,
+  list,
+  map,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  text,
+  time,
+  whole,
+  type Static,
+} from '../base/schema.ts'
 
 const State = oneOf(['pending', 'sent', 'dead'], '`dead`: given up after its last attempt.')
 

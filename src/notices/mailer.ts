@@ -1,4 +1,4 @@
-import type { MailConfig } from '../config.ts'
+import type { MailConfig } from '../app/config.ts'
 import { isMailAddress } from '../lib/mail-address.ts'
 import { oneLine } from '../lib/one-line.ts'
 import { DeliveryError, SILENT_REST_MS } from './delivery-error.ts'

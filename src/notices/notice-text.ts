@@ -1,6 +1,6 @@
 import type { Label } from '../lib/label.ts'
 import { oneLine } from '../lib/one-line.ts'
-import { NOTICES, type NoticeKind } from '../notice-table.ts'
+import { NOTICES, type NoticeKind } from '../tables/notice-table.ts'
 import type { Notice } from '../store/notices/notice-rows.ts'
 import { textFormat, type Language, type TextFormat } from './text-format.ts'
 

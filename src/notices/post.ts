@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { request } from '../lib/http-request.ts'
+import { request } from '../base/http-request.ts'
 import { DeliveryError, SILENT_REST_MS } from './delivery-error.ts'
 
 const TIMEOUT_MS = 10_000

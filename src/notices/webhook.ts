@@ -4,7 +4,7 @@ import type { Cipher } from '../lib/cipher.ts'
 import { secretPurpose, type Channel, type Notice } from '../store/notices/notice-rows.ts'
 import { DeliveryError } from './delivery-error.ts'
 import { post } from './post.ts'
-import { isoTime } from '../lib/time.ts'
+import { isoTime } from '../base/time.ts'
 
 export interface WebhookPorts {
   readonly cipher: Cipher

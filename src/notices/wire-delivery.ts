@@ -1,5 +1,5 @@
-import { isoTime } from '../lib/time.ts'
-import type { NoticeKind } from '../notice-table.ts'
+import { isoTime } from '../base/time.ts'
+import type { NoticeKind } from '../tables/notice-table.ts'
 import type { Delivery } from '../store/notices/notice-rows.ts'
 import type { NoticeDelivery } from './delivery-contract.ts'
 

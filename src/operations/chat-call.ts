@@ -4,11 +4,11 @@ import type { ChatRequest } from '../kinds/chat/request.ts'
 import { safelyNamed } from '../kinds/chat/safe-names.ts'
 import { fittedBudget } from '../kinds/chat/thinking-share.ts'
 import { isObject } from '../kinds/fields/json-fields.ts'
-import { ownValue } from '../lib/own-value.ts'
-import { pricedRequest } from '../plan/parameter-costs.ts'
-import type { AdapterTable } from '../providers/ports/adapter.ts'
-import type { AnswerSink, ChatCall, RunningCall } from '../providers/ports/call.ts'
-import type { AttemptStart, Operation } from '../relay/operation.ts'
+import { ownValue } from '../base/own-value.ts'
+import { pricedRequest } from '../pay/plan/parameter-costs.ts'
+import type { AdapterTable } from '../protocols/ports/adapter.ts'
+import type { AnswerSink, ChatCall, RunningCall } from '../protocols/ports/call.ts'
+import type { AttemptStart, Operation } from '../pay/relay/operation.ts'
 
 /** A protocol's names of parameters, by chat's. */
 export type ClientWords = Readonly<Record<string, string>>

@@ -1,7 +1,7 @@
 import type { AnswerEvent } from '../kinds/answer/event.ts'
 import type { UsageReport } from '../kinds/chat/answer.ts'
-import { sumUsage } from '../kinds/answer/usage-sum.ts'
-import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
+import { sumUsage } from '../kinds/answer/usage.ts'
+import type { AnswerSink, RunningCall } from '../protocols/ports/call.ts'
 
 type Ask = (sink: AnswerSink) => RunningCall
 

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ClientProtocol } from '../client-protocol.ts'
+import type { ClientProtocol } from '../base/client-protocol.ts'
 import type { UploadedForm } from '../kinds/fields/uploaded-form.ts'
-import type { ResponsesDoor } from '../kinds/responses/request.ts'
-import type { JsonMember } from '../lib/json-scan.ts'
-import type { Operation } from '../relay/operation.ts'
+import type { ResponsesDoor } from '../protocols/responses/client/request.ts'
+import type { JsonMember } from '../base/json-scan.ts'
+import type { Operation } from '../pay/relay/operation.ts'
 
 /** The input from which an operation is read. */
 export interface OperationInput {

@@ -1,7 +1,7 @@
 import type { Endpoint, Model } from '../catalog/catalog.ts'
 import type { RerankRequest } from '../kinds/rerank/request.ts'
-import type { Usage } from '../meters.ts'
-import { heldTokens, InputCount, type TextTokens } from './input-count.ts'
+import type { Usage } from '../tables/meters.ts'
+import { heldTokens, InputCount, type TextTokens } from '../pay/operations/input-count.ts'
 
 /** A search unit is a query over at most this many documents. */
 const DOCUMENTS_PER_UNIT = 100

@@ -1,15 +1,20 @@
 import type { Endpoint } from '../catalog/catalog.ts'
-import { ApiError, type ErrorName } from '../errors.ts'
+import { ApiError, type ErrorName } from '../base/errors.ts'
 import { isObject, wordOf, type RawObject } from '../kinds/fields/json-fields.ts'
-import { hostedUse, isHosted, isWebSearch, type HostedUse } from '../kinds/responses/hosted-tools.ts'
-import type { DemandedTool, RequestEcho, ResponsesInput, ResponsesRequest } from '../kinds/responses/request.ts'
-import { ResponsesWriter } from '../kinds/responses/writer.ts'
-import { planChat, recountedHold } from '../plan/chat-plan.ts'
+import { hostedUse, isHosted, isWebSearch, type HostedUse } from '../protocols/responses/client/hosted-tools.ts'
+import type {
+  DemandedTool,
+  RequestEcho,
+  ResponsesInput,
+  ResponsesRequest,
+} from '../protocols/responses/client/request.ts'
+import { ResponsesWriter } from '../protocols/responses/client/writer.ts'
+import { planChat, recountedHold } from '../pay/plan/chat-plan.ts'
 import type { Plan, PlanInput } from '../plan/plan.ts'
-import type { AdapterTable } from '../providers/ports/adapter.ts'
-import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
-import type { AttemptStart, Operation } from '../relay/operation.ts'
-import { ChatAttempt } from './chat-attempt.ts'
+import type { AdapterTable } from '../protocols/ports/adapter.ts'
+import type { AnswerSink, RunningCall } from '../protocols/ports/call.ts'
+import type { AttemptStart, Operation } from '../pay/relay/operation.ts'
+import { ChatAttempt } from '../pay/operations/chat-attempt.ts'
 import { askTranslated, chatFields, withFittedBudget } from './chat-call.ts'
 import { unsentParts } from './unsent.ts'
 

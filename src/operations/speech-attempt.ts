@@ -1,13 +1,13 @@
 import type { UsageReport } from '../kinds/chat/answer.ts'
-import { wavHead, type SpeechFormat } from '../kinds/speech/format.ts'
+import { wavHead, type SpeechFormat } from '../kinds/speech.ts'
 import type { SpeechRequest } from '../kinds/speech/request.ts'
-import type { Usage } from '../meters.ts'
-import { measureUsage } from '../plan/usage-bounds.ts'
+import type { Usage } from '../tables/meters.ts'
+import { measureUsage } from '../pay/plan/usage-bounds.ts'
 import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
-import type { AnswerSink, RunningCall } from '../providers/ports/call.ts'
+import type { AnswerSink, RunningCall } from '../protocols/ports/call.ts'
 import type { SpeechProtocol, SpeechSink } from '../providers/ports/audio-protocol.ts'
-import type { AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/operation.ts'
-import { answerMax, countedTokens, countsTokens, withUnits } from './audio-usage.ts'
+import type { AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } from '../pay/relay/operation.ts'
+import { answerMax, countedTokens, countsTokens, withUnits } from '../pay/operations/audio-usage.ts'
 
 /** For a provider that reports no tokens: a second of speech is about 15 characters and 25 audio tokens. */
 const CHARACTERS_PER_SECOND = 15

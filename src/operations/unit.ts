@@ -1,8 +1,8 @@
 import type { RoutedRequest } from '../kinds/fields/routed-request.ts'
-import { planUnits, recountedUnits } from '../plan/unit-plan.ts'
-import type { Operation } from '../relay/operation.ts'
-import { UnitAttempt } from './unit-attempt.ts'
-import type { UnitKind } from './unit-kind.ts'
+import { planUnits, recountedUnits } from '../pay/plan/unit-plan.ts'
+import type { Operation } from '../pay/relay/operation.ts'
+import { UnitAttempt } from '../pay/operations/unit.ts'
+import type { UnitKind } from '../pay/operations/unit-kind.ts'
 
 /** The operation of a kind with a single result. */
 export function unitOperation<Request extends RoutedRequest, Result>(

@@ -1,8 +1,8 @@
 import type { Endpoint } from '../catalog/catalog.ts'
 import type { ChatRequest } from '../kinds/chat/request.ts'
-import { ownValue } from '../lib/own-value.ts'
-import { isMarked, isPriced } from '../plan/parameter-costs.ts'
-import type { AttemptStart } from '../relay/operation.ts'
+import { ownValue } from '../base/own-value.ts'
+import { isMarked, isPriced } from '../pay/plan/parameter-costs.ts'
+import type { AttemptStart } from '../pay/relay/operation.ts'
 
 /** Parameters of ours that say the same: an endpoint that takes one of them is sent it. */
 const ALIKE: readonly (readonly string[])[] = [

@@ -1,10 +1,10 @@
 import type { Principal } from '../access/principal.ts'
 import type { Call } from '../http/edge.ts'
-import { keptResponse } from '../kinds/responses/kept-response.ts'
+import { keptResponse } from '../protocols/responses/client/kept-response.ts'
 import type { RemoteStreams } from '../nodes/remote-streams.ts'
 import { isResponsesOperation } from '../operations/responses.ts'
-import { identityOf } from './kept-responses.ts'
-import { openStream, type AnswerPorts } from './paid-answer.ts'
+import { identityOf } from '../pay/responses/kept-responses.ts'
+import { openStream, type AnswerPorts } from '../pay/paid/paid-answer.ts'
 
 /** A Response that can be retrieved. */
 export interface FoundResponse {

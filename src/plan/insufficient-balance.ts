@@ -1,5 +1,5 @@
-import { ApiError } from '../errors.ts'
-import { kopeckText, rubles, type Micro } from '../money.ts'
+import { ApiError } from '../base/errors.ts'
+import { kopeckText, rubles, type Micro } from '../base/money.ts'
 
 /** The remedy, and the reason for the large amount. */
 interface Remedy {

@@ -1,9 +1,9 @@
 import type { Endpoint, Model, Snapshot } from '../catalog/catalog.ts'
-import type { Micro } from '../money.ts'
-import type { Affinity } from './affinity.ts'
-import type { AdapterParameters } from './endpoint-filter.ts'
-import type { EndpointHealth } from './endpoint-order.ts'
-import type { TokenCounter } from './token-count.ts'
+import type { Micro } from '../base/money.ts'
+import type { Affinity } from '../pay/plan/affinity.ts'
+import type { AdapterParameters } from '../pay/plan/endpoint-filter.ts'
+import type { EndpointHealth } from '../pay/plan/endpoint-order.ts'
+import type { TokenCounter } from '../pay/plan/token-count.ts'
 
 /** The facts that a plan of any kind needs besides the request. */
 export interface PlanInput {

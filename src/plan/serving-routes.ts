@@ -1,7 +1,7 @@
 import type { Endpoint } from '../catalog/catalog.ts'
-import { ApiError } from '../errors.ts'
-import type { EndpointHealth } from './endpoint-order.ts'
-import type { ChosenModel } from './model-choice.ts'
+import { ApiError } from '../base/errors.ts'
+import type { EndpointHealth } from '../pay/plan/endpoint-order.ts'
+import type { ChosenModel } from '../pay/plan/model-choice.ts'
 
 /**
  * The models that can serve the request, in order. A fallback model that cannot is left out; where none can, the first

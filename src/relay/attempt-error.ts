@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import type { AttemptFailure, RedactedFailure } from '../providers/ports/attempt-failure.ts'
 
 /**

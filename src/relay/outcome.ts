@@ -1,5 +1,5 @@
 import type { Endpoint } from '../catalog/catalog.ts'
-import type { ApiError } from '../errors.ts'
+import type { ApiError } from '../base/errors.ts'
 import {
   keptName,
   type BillingBasis,
@@ -11,13 +11,13 @@ import {
 import type { SettleRequest } from '../ledger/ledger-store.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { UsageReport } from '../kinds/chat/answer.ts'
-import { cacheSavedMicro, isSameUsage, providerCostMicro, type Usage } from '../meters.ts'
-import type { Micro } from '../money.ts'
-import { countedReport } from '../plan/usage-bounds.ts'
+import { cacheSavedMicro, isSameUsage, providerCostMicro, type Usage } from '../tables/meters.ts'
+import type { Micro } from '../base/money.ts'
+import { countedReport } from '../pay/plan/usage-bounds.ts'
 import type { AttemptFailure } from '../providers/ports/attempt-failure.ts'
-import type { GenerationInput } from './generation-input.ts'
-import type { Asked } from './generation-state.ts'
-import type { Attempt, ReportedUsage } from './operation.ts'
+import type { GenerationInput } from '../pay/relay/generation-input.ts'
+import type { Asked } from '../pay/relay/generation-state.ts'
+import type { Attempt, ReportedUsage } from '../pay/relay/operation.ts'
 
 /** How a generation ends, decided before it is written to the ledger. */
 export interface Outcome {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { OperatorError } from '../errors.ts'
+import { OperatorError } from '../base/errors.ts'
 import type { KeyWrap } from '../ledger/key-wrap.ts'
 import { systemClock } from '../lib/clock.ts'
 import { openBooks } from './audit/book-store.ts'

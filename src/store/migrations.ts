@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { OperatorError } from '../errors.ts'
+import { OperatorError } from '../base/errors.ts'
 import { accountLimitStatements } from './accounts/account-limit-migration.ts'
 import { externalIdStatements } from './accounts/external-id-store.ts'
 import { groupStatements } from './accounts/group-migration.ts'
@@ -15,7 +15,7 @@ import { blockStatements } from './log/block-migration.ts'
 import { logStatements } from './log/migration.ts'
 import { noticeCodeStatements, noticeStatements } from './notices/notice-migration.ts'
 import { CHUNK_STATEMENTS } from './postgres/chunk-statements.ts'
-import { StoreUnavailableError } from './store-unavailable-error.ts'
+import { StoreUnavailableError } from '../ledger/store-unavailable-error.ts'
 
 interface Migration {
   readonly version: number

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OperatorError } from '../errors.ts'
+import { OperatorError } from '../base/errors.ts'
 import { openFailure } from './open-failure.ts'
-import { StoreUnavailableError } from './store-unavailable-error.ts'
+import { StoreUnavailableError } from '../ledger/store-unavailable-error.ts'
 
 const OPTIONS = { dataDir: '/data', databaseUrl: 'postgres://u:secret@db.example/tollgate' }
 

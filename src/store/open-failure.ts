@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
-import { OperatorError } from '../errors.ts'
+import { OperatorError } from '../base/errors.ts'
 import { diskFault } from './sqlite/disk-fault.ts'
-import { StoreUnavailableError } from './store-unavailable-error.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { StoreUnavailableError } from '../ledger/store-unavailable-error.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /** By codes of PostgreSQL and of sockets; other failures keep the driver's own text. */
 const DATABASE_FAULTS: Readonly<Record<string, string>> = {

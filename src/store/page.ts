@@ -1,5 +1,5 @@
 import { PAGE_DEPTH_MAX } from '../lib/page-depth.ts'
-import { fieldError } from '../refusals.ts'
+import { fieldError } from '../base/refusals.ts'
 import { integer, type Database, type Row, type SqlValue } from './database.ts'
 
 /** Some of the matching rows, and how many match. */

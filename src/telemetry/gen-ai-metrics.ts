@@ -1,5 +1,5 @@
 import type { AttemptSpan, LogFields, RequestStory } from '../http/request-log.ts'
-import { Histogram, type Metric } from '../lib/prometheus.ts'
+import { Histogram, type Metric } from '../base/prometheus.ts'
 import { operationOf, providerOf } from './span-attributes.ts'
 
 /** The buckets that the conventions advise. */

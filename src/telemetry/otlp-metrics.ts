@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
-import { request } from '../lib/http-request.ts'
-import type { Labels, MetricReading, Sample } from '../lib/prometheus.ts'
+import { request } from '../base/http-request.ts'
+import type { Labels, MetricReading, Sample } from '../base/prometheus.ts'
 
 const CUMULATIVE = 2
 const TIMEOUT_MS = 10_000

@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api'
-import { REQUEST_TYPE_TABLE } from '../model-types.ts'
+import { REQUEST_TYPE_TABLE } from '../tables/model-types.ts'
 import type { AnswerFacts, AttemptSpan, LogFields } from '../http/request-log.ts'
-import { ownValue } from '../lib/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 
 /** `gen_ai.operation.name` by route. */
 const OPERATIONS: ReadonlyMap<string, string> = new Map(

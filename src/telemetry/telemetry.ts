@@ -1,6 +1,6 @@
 import type { LogFields, RequestStory } from '../http/request-log.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { MetricReading } from '../lib/prometheus.ts'
+import type { MetricReading } from '../base/prometheus.ts'
 import { OtlpMetrics } from './otlp-metrics.ts'
 import { complaint, RequestTraces, type TraceTarget } from './request-traces.ts'
 

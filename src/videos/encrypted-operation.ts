@@ -1,4 +1,4 @@
-import type { VideoOperation } from '../kinds/video/request.ts'
+import type { VideoOperation } from '../kinds/video.ts'
 import type { Cipher } from '../lib/cipher.ts'
 import { jobPurpose } from '../store/jobs/job-store.ts'
 

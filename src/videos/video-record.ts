@@ -1,6 +1,6 @@
-import type { VideoOperation } from '../kinds/video/request.ts'
-import { rubles } from '../money.ts'
-import type { JobRow } from '../store/jobs/job.ts'
+import type { VideoOperation } from '../kinds/video.ts'
+import { rubles } from '../base/money.ts'
+import type { JobRow } from '../ledger/job.ts'
 
 export interface VideoView {
   readonly row: JobRow

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ADAPTERS, serveAdapters, UPSTREAM_KEY, type AdapterName } from '../harness/adapter-world.ts'
+import { ADAPTERS, serveAdapters, UPSTREAM_KEY, type AdapterName } from './adapter-world.ts'
 import { refused } from '../harness/refused.ts'
 
 type Body = Readonly<Record<string, unknown>>

@@ -1,3 +1,3 @@
-import { testRecordedChatCases } from '../harness/recorded-cases.ts'
+import { testRecordedChatCases } from './recorded-cases.ts'
 
 await testRecordedChatCases({ protocol: 'anthropic-messages', adapter: 'anthropic', framing: 'sse' })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { testRecordedChatCases } from '../harness/recorded-cases.ts'
+import { testRecordedChatCases } from './recorded-cases.ts'
 import { recordedCases } from '../harness/recording.ts'
 
 const PROTOCOL = 'bedrock-converse'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { after, before, beforeEach, test } from 'node:test'
-import { authorizationOf } from '../harness/aws-signature.ts'
+import { authorizationOf } from '../harness/aws.ts'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { converseEvent, converseException } from '../harness/event-stream.ts'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LONG_PROMPT, serveAdapters } from '../harness/adapter-world.ts'
+import { LONG_PROMPT, serveAdapters } from './adapter-world.ts'
 import { recordedCase } from '../harness/recording.ts'
 import { at, documentsOf } from '../recordings/documents.ts'
 

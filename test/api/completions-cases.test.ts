@@ -1,4 +1,4 @@
-import { testRecordedChatCases } from '../harness/recorded-cases.ts'
+import { testRecordedChatCases } from './recorded-cases.ts'
 
 await testRecordedChatCases({
   protocol: 'openai-completions',

@@ -7,7 +7,7 @@ import {
   recordedUnits,
   startUnits,
   type UnitsUnderTest,
-} from '../harness/recorded-units.ts'
+} from './recorded-units.ts'
 import type { RecordedCase } from '../harness/recording.ts'
 import type { ReplayOptions } from '../harness/replay-wire.ts'
 import type { Answer } from '../harness/in-process.ts'

@@ -1,1 +1,1 @@
-import './flapping.test.ts'
+import '../long/api/flapping.test.ts'

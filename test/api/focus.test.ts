@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { focusWorld, type Customer } from '../harness/focus-world.ts'
+import { focusWorld, type Customer } from './focus-world.ts'
 import type { InProcessServer } from '../harness/in-process.ts'
 import { FOCUS_COLUMNS, focusFaults, focusTable, type FocusRow } from '../harness/focus-rules.ts'
 import { refused } from '../harness/refused.ts'

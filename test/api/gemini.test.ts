@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { serveAdapters } from '../harness/adapter-world.ts'
+import { serveAdapters } from './adapter-world.ts'
 import { recordedCase } from '../harness/recording.ts'
 import { refused } from '../harness/refused.ts'
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { parseMultipart } from '../../src/http/multipart.ts'
 import type { Answer } from '../harness/api-client.ts'
 import { sendJson, startImageUpstream } from '../harness/image-upstream.ts'
-import { B64, DATA, errorOf, generous, PNG } from '../harness/images-world.ts'
+import { B64, DATA, errorOf, generous, PNG } from './images-world.ts'
 import { checkBooks } from '../harness/money-check.ts'
 import { serve } from '../harness/served.ts'
 

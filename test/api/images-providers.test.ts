@@ -13,7 +13,7 @@ import {
   logRow,
   generous,
   serveImages,
-} from '../harness/images-world.ts'
+} from './images-world.ts'
 import { refused } from '../harness/refused.ts'
 
 serveImages()

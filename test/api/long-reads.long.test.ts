@@ -1,1 +1,1 @@
-import './long-reads.test.ts'
+import '../long/api/long-reads.test.ts'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { ROUTE_SCOPES } from '../../src/cabinet/route-scopes.ts'
-import { MEMBER_ROLE_SCOPES, type MemberRole } from '../../src/member-scopes.ts'
+import { ROUTE_SCOPES } from '../../src/api/cabinet/route-scopes.ts'
+import { MEMBER_ROLE_SCOPES, type MemberRole } from '../../src/tables/member-scopes.ts'
 import { ConsoleClient, PASSWORD, signedUp, topUp } from '../harness/console-client.ts'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
 import { refusedInWords as refused } from '../harness/refused.ts'
-import { DAY_MS } from '../../src/lib/time.ts'
+import { DAY_MS } from '../../src/base/time.ts'
 
 /** Several people in one account, with their roles, limits and invitations. */
 

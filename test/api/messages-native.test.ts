@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encodeDetails } from '../../src/kinds/responses/encoded-details.ts'
+import { encodeDetails } from '../../src/kinds/answer/encoded-details.ts'
 import { loggedRow } from '../harness/log-row.ts'
 import { say, type FoldedMessage } from '../harness/message-fold.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'

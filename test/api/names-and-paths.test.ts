@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { NOT_OFFERED, WORDS_NOT_OFFERED } from '../../src/endpoints/not-offered.ts'
+import { NOT_OFFERED, WORDS_NOT_OFFERED } from '../../src/api/public/not-offered.ts'
 import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 import { refused } from '../harness/refused.ts'
 

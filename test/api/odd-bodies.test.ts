@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { checkShape } from '../harness/door-errors.ts'
-import { protocolOfPath } from '../../src/client-protocol.ts'
+import { protocolOfPath } from '../../src/base/client-protocol.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/served.ts'
 

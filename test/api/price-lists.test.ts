@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { parsePriceList } from '../../src/catalog/price-list-api.ts'
+import { parsePriceList } from '../../src/catalog/feeds/price-list-api.ts'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
 import { until } from '../harness/patience.ts'
 

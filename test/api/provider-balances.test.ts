@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { balanceIn, type BalanceApi } from '../../src/catalog/balance-api.ts'
+import { balanceIn, type BalanceApi } from '../../src/catalog/feeds/balance-api.ts'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
 import { until } from '../harness/patience.ts'
 

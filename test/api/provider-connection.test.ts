@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { ProviderTrial } from '../../src/admin/catalog-contract.ts'
+import type { ProviderTrial } from '../../src/api/admin/catalog-contract.ts'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
 import { startModelLister, type ModelLister } from '../harness/model-lister.ts'
 

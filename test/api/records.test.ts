@@ -1,6 +1,6 @@
 import { after, before } from 'node:test'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
-import { recordTests } from '../harness/record-tests.ts'
+import { recordTests } from './record-tests.ts'
 
 let server: InProcessServer
 

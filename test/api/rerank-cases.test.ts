@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { BODY_VARIANTS, providerOf, recordedUnits, startUnits, type UnitsUnderTest } from '../harness/recorded-units.ts'
+import { BODY_VARIANTS, providerOf, recordedUnits, startUnits, type UnitsUnderTest } from './recorded-units.ts'
 
 const ROWS = {
   cohere: 'adapter: cohere',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { respond, type FoldedResponse } from '../harness/response-fold.ts'
-import { PLAIN_VARIANTS, STREAM_VARIANTS } from '../harness/recorded-cases.ts'
+import { PLAIN_VARIANTS, STREAM_VARIANTS } from './recorded-cases.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
 import { startReplayUpstream } from '../harness/replay.ts'
 import { PROMPT } from '../harness/long-prompt.ts'

@@ -1,1 +1,1 @@
-import './responses-chains.test.ts'
+import '../process/responses-chains.test.ts'

@@ -1,1 +1,1 @@
-import './responses-socket-attacks.test.ts'
+import '../long/api/responses-socket-attacks.test.ts'

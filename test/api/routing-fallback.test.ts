@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
-import { nameOf, startRoutingBench, type Routed, type RoutingBench } from '../harness/routing-bench.ts'
+import { nameOf, startRoutingBench, type Routed, type RoutingBench } from './routing-bench.ts'
 import { answers, answersAsCohere, fails, streamHead, streamRest } from '../harness/routing-upstream.ts'
 
 // wire.md 8 and 3.2: the steps after a failed attempt. The bench checks the charge of every request.

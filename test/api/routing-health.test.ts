@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
-import { startRoutingBench, type RoutingBench } from '../harness/routing-bench.ts'
+import { startRoutingBench, type RoutingBench } from './routing-bench.ts'
 import { ANSWER_TOKENS, answers, fails, streamHead, streamRest } from '../harness/routing-upstream.ts'
 
 // wire.md 8 and guarantees.md 5: the measurements of an endpoint decide whether it is asked. The bench checks the

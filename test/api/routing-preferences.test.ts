@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
-import { startRoutingBench, type RoutingBench } from '../harness/routing-bench.ts'
+import { startRoutingBench, type RoutingBench } from './routing-bench.ts'
 import { fails } from '../harness/routing-upstream.ts'
 
 // wire.md 8: a client's preferences among providers. The bench checks the charge of every request.

@@ -1,1 +1,1 @@
-import './sign-in-timing.test.ts'
+import '../clock/sign-in-timing.test.ts'

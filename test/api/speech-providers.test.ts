@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { audioContainer, audioSeconds } from '../../src/kinds/transcription/duration/audio-duration.ts'
-import { first, second, speak, post, lastLog, sound, serveSpeech } from '../harness/speech-world.ts'
+import { first, second, speak, post, lastLog, sound, serveSpeech } from './speech-world.ts'
 import { badRequest } from '../harness/refused.ts'
 
 serveSpeech()

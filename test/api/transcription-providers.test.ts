@@ -11,7 +11,7 @@ import {
   sentForm,
   SAID,
   serveTranscription,
-} from '../harness/transcription-world.ts'
+} from './transcription-world.ts'
 import { badRequest } from '../harness/refused.ts'
 
 serveTranscription()

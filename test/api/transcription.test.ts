@@ -17,7 +17,7 @@ import {
   sentForm,
   SAID,
   serveTranscription,
-} from '../harness/transcription-world.ts'
+} from './transcription-world.ts'
 import { badRequest, refused } from '../harness/refused.ts'
 
 serveTranscription()

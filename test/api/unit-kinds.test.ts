@@ -4,7 +4,7 @@ import { wavFile } from '../harness/audio-files.ts'
 import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 import { badRequest, refused } from '../harness/refused.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { B64 } from '../harness/images-world.ts'
+import { B64 } from './images-world.ts'
 
 const KEY = 'sk-upstream-canary-key-0123456789'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.ts'
 import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
-import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts'
+import { DAY_MS, HOUR_MS } from '../../src/base/time.ts'
 
 /** What a customer's charts say when time has passed. */
 

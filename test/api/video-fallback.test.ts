@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { until } from '../harness/patience.ts'
 import { isDownload, json, type VideoProvider } from '../harness/video-provider.ts'
 import { balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
-import { first, second, tollgate, key, lastSubmission, serveVideos } from '../harness/video-world.ts'
+import { first, second, tollgate, key, lastSubmission, serveVideos } from './video-world.ts'
 
 serveVideos()
 

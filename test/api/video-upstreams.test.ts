@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { request } from 'undici'
 import { isDownload, json } from '../harness/video-provider.ts'
 import { createVideo, videoUntil } from '../harness/video-jobs.ts'
-import { first, tollgate, key, lastSubmission, serveVideos } from '../harness/video-world.ts'
+import { first, tollgate, key, lastSubmission, serveVideos } from './video-world.ts'
 import { askedAgain } from '../harness/patience.ts'
 
 serveVideos()

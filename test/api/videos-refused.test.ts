@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
-import { tollgate, key, VIDEO, serveSandboxVideos } from '../harness/sandbox-videos-world.ts'
+import { tollgate, key, VIDEO, serveSandboxVideos } from './sandbox-videos-world.ts'
 import { refused } from '../harness/refused.ts'
 
 serveSandboxVideos()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { request } from 'undici'
 import { until } from '../harness/patience.ts'
 import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
-import { tollgate, key, accountId, VIDEO, serveSandboxVideos } from '../harness/sandbox-videos-world.ts'
+import { tollgate, key, accountId, VIDEO, serveSandboxVideos } from './sandbox-videos-world.ts'
 import { refused } from '../harness/refused.ts'
 
 serveSandboxVideos()

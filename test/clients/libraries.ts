@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { CLIENT_SETUPS } from '../../src/client-setups.ts'
+import { CLIENT_SETUPS } from '../../src/tables/client-setups.ts'
 import { EDITED } from './clients.ts'
 import type { Answered } from './model-protocols.ts'
 import { CLIENTS, isChosen, type ClientHome, type Ran, type Target } from './client-run.ts'

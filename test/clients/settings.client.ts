@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { AGENTS } from '../../src/client-setups.ts'
+import { AGENTS } from '../../src/tables/client-setups.ts'
 import { ClientHome, isChosen } from './client-run.ts'
 import { spentMicro } from './money.ts'
 import { startScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts'

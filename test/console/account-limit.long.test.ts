@@ -1,1 +1,1 @@
-import './account-limit.test.ts'
+import '../long/console/account-limit.test.ts'

@@ -1,1 +1,1 @@
-import './broken-load.test.ts'
+import '../long/console/broken-load.test.ts'

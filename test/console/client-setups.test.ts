@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { CLIENT_SETUPS } from '../../src/client-setups.ts'
+import { CLIENT_SETUPS } from '../../src/tables/client-setups.ts'
 
 const PAGES = join(import.meta.dirname, '../../docs/clients')
 const ROOT = 'https://ai.example'

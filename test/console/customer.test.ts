@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { seriousFindings } from '../harness/axe.ts'
+import { seriousFindings } from '../harness/page-findings.ts'
 import { browserSkip, openBrowser, visitor, type Visitor } from '../harness/browser.ts'
 import { buildConsole, chat, enter, makeKey, PASSWORD, signUp, textPattern, texts } from '../harness/console-world.ts'
 import { form } from '../harness/form.ts'

@@ -1,1 +1,1 @@
-import './dialogs.test.ts'
+import '../long/console/dialogs.test.ts'

@@ -1,1 +1,1 @@
-import './entry.test.ts'
+import '../long/console/entry.test.ts'

@@ -1,1 +1,1 @@
-import './first-load.test.ts'
+import '../clock/first-load.test.ts'

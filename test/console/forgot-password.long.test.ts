@@ -1,1 +1,1 @@
-import './forgot-password.test.ts'
+import '../long/console/forgot-password.test.ts'

@@ -1,1 +1,1 @@
-import './lists.test.ts'
+import '../long/console/lists.test.ts'

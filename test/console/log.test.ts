@@ -14,7 +14,7 @@ import {
   timePageDown,
   timeStep,
   watchLog,
-} from '../harness/log-watch.ts'
+} from './log-watch.ts'
 import { startLogWorld, type LogWorld } from '../harness/log-world.ts'
 import { patient } from '../harness/patience.ts'
 

@@ -1,1 +1,1 @@
-import './notices.test.ts'
+import '../long/console/notices.test.ts'

@@ -1,1 +1,1 @@
-import './operator-access.test.ts'
+import '../long/console/operator-access.test.ts'

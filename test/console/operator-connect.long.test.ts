@@ -1,1 +1,1 @@
-import './operator-connect.test.ts'
+import '../long/console/operator-connect.test.ts'

@@ -1,1 +1,1 @@
-import './operator-first-run.test.ts'
+import '../long/console/operator-first-run.test.ts'

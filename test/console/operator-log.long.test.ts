@@ -1,1 +1,1 @@
-import './operator-log.test.ts'
+import '../long/console/operator-log.test.ts'

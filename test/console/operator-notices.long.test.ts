@@ -1,1 +1,1 @@
-import './operator-notices.test.ts'
+import '../long/console/operator-notices.test.ts'

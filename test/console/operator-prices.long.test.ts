@@ -1,1 +1,1 @@
-import './operator-prices.test.ts'
+import '../long/console/operator-prices.test.ts'

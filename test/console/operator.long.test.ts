@@ -1,1 +1,1 @@
-import './operator.test.ts'
+import '../long/console/operator.test.ts'

@@ -1,1 +1,1 @@
-import './pages.test.ts'
+import '../long/console/pages.test.ts'

@@ -1,1 +1,1 @@
-import './people.test.ts'
+import '../long/console/people.test.ts'

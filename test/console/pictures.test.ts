@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { CONSOLE_PAGES } from '../harness/console-pages.ts'
+import { CONSOLE_PAGES } from './console-pages.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 

@@ -1,1 +1,1 @@
-import './playground-chat.test.ts'
+import '../long/console/playground-chat.test.ts'

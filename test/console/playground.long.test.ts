@@ -1,1 +1,1 @@
-import './playground.test.ts'
+import '../long/console/playground.test.ts'

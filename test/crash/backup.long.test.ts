@@ -1,1 +1,1 @@
-import './backup.test.ts'
+import '../long/crash/backup.test.ts'

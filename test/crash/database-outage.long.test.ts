@@ -1,1 +1,1 @@
-import './database-outage.test.ts'
+import '../clock/database-outage.test.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate } from '../harness/server.ts'
-import { mountSmallDisk } from '../harness/small-disk.ts'
+import { mountSmallDisk } from './small-disk.ts'
 import { until } from '../harness/patience.ts'
 
 const DISK_MB = 32

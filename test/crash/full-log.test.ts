@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { ApiClient } from '../harness/api-client.ts'
 import { found, until } from '../harness/patience.ts'
 import { COMPILED, MAIN } from '../harness/server.ts'
-import { mountSmallDisk } from '../harness/small-disk.ts'
+import { mountSmallDisk } from './small-disk.ts'
 
 const TOKEN = 'f'.repeat(48)
 

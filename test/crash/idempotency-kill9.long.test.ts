@@ -1,1 +1,1 @@
-import './idempotency-kill9.test.ts'
+import '../long/crash/idempotency-kill9.test.ts'

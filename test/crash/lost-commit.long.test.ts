@@ -1,1 +1,1 @@
-import './lost-commit.test.ts'
+import '../long/crash/lost-commit.test.ts'

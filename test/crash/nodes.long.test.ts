@@ -1,1 +1,1 @@
-import './nodes.test.ts'
+import '../long/crash/nodes.test.ts'

@@ -1,1 +1,1 @@
-import './notices-kill9.test.ts'
+import '../long/crash/notices-kill9.test.ts'

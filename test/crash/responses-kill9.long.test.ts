@@ -1,1 +1,1 @@
-import './responses-kill9.test.ts'
+import '../long/crash/responses-kill9.test.ts'

@@ -1,1 +1,1 @@
-import './upgrade.test.ts'
+import '../long/crash/upgrade.test.ts'

@@ -1,1 +1,1 @@
-import './video-kill9.test.ts'
+import '../long/crash/video-kill9.test.ts'

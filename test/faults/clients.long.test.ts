@@ -1,1 +1,1 @@
-import './clients.test.ts'
+import '../clock/clients.test.ts'

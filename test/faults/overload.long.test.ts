@@ -1,1 +1,1 @@
-import './overload.test.ts'
+import '../clock/overload-faults.test.ts'

@@ -1,1 +1,1 @@
-import './process.test.ts'
+import '../long/faults/process.test.ts'

@@ -1,4 +1,4 @@
-import { KNOWN_ADAPTERS } from '../../src/providers/index.ts'
+import { KNOWN_ADAPTERS } from '../../src/protocols/index.ts'
 import type { KnownAdapters } from '../../src/catalog/adapters.ts'
 
 /** Only these adapters, for a test that reads a catalogue. */

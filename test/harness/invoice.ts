@@ -1,4 +1,4 @@
-import { add, decimalText, microOf, parseDecimal, ZERO } from '../../src/money.ts'
+import { add, decimalText, microOf, parseDecimal, ZERO } from '../../src/base/money.ts'
 
 export interface ReadInvoice {
   readonly lines: readonly { readonly cost: string }[]

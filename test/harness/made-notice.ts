@@ -1,4 +1,4 @@
-import type { App } from '../../src/app.ts'
+import type { App } from '../../src/app/app.ts'
 import type { ApiClient } from './api-client.ts'
 import type { ConsoleClient } from './console-client.ts'
 

@@ -1,14 +1,14 @@
 import { PLAIN_DIALECT } from '../../src/catalog/dialect.ts'
 import type { Endpoint, Model, Snapshot } from '../../src/catalog/catalog.ts'
-import { parseChat } from '../../src/kinds/chat/parse.ts'
+import { parseChat } from '../../src/protocols/openai/client/chat/parse.ts'
 import type { ChatRequest } from '../../src/kinds/chat/request.ts'
-import { METER_TABLE, type Meter } from '../../src/meter-table.ts'
-import { METERS, type PriceSheet } from '../../src/meters.ts'
-import { parseDecimal, ZERO, type Decimal } from '../../src/money.ts'
-import type { PlanRequest } from '../../src/plan/chat-plan.ts'
-import type { AdapterParameters } from '../../src/plan/endpoint-filter.ts'
-import type { EndpointHealth } from '../../src/plan/endpoint-order.ts'
-import { plainSettings } from '../../src/settings-table.ts'
+import { METER_TABLE, type Meter } from '../../src/tables/meter-table.ts'
+import { METERS, type PriceSheet } from '../../src/tables/meters.ts'
+import { parseDecimal, ZERO, type Decimal } from '../../src/base/money.ts'
+import type { PlanRequest } from '../../src/pay/plan/chat-plan.ts'
+import type { AdapterParameters } from '../../src/pay/plan/endpoint-filter.ts'
+import type { EndpointHealth } from '../../src/pay/plan/endpoint-order.ts'
+import { plainSettings } from '../../src/tables/settings-table.ts'
 
 /** Test values of the catalogue, each with only the fields that a test needs. */
 export function decimal(text: string): Decimal {

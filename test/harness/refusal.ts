@@ -1,4 +1,4 @@
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 
 /** The error that `run` throws. */
 export function refusal(run: () => unknown): ApiError {

@@ -1,1 +1,1 @@
-import './sharing.test.ts'
+import '../long/nodes/sharing.test.ts'

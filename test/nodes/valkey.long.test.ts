@@ -1,1 +1,1 @@
-import './valkey.test.ts'
+import '../clock/valkey.test.ts'

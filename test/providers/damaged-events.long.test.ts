@@ -1,1 +1,1 @@
-import './damaged-events.test.ts'
+import '../long/providers/damaged-events.test.ts'

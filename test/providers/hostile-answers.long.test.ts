@@ -1,1 +1,1 @@
-import './hostile-answers.test.ts'
+import '../long/providers/hostile-answers.test.ts'

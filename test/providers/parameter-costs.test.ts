@@ -3,13 +3,13 @@ import { after, test } from 'node:test'
 import { MODEL_TYPES } from '../../src/catalog/catalog.ts'
 import type { ChatRequest } from '../../src/kinds/chat/request.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { PARAMETER_TABLE } from '../../src/parameter-table.ts'
-import { isPriced, pricedRequest } from '../../src/plan/parameter-costs.ts'
+import { PARAMETER_TABLE } from '../../src/tables/parameter-table.ts'
+import { isPriced, pricedRequest } from '../../src/pay/plan/parameter-costs.ts'
 import { chat, endpoint } from '../harness/plan-fixture.ts'
-import { parametersOf } from '../../src/providers/ports/adapter.ts'
-import { createAdapters } from '../../src/providers/index.ts'
+import { parametersOf } from '../../src/protocols/ports/adapter.ts'
+import { createAdapters } from '../../src/protocols/index.ts'
 import { openaiBody } from '../../src/providers/openai/request.ts'
-import type { PriceKey } from '../../src/meter-table.ts'
+import type { PriceKey } from '../../src/tables/meter-table.ts'
 
 const { adapters, close } = createAdapters({ clock: systemClock })
 after(close)

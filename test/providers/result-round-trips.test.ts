@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseMessages } from '../../src/kinds/messages/parse.ts'
+import { parseMessages } from '../../src/protocols/anthropic/client/parse.ts'
 import { anthropicProtocol } from '../../src/providers/anthropic/anthropic.ts'
-import { bedrockProtocol } from '../../src/providers/bedrock/bedrock.ts'
-import { geminiProtocol } from '../../src/providers/gemini/gemini.ts'
+import { bedrockProtocol } from '../../src/protocols/bedrock/bedrock.ts'
+import { geminiProtocol } from '../../src/protocols/gemini/provider/gemini.ts'
 import { openaiBody } from '../../src/providers/openai/request.ts'
-import type { ChatCall } from '../../src/providers/ports/call.ts'
+import type { ChatCall } from '../../src/protocols/ports/call.ts'
 import { callOf } from '../harness/protocol-read.ts'
 
 const PICTURE = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw==' } }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CollectedBody } from '../../src/providers/wire/collected-body.ts'
+import { CollectedBody } from '../../src/protocols/wire/collected-body.ts'
 import { ERROR_BYTES_MAX, parseErrorBody } from '../../src/providers/wire/error-body.ts'
-import { GeminiReader } from '../../src/providers/gemini/reader.ts'
-import { parseLifted } from '../../src/providers/wire/lifted-json.ts'
-import { NdjsonDecoder } from '../../src/providers/wire/ndjson-decoder.ts'
-import { LISTING_LIMITS, parseJson, UPSTREAM_LIMITS } from '../../src/providers/wire/raw-json.ts'
-import { SseDecoder } from '../../src/providers/wire/sse-decoder.ts'
+import { GeminiReader } from '../../src/protocols/gemini/provider/reader.ts'
+import { parseLifted } from '../../src/protocols/wire/lifted-json.ts'
+import { NdjsonDecoder } from '../../src/protocols/wire/ndjson-decoder.ts'
+import { LISTING_LIMITS, parseJson, UPSTREAM_LIMITS } from '../../src/protocols/wire/raw-json.ts'
+import { SseDecoder } from '../../src/protocols/wire/sse-decoder.ts'
 import { cpuMs, noStall, STALL_MS_MAX } from '../harness/patience.ts'
 
 const MEGABYTE = 1_048_576

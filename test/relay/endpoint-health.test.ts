@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { EndpointHealthBook } from '../../src/relay/endpoint-health.ts'
+import { EndpointHealthBook } from '../../src/pay/relay/endpoint-health.ts'
 import { movingClock } from '../harness/moving-clock.ts'
 
 interface Bench {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../src/errors.ts'
-import { InFlight } from '../../src/relay/in-flight.ts'
+import { ApiError } from '../../src/base/errors.ts'
+import { InFlight } from '../../src/pay/relay/in-flight.ts'
 
 function refusal(
   inFlight: InFlight,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpoint } from '../harness/plan-fixture.ts'
 import { type AttemptFailure, failure } from '../../src/providers/ports/attempt-failure.ts'
-import { KeyPools } from '../../src/relay/key-pools.ts'
+import { KeyPools } from '../../src/pay/relay/key-pools.ts'
 import { movingClock } from '../harness/moving-clock.ts'
 
 const POOL = { ...endpoint('p').provider, apiKeys: ['a', 'b', 'c'] }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ProviderPlace, ProviderSlots } from '../../src/relay/provider-slots.ts'
+import { ProviderPlace, ProviderSlots } from '../../src/pay/relay/provider-slots.ts'
 import { movingClock, type MovingClock } from '../harness/moving-clock.ts'
 
 function full(): { slots: ProviderSlots; clock: MovingClock; places: ProviderPlace[] } {

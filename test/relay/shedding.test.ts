@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InFlight } from '../../src/relay/in-flight.ts'
-import { Shedding, type LoadReading } from '../../src/relay/shedding.ts'
+import { InFlight } from '../../src/pay/relay/in-flight.ts'
+import { Shedding, type LoadReading } from '../../src/pay/relay/shedding.ts'
 import { movingClock } from '../harness/moving-clock.ts'
 
 const CALM: LoadReading = { utilisation: 0.5, delayMs: 5, memory: 0.2 }

@@ -4,7 +4,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { HTTPClient, OpenRouter } from '@openrouter/sdk'
 import { generateImage, NoImageGeneratedError } from 'ai'
 import OpenAI, { toFile, APIError, BadRequestError } from 'openai'
-import { PNG } from '../harness/images-world.ts'
+import { PNG } from '../api/images-world.ts'
 import { serveSandbox } from '../harness/served.ts'
 
 const PNG_HEAD = '\x89PNG'

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../src/catalog/catalog.ts'
-import type { Usage } from '../../src/meters.ts'
-import type { PriceSheet } from '../../src/meters.ts'
-import type { TokenCounter } from '../../src/plan/token-count.ts'
+import type { Usage } from '../../src/tables/meters.ts'
+import type { PriceSheet } from '../../src/tables/meters.ts'
+import type { TokenCounter } from '../../src/pay/plan/token-count.ts'
 import type { AttemptFacts, RequestFacts } from './facts.ts'
 import { isUnits } from './requests.ts'
 

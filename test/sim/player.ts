@@ -1,4 +1,4 @@
-import { createTokenCounter } from '../../src/plan/token-count.ts'
+import { createTokenCounter } from '../../src/pay/plan/token-count.ts'
 import { Disk } from './disk.ts'
 import { playUniverse, type Verdict } from './universe.ts'
 

@@ -1,4 +1,4 @@
-import type { IdSource } from '../../src/lib/ids.ts'
+import type { IdSource } from '../../src/base/ids.ts'
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

@@ -11,7 +11,7 @@ import { ALLOWANCE_PREFIX, drawOf, ownerOf, spendKeyText } from '../../src/ledge
 import { accountPeriod, accountSpendText, type AccountPeriod } from '../../src/ledger/account-limit.ts'
 import { limitPeriod } from '../../src/ledger/hold-rules.ts'
 import { FRESH_MS } from '../../src/ledger/allowances.ts'
-import type { Micro } from '../../src/money.ts'
+import type { Micro } from '../../src/base/money.ts'
 import {
   type ReadOptions,
   big,

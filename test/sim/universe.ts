@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { TokenCounter } from '../../src/plan/token-count.ts'
+import type { TokenCounter } from '../../src/pay/plan/token-count.ts'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
 import { checkPlaces } from './books.ts'
 import { auditWorld, checkEnd } from './checks.ts'

@@ -1,1 +1,1 @@
-import './soak.test.ts'
+import '../long/soak/soak.test.ts'

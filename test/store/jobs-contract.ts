@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JobMove, JobRow, JobState, NewJob } from '../../src/store/jobs/job.ts'
+import type { JobMove, JobRow, JobState, NewJob } from '../../src/ledger/job.ts'
 import type { Store } from '../../src/store/store.ts'
-import { newJob } from '../harness/new-job.ts'
+import { newJob } from './new-job.ts'
 import { Bench, benchTests, type Customer, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 
 const HOUR_MS = 3_600_000

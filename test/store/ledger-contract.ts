@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 import { LedgerBatch } from '../../src/ledger/ledger-core.ts'
 import type { LedgerChanges, LedgerRows } from '../../src/ledger/ledger-store.ts'
 import type { Store } from '../../src/store/store.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 import type { Bench, Customer } from './ledger-fixture.ts'
 import type { LedgerModel, Operation } from './ledger-model.ts'
 

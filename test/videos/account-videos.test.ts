@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { ApiError } from '../../src/errors.ts'
-import { AccountVideos } from '../../src/videos/account-videos.ts'
-import { VIDEO_KEPT_MS } from '../../src/videos/video-job.ts'
+import { ApiError } from '../../src/base/errors.ts'
+import { AccountVideos } from '../../src/pay/jobs/account-videos.ts'
+import { VIDEO_KEPT_MS } from '../../src/pay/jobs/video-job.ts'
 import { drive, job, newWorld, runnerOf, VIDEO } from './video-world.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tollgate-account-videos-'))

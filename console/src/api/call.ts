@@ -1,6 +1,6 @@
 import i18n from 'i18next'
-import type { ErrorBody } from '../../../src/cabinet/session-contract.ts'
-import type { ErrorType } from '../../../src/errors.ts'
+import type { ErrorBody } from '../../../src/api/cabinet/session-contract.ts'
+import type { ErrorType } from '../../../src/base/errors.ts'
 import { address, type Answer, type AnyInput, type Endpoint, type Input } from './endpoint.ts'
 
 /**

@@ -1,6 +1,6 @@
-import type { AdminApi } from '../../../src/admin/contract.ts'
-import type { CabinetApi } from '../../../src/cabinet/contract.ts'
-import { ownValue } from '../../../src/lib/own-value.ts'
+import type { AdminApi } from '../../../src/api/admin/contract.ts'
+import type { CabinetApi } from '../../../src/api/cabinet/contract.ts'
+import { ownValue } from '../../../src/base/own-value.ts'
 
 type Api = CabinetApi & AdminApi
 export type Endpoint = keyof Api

@@ -9,7 +9,7 @@ import {
   type UseMutationResult,
   type UseQueryResult,
 } from '@tanstack/react-query'
-import type { SessionState } from '../../../src/cabinet/session-contract.ts'
+import type { SessionState } from '../../../src/api/cabinet/session-contract.ts'
 import { closeName, tellFailure } from '../parts/tell-failure.tsx'
 import { ApiFailure, call } from './call.ts'
 import type { ActEndpoint, Answer, Endpoint, Input, ReadEndpoint } from './endpoint.ts'

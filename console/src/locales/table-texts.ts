@@ -1,10 +1,10 @@
-import { ERRORS } from '../../../src/error-table.ts'
-import type { ErrorType } from '../../../src/errors.ts'
+import { ERRORS } from '../../../src/base/error-table.ts'
+import type { ErrorType } from '../../../src/base/errors.ts'
 import type { Label } from '../../../src/lib/label.ts'
-import { METER_TABLE, PRICED_METERS, type Meter, type PriceKey } from '../../../src/meter-table.ts'
-import { MODALITIES, REQUEST_TYPE_TABLE, type Modality, type RequestType } from '../../../src/model-types.ts'
+import { METER_TABLE, PRICED_METERS, type Meter, type PriceKey } from '../../../src/tables/meter-table.ts'
+import { MODALITIES, REQUEST_TYPE_TABLE, type Modality, type RequestType } from '../../../src/tables/model-types.ts'
 import { viewFields, type FactStyle } from '../../../src/ledger/generation-record.ts'
-import type { Language } from '../../../src/cabinet/session-contract.ts'
+import type { Language } from '../../../src/api/cabinet/session-contract.ts'
 
 const FACTS = [...viewFields('log'), ...viewFields('request')].flatMap(({ name, fact }) =>
   fact === undefined ? [] : [{ name, ...fact }],

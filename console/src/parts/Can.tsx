@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { scopes } from 'virtual:admin-scopes'
-import type { AdminApi } from '../../../src/admin/contract.ts'
+import type { AdminApi } from '../../../src/api/admin/contract.ts'
 import { useProfile } from '../session.tsx'
 
 /** Whether the role of the signed-in operator opens a route. The server refuses it otherwise. */

@@ -7,7 +7,7 @@ import css from './day-chart.module.css'
 import { Failed, Outline } from './Loaded.tsx'
 import { onDemand } from './OnDemand.tsx'
 import { useFormat } from './use-format.ts'
-import { ownValue } from '../../../src/lib/own-value.ts'
+import { ownValue } from '../../../src/base/own-value.ts'
 
 export interface DayChartProps {
   readonly kind: 'area' | 'bars'

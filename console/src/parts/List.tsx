@@ -1,7 +1,7 @@
 import clsx from 'clsx'
 import { memo, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { CsvValue } from '../../../src/lib/csv.ts'
+import type { CsvValue } from '../../../src/base/csv.ts'
 import css from '../style/list.module.css'
 import { Empty, type EmptyProps } from './Loaded.tsx'
 

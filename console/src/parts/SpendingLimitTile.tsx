@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { AccountLimit } from '../../../src/ledger/account-limit-contract.ts'
+import type { AccountLimit } from '../../../src/api/records/account-limit-contract.ts'
 import { LimitBar } from './LimitBar.tsx'
 import { Tile } from './Tile.tsx'
 import { useFormat } from './use-format.ts'

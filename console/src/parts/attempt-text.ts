@@ -1,6 +1,6 @@
 import i18n from 'i18next'
 import type { AttemptReason } from '../../../src/ledger/generation-record.ts'
-import type { StoryAttempt } from '../../../src/ledger/request-story-contract.ts'
+import type { StoryAttempt } from '../../../src/api/records/request-story-contract.ts'
 import { errorName } from './failure-text.ts'
 
 /** Why an attempt failed, with the status of its answer; empty for one that answered. */

@@ -1,7 +1,7 @@
 import i18n from 'i18next'
-import type { CatalogProblem } from '../../../src/admin/catalog-contract.ts'
-import type { ErrorType } from '../../../src/errors.ts'
-import type { FieldCheck, RefusalReason } from '../../../src/refusals.ts'
+import type { CatalogProblem } from '../../../src/api/admin/catalog-contract.ts'
+import type { ErrorType } from '../../../src/base/errors.ts'
+import type { FieldCheck, RefusalReason } from '../../../src/base/refusals.ts'
 import { ApiFailure, type FailureType } from '../api/call.ts'
 import { browserZone, createFormat, type Format } from './format.ts'
 

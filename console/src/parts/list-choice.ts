@@ -1,5 +1,5 @@
 import { useLocalStorage } from '@mantine/hooks'
-import { ownValue } from '../../../src/lib/own-value.ts'
+import { ownValue } from '../../../src/base/own-value.ts'
 
 /** How a reader wants to see a list; kept in the browser. */
 export interface ListChoice {

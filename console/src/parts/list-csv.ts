@@ -1,4 +1,4 @@
-import { CSV_TYPE, csvLine } from '../../../src/lib/csv.ts'
+import { CSV_TYPE, csvLine } from '../../../src/base/csv.ts'
 import { address, type AnyInput, type Input, type ReadEndpoint } from '../api/endpoint.ts'
 import { today } from './day-range.ts'
 import type { Column } from './List.tsx'

@@ -7,7 +7,7 @@ import {
   type ColumnDef,
 } from '@tanstack/react-table'
 import { useMemo } from 'react'
-import type { CsvValue } from '../../../src/lib/csv.ts'
+import type { CsvValue } from '../../../src/base/csv.ts'
 import type { Format } from './format.ts'
 import type { Column, ListSorting, Sorted } from './List.tsx'
 

@@ -1,7 +1,7 @@
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { ownValue } from '../../../src/lib/own-value.ts'
+import { ownValue } from '../../../src/base/own-value.ts'
 import { askAhead, wishedSearch, type Search } from './ask-ahead.ts'
 import { useIsHere } from './is-here.ts'
 

@@ -1,4 +1,4 @@
-import type { MemberScope } from '../../../src/member-scopes.ts'
+import type { MemberScope } from '../../../src/tables/member-scopes.ts'
 import { useProfile } from '../session.tsx'
 
 /** Whether the signed-in user may do something in the account of the session. */

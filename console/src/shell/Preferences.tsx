@@ -2,7 +2,7 @@ import { Button, useMantineColorScheme, type MantineColorScheme } from '@mantine
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Language, SessionState } from '../../../src/cabinet/session-contract.ts'
+import type { Language, SessionState } from '../../../src/api/cabinet/session-contract.ts'
 import { queryKey, useAct } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
 import { AutoIcon, DarkIcon, LightIcon } from '../parts/icons.ts'

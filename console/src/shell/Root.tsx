@@ -2,7 +2,7 @@ import { Center, Group, Loader, Text, useMantineColorScheme } from '@mantine/cor
 import { Navigate, Outlet, useLocation, useMatches } from '@tanstack/react-router'
 import { useEffect, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { SessionState } from '../../../src/cabinet/session-contract.ts'
+import type { SessionState } from '../../../src/api/cabinet/session-contract.ts'
 import { useRead } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
 import { FailedPlace } from '../parts/Loaded.tsx'

@@ -25,8 +25,8 @@ import {
   UsageIcon,
   WalletIcon,
 } from '../parts/icons.ts'
-import type { AdminScope } from '../../../src/admin-scopes.ts'
-import type { MemberScope } from '../../../src/member-scopes.ts'
+import type { AdminScope } from '../../../src/tables/admin-scopes.ts'
+import type { MemberScope } from '../../../src/tables/member-scopes.ts'
 import type en from '../locales/en.json'
 
 export interface Destination {

@@ -1,7 +1,7 @@
 import { AnswerEnd } from './end.ts'
 import type { AnswerEvent } from './event.ts'
 import type { ChatAnswer } from '../chat/answer.ts'
-import { JsonBytes } from '../../lib/json-bytes.ts'
+import { JsonBytes } from '../../base/json-text.ts'
 
 interface ToolCall {
   readonly id: string

@@ -1,5 +1,5 @@
-import type { ApiError } from '../../errors.ts'
-import type { Micro } from '../../money.ts'
+import type { ApiError } from '../../base/errors.ts'
+import type { Micro } from '../../base/money.ts'
 import type { AnswerEvent } from './event.ts'
 import type { ChatAnswer, StreamEnd, UsageReport } from '../chat/answer.ts'
 

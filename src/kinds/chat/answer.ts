@@ -1,4 +1,4 @@
-import type { Usage } from '../../meters.ts'
+import type { Usage } from '../../tables/meters.ts'
 
 /** The parsed usage object of an OpenAI-shaped upstream; null = the upstream sent none. */
 export interface UsageReport {

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import { contentOf } from './parts.ts'
 import type { ChatMessage, ChatToolCall } from './request.ts'
 import { copyJson, field, isObject, quoted, type RawObject } from '../fields/json-fields.ts'

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { ChatPart } from './request.ts'
 import { copyJson, field, invalidInput, isObject, quoted, type RawObject } from '../fields/json-fields.ts'
 

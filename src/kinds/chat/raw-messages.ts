@@ -1,7 +1,7 @@
-import type { JsonMember } from '../../lib/json-scan.ts'
+import type { JsonMember } from '../../base/json-scan.ts'
 import { isObject } from '../fields/json-fields.ts'
 import type { ChatRequest } from './request.ts'
-import { ownValue } from '../../lib/own-value.ts'
+import { ownValue } from '../../base/own-value.ts'
 
 /** A shorter one is written again as quickly. */
 const BYTES_MIN = 8_192

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { ChatRequest, ChatTool } from './request.ts'
 import {
   booleanField,

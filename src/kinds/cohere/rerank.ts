@@ -1,4 +1,4 @@
-import { rubles } from '../../money.ts'
+import { rubles } from '../../base/money.ts'
 import { rerankBody } from '../rerank/body.ts'
 
 /** The answer of `/v2/rerank`. */

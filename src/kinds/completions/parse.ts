@@ -1,7 +1,7 @@
-import { ApiError } from '../../errors.ts'
-import { SAMPLING_PARAMETERS } from '../../parameter-table.ts'
-import { parseChat } from '../chat/parse.ts'
-import type { CompletionsRequest } from './request.ts'
+import { ApiError } from '../../base/errors.ts'
+import { SAMPLING_PARAMETERS } from '../../tables/parameter-table.ts'
+import { parseChat } from '../../protocols/openai/client/chat/parse.ts'
+import type { CompletionsRequest } from '../completions.ts'
 import {
   booleanField,
   field,

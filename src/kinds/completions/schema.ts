@@ -1,5 +1,5 @@
-import { anything, either, flag, list, maybe, nullable, object, only, text, whole } from '../../schema.ts'
-import { SHARED } from '../chat/schema.ts'
+import { anything, either, flag, list, maybe, nullable, object, only, text, whole } from '../../base/schema.ts'
+import { SHARED } from '../../protocols/openai/client/chat/schema.ts'
 import { OPTIONAL_MODEL, TokenUsage } from '../fields/schema.ts'
 
 const FILLED = text('', { minLength: 1 })

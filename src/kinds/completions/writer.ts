@@ -1,8 +1,8 @@
-import type { ApiError } from '../../errors.ts'
+import type { ApiError } from '../../base/errors.ts'
 import type { AnswerEvent } from '../answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd } from '../chat/answer.ts'
-import { usageBody } from '../chat/render.ts'
+import { usageBody } from '../../protocols/openai/client/chat/render.ts'
 
 const DONE = 'data: [DONE]\n\n'
 

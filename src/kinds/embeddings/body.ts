@@ -1,4 +1,4 @@
-import { rubles } from '../../money.ts'
+import { rubles } from '../../base/money.ts'
 import type { ChargedUsage } from '../answer/writer.ts'
 import type { ChunkIdentity } from '../chat/answer.ts'
 

@@ -1,7 +1,7 @@
 import { bodyObject, requiredInput, requiredModel, sessionIdOf } from '../fields/body-fields.ts'
 import { field, invalidInput, numberField, stringField, type RawObject } from '../fields/json-fields.ts'
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
-import type { EmbeddingsInput, EmbeddingsRequest, VectorFormat } from './request.ts'
+import type { EmbeddingsInput, EmbeddingsRequest, VectorFormat } from '../embeddings.ts'
 
 const INPUTS_MAX = 2_048
 const SHAPES =

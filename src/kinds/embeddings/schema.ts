@@ -1,4 +1,4 @@
-import { either, list, maybe, number, object, oneOf, only, text, whole } from '../../schema.ts'
+import { either, list, maybe, number, object, oneOf, only, text, whole } from '../../base/schema.ts'
 import { COST, MODEL, ROUTED, USER } from '../fields/schema.ts'
 
 const INPUTS_MAX = 2_048

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import { field, invalidInput, isObject, quoted, type RawObject } from './json-fields.ts'
 
 const SESSION_ID_CHARS_MAX = 256

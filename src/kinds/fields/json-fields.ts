@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 
 /**
  * A JSON object of a request, not checked yet. Its fields are read one by one and never spread: the client chose its

@@ -1,4 +1,4 @@
-import { parseDecimal } from '../../money.ts'
+import { parseDecimal } from '../../base/money.ts'
 import type { ProviderPreferences } from './routed-request.ts'
 import { booleanField, field, invalidInput, isObject, objectField, type RawObject } from './json-fields.ts'
 

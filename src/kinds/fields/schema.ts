@@ -1,4 +1,4 @@
-import { either, flag, list, maybe, number, object, oneOf, only, rub, text, whole } from '../../schema.ts'
+import { either, flag, list, maybe, number, object, oneOf, only, rub, text, whole } from '../../base/schema.ts'
 
 const SLUGS = list(text(), 'Slugs of providers.', { maxItems: 100 })
 const PRICE = either(

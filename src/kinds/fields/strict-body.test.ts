@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { microFromRubles, microOf, rubles } from '../../money.ts'
-import { body, filled, flag, list, nullable, oneOf, optional, rub, text, time, whole } from '../../schema.ts'
+import { microFromRubles, microOf, rubles } from '../../base/money.ts'
+import { body, filled, flag, list, nullable, oneOf, optional, rub, text, time, whole } from '../../base/schema.ts'
 import { readBody } from './strict-body.ts'
 import { refusal } from '../../../test/harness/refusal.ts'
 

@@ -1,8 +1,8 @@
 import { readEmail } from '../../email.ts'
-import type { ApiError } from '../../errors.ts'
-import { compare, decimalText, microFromRubles, microOf, parseDecimal } from '../../money.ts'
-import { fieldError } from '../../refusals.ts'
-import type { JsonSchema, Schema, Static } from '../../schema.ts'
+import type { ApiError } from '../../base/errors.ts'
+import { compare, decimalText, microFromRubles, microOf, parseDecimal } from '../../base/money.ts'
+import { fieldError } from '../../base/refusals.ts'
+import type { JsonSchema, Schema, Static } from '../../base/schema.ts'
 import { isObject } from './json-fields.ts'
 
 /** A body in which the route checks some fields itself: here they may be absent, and their bounds are not checked. */

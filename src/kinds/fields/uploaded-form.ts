@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 
 const WHOLE = /^[+-]?\d{1,16}$/
 

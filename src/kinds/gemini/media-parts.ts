@@ -1,8 +1,8 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import { isBase64 } from '../chat/parts.ts'
 import type { ChatPart } from '../chat/request.ts'
 import type { RawObject } from '../fields/json-fields.ts'
-import { badContent, textMember } from './members.ts'
+import { badContent, textMember } from '../../protocols/gemini/client/members.ts'
 
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:;[\w.=+; -]+)?$/
 /** Sound formats whose names differ from the media subtype. */

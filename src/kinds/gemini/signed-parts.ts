@@ -1,6 +1,6 @@
-import { GEMINI_REASONING, signatureDetail } from '../answer/gemini-reasoning.ts'
+import { GEMINI_REASONING, signatureDetail } from '../../protocols/gemini/gemini-reasoning.ts'
 import { isObject } from '../fields/json-fields.ts'
-import { decodeDetails, encodeDetails } from '../responses/encoded-details.ts'
+import { decodeDetails, encodeDetails } from '../answer/encoded-details.ts'
 
 /** A Gemini model's signature from reasoning details, and the id of its call; null = it belongs to the text. */
 export interface PartSignature {

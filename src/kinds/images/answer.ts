@@ -1,5 +1,5 @@
-import type { JsonBytes } from '../../lib/json-bytes.ts'
-import { rubles } from '../../money.ts'
+import type { JsonBytes } from '../../base/json-text.ts'
+import { rubles } from '../../base/money.ts'
 import type { ChargedUsage } from '../answer/writer.ts'
 import type { ChunkIdentity, UsageReport } from '../chat/answer.ts'
 import type { Picture } from './bytes.ts'

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import { field, invalidInput, type RawObject } from '../fields/json-fields.ts'
 import { formValue, uploadError, type UploadedFile, type UploadedForm } from '../fields/uploaded-form.ts'
 import { imageTypeOf } from './bytes.ts'

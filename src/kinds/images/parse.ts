@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import { decodeBase64, imageTypeOf, readDataUrl } from './bytes.ts'
 import {
   ASPECT_RATIOS,

@@ -1,4 +1,4 @@
-import { either, flag, list, maybe, object, oneOf, only, optional, text, whole } from '../../schema.ts'
+import { either, flag, list, maybe, object, oneOf, only, optional, text, whole } from '../../base/schema.ts'
 import { COST, MODEL, ROUTED, USER } from '../fields/schema.ts'
 import { ASPECT_RATIOS, IMAGE_RESOLUTIONS, IMAGE_SIZES, IMAGES_MAX } from './request.ts'
 

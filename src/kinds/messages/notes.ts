@@ -1,4 +1,4 @@
-import type { MessagesRequest } from './request.ts'
+import type { MessagesRequest } from '../../protocols/anthropic/client/request.ts'
 
 /** Facts collected while a body is read. */
 export interface ReadingNotes {

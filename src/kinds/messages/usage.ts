@@ -1,4 +1,4 @@
-import { rubles } from '../../money.ts'
+import { rubles } from '../../base/money.ts'
 import type { ChargedUsage } from '../answer/writer.ts'
 
 /** `usage` of a message: `input_tokens` excludes tokens read from or written to a cache, as the meters do. */

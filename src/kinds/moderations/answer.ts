@@ -1,4 +1,4 @@
-import { rubles, type Micro } from '../../money.ts'
+import { rubles, type Micro } from '../../base/money.ts'
 import type { ChunkIdentity } from '../chat/answer.ts'
 
 /** A model's result for one input, with the model's own categories unchanged. */

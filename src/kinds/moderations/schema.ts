@@ -1,4 +1,4 @@
-import { either, flag, list, map, maybe, nullable, number, object, only, optional, text } from '../../schema.ts'
+import { either, flag, list, map, maybe, nullable, number, object, only, optional, text } from '../../base/schema.ts'
 import { COST, ROUTED } from '../fields/schema.ts'
 
 const Part = either(

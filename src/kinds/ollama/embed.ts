@@ -1,10 +1,10 @@
 import type { ChargedUsage } from '../answer/writer.ts'
 import type { ChunkIdentity } from '../chat/answer.ts'
 import { parseEmbeddings } from '../embeddings/parse.ts'
-import type { EmbeddingsRequest } from '../embeddings/request.ts'
+import type { EmbeddingsRequest } from '../embeddings.ts'
 import { bodyObject } from '../fields/body-fields.ts'
 import { field, invalidInput } from '../fields/json-fields.ts'
-import { rubles } from '../../money.ts'
+import { rubles } from '../../base/money.ts'
 
 /** Reads the body of `/api/embed` as an embeddings request. */
 export function parseOllamaEmbed(json: unknown): EmbeddingsRequest {

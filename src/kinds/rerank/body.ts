@@ -1,4 +1,4 @@
-import { rubles, type Micro } from '../../money.ts'
+import { rubles, type Micro } from '../../base/money.ts'
 import type { ChunkIdentity } from '../chat/answer.ts'
 import type { RankedDocument } from './answer.ts'
 import type { RerankRequest } from './request.ts'

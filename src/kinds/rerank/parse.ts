@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import { bodyObject, requiredModel, sessionIdOf } from '../fields/body-fields.ts'
 import {
   booleanField,

@@ -1,4 +1,4 @@
-import { either, flag, list, maybe, number, object, only, optional, text, whole } from '../../schema.ts'
+import { either, flag, list, maybe, number, object, only, optional, text, whole } from '../../base/schema.ts'
 import { COST, MODEL, ROUTED, USER } from '../fields/schema.ts'
 
 /** `POST /v1/rerank`. The reader is `parse.ts`. */

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import { isBase64 } from '../chat/parts.ts'
 import type { ChatPart } from '../chat/request.ts'
 import { field, invalidInput, isObject, quoted, type RawObject } from '../fields/json-fields.ts'

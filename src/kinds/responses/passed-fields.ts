@@ -1,4 +1,4 @@
-import { SAMPLING_PARAMETERS } from '../../parameter-table.ts'
+import { SAMPLING_PARAMETERS } from '../../tables/parameter-table.ts'
 import { copyJson, type RawObject } from '../fields/json-fields.ts'
 
 /**

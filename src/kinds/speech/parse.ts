@@ -1,9 +1,9 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import { charactersOf } from '../../lib/characters.ts'
 import { bodyObject, requiredModel, responseFormat, sessionIdOf } from '../fields/body-fields.ts'
 import { field, invalidInput, isObject, numberField, stringField, type RawObject } from '../fields/json-fields.ts'
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
-import { SPEECH_FORMATS } from './format.ts'
+import { SPEECH_FORMATS } from '../speech.ts'
 import type { SpeechRequest } from './request.ts'
 
 const INPUT_CHARACTERS_MAX = 5_000

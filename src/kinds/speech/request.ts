@@ -1,5 +1,5 @@
 import type { RoutedRequest } from '../fields/routed-request.ts'
-import type { SpeechFormat } from './format.ts'
+import type { SpeechFormat } from '../speech.ts'
 
 /** A validated request for speech (wire.md D-5.1). */
 export interface SpeechRequest extends RoutedRequest {

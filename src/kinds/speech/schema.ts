@@ -1,6 +1,6 @@
-import { either, maybe, narrowed, number, object, oneOf, only, optional, text } from '../../schema.ts'
+import { either, maybe, narrowed, number, object, oneOf, only, optional, text } from '../../base/schema.ts'
 import { MODEL, ROUTED } from '../fields/schema.ts'
-import { SPEECH_FORMATS } from './format.ts'
+import { SPEECH_FORMATS } from '../speech.ts'
 
 /** `POST /v1/audio/speech`. The reader is `parse.ts`. The answer is the sound itself. */
 export const SpeechBody = object({

@@ -11,7 +11,7 @@ import {
   optional,
   text,
   whole,
-} from '../../schema.ts'
+} from '../../base/schema.ts'
 import { COST, MODEL, ROUTED } from '../fields/schema.ts'
 import { GRANULARITIES, TRANSCRIPT_FORMATS } from './request.ts'
 

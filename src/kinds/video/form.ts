@@ -1,7 +1,7 @@
 import { formValue, uploadError, type UploadedFile, type UploadedForm } from '../fields/uploaded-form.ts'
 import { imageTypeOf } from '../images/bytes.ts'
 import { parseVideo } from './parse.ts'
-import type { VideoRequest } from './request.ts'
+import type { VideoRequest } from '../video.ts'
 
 /** Fields that are not texts: each is read as the JSON that it is written as. */
 const JSON_FIELDS: ReadonlySet<string> = new Set(['frame_images', 'input_references', 'provider', 'generate_audio'])

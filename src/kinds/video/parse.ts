@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import {
   booleanField,
   field,
@@ -10,7 +10,7 @@ import {
   type RawObject,
 } from '../fields/json-fields.ts'
 import { parseProviderPreferences } from '../fields/provider-preferences.ts'
-import type { FrameImage, VideoRequest, VideoWish } from './request.ts'
+import type { FrameImage, VideoRequest, VideoWish } from '../video.ts'
 import { sessionIdOf } from '../fields/body-fields.ts'
 
 const DURATION_MAX = 60

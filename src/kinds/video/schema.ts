@@ -1,4 +1,4 @@
-import { either, flag, list, maybe, object, oneOf, only, text, whole } from '../../schema.ts'
+import { either, flag, list, maybe, object, oneOf, only, text, whole } from '../../base/schema.ts'
 import { MODEL, ROUTED, USER } from '../fields/schema.ts'
 
 const SECONDS = whole('One that the model lists, else 1 to 60.', { minimum: 1, maximum: 60 })

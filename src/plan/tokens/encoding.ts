@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { BytePairs } from './byte-pairs.ts'
-import { TokenTable } from './token-table.ts'
+import { BytePairs } from '../../pay/plan/tokens/encoding.ts'
+import { TokenTable } from '../../pay/plan/tokens/token-table.ts'
 
 export const ENCODING_NAMES = ['o200k_base', 'cl100k_base'] as const
 export type EncodingName = (typeof ENCODING_NAMES)[number]
@@ -19,13 +19,13 @@ interface EncodingFacts {
 const ENCODINGS: Readonly<Record<EncodingName, EncodingFacts>> = {
   o200k_base: {
     tokens: 199_998,
-    file: new URL('./o200k_base.tokens', import.meta.url),
+    file: new URL('../../pay/plan/tokens/o200k_base.tokens', import.meta.url),
     pieces:
       /[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+/gu,
   },
   cl100k_base: {
     tokens: 100_256,
-    file: new URL('./cl100k_base.tokens', import.meta.url),
+    file: new URL('../../pay/plan/tokens/cl100k_base.tokens', import.meta.url),
     pieces:
       /'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+$|\s*[\r\n]|\s+(?!\S)|\s/gu,
   },

@@ -5,9 +5,9 @@ import type {
   LanguageModelV4ToolChoice,
 } from '@ai-sdk/provider'
 import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
-import { chatParameters } from '../ports/adapter.ts'
-import type { ChatCall } from '../ports/call.ts'
-import { objectOf, textOf } from '../wire/raw-json.ts'
+import { chatParameters } from '../../protocols/ports/adapter.ts'
+import type { ChatCall } from '../../protocols/ports/call.ts'
+import { objectOf, textOf } from '../../protocols/wire/raw-json.ts'
 import type { SupportedUrls } from './media-part.ts'
 import { sdkPrompt } from './prompt.ts'
 

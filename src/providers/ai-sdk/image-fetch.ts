@@ -1,10 +1,10 @@
 import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
-import type { ImageCall } from '../ports/call.ts'
-import { StepFailedError, askInStep, type StepContext } from '../upstream/steps.ts'
-import { FileFetchError, type FileFetch } from '../wire/file-fetch.ts'
+import type { ImageCall } from '../../protocols/ports/call.ts'
+import { StepFailedError, askInStep, type StepContext } from '../../protocols/upstream/steps.ts'
+import { FileFetchError, type FileFetch } from '../../protocols/wire/file-fetch.ts'
 import { IMAGE_BYTES_MAX } from '../answers/image-shares.ts'
-import { parseJson } from '../wire/raw-json.ts'
-import type { Transport } from '../wire/transport.ts'
+import { parseJson } from '../../protocols/wire/raw-json.ts'
+import type { Transport } from '../../protocols/wire/transport.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
 
 /** Requests of one call: some packages poll until a picture is ready. */

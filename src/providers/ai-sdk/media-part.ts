@@ -1,6 +1,6 @@
 import type { LanguageModelV4FilePart } from '@ai-sdk/provider'
 import type { ChatPart } from '../../kinds/chat/request.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
+import { UnsendableError } from '../../protocols/ports/upstream-request.ts'
 import { readDataUrl } from '../wire/data-url.ts'
 
 /** Patterns of the addresses that a model fetches itself, by media type such as `image/*`. */

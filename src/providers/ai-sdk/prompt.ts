@@ -6,8 +6,8 @@ import type {
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider'
 import type { ChatMessage } from '../../kinds/chat/request.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
-import { toolInput } from '../answers/tool-input.ts'
+import { UnsendableError } from '../../protocols/ports/upstream-request.ts'
+import { toolInput } from '../../protocols/answers/tool-input.ts'
 import { mediaPart, type SupportedUrls } from './media-part.ts'
 
 export interface PromptRules {

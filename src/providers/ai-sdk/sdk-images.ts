@@ -1,15 +1,15 @@
 import type { ImageModelV4, ImageModelV4File } from '@ai-sdk/provider'
 import type { ImageResult } from '../../kinds/images/answer.ts'
 import { wantedRatio, type SourceImage } from '../../kinds/images/request.ts'
-import type { Adapter } from '../ports/adapter.ts'
-import type { ImageCall } from '../ports/call.ts'
-import { StepFailedError, inSteps, type StepContext } from '../upstream/steps.ts'
+import type { Adapter } from '../../protocols/ports/adapter.ts'
+import type { ImageCall } from '../../protocols/ports/call.ts'
+import { StepFailedError, inSteps, type StepContext } from '../../protocols/upstream/steps.ts'
 import { inShares, readImages } from '../answers/image-shares.ts'
-import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
+import { listOf, objectOf, textOf } from '../../protocols/wire/raw-json.ts'
 import { ImageFetch, type ImageFetchPorts } from './image-fetch.ts'
-import { refusal, thrownFailure } from './sdk-error.ts'
-import type { SdkPackages } from './sdk-packages.ts'
-import { sdkUsage } from './sdk-usage.ts'
+import { refusal, thrownFailure } from '../../protocols/ai-sdk/sdk-error.ts'
+import type { SdkPackages } from '../../protocols/ai-sdk/sdk-packages.ts'
+import { sdkUsage } from '../../protocols/ai-sdk/sdk-usage.ts'
 
 export interface SdkImagesPorts extends ImageFetchPorts {
   readonly packages: Pick<SdkPackages, 'imageModel'>

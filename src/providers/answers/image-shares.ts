@@ -1,14 +1,14 @@
 import type { GeneratedImage, ImageResult } from '../../kinds/images/answer.ts'
 import { decodeBase64, pictureOf, readDataUrl, type Picture } from '../../kinds/images/bytes.ts'
 import type { SourceImage } from '../../kinds/images/request.ts'
-import { sumUsage } from '../../kinds/answer/usage-sum.ts'
-import type { ImageCall } from '../ports/call.ts'
-import type { StepContext } from '../upstream/steps.ts'
-import { decodedInTurns } from '../wire/base64-text.ts'
-import { FileFetchError, type FileFetch } from '../wire/file-fetch.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
-import type { LiftedJson } from '../wire/lifted-json.ts'
-import { listOf } from '../wire/raw-json.ts'
+import { sumUsage } from '../../kinds/answer/usage.ts'
+import type { ImageCall } from '../../protocols/ports/call.ts'
+import type { StepContext } from '../../protocols/upstream/steps.ts'
+import { decodedInTurns } from '../../protocols/wire/base64-text.ts'
+import { FileFetchError, type FileFetch } from '../../protocols/wire/file-fetch.ts'
+import { UnsendableError } from '../../protocols/ports/upstream-request.ts'
+import type { LiftedJson } from '../../protocols/wire/lifted-json.ts'
+import { listOf } from '../../protocols/wire/raw-json.ts'
 
 /** Limit of pictures in JSON and of files that an answer names (guarantees.md F30). */
 export const IMAGE_BYTES_MAX = 64 * 1_048_576

@@ -1,11 +1,11 @@
-import { REFERENCE_CHARS_MAX } from '../../kinds/video/request.ts'
+import { REFERENCE_CHARS_MAX } from '../../kinds/video.ts'
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import { parseErrorBody } from '../wire/error-body.ts'
-import type { JobAnswer } from '../wire/job-http.ts'
-import { unsendable } from '../upstream/ask.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
-import { parseJson } from '../wire/raw-json.ts'
-import type { UpstreamHeaders } from '../wire/transport.ts'
+import type { JobAnswer } from '../../protocols/wire/job-http.ts'
+import { unsendable } from '../../protocols/upstream/ask.ts'
+import { UnsendableError } from '../../protocols/ports/upstream-request.ts'
+import { parseJson } from '../../protocols/wire/raw-json.ts'
+import type { UpstreamHeaders } from '../../protocols/wire/transport.ts'
 import type { SubmissionOutcome, VideoState } from '../ports/video-upstream.ts'
 
 /** Statuses of a gateway that got no answer: the submission may have arrived behind it. */

@@ -1,5 +1,5 @@
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import type { ResultSink, RunningCall } from '../ports/call.ts'
+import type { ResultSink, RunningCall } from '../../protocols/ports/call.ts'
 import type { SpeechSink } from '../ports/audio-protocol.ts'
 
 /** Speech that a provider returned whole. */

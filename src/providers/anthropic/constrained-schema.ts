@@ -1,4 +1,4 @@
-import { objectOf, type RawJson } from '../wire/raw-json.ts'
+import { objectOf, type RawJson } from '../../protocols/wire/raw-json.ts'
 
 const TYPES: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'])
 const FORMATS: ReadonlySet<unknown> = new Set([

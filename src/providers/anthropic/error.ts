@@ -1,6 +1,6 @@
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
-import { objectOf, textOf } from '../wire/raw-json.ts'
-import type { UpstreamHeaders } from '../wire/transport.ts'
+import { objectOf, textOf } from '../../protocols/wire/raw-json.ts'
+import type { UpstreamHeaders } from '../../protocols/wire/transport.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
 
 /** The status that belongs to each type of error, for errors inside a 200. */

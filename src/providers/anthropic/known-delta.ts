@@ -1,5 +1,5 @@
-import { objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
-import { decoded, isAt, runText, textPlace, textRun } from '../wire/text-form.ts'
+import { objectOf, textOf, type RawJson } from '../../protocols/wire/raw-json.ts'
+import { decoded, isAt, runText, textPlace, textRun } from '../../protocols/wire/text-form.ts'
 
 /** The texts of a delta that come in many pieces. */
 const TEXT_FIELDS = ['text', 'thinking', 'partial_json']

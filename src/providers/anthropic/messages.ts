@@ -1,9 +1,9 @@
 import type { ChatMessage } from '../../kinds/chat/request.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
-import { textOf } from '../wire/raw-json.ts'
+import { UnsendableError } from '../../protocols/ports/upstream-request.ts'
+import { textOf } from '../../protocols/wire/raw-json.ts'
 import { signedThoughts } from './signed-thinking.ts'
-import { contentBlocks, systemBlocks, type AnthropicBlock } from './content.ts'
-import { toolInput } from '../answers/tool-input.ts'
+import { contentBlocks, systemBlocks, type AnthropicBlock } from '../../protocols/anthropic/provider/content.ts'
+import { toolInput } from '../../protocols/answers/tool-input.ts'
 
 interface AnthropicTurn {
   readonly role: 'user' | 'assistant'

@@ -1,11 +1,11 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
-import type { Adapter } from '../ports/adapter.ts'
+import type { Adapter } from '../../protocols/ports/adapter.ts'
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
-import type { MessagesCall } from '../ports/call.ts'
-import { askEvents, sseMessages, type EventReader, type KnownEvents } from '../upstream/events.ts'
-import { objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
-import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
-import { AnthropicReader } from './reader.ts'
+import type { MessagesCall } from '../../protocols/ports/call.ts'
+import { askEvents, sseMessages, type EventReader, type KnownEvents } from '../../protocols/upstream/events.ts'
+import { objectOf, parseJson, textOf, type RawJson } from '../../protocols/wire/raw-json.ts'
+import type { Transport, UpstreamHeaders } from '../../protocols/wire/transport.ts'
+import { AnthropicReader } from '../../protocols/anthropic/provider/reader.ts'
 import { ANTHROPIC_VERSION, MESSAGES_PATH } from './request.ts'
 
 const LF = 0x0a

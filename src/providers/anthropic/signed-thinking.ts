@@ -1,5 +1,5 @@
 import { CLAUDE_REASONING } from '../../kinds/answer/claude-reasoning.ts'
-import { objectOf, textOf } from '../wire/raw-json.ts'
+import { objectOf, textOf } from '../../protocols/wire/raw-json.ts'
 
 /** A thought that the model accepts back: with its signature, or encrypted. */
 export type SignedThought = { readonly text: string; readonly signature: string } | { readonly encrypted: string }

@@ -1,4 +1,4 @@
-import { effortTokens, reasoningWish, type ReasoningWish } from '../answers/reasoning-wish.ts'
+import { effortTokens, reasoningWish, type ReasoningWish } from '../../protocols/answers/reasoning-wish.ts'
 import type { ModelTraits } from './model-traits.ts'
 import type { JsonObject } from '../../lib/json-object.ts'
 

@@ -1,7 +1,13 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import { GrownText } from '../../kinds/answer/grown-text.ts'
-import { BLOCKS_MAX, ClaudeEvents, SILENT, THINKING_CHARS_MAX, type BlockView } from '../answers/claude-events.ts'
-import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
+import {
+  BLOCKS_MAX,
+  ClaudeEvents,
+  SILENT,
+  THINKING_CHARS_MAX,
+  type BlockView,
+} from '../../protocols/models/claude-events.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../../protocols/wire/raw-json.ts'
 
 interface OpenBlock {
   /** Index of the tool call; null for the answer tool, undefined for other blocks. */

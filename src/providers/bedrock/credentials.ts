@@ -1,6 +1,6 @@
 import aws4 from 'aws4'
-import type { JsonRequest } from '../ports/upstream-request.ts'
-import { isoTime } from '../../lib/time.ts'
+import type { JsonRequest } from '../../protocols/ports/upstream-request.ts'
+import { isoTime } from '../../base/time.ts'
 
 const SERVICE = 'bedrock'
 const REGION_DEFAULT = 'us-east-1'

@@ -1,6 +1,6 @@
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
-import { objectOf, textOf } from '../wire/raw-json.ts'
-import { headerOf, type UpstreamHeaders } from '../wire/transport.ts'
+import { objectOf, textOf } from '../../protocols/wire/raw-json.ts'
+import { headerOf, type UpstreamHeaders } from '../../protocols/wire/transport.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
 
 /** The status for each type of exception: inside a 200 there is no other, and AWS sends account problems as 400. */

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
-import type { JsonRequest } from '../ports/upstream-request.ts'
+import type { JsonRequest } from '../../protocols/ports/upstream-request.ts'
 import { credentialHeaders } from './credentials.ts'
 import { encodedModel } from './request.ts'
 

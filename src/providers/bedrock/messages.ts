@@ -1,11 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { ChatMessage } from '../../kinds/chat/request.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
-import { objectOf, textOf } from '../wire/raw-json.ts'
-import { toolInput } from '../answers/tool-input.ts'
+import { UnsendableError } from '../../protocols/ports/upstream-request.ts'
+import { objectOf, textOf } from '../../protocols/wire/raw-json.ts'
+import { toolInput } from '../../protocols/answers/tool-input.ts'
 import type { BedrockModel } from './bedrock-model.ts'
 import { signedThoughts } from '../anthropic/signed-thinking.ts'
-import { blocksOf, contentPieces, type BedrockBlock, type ContentContext, type Piece } from './content.ts'
+import {
+  blocksOf,
+  contentPieces,
+  type BedrockBlock,
+  type ContentContext,
+  type Piece,
+} from '../../protocols/bedrock/content.ts'
 
 const TOOL_ID_CHARS_MAX = 64
 

@@ -1,9 +1,9 @@
 import { constrainedSchema } from '../anthropic/constrained-schema.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
-import { objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
+import { UnsendableError } from '../../protocols/ports/upstream-request.ts'
+import { objectOf, textOf, type RawJson } from '../../protocols/wire/raw-json.ts'
 import type { BedrockModel } from './bedrock-model.ts'
-import type { BedrockBlock } from './content.ts'
+import type { BedrockBlock } from '../../protocols/bedrock/content.ts'
 
 /** The way to ask for a `response_format`; the protocol has none for JSON without a schema. */
 export type OutputFormat =

@@ -1,5 +1,5 @@
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
-import type { UpstreamHeaders } from '../wire/transport.ts'
+import type { UpstreamHeaders } from '../../protocols/wire/transport.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
 
 /** Cohere's status for words on its deny-list. */

@@ -1,6 +1,6 @@
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import { objectOf, type RawJson } from '../wire/raw-json.ts'
-import { TokenReader } from '../answers/token-reader.ts'
+import { objectOf, type RawJson } from '../../protocols/wire/raw-json.ts'
+import { TokenReader } from '../../protocols/answers/token-reader.ts'
 
 /**
  * The `usage` of an answer, or the `meta` of an older one, as disjoint meters; null when it counts nothing. `tokens`

@@ -1,6 +1,6 @@
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
-import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
-import type { UpstreamHeaders } from '../wire/transport.ts'
+import { listOf, objectOf, textOf } from '../../protocols/wire/raw-json.ts'
+import type { UpstreamHeaders } from '../../protocols/wire/transport.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
 
 /** `{detail: {status, message}}`, a bare text, or a list of problems of the request. */

@@ -1,8 +1,8 @@
 import type { ChatMessage } from '../../kinds/chat/request.ts'
-import { GEMINI_REASONING } from '../../kinds/answer/gemini-reasoning.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
-import { toolInput } from '../answers/tool-input.ts'
-import { objectOf, textOf } from '../wire/raw-json.ts'
+import { GEMINI_REASONING } from '../../protocols/gemini/gemini-reasoning.ts'
+import { UnsendableError } from '../../protocols/ports/upstream-request.ts'
+import { toolInput } from '../../protocols/answers/tool-input.ts'
+import { objectOf, textOf } from '../../protocols/wire/raw-json.ts'
 import { partsOf, textParts, type GeminiPart } from './media.ts'
 
 /** Google's value for a call that another provider made, or whose signature the client has lost. */

@@ -1,6 +1,6 @@
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
-import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
-import type { UpstreamHeaders } from '../wire/transport.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../../protocols/wire/raw-json.ts'
+import type { UpstreamHeaders } from '../../protocols/wire/transport.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 
 const RETRY_AFTER_MAX_SECONDS = 60

@@ -1,5 +1,5 @@
 import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
+import { UnsendableError } from '../../protocols/ports/upstream-request.ts'
 import { readDataUrl } from '../wire/data-url.ts'
 
 export type GeminiPart = Readonly<Record<string, unknown>>

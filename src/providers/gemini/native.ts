@@ -1,14 +1,14 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
-import type { Adapter } from '../ports/adapter.ts'
+import type { Adapter } from '../../protocols/ports/adapter.ts'
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
-import type { GenerateContentCall } from '../ports/call.ts'
-import { askEvents, sseMessages, type EventReader, type KnownEvents } from '../upstream/events.ts'
-import { listOf, objectOf, parseJson, type RawJson } from '../wire/raw-json.ts'
-import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
-import { KnownChunk } from './known-chunk.ts'
+import type { GenerateContentCall } from '../../protocols/ports/call.ts'
+import { askEvents, sseMessages, type EventReader, type KnownEvents } from '../../protocols/upstream/events.ts'
+import { listOf, objectOf, parseJson, type RawJson } from '../../protocols/wire/raw-json.ts'
+import type { Transport, UpstreamHeaders } from '../../protocols/wire/transport.ts'
+import { KnownChunk } from '../../protocols/gemini/provider/known-chunk.ts'
 import { traitsOf } from './model-traits.ts'
-import { GeminiReader } from './reader.ts'
-import { generatePath, geminiCredentials } from './request.ts'
+import { GeminiReader } from '../../protocols/gemini/provider/reader.ts'
+import { generatePath, geminiCredentials } from '../../protocols/gemini/provider/request.ts'
 
 /** Sends the client's own request, and passes the answer on as it came, read on the way (clients.md D-14.2). */
 export function geminiGenerateContent(

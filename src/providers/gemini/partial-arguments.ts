@@ -1,4 +1,4 @@
-import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
+import { listOf, objectOf, textOf } from '../../protocols/wire/raw-json.ts'
 
 type Leaf = string | number | boolean | null
 type Branch = Map<string, Node> | Node[]

@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
-import { toolInput } from '../answers/tool-input.ts'
+import { UnsendableError } from '../../protocols/ports/upstream-request.ts'
+import { toolInput } from '../../protocols/answers/tool-input.ts'
 import type { JsonObject } from '../../lib/json-object.ts'
 
 const DATA_URL = /^data:[^,]*;base64,/i

@@ -1,10 +1,10 @@
 import { imagesOverChat } from '../answers/images-over-chat.ts'
-import { reasoningWish } from '../answers/reasoning-wish.ts'
-import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
-import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
-import { askEmbeddings } from '../upstream/embeddings.ts'
-import { askChat, askCompletions, type ChatProtocol } from '../upstream/events.ts'
-import { NdjsonDecoder } from '../wire/ndjson-decoder.ts'
+import { reasoningWish } from '../../protocols/answers/reasoning-wish.ts'
+import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../../protocols/ports/adapter.ts'
+import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../../protocols/upstream/models.ts'
+import { askEmbeddings } from '../../protocols/upstream/embeddings.ts'
+import { askChat, askCompletions, type ChatProtocol } from '../../protocols/upstream/events.ts'
+import { NdjsonDecoder } from '../../protocols/wire/ndjson-decoder.ts'
 import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import {
   dimensionsOf,
@@ -15,12 +15,12 @@ import {
   type EmbeddingsPage,
   type EmbeddingsProtocol,
 } from '../ports/embeddings-protocol.ts'
-import type { LiftedJson } from '../wire/lifted-json.ts'
-import { objectOf, textOf } from '../wire/raw-json.ts'
+import type { LiftedJson } from '../../protocols/wire/lifted-json.ts'
+import { objectOf, textOf } from '../../protocols/wire/raw-json.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
 import { OllamaReader } from './reader.ts'
 import { generateRequest, ollamaRequest } from './request.ts'
-import { bearer } from '../../lib/bearer.ts'
+import { bearer } from '../../base/bearer.ts'
 
 /** Parameters of Ollama's chat protocol, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = chatParameters(

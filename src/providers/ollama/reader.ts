@@ -1,13 +1,13 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
 import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
-import type { EventReader } from '../upstream/events.ts'
-import { readToolCall } from '../openai/delta.ts'
-import { listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
+import type { EventReader } from '../../protocols/upstream/events.ts'
+import { readToolCall } from '../../protocols/openai/provider/delta.ts'
+import { listOf, objectOf, parseJson, textOf, type RawJson } from '../../protocols/wire/raw-json.ts'
 import { toolCallId } from '../answers/tool-call-id.ts'
-import type { UpstreamHeaders } from '../wire/transport.ts'
+import type { UpstreamHeaders } from '../../protocols/wire/transport.ts'
 import { eventFailure, upstreamFailure } from '../wire/upstream-error.ts'
-import { TokenReader } from '../answers/token-reader.ts'
+import { TokenReader } from '../../protocols/answers/token-reader.ts'
 
 /** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
 const CALLS_MAX = 256

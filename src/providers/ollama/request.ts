@@ -1,11 +1,11 @@
 import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
-import type { ChatCall, CompletionsCall, TakesParameter } from '../ports/call.ts'
-import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
-import { objectOf } from '../wire/raw-json.ts'
-import { reasoningWish } from '../answers/reasoning-wish.ts'
+import type { ChatCall, CompletionsCall, TakesParameter } from '../../protocols/ports/call.ts'
+import { UnsendableError, type JsonRequest } from '../../protocols/ports/upstream-request.ts'
+import { objectOf } from '../../protocols/wire/raw-json.ts'
+import { reasoningWish } from '../../protocols/answers/reasoning-wish.ts'
 import { ollamaMessages } from './messages.ts'
 import type { JsonObject } from '../../lib/json-object.ts'
-import { bearer } from '../../lib/bearer.ts'
+import { bearer } from '../../base/bearer.ts'
 
 /** Our names of parameters that go into `options` unchanged. */
 const NUMBERS: readonly (readonly [ours: string, theirs: string])[] = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { dialectOf, type DialectEntry } from '../../catalog/dialect.ts'
-import { parseChat } from '../../kinds/chat/parse.ts'
+import { parseChat } from '../../protocols/openai/client/chat/parse.ts'
 import { endpoint } from '../../../test/harness/plan-fixture.ts'
 import { openaiBody } from './request.ts'
 

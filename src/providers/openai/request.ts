@@ -1,11 +1,11 @@
 import { rawMessagesOf } from '../../kinds/chat/raw-messages.ts'
 import type { ChatMessage, ChatPart, ChatRequest } from '../../kinds/chat/request.ts'
-import { JsonBytes, jsonParts } from '../../lib/json-bytes.ts'
-import { CHAT_PARAMETERS } from '../../parameter-table.ts'
+import { JsonBytes, jsonParts } from '../../base/json-text.ts'
+import { CHAT_PARAMETERS } from '../../tables/parameter-table.ts'
 import type { Endpoint } from '../../catalog/catalog.ts'
 import type { ReasoningForm } from '../../catalog/dialect.ts'
-import type { ChatCall } from '../ports/call.ts'
-import { objectOf } from '../wire/raw-json.ts'
+import type { ChatCall } from '../../protocols/ports/call.ts'
+import { objectOf } from '../../protocols/wire/raw-json.ts'
 
 const FAILED = 'Error: '
 

@@ -1,6 +1,6 @@
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import { objectOf } from '../wire/raw-json.ts'
-import { TokenReader } from '../answers/token-reader.ts'
+import { objectOf } from '../../protocols/wire/raw-json.ts'
+import { TokenReader } from '../../protocols/answers/token-reader.ts'
 
 /** An object without any of them, such as `{}`, reports nothing, which is not a report of zero. */
 const COUNTS = ['prompt_tokens', 'input_tokens', 'completion_tokens', 'output_tokens']

@@ -1,11 +1,11 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import type { SpeechFormat } from '../../kinds/speech/format.ts'
+import type { SpeechFormat } from '../../kinds/speech.ts'
 import type { SpeechRequest } from '../../kinds/speech/request.ts'
 import type { Transcript } from '../../kinds/transcription/transcript.ts'
 import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import type { AttemptFailure } from './attempt-failure.ts'
-import type { ResultSink, RunningCall, UnitCall } from './call.ts'
+import type { ResultSink, RunningCall, UnitCall } from '../../protocols/ports/call.ts'
 
 /** One request for speech. */
 export interface SpeechCall extends UnitCall<SpeechRequest> {

@@ -1,13 +1,13 @@
 import { inputUsage } from '../../kinds/answer/input-usage.ts'
-import type { EmbeddingsInput, EmbeddingsRequest } from '../../kinds/embeddings/request.ts'
+import type { EmbeddingsInput, EmbeddingsRequest } from '../../kinds/embeddings.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import { TokenReader } from '../answers/token-reader.ts'
+import { TokenReader } from '../../protocols/answers/token-reader.ts'
 import { type AttemptFailure, failure } from './attempt-failure.ts'
-import type { UnitCall } from './call.ts'
-import type { LiftedJson, VectorBytes } from '../wire/lifted-json.ts'
-import type { RawJson } from '../wire/raw-json.ts'
-import { UnsendableError, type JsonRequest } from './upstream-request.ts'
-import type { UpstreamHeaders } from '../wire/transport.ts'
+import type { UnitCall } from '../../protocols/ports/call.ts'
+import type { LiftedJson, VectorBytes } from '../../protocols/wire/lifted-json.ts'
+import type { RawJson } from '../../protocols/wire/raw-json.ts'
+import { UnsendableError, type JsonRequest } from '../../protocols/ports/upstream-request.ts'
+import type { UpstreamHeaders } from '../../protocols/wire/transport.ts'
 
 export type EmbeddingsCall = UnitCall<EmbeddingsRequest>
 

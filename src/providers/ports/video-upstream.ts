@@ -1,5 +1,5 @@
 import type { Endpoint, Provider } from '../../catalog/catalog.ts'
-import type { VideoOperation } from '../../kinds/video/request.ts'
+import type { VideoOperation } from '../../kinds/video.ts'
 import type { AttemptFailure } from './attempt-failure.ts'
 
 /** A job for a provider. */

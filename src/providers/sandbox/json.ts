@@ -1,4 +1,4 @@
-import { textOf } from '../wire/raw-json.ts'
+import { textOf } from '../../protocols/wire/raw-json.ts'
 import type { JsonObject } from '../../lib/json-object.ts'
 
 /** The most values for one schema: a branching reference would otherwise double them at each level. */

@@ -1,10 +1,10 @@
 import type { UsageReport } from '../../kinds/chat/answer.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { RunningCall } from '../ports/call.ts'
+import type { RunningCall } from '../../protocols/ports/call.ts'
 import type { SpeechCall, SpeechProtocol, SpeechSink } from '../ports/audio-protocol.ts'
-import { readScript, type SandboxScript } from './script.ts'
-import { ScriptedCall } from './scripted-call.ts'
-import { SANDBOX_FORMATS, SandboxSound } from './sound.ts'
+import { readScript, type SandboxScript } from '../../protocols/sandbox/script.ts'
+import { ScriptedCall } from '../../protocols/sandbox/scripted-call.ts'
+import { SANDBOX_FORMATS, SandboxSound } from '../../protocols/sandbox/speech.ts'
 
 const VOICE = 'alloy'
 const CHARACTERS_PER_TOKEN = 4

@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector } from 'undici'
-import { isPublicAddress } from '../../lib/public-address.ts'
-import { AddressRefusedError, guardedLookup, type Resolve } from './guarded-lookup.ts'
+import { isPublicAddress } from '../../base/public-address.ts'
+import { AddressRefusedError, guardedLookup, type Resolve } from '../../protocols/wire/guarded-lookup.ts'
 
 const HEADERS_BYTES_MAX = 16_384
 

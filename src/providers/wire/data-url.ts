@@ -1,4 +1,4 @@
-import { UnsendableError } from '../ports/upstream-request.ts'
+import { UnsendableError } from '../../protocols/ports/upstream-request.ts'
 
 const DATA_URL = /^data:([a-z0-9.+/-]*)((?:;[^;,]*)*),/i
 

@@ -1,5 +1,5 @@
 import { jsonTextEnd } from '../../lib/json-text.ts'
-import { objectOf, parseJson, type RawJson } from './raw-json.ts'
+import { objectOf, parseJson, type RawJson } from '../../protocols/wire/raw-json.ts'
 
 /** The bytes that are read of an error status's body. */
 export const ERROR_BYTES_MAX = 65_536

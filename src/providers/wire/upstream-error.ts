@@ -1,8 +1,8 @@
 import type { Provider } from '../../catalog/catalog.ts'
 import type { AttemptFailure, RedactedFailure } from '../ports/attempt-failure.ts'
 import type { JsonObject } from '../../lib/json-object.ts'
-import { objectOf, textOf } from './raw-json.ts'
-import { headerOf, type UpstreamHeaders } from './transport.ts'
+import { objectOf, textOf } from '../../protocols/wire/raw-json.ts'
+import { headerOf, type UpstreamHeaders } from '../../protocols/wire/transport.ts'
 
 const MESSAGE_LENGTH_MAX = 500
 /**

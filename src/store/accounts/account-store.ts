@@ -1,5 +1,5 @@
-import { assert } from '../../lib/assert.ts'
-import type { Micro } from '../../money.ts'
+import { assert } from '../../base/assert.ts'
+import type { Micro } from '../../base/money.ts'
 import type { RateLimit } from '../../catalog/catalog.ts'
 import type { FreeMoney } from '../../ledger/freed-money.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'

@@ -1,4 +1,4 @@
-import type { Micro } from '../../money.ts'
+import type { Micro } from '../../base/money.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import {
   bigOrNull,

@@ -1,4 +1,4 @@
-import { ownValue } from '../../lib/own-value.ts'
+import { ownValue } from '../../base/own-value.ts'
 
 /** Limits of one key in a minute; null = only the account's limit. */
 export interface MinuteLimits {

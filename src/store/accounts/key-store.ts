@@ -1,5 +1,5 @@
 import { lockedIds } from '../locked-ids.ts'
-import type { Micro } from '../../money.ts'
+import type { Micro } from '../../base/money.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
 import { refuseBeyondMember } from '../people/member-store.ts'

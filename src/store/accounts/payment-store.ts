@@ -1,4 +1,4 @@
-import type { Micro } from '../../money.ts'
+import type { Micro } from '../../base/money.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import { big, integer, integerOrNull, text, textOrNull, type Database, type Row, rowLock } from '../database.ts'
 import { postWithin } from '../ledger/entry-store.ts'

@@ -8,7 +8,7 @@ import { chargeableRows, replayPeriod, type Replay, type ReplayReport } from './
 import type { Books } from './book-store.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
 import { NO_LIVE_JOB } from '../jobs/job-store.ts'
-import { DAY_MS, isoDay } from '../../lib/time.ts'
+import { DAY_MS, isoDay } from '../../base/time.ts'
 
 export type AuditInvariant =
   | 'I1'

@@ -1,6 +1,6 @@
 import { big, integer, text, textOrNull, type Row, type Sql } from '../database.ts'
 import { eventHash, readEvent } from '../events/event-store.ts'
-import { entryHash } from '../ledger/hash-chain.ts'
+import { entryHash } from '../../ledger/hash-chain.ts'
 
 const PAGE_ROWS = 1_000n
 

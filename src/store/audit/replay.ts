@@ -1,5 +1,5 @@
 import type { GenerationRecord, GenerationRow } from '../../ledger/generation-record.ts'
-import type { Micro } from '../../money.ts'
+import type { Micro } from '../../base/money.ts'
 import { big, integer, type Row, type Sql } from '../database.ts'
 import { GENERATION_SELECT, readGeneration } from '../log/generation-row.ts'
 

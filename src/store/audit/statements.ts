@@ -1,6 +1,6 @@
 import { sealedSelect, type BookSeal } from './book-seal.ts'
 import { big, text, type Row, type Sql } from '../database.ts'
-import { isoDay } from '../../lib/time.ts'
+import { isoDay } from '../../base/time.ts'
 
 const PAGE_ROWS = 1_000n
 

@@ -4,7 +4,7 @@ import { CLEAR_SUBJECT, INSERT_NOTICE, noticeValues } from '../notices/notice-st
 import { likePrefix } from '../accounts/account-store.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
-import { chainHash } from '../ledger/hash-chain.ts'
+import { chainHash } from '../../ledger/hash-chain.ts'
 import { readPage, type Order, type Page, type PageRange } from '../page.ts'
 
 export interface EventRecord {

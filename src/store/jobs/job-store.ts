@@ -13,7 +13,7 @@ import {
   rowLock,
 } from '../database.ts'
 import { readPage, ROW_ID, type Page, type PageRange } from '../page.ts'
-import type { JobDetails, JobMove, JobPage, JobPhase, JobRow, JobState, JobStatus, NewJob } from './job.ts'
+import type { JobDetails, JobMove, JobPage, JobPhase, JobRow, JobState, JobStatus, NewJob } from '../../ledger/job.ts'
 
 /** The purpose for which a job's request is encrypted. */
 export function jobPurpose(id: string): string {

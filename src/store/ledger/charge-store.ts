@@ -1,4 +1,4 @@
-import type { Micro } from '../../money.ts'
+import type { Micro } from '../../base/money.ts'
 import { big, integer, readBeside, text, textOrNull, type Database, type Row } from '../database.ts'
 
 /** The charges of an account on a day for one model, key and provider. */

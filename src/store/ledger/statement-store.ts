@@ -1,9 +1,9 @@
 import { periodStarts, startOfDay } from '../../ledger/period.ts'
-import type { Micro } from '../../money.ts'
+import type { Micro } from '../../base/money.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { big, integer, text, textOrNull, type Database, type Row, type Sql, rowLock } from '../database.ts'
 import type { EntryKind } from './entry-store.ts'
-import { DAY_MS, dayAfter, isoDay } from '../../lib/time.ts'
+import { DAY_MS, dayAfter, isoDay } from '../../base/time.ts'
 
 const PAGE_ROWS = 1_000n
 const LINES_MAX = 20_000

@@ -1,4 +1,4 @@
-import type { Micro } from '../../money.ts'
+import type { Micro } from '../../base/money.ts'
 import { big, integer, readBeside, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import { LogQuery } from './query.ts'

@@ -1,6 +1,6 @@
 import { big, integer, readBeside, text, textOrNull, type Database } from '../database.ts'
 import type { SpendGroup, SpendSums } from './spend-sums.ts'
-import { HOUR_MS } from '../../lib/time.ts'
+import { HOUR_MS } from '../../base/time.ts'
 
 /** A part of an account's log: its rows by number, and the time that it is about. */
 export interface LogPart {

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Books } from '../audit/book-store.ts'
 import type { EntryStore } from '../ledger/entry-store.ts'
 import type { LogUpkeep } from './upkeep.ts'
-import { DAY_MS } from '../../lib/time.ts'
+import { DAY_MS } from '../../base/time.ts'
 import { thrownMessage } from '../../lib/thrown-message.ts'
 
 const EVERY_MS = 60 * 60_000

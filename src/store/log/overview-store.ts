@@ -1,4 +1,4 @@
-import type { Micro } from '../../money.ts'
+import type { Micro } from '../../base/money.ts'
 import { big, integer, text, type Database, type Sql } from '../database.ts'
 
 /** Rows of the log that are looked at: some 30 ms beside all other work. */

@@ -1,4 +1,4 @@
-import type { Micro } from '../../money.ts'
+import type { Micro } from '../../base/money.ts'
 
 /** Sums of a day, key, model and app, or of a group of them. */
 export interface SpendSums {

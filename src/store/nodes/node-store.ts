@@ -1,6 +1,6 @@
 import { big, integer, text, type Database } from '../database.ts'
 import { NEWEST_SCHEMA } from '../migrations.ts'
-import { DAY_MS } from '../../lib/time.ts'
+import { DAY_MS } from '../../base/time.ts'
 
 /** An address that may not try keys for a while. */
 export interface SharedBlock {

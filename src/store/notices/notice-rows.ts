@@ -1,4 +1,4 @@
-import type { NoticeKind } from '../../notice-table.ts'
+import type { NoticeKind } from '../../tables/notice-table.ts'
 import { EXTERNAL_IDS } from '../accounts/external-id-store.ts'
 import {
   big,

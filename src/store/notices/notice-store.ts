@@ -1,7 +1,7 @@
 import type { NewNotice } from '../../ledger/new-notice.ts'
 import { noticeId, lowBalance, lowBalanceSubject, type BalanceChange } from '../../ledger/notice.ts'
-import type { Micro } from '../../money.ts'
-import { NOTICES, type NoticeKind } from '../../notice-table.ts'
+import type { Micro } from '../../base/money.ts'
+import { NOTICES, type NoticeKind } from '../../tables/notice-table.ts'
 import {
   big,
   bigOrNull,
@@ -36,7 +36,7 @@ import {
   type DeliveryState,
   type Notice,
 } from './notice-rows.ts'
-import { DAY_MS } from '../../lib/time.ts'
+import { DAY_MS } from '../../base/time.ts'
 
 /** The result of an attempt: `dueAtMs` = it is tried again then. */
 export type AttemptEnd =

@@ -1,4 +1,4 @@
-import type { AdminScope } from '../../admin-scopes.ts'
+import type { AdminScope } from '../../tables/admin-scopes.ts'
 import {
   integer,
   integerOrNull,

@@ -1,6 +1,6 @@
-import { fieldError } from '../../refusals.ts'
-import type { MemberRole } from '../../member-scopes.ts'
-import { rubles, type Micro } from '../../money.ts'
+import { fieldError } from '../../base/refusals.ts'
+import type { MemberRole } from '../../tables/member-scopes.ts'
+import { rubles, type Micro } from '../../base/money.ts'
 import {
   big,
   bigOrNull,

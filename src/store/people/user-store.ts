@@ -11,7 +11,7 @@ import {
   type Sql,
   type SqlValue,
 } from '../database.ts'
-import type { OperatorRole } from '../../admin-scopes.ts'
+import type { OperatorRole } from '../../tables/admin-scopes.ts'
 import { likePrefix } from '../accounts/account-store.ts'
 import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'
 import type { IdentityName } from './identity.ts'

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { bytes as blob, integer, type Database } from '../database.ts'
 import type { FileRow } from '../files/file-rows.ts'
 import { FileGoneError, type FileBytes } from '../files/file-store.ts'
-import { HOUR_MS } from '../../lib/time.ts'
+import { HOUR_MS } from '../../base/time.ts'
 
 const CHUNK_BYTES = 1_048_576
 /** No write lasts this long: older chunks without a file belong to a node that died. */

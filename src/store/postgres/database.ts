@@ -9,8 +9,8 @@ import {
   type SqlValue,
   type TransactionOptions,
 } from '../database.ts'
-import { OperatorError } from '../../errors.ts'
-import { StoreUnavailableError } from '../store-unavailable-error.ts'
+import { OperatorError } from '../../base/errors.ts'
+import { StoreUnavailableError } from '../../ledger/store-unavailable-error.ts'
 
 const POOL_MAX = 10
 /** For what each request looks up before it is paid. */

@@ -18,7 +18,7 @@ import {
 } from '../../ledger/ledger-store.ts'
 import { accountSpendText } from '../../ledger/account-limit.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
-import type { Micro } from '../../money.ts'
+import type { Micro } from '../../base/money.ts'
 import { big, integer, text, type Row, type Sql, type SqlValue } from '../database.ts'
 import { END_CLAIM } from '../idempotency/idempotency-store.ts'
 import { INSERT_NOTICE, noticeValues } from '../notices/notice-store.ts'

@@ -1,6 +1,6 @@
 import { big, bytes, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
 import { listedIds } from '../locked-ids.ts'
-import { DAY_MS } from '../../lib/time.ts'
+import { DAY_MS } from '../../base/time.ts'
 
 /** The most turns of one conversation. */
 export const CHAIN_MAX = 1_000

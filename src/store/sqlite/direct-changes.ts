@@ -1,5 +1,5 @@
 import type { LedgerChanges } from '../../ledger/ledger-store.ts'
-import { assert } from '../../lib/assert.ts'
+import { assert } from '../../base/assert.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import type { SqlValue } from '../database.ts'
 import { END_CLAIM } from '../idempotency/idempotency-store.ts'

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../lib/folder.ts'
+import { makeFolder } from '../../base/folder.ts'
 import type { FileRow } from '../files/file-rows.ts'
 import type { FileBytes } from '../files/file-store.ts'
 

@@ -1,5 +1,5 @@
-import { StoreUnavailableError } from '../store-unavailable-error.ts'
-import { ownValue } from '../../lib/own-value.ts'
+import { StoreUnavailableError } from '../../ledger/store-unavailable-error.ts'
+import { ownValue } from '../../base/own-value.ts'
 
 /** SQLite's result codes for faults of the file rather than the statement. */
 const SQLITE_FAULTS: Readonly<Record<number, string>> = {

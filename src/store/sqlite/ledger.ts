@@ -7,9 +7,9 @@ import type {
   KeyRow,
   AccountRow,
 } from '../../ledger/ledger-store.ts'
-import { assert } from '../../lib/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { claimOf, movedJobOf } from '../../ledger/ledger-store.ts'
-import type { Micro } from '../../money.ts'
+import type { Micro } from '../../base/money.ts'
 import { big, integer, text } from '../database.ts'
 import { RUNNING_CLAIM } from '../idempotency/idempotency-store.ts'
 import type { BookSeal } from '../audit/book-seal.ts'

@@ -1,4 +1,4 @@
-import { OperatorError } from '../../errors.ts'
+import { OperatorError } from '../../base/errors.ts'
 import type { SqlValue } from '../database.ts'
 import {
   ENTRY_COLUMNS,

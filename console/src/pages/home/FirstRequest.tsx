@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Summary } from '../../../../src/cabinet/summary-contract.ts'
+import type { Summary } from '../../../../src/api/cabinet/summary-contract.ts'
 import { chatSnippet, type SnippetLanguage } from '../../parts/call-snippet.ts'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { ButtonLink } from '../../parts/links.tsx'

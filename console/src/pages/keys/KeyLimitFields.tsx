@@ -2,7 +2,7 @@ import { ActionIcon, Autocomplete, Button, Collapse, Group, Stack, TagsInput, Te
 import type { UseFormReturnType } from '@mantine/form'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Key, KeyBody } from '../../../../src/cabinet/key-contract.ts'
+import type { Key, KeyBody } from '../../../../src/api/cabinet/key-contract.ts'
 import { PlusIcon, TrashIcon } from '../../parts/icons.ts'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { plainNumber } from '../../parts/number-text.ts'

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Key } from '../../../../src/cabinet/key-contract.ts'
+import type { Key } from '../../../../src/api/cabinet/key-contract.ts'
 import { LimitBar } from '../../parts/LimitBar.tsx'
 import { Moment } from '../../parts/Moment.tsx'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'

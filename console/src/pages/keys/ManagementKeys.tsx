@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ManagementKey, NewManagementKey } from '../../../../src/cabinet/key-contract.ts'
+import type { ManagementKey, NewManagementKey } from '../../../../src/api/cabinet/key-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'

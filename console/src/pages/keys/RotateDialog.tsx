@@ -1,7 +1,7 @@
 import { Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Key, NewKey } from '../../../../src/cabinet/key-contract.ts'
+import type { Key, NewKey } from '../../../../src/api/cabinet/key-contract.ts'
 import { useAct } from '../../api/hooks.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Failed } from '../../parts/Loaded.tsx'

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Stack } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { NewKey } from '../../../../src/cabinet/key-contract.ts'
+import type { NewKey } from '../../../../src/api/cabinet/key-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'

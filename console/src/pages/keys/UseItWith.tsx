@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { useRead } from '../../api/hooks.ts'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { useSession } from '../../session.tsx'
-import { CLIENT_SETUPS } from '../../../../src/client-setups.ts'
+import { CLIENT_SETUPS } from '../../../../src/tables/client-setups.ts'
 
 const PLACEHOLDER = 'sk-tg-…'
 

@@ -1,7 +1,7 @@
 import { ScrollArea, Table } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
+import type { ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import { bestOf } from './find-models.ts'

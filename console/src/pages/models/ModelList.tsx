@@ -1,7 +1,7 @@
 import { Checkbox, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
+import type { ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
 import { Clip } from '../../parts/Clip.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { ModelLink } from '../../parts/links.tsx'

@@ -1,8 +1,8 @@
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Prices } from '../../../../src/cabinet/model-contract.ts'
-import { PRICE_SCALES, PRICED_METERS } from '../../../../src/meter-table.ts'
+import type { Prices } from '../../../../src/api/cabinet/model-contract.ts'
+import { PRICE_SCALES, PRICED_METERS } from '../../../../src/tables/meter-table.ts'
 import { currentLanguage } from '../../i18n.ts'
 import { useFormat } from '../../parts/use-format.ts'
 

@@ -1,6 +1,6 @@
-import type { ModelEndpoint, ModelRow } from '../../../../src/cabinet/model-contract.ts'
-import { MODEL_TYPE_TABLE } from '../../../../src/model-types.ts'
-import { ownValue } from '../../../../src/lib/own-value.ts'
+import type { ModelEndpoint, ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
+import { MODEL_TYPE_TABLE } from '../../../../src/tables/model-types.ts'
+import { ownValue } from '../../../../src/base/own-value.ts'
 
 export interface ModelWish {
   readonly text: string

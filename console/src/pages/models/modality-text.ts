@@ -1,5 +1,5 @@
 import i18n from 'i18next'
-import { MODALITIES, type Modality } from '../../../../src/model-types.ts'
+import { MODALITIES, type Modality } from '../../../../src/tables/model-types.ts'
 
 /** A model's input or output in the reader's language; a word that is not in the table stays unchanged. */
 export function modalityTexts(modalities: readonly string[]): string {

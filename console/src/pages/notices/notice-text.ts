@@ -1,5 +1,5 @@
-import { NOTICES, type NoticeKind } from '../../../../src/notice-table.ts'
-import { ownValue } from '../../../../src/lib/own-value.ts'
+import { NOTICES, type NoticeKind } from '../../../../src/tables/notice-table.ts'
+import { ownValue } from '../../../../src/base/own-value.ts'
 import { currentLanguage } from '../../i18n.ts'
 
 /** A kind of notice in the reader's language; one of another release stays a code. */

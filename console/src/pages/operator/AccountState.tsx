@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { AccountStatus } from '../../../../src/admin/account-contract.ts'
+import type { AccountStatus } from '../../../../src/api/admin/account-contract.ts'
 import { StatusBadge } from '../../parts/StatusBadge.tsx'
 
 export function AccountState({ status }: { readonly status: AccountStatus }): ReactNode {

@@ -1,7 +1,7 @@
 import { Button, FileButton, Group, JsonInput, Progress } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { CatalogDocument } from '../../../../src/admin/catalog-contract.ts'
+import type { CatalogDocument } from '../../../../src/api/admin/catalog-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DownloadIcon } from '../../parts/icons.ts'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'

@@ -1,7 +1,7 @@
 import { Button, Group, Select, Stack, Switch, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { MODEL_TYPES } from '../../../../src/model-types.ts'
+import { MODEL_TYPES } from '../../../../src/tables/model-types.ts'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import css from '../../style/layout.module.css'

@@ -1,7 +1,7 @@
 import { JsonInput, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ModelEntry } from '../../../../src/admin/catalog-contract.ts'
+import type { ModelEntry } from '../../../../src/api/admin/catalog-contract.ts'
 
 /** A model as the catalogue file has it, with every field there is. */
 export function ModelText({

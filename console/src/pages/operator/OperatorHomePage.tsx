@@ -1,7 +1,7 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { EndpointHealth, MarginReport, Overview, UsageSums } from '../../../../src/admin/report-contract.ts'
+import type { EndpointHealth, MarginReport, Overview, UsageSums } from '../../../../src/api/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { useCan } from '../../parts/Can.tsx'
 import { DayChart } from '../../parts/DayChart.tsx'

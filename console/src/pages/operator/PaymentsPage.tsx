@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { PaymentRow } from '../../../../src/admin/top-up-contract.ts'
+import type { PaymentRow } from '../../../../src/api/admin/top-up-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
 import { Clip } from '../../parts/Clip.tsx'

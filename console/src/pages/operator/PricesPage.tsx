@@ -1,7 +1,7 @@
 import { Button, Text } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { PricedModel } from '../../../../src/admin/catalog-contract.ts'
+import type { PricedModel } from '../../../../src/api/admin/catalog-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { ChoiceField, SearchField } from '../../parts/ChoiceField.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'

@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ProviderEntry } from '../../../../src/admin/catalog-contract.ts'
+import type { ProviderEntry } from '../../../../src/api/admin/catalog-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'

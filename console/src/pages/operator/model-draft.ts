@@ -1,6 +1,6 @@
-import type { EndpointEntry, ModelEntry, PriceEntry } from '../../../../src/admin/catalog-contract.ts'
-import { MODEL_TYPE_TABLE, type ModelType } from '../../../../src/model-types.ts'
-import { ownValue } from '../../../../src/lib/own-value.ts'
+import type { EndpointEntry, ModelEntry, PriceEntry } from '../../../../src/api/admin/catalog-contract.ts'
+import { MODEL_TYPE_TABLE, type ModelType } from '../../../../src/tables/model-types.ts'
+import { ownValue } from '../../../../src/base/own-value.ts'
 
 /** One price of an endpoint. Decimals stay as they were typed. */
 export interface PriceLine {

@@ -1,5 +1,5 @@
-import { PROVIDER_TIMEOUTS } from '../../../../src/settings-table.ts'
-import type { ProviderEntry } from '../../../../src/admin/catalog-contract.ts'
+import { PROVIDER_TIMEOUTS } from '../../../../src/tables/settings-table.ts'
+import type { ProviderEntry } from '../../../../src/api/admin/catalog-contract.ts'
 
 type Timeouts = NonNullable<ProviderEntry['timeouts']>
 export type TimeoutName = keyof Timeouts

@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Stack, Text } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Member } from '../../../../src/cabinet/member-contract.ts'
+import type { Member } from '../../../../src/api/cabinet/member-contract.ts'
 import { useAct } from '../../api/hooks.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { fieldFailure } from '../../parts/failure-text.ts'

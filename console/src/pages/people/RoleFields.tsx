@@ -2,8 +2,8 @@ import '@mantine/core/styles/Radio.css'
 import { Radio, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { MEMBER_ROLES } from '../../../../src/member-scopes.ts'
-import type { MemberRole } from '../../../../src/cabinet/session-contract.ts'
+import { MEMBER_ROLES } from '../../../../src/tables/member-scopes.ts'
+import type { MemberRole } from '../../../../src/api/cabinet/session-contract.ts'
 import { NumberField } from '../../parts/NumberField.tsx'
 
 export interface RoleChoice {

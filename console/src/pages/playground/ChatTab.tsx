@@ -1,7 +1,7 @@
 import { Button, Card, Collapse, Group, Stack, Text } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ModelRow, Prices } from '../../../../src/cabinet/model-contract.ts'
+import type { ModelRow, Prices } from '../../../../src/api/cabinet/model-contract.ts'
 import { CodeIcon, CompareIcon } from '../../parts/icons.ts'
 import { Empty, Failed } from '../../parts/Loaded.tsx'
 import { useFormat } from '../../parts/use-format.ts'

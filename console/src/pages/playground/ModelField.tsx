@@ -1,6 +1,6 @@
 import { Select } from '@mantine/core'
 import type { ReactNode } from 'react'
-import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
+import type { ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
 
 export interface ModelFieldProps {
   readonly label: string

@@ -1,4 +1,4 @@
-import type { ModelRow } from '../../../../src/cabinet/model-contract.ts'
+import type { ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
 
 /** What the playground gives to each of its tabs. */
 export interface TabProps {

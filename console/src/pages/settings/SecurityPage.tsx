@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { SessionItem, SignInItem } from '../../../../src/cabinet/session-contract.ts'
+import type { SessionItem, SignInItem } from '../../../../src/api/cabinet/session-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { StoryParts } from '../../../../src/ledger/request-story-contract.ts'
+import type { StoryParts } from '../../../../src/api/records/request-story-contract.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import type { CSSProperties, ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { RequestStory } from '../../../../src/cabinet/log-contract.ts'
+import type { RequestStory } from '../../../../src/api/cabinet/log-contract.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { useFormat } from '../../parts/use-format.ts'
 import css from './timeline.module.css'

@@ -1,7 +1,7 @@
 import { SegmentedControl, Select } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { UsageGroup } from '../../../../src/cabinet/log-contract.ts'
+import type { UsageGroup } from '../../../../src/api/cabinet/log-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { lastDays, type DayRange } from '../../parts/day-range.ts'
 import { Loaded } from '../../parts/Loaded.tsx'

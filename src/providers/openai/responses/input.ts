@@ -1,6 +1,6 @@
 import type { ChatPart } from '../../../kinds/chat/request.ts'
-import type { InputItem } from '../../../kinds/responses/request.ts'
-import type { RawJson } from '../../wire/raw-json.ts'
+import type { InputItem } from '../../../protocols/responses/client/request.ts'
+import type { RawJson } from '../../../protocols/wire/raw-json.ts'
 import { unmarked } from './provenance.ts'
 
 /**

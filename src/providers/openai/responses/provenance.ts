@@ -1,5 +1,5 @@
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
-import { objectOf, textOf } from '../../wire/raw-json.ts'
+import { objectOf, textOf } from '../../../protocols/wire/raw-json.ts'
 
 const PREFIX = 'tollgate-from-1:'
 const FIELD = 'encrypted_content'

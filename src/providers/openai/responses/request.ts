@@ -1,8 +1,8 @@
-import { hostedUse } from '../../../kinds/responses/hosted-tools.ts'
-import { SAMPLING_PARAMETERS } from '../../../parameter-table.ts'
-import type { ResponsesCall } from '../../ports/call.ts'
-import type { JsonRequest } from '../../ports/upstream-request.ts'
-import { objectOf, type RawJson } from '../../wire/raw-json.ts'
+import { hostedUse } from '../../../protocols/responses/client/hosted-tools.ts'
+import { SAMPLING_PARAMETERS } from '../../../tables/parameter-table.ts'
+import type { ResponsesCall } from '../../../protocols/ports/call.ts'
+import type { JsonRequest } from '../../../protocols/ports/upstream-request.ts'
+import { objectOf, type RawJson } from '../../../protocols/wire/raw-json.ts'
 import { inputItem } from './input.ts'
 import { keyHeaders } from '../../../catalog/dialect.ts'
 

@@ -1,7 +1,7 @@
 import { Alert } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ProviderTrial } from '../../../../../src/admin/catalog-contract.ts'
+import type { ProviderTrial } from '../../../../../src/api/admin/catalog-contract.ts'
 import { useFormat } from '../../../parts/use-format.ts'
 import css from '../../../style/layout.module.css'
 

@@ -1,4 +1,4 @@
-import type { ModelEntry, ProviderEntry, ProviderTrial } from '../../../../../src/admin/catalog-contract.ts'
+import type { ModelEntry, ProviderEntry, ProviderTrial } from '../../../../../src/api/admin/catalog-contract.ts'
 import type { Input } from '../../../api/endpoint.ts'
 import { draftOf, entryOf, firstLines, isComplete, type ModelDraft, type PriceLine } from '../model-draft.ts'
 import type { Service } from './services.ts'

@@ -2,7 +2,11 @@ import { Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { CustomerEndpoint, CustomerPrice, CustomerPriceQuery } from '../../../../../src/admin/group-contract.ts'
+import type {
+  CustomerEndpoint,
+  CustomerPrice,
+  CustomerPriceQuery,
+} from '../../../../../src/api/admin/group-contract.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { DataList, PAGE_ROWS } from '../../../parts/DataList.tsx'
 import { fileAddress } from '../../../parts/list-csv.ts'

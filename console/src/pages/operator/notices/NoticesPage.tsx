@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { CHOSEN_KINDS } from '../../../../../src/notice-table.ts'
+import { CHOSEN_KINDS } from '../../../../../src/tables/notice-table.ts'
 import { useAct, useRead } from '../../../api/hooks.ts'
 import { useCan } from '../../../parts/Can.tsx'
 import { fileAddress } from '../../../parts/list-csv.ts'

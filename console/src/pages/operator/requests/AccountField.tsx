@@ -2,7 +2,7 @@ import { Select } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Account } from '../../../../../src/admin/account-contract.ts'
+import type { Account } from '../../../../../src/api/admin/account-contract.ts'
 import { useRead } from '../../../api/hooks.ts'
 
 const TYPING_MS = 150

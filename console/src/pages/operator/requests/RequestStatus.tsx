@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Generation } from '../../../../../src/admin/report-contract.ts'
+import type { Generation } from '../../../../../src/api/admin/report-contract.ts'
 import { errorName } from '../../../parts/failure-text.ts'
 import { StatusBadge } from '../../../parts/StatusBadge.tsx'
 

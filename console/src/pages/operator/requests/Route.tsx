@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { GenerationStory } from '../../../../../src/admin/report-contract.ts'
+import type { GenerationStory } from '../../../../../src/api/admin/report-contract.ts'
 import { attemptText } from '../../../parts/attempt-text.ts'
 import { StatusBadge } from '../../../parts/StatusBadge.tsx'
 import css from './drawer.module.css'

@@ -1,4 +1,4 @@
-import type { GenerationQuery } from '../../../../../src/admin/report-contract.ts'
+import type { GenerationQuery } from '../../../../../src/api/admin/report-contract.ts'
 import { timesOf } from '../../../parts/day-range.ts'
 
 /** A screen of them: twice as many take twice the time to draw. */

@@ -1,7 +1,7 @@
 import { Select } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { covers, OPERATOR_ROLES, ROLE_SCOPES, type OperatorRole } from '../../../../../src/admin-scopes.ts'
+import { covers, OPERATOR_ROLES, ROLE_SCOPES, type OperatorRole } from '../../../../../src/tables/admin-scopes.ts'
 import { useProfile } from '../../../session.tsx'
 
 /** The roles that the signed-in operator may give: none that may do more than they. */

@@ -6,7 +6,7 @@ import {
   ROLE_SCOPES,
   type AdminScope,
   type OperatorRole,
-} from '../../../../../src/admin-scopes.ts'
+} from '../../../../../src/tables/admin-scopes.ts'
 import css from './tokens.module.css'
 
 /** What a token may do: the name of a role with exactly these scopes, else the scopes. */

@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Select, Stack, TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { ROLE_SCOPES, type AdminScope, type OperatorRole } from '../../../../../src/admin-scopes.ts'
+import { ROLE_SCOPES, type AdminScope, type OperatorRole } from '../../../../../src/tables/admin-scopes.ts'
 import { useAct } from '../../../api/hooks.ts'
 import { DayField } from '../../../parts/DayField.tsx'
 import { today } from '../../../parts/day-range.ts'

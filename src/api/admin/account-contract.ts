@@ -1,0 +1,274 @@
+import {
+  body,
+  filled,
+  flag,
+  list,
+  narrowed,
+  nullable,
+  object,
+  oneOf,
+  only,
+  optional,
+  rub,
+  text,
+  time,
+  whole,
+  type Schema,
+  type Static,
+} from '../../base/schema.ts'
+import { CUSTOMER_MARKUP_MAX } from '../../catalog/customer-prices.ts'
+import { OPERATOR_ROLES } from '../../tables/admin-scopes.ts'
+import { OperatorRole } from './token-contract.ts'
+import { EXTERNAL_ID, EXTERNAL_ID_CHANGE } from './record-contract.ts'
+import { ACCOUNT_LIMIT, LIMIT_RESET } from '../records/account-limit-contract.ts'
+import { ALLOWED_MODELS, KEY_STATE, keyBodies } from '../records/key-limits-contract.ts'
+
+export const FileFormat = oneOf(['csv'], 'A file of all that is filtered, in place of a page.')
+
+export const PageQuery = object({
+  limit: optional(whole('100 if absent.', { minimum: 1, maximum: 1_000 })),
+  offset: optional(
+    whole('Rows that are skipped; 0 if absent. At most 10,000 in most lists: `cursor` goes on from there.', {
+      minimum: 0,
+    }),
+  ),
+  cursor: optional(text("Another answer's `next_cursor`: the page begins after that one's rows.")),
+  format: optional(FileFormat),
+})
+export type PageQuery = Static<typeof PageQuery>
+
+export const RateLimit = body({
+  requests: whole('', { minimum: 1, maximum: 100_000 }),
+  window: whole('Seconds.', { minimum: 1, maximum: 86_400 }),
+})
+export type RateLimit = Static<typeof RateLimit>
+
+export const Deleted = object({ id: text(), deleted: only(true) })
+export type Deleted = Static<typeof Deleted>
+
+/** How a list goes on. */
+export const NEXT_CURSOR = object({
+  next_cursor: optional(text('The next page, as `cursor`; absent where the list ends, or has no cursors.')),
+})
+
+export function listed<T>(items: Schema<T>) {
+  return object({ data: list(items), total: whole('How many there are in all.'), ...NEXT_CURSOR.fields })
+}
+
+export const AccountStatus = oneOf(
+  ['active', 'deactivated', 'locked'],
+  '`deactivated`: nothing works; `locked`: the API does not.',
+)
+export type AccountStatus = Static<typeof AccountStatus>
+
+/** A number above 0 and up to 1,000; a text is read exactly too. */
+export const MARKUP = narrowed<number | string>({
+  description: "What everybody's prices are multiplied with: 0.9 is a tenth less.",
+  anyOf: [
+    { type: 'number', format: 'decimal', exclusiveMinimum: 0, maximum: CUSTOMER_MARKUP_MAX },
+    { type: 'string', pattern: '^(?=[^eE]*[1-9])[0-9]{1,4}([.][0-9]{1,36})?$' },
+  ],
+})
+const OWN_MARKUP = nullable(MARKUP, "null = the group's, if it has one.")
+const GROUP = nullable(filled('Id of a group of accounts.', 100))
+
+export const Account = object({
+  id: text(),
+  external_id: EXTERNAL_ID,
+  name: text(),
+  email: nullable(text()),
+  status: AccountStatus,
+  default_model: nullable(text()),
+  rate_limit: nullable(RateLimit, "null = the service's."),
+  allowed_models: nullable(list(text())),
+  exact_holds: flag('The database decides each hold of the account: nodes set none of its money aside.'),
+  group: nullable(text('Id of its group.')),
+  markup: nullable(
+    text("What everybody's prices are multiplied with for it, an exact decimal; null = its group's, if any."),
+  ),
+  ...ACCOUNT_LIMIT,
+  balance: rub(),
+  available: rub(),
+  reserved: rub(),
+  created_at: time(),
+})
+export type Account = Static<typeof Account>
+
+export const AccountSort = oneOf(
+  ['created_at', '-created_at', 'name', '-name'],
+  'The largest first after `-`; `-created_at` if absent.',
+)
+
+export const AccountQuery = object(
+  {
+    ...PageQuery.fields,
+    query: optional(text()),
+    status: optional(AccountStatus),
+    group: optional(text('Its id.')),
+    sort: optional(AccountSort),
+  },
+  '`query` finds by the beginning of id, external id, name or e-mail.',
+)
+export type AccountQuery = Static<typeof AccountQuery>
+
+const NAME = filled('', 500)
+const MODEL = nullable(filled('The model of requests that name none.'))
+/** The spending limit of an account in bodies. */
+const LIMIT = {
+  limit: optional(nullable(rub('What all its keys together may spend in a period; null = no limit.', { minimum: 0 }))),
+  limit_reset: optional(nullable(LIMIT_RESET)),
+} as const
+
+export const AccountBody = body({
+  name: NAME,
+  email: optional(nullable(filled())),
+  default_model: optional(MODEL),
+  rate_limit: optional(nullable(RateLimit)),
+  group: optional(GROUP),
+  markup: optional(OWN_MARKUP),
+  ...LIMIT,
+})
+export type AccountBody = Static<typeof AccountBody>
+
+/** All of an account's terms: those that are left out have their defaults. */
+export const AccountPut = body({
+  ...AccountBody.fields,
+  status: optional(nullable(AccountStatus, 'It stays where it is left out: people switch it in an emergency.')),
+  allowed_models: optional(nullable(ALLOWED_MODELS)),
+  exact_holds: optional(nullable(flag())),
+})
+
+export const AccountPatch = body({
+  external_id: EXTERNAL_ID_CHANGE,
+  name: optional(nullable(NAME)),
+  status: optional(nullable(AccountStatus)),
+  default_model: optional(MODEL),
+  rate_limit: optional(nullable(RateLimit)),
+  allowed_models: optional(nullable(ALLOWED_MODELS)),
+  exact_holds: optional(nullable(flag())),
+  group: optional(GROUP),
+  markup: optional(OWN_MARKUP),
+  ...LIMIT,
+})
+export type AccountPatch = Static<typeof AccountPatch>
+
+export const EntryBody = body({
+  kind: oneOf(
+    ['topup', 'refund', 'adjustment'],
+    '`refund` is money paid back to the customer and leaves the balance; `adjustment` is signed.',
+  ),
+  amount: rub('Above 0, but for an adjustment.'),
+  reason: filled(),
+  reference: filled('Unique in its kind. A repeat answers the first entry; with another amount it is a 409.', 200),
+})
+export type EntryBody = Static<typeof EntryBody>
+
+/** A top-up by its reference in the path. */
+export const TopUpPut = body({ amount: rub('Above 0.'), reason: filled() })
+
+export const Entry = object({
+  id: whole(),
+  kind: oneOf(['topup', 'refund', 'adjustment', 'charge']),
+  amount: rub(),
+  reference: text(),
+  reason: nullable(text()),
+  actor: nullable(text()),
+  created_at: time(),
+})
+export type Entry = Static<typeof Entry>
+export const LedgerEntry = object({ ...Entry.fields, balance: nullable(rub('Of the account after it.')) })
+export type LedgerEntry = Static<typeof LedgerEntry>
+
+export const Key = object({
+  id: text(),
+  external_id: EXTERNAL_ID,
+  account: text(),
+  name: text(),
+  label: text(),
+  disabled: flag(),
+  limit: nullable(rub()),
+  limit_reset: nullable(LIMIT_RESET),
+  limit_remaining: nullable(rub()),
+  ...KEY_STATE,
+})
+export type Key = Static<typeof Key>
+
+const BODIES = keyBodies(NAME, nullable(LIMIT_RESET))
+export const KeyBody = BODIES.made
+export const KeyPatch = body({ external_id: EXTERNAL_ID_CHANGE, ...BODIES.changed.fields })
+/** All of a key's terms: those that are left out have their defaults. */
+export const KeyPut = body({
+  account: filled('Its id, or its external id as `external:NAME`. A key does not move to another account.'),
+  disabled: optional(nullable(flag('It stays where it is left out: people switch it in an emergency.'))),
+  ...BODIES.made.fields,
+})
+export type KeyBody = Static<typeof KeyBody>
+
+export const UserRole = oneOf(['user', 'admin'], '`admin`: an operator, who may do what `operator_role` says.')
+
+export const ConsoleUser = object(
+  {
+    id: text(),
+    external_id: EXTERNAL_ID,
+    email: text(),
+    role: UserRole,
+    operator_role: nullable(OperatorRole),
+    account: nullable(text()),
+    disabled: flag(),
+    has_password: flag(),
+    has_oidc: flag(),
+    identities: list(
+      object({ id: text(), issuer: text(), subject: text(), email: nullable(text()), linked_at: nullable(time()) }),
+      'Who at the issuer of single sign-on may sign in as this user.',
+    ),
+    totp: flag(),
+    created_at: time(),
+    last_sign_in_at: nullable(time()),
+  },
+  'A person who signs in to the console.',
+)
+export type ConsoleUser = Static<typeof ConsoleUser>
+
+export const IpBlock = object({
+  ip: text('An IPv4 address, or the /64 of an IPv6 one.'),
+  until: time(),
+  times: whole('How often it was blocked within a day.'),
+})
+export type IpBlock = Static<typeof IpBlock>
+
+export const UserSort = oneOf(
+  ['created_at', '-created_at', 'email', '-email'],
+  'The largest first after `-`; `-created_at` if absent.',
+)
+
+export const UserQuery = object({
+  ...PageQuery.fields,
+  account: optional(text("Narrows to one account's.")),
+  role: optional(UserRole),
+  query: optional(text('The beginning of the e-mail.')),
+  sort: optional(UserSort),
+})
+
+export const UserPatch = body({
+  external_id: EXTERNAL_ID_CHANGE,
+  role: optional(nullable(UserRole)),
+  operator_role: optional(nullable(oneOf(OPERATOR_ROLES, 'It makes a user an operator.'))),
+  disabled: optional(flag()),
+})
+
+export const PasswordLinkBody = body({
+  clear_totp: optional(flag('Two-step sign-in is taken off too, when the link is used.')),
+})
+
+export const AdministratorBody = body({
+  email: filled('', 255),
+  role: optional(oneOf(OPERATOR_ROLES, '`owner` if absent.')),
+})
+
+/** A person and the link to hand to them. */
+export const PersonLink = object({
+  id: text(),
+  email: text(),
+  link: text(),
+  mailed: flag('It is sent to the address too.'),
+})

@@ -1,0 +1,262 @@
+import type { CatalogWarning } from '../../catalog/catalog-warning.ts'
+import { TRIAL_OUTCOMES } from '../../catalog/listed-model.ts'
+import { HOLD_REASONS } from '../../catalog/price-list.ts'
+import { MODEL_TYPES } from '../../tables/model-types.ts'
+import type { FieldCheck } from '../../base/refusals.ts'
+import {
+  anything,
+  body,
+  either,
+  flag,
+  list,
+  map,
+  maybe,
+  maybeEach,
+  narrowed,
+  nullable,
+  number,
+  object,
+  oneOf,
+  only,
+  open,
+  optional,
+  text,
+  whole,
+  type Static,
+  type Schema,
+} from '../../base/schema.ts'
+import { SETTING_ROWS, type SettingName, type SettingRow, type SettingValue } from '../../tables/settings-table.ts'
+
+/**
+ * A provider as in the catalogue file; `api_key` is write-only: an answer shows `…` and its last four characters. The
+ * masked key sent back keeps the stored one.
+ */
+export const ProviderEntry = open(
+  {
+    name: optional(text()),
+    adapter: text('Its protocol: `openai`, `anthropic`, …'),
+    base_url: optional(text()),
+    api_key: optional(either(text(), list(text()))),
+    cancel_stops_billing: optional(flag()),
+    markup: optional(either(number(), text('Of everything that it serves.'))),
+    bundled_models: optional(list(text(), 'Ids of the bundled models that it serves; absent = all of them.')),
+    timeouts: optional(
+      object({
+        connect: optional(number('Seconds.')),
+        first_byte: optional(number()),
+        progress: optional(number()),
+        total: optional(number()),
+      }),
+    ),
+  },
+  anything(),
+  'A provider as in the catalogue file. `api_key` comes back cut to its last four characters; sent back like this it stays.',
+)
+export type ProviderEntry = Static<typeof ProviderEntry>
+
+export const ProviderTrial = object(
+  {
+    outcome: oneOf(TRIAL_OUTCOMES, '`listed`: the address and the key are right, and `models` is what it has.'),
+    status: nullable(whole("The provider's HTTP status; null where nothing answered.")),
+    said: nullable(text("The provider's own words, without secrets.")),
+    elapsed_ms: whole(),
+    models: list(
+      object({
+        listed: flag('Whether the provider named it; the others are known from the bundled catalogue.'),
+        bundled: flag('Whether its prices are those of the bundled catalogue.'),
+        exists: flag('Whether the catalogue has the model already, from other providers perhaps.'),
+        entry: narrowed<ModelEntry>(anything('A model as in the catalogue file, without prices where none are known.')),
+      }),
+    ),
+  },
+  'What a provider answered to a real request with this address and key. Nothing is kept or charged.',
+)
+export type ProviderTrial = Static<typeof ProviderTrial>
+
+const Decimal = either(number(), text())
+const Price = either(Decimal, map(Decimal))
+
+export const PriceEntry = open(
+  { currency: text() },
+  Price,
+  'Prices in the units of the file: per million tokens or characters, else per unit.',
+)
+export type PriceEntry = Static<typeof PriceEntry>
+
+export const EndpointEntry = open(
+  {
+    provider: text(),
+    model: text("The provider's own name of the model."),
+    price: PriceEntry,
+    sell: optional(map(Price, 'RUB, in place of price × rate × markup.')),
+    supported_parameters: optional(list(text())),
+  },
+  anything(),
+)
+export type EndpointEntry = Static<typeof EndpointEntry>
+
+export const ModelEntry = open(
+  {
+    id: text(),
+    name: optional(text()),
+    type: oneOf(MODEL_TYPES),
+    active: optional(flag()),
+    hidden: optional(flag()),
+    context_length: optional(whole()),
+    markup: optional(either(number(), text("In place of its providers' and the service's."))),
+    endpoints: list(EndpointEntry),
+  },
+  anything(),
+  'A model as in the catalogue file.',
+)
+
+export type ModelEntry = Static<typeof ModelEntry>
+
+export const CatalogDocument = open({ providers: map(ProviderEntry), models: list(ModelEntry) }, anything())
+export type CatalogDocument = Static<typeof CatalogDocument>
+
+const Warning = narrowed<CatalogWarning>(
+  object({ warning: text('Which warning it is.'), params: map(either(text(), number())), message: text() }),
+)
+
+export const Warned = object(
+  { warnings: optional(list(Warning)) },
+  'A change that would sell something below its cost, or not at all, is made all the same, and says so.',
+)
+export type Warned = Static<typeof Warned>
+
+export const PriceChange = object(
+  {
+    id: text(),
+    model: text(),
+    provider: text(),
+    endpoint: text("The provider's own name of the model."),
+    before: PriceEntry,
+    after: PriceEntry,
+    reason: nullable(
+      oneOf(
+        HOLD_REASONS,
+        'Why it waits: a rise above the limit, half the price or less, no price, a price that the row lacks, another currency, prices by other sizes, a `sell` below the cost. null = it does not.',
+      ),
+    ),
+  },
+  'Another price of an endpoint, by the list of its provider or by a release.',
+)
+export type PriceChange = Static<typeof PriceChange>
+
+export const CatalogChange = object(
+  {
+    ...Warned.fields,
+    applied: flag(),
+    changes: list(text()),
+    price_version: whole(),
+    held: optional(list(PriceChange, 'Of an update: prices that wait for a hand, or would.')),
+  },
+  '`changes`: one line each, `+ model a/b`, `- …`, `~ …`.',
+)
+export type CatalogChange = Static<typeof CatalogChange>
+
+export const PricedEndpoint = object(
+  {
+    endpoint: text(),
+    provider: text(),
+    provider_name: text(),
+    upstream_model: text("The provider's own name of the model."),
+    state: oneOf(['healthy', 'cooling_down']),
+    lines: list(
+      object({
+        price: text('As in the file: `prompt`, `completion`, …'),
+        cost: text(),
+        sell: text(),
+        margin_percent: nullable(
+          number('(sell − cost) / sell in percent, one decimal; null when it sells for nothing.'),
+        ),
+      }),
+    ),
+  },
+  'What one endpoint of a model costs us and sells for, in RUB: per million tokens or characters, else per unit; exact decimals.',
+)
+export type PricedEndpoint = Static<typeof PricedEndpoint>
+
+export const PricedModel = object({
+  id: text(),
+  name: text(),
+  type: oneOf(MODEL_TYPES),
+  active: flag(),
+  hidden: flag(),
+  context_length: nullable(whole()),
+  endpoints: list(PricedEndpoint),
+})
+export type PricedModel = Static<typeof PricedModel>
+
+/** A schema for each row of the table of settings. */
+const PLAIN_SETTINGS = Object.fromEntries(
+  SETTING_ROWS.map(([name, row]) => [name, settingSchema(row)]),
+  // The cast is true because each schema is made from the row that gives this type.
+) as { readonly [N in SettingName]: Schema<SettingValue<N>> }
+
+function settingSchema(row: SettingRow): Schema<unknown> {
+  switch (row.kind) {
+    case 'numbers':
+      return body(
+        Object.fromEntries(
+          Object.entries(row.fields).map(([name, { least, most, label }]) => [
+            name,
+            whole(label.en, { minimum: least, maximum: most }),
+          ]),
+        ),
+      )
+    case 'choice':
+      return oneOf(Object.keys(row.options), row.label.en)
+    case 'flag':
+      return flag(row.label.en)
+  }
+}
+
+export const Settings = object({
+  maintenance: nullable(object({ message: nullable(text()), retry_after: nullable(whole()) })),
+  timezone: text(),
+  rates: map(either(number(), text()), "RUB per unit of each currency, and `source: 'cbr'` where they are fetched."),
+  markup: number(),
+  model_fallbacks: map(text(), 'The model that is taken for each name that no model has.'),
+  ...PLAIN_SETTINGS,
+})
+export type Settings = Static<typeof Settings>
+
+export const CatalogProblem = object(
+  { path: text(), message: text(), check: text<FieldCheck>(), params: map(either(text(), number())) },
+  'Of `error.metadata.problems`, where a document, provider, model or setting was refused: the first 50 of `problem_count`.',
+)
+export type CatalogProblem = Static<typeof CatalogProblem>
+
+/** A number above 0 and below a billion; a text is read exactly too. */
+export const DECIMAL = narrowed<number | string>({
+  anyOf: [
+    { type: 'number', exclusiveMinimum: 0, maximum: 1_000_000_000 },
+    { type: 'string', pattern: '^(?=[^eE]*[1-9])[+]?[0-9]{1,40}([.][0-9]{1,40})?([eE][+-]?[0-9]{1,3})?$' },
+  ],
+})
+/** A number is also a name, as in the catalogue file. */
+export const NAME = narrowed<string>({ type: ['string', 'number'] })
+
+/** null counts as not given, except for `maintenance`, which it ends. */
+export const SettingsPatch = body({
+  maintenance: maybe(
+    body({ message: maybe(NAME), retry_after: maybe(whole('Seconds.', { minimum: 1, maximum: 86_400 })) }),
+  ),
+  timezone: maybe(narrowed<string>({ ...NAME, description: 'An IANA name.', format: 'timezone' })),
+  rates: maybe(
+    narrowed<Readonly<Record<string, number | string | null>>>({
+      ...open({ source: maybe(only('cbr')) }, nullable(DECIMAL), 'RUB for one unit of each currency.'),
+      propertyNames: { pattern: '^([A-Z]{3}|source)$' },
+    }),
+  ),
+  markup: maybe(DECIMAL),
+  model_fallbacks: maybe(map(NAME, 'Replaces the whole map.')),
+  ...maybeEach(PLAIN_SETTINGS),
+})
+export const CatalogWarnings = object({ data: list(Warning) })
+export const CatalogQuery = object({
+  format: optional(only('yaml', "The operator's own file, as `tollgate export` writes it.")),
+})
+export const DryRunQuery = object({ dry_run: optional(only('1', 'Answers the difference and changes nothing.')) })

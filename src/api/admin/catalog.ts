@@ -1,0 +1,173 @@
+import type { KnownAdapters } from '../../catalog/adapters.ts'
+import type { Principal } from '../../access/principal.ts'
+import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry } from '../../catalog/document.ts'
+import { parseDocumentJson, parseModelJson, parseSettingsJson } from '../../catalog/document-reader.ts'
+import type { CatalogWarning } from '../../catalog/catalog-warning.ts'
+import { wireDocument, wireModel, type WireModel } from '../../catalog/wire-document.ts'
+import { fieldError } from '../../base/refusals.ts'
+import type { Route } from '../../http/edge.ts'
+import { decimalText } from '../../base/money.ts'
+import type { Settings, Warned } from './catalog-contract.ts'
+import { applied, refuse } from './catalog-problems.ts'
+import { priceActor, wireChange } from '../../admin/prices.ts'
+import {
+  adminRoute,
+  recordEvent,
+  type AdminCall,
+  type AdminReply,
+  type AdminPorts,
+  type TextReply,
+} from '../../admin/ports.ts'
+import { providerAdminRoutes, refusePrivate } from './providers.ts'
+import { etagOf, guardOf, recordRoutes, watched, type RecordKind } from '../../admin/records.ts'
+import { namedSettings } from '../../tables/settings-table.ts'
+
+const SETTINGS_RECORD = { noun: 'Settings', terms: null }
+
+/** The catalogue, its parts and the live settings. */
+export function catalogAdminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonly Route<Principal>[] {
+  const context = { adapters, env: {} }
+  return [
+    adminRoute('GET /admin/v1/catalog', async (call) => showCatalog(ports, call)),
+    adminRoute('GET /admin/v1/catalog/warnings', async () => ({ status: 200, body: { data: ports.catalog.notes() } })),
+    adminRoute('PUT /admin/v1/catalog', async (call) => {
+      const { document, problems } = parseDocumentJson(call.json, context)
+      refuse(problems)
+      for (const [slug, entry] of Object.entries(document.providers)) await refusePrivate(ports, slug, entry)
+      const dryRun = call.query.get('dry_run') === '1'
+      const lines = await applied(() => ports.catalog.applyDocument(document, dryRun))
+      if (!dryRun && lines.length > 0) await recordEvent(ports, call, 'catalog.put', 'catalog', null, lines)
+      return {
+        status: 200,
+        body: {
+          applied: !dryRun,
+          changes: lines,
+          price_version: ports.catalog.current().priceVersion,
+          ...warned(ports.catalog.warnings(document)),
+        },
+      }
+    }),
+    adminRoute('POST /admin/v1/catalog/update', async (call) => {
+      const dryRun = call.query.get('dry_run') === '1'
+      const { lines, held } = await applied(() => ports.prices.book.updateBundle(dryRun, priceActor(ports, call)))
+      if (!dryRun && lines.length > 0) await recordEvent(ports, call, 'catalog.update', 'catalog', null, lines)
+      const { priceVersion } = ports.catalog.current()
+      return {
+        status: 200,
+        body: { applied: !dryRun, changes: lines, price_version: priceVersion, held: held.map(wireChange) },
+      }
+    }),
+    ...providerAdminRoutes(ports, context),
+    ...recordRoutes(ports, modelKind(ports)),
+    adminRoute('GET /admin/v1/settings', async () => {
+      await ports.catalog.refresh()
+      const body = settingsBody(ports)
+      return { status: 200, body, headers: { etag: etagOf(SETTINGS_RECORD, body) } }
+    }),
+    adminRoute('PATCH /admin/v1/settings', (call) => patchSettings(ports, call)),
+  ]
+}
+
+/** With `format=yaml`: the operator's own part, as `tollgate export` writes it. */
+function showCatalog({ catalog }: AdminPorts, call: AdminCall): AdminReply<'GET /admin/v1/catalog'> | TextReply {
+  if (call.query.get('format') === 'yaml')
+    return { status: 200, body: catalog.exportText(), contentType: 'application/yaml; charset=utf-8' }
+  return { status: 200, body: wireDocument(catalog.shown()) }
+}
+
+/** Models as records that a client describes. */
+function modelKind(ports: AdminPorts): RecordKind<'/admin/v1/models/*id'> {
+  const { catalog } = ports
+  return {
+    path: '/admin/v1/models/*id',
+    noun: 'Model',
+    event: 'model',
+    terms: null,
+    show: async (id) => {
+      // Another node may have just made it.
+      await catalog.refresh()
+      return modelIn(catalog.shown(), id)
+    },
+    put: async ({ json }, id, _read, guard) => {
+      const entry = modelEntryOf(json, id)
+      const seen = watched(guard, (document) => modelIn(document, id))
+      const outcome = await applied(() => catalog.putModel(entry, seen.check))
+      const after = modelIn(catalog.shown(), id)
+      if (after === null) throw new Error(`Model ${id} is not in the catalogue that it was put into.`)
+      const once = warned(catalog.warnings({ ...EMPTY_DOCUMENT, models: [entry] }))
+      return { id, before: seen.before(), after, changed: outcome !== 'same', once }
+    },
+    remove: async (_call, id, guard) => {
+      const seen = watched(guard, (document) => modelIn(document, id))
+      if (!(await applied(() => catalog.deleteModel(id, seen.check)))) return null
+      const before = seen.before()
+      return before === null ? null : { id, before }
+    },
+  }
+}
+
+/** The path names the id; the body may leave it out. */
+function modelEntryOf(given: unknown, id: string): ModelEntry {
+  const { entry, problems } = parseModelJson(
+    given !== null && typeof given === 'object' && !('id' in given) ? { ...given, id } : given,
+  )
+  refuse(problems)
+  if (entry.id !== id)
+    throw fieldError('id', 'other_id', { path: id }, `'${entry.id}' is not the model of the path, '${id}'`)
+  return entry
+}
+
+/** Allowed values that may be mistakes; absent if there are none. */
+function warned(warnings: readonly CatalogWarning[]): Warned {
+  return warnings.length === 0 ? {} : { warnings }
+}
+
+function modelIn({ models }: CatalogDocument, id: string): WireModel | null {
+  const entry = models.find((model) => model.id === id)
+  return entry === undefined ? null : wireModel(entry)
+}
+
+function settingsBody({ catalog, signupDefault }: AdminPorts): Settings {
+  const { settings } = catalog.current()
+  const source = catalog.ratesSource()
+  const { signup, ...named } = namedSettings(settings)
+  return {
+    maintenance:
+      settings.maintenance === null
+        ? null
+        : { message: settings.maintenance.message, retry_after: settings.maintenance.retryAfter },
+    timezone: settings.timezone,
+    rates: {
+      ...(source === null ? {} : { source }),
+      ...Object.fromEntries(
+        Object.entries(settings.rates)
+          .filter(([currency]) => currency !== 'RUB')
+          .map(([currency, rate]) => [currency, Number(decimalText(rate))]),
+      ),
+    },
+    markup: Number(decimalText(settings.markup)),
+    model_fallbacks: catalog.shown().settings.model_fallbacks ?? {},
+    ...named,
+    signup: signup ?? signupDefault,
+  }
+}
+
+async function patchSettings(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'PATCH /admin/v1/settings'>> {
+  const { settings, problems } = parseSettingsJson(call.json)
+  refuse(problems)
+  const before = settingsBody(ports)
+  // Only the given rates change: models in other currencies must not lose theirs.
+  const rates =
+    settings.rates === undefined ? {} : { rates: { ...ports.catalog.shown().settings.rates, ...settings.rates } }
+  const guard = guardOf(call, SETTINGS_RECORD)
+  const check = (): void => guard(settingsBody(ports))
+  const changed = await applied(() => ports.catalog.patchSettings({ ...settings, ...rates }, check))
+  const after = settingsBody(ports)
+  if (changed) await recordEvent(ports, call, 'settings.update', 'settings', before, after)
+  const headers = { etag: etagOf(SETTINGS_RECORD, after) }
+  return {
+    status: 200,
+    headers,
+    body: { ...after, ...warned(ports.catalog.warnings({ ...EMPTY_DOCUMENT, settings })) },
+  }
+}

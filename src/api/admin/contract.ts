@@ -1,0 +1,395 @@
+import { object, whole } from '../../base/schema.ts'
+import type { AdminWireRoute, ApiOf } from '../../http/wire-route.ts'
+import {
+  AdministratorBody,
+  ConsoleUser,
+  Deleted,
+  IpBlock,
+  listed,
+  PasswordLinkBody,
+  PersonLink,
+  UserPatch,
+  UserQuery,
+} from './account-contract.ts'
+import { ACCOUNT_ROUTES } from '../../admin/account-routes.ts'
+import {
+  CatalogChange,
+  CatalogDocument,
+  CatalogQuery,
+  CatalogWarnings,
+  DryRunQuery,
+  ModelEntry,
+  PricedModel,
+  ProviderEntry,
+  ProviderTrial,
+  Settings,
+  SettingsPatch,
+  Warned,
+} from './catalog-contract.ts'
+import { CatalogBody, ConnectionBody, ModelBody, ProviderBody, TrialBody } from './catalog-body.ts'
+import { Removed } from './record-contract.ts'
+import { ParkedVideo, ResolveBody, Resolved } from './report-contract.ts'
+import { REPORT_ROUTES } from '../../admin/report-routes.ts'
+import {
+  Code,
+  CodeBody,
+  CodePatch,
+  CodePut,
+  CodeQuery,
+  NewCodes,
+  PaymentQuery,
+  PaymentRow,
+  PutCode,
+} from './top-up-contract.ts'
+import { GROUP_ROUTES } from './group-contract.ts'
+import { NOTICE_ROUTES } from './notice-contract.ts'
+import { PRICE_ROUTES } from './price-contract.ts'
+import { TOKEN_ROUTES } from './token-routes.ts'
+
+const USER = { id: 'usr_Vb3kQ9xT2mLr7dWa' }
+const CODE = { id: 'code_Vb3kQ9xT2mLr7dWa' }
+
+/**
+ * The wire contract of `/admin/v1` between the console's operator pages and the server. The browser imports only the
+ * types. An administrator's console session, the admin token or a named one opens it, as far as it has the scope of the
+ * route; a user's session is refused with 403
+ * `access_denied`, and so is an administrator who must first turn on two-step sign-in. Amounts, times, errors and the
+ * origin of changes are as in the cabinet's contract. Unknown body fields are a 400 that names them. Lists take `limit`
+ * (1–1000, default 100) and `offset`.
+ */
+export const ADMIN_ROUTES = {
+  ...ACCOUNT_ROUTES,
+
+  'GET /admin/v1/users': {
+    scope: 'people:read',
+    summary: 'Lists the people of the console.',
+    query: UserQuery,
+    answer: listed(ConsoleUser),
+    errors: ['invalid_input'],
+    example: { query: { role: 'user' } },
+  },
+  'GET /admin/v1/users/:id': {
+    scope: 'people:read',
+    summary: 'One person.',
+    answer: ConsoleUser,
+    errors: ['not_found'],
+    example: { path: USER },
+  },
+  'PATCH /admin/v1/users/:id': {
+    scope: 'people:write',
+    summary:
+      'Changes the role, or locks somebody out. Nobody can lock out or demote themselves or the last owner (409), or whoever may do more than they (403).',
+    body: UserPatch,
+    answer: ConsoleUser,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: USER, body: { disabled: true } },
+  },
+  'POST /admin/v1/users/:id/password-link': {
+    scope: 'people:write',
+    summary: 'A link, good once and for 60 minutes, with which the user sets a new password.',
+    body: PasswordLinkBody,
+    answer: PersonLink,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: USER, body: { clear_totp: true } },
+  },
+  'DELETE /admin/v1/users/:id/identities/:identity': {
+    scope: 'people:write',
+    summary: "Takes a single sign-on away. Every session of the user ends. 409 for the user's only way in.",
+    answer: Deleted,
+    errors: ['not_found', 'conflict'],
+    example: { path: { ...USER, identity: 'Vb3kQ9xT2mLr7dWa' } },
+  },
+  'POST /admin/v1/administrators': {
+    scope: 'people:write',
+    summary: 'Makes an operator of the console, and a link with which they set their password.',
+    body: AdministratorBody,
+    answer: PersonLink,
+    status: 201,
+    errors: ['invalid_input', 'conflict'],
+    example: { body: { email: 'root@example.com' } },
+  },
+
+  ...TOKEN_ROUTES,
+
+  'GET /admin/v1/catalog': {
+    scope: 'catalog:read',
+    summary: 'The whole catalogue, credentials cut to their last four characters.',
+    query: CatalogQuery,
+    answer: CatalogDocument,
+    example: {},
+  },
+  'GET /admin/v1/catalog/warnings': {
+    scope: 'catalog:read',
+    summary: 'What of the catalogue in force is sold at a loss, or cannot be sold.',
+    answer: CatalogWarnings,
+    example: {},
+  },
+  'PUT /admin/v1/catalog': {
+    scope: 'catalog:write',
+    summary: 'Makes the catalogue equal to the document, and answers the difference.',
+    query: DryRunQuery,
+    body: CatalogBody,
+    answer: CatalogChange,
+    errors: ['invalid_input'],
+    example: {
+      query: { dry_run: '1' },
+      body: {
+        providers: { openai: { adapter: 'openai', api_key: 'sk-of-the-provider' } },
+        models: [
+          {
+            id: 'openai/gpt-4o-mini',
+            type: 'chat',
+            context_length: 128_000,
+            endpoints: [
+              {
+                provider: 'openai',
+                model: 'gpt-4o-mini',
+                price: { currency: 'RUB', prompt: 15, completion: 60 },
+              },
+            ],
+          },
+        ],
+      },
+    },
+  },
+  'POST /admin/v1/catalog/update': {
+    scope: 'catalog:write',
+    summary: 'Takes the bundled models of this release, and those of its prices that need no hand.',
+    query: DryRunQuery,
+    body: object({}),
+    answer: CatalogChange,
+    errors: ['invalid_input'],
+    example: { query: { dry_run: '1' }, body: {} },
+  },
+  'POST /admin/v1/providers/try': {
+    scope: 'catalog:write',
+    summary: 'Asks a provider for its models with an address and a key, before they are kept.',
+    body: TrialBody,
+    answer: ProviderTrial,
+    errors: ['invalid_input'],
+    example: {
+      body: {
+        slug: 'example',
+        provider: { adapter: 'openai', base_url: 'https://127.0.0.1:9/v1', api_key: 'sk-of-the-provider' },
+      },
+    },
+  },
+  'POST /admin/v1/providers': {
+    scope: 'catalog:write',
+    summary: 'Makes or replaces a provider together with models that it serves, in one price version.',
+    body: ConnectionBody,
+    answer: ProviderEntry,
+    status: 201,
+    alsoStatus: 200,
+    errors: ['invalid_input'],
+    example: {
+      body: {
+        slug: 'acme',
+        provider: { adapter: 'openai', base_url: 'https://api.acme.example/v1', api_key: 'sk-of-the-provider' },
+        models: [
+          {
+            id: 'acme/large',
+            type: 'chat',
+            context_length: 8_000,
+            endpoints: [{ provider: 'acme', model: 'large', price: { currency: 'RUB', prompt: 15, completion: 60 } }],
+          },
+        ],
+      },
+    },
+  },
+  'GET /admin/v1/providers/:slug': {
+    versioned: true,
+    scope: 'catalog:read',
+    summary: 'One provider, with its credentials cut to their last four characters.',
+    answer: ProviderEntry,
+    errors: ['not_found'],
+    example: { path: { slug: 'sandbox' } },
+  },
+  'PUT /admin/v1/providers/:slug': {
+    versioned: true,
+    scope: 'catalog:write',
+    summary: 'Makes or replaces a provider.',
+    body: ProviderBody,
+    answer: ProviderEntry,
+    alsoStatus: 201,
+    errors: ['invalid_input'],
+    example: {
+      path: { slug: 'example' },
+      body: {
+        name: 'Example',
+        adapter: 'openai',
+        base_url: 'https://api.example.com/v1',
+        api_key: 'sk-of-the-provider',
+        timeouts: { first_byte: 60 },
+      },
+    },
+  },
+  'DELETE /admin/v1/providers/:slug': {
+    versioned: true,
+    scope: 'catalog:write',
+    summary: 'Takes a provider out.',
+    answer: Removed,
+    errors: ['invalid_input'],
+    example: { path: { slug: 'example' } },
+  },
+  'GET /admin/v1/models/*id': {
+    versioned: true,
+    scope: 'catalog:read',
+    summary: 'One model as in the catalogue file.',
+    answer: ModelEntry,
+    errors: ['not_found'],
+    example: { path: { id: 'sandbox/chat' } },
+  },
+  'PUT /admin/v1/models/*id': {
+    versioned: true,
+    scope: 'catalog:write',
+    summary: 'Makes or replaces a model. The slashes of its id stay in the path.',
+    body: ModelBody,
+    answer: ModelEntry,
+    alsoStatus: 201,
+    errors: ['invalid_input'],
+    example: {
+      path: { id: 'example/echo' },
+      body: {
+        type: 'chat',
+        context_length: 8_000,
+        endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 15, completion: 60 } }],
+      },
+    },
+  },
+  'DELETE /admin/v1/models/*id': {
+    versioned: true,
+    scope: 'catalog:write',
+    summary: 'Takes a model out.',
+    answer: Removed,
+    errors: ['invalid_input'],
+    example: { path: { id: 'example/echo' } },
+  },
+  'GET /admin/v1/models': {
+    scope: 'catalog:read',
+    summary: 'Every model with what it costs and sells for, hidden and inactive ones included.',
+    answer: listed(PricedModel),
+    example: {},
+  },
+  'GET /admin/v1/settings': {
+    versioned: true,
+    scope: 'settings:read',
+    summary: 'The live settings.',
+    answer: Settings,
+    example: {},
+  },
+  'PATCH /admin/v1/settings': {
+    versioned: true,
+    scope: 'settings:write',
+    summary: 'Changes the settings that are given, on every node within 5 seconds.',
+    body: SettingsPatch,
+    answer: object({ ...Settings.fields, ...Warned.fields }),
+    errors: ['invalid_input'],
+    example: { body: { markup: 1.25, maintenance: null } },
+  },
+
+  ...GROUP_ROUTES,
+  ...PRICE_ROUTES,
+  ...NOTICE_ROUTES,
+  ...REPORT_ROUTES,
+
+  'POST /admin/v1/kek/rotate': {
+    scope: 'security:write',
+    summary: 'Wraps the credentials of providers anew with the first key of `TOLLGATE_KEK`.',
+    answer: object({ rewrapped: whole('Credentials.') }),
+    example: {},
+  },
+
+  'GET /admin/v1/codes': {
+    scope: 'money:read',
+    summary: 'Codes that customers redeem for money.',
+    query: CodeQuery,
+    answer: listed(Code),
+    errors: ['invalid_input'],
+    example: {},
+  },
+  'POST /admin/v1/codes': {
+    scope: 'money:write',
+    summary:
+      'Makes codes. `code` of each is shown this once. One with an `external_id` is made once: again it is a 409.',
+    body: CodeBody,
+    answer: NewCodes,
+    status: 201,
+    errors: ['invalid_input', 'conflict'],
+    example: { body: { amount: 100, count: 2, note: 'fair' } },
+  },
+  'GET /admin/v1/codes/:id': {
+    versioned: true,
+    scope: 'money:read',
+    summary: 'One code, without its secret.',
+    answer: Code,
+    errors: ['not_found'],
+    example: { path: CODE },
+  },
+  'PUT /admin/v1/codes/:id': {
+    versioned: true,
+    scope: 'money:write',
+    summary:
+      'Makes the code of an external id, or makes it equal to the body, but for its amount. `code` is in the answer that makes it only.',
+    body: CodePut,
+    answer: PutCode,
+    alsoStatus: 201,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: { id: 'external:spring-fair' }, body: { amount: 100, uses_max: 50, note: 'fair' } },
+  },
+  'PATCH /admin/v1/codes/:id': {
+    versioned: true,
+    scope: 'money:write',
+    summary: 'Switches a code off or on, or changes its note or its external id.',
+    body: CodePatch,
+    answer: Code,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: CODE, body: { disabled: true } },
+  },
+  'DELETE /admin/v1/codes/:id': {
+    versioned: true,
+    scope: 'money:write',
+    summary:
+      'Withdraws a code: nobody redeems it from then on, and it loses its external id. What it was worth stays booked.',
+    answer: Removed,
+    errors: ['not_found'],
+    example: { path: CODE },
+  },
+  'GET /admin/v1/payments': {
+    scope: 'money:read',
+    summary: 'Orders at the payment provider, with what was refunded.',
+    query: PaymentQuery,
+    answer: listed(PaymentRow),
+    errors: ['invalid_input'],
+    example: {},
+  },
+  'GET /admin/v1/ip-blocks': {
+    scope: 'security:read',
+    summary: 'Blocked addresses.',
+    answer: listed(IpBlock),
+    example: {},
+  },
+  'DELETE /admin/v1/ip-blocks/*ip': {
+    scope: 'security:write',
+    summary: 'Lifts a block.',
+    answer: Deleted,
+    errors: ['not_found'],
+    example: { path: { ip: '203.0.113.7' } },
+  },
+  'GET /admin/v1/videos/parked': {
+    scope: 'log:read',
+    summary: 'Video jobs whose submission may have arrived at the provider.',
+    answer: listed(ParkedVideo),
+    example: {},
+  },
+  'POST /admin/v1/videos/:id/resolve': {
+    scope: 'money:write',
+    summary: 'Says what became of such a job at the provider.',
+    body: ResolveBody,
+    answer: Resolved,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: { id: 'gen-Vb3kQ9xT2mLr7dWa' }, body: { upstream_id: null } },
+  },
+} as const satisfies Readonly<Record<string, AdminWireRoute>>
+
+export type AdminApi = ApiOf<typeof ADMIN_ROUTES>

@@ -1,0 +1,151 @@
+import {
+  body,
+  filled,
+  list,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  text,
+  time,
+  whole,
+  type Static,
+} from '../../base/schema.ts'
+import { MODEL_TYPES } from '../../tables/model-types.ts'
+import type { AdminWireRoute } from '../../http/wire-route.ts'
+import { listed, MARKUP, PageQuery } from './account-contract.ts'
+import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed } from './record-contract.ts'
+
+export const AccountGroup = object(
+  {
+    id: text(),
+    external_id: EXTERNAL_ID,
+    name: text(),
+    markup: text('What the prices of its accounts are multiplied with, an exact decimal.'),
+    accounts: whole('How many are in it.'),
+    created_at: time(),
+  },
+  'Accounts that pay by one rule. The markup of an account itself comes before that of its group.',
+)
+export type AccountGroup = Static<typeof AccountGroup>
+
+const NAME = filled('Of one group.', 200)
+export const AccountGroupBody = body({ name: NAME, markup: MARKUP })
+export type AccountGroupBody = Static<typeof AccountGroupBody>
+export const AccountGroupPatch = body({
+  external_id: EXTERNAL_ID_CHANGE,
+  name: optional(NAME),
+  markup: optional(MARKUP),
+})
+export type AccountGroupPatch = Static<typeof AccountGroupPatch>
+
+export const CustomerPriceQuery = object({
+  ...PageQuery.fields,
+  account: optional(text('What one account pays for each model.')),
+  model: optional(text('What each account pays for one model.')),
+  query: optional(text('Finds models by a part of id or name; accounts by the beginning of id, name or e-mail.')),
+})
+
+export type CustomerPriceQuery = Static<typeof CustomerPriceQuery>
+
+const CustomerLine = object({
+  price: text('As in the file: `prompt`, `completion`, …'),
+  cost: text("The provider's."),
+  listed: text("Everybody's."),
+  paid: text("The customer's."),
+  margin_percent: nullable(number('(paid − cost) / paid in percent, one decimal; null when it is free.')),
+})
+
+export const CustomerEndpoint = object({
+  endpoint: text(),
+  provider_name: text(),
+  rule: oneOf(
+    ['sell', 'model', 'provider', 'service', 'none'],
+    "What made everybody's price: a `sell` of the endpoint, or the nearest `markup`; `none` = the provider's own price.",
+  ),
+  markup: nullable(text('Of that rule; null = a `sell`, or none.')),
+  lines: list(CustomerLine),
+})
+export type CustomerEndpoint = Static<typeof CustomerEndpoint>
+
+export const CustomerPrice = object(
+  {
+    account: text(),
+    account_name: text(),
+    group: nullable(text()),
+    rule: oneOf(['account', 'group', 'none'], "Whose markup everybody's price is multiplied with."),
+    markup: nullable(text()),
+    model: text(),
+    model_name: text(),
+    type: oneOf(MODEL_TYPES),
+    endpoints: list(CustomerEndpoint),
+  },
+  'What an account pays for a model, and by which rules, in RUB: per million tokens or characters, else per unit; exact decimals.',
+)
+export type CustomerPrice = Static<typeof CustomerPrice>
+
+const GROUP = { id: 'grp_Vb3kQ9xT2mLr7dWa' }
+
+/** The routes of what customers pay, a part of the operator's contract. */
+export const GROUP_ROUTES = {
+  'GET /admin/v1/account-groups': {
+    scope: 'accounts:read',
+    summary: 'Groups of accounts, by name.',
+    answer: listed(AccountGroup),
+    example: {},
+  },
+  'POST /admin/v1/account-groups': {
+    scope: 'accounts:write',
+    summary: 'Makes a group of accounts. `PATCH /admin/v1/accounts/:id` puts an account into it.',
+    body: AccountGroupBody,
+    answer: AccountGroup,
+    status: 201,
+    errors: ['invalid_input', 'conflict'],
+    example: { body: { name: 'Partners', markup: '0.9' } },
+  },
+  'GET /admin/v1/account-groups/:id': {
+    versioned: true,
+    scope: 'accounts:read',
+    summary: 'One group.',
+    answer: AccountGroup,
+    errors: ['not_found'],
+    example: { path: GROUP },
+  },
+  'PUT /admin/v1/account-groups/:id': {
+    versioned: true,
+    scope: 'accounts:write',
+    summary: 'Makes the group of an external id, or makes it equal to the body. The same body again changes nothing.',
+    body: AccountGroupBody,
+    answer: AccountGroup,
+    alsoStatus: 201,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: { id: 'external:schools' }, body: { name: 'Schools', markup: '0.8' } },
+  },
+  'PATCH /admin/v1/account-groups/:id': {
+    versioned: true,
+    scope: 'accounts:write',
+    summary:
+      'Changes the fields that are given, for requests that begin afterwards: at once on the node that is asked, on the others within 5 seconds.',
+    body: AccountGroupPatch,
+    answer: AccountGroup,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: GROUP, body: { markup: 0.85 } },
+  },
+  'DELETE /admin/v1/account-groups/:id': {
+    versioned: true,
+    scope: 'accounts:write',
+    summary: 'Deletes a group without accounts; 409 if there are any in it.',
+    answer: Removed,
+    errors: ['not_found', 'conflict'],
+    example: { path: GROUP },
+  },
+  'GET /admin/v1/customer-prices': {
+    scope: 'accounts:read',
+    summary: 'What one account pays for each model, or each account for one model, and which rules make the price.',
+    query: CustomerPriceQuery,
+    answer: listed(CustomerPrice),
+    errors: ['invalid_input', 'not_found'],
+    example: { query: { model: 'acme/large' } },
+  },
+} as const satisfies Readonly<Record<string, AdminWireRoute>>

@@ -1,0 +1,62 @@
+import type { Principal } from '../../access/principal.ts'
+import { logRecord, searchNotes } from '../public/generation.ts'
+import type { Route } from '../../http/edge.ts'
+import type { GenerationRow } from '../../ledger/generation-record.ts'
+import { readLogFilter } from '../../ledger/log-filters.ts'
+import { attemptsOf, invoiceOf, storyOf, tokensPerSecond } from '../records/request-story.ts'
+import { viewOf } from '../../ledger/row-view.ts'
+import type { PageRange } from '../../store/page.ts'
+import { listBody, listRoute } from '../../admin/list-route.ts'
+import { adminRoute, notFound, param, type AdminCall, type AdminPorts, type AdminReply } from '../../admin/ports.ts'
+import type { Generation } from './report-contract.ts'
+
+/** The log of all accounts. */
+export function logAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  return [
+    listRoute(ports, 'GET /admin/v1/generations', ({ query }, range) => generations(ports, query, range)),
+    adminRoute('GET /admin/v1/generations/:id', (call) => generation(ports, call)),
+  ]
+}
+
+async function generations(
+  ports: AdminPorts,
+  query: URLSearchParams,
+  range: PageRange,
+): Promise<AdminReply<'GET /admin/v1/generations'>['body']> {
+  const found = await ports.store.generations.list({ ...readLogFilter(query, 'operator'), ...range })
+  const names = await ports.store.accounts.names(new Set(found.data.map(({ accountId }) => accountId)))
+  return { ...listBody(found, (row) => operatorRecord(row, names)), ...searchNotes(found) }
+}
+
+async function generation(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/generations/:id'>> {
+  const id = param(call, 'id')
+  const row = await ports.store.generations.get(id)
+  if (row === null) throw notFound('Generation', id)
+  const { accounts, log } = ports.store
+  const [names, hold, prices] = [
+    await accounts.names(new Set([row.accountId])),
+    await log.hold(row.generationId),
+    await ports.catalog.pricesOf(row),
+  ]
+  const provider = invoiceOf(row.reportedUsage ?? row.usage, prices === null ? null : prices.buy, {
+    bookedMicro: row.providerCostMicro,
+    notCoveredMicro: 0n,
+    insuredMicro: row.insuredMicro,
+  })
+  const body = {
+    ...operatorRecord(row, names),
+    native_finish_reason: row.nativeFinishReason,
+    session_id: row.sessionId,
+    tries: attemptsOf(row),
+    ...storyOf(row, prices, hold),
+    provider_bill: provider.lines,
+    provider_bill_total: provider.total,
+    provider_bill_adjustments: provider.adjustments,
+    tokens_per_second: tokensPerSecond(row),
+  }
+  return { status: 200, body }
+}
+
+function operatorRecord(row: GenerationRow, names: ReadonlyMap<string, string>): Generation {
+  return { ...logRecord(row), ...viewOf(row, 'operator'), account_name: names.get(row.accountId) ?? '' }
+}

@@ -1,0 +1,61 @@
+import { body, list, nullable, number, object, optional, text, whole } from '../../base/schema.ts'
+import { PriceChange } from './catalog-contract.ts'
+
+export const PriceAccountsQuery = object({
+  model: optional(text('Absent = all whose prices wait for a hand.')),
+})
+const PriceChanges = object({ data: list(PriceChange) })
+
+const CHANGE = { path: { id: 'prc_Vb3kQ9xT2mLr7dWa' }, body: {} }
+
+/** The routes of prices that follow providers' lists, a part of the operator's contract. */
+export const PRICE_ROUTES = {
+  'GET /admin/v1/price-changes': {
+    scope: 'catalog:read',
+    summary: 'Prices by lists of providers, and by releases, that wait for a hand.',
+    answer: PriceChanges,
+    example: {},
+  },
+  'POST /admin/v1/price-changes/fetch': {
+    scope: 'catalog:write',
+    summary: 'Fetches the lists of prices now, applies what needs no hand, and answers what became of each list.',
+    body: body({}),
+    answer: object({
+      data: list(
+        object({
+          provider: text(),
+          applied: list(PriceChange),
+          held: list(PriceChange),
+          failure: nullable(text('Why the list could not be used.')),
+        }),
+      ),
+    }),
+    example: { body: {} },
+  },
+  'GET /admin/v1/price-changes/accounts': {
+    scope: 'catalog:read',
+    summary: 'The accounts that used a model in the last 30 days, those that paid the most first, at most 1,000.',
+    query: PriceAccountsQuery,
+    answer: object({
+      total: whole(),
+      data: list(object({ account: text(), requests: whole(), revenue: number('RUB.') })),
+    }),
+    example: { query: { model: 'acme/large' } },
+  },
+  'POST /admin/v1/price-changes/:id/approve': {
+    scope: 'catalog:write',
+    summary: 'Applies a price that waits. 404 too if the price was changed meanwhile.',
+    body: body({}),
+    answer: PriceChange,
+    errors: ['invalid_input', 'not_found'],
+    example: CHANGE,
+  },
+  'POST /admin/v1/price-changes/:id/reject': {
+    scope: 'catalog:write',
+    summary: 'Keeps the price as it is; the same change is not proposed again.',
+    body: body({}),
+    answer: PriceChange,
+    errors: ['not_found'],
+    example: CHANGE,
+  },
+} as const

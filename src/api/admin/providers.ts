@@ -1,0 +1,178 @@
+import type { Principal } from '../../access/principal.ts'
+import type { CatalogDocument, ProviderEntry } from '../../catalog/document.ts'
+import {
+  parseDocumentJson,
+  parseProviderJson,
+  slugProblem,
+  type DocumentContext,
+} from '../../catalog/document-reader.ts'
+import { offeredModels } from '../../catalog/offered-models.ts'
+import { wireModel, wireProvider, type WireProvider } from '../../catalog/wire-document.ts'
+import type { Route } from '../../http/edge.ts'
+import { isPrivateAddress } from '../../lib/private-address.ts'
+import { ownValue } from '../../base/own-value.ts'
+import { withoutTrailing } from '../../lib/trailing.ts'
+import { fieldError } from '../../base/refusals.ts'
+import { applied, refuse } from './catalog-problems.ts'
+import { adminRoute, recordEvent, type AdminCall, type AdminPorts, type AdminReply } from '../../admin/ports.ts'
+import { recordRoutes, watched, type RecordKind } from '../../admin/records.ts'
+
+/** Providers: tried, made with their models, and changed. */
+export function providerAdminRoutes(ports: AdminPorts, context: DocumentContext): readonly Route<Principal>[] {
+  return [
+    adminRoute('POST /admin/v1/providers/try', (call) => tryProvider(ports, call, context)),
+    adminRoute('POST /admin/v1/providers', (call) => connectProvider(ports, call, context)),
+    ...recordRoutes(ports, providerKind(ports, context)),
+  ]
+}
+
+async function tryProvider(
+  ports: AdminPorts,
+  call: AdminCall,
+  context: DocumentContext,
+): Promise<AdminReply<'POST /admin/v1/providers/try'>> {
+  const { slug, entry } = await connectionOf(ports, call, context)
+  const provider = await applied(async () => ports.catalog.providerOf(slug, entry))
+  const startedMs = ports.clock.now()
+  const trial = await ports.tryProvider(provider)
+  const present = new Set(ports.catalog.shown().models.map(({ id }) => id))
+  const offered = offeredModels(slug, trial, ports.catalog.knownModels(slug))
+  return {
+    status: 200,
+    body: {
+      outcome: trial.outcome,
+      status: trial.status,
+      said: trial.said,
+      elapsed_ms: Math.max(0, Math.round(ports.clock.now() - startedMs)),
+      models: offered.map(({ listed, bundled, entry: model }) => ({
+        listed,
+        bundled,
+        exists: present.has(model.id),
+        entry: wireModel(model),
+      })),
+    },
+  }
+}
+
+async function connectProvider(
+  ports: AdminPorts,
+  call: AdminCall,
+  context: DocumentContext,
+): Promise<AdminReply<'POST /admin/v1/providers'>> {
+  const { slug, entry, models } = await connectionOf(ports, call, context)
+  const stray = models.findIndex(({ endpoints }) => endpoints.some(({ provider }) => provider !== slug))
+  if (stray !== -1)
+    throw fieldError(
+      `models[${stray}].endpoints`,
+      'one_of',
+      { allowed: slug },
+      `must name the provider '${slug}' alone: other providers of the model stay as they are`,
+    )
+  const before = shownProvider(ports, slug)
+  const outcome = await applied(() => ports.catalog.connectProvider(slug, entry, models))
+  const after = providerAfter(ports, slug)
+  const served = { ...after, models: models.map(({ id }) => id) }
+  await recordEvent(ports, call, `provider.${outcome === 'created' ? 'create' : 'update'}`, slug, before, served)
+  return { status: outcome === 'created' ? 201 : 200, body: { slug, ...after } }
+}
+
+/** Reads the body as a small catalogue, so that every problem has its path. */
+async function connectionOf(
+  ports: AdminPorts,
+  { json }: AdminCall,
+  context: DocumentContext,
+): Promise<{ readonly slug: string; readonly entry: ProviderEntry; readonly models: CatalogDocument['models'] }> {
+  const given = json !== null && typeof json === 'object' && !Array.isArray(json) ? json : {}
+  const { slug, provider, models, ...unknown } = given as Readonly<Record<string, unknown>>
+  if (typeof slug !== 'string') throw fieldError('slug', 'required', {}, 'is required')
+  checkSlug(slug)
+  const [strange] = Object.keys(unknown)
+  if (strange !== undefined)
+    throw fieldError(strange, 'unknown_field', { known: 'slug, provider, models' }, 'is not a known field')
+  const { document, problems } = parseDocumentJson(
+    { providers: { [slug]: provider ?? null }, ...(models === undefined ? {} : { models }) },
+    context,
+  )
+  refuse(problems)
+  const entry = ownValue(document.providers, slug)
+  if (entry === undefined) throw fieldError('provider', 'required', {}, 'is required')
+  await refusePrivate(ports, slug, entry)
+  return { slug, entry, models: document.models }
+}
+
+function checkSlug(slug: string): void {
+  const wrong = slugProblem(slug)
+  if (wrong !== null) throw fieldError('slug', 'slug', {}, wrong)
+}
+
+/** A private address is always allowed in the operator's file only (guarantees.md requirement 14). */
+export async function refusePrivate(
+  ports: AdminPorts,
+  slug: string,
+  { base_url: baseUrl }: ProviderEntry,
+): Promise<void> {
+  if (
+    ports.allowPrivateUpstreams ||
+    baseUrl === undefined ||
+    ports.catalog.current().providers.get(slug)?.baseUrl === withoutTrailing(baseUrl, '/')
+  )
+    return
+  if (isPrivateAddress(new URL(baseUrl).hostname)) {
+    throw fieldError(
+      'base_url',
+      'private_address',
+      { host: new URL(baseUrl).host },
+      `'${new URL(baseUrl).host}' is a private address; a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true`,
+    )
+  }
+}
+
+/** Providers as records that a client describes. */
+function providerKind(ports: AdminPorts, context: DocumentContext): RecordKind<'/admin/v1/providers/:slug'> {
+  const { catalog } = ports
+  const named = (slug: string, shown: WireProvider | null): (WireProvider & { slug: string }) | null =>
+    shown === null ? null : { slug, ...shown }
+  return {
+    path: '/admin/v1/providers/:slug',
+    noun: 'Provider',
+    event: 'provider',
+    terms: null,
+    show: async (slug) => {
+      // Another node may have just made it.
+      await catalog.refresh()
+      return named(slug, shownProvider(ports, slug))
+    },
+    put: async ({ json }, slug, _read, guard) => {
+      checkSlug(slug)
+      const { entry, problems } = parseProviderJson(json, context)
+      refuse(problems)
+      await refusePrivate(ports, slug, entry)
+      const seen = watched(guard, (document) => named(slug, providerIn(document, slug)))
+      const outcome = await applied(() => catalog.putProvider(slug, entry, seen.check))
+      const after = { slug, ...providerAfter(ports, slug) }
+      return { id: slug, before: seen.before(), after, changed: outcome !== 'same' }
+    },
+    remove: async (_call, slug, guard) => {
+      const seen = watched(guard, (document) => named(slug, providerIn(document, slug)))
+      if (!(await applied(() => catalog.deleteProvider(slug, seen.check)))) return null
+      const before = seen.before()
+      return before === null ? null : { id: slug, before }
+    },
+  }
+}
+
+/** The provider as anyone may see it: credentials are cut to their last four characters. */
+function shownProvider({ catalog }: AdminPorts, slug: string): WireProvider | null {
+  return providerIn(catalog.shown(), slug)
+}
+
+function providerIn({ providers }: CatalogDocument, slug: string): WireProvider | null {
+  const entry = ownValue(providers, slug)
+  return entry === undefined ? null : wireProvider(entry)
+}
+
+function providerAfter(ports: AdminPorts, slug: string): WireProvider {
+  const after = shownProvider(ports, slug)
+  if (after === null) throw new Error(`Provider ${slug} is not in the catalogue that it was put into.`)
+  return after
+}

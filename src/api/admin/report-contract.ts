@@ -1,0 +1,273 @@
+import { REFERENCE_CHARS_MAX } from '../../kinds/video.ts'
+import { ERROR_TYPES } from '../../base/errors.ts'
+import { EVENT_ACTIONS } from '../../ledger/event-action.ts'
+import { viewSchemas } from '../../ledger/generation-record.ts'
+import { filterFields } from '../../ledger/log-filters.ts'
+import { BillAdjustment, BillLine, STORY_FIELDS, StoryAttempt } from '../records/request-story-contract.ts'
+import { LogRecord, SearchNotes } from '../public/log-contract.ts'
+import type { AuditInvariant } from '../../store/audit/audit-store.ts'
+import { PageQuery, listed } from './account-contract.ts'
+import {
+  anything,
+  body,
+  day,
+  filled,
+  flag,
+  list,
+  map,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  percent,
+  rub,
+  text,
+  time,
+  whole,
+  type Static,
+} from '../../base/schema.ts'
+
+export const UsageGroup = oneOf(['model', 'provider', 'account', 'key', 'day'])
+export type UsageGroup = Static<typeof UsageGroup>
+
+export const UsageSums = object({
+  requests: whole(),
+  input_tokens: whole(),
+  output_tokens: whole(),
+  revenue: rub(),
+  provider_cost: rub(),
+  margin: rub('revenue − provider_cost − insured.'),
+  insured: rub(),
+  shortfall: rub(),
+})
+export type UsageSums = Static<typeof UsageSums>
+
+const GroupNames = object({
+  model: optional(text()),
+  provider: optional(text()),
+  account: optional(text()),
+  key: optional(text()),
+  day: optional(day()),
+})
+
+export const UsageRow = object(
+  { ...UsageSums.fields, ...GroupNames.fields },
+  "The group's value stands under the group's own name, for example `model`.",
+)
+export type UsageRow = Static<typeof UsageRow>
+
+export const MarginReport = object({
+  from: text(),
+  to: text(),
+  totals: object({ ...UsageSums.fields, margin_percent: nullable(number()) }),
+  days: list(object({ ...UsageSums.fields, day: day() }), 'Each day of the range, zeros included.'),
+  models: list(object({ ...UsageSums.fields, id: text(), margin_percent: nullable(number()) })),
+  providers: list(object({ ...UsageSums.fields, id: text(), margin_percent: nullable(number()) })),
+  accounts: list(
+    object({ ...UsageSums.fields, id: text(), name: text(), margin_percent: nullable(number()) }),
+    'At most 100, by revenue.',
+  ),
+  caches: object(
+    {
+      saved: rub(),
+      models: list(object({ id: text(), saved: rub() })),
+      keys: list(object({ id: text(), name: text(), account: text(), saved: rub() }), 'At most 100, by `saved`.'),
+    },
+    'What prompt caches of providers saved the customers: cached units × (plain price − cached price).',
+  ),
+})
+export type MarginReport = Static<typeof MarginReport>
+
+export const Overview = object({
+  recent: object(
+    {
+      from: nullable(time('When the oldest of them ended.')),
+      requests: whole(),
+      errors: whole(),
+      flagged: whole('Answers whose provider reported more than there can be.'),
+      cache_saved: rub('What prompt caches saved the accounts.'),
+      ttft_ms: nullable(object({ p50: number(), p99: number() })),
+    },
+    'The requests of the last 24 hours, the newest 10,000 at most.',
+  ),
+  errors: list(
+    object({ provider: nullable(text()), error_type: nullable(oneOf(ERROR_TYPES)), requests: whole() }),
+    'Of these requests, by provider and cause, most first; at most 20. `null`: no provider was asked.',
+  ),
+  low_balances: list(
+    object({ id: text(), name: text(), available: rub(), spent: rub('In the last 30 days.') }),
+    'Active accounts whose money covers less than three days of their spend; at most 10.',
+  ),
+  locked: object({ accounts: whole(), amount: rub() }, 'Money of accounts that are not active.'),
+  pending_payments: object({ payments: whole(), amount: rub() }),
+})
+export type Overview = Static<typeof Overview>
+
+export const Generation = object(
+  { ...LogRecord.fields, ...viewSchemas('operator'), account_name: text('Empty for an account without a name.') },
+  'A row of the log across accounts.',
+)
+export type Generation = Static<typeof Generation>
+
+export const GenerationStory = object({
+  ...Generation.fields,
+  native_finish_reason: nullable(text("The provider's own.")),
+  session_id: nullable(text()),
+  tries: list(
+    object({
+      ...StoryAttempt.fields,
+      said: nullable(text('What the provider said: redacted, and withheld where it may repeat the prompt.')),
+    }),
+    'Every attempt in order; the last one answered where the status is `completed`.',
+  ),
+  ...STORY_FIELDS,
+  provider_bill: list(BillLine, 'What the provider bills us by its own prices, for the usage that it reported.'),
+  provider_bill_total: nullable(text('The exact sum of it before rounding.')),
+  provider_bill_adjustments: list(BillAdjustment, 'They and `provider_bill_total` add up to `provider_cost` exactly.'),
+  tokens_per_second: nullable(number()),
+})
+export type GenerationStory = Static<typeof GenerationStory>
+
+export const GenerationQuery = object({ ...PageQuery.fields, ...filterFields('operator') })
+export type GenerationQuery = Static<typeof GenerationQuery>
+
+const Percentiles = object({ p50: number(), p75: number(), p90: number(), p99: number() })
+
+export const EndpointHealth = object({
+  model: text(),
+  provider: text(),
+  endpoint: text(),
+  state: oneOf(['healthy', 'cooling_down']),
+  error_rate_30m: nullable(number('0 to 1.')),
+  ttft_ms_30m: nullable(Percentiles),
+  throughput_30m: nullable(Percentiles),
+})
+export type EndpointHealth = Static<typeof EndpointHealth>
+
+export const AuditReport = object({
+  ok: flag(),
+  violations: whole(),
+  checks: list(
+    object({
+      id: text<AuditInvariant>('The invariant, such as `I1`.'),
+      name: text(),
+      ok: flag(),
+      violations: list(text()),
+    }),
+  ),
+})
+export type AuditReport = Static<typeof AuditReport>
+
+export const ReplayReport = object(
+  {
+    ok: flag(),
+    from: nullable(text()),
+    to: nullable(text()),
+    rows: whole(),
+    charged: rub(),
+    shortfall: rub(),
+    provider_cost: rub(),
+    types: list(object({ type: text(), rows: whole(), charged: rub(), shortfall: rub(), provider_cost: rub() })),
+    price_versions: list(
+      object({
+        version: whole(),
+        rows: whole(),
+        rates: map(text(), 'RUB for one unit of each currency, as exact decimals.'),
+      }),
+    ),
+    without_log: object({ rows: whole(), charged: rub() }, 'Charges whose log rows retention has taken.'),
+    violations: list(text()),
+  },
+  'The charges of a period made again from the log: price version (with its exchange rates) × meters. Amounts are RUB.',
+)
+export type ReplayReport = Static<typeof ReplayReport>
+
+export const ReconciliationRow = object(
+  {
+    from: text('Days, both included: one day, or a period of the bill.'),
+    to: text(),
+    model: text("The provider's own name of it."),
+    ours: rub(),
+    theirs: rub(),
+    difference: rub(),
+    difference_percent: nullable(number()),
+    verdict: oneOf(['match', 'billed_more', 'billed_less', 'not_billed', 'not_ours']),
+  },
+  'Amounts are RUB; `difference` = theirs − ours.',
+)
+export type ReconciliationRow = Static<typeof ReconciliationRow>
+
+export const Reconciliation = object({
+  provider: text(),
+  from: text(),
+  to: text(),
+  tolerance_percent: number(),
+  ok: flag('Every line matches.'),
+  totals: object({ ours: rub(), theirs: rub(), difference: rub() }),
+  data: list(ReconciliationRow),
+})
+export type Reconciliation = Static<typeof Reconciliation>
+
+export const AuditEvent = object({
+  id: whole(),
+  at: time(),
+  actor: text("`token`, `token:NAME`, an administrator's e-mail, a user's e-mail, or `start`."),
+  ip: nullable(text()),
+  action: oneOf(EVENT_ACTIONS),
+  object: text(),
+  before: anything(),
+  after: anything(),
+})
+export type AuditEvent = Static<typeof AuditEvent>
+
+export const EventSort = oneOf(['at', '-at'], '`-at`, the newest first, if absent.')
+
+export const EventQuery = object(
+  {
+    ...PageQuery.fields,
+    actor: optional(text()),
+    action: optional(text()),
+    object: optional(text()),
+    from: optional(text()),
+    to: optional(text()),
+    sort: optional(EventSort),
+  },
+  'The filters match exactly, but `action`, which matches by its beginning.',
+)
+export type EventQuery = Static<typeof EventQuery>
+
+export const UsageQuery = object({
+  group_by: optional(UsageGroup),
+  from: optional(time('30 days before `to` if absent.')),
+  to: optional(time('Now if absent.')),
+})
+export const DayRangeQuery = object({
+  from: optional(day('30 days before `to` if absent.')),
+  to: optional(day('Included; today if absent. At most 366 days in all.')),
+})
+export const SinceQuery = object({ since: optional(time('What is newer is looked at; everything if absent.')) })
+export const ReplayQuery = object({ from: optional(time()), to: optional(time()) })
+export const Generations = object({ ...listed(Generation).fields, ...SearchNotes.fields })
+export const ReconciliationBody = body({
+  provider: filled('Its slug.', 64),
+  csv: filled('The bill: a head and lines of day (or period), model and amount.', 8_000_000),
+  tolerance: optional(nullable(percent('Percent by which a line may differ, with at most two decimals; 1 if absent.'))),
+  currency: optional(nullable(filled('Of a bill without such a column.', 3))),
+})
+export type ReconciliationBody = Static<typeof ReconciliationBody>
+export const ParkedVideo = object({
+  id: text(),
+  account: text(),
+  model: text(),
+  provider: nullable(text()),
+  endpoint: nullable(text()),
+  held: rub(),
+  created_at: time(),
+  expires_at: time(),
+})
+export type ParkedVideo = Static<typeof ParkedVideo>
+export const ResolveBody = body({
+  upstream_id: nullable(filled("The provider's own id of the job; null where it never arrived.", REFERENCE_CHARS_MAX)),
+})
+export const Resolved = object({ id: text(), status: oneOf(['failed', 'in_progress']) })

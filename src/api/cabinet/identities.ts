@@ -1,0 +1,45 @@
+import { identitiesOf, identityNamed, takeIdentity } from '../../access/identities.ts'
+import type { Principal } from '../../access/principal.ts'
+import { reasonError } from '../../base/refusals.ts'
+import type { Route } from '../../http/edge.ts'
+import type { OidcSignIn } from './oidc.ts'
+import { flowCookie, FLOW_SECONDS, redirectUri } from '../../cabinet/oidc-flow.ts'
+import { proofOf, proveOwner, type OwnProof } from '../../cabinet/own-proof.ts'
+import { recordEvent, visitReply, visitRoute, type CabinetPorts, type Visit } from '../../cabinet/ports.ts'
+
+/**
+ * The user's identities at the single sign-on issuer: the user lists, adds and removes them, each change with a proof.
+ */
+export function identityRoutes(ports: CabinetPorts, oidc: OidcSignIn | null): readonly Route<Principal>[] {
+  return [
+    visitRoute(ports, 'GET /cabinet/v1/identities', ({ user }) => ({ data: identitiesOf(user) })),
+    visitReply(ports, 'POST /cabinet/v1/identities/link', async (visit, read) => {
+      await proveOwner(ports, visit, proofOf(read()))
+      if (oidc === null) throw reasonError('not_found', 'oidc_unset', {}, 'Single sign-on is not set up here')
+      if (visit.user.oidc !== null)
+        throw reasonError('conflict', 'connected', {}, 'A single sign-on is connected already: disconnect it first')
+      const { url, flow } = await oidc.begin(redirectUri(ports, visit.call), {
+        userId: visit.user.id,
+        sessionId: visit.session.id,
+      })
+      return { status: 200, body: { url }, headers: { 'set-cookie': flowCookie(visit.call, flow, FLOW_SECONDS) } }
+    }),
+    visitRoute(ports, 'POST /cabinet/v1/identities/:id/unlink', (visit, read) => unlink(ports, visit, proofOf(read()))),
+  ]
+}
+
+async function unlink(
+  ports: CabinetPorts,
+  visit: Visit,
+  proof: OwnProof,
+): Promise<{ readonly id: string; readonly deleted: true }> {
+  const { user, session, call } = visit
+  const id = call.params['id'] ?? ''
+  const known = identityNamed(user, id)
+  await proveOwner(ports, visit, proof)
+  await takeIdentity(ports.store.users, user, known)
+  // Other sessions may have been opened through this identity.
+  await ports.store.sessions.deleteOthers(user.id, session.hash)
+  await recordEvent(ports, user.email, call.clientIp, 'user.oidc_unlink', user.id, known)
+  return { id, deleted: true }
+}

@@ -1,0 +1,60 @@
+import {
+  body,
+  filled,
+  flag,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  rub,
+  text,
+  time,
+  type Static,
+} from '../../base/schema.ts'
+import { KEY_STATE, keyBodies } from '../records/key-limits-contract.ts'
+
+export const LimitReset = oneOf(['daily', 'weekly', 'monthly'])
+export type LimitReset = Static<typeof LimitReset>
+
+export const Key = object({
+  id: text(),
+  name: text(),
+  label: text('`sk-tg-abc…xyz`: all that is ever shown again.'),
+  disabled: flag(),
+  limit: nullable(rub()),
+  limit_reset: nullable(LimitReset),
+  limit_remaining: nullable(rub()),
+  limit_resets_at: nullable(time("When the limit's period ends; null without one.")),
+  ...KEY_STATE,
+  made_by: nullable(text('The e-mail of the person who made it; null = a program or the operator did.')),
+})
+export type Key = Static<typeof Key>
+
+const NAME = filled('', 100)
+const BODIES = keyBodies(NAME, nullable(LimitReset, 'null = a limit for the whole life of the key.'))
+
+export const KeyBody = BODIES.made
+export type KeyBody = Static<typeof KeyBody>
+
+export const NewKey = object({ ...Key.fields, key: text() }, 'Shown this once.')
+export type NewKey = Static<typeof NewKey>
+
+export const KeyPatch = BODIES.changed
+export const Keys = object({ data: list(Key) })
+
+/** A key for programs that manage the account's API keys; it opens no model. */
+export const ManagementKey = object({
+  id: text(),
+  name: text(),
+  label: text(),
+  expires_at: nullable(time()),
+  created_at: time(),
+  last_used_at: nullable(time()),
+})
+export type ManagementKey = Static<typeof ManagementKey>
+export const ManagementKeyBody = body({ name: NAME, expires_at: optional(nullable(time())) })
+export type ManagementKeyBody = Static<typeof ManagementKeyBody>
+export const NewManagementKey = object({ ...ManagementKey.fields, key: text() }, 'Shown this once.')
+export type NewManagementKey = Static<typeof NewManagementKey>
+export const ManagementKeys = object({ data: list(ManagementKey) })

@@ -1,0 +1,155 @@
+import { viewSchemas } from '../../ledger/generation-record.ts'
+import { filterFields } from '../../ledger/log-filters.ts'
+import { STORY_FIELDS, StoryAttempt } from '../records/request-story-contract.ts'
+import { REQUEST_TYPES } from '../../tables/model-types.ts'
+import {
+  day,
+  flag,
+  list,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  rub,
+  text,
+  time,
+  whole,
+  type Schema,
+  type Static,
+} from '../../base/schema.ts'
+
+export const PAGE_SIZE = whole('50 if absent.', { minimum: 1, maximum: 300 })
+export const CURSOR = text('`next_cursor` of the page before.')
+
+export function cursored<T>(items: Schema<T>) {
+  return object({ data: list(items), next_cursor: nullable(text('Of the next page; null = the end.')) })
+}
+
+export const RequestType = oneOf(REQUEST_TYPES)
+export type RequestType = Static<typeof RequestType>
+
+export const SpendSums = object({
+  requests: whole(),
+  errors: whole(),
+  input_tokens: whole(),
+  output_tokens: whole(),
+  cost: rub(),
+  cache_saved: rub('What prompt caches saved.'),
+})
+export type SpendSums = Static<typeof SpendSums>
+
+export const DaySums = object({ ...SpendSums.fields, day: day() })
+export type DaySums = Static<typeof DaySums>
+
+export const UsageGroup = oneOf(['model', 'key', 'app'])
+export type UsageGroup = Static<typeof UsageGroup>
+
+export const UsageQuery = object({
+  from: optional(day('30 days before `to` if absent.')),
+  to: optional(day('Included; today if absent. At most 366 days in all.')),
+  group_by: optional(UsageGroup),
+})
+export type UsageQuery = Static<typeof UsageQuery>
+
+const UsageGroups = list(
+  object({ ...SpendSums.fields, id: text(), label: text() }),
+  "By cost, at most 50; the rest is summed under the id `…rest`. `label` is the key's name or the app's title.",
+)
+
+const Forecast = object(
+  {
+    spent: rub('Since the first day of the month.'),
+    average: rub('A day of the last seven full days.'),
+    days_left: whole('Days after today.'),
+    expected: rub('`spent` + `average` × `days_left`.'),
+  },
+  'What this month will cost; null until the account has seven full days with requests before or in them.',
+)
+
+export const UsageAnswer = object({
+  from: text(),
+  to: text(),
+  totals: SpendSums,
+  forecast: nullable(Forecast),
+  days: list(DaySums, 'Each day of the range, zeros included.'),
+  groups: UsageGroups,
+  cells: list(
+    object({ ...DaySums.fields, group: text() }),
+    'Day × group for stacked charts; only cells with requests. `group` is an id of `groups`.',
+  ),
+})
+export type UsageAnswer = Static<typeof UsageAnswer>
+
+export const HourSums = object({ ...SpendSums.fields, at: time('When the hour begins.') })
+
+export const UsageHoursQuery = object({
+  from: optional(time('24 hours before `to` if absent. Counts from the beginning of its hour.')),
+  to: optional(time('Now if absent. Counts to the end of its hour. At most 168 hours in all.')),
+  group_by: optional(UsageGroup),
+})
+export type UsageHoursQuery = Static<typeof UsageHoursQuery>
+
+export const UsageHours = object({
+  from: time(),
+  to: time(),
+  totals: SpendSums,
+  hours: list(HourSums, 'Each hour of the range, zeros included. A request counts in the hour in which it ended.'),
+  groups: UsageGroups,
+  cells: list(object({ ...HourSums.fields, group: text() }), 'Hour × group; only cells with requests.'),
+})
+export type UsageHours = Static<typeof UsageHours>
+
+export const LogQuery = object({
+  ...filterFields('console'),
+  id: optional(text('A generation id or a request id, exactly.')),
+  cursor: optional(CURSOR),
+  limit: optional(PAGE_SIZE),
+})
+export type LogQuery = Static<typeof LogQuery>
+
+export const LogRow = object({
+  ...viewSchemas('log'),
+  tokens_per_second: nullable(number('Output tokens per second after the first; null where it means nothing.')),
+})
+export type LogRow = Static<typeof LogRow>
+
+export const LogAnswer = object(
+  { ...cursored(LogRow).fields, searched_to: nullable(text()) },
+  'A search that found too little in the time it may take answers what it has, with `next_cursor` and `searched_to`, the time it got back to: ask again with the cursor to go on.',
+)
+export type LogAnswer = Static<typeof LogAnswer>
+
+export const LogFilters = object(
+  {
+    models: list(text()),
+    providers: list(text()),
+    keys: list(object({ id: text(), name: text(), label: text(), deleted: flag() })),
+    apps: list(object({ id: text(), title: text() })),
+  },
+  'What the log can be filtered by: the values of the last 90 days.',
+)
+export type LogFilters = Static<typeof LogFilters>
+
+export const RequestStory = object({
+  ...LogRow.fields,
+  ...viewSchemas('request'),
+  attempts: list(StoryAttempt, 'Every try in order; the last one answered when the status is `completed`.'),
+  attempt_count: whole(),
+  ...STORY_FIELDS,
+})
+export type RequestStory = Static<typeof RequestStory>
+
+export const AppRow = object({
+  ...SpendSums.fields,
+  id: text('URL, else title; empty for requests without an app.'),
+  title: nullable(text()),
+  url: nullable(text()),
+  share: number("Of the account's spend in the range, 0 to 1."),
+  top_models: list(object({ model: text(), requests: whole(), cost: rub() })),
+  last_used_at: time(),
+})
+export type AppRow = Static<typeof AppRow>
+
+export const AppsQuery = object({ range: optional(oneOf(['day', '7d', '30d'], '`30d` if absent.')) })
+export const Apps = object({ data: list(AppRow) })

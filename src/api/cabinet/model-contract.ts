@@ -1,0 +1,54 @@
+import { MODEL_TYPES } from '../../tables/model-types.ts'
+import { day, flag, list, map, nullable, number, object, oneOf, text, whole, type Static } from '../../base/schema.ts'
+
+export const ModelType = oneOf(MODEL_TYPES)
+export type ModelType = Static<typeof ModelType>
+
+export const Prices = map(
+  text(),
+  'RUB per million tokens or characters (`prompt`, `completion`, `input_cache_read`, …, `characters`) or per unit (`request`, `image`, `image_output`, `search`, `second`, `video_second`): exact decimals.',
+)
+export type Prices = Static<typeof Prices>
+
+export const Percentiles = object({ p50: number(), p75: number(), p90: number(), p99: number() })
+export type Percentiles = Static<typeof Percentiles>
+
+export const ModelEndpoint = object({
+  id: text(),
+  provider: text(),
+  provider_name: text(),
+  state: oneOf(['healthy', 'cooling_down']),
+  prices: Prices,
+  context_length: nullable(whole()),
+  max_completion_tokens: nullable(whole()),
+  supported_parameters: list(text()),
+  uptime_5m: nullable(number('Percent of answered requests, null when nobody asked.')),
+  uptime_30m: nullable(number()),
+  uptime_1d: nullable(number()),
+  ttft_ms: nullable(Percentiles),
+  throughput: nullable(Percentiles, 'Tokens per second.'),
+})
+export type ModelEndpoint = Static<typeof ModelEndpoint>
+
+export const ModelRow = object({
+  id: text(),
+  name: text(),
+  type: ModelType,
+  description: nullable(text()),
+  context_length: nullable(whole()),
+  max_completion_tokens: nullable(whole()),
+  input_modalities: list(text()),
+  output_modalities: list(text()),
+  created: day(),
+  prices: Prices,
+  aliases: list(text()),
+  allowed: flag('Usable by this account and its settings.'),
+  voices: list(text()),
+  formats: list(text()),
+  sizes: list(text()),
+  durations: list(number()),
+  endpoints: list(ModelEndpoint),
+})
+export type ModelRow = Static<typeof ModelRow>
+
+export const Models = object({ data: list(ModelRow) })

@@ -1,0 +1,78 @@
+import type { Endpoint, Model, Snapshot } from '../../catalog/catalog.ts'
+import { snapshotFor } from '../../catalog/customer-prices.ts'
+import { cheapestEndpoint, shownPrices } from '../../catalog/shown-prices.ts'
+import { ApiError } from '../../base/errors.ts'
+import type { ModelEndpoint, ModelRow, Prices } from './model-contract.ts'
+import type { CabinetPorts, Visit } from '../../cabinet/ports.ts'
+import { accountOf } from './summary.ts'
+import { isoDay } from '../../base/time.ts'
+
+export async function modelList(
+  ports: CabinetPorts,
+  { accountId }: Visit,
+): Promise<{ readonly data: readonly ModelRow[] }> {
+  const { allowedModels } = await accountOf(ports, accountId)
+  const { models } = await ownCatalog(ports, accountId)
+  const listed = [...models.values()].filter(({ hidden }) => !hidden)
+  return { data: listed.map((model) => modelRow(ports, model, allowedModels)) }
+}
+
+export async function oneModel(ports: CabinetPorts, { call, accountId }: Visit): Promise<ModelRow> {
+  const id = call.params['id'] ?? ''
+  const { models, aliases } = await ownCatalog(ports, accountId)
+  const model = models.get(id) ?? models.get(aliases.get(id) ?? '')
+  if (model === undefined) throw new ApiError('model_record_not_found', `Model '${id.slice(0, 200)}' not found`)
+  return modelRow(ports, model, (await accountOf(ports, accountId)).allowedModels)
+}
+
+/** What is sold, at the account's prices. */
+async function ownCatalog(ports: CabinetPorts, accountId: string): Promise<Snapshot> {
+  const markup = (await ports.store.accounts.rules(accountId))?.markup
+  return snapshotFor(ports.catalog.current(), markup ?? undefined)
+}
+
+function modelRow(ports: CabinetPorts, model: Model, allowed: readonly string[] | null): ModelRow {
+  const cheapest = cheapestEndpoint(model.endpoints)
+  return {
+    id: model.id,
+    name: model.name,
+    type: model.type,
+    description: model.description === '' ? null : model.description,
+    context_length: model.contextLength,
+    max_completion_tokens: model.maxCompletionTokens,
+    input_modalities: model.inputModalities,
+    output_modalities: model.outputModalities,
+    created: isoDay(model.created * 1_000),
+    prices: cheapest === null ? {} : pricesOf(model, cheapest),
+    aliases: model.aliases,
+    allowed: allowed === null || allowed.includes(model.id),
+    voices: model.supportedVoices ?? [],
+    formats: model.supportedFormats ?? [],
+    sizes: model.supportedSizes ?? [],
+    durations: model.supportedDurations ?? [],
+    endpoints: model.endpoints.map((endpoint) => endpointRow(ports, model, endpoint)),
+  }
+}
+
+function endpointRow(ports: CabinetPorts, model: Model, endpoint: Endpoint): ModelEndpoint {
+  const report = ports.health.report(endpoint.id)
+  return {
+    id: endpoint.id,
+    provider: endpoint.provider.slug,
+    provider_name: endpoint.provider.name,
+    state: report.unhealthy ? 'cooling_down' : 'healthy',
+    prices: pricesOf(model, endpoint),
+    context_length: endpoint.contextLength ?? model.contextLength,
+    max_completion_tokens: endpoint.maxCompletionTokens ?? model.maxCompletionTokens,
+    supported_parameters: endpoint.supportedParameters ?? ports.parametersOf(endpoint.provider.adapter, model.type),
+    uptime_5m: report.uptime5m,
+    uptime_30m: report.uptime30m,
+    uptime_1d: report.uptime1d,
+    ttft_ms: report.latency30m,
+    throughput: report.throughput30m,
+  }
+}
+
+function pricesOf(model: Model, endpoint: Endpoint): Prices {
+  return Object.fromEntries(shownPrices(model.type, endpoint.sell).map(({ key, text }) => [key, text]))
+}

@@ -1,0 +1,78 @@
+import { CURSOR, PAGE_SIZE, cursored } from './log-contract.ts'
+import {
+  body,
+  day,
+  filled,
+  list,
+  nullable,
+  object,
+  oneOf,
+  only,
+  optional,
+  rub,
+  text,
+  time,
+  whole,
+  type Static,
+} from '../../base/schema.ts'
+
+export const Money = object({ balance: rub(), available: rub(), reserved: rub() })
+export type Money = Static<typeof Money>
+
+export const EntryKind = oneOf(['topup', 'refund', 'adjustment', 'charge'])
+export type EntryKind = Static<typeof EntryKind>
+
+export const Entry = object({
+  id: whole(),
+  at: time(),
+  kind: EntryKind,
+  amount: rub('As it changed the balance: charges and refunds are negative.'),
+  balance: nullable(
+    rub('Of the account after it; null if a filter leaves out more than 10,000 entries above it on the page.'),
+  ),
+  reference: text("A charge's generation id, a payment's id, a code's label, or the operator's reference."),
+  reason: nullable(text()),
+})
+export type Entry = Static<typeof Entry>
+
+export const EntryFilter = oneOf([...EntryKind.enum, 'money'], '`money`: everything but charges.')
+
+export const FileFormat = oneOf(['csv'], 'A file of all that is filtered, in place of a page.')
+
+export const LedgerQuery = object({
+  kind: optional(EntryFilter),
+  cursor: optional(CURSOR),
+  limit: optional(PAGE_SIZE),
+  format: optional(FileFormat),
+})
+export type LedgerQuery = Static<typeof LedgerQuery>
+
+export const PaymentMethod = object({ id: only('yookassa'), name: text(), least: rub(), most: rub() })
+export type PaymentMethod = Static<typeof PaymentMethod>
+
+export const Payment = object({
+  id: text(),
+  method: only('yookassa'),
+  amount: rub(),
+  currency: only('RUB'),
+  state: oneOf(['pending', 'paid', 'cancelled'], '`paid`: the balance has it.'),
+  confirmation_url: nullable(text('Where the customer pays; null once it is over.')),
+  created_at: time(),
+  paid_at: nullable(time()),
+  refunded: rub('What the provider has given back.'),
+})
+export type Payment = Static<typeof Payment>
+
+export const EntryPage = object({ ...cursored(Entry).fields, ...Money.fields })
+export type EntryPage = Static<typeof EntryPage>
+export const CodeBody = body({ code: filled('', 100) })
+export const Redeemed = object({ amount: rub(), balance: rub() })
+export const PageQuery = object({ cursor: optional(CURSOR), limit: optional(PAGE_SIZE) })
+export const PaymentQuery = object({ ...PageQuery.fields, format: optional(FileFormat) })
+export const PaymentBody = body({ method: filled('One of `methods`.', 40), amount: rub('Whole kopecks.') })
+export type PaymentBody = Static<typeof PaymentBody>
+export const PaymentPage = object({
+  ...cursored(Payment).fields,
+  methods: list(PaymentMethod, 'Empty when no payment provider is set up.'),
+})
+export const StatementQuery = object({ from: day(), to: day('Included. At most 366 days in all.') })

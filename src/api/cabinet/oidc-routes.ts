@@ -1,0 +1,126 @@
+import { cookieOf } from '../../access/cookies.ts'
+import { readEmail } from '../../email.ts'
+import type { Principal } from '../../access/principal.ts'
+import { asApiError } from '../../base/errors.ts'
+import { reasonError } from '../../base/refusals.ts'
+import type { Reply, Route } from '../../http/edge.ts'
+import { publicUrlOf } from '../../http/public-url.ts'
+import type { UserRecord } from '../../store/people/user-store.ts'
+import type { FlowLink, OidcIdentity, OidcSignIn } from './oidc.ts'
+import { CALLBACK, FLOW_COOKIE, flowCookie, FLOW_SECONDS, redirectUri } from '../../cabinet/oidc-flow.ts'
+import { signUp } from './people.ts'
+import { recordEvent, type CabinetCall, type CabinetPorts } from '../../cabinet/ports.ts'
+import { signInProven } from './sign-in.ts'
+
+/**
+ * The two navigations of single sign-on: to the issuer and back. Each ends with a page, and neither changes a user:
+ * adding an identity begins with a POST.
+ */
+export function oidcRoutes(ports: CabinetPorts, oidc: OidcSignIn): readonly Route<Principal>[] {
+  return [
+    {
+      method: 'GET',
+      path: '/cabinet/v1/oidc/start',
+      plane: 'open',
+      body: 'none',
+      handle: (call) => begin(ports, oidc, call),
+    },
+    { method: 'GET', path: CALLBACK, plane: 'open', body: 'none', handle: (call) => end(ports, oidc, call) },
+  ]
+}
+
+async function begin(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Promise<Reply> {
+  const { url, flow } = await oidc.begin(redirectUri(ports, call), null)
+  return {
+    status: 302,
+    body: '',
+    contentType: 'text/plain',
+    headers: { location: url, 'set-cookie': flowCookie(call, flow, FLOW_SECONDS) },
+  }
+}
+
+async function end(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Promise<Reply> {
+  const cookie = cookieOf(call.request, FLOW_COOKIE)
+  const adds = oidc.linkOf(cookie)
+  try {
+    const identity = await oidc.end(new URL(`${publicUrlOf(ports.publicUrl, call)}${call.request.url ?? ''}`), cookie)
+    if (adds !== null) return await link(ports, call, identity, adds)
+    const result = await signInProven(ports, call, await userOf(ports, call, identity), 'oidc')
+    if (result.status === 'code_required') return leave(call, `/sign-in#ticket=${result.ticket}`, [])
+    const user = (await ports.store.users.update(result.user.id, { lastSignInAtMs: ports.clock.now() })) ?? result.user
+    const { cookies } = await ports.sessions.open(user, call.request, call.clientIp)
+    return leave(call, '/', cookies)
+  } catch (thrown) {
+    const error = asApiError(thrown)
+    if (error.errorName === 'internal_error') throw error
+    return leave(call, `${adds === null ? '/sign-in' : '/security'}#error=${error.errorType}`, [])
+  }
+}
+
+/** The session that gave the proof must still be open in this browser for the same user. */
+async function link(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  { issuer, subject, email }: OidcIdentity,
+  { userId, sessionId }: FlowLink,
+): Promise<Reply> {
+  const visitor = await ports.sessions.find(call.request)
+  if (visitor === null || visitor.user.id !== userId || visitor.session.id !== sessionId)
+    throw reasonError('unauthorized', 'sign_in_first', {}, 'Sign in first')
+  const outcome = await ports.store.users.linkIdentity(userId, {
+    issuer,
+    subject,
+    email,
+    linkedAtMs: ports.clock.now(),
+  })
+  if (outcome !== 'linked')
+    throw outcome === 'taken'
+      ? reasonError('conflict', 'identity_taken', {}, 'Another user has this single sign-on')
+      : reasonError('conflict', 'connected', {}, 'A single sign-on is connected already')
+  await recordEvent(ports, visitor.user.email, call.clientIp, 'user.oidc_link', userId, { issuer, subject, email })
+  return leave(call, '/security#linked', [])
+}
+
+/**
+ * Finds a user by issuer and subject only. An e-mail address that a user already has proves nothing: that user adds
+ * single sign-on in the settings.
+ */
+async function userOf(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  { issuer, subject, email, emailVerified, name }: OidcIdentity,
+): Promise<UserRecord> {
+  const known = await ports.store.users.findByOidc(issuer, subject)
+  if (known !== null) return known
+  if ((ports.catalog.current().settings.signup ?? ports.signupDefault) === 'closed')
+    throw reasonError(
+      'access_denied',
+      'sign_up_closed',
+      {},
+      'Signing up is closed here: ask the operator for an account',
+    )
+  if (email === null || !emailVerified)
+    throw reasonError('access_denied', 'email_unproven', {}, 'The identity provider has not verified your e-mail')
+  const address = readEmail(email)
+  return signUp(
+    ports,
+    {
+      email: address,
+      name: (name ?? address).slice(0, 100),
+      passwordHash: null,
+      language: null,
+      oidc: { issuer, subject, email },
+    },
+    call.clientIp,
+  )
+}
+
+/** The flow ends here, whatever its result. */
+function leave(call: CabinetCall, location: string, cookies: readonly string[]): Reply {
+  return {
+    status: 302,
+    body: '',
+    contentType: 'text/plain',
+    headers: { location, 'set-cookie': [...cookies, flowCookie(call, '', 0)] },
+  }
+}

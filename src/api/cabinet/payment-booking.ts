@@ -1,0 +1,140 @@
+import type { EventAction } from '../../ledger/event-action.ts'
+import { isObject } from '../../kinds/fields/json-fields.ts'
+import { serviceLowBalance } from '../../ledger/notice.ts'
+import { rubles } from '../../base/money.ts'
+import type { PaymentRecord } from '../../store/accounts/payment-store.ts'
+import type { PaymentProvider, ProviderPayment, ProviderRefund } from './payment-provider.ts'
+import { recordEvent, type CabinetPorts } from '../../cabinet/ports.ts'
+
+type BookingPorts = Pick<CabinetPorts, 'store' | 'clock' | 'notice' | 'freed' | 'catalog'>
+
+const EVENT_NAME_MAX = 60
+
+/** `unknown`: no order of ours has this payment; `different`: the payment differs from the order. */
+export type Booked = 'booked' | 'nothing_new' | 'unknown' | 'different'
+
+/**
+ * Books payments and refunds: asks the provider for one by its id, compares it with our order, and books it once,
+ * however often it is announced.
+ */
+export class PaymentBooking {
+  readonly #ports: BookingPorts
+  readonly #provider: PaymentProvider
+
+  constructor(ports: BookingPorts, provider: PaymentProvider) {
+    this.#ports = ports
+    this.#provider = provider
+  }
+
+  /** `ip`: the sender of the notification; null = our own look. */
+  async payment(paymentId: string, ip: string | null, stop?: AbortSignal): Promise<Booked> {
+    const payment = await this.#provider.find(paymentId, stop)
+    const { store, clock } = this.#ports
+    const found =
+      payment?.orderId === undefined || payment.orderId === null ? null : await store.payments.get(payment.orderId)
+    if (payment === null || found === null || found.method !== this.#provider.id)
+      return this.#unknown('payment', paymentId, ip)
+    const difference = differenceOf(found, payment)
+    if (difference !== null) return this.#different(found, `payment ${paymentId}`, difference, ip)
+    if (payment.state === 'cancelled') await store.payments.cancel(found.id)
+    if (payment.state !== 'succeeded') return 'nothing_new'
+    // A crash between the provider's answer and our note of it can leave an order without a payment id.
+    if (found.paymentId === null) await store.payments.begin(found.id, paymentId, null)
+    if (!(await store.payments.pay({ id: found.id, paymentId, atMs: clock.now() }))) return 'nothing_new'
+    await recordEvent(this.#ports, this.#provider.id, ip, 'payment.paid', found.id, {
+      account: found.accountId,
+      amount: rubles(found.amountMicro),
+      payment: paymentId,
+    })
+    return 'booked'
+  }
+
+  async refund(refundId: string, ip: string | null): Promise<Booked> {
+    const refund = await this.#provider.findRefund(refundId)
+    if (refund === null) return this.#unknown('refund', refundId, ip)
+    // A refund presupposes a payment, whose notification may be lost or late.
+    const paid = await this.payment(refund.paymentId, ip)
+    const found =
+      paid === 'unknown' ? null : await this.#ports.store.payments.findByPayment(this.#provider.id, refund.paymentId)
+    if (found === null) return this.#unknown('refund', refundId, ip)
+    if (refund.state !== 'succeeded') return 'nothing_new'
+    return this.#bookRefund(found, refund, ip)
+  }
+
+  /** Notes a notification that is neither a payment's nor a refund's. */
+  async strange(body: unknown, ip: string | null): Promise<Booked> {
+    const event = isObject(body) && typeof body['event'] === 'string' ? body['event'] : 'none'
+    await this.#once('notification.unknown', event.slice(0, EVENT_NAME_MAX), ip, { provider: this.#provider.id })
+    return 'unknown'
+  }
+
+  async #bookRefund(found: PaymentRecord, refund: ProviderRefund, ip: string | null): Promise<Booked> {
+    const { store, clock, catalog } = this.#ports
+    if (refund.currency !== found.currency)
+      return this.#different(found, `refund ${refund.refundId}`, 'another currency', ip)
+    await this.#ports.freed(found.accountId, refund.amountMicro)
+    const outcome = await store.payments.refund({
+      orderId: found.id,
+      refundId: refund.refundId,
+      amountMicro: refund.amountMicro,
+      atMs: clock.now(),
+      lowBalanceMicro: serviceLowBalance(catalog.current().settings),
+    })
+    if (outcome.status === 'known') return 'nothing_new'
+    if (outcome.status === 'refused') return this.#different(found, `refund ${refund.refundId}`, outcome.why, ip)
+    const { bookedMicro } = outcome
+    const missing = refund.amountMicro - bookedMicro
+    const told = {
+      account: found.accountId,
+      order: found.id,
+      amount: rubles(refund.amountMicro),
+      booked: rubles(bookedMicro),
+      missing: rubles(missing),
+      refund: refund.refundId,
+    }
+    await recordEvent(
+      this.#ports,
+      this.#provider.id,
+      ip,
+      missing > 0n ? 'payment.refund_short' : 'payment.refund',
+      found.id,
+      told,
+    )
+    if (missing > 0n)
+      this.#ports.notice(
+        `Refund ${refund.refundId} of ${told.amount} RUB: account ${found.accountId} had only ${told.booked} RUB left, ${told.missing} RUB are missing`,
+      )
+    return 'booked'
+  }
+
+  /** Noted once for each id: a repeated notification says nothing new. */
+  async #unknown(what: 'payment' | 'refund', id: string, ip: string | null): Promise<Booked> {
+    await this.#once(`${what}.unknown`, id, ip, { provider: this.#provider.id })
+    return 'unknown'
+  }
+
+  async #different(found: PaymentRecord, what: string, difference: string, ip: string | null): Promise<Booked> {
+    if (await this.#once('payment.different', found.id, ip, { account: found.accountId, what, difference })) {
+      this.#ports.notice(`${what} is not what was ordered (${difference}): nothing was booked for ${found.id}`)
+    }
+    return 'different'
+  }
+
+  async #once(
+    action: EventAction,
+    object: string,
+    ip: string | null,
+    after: Readonly<Record<string, unknown>>,
+  ): Promise<boolean> {
+    const before = await this.#ports.store.events.list({ limit: 1, offset: 0 }, { action, object })
+    if (before.total > 0) return false
+    await recordEvent(this.#ports, this.#provider.id, ip, action, object, after)
+    return true
+  }
+}
+
+function differenceOf(ordered: PaymentRecord, payment: ProviderPayment): string | null {
+  if (ordered.paymentId !== null && ordered.paymentId !== payment.paymentId) return 'another payment'
+  if (ordered.amountMicro !== payment.amountMicro) return 'another amount'
+  return ordered.currency === payment.currency ? null : 'another currency'
+}

@@ -1,0 +1,134 @@
+import type { Principal } from '../../access/principal.ts'
+import { fieldError, reasonError } from '../../base/refusals.ts'
+import type { Reply, Route } from '../../http/edge.ts'
+import { publicUrlOf } from '../../http/public-url.ts'
+import type { Judged } from '../../kinds/fields/strict-body.ts'
+import { microOf, rubles } from '../../base/money.ts'
+import type { PaymentRecord } from '../../store/accounts/payment-store.ts'
+import type { Payment, PaymentBody, PaymentMethod } from './money-contract.ts'
+import type { PaymentBooking } from './payment-booking.ts'
+import type { PaymentProvider } from './payment-provider.ts'
+import { listVisit } from '../../cabinet/list-visit.ts'
+import { recordEvent, visitRoute, type CabinetPorts, type Visit } from '../../cabinet/ports.ts'
+import { takeTurn } from '../../cabinet/turns.ts'
+import { isoTime } from '../../base/time.ts'
+
+const ID_LETTERS = 16
+const KOPECK_MICRO = 10_000n
+
+/** A configured payment provider. */
+export interface Payments {
+  readonly provider: PaymentProvider
+  readonly booking: PaymentBooking
+}
+
+/** Top-ups with real money. The notification route exists only with a configured provider. */
+export function paymentRoutes(ports: CabinetPorts, payments: Payments | null): readonly Route<Principal>[] {
+  const provider = payments?.provider ?? null
+  const methods: readonly PaymentMethod[] =
+    provider === null
+      ? []
+      : [{ id: provider.id, name: provider.name, least: rubles(provider.leastMicro), most: rubles(provider.mostMicro) }]
+  return [
+    listVisit(ports, 'GET /cabinet/v1/payments', async ({ accountId }, { limit, cursor }) => {
+      const { data, next = null } = await ports.store.payments.list({
+        accountId,
+        limit,
+        offset: 0,
+        cursor,
+        uncounted: true,
+      })
+      return { methods, data: data.map(wirePayment), next_cursor: next }
+    }),
+    visitRoute(ports, 'POST /cabinet/v1/payments', (visit, read) => order(ports, provider, visit, read('amount')), 201),
+    visitRoute(ports, 'GET /cabinet/v1/payments/:id', async (visit) => wirePayment(await ownOrder(ports, visit))),
+    visitRoute(ports, 'POST /cabinet/v1/payments/:id/check', async (visit) => {
+      const found = await ownOrder(ports, visit)
+      if (payments !== null && found.state === 'pending' && found.paymentId !== null)
+        await payments.booking.payment(found.paymentId, visit.call.clientIp)
+      return wirePayment(await ownOrder(ports, visit))
+    }),
+    ...(payments === null ? [] : [notificationRoute(ports, payments)]),
+  ]
+}
+
+function notificationRoute(ports: CabinetPorts, { provider, booking }: Payments): Route<Principal> {
+  return {
+    method: 'POST',
+    path: `/cabinet/v1/payments/notifications/${provider.id}`,
+    plane: 'open',
+    body: 'json',
+    refuse: (_request, clientIp) => provider.foreign(clientIp),
+    handle: async (call): Promise<Reply> => {
+      const notice = provider.notified(call.json)
+      // A notification about an unknown order is an event, and is still answered with success: otherwise it would be
+      // repeated for a day.
+      takeTurn(ports.notices, provider.id, 'notifications')
+      const booked = await (notice === null
+        ? booking.strange(call.json, call.clientIp)
+        : booking[notice.of](notice.id, call.clientIp))
+      return { status: 200, body: { received: true, known: booked !== 'unknown' } }
+    },
+  }
+}
+
+export function wirePayment(payment: PaymentRecord): Payment {
+  return {
+    id: payment.id,
+    method: 'yookassa',
+    amount: rubles(payment.amountMicro),
+    currency: 'RUB',
+    state: payment.state,
+    confirmation_url: payment.state === 'pending' ? payment.confirmationUrl : null,
+    created_at: isoTime(payment.createdAtMs),
+    paid_at: isoTime(payment.paidAtMs),
+    refunded: rubles(payment.refundedMicro),
+  }
+}
+
+async function ownOrder({ store }: CabinetPorts, { call, accountId }: Visit): Promise<PaymentRecord> {
+  const id = call.params['id'] ?? ''
+  const found = await store.payments.get(id)
+  if (found === null || found.accountId !== accountId)
+    throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Payment '${id.slice(0, 80)}' not found`)
+  return found
+}
+
+async function order(
+  ports: CabinetPorts,
+  provider: PaymentProvider | null,
+  { call, accountId, user }: Visit,
+  { method, amount }: Judged<PaymentBody, 'amount'>,
+): Promise<Payment> {
+  const amountMicro = microOf(amount ?? 0)
+  if (provider === null || method !== provider.id)
+    throw fieldError('method', 'not_set_up', { given: method }, `'${method}' is not set up here`)
+  if (amountMicro < provider.leastMicro || amountMicro > provider.mostMicro || amountMicro % KOPECK_MICRO !== 0n) {
+    throw fieldError(
+      'amount',
+      'kopecks',
+      { least: rubles(provider.leastMicro), most: rubles(provider.mostMicro) },
+      `must be whole kopecks, from ${rubles(provider.leastMicro)} to ${rubles(provider.mostMicro)} RUB`,
+    )
+  }
+  const id = `pay_${ports.ids.letters(ID_LETTERS)}`
+  const made = { id, accountId, method, amountMicro, currency: 'RUB', createdAtMs: ports.clock.now() }
+  await ports.store.payments.create(made)
+  const blank: PaymentRecord = {
+    ...made,
+    state: 'pending',
+    paymentId: null,
+    confirmationUrl: null,
+    paidAtMs: null,
+    checks: 0,
+    refundedMicro: 0n,
+    refundMissingMicro: 0n,
+  }
+  const payment = await provider.create(blank, `${publicUrlOf(ports.publicUrl, call)}/top-up?payment=${id}`)
+  await ports.store.payments.begin(id, payment.paymentId, payment.confirmationUrl)
+  await recordEvent(ports, user.email, call.clientIp, 'payment.create', id, {
+    amount: rubles(amountMicro),
+    payment: payment.paymentId,
+  })
+  return wirePayment({ ...blank, paymentId: payment.paymentId, confirmationUrl: payment.confirmationUrl })
+}

@@ -1,0 +1,227 @@
+import { readEmail } from '../../email.ts'
+import { userAgentOf } from '../../access/console-sessions.ts'
+import { ApiError } from '../../base/errors.ts'
+import { reasonError } from '../../base/refusals.ts'
+import { ipKey } from '../../http/client-ip.ts'
+import type { SignInMethod, SignInRule } from '../../store/people/sign-in-store.ts'
+import type { UserRecord } from '../../store/people/user-store.ts'
+import { recordEvent, type CabinetCall, type CabinetPorts } from '../../cabinet/ports.ts'
+import type { CodeSignInBody, SignInBody } from './session-contract.ts'
+import { useCode } from './totp.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time.ts'
+
+const TICKET_MS = 5 * MINUTE_MS
+const TICKET_PURPOSE = 'cabinet/sign-in-ticket/v1'
+/** Nobody is locked out for good: each window forgets its failures. */
+const RULES: readonly SignInRule[] = [
+  { of: 'email_and_ip', failures: 5, windowMs: 15 * MINUTE_MS },
+  { of: 'ip', failures: 30, windowMs: HOUR_MS },
+]
+/** Failures from elsewhere do not count for an address that the user signed in from within this time. */
+const KNOWN_ADDRESS_MS = 30 * DAY_MS
+/** Beyond it, only a try that brings the second factor along is checked. */
+const ACCOUNT_RULE: SignInRule = { of: 'email', failures: 100, windowMs: HOUR_MS, knownAddressMs: KNOWN_ADDRESS_MS }
+
+/** Codes are short: someone who stole the password must not be able to try them from everywhere. */
+const CODE_RULES: readonly SignInRule[] = [
+  ...RULES,
+  { of: 'email_codes', failures: 100, windowMs: HOUR_MS, knownAddressMs: KNOWN_ADDRESS_MS },
+]
+/**
+ * A browser that the user has signed in from is counted only for itself, at any address: others at that address cannot
+ * lock it out.
+ */
+const DEVICE_RULES: readonly SignInRule[] = [{ of: 'device', failures: 5, windowMs: 15 * MINUTE_MS }]
+
+/** `code_required`: the first factor was right, and the ticket proves it. */
+export type SignInResult =
+  | { readonly status: 'signed_in'; readonly user: UserRecord }
+  | { readonly status: 'code_required'; readonly ticket: string }
+
+/** Signs in with e-mail, password and, where one is given or required, a code. */
+export async function signIn(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  { email: given, password, code = null }: SignInBody,
+): Promise<SignInResult> {
+  const email = readEmail(given)
+  const user = await ports.store.users.findByEmail(email)
+  const secondFactor = user !== null && user.totpEnabled && code !== null
+  const attempt = await begin(ports, call, email, user, secondFactor ? CODE_RULES : [...RULES, ACCOUNT_RULE])
+  const right = await ports.passwords.verify(password, user?.passwordHash ?? null).catch(async (thrown: unknown) => {
+    await ports.store.signIns.forget(attempt)
+    throw thrown
+  })
+  if (!right || user === null || user.disabled) {
+    await recordEvent(ports, email, call.clientIp, 'sign_in.failed', user?.id ?? email)
+    throw wrong()
+  }
+  if (!user.totpEnabled) return done(ports, call, attempt, user, 'password')
+  if (code === null) {
+    // The password was right: from here only a wrong code is a failure.
+    await ports.store.signIns.forget(attempt)
+    return { status: 'code_required', ticket: ticketFor(ports, user) }
+  }
+  return finishWithCode(ports, call, attempt, user, code)
+}
+
+/** The second step of sign-in; the ticket proves the first. */
+export async function signInWithCode(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  { ticket, code }: CodeSignInBody,
+): Promise<SignInResult> {
+  const user = await ticketHolder(ports, ticket)
+  if (user === null || user.disabled || !user.totpEnabled)
+    throw reasonError('unauthorized', 'sign_in_late', {}, 'This sign-in took too long: begin again')
+  return finishWithCode(ports, call, await begin(ports, call, user.email, user, CODE_RULES), user, code)
+}
+
+/**
+ * Checks the second factor of a user whose first factor was neither a password nor single sign-on. Counts as a try to
+ * sign in; throws if it is wrong.
+ */
+export async function proveSecondFactor(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  user: UserRecord,
+  code: string,
+): Promise<void> {
+  const attempt = await begin(ports, call, user.email, user, CODE_RULES)
+  await rightCode(ports, call, attempt, user, code)
+  await ports.store.signIns.forget(attempt)
+}
+
+/** Signs in a user whom single sign-on has proven. */
+export async function signInProven(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  user: UserRecord,
+  method: 'oidc',
+): Promise<SignInResult> {
+  if (user.disabled) throw wrong()
+  if (user.totpEnabled) return { status: 'code_required', ticket: ticketFor(ports, user) }
+  return done(ports, call, await noted(ports, call, user, method), user, method)
+}
+
+/** Notes a sign-in that took no password: a sign-up, a set-up link. */
+export async function noted(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  user: UserRecord,
+  method: SignInMethod,
+): Promise<number> {
+  const started = await ports.store.signIns.begin(
+    {
+      atMs: ports.clock.now(),
+      email: user.email,
+      userId: user.id,
+      ip: call.clientIp,
+      ipKey: ipKey(call.clientIp),
+      userAgent: userAgentOf(call.request),
+      method,
+      device: null,
+    },
+    [],
+  )
+  if (started.status !== 'begun') throw new Error('Without rules nothing is limited.')
+  await ports.store.signIns.succeed(started.id, user.id, method)
+  return started.id
+}
+
+async function begin(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  email: string,
+  user: UserRecord | null,
+  rules: readonly SignInRule[],
+): Promise<number> {
+  const nowMs = ports.clock.now()
+  const device = user === null ? null : ports.sessions.deviceOf(user, call.request)
+  const attempt = {
+    atMs: nowMs,
+    email,
+    userId: user?.id ?? null,
+    ip: call.clientIp,
+    ipKey: ipKey(call.clientIp),
+    userAgent: userAgentOf(call.request),
+    method: 'password' as const,
+    device,
+  }
+  const started = await ports.store.signIns.begin(attempt, device === null ? rules : DEVICE_RULES)
+  if (started.status === 'begun') return started.id
+  const retryAfterSeconds = Math.max(1, Math.ceil((started.retryAtMs - nowMs) / 1_000))
+  throw new ApiError('rate_limit_exceeded', `Too many failed sign-ins. Retry after ${retryAfterSeconds} seconds`, {
+    retryAfterSeconds,
+    noRetry: true,
+  })
+}
+
+async function finishWithCode(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  attempt: number,
+  user: UserRecord,
+  code: string,
+): Promise<SignInResult> {
+  return done(ports, call, attempt, user, await rightCode(ports, call, attempt, user, code))
+}
+
+async function rightCode(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  attempt: number,
+  user: UserRecord,
+  code: string,
+): Promise<SignInMethod> {
+  const method = await useCode({ users: ports.store.users, cipher: ports.cipher }, user, code, ports.clock.now())
+  if (method !== null) return method
+  await ports.store.signIns.failCode(attempt)
+  await recordEvent(ports, user.email, call.clientIp, 'sign_in.failed', user.id)
+  throw reasonError('unauthorized', 'wrong_code', {}, 'code: is wrong, or was used before')
+}
+
+async function done(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  attempt: number,
+  user: UserRecord,
+  method: SignInMethod,
+): Promise<SignInResult> {
+  await ports.store.signIns.succeed(attempt, user.id, method)
+  await recordEvent(ports, user.email, call.clientIp, 'sign_in', user.id, { method })
+  return { status: 'signed_in', user }
+}
+
+/** Encrypted, so that it needs no row: it names the user whose first factor was right, and its expiry. */
+function ticketFor({ cipher, clock }: CabinetPorts, user: UserRecord): string {
+  return cipher
+    .encrypt(
+      Buffer.from(JSON.stringify([user.id, clock.now() + TICKET_MS, user.passwordHash?.slice(-16) ?? ''])),
+      TICKET_PURPOSE,
+    )
+    .toString('base64url')
+}
+
+async function ticketHolder({ cipher, clock, store }: CabinetPorts, ticket: string): Promise<UserRecord | null> {
+  const opened = openTicket(cipher, ticket)
+  if (opened === null || !Array.isArray(opened)) return null
+  const [id, untilMs, mark] = opened.map(String)
+  if (id === undefined || Number(untilMs) <= clock.now()) return null
+  const user = await store.users.get(id)
+  // A ticket is worth nothing once the password has changed.
+  return user !== null && (user.passwordHash?.slice(-16) ?? '') === mark ? user : null
+}
+
+function openTicket(cipher: CabinetPorts['cipher'], ticket: string): unknown {
+  try {
+    return JSON.parse(cipher.decrypt(Buffer.from(ticket, 'base64url'), TICKET_PURPOSE).toString('utf8'))
+  } catch {
+    // A forged, cut or undecryptable ticket counts as none.
+    return null
+  }
+}
+
+function wrong(): ApiError {
+  return reasonError('unauthorized', 'wrong_password', {}, 'The e-mail or the password is wrong')
+}

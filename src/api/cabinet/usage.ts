@@ -1,0 +1,187 @@
+import { fieldError } from '../../base/refusals.ts'
+import { dayRange } from '../../http/day-range.ts'
+import { choiceParameter, timeParameter } from '../../base/query-parameters.ts'
+import { rubles } from '../../base/money.ts'
+import { HOUR_ROWS_MAX } from '../../store/log/log-store.ts'
+import type { SpendSums as StoredSums } from '../../store/log/spend-sums.ts'
+import { forecastFrom, monthForecast } from '../../cabinet/forecast.ts'
+import {
+  UsageGroup,
+  type AppRow,
+  type LogFilters,
+  type SpendSums,
+  type UsageAnswer,
+  type UsageHours,
+} from './log-contract.ts'
+import { type CabinetPorts, type Visit } from '../../cabinet/ports.ts'
+import { byCost, everyDay, total, wireSums } from './sums.ts'
+import { takeTurn } from '../../cabinet/turns.ts'
+import { DAY_MS, dayAfter, HOUR_MS, isoTime } from '../../base/time.ts'
+
+const GROUPS_MAX = 50
+/** A week. */
+const HOURS_MAX = 168
+const REST = '…rest'
+const RANGES: ReadonlyMap<string, number> = new Map([
+  ['day', 1],
+  ['7d', 7],
+  ['30d', 30],
+])
+const FILTER_DAYS = 90
+const TOP_MODELS = 5
+
+/** Sums by day and by model, key or app. */
+export async function usage(ports: CabinetPorts, { call, accountId }: Visit): Promise<UsageAnswer> {
+  const group = choiceParameter(call.query, 'group_by', UsageGroup) ?? 'model'
+  const today = ports.periods().day
+  const { from, to } = dayRange(call.query, today)
+  const rows = await ports.store.log.grouped(accountId, group, from, to)
+  const { groups, cells } = grouped(rows, ({ day }) => day, await namesOf(ports, accountId, group))
+  return {
+    from,
+    to,
+    totals: wireSums(total(rows)),
+    forecast: await forecast(ports, accountId, today),
+    days: everyDay(rows, from, to),
+    groups,
+    cells: cells.map(({ slot, ...cell }) => ({ day: slot, ...cell })),
+  }
+}
+
+/** The same by hour, of at most a week. */
+export async function usageHours(ports: CabinetPorts, { call, accountId }: Visit): Promise<UsageHours> {
+  const group = choiceParameter(call.query, 'group_by', UsageGroup) ?? 'model'
+  const { fromMs, toMs } = hourRange(call.query, ports.clock.now())
+  takeTurn(ports.hourReports, accountId, 'reports by hour')
+  const rows = await ports.store.log.hours({ accountId, fromMs, toMs }, group)
+  if (rows === null)
+    throw fieldError(
+      'from',
+      'requests_most',
+      { most: HOUR_ROWS_MAX },
+      `at most ${HOUR_ROWS_MAX} requests are added up by hour: choose a shorter time, or days`,
+    )
+  const { groups, cells } = grouped(rows, ({ atMs }) => isoTime(atMs), await namesOf(ports, accountId, group))
+  const known = Map.groupBy(rows, ({ atMs }) => atMs)
+  const hours = Array.from({ length: (toMs - fromMs) / HOUR_MS }, (_, index) => fromMs + index * HOUR_MS)
+  return {
+    from: isoTime(fromMs),
+    to: isoTime(toMs),
+    totals: wireSums(total(rows)),
+    hours: hours.map((atMs) => ({ at: isoTime(atMs), ...wireSums(total(known.get(atMs) ?? [])) })),
+    groups,
+    cells: cells.map(({ slot, ...cell }) => ({ at: slot, ...cell })),
+  }
+}
+
+/** Whole hours. */
+function hourRange(query: URLSearchParams, nowMs: number): { readonly fromMs: number; readonly toMs: number } {
+  const to = timeParameter(query, 'to') ?? nowMs
+  const from = timeParameter(query, 'from') ?? to - DAY_MS
+  if (from >= to) throw fieldError('from', 'not_after', {}, 'must be before to')
+  const toMs = Math.ceil(to / HOUR_MS) * HOUR_MS
+  // The hours up to now are as many as were asked for, the one that runs included.
+  const fromMs = toMs - Math.ceil((to - from) / HOUR_MS) * HOUR_MS
+  if (toMs - fromMs > HOURS_MAX * HOUR_MS)
+    throw fieldError('from', 'hours_most', { most: HOURS_MAX }, `at most ${HOURS_MAX} hours can be requested at once`)
+  return { fromMs, toMs }
+}
+
+async function namesOf(
+  ports: CabinetPorts,
+  accountId: string,
+  group: UsageGroup,
+): Promise<ReadonlyMap<string, string>> {
+  if (group !== 'key') return new Map()
+  return new Map((await ports.store.log.keys(accountId)).map(({ id, name }) => [id, name]))
+}
+
+interface GroupedRow extends StoredSums {
+  readonly group: string
+  readonly title: string | null
+}
+
+/** The groups by cost, and the cells of a chart; groups beyond the most expensive are one. */
+function grouped<R extends GroupedRow>(
+  rows: readonly R[],
+  slotOf: (row: R) => string,
+  names: ReadonlyMap<string, string>,
+): {
+  readonly groups: UsageAnswer['groups']
+  readonly cells: readonly (SpendSums & { readonly slot: string; readonly group: string })[]
+} {
+  const kept = new Set(
+    byCost(rows, (row) => row.group)
+      .slice(0, GROUPS_MAX)
+      .map(({ id }) => id),
+  )
+  const shown = rows.map((row) => (kept.has(row.group) ? row : { ...row, group: REST, title: null }))
+  const groups = byCost(shown, (row) => row.group).map(({ id, rows: members, sums }) => ({
+    id,
+    label: names.get(id) ?? members.find(({ title }) => title !== null)?.title ?? id,
+    ...wireSums(sums),
+  }))
+  const cells = [...Map.groupBy(shown, (row) => `${slotOf(row)} ${row.group}`).values()].flatMap(([first, ...more]) =>
+    first === undefined ? [] : [{ slot: slotOf(first), group: first.group, ...wireSums(total([first, ...more])) }],
+  )
+  return { groups, cells }
+}
+
+async function forecast(ports: CabinetPorts, accountId: string, today: string): Promise<UsageAnswer['forecast']> {
+  const { log } = ports.store
+  const days = await log.days(accountId, forecastFrom(today), today)
+  const found = monthForecast(days, today, await log.firstDay(accountId))
+  return found === null
+    ? null
+    : {
+        spent: rubles(found.spentMicro),
+        average: rubles(found.averageMicro),
+        days_left: found.daysLeft,
+        expected: rubles(found.expectedMicro),
+      }
+}
+
+/** Apps as wire.md 11 has them: the account's own, in a range that ends today. */
+export async function apps(
+  ports: CabinetPorts,
+  { call, accountId }: Visit,
+): Promise<{ readonly data: readonly AppRow[] }> {
+  const range = RANGES.get(call.query.get('range') ?? '30d')
+  if (range === undefined)
+    throw fieldError(
+      'range',
+      'one_of',
+      { allowed: [...RANGES.keys()].join(', ') },
+      `must be one of ${[...RANGES.keys()].join(', ')}`,
+    )
+  const today = ports.periods().day
+  const rows = await ports.store.log.apps(accountId, dayAfter(today, 1 - range), today)
+  const all = total(rows).costMicro
+  const data = byCost(rows, ({ app }) => app).map(({ id, rows: members, sums }) => ({
+    id,
+    title: members.find(({ title }) => title !== null)?.title ?? null,
+    url: /^https?:\/\//.test(id) ? id : null,
+    ...wireSums(sums),
+    share: all === 0n ? 0 : Number((sums.costMicro * 1_000_000n) / all) / 1_000_000,
+    top_models: byCost(members, ({ model }) => model)
+      .slice(0, TOP_MODELS)
+      .map((model) => ({ model: model.id, requests: model.sums.requests, cost: rubles(model.sums.costMicro) })),
+    last_used_at: isoTime(Math.max(...members.map(({ lastAtMs }) => lastAtMs))),
+  }))
+  return { data }
+}
+
+/** The values that the log can be filtered by. */
+export async function logFilters(ports: CabinetPorts, { accountId }: Visit): Promise<LogFilters> {
+  const today = ports.periods().day
+  const from = dayAfter(today, 1 - FILTER_DAYS)
+  const rows = await ports.store.log.apps(accountId, from, today)
+  return {
+    models: [...new Set(rows.map(({ model }) => model))].toSorted(),
+    providers: await ports.store.log.providers(accountId, from),
+    keys: await ports.store.log.keys(accountId),
+    apps: byCost(rows, ({ app }) => app)
+      .filter(({ id }) => id !== '')
+      .map(({ id, rows: members }) => ({ id, title: members.find(({ title }) => title !== null)?.title ?? id })),
+  }
+}

@@ -1,0 +1,321 @@
+import {
+  anything,
+  either,
+  flag,
+  list,
+  map,
+  narrowed,
+  nullable,
+  number,
+  object,
+  oneOf,
+  only,
+  open,
+  optional,
+  rub,
+  text,
+  time,
+  whole,
+} from '../../base/schema.ts'
+import { KEY_LIMITS } from '../records/key-limits-contract.ts'
+import { filterFields } from '../../ledger/log-filters.ts'
+import { LogRecord, SearchNotes } from './log-contract.ts'
+import { MODEL_FILTERS } from './model-list.ts'
+
+const NULL = narrowed<null>({ type: 'null' })
+const Percentiles = object({ p50: number(), p75: number(), p90: number(), p99: number() })
+const Pricing = open({ currency: only('RUB'), prompt: text(), completion: text() }, text(), 'RUB a unit, as decimals.')
+
+const Architecture = object({
+  modality: text(),
+  input_modalities: list(text()),
+  output_modalities: list(text()),
+  tokenizer: text(),
+  instruct_type: nullable(text()),
+})
+
+/** A model in the API's lists (wire.md D-1.1, D-1.2). */
+export const ModelRecord = object({
+  id: text(),
+  object: only('model'),
+  owned_by: text(),
+  canonical_slug: text(),
+  name: text(),
+  type: text(),
+  created: whole('Unix seconds.'),
+  description: text(),
+  context_length: nullable(whole()),
+  architecture: Architecture,
+  pricing: Pricing,
+  top_provider: object({
+    context_length: nullable(whole()),
+    max_completion_tokens: nullable(whole()),
+    is_moderated: flag(),
+  }),
+  per_request_limits: NULL,
+  supported_parameters: either(list(text()), map(anything(), 'In `/v1/images/models`.')),
+  default_parameters: NULL,
+  supported_voices: nullable(list(text())),
+  supported_endpoints: list(text()),
+  links: object({ details: text() }),
+  expiration_date: NULL,
+  knowledge_cutoff: NULL,
+  hugging_face_id: NULL,
+  supported_formats: optional(list(text())),
+  supported_sizes: optional(nullable(list(text()))),
+  supported_resolutions: optional(nullable(list(text()))),
+  supported_aspect_ratios: optional(nullable(list(text()))),
+  supported_durations: optional(nullable(list(number()))),
+  supported_frame_images: optional(nullable(list(text()))),
+  generate_audio: optional(nullable(flag())),
+  seed: optional(nullable(flag())),
+  creativity: optional(NULL),
+  upscale_factor: optional(NULL),
+  pricing_skus: optional(map(text())),
+  allowed_passthrough_parameters: optional(list(text())),
+  supports_streaming: optional(flag()),
+  endpoints: optional(text()),
+})
+
+export const ModelQuery = object({
+  limit: optional(whole('', { minimum: 1, maximum: 1_000 })),
+  offset: optional(whole('', { minimum: 0 })),
+})
+/** The filter of a model list. */
+export const ModelFilterQuery = object({
+  filter: optional(oneOf(MODEL_FILTERS, '`all` if absent (wire.md D-1.5).')),
+  output_modalities: optional(text('A comma list, in place of `filter`.')),
+})
+export const ModelList = object({
+  object: only('list'),
+  data: list(ModelRecord),
+  models: optional(list(map(anything()), 'What Codex reads, where the query has `client_version`.')),
+  total_count: whole(),
+  links: object({ next: nullable(text()) }),
+})
+/** A model for clients of Anthropic's protocol, which send `anthropic-version`. */
+export const AnthropicModel = object({
+  type: only('model'),
+  id: text(),
+  display_name: text(),
+  created_at: time(),
+  max_input_tokens: nullable(whole()),
+  max_tokens: nullable(whole()),
+})
+export const AnthropicModelList = object({
+  data: list(AnthropicModel),
+  has_more: flag(),
+  first_id: nullable(text()),
+  last_id: nullable(text()),
+})
+/** The page of such a list. */
+export const AnthropicModelQuery = object({
+  after_id: optional(text('With `anthropic-version`: what comes after this model.')),
+  before_id: optional(text('With `anthropic-version`: what comes before this model.')),
+})
+/** A model for clients of Gemini's protocol, which send `x-goog-api-key`. */
+export const GeminiModel = object({
+  name: text('`models/` and the id.'),
+  version: text(),
+  displayName: text(),
+  description: text(),
+  inputTokenLimit: optional(whole()),
+  outputTokenLimit: optional(whole()),
+  supportedGenerationMethods: list(text()),
+})
+export const GeminiModelList = object({
+  models: list(GeminiModel),
+  nextPageToken: optional(text('Absent on the last page.')),
+})
+export const GeminiModelQuery = object({
+  pageSize: optional(text('With `x-goog-api-key`: at most 1,000; 50 if absent.')),
+  pageToken: optional(text('With `x-goog-api-key`: `nextPageToken` of the page before.')),
+})
+export const ModelCount = object({ data: object({ count: whole() }) })
+export const OneModel = object({ data: ModelRecord })
+
+/** The endpoints of a model (wire.md 12). */
+export const ModelEndpoints = object({
+  data: object({
+    id: text(),
+    name: text(),
+    created: whole(),
+    description: text(),
+    architecture: Architecture,
+    endpoints: list(
+      object({
+        name: text(),
+        model_id: text(),
+        model_name: text(),
+        provider_name: text(),
+        tag: text(),
+        context_length: nullable(whole()),
+        max_completion_tokens: nullable(whole()),
+        max_prompt_tokens: NULL,
+        quantization: text(),
+        status: whole('0; -2 while it rests after errors.'),
+        pricing: Pricing,
+        supported_parameters: list(text()),
+        supports_implicit_caching: flag(),
+        supports_voice_cloning: flag(),
+        supports_tool_choice: map(flag()),
+        uptime_last_5m: nullable(number()),
+        uptime_last_30m: nullable(number()),
+        uptime_last_1d: nullable(number()),
+        latency_last_30m: nullable(Percentiles),
+        throughput_last_30m: nullable(Percentiles),
+      }),
+    ),
+  }),
+})
+
+export const Providers = object({
+  data: list(
+    object({
+      name: text(),
+      slug: text(),
+      privacy_policy_url: NULL,
+      terms_of_service_url: NULL,
+      status_page_url: NULL,
+    }),
+  ),
+})
+
+export const Balance = object({
+  user: text('The account.'),
+  balance: rub(),
+  currency: only('RUB'),
+  reserved: rub('Held for requests that run.'),
+  available: rub(),
+})
+export const Credits = object({
+  data: object({ total_credits: rub(), total_usage: rub(), currency: only('RUB') }),
+})
+export const KeyRecord = object({
+  data: open(
+    {
+      label: text(),
+      name: text(),
+      limit: nullable(rub()),
+      limit_reset: nullable(oneOf(['daily', 'weekly', 'monthly'])),
+      limit_remaining: nullable(rub()),
+      limit_resets_at: nullable(text('', { format: 'date-time' })),
+      usage: rub(),
+      usage_daily: rub(),
+      usage_weekly: rub(),
+      usage_monthly: rub(),
+      currency: only('RUB'),
+      expires_at: nullable(text('', { format: 'date-time' })),
+      ...KEY_LIMITS,
+      rate_limit: object({ requests: whole(), interval: text(), note: text() }),
+    },
+    anything('Keys that clients of OpenRouter ask for.'),
+  ),
+})
+
+export const LogQuery = object({
+  id: optional(text('One request, in the record of OpenRouter.')),
+  limit: optional(whole('10 if absent; 300 at most.', { minimum: 1 })),
+  offset: optional(whole('', { minimum: 0 })),
+  ...filterFields('api'),
+})
+export const Log = either(
+  object({ logs: list(LogRecord), total: whole(), ...SearchNotes.fields }),
+  object({
+    data: open({ id: text(), model: text(), total_cost: rub(), currency: only('RUB'), created_at: text() }, anything()),
+  }),
+)
+
+/** A video job (wire.md D-4.1). */
+export const VideoRecord = object({
+  id: text(),
+  job_id: text(),
+  object: only('video'),
+  status: oneOf(['pending', 'in_progress', 'completed', 'failed', 'cancelled', 'expired']),
+  polling_url: text(),
+  model: text(),
+  prompt: text(),
+  size: nullable(text()),
+  duration: nullable(whole('Seconds.')),
+  progress: whole('Per cent.'),
+  created_at: whole('Unix seconds.'),
+  completed_at: nullable(whole()),
+  expires_at: nullable(number()),
+  generation_id: optional(text()),
+  unsigned_urls: optional(list(text())),
+  error: optional(text()),
+  error_type: optional(text()),
+  usage: either(
+    object({ estimated_cost: rub(), currency: only('RUB') }),
+    object({ cost: rub(), currency: only('RUB'), is_byok: only(false) }),
+  ),
+})
+export const VideoHistory = object({
+  object: only('list'),
+  data: list(VideoRecord),
+  total: whole(),
+  has_more: flag(),
+})
+export const VideoList = object({
+  object: only('list'),
+  data: list(VideoRecord),
+  first_id: nullable(text()),
+  last_id: nullable(text('`after` of the next page.')),
+  has_more: flag(),
+})
+/** With an id one record, without it the list. */
+export const VideoQuery = object({
+  id: optional(text('Of one job; without it jobs are listed.')),
+  limit: optional(whole('Of a list: 20 if absent; 100 at most.', { minimum: 1 })),
+  after: optional(text('Of a list: the id that it goes on from.')),
+  order: optional(oneOf(['asc', 'desc'], 'Of a list, by the time of their making: `desc` if absent.')),
+})
+export const VideoDeleted = object({ id: text(), object: only('video.deleted'), deleted: only(true) })
+export const IdQuery = object({ id: text() })
+export const VideoContentQuery = object({
+  id: text(),
+  index: optional(whole('Of the file; 0 if absent.', { minimum: 0 })),
+})
+export const IndexQuery = object({ index: optional(whole('Of the file; 0 if absent.', { minimum: 0 })) })
+export const HistoryQuery = object({
+  limit: optional(whole('10 if absent; 300 at most.', { minimum: 1 })),
+  offset: optional(whole('', { minimum: 0 })),
+})
+
+export const StreamQuery = object({
+  id: text('Its `X-Request-Id`, generation id or response id.'),
+  after: optional(
+    whole('The last event that the client has; else the header `Last-Event-ID`; else 0.', { minimum: 0 }),
+  ),
+})
+export const StreamCancelled = object({
+  id: text(),
+  object: only('stream'),
+  status: oneOf(['cancelled', 'completed']),
+})
+export const ResponseQuery = object({
+  stream: optional(oneOf(['true', 'false'])),
+  starting_after: optional(whole('', { minimum: 0 })),
+})
+
+export const ResponseDeleted = object({ id: text(), object: only('response'), deleted: only(true) })
+export const ResponseItemsQuery = object({
+  limit: optional(whole('20 if absent; 100 at most.', { minimum: 1 })),
+  after: optional(text('The id of the item that it goes on from.')),
+  order: optional(oneOf(['asc', 'desc'], '`desc` if absent: the newest first.')),
+})
+export const ResponseItems = object({
+  object: only('list'),
+  data: list(map(anything())),
+  first_id: nullable(text()),
+  last_id: nullable(text()),
+  has_more: flag(),
+})
+
+export const Health = object({
+  status: oneOf(['ok', 'maintenance']),
+  version: text(),
+  endpoints: list(text()),
+})
+export const Alive = object({ status: only('ok') })
+export const Ready = object({ status: only('ready') })

@@ -1,0 +1,53 @@
+import type { Principal } from '../../access/principal.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import type { Call, Reply, Route } from '../../http/edge.ts'
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import { parseCountTokens } from '../../protocols/gemini/client/parse.ts'
+import { parseCountedMessages } from '../../protocols/anthropic/client/parse.ts'
+import { REQUEST_TYPE_TABLE, type RequestType } from '../../tables/model-types.ts'
+import { chooseModels } from '../../pay/plan/model-choice.ts'
+import type { TokenCounter } from '../../pay/plan/token-count.ts'
+import { principalOf } from './account.ts'
+
+export interface CountPorts {
+  readonly catalog: Catalog
+  readonly tokens: Pick<TokenCounter, 'countChat'>
+}
+
+const PLANE = { method: 'POST', plane: 'key', body: 'json', priority: 'low' } as const
+
+/** Our own count of a request's input, free of charge (clients.md 2 and 4). */
+export function countTokensRoutes(ports: CountPorts): readonly Route<Principal>[] {
+  return [
+    {
+      ...PLANE,
+      path: '/v1/messages/count_tokens',
+      handle: (call): Reply => ({
+        status: 200,
+        body: { input_tokens: inputTokens(ports, call, parseCountedMessages(call.json), 'messages') },
+      }),
+    },
+    ...REQUEST_TYPE_TABLE.generate_content.paths.map((path): Route<Principal> => ({
+      ...PLANE,
+      path: path.replace('generateContent', 'countTokens'),
+      protocol: 'gemini',
+      handle: (call): Reply => {
+        const request = parseCountTokens(call.json, call.params['model'] ?? '')
+        return { status: 200, body: { totalTokens: inputTokens(ports, call, request, 'generate_content') } }
+      },
+    })),
+  ]
+}
+
+/** The input tokens of a request; its model is chosen, or refused, as for an answer. */
+export function inputTokens(
+  { catalog, tokens }: CountPorts,
+  call: Call<Principal>,
+  request: ChatRequest,
+  type: RequestType,
+): number {
+  const { defaultModel, allowedModels } = principalOf(call)
+  const { model, fallbackModels } = request
+  const [chosen] = chooseModels({ model, fallbackModels, defaultModel, allowedModels, type }, catalog.current())
+  return tokens.countChat(request, chosen?.model.tokenizer ?? null)
+}

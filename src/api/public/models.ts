@@ -1,0 +1,172 @@
+import type { Principal } from '../../access/principal.ts'
+import type { Catalog, Model, ModelType, Snapshot } from '../../catalog/catalog.ts'
+import { snapshotFor } from '../../catalog/customer-prices.ts'
+import { protocolOfHeaders } from '../../base/client-protocol.ts'
+import { ApiError } from '../../base/errors.ts'
+import type { Call, Reply, Route } from '../../http/edge.ts'
+import { servesType } from '../../tables/model-types.ts'
+import { anthropicModel, anthropicModelList } from '../../protocols/anthropic/client/models.ts'
+import { geminiModel, geminiModelList, isGeminiModel } from '../../protocols/gemini/client/models.ts'
+import { codexModels, type CodexModels } from '../../endpoints/codex-models.ts'
+import { KIND_LISTS, listBody, listedModels, selectedModels } from './model-list.ts'
+import { endpointsRecord, imageModelRecord, modelRecord, type EndpointState, type RecordFacts } from './model-record.ts'
+
+/** Paths at which Gemini's clients look for models, beside the path that all share. */
+const GEMINI_LISTS = ['/v1beta/models', '/v1alpha/models'] as const
+
+export interface ModelRoutePorts {
+  readonly catalog: Catalog
+  readonly health: { report(endpointId: string): EndpointState }
+  /** Existing calls, with the type of models that serve them. */
+  readonly supportedEndpoints: readonly { readonly endpointName: string; readonly modelType: ModelType }[]
+  /** Parameters that an adapter carries for a type of model; without it, an endpoint without a list shows none. */
+  readonly parametersOf?: (adapterName: string, type: ModelType) => readonly string[]
+  /** Formats that a speech model can produce; without it, the formats that the model declares. */
+  readonly speechFormatsOf?: (model: Model) => readonly string[]
+}
+
+/** Lists and records of models and providers (wire.md 1 and 12): they read only the snapshot and are free. */
+export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[] {
+  const facts = factsOf(ports)
+  const recordOf = recordCache(facts)
+  /** With the caller's prices. */
+  const of = ({ principal }: Call<Principal>): Snapshot => snapshotFor(ports.catalog.current(), principal?.markup)
+  const told = codexModels(ports.catalog, (model) => supportedParameters(recordOf(model)))
+  const endpoints = (call: Call<Principal>, id: string): Reply =>
+    ok({ data: endpointsRecord(modelOf(of(call), id), facts, (endpointId) => ports.health.report(endpointId)) })
+  const kindLists = KIND_LISTS.map(({ path, filter }) =>
+    get(path, (call) =>
+      ok(
+        listBody(
+          listedModels(of(call).models.values(), filter),
+          path,
+          call.query,
+          filter === 'images' ? (model) => imageModelRecord(model, facts) : recordOf,
+        ),
+      ),
+    ),
+  )
+  return [
+    shared('/v1/models', (call) => {
+      const { query, request } = call
+      const models = of(call).models.values()
+      switch (protocolOfHeaders(request)) {
+        case 'anthropic':
+          return ok(anthropicModelList(listedModels(models, 'chat'), query))
+        case 'gemini':
+          return ok(geminiModelList(listedModels(models, 'all').filter(isGeminiModel), query))
+        default: {
+          const body = listBody(selectedModels(models, query), '/v1/models', query, recordOf)
+          return query.has('client_version') ? forCodex(call, body, told()) : ok(body)
+        }
+      }
+    }),
+    ...GEMINI_LISTS.flatMap((path) => [
+      get(path, (call) =>
+        ok(geminiModelList(listedModels(of(call).models.values(), 'all').filter(isGeminiModel), call.query)),
+      ),
+      get(`${path}/*id`, (call) => ok(geminiModel(modelOf(of(call), call.params['id'] ?? '')))),
+    ]),
+    get('/v1/models/count', (call) =>
+      ok({ data: { count: selectedModels(of(call).models.values(), call.query).length } }),
+    ),
+    ...kindLists,
+    get('/v1/models/:author/:slug/endpoints', (call) =>
+      endpoints(call, `${call.params['author']}/${call.params['slug']}`),
+    ),
+    // Some SDKs treat the id as one segment and encode its slash.
+    get('/v1/models/:author/endpoints', (call) => endpoints(call, call.params['author'] ?? '')),
+    shared('/v1/models/*id', (call) => {
+      const model = modelOf(of(call), call.params['id'] ?? '')
+      const protocol = protocolOfHeaders(call.request)
+      if (protocol === 'gemini') return ok(geminiModel(model))
+      return ok(protocol === 'anthropic' ? anthropicModel(model) : recordOf(model))
+    }),
+    get('/v1/model/*id', (call) => ok({ data: recordOf(modelOf(of(call), call.params['id'] ?? '')) })),
+    get('/v1/providers', () => ok(providersBody(ports.catalog.current()))),
+  ]
+}
+
+function get(path: string, handle: (call: Call<Principal>) => Reply): Route<Principal> {
+  return { method: 'GET', path, plane: 'key', body: 'none', priority: 'low', handle }
+}
+
+/** A path that several protocols share. */
+function shared(path: string, handle: (call: Call<Principal>) => Reply): Route<Principal> {
+  return { ...get(path, handle), protocol: protocolOfHeaders }
+}
+
+function ok(body: unknown): Reply {
+  return { status: 200, body }
+}
+
+/** Codex reads `models` and caches them by ETag (clients.md 3). */
+function forCodex(
+  { request }: Call<Principal>,
+  body: Readonly<Record<string, unknown>>,
+  { models, etag }: CodexModels,
+): Reply {
+  const headers = { etag }
+  if (isKnown(request.headers['if-none-match'] ?? '', etag)) return { status: 304, body: undefined, headers }
+  return { status: 200, body: { ...body, models }, headers }
+}
+
+/** Whether `If-None-Match` names the tag; proxies mark a tag as weak (RFC 9110, 13.1.2). */
+function isKnown(header: string, etag: string): boolean {
+  return header.split(',').some((tag) => ['*', etag, `W/${etag}`].includes(tag.trim()))
+}
+
+function supportedParameters({ supported_parameters: names }: Readonly<Record<string, unknown>>): readonly unknown[] {
+  return Array.isArray(names) ? names : []
+}
+
+function factsOf(ports: ModelRoutePorts): RecordFacts {
+  const { parametersOf } = ports
+  return {
+    supportedEndpoints: (model) =>
+      ports.supportedEndpoints
+        .filter(({ modelType }) => servesType(model, modelType))
+        .map(({ endpointName }) => endpointName),
+    parametersOf: (adapterName, type) => parametersOf?.(adapterName, type) ?? [],
+    speechFormatsOf: (model) => ports.speechFormatsOf?.(model) ?? model.supportedFormats ?? [],
+  }
+}
+
+/** A model never changes, and some clients read the whole list before every call. */
+function recordCache(facts: RecordFacts): (model: Model) => Record<string, unknown> {
+  const records = new WeakMap<Model, Record<string, unknown>>()
+  return (model) => {
+    const kept = records.get(model)
+    if (kept !== undefined) return kept
+    const record = modelRecord(model, facts)
+    records.set(model, record)
+    return record
+  }
+}
+
+/** Finds a model by canonical id or alias, hidden ones included, since they may be used. */
+function modelOf(snapshot: Snapshot, id: string): Model {
+  const model = snapshot.models.get(id) ?? snapshot.models.get(snapshot.aliases.get(id) ?? '')
+  if (model === undefined)
+    throw new ApiError('model_record_not_found', `Model '${id.slice(0, 200)}' not found or inactive`)
+  return model
+}
+
+/** `GET /v1/providers`: the values for `provider.order`, `only` and `ignore`, so the providers of listed models. */
+function providersBody(snapshot: Snapshot): { readonly data: readonly Record<string, unknown>[] } {
+  const serving = new Set<string>()
+  for (const model of snapshot.models.values()) {
+    if (!model.hidden) for (const endpoint of model.endpoints) serving.add(endpoint.provider.slug)
+  }
+  const data = [...snapshot.providers.values()]
+    .filter(({ slug }) => serving.has(slug))
+    .toSorted((left, right) => (left.slug < right.slug ? -1 : 1))
+    .map(({ name, slug }) => ({
+      name,
+      slug,
+      privacy_policy_url: null,
+      terms_of_service_url: null,
+      status_page_url: null,
+    }))
+  return { data }
+}

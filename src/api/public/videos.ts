@@ -1,0 +1,197 @@
+import { appIdentity } from '../../access/app-identity.ts'
+import type { Principal } from '../../access/principal.ts'
+import { ApiError } from '../../base/errors.ts'
+import { byteRange } from '../../http/byte-range.ts'
+import { HIJACKED, type Call, type Reply, type Route } from '../../http/edge.ts'
+import { parseMultipart } from '../../http/multipart.ts'
+import { publicUrlOf } from '../../http/public-url.ts'
+import { sendBytes } from '../../http/sent-bytes.ts'
+import { parseVideoForm } from '../../kinds/video/form.ts'
+import { parseVideo } from '../../kinds/video/parse.ts'
+import type { VideoCall, VideoRequest } from '../../kinds/video.ts'
+import type { StoredFile } from '../../store/files/file-rows.ts'
+import type { JobPage } from '../../ledger/job.ts'
+import type { Page } from '../../store/page.ts'
+import { principalOf } from './account.ts'
+import { choiceParameter, wholeParameter } from '../../base/query-parameters.ts'
+
+const LIMIT_DEFAULT = 10
+const LIMIT_MAX = 300
+const LIST_DEFAULT = 20
+const LIST_PARAMETERS = ['limit', 'after', 'order'] as const
+const LIST_MAX = 100
+
+/** The videos of an account, with the facts that this folder needs. */
+interface Videos {
+  create(principal: Principal, call: VideoCall, publicUrl: string): Promise<Record<string, unknown>>
+  show(accountId: string, id: string, publicUrl: string): Promise<Record<string, unknown>>
+  list(accountId: string, page: JobPage, publicUrl: string): Promise<readonly Record<string, unknown>[]>
+  history(accountId: string, limit: number, offset: number, publicUrl: string): Promise<Page<Record<string, unknown>>>
+  file(accountId: string, id: string, index: number): Promise<StoredFile>
+  read(file: StoredFile, range: { readonly start: number; readonly end: number }): AsyncIterable<Buffer>
+  remove(accountId: string, id: string): Promise<void>
+}
+
+/** Runs a call once for each Idempotency-Key. */
+interface OnceOnly {
+  job(
+    call: Call<Principal>,
+    run: (id: string | null) => Promise<Reply>,
+    again: (id: string) => Promise<Reply>,
+  ): Promise<Reply>
+}
+
+export interface VideoRoutePorts {
+  readonly videos: Videos
+  readonly idempotency: OnceOnly
+  readonly publicUrl: string | null
+}
+
+/**
+ * Video jobs (wire.md 4): created here, processed by the server in the background, polled as often as the client likes.
+ */
+export function videoRoutes(ports: VideoRoutePorts): readonly Route<Principal>[] {
+  const route = (
+    method: Route<Principal>['method'],
+    path: string,
+    handle: Route<Principal>['handle'],
+    priority?: Route<Principal>['priority'],
+  ): Route<Principal> => ({
+    method,
+    path,
+    plane: 'key',
+    body: method === 'POST' ? 'json-or-multipart' : 'none',
+    handle,
+    ...(priority === undefined ? {} : { priority }),
+  })
+  const show = (call: Call<Principal>): Promise<Reply> => shown(ports, call)
+  const content = (call: Call<Principal>): Promise<typeof HIJACKED> => sent(ports, call)
+  const remove = (call: Call<Principal>): Promise<Reply> => removed(ports, call)
+  return [
+    route('POST', '/v1/videos', (call) => created(ports, call), 'paid'),
+    route('GET', '/v1/videos', (call) => (asksForList(call) ? listed(ports, call) : show(call))),
+    route('GET', '/v1/videos/history', (call) => history(ports, call), 'low'),
+    route('GET', '/v1/videos/content', content),
+    route('GET', '/v1/videos/:id', show),
+    route('GET', '/v1/videos/:id/content', content),
+    route('DELETE', '/v1/videos', remove),
+    route('DELETE', '/v1/videos/:id', remove),
+  ]
+}
+
+function created({ videos, idempotency, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
+  const request = withSession(requestOf(call), call)
+  const principal = principalOf(call)
+  const address = publicUrlOf(publicUrl, call)
+  const { requestId, arrivedAtMs } = call
+  const create = async (id: string | null): Promise<Reply> =>
+    accepted(
+      call,
+      await videos.create(
+        principal,
+        { ...(id === null ? {} : { id }), request, requestId, arrivedAtMs, ...appIdentity(call.request.headers) },
+        address,
+      ),
+    )
+  return idempotency.job(call, create, async (id) =>
+    accepted(call, await videos.show(principal.accountId, id, address)),
+  )
+}
+
+/** OpenAI's clients send a form, with or without a file. */
+function requestOf({ json, request, rawBody }: Call<Principal>): VideoRequest {
+  if (json !== undefined) return parseVideo(json)
+  return parseVideoForm(parseMultipart(request.headers['content-type'], rawBody ?? Buffer.alloc(0)))
+}
+
+function accepted(call: Call<Principal>, record: Record<string, unknown>): Reply {
+  const id = String(record['id'])
+  call.log.set({ generation_id: id, model: String(record['model']), status_text: String(record['status']) })
+  return { status: 202, body: record, headers: { 'x-generation-id': id } }
+}
+
+/** The header gives the session when the body has none. */
+function withSession(request: VideoRequest, { request: { headers } }: Call<Principal>): VideoRequest {
+  const session = headers['x-session-id']
+  return request.sessionId === null && typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session)
+    ? { ...request, sessionId: session }
+    : request
+}
+
+async function shown({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
+  return {
+    status: 200,
+    body: await videos.show(principalOf(call).accountId, idOf(call), publicUrlOf(publicUrl, call)),
+  }
+}
+
+/** `GET /v1/videos` is for one job, and `videos.list` of OpenAI's SDKs has the same path (wire.md D-4.7). */
+function asksForList({ query, request }: Call<Principal>): boolean {
+  if (query.has('id')) return false
+  return LIST_PARAMETERS.some((name) => query.has(name)) || request.headers['x-stainless-lang'] !== undefined
+}
+
+/** Jobs of every status, by page, as OpenAI's clients list them. */
+async function listed({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
+  const limit = Math.min(LIST_MAX, wholeParameter(call.query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIST_DEFAULT)
+  const order = choiceParameter(call.query, 'order', { enum: ['asc', 'desc'] }) ?? 'desc'
+  const page = { limit: limit + 1, after: call.query.get('after'), ascending: order === 'asc' }
+  const found = await videos.list(principalOf(call).accountId, page, publicUrlOf(publicUrl, call))
+  const data = found.slice(0, limit)
+  const [first, last] = [data[0]?.['id'] ?? null, data.at(-1)?.['id'] ?? null]
+  const body = { object: 'list', data, first_id: first, last_id: last, has_more: found.length > limit }
+  return { status: 200, body }
+}
+
+async function history({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
+  const limit = Math.min(LIMIT_MAX, wholeParameter(call.query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIMIT_DEFAULT)
+  const offset = wholeParameter(call.query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
+  const { data, total } = await videos.history(principalOf(call).accountId, limit, offset, publicUrlOf(publicUrl, call))
+  return { status: 200, body: { object: 'list', data, total, has_more: offset + data.length < total } }
+}
+
+async function removed({ videos }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
+  const id = idOf(call)
+  await videos.remove(principalOf(call).accountId, id)
+  return { status: 200, body: { id, object: 'video.deleted', deleted: true } }
+}
+
+function idOf({ params, query }: Call<Principal>): string {
+  const id = params['id'] ?? query.get('id') ?? ''
+  if (id === '') throw new ApiError('missing_job_id', "Query parameter 'id' is required")
+  return id
+}
+
+async function sent(ports: VideoRoutePorts, call: Call<Principal>): Promise<typeof HIJACKED> {
+  const { request, response, baseHeaders, log } = call
+  const id = idOf(call)
+  const file = await ports.videos.file(
+    principalOf(call).accountId,
+    id,
+    wholeParameter(call.query, 'index', 0, Number.MAX_SAFE_INTEGER) ?? 0,
+  )
+  // We send no validator, so a conditional range can never match: the whole file is sent.
+  const range = request.headers['if-range'] === undefined ? byteRange(request.headers.range, file.bytes) : null
+  if (range === 'unsatisfiable')
+    throw new ApiError('invalid_range', 'Range not satisfiable', {
+      headers: { 'content-range': `bytes */${file.bytes}` },
+    })
+  const { start, end } = range ?? { start: 0, end: file.bytes - 1 }
+  const status = range === null ? 200 : 206
+  response.writeHead(status, {
+    ...baseHeaders,
+    'content-type': file.mediaType,
+    'content-length': end - start + 1,
+    'content-disposition': `attachment; filename="${id}.${extensionOf(file.mediaType)}"`,
+    'accept-ranges': 'bytes',
+    ...(range === null ? {} : { 'content-range': `bytes ${start}-${end}/${file.bytes}` }),
+  })
+  if (request.method === 'HEAD') response.end()
+  else await sendBytes(response, ports.videos.read(file, { start, end })).catch(() => response.destroy())
+  log.finish(status)
+  return HIJACKED
+}
+
+function extensionOf(mediaType: string): string {
+  return mediaType === 'video/webm' ? 'webm' : mediaType === 'video/quicktime' ? 'mov' : 'mp4'
+}

@@ -1,0 +1,70 @@
+import { rubles } from '../../base/money.ts'
+import { NO_LIMITS, type KeyLimits } from '../../store/accounts/key-limits.ts'
+import type { KeyRecord, KeySpend } from '../../store/accounts/key-store.ts'
+import { limitPeriod } from '../../ledger/hold-rules.ts'
+import type { PeriodStarts } from '../../ledger/ledger-store.ts'
+import { isoTime } from '../../base/time.ts'
+
+/** The rest of a key's limit in its period; null without a limit. */
+export function limitRemaining(key: KeyRecord, spend: KeySpend, periods: PeriodStarts): bigint | null {
+  const period = limitPeriod(key, periods)
+  if (period === null || key.limitMicro === null) return null
+  const spent = { total: spend.totalMicro, day: spend.dayMicro, week: spend.weekMicro, month: spend.monthMicro }[
+    period.period
+  ]
+  const left = key.limitMicro - spent - spend.heldMicro
+  return left > 0n ? left : 0n
+}
+
+/** The spending of a new key. */
+export const NOTHING_SPENT: KeySpend = { totalMicro: 0n, dayMicro: 0n, weekMicro: 0n, monthMicro: 0n, heldMicro: 0n }
+
+/** A key in the form of the console and the operator's API; `limitFields` follow the fields of its spending limit. */
+export function keyBody<More extends object>(
+  key: KeyRecord,
+  spend: KeySpend,
+  periods: PeriodStarts,
+  limitFields: More,
+) {
+  const remaining = limitRemaining(key, spend, periods)
+  return {
+    id: key.id,
+    name: key.name,
+    label: key.label,
+    disabled: key.disabled,
+    limit: key.limitMicro === null ? null : rubles(key.limitMicro),
+    limit_reset: key.limitReset,
+    limit_remaining: remaining === null ? null : rubles(remaining),
+    ...limitFields,
+    usage: rubles(spend.totalMicro),
+    usage_daily: rubles(spend.dayMicro),
+    usage_weekly: rubles(spend.weekMicro),
+    usage_monthly: rubles(spend.monthMicro),
+    expires_at: isoTime(key.expiresAtMs),
+    allowed_models: key.allowedModels,
+    ...limitFieldsOf(key.limits),
+    created_at: isoTime(key.createdAtMs),
+    last_used_at: isoTime(key.lastUsedAtMs),
+    old_secret_until: isoTime(key.graceUntilMs),
+  }
+}
+
+/** The limits of a key with their wire names. */
+export function limitFieldsOf(limits: KeyLimits | null) {
+  const { requestsPerMinute, tokensPerMinute, runningRequests, modelLimits, allowedIps } = limits ?? NO_LIMITS
+  return {
+    requests_per_minute: requestsPerMinute,
+    tokens_per_minute: tokensPerMinute,
+    running_requests: runningRequests,
+    model_limits:
+      modelLimits === null
+        ? null
+        : Object.fromEntries(
+            Object.entries(modelLimits).map(([model, own]) => [
+              model,
+              { requests_per_minute: own.requestsPerMinute, tokens_per_minute: own.tokensPerMinute },
+            ]),
+          ),
+    allowed_ips: allowedIps,
+  }
+}

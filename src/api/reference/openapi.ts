@@ -1,0 +1,248 @@
+import { statusOf } from '../../base/client-protocol.ts'
+import { errorTypeOf } from '../../base/errors.ts'
+import { pathTemplate } from '../../http/router.ts'
+import type { Fields, JsonSchema, ObjectSchema } from '../../base/schema.ts'
+import type { WireRoute } from '../../http/wire-route.ts'
+import { documentedProtocol, ERROR_BODIES } from './error-bodies.ts'
+import { errorsOf, nameOf, wireRouteOf, type ServedRoute } from './route-table.ts'
+import { SCHEMA_NAMES } from './schema-names.ts'
+import { ownValue } from '../../base/own-value.ts'
+
+/** The members that are set here; the rest is JSON. */
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0'
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly servers: readonly { readonly url: string }[]
+  readonly tags: readonly { readonly name: Tag; readonly description: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: Readonly<Record<string, unknown>> & { readonly schemas: Readonly<Record<string, unknown>> }
+}
+
+export interface Operation {
+  readonly tags: readonly Tag[]
+  readonly summary: string
+  readonly operationId: string
+  /** The scope that a route of the admin API needs. */
+  readonly 'x-scope'?: string
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly parameters: readonly Parameter[]
+  readonly requestBody?: { readonly required: boolean; readonly content: MediaContent }
+  readonly responses: Readonly<Record<string, Answer>>
+}
+
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required: boolean
+  readonly description?: string
+  readonly schema: unknown
+  readonly example?: unknown
+}
+
+type MediaContent = Readonly<Record<string, { readonly schema: unknown; readonly example?: unknown }>>
+
+export interface Answer {
+  readonly description: string
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly content?: MediaContent
+  /** Of an error response: the values of `metadata.error_type`. */
+  readonly 'x-error-types'?: readonly string[]
+}
+
+type Tag = (typeof TAGS)[number]['name']
+const TAGS = [
+  { name: 'api', description: 'What customers’ programs call, with an API key.' },
+  { name: 'service', description: 'What balancers and monitors call.' },
+  { name: 'cabinet', description: 'What the console of customers calls, with a session.' },
+  { name: 'playground', description: 'The API under a session of the console, for one of its keys.' },
+  { name: 'admin', description: 'What operators call, with an admin token or an operator’s session.' },
+] as const
+
+const JSON_TYPE = 'application/json'
+
+const CONDITIONS: readonly Parameter[] = [
+  { name: 'If-Match', description: 'ETags, of which the record must have one; `*`: it must exist.' },
+  { name: 'If-None-Match', description: '`*`: it must not exist yet.' },
+].map((header) => ({ ...header, in: 'header', required: false, schema: { type: 'string' } }))
+const ETAG = { ETag: { description: 'The state of what PUT sets.', schema: { type: 'string' } } }
+
+/** The OpenAPI document of a server's routes, from the rows of their contracts. */
+export function openApiDocument(routes: readonly ServedRoute[], version: string): OpenApiDocument {
+  const paths: Record<string, Record<string, Operation>> = {}
+  for (const route of routes) {
+    const row = wireRouteOf(route)
+    if (row === undefined) continue
+    const path = pathTemplate(route.path)
+    const operations = ownValue(paths, path) ?? {}
+    paths[path] = operations
+    operations[route.method.toLowerCase()] = operationOf(route, row)
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tollgate',
+      version,
+      description:
+        'Amounts are RUB numbers with at most six decimals, times are ISO 8601 in UTC. A model’s id has a slash, which stays in the path.',
+    },
+    servers: [{ url: '/' }],
+    tags: TAGS,
+    paths,
+    components: {
+      schemas: Object.fromEntries([...SCHEMA_NAMES].map(([schema, name]) => [name, inner(schema)])),
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'An API key: `sk-tg-…`.' },
+        admin: { type: 'http', scheme: 'bearer', description: 'The admin token, or a named one: `sk-tga-…`.' },
+        session: { type: 'apiKey', in: 'cookie', name: 'tg_sid', description: 'A session of the console.' },
+      },
+    },
+  }
+}
+
+function operationOf(route: ServedRoute, row: WireRoute): Operation {
+  const body = route.body === 'none' ? undefined : row.body
+  return {
+    tags: [tagOf(route)],
+    summary: row.summary,
+    operationId: nameOf(route)
+      .replaceAll(/[^A-Za-z0-9]+/g, '_')
+      .toLowerCase(),
+    security: securityOf(route),
+    ...('scope' in row ? { 'x-scope': String(row.scope) } : {}),
+    parameters: parametersOf(route, row),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: {
+              [JSON_TYPE]: {
+                schema: referred(body),
+                ...(row.example?.body === undefined ? {} : { example: row.example.body }),
+              },
+              ...(route.body === 'json-or-multipart' ? { 'multipart/form-data': { schema: referred(body) } } : {}),
+            },
+          },
+        }),
+    responses: { ...successes(route, row), ...failures(route, row) },
+  }
+}
+
+function tagOf({ path, plane }: ServedRoute): Tag {
+  if (plane === 'playground') return 'playground'
+  if (path.startsWith('/admin/')) return 'admin'
+  if (path.startsWith('/cabinet/')) return 'cabinet'
+  return /^\/v(?:1|1beta|1alpha|2)\//.test(path) ? 'api' : 'service'
+}
+
+function securityOf({ plane }: ServedRoute): Operation['security'] {
+  switch (plane) {
+    case 'open':
+    case 'token':
+      return []
+    case 'key':
+    case 'management':
+    case 'any_key':
+      return [{ key: [] }]
+    case 'session':
+    case 'playground':
+      return [{ session: [] }]
+    case 'admin':
+      return [{ admin: [] }, { session: [] }]
+  }
+}
+
+function parametersOf(
+  { method, path, plane }: ServedRoute,
+  { query, example, versioned }: WireRoute,
+): readonly Parameter[] {
+  const inPath = [...path.matchAll(/(?<=\/)[:*](\w+)/g)].map(([, name = '']): Parameter => {
+    const value = ownValue(example?.path ?? {}, name)
+    return {
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+      ...(value === undefined ? {} : { example: value }),
+    }
+  })
+  const key: Parameter = {
+    name: 'X-Tollgate-Key-Id',
+    in: 'header',
+    required: true,
+    description: 'The key of the account that the request is charged and limited by.',
+    schema: { type: 'string' },
+  }
+  const conditions = versioned === true && method !== 'GET' ? CONDITIONS.slice(0, method === 'PUT' ? 2 : 1) : []
+  return [...inPath, ...queryOf(query, example?.query ?? {}), ...conditions, ...(plane === 'playground' ? [key] : [])]
+}
+
+function queryOf(
+  query: ObjectSchema<Fields> | undefined,
+  values: Readonly<Record<string, string>>,
+): readonly Parameter[] {
+  return Object.entries(query?.properties ?? {}).map(([name, { description, ...schema }]) => {
+    const value = ownValue(values, name)
+    return {
+      name,
+      in: 'query',
+      required: query?.required?.includes(name) ?? false,
+      ...(description === undefined ? {} : { description }),
+      schema: inner(schema),
+      ...(value === undefined ? {} : { example: value }),
+    }
+  })
+}
+
+function successes(
+  { method }: ServedRoute,
+  { answer, status = 200, alsoStatus, summary, versioned }: WireRoute,
+): Readonly<Record<string, Answer>> {
+  const made: Answer =
+    'media' in answer
+      ? { description: summary, ...(status === 302 ? {} : { content: { [answer.media]: { schema: {} } } }) }
+      : {
+          description: summary,
+          ...(versioned === true && method !== 'DELETE' ? { headers: ETAG } : {}),
+          content: { [JSON_TYPE]: { schema: referred(answer) } },
+        }
+  return { [status]: made, ...(alsoStatus === undefined ? {} : { [alsoStatus]: made }) }
+}
+
+function failures(route: ServedRoute, row: WireRoute): Readonly<Record<string, Answer>> {
+  const protocol = documentedProtocol(route)
+  const byStatus = Map.groupBy(errorsOf(route, row), (name) => statusOf(name, protocol))
+  return Object.fromEntries(
+    [...byStatus].map(([status, names]) => {
+      const types = names.map(errorTypeOf)
+      return [
+        status,
+        {
+          description: types.join(', '),
+          content: { [JSON_TYPE]: { schema: referred(ERROR_BODIES[protocol]) } },
+          'x-error-types': types,
+        },
+      ]
+    }),
+  )
+}
+
+/** A named schema is written once, under its name. */
+function referred(schema: JsonSchema): unknown {
+  const name = SCHEMA_NAMES.get(schema)
+  return name === undefined ? inner(schema) : { $ref: `#/components/schemas/${name}` }
+}
+
+function inner(schema: JsonSchema): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]: [string, unknown]) => [keyword, ruleOf(keyword, value)]),
+  )
+}
+
+function ruleOf(keyword: string, value: unknown): unknown {
+  if (Array.isArray(value)) return keyword === 'anyOf' ? value.map(referred) : value
+  if (typeof value !== 'object' || value === null) return value
+  if (keyword === 'properties')
+    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, referred(schema)]))
+  return keyword === 'const' ? value : referred(value)
+}

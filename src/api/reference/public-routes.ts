@@ -1,0 +1,501 @@
+import {
+  Alive,
+  AnthropicModel,
+  AnthropicModelList,
+  AnthropicModelQuery,
+  Balance,
+  Credits,
+  GeminiModel,
+  GeminiModelList,
+  GeminiModelQuery,
+  Health,
+  HistoryQuery,
+  IdQuery,
+  IndexQuery,
+  KeyRecord,
+  Log,
+  LogQuery,
+  ModelCount,
+  ModelEndpoints,
+  ModelFilterQuery,
+  ModelList,
+  ModelQuery,
+  ModelRecord,
+  OneModel,
+  Providers,
+  Ready,
+  StreamCancelled,
+  StreamQuery,
+  VideoContentQuery,
+  VideoDeleted,
+  VideoHistory,
+  VideoList,
+  VideoQuery,
+  VideoRecord,
+} from '../public/contract.ts'
+import {
+  ManagedKeyBody,
+  ManagedKeyDeleted,
+  ManagedKeyPatch,
+  ManagedKeyQuery,
+  ManagedKeys,
+  NewManagedKey,
+  OneManagedKey,
+} from '../public/keys-contract.ts'
+import { KIND_LISTS } from '../public/model-list.ts'
+import { StatementQuery } from '../cabinet/money-contract.ts'
+import { MetricsQuery } from '../public/metrics.ts'
+import type { ErrorName } from '../../base/errors.ts'
+import { ChatAnswer, ChatBody } from '../../protocols/openai/client/chat/schema.ts'
+import { CompletionsAnswer, CompletionsBody } from '../../kinds/completions/schema.ts'
+import { EmbeddingsAnswer, EmbeddingsBody } from '../../kinds/embeddings/schema.ts'
+import { ImageEditBody, ImagesAnswer, ImagesBody, ImageVariationBody } from '../../kinds/images/schema.ts'
+import {
+  CountedMessages,
+  CountedMessagesBody,
+  MessagesAnswer,
+  MessagesBody,
+} from '../../protocols/anthropic/client/schema.ts'
+import type { PaidPath } from '../../tables/model-types.ts'
+import { ModerationAnswer, ModerationBody } from '../../kinds/moderations/schema.ts'
+import { RerankAnswer, RerankBody } from '../../kinds/rerank/schema.ts'
+import { ResponsesAnswer, ResponsesBody } from '../../protocols/responses/client/schema.ts'
+import { SpeechBody } from '../../kinds/speech/schema.ts'
+import { TranscriptionAnswer, TranscriptionBody } from '../../kinds/transcription/schema.ts'
+import { VideoBody } from '../../kinds/video/schema.ts'
+import { anything, either, flag, object, only, open, optional, text } from '../../base/schema.ts'
+import type { WireRoute } from '../../http/wire-route.ts'
+import { COHERE_ROUTES } from './cohere-routes.ts'
+import { RESPONSE_ROUTES } from './response-routes.ts'
+import { OLLAMA_ROUTES } from './ollama-routes.ts'
+import { GEMINI_ROUTES } from './gemini-routes.ts'
+
+const TEXT: readonly ErrorName[] = [
+  'missing_model',
+  'invalid_input',
+  'invalid_base64',
+  'token_limit_exceeded',
+  'content_filtered',
+  'empty_response',
+]
+const CHAT: readonly ErrorName[] = [
+  ...TEXT,
+  'missing_messages',
+  'invalid_message_format',
+  'invalid_message_role',
+  'invalid_response_format',
+]
+const IMAGES: WireRoute = {
+  summary: 'Draws images. There may be fewer than asked for; only those are charged.',
+  body: ImagesBody,
+  answer: ImagesAnswer,
+  errors: [
+    'missing_model',
+    'missing_prompt',
+    'prompt_too_long',
+    'invalid_response_format',
+    'streaming_not_supported',
+    'invalid_input',
+    'content_filtered',
+    'empty_response',
+  ],
+  example: { body: { model: 'sandbox/image', prompt: 'A lake at dawn', size: '1024x1024' } },
+}
+const PNG =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const EDITS: WireRoute = {
+  ...IMAGES,
+  summary:
+    'Draws images from up to 16 others, where a mask says. The body is JSON, or a form with the same fields and the files as `image`, `image[]` and `mask`.',
+  body: ImageEditBody,
+  errors: [...(IMAGES.errors ?? []), 'missing_input', 'file_upload_error'],
+  example: { body: { model: 'sandbox/image', prompt: 'The same at night', image: [PNG] } },
+}
+const SOUND: readonly ErrorName[] = [
+  'missing_model',
+  'missing_input',
+  'file_upload_error',
+  'content_filtered',
+  'invalid_base64',
+  'invalid_response_format',
+  'invalid_input',
+  'streaming_not_supported',
+  'empty_response',
+]
+/** A tenth of a second of silence. */
+const WAV = `UklGRmQGAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YUAG${'A'.repeat(2_136)}`
+const LISTEN: WireRoute = {
+  summary: 'Writes down what is said. The body is JSON, or a form with the same fields and the file as `file`.',
+  body: TranscriptionBody,
+  answer: TranscriptionAnswer,
+  errors: SOUND,
+  example: { body: { model: 'sandbox/transcription', input_audio: { data: WAV, format: 'wav' } } },
+}
+const MANAGED_KEY = { hash: 'key_Vb3kQ9xT2mLr7dWa' }
+const VIDEO = { id: 'gen-Vb3kQ9xT2mLr7dWa' }
+const JOB: readonly ErrorName[] = ['missing_job_id', 'job_not_found', 'invalid_input']
+const FILE: readonly ErrorName[] = [...JOB, 'job_not_completed', 'file_not_found', 'invalid_range']
+const KIND_LIST: WireRoute = {
+  summary: 'The models of one kind.',
+  query: ModelQuery,
+  answer: ModelList,
+  errors: ['invalid_input', 'invalid_filter'],
+  example: { query: { limit: '5' } },
+}
+const MODEL = { author: 'sandbox', slug: 'chat' }
+
+type PaidRoute = `POST ${Extract<PaidPath, `/v1/${string}`>}`
+
+/** Routes for customers' programs, and those of the service itself. A paid kind without a row does not compile. */
+export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute> & Record<PaidRoute, WireRoute>> = {
+  'POST /v1/chat/completions': {
+    summary: 'Answers a conversation.',
+    body: ChatBody,
+    answer: ChatAnswer,
+    errors: CHAT,
+    example: {
+      body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 },
+    },
+  },
+  'POST /v1/responses': {
+    summary: 'The same models, in the form of Responses. Nothing is kept unless `store` or `background` says so.',
+    body: ResponsesBody,
+    answer: ResponsesAnswer,
+    errors: [...CHAT, 'missing_input', 'previous_response_not_found', 'item_not_found'],
+    example: { body: { model: 'sandbox/chat', input: 'Hello' } },
+  },
+  'POST /v1/messages': {
+    summary: 'The same models, in the form of Anthropic’s Messages.',
+    body: MessagesBody,
+    answer: MessagesAnswer,
+    errors: CHAT,
+    example: {
+      body: { model: 'sandbox/chat', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] },
+    },
+  },
+  'POST /v1/messages/count_tokens': {
+    summary: 'The tokens of a message’s input. Costs nothing.',
+    free: true,
+    body: CountedMessagesBody,
+    answer: CountedMessages,
+    errors: [...CHAT, 'model_not_found', 'model_not_supported'],
+    example: { body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] } },
+  },
+  ...GEMINI_ROUTES,
+  ...COHERE_ROUTES,
+  ...OLLAMA_ROUTES,
+  'POST /v1/completions': {
+    summary: 'Continues a text.',
+    body: CompletionsBody,
+    answer: CompletionsAnswer,
+    errors: [...CHAT, 'missing_prompt'],
+    example: { body: { model: 'sandbox/chat', prompt: 'Once upon a time', max_tokens: 50 } },
+  },
+  'POST /v1/embeddings': {
+    summary: 'Turns texts into vectors.',
+    body: EmbeddingsBody,
+    answer: EmbeddingsAnswer,
+    errors: ['content_filtered', 'missing_model', 'missing_input', 'invalid_input', 'empty_response'],
+    example: { body: { model: 'sandbox/embeddings', input: ['first', 'second'] } },
+  },
+  'POST /v1/rerank': {
+    summary: 'Sorts documents by how well they answer a query.',
+    body: RerankBody,
+    answer: RerankAnswer,
+    errors: [
+      'content_filtered',
+      'missing_model',
+      'missing_query',
+      'missing_documents',
+      'invalid_input',
+      'empty_response',
+    ],
+    example: {
+      body: {
+        model: 'sandbox/rerank',
+        query: 'capital of France',
+        documents: ['Berlin is in Germany.', 'Paris is in France.'],
+      },
+    },
+  },
+  'POST /v1/moderations': {
+    summary: 'Judges texts and images by the categories of a model.',
+    body: ModerationBody,
+    answer: ModerationAnswer,
+    errors: ['missing_model', 'missing_input', 'invalid_input', 'model_not_supported', 'empty_response'],
+    example: { body: { model: 'sandbox/moderation', input: ['first', 'second'] } },
+  },
+  'POST /v1/images/generations': IMAGES,
+  'POST /v1/images': IMAGES,
+  'POST /v1/images/edits': EDITS,
+  'POST /v1/images/variations': {
+    ...EDITS,
+    summary: 'Draws images like one that is given, without a prompt. The body is JSON or a form, as of an edit.',
+    body: ImageVariationBody,
+    errors: (EDITS.errors ?? []).filter((name) => name !== 'missing_prompt' && name !== 'prompt_too_long'),
+    example: { body: { model: 'sandbox/image', image: PNG } },
+  },
+  'GET /v1/images/content': {
+    summary: 'A stored image, by the id and token of its address.',
+    open: true,
+    query: object({ id: text(), token: text() }),
+    answer: { media: 'image/*' },
+    errors: ['file_not_found', 'invalid_input'],
+    example: { query: { id: 'img-Vb3kQ9xT2mLr7dWa', token: 'Vb3kQ9xT2mLr7dWaVb3kQ9' } },
+  },
+  'POST /v1/audio/speech': {
+    summary: 'Speaks a text. The answer is the sound, as it arrives.',
+    body: SpeechBody,
+    answer: { media: 'audio/*' },
+    errors: [
+      'missing_model',
+      'missing_input',
+      'input_too_long',
+      'invalid_response_format',
+      'invalid_input',
+      'streaming_not_supported',
+      'empty_response',
+    ],
+    example: { body: { model: 'sandbox/tts', input: 'Hello' } },
+  },
+  'POST /v1/audio/transcriptions': LISTEN,
+  'POST /v1/audio/translations': { ...LISTEN, summary: `The same, and the text is in English. ${LISTEN.summary}` },
+  'POST /v1/videos': {
+    summary:
+      'Makes a job for a video. Its price is held, and charged when the video is there. The body is JSON, or a form with the same fields and an image as `input_reference`.',
+    body: VideoBody,
+    answer: VideoRecord,
+    status: 202,
+    errors: [
+      'missing_model',
+      'missing_prompt',
+      'prompt_too_long',
+      'file_upload_error',
+      'streaming_not_supported',
+      'invalid_input',
+    ],
+    example: { body: { model: 'sandbox/video', prompt: 'A lake at dawn', duration: 4 } },
+  },
+  'GET /v1/videos': {
+    summary: "The record of a job; without `id` the account's jobs of every status.",
+    query: VideoQuery,
+    answer: either(VideoRecord, VideoList),
+    errors: JOB,
+    example: { query: VIDEO },
+  },
+  'GET /v1/videos/history': {
+    summary: "The account's completed jobs, newest first.",
+    query: HistoryQuery,
+    answer: VideoHistory,
+    errors: ['invalid_input'],
+    example: { query: { limit: '5' } },
+  },
+  'GET /v1/videos/content': {
+    summary: 'The file of a job, or a range of it. Kept 72 hours.',
+    query: VideoContentQuery,
+    answer: { media: 'video/*' },
+    errors: FILE,
+    example: { query: VIDEO },
+  },
+  'GET /v1/videos/:id': { summary: 'The record of a job.', answer: VideoRecord, errors: JOB, example: { path: VIDEO } },
+  'GET /v1/videos/:id/content': {
+    summary: 'The file of a job, or a range of it. Kept 72 hours.',
+    query: IndexQuery,
+    answer: { media: 'video/*' },
+    errors: FILE,
+    example: { path: VIDEO },
+  },
+  'DELETE /v1/videos': {
+    summary: 'Cancels a pending job at no charge, or removes the files of an ended one.',
+    query: IdQuery,
+    answer: VideoDeleted,
+    errors: JOB,
+    example: { query: VIDEO },
+  },
+  'DELETE /v1/videos/:id': {
+    summary: 'Cancels a pending job at no charge, or removes the files of an ended one.',
+    answer: VideoDeleted,
+    errors: JOB,
+    example: { path: VIDEO },
+  },
+  'GET /v1/streams': {
+    summary: 'Resumes a stream whose request carried `X-Request-Id`.',
+    query: StreamQuery,
+    answer: { media: 'text/event-stream' },
+    errors: ['invalid_input', 'stream_not_found'],
+    example: { query: { id: 'my-request-1', after: '3' } },
+  },
+  'DELETE /v1/streams': {
+    summary: 'Cancels a stream. What was delivered is charged.',
+    query: object({ id: text() }),
+    answer: StreamCancelled,
+    errors: ['invalid_input', 'stream_not_found'],
+    example: { query: { id: 'my-request-1' } },
+  },
+  ...RESPONSE_ROUTES,
+  'GET /v1/models': {
+    summary: 'The models that can be asked.',
+    query: object({
+      ...ModelFilterQuery.fields,
+      ...ModelQuery.fields,
+      ...AnthropicModelQuery.fields,
+      ...GeminiModelQuery.fields,
+      client_version: optional(text('Of Codex: adds `models` and an `ETag` (clients.md 3).')),
+    }),
+    answer: either(ModelList, AnthropicModelList, GeminiModelList),
+    errors: ['invalid_input', 'invalid_filter'],
+    example: { query: { limit: '5' } },
+  },
+  'GET /v1/models/count': {
+    summary: 'How many models there are.',
+    query: ModelFilterQuery,
+    answer: ModelCount,
+    errors: ['invalid_filter', 'invalid_input'],
+    example: {},
+  },
+  ...Object.fromEntries(KIND_LISTS.map(({ path }) => [`GET ${path}`, KIND_LIST])),
+  'GET /v1/models/:author/:slug/endpoints': {
+    summary: 'The endpoints of a model: who serves it, at which price, how well.',
+    answer: ModelEndpoints,
+    errors: ['model_record_not_found'],
+    example: { path: MODEL },
+  },
+  'GET /v1/models/:author/endpoints': {
+    summary: 'The same, where the slash of the id is encoded.',
+    answer: ModelEndpoints,
+    errors: ['model_record_not_found'],
+    example: { path: { author: 'sandbox/chat' } },
+  },
+  'GET /v1/models/*id': {
+    summary: 'One model. The slashes of its id stay in the path.',
+    answer: either(ModelRecord, AnthropicModel, GeminiModel),
+    errors: ['model_record_not_found'],
+    example: { path: { id: 'sandbox/chat' } },
+  },
+  'GET /v1/model/*id': {
+    summary: 'One model, within `data`.',
+    answer: OneModel,
+    errors: ['model_record_not_found'],
+    example: { path: { id: 'sandbox/chat' } },
+  },
+  'GET /v1/providers': { summary: 'Whom `provider` of a request may name.', answer: Providers, example: {} },
+  'GET /v1/user/balance': { summary: 'The money of the account.', answer: Balance, example: {} },
+  'GET /v1/credits': { summary: 'All that was paid in and charged.', answer: Credits, example: {} },
+  'GET /v1/key': { summary: 'The key of the request.', answer: KeyRecord, example: {} },
+  'GET /v1/auth/key': { summary: 'The key of the request.', answer: KeyRecord, example: {} },
+  'GET /v1/keys': {
+    summary: 'The API keys of the account. Needs a management key, as all routes under `/v1/keys` do.',
+    query: ManagedKeyQuery,
+    manages: true,
+    answer: ManagedKeys,
+    errors: ['invalid_input'],
+    example: { query: { include_disabled: 'true' } },
+  },
+  'POST /v1/keys': {
+    summary: 'Makes an API key. `key` is in this answer only.',
+    free: true,
+    body: ManagedKeyBody,
+    manages: true,
+    answer: NewManagedKey,
+    status: 201,
+    errors: ['invalid_input', 'conflict'],
+    example: { body: { name: 'customer 17', limit: 500, limit_reset: 'monthly', requests_per_minute: 60 } },
+  },
+  'GET /v1/keys/:hash': {
+    summary: 'One API key.',
+    manages: true,
+    answer: OneManagedKey,
+    errors: ['not_found'],
+    example: { path: MANAGED_KEY },
+  },
+  'PATCH /v1/keys/:hash': {
+    summary: 'Changes the fields that are given.',
+    free: true,
+    body: ManagedKeyPatch,
+    manages: true,
+    answer: OneManagedKey,
+    errors: ['invalid_input', 'not_found'],
+    example: { path: MANAGED_KEY, body: { disabled: true, limit: null } },
+  },
+  'DELETE /v1/keys/:hash': {
+    summary: 'Deletes an API key.',
+    manages: true,
+    answer: ManagedKeyDeleted,
+    errors: ['not_found'],
+    example: { path: MANAGED_KEY },
+  },
+  'GET /v1/generation': {
+    summary: 'The log of the account, newest first, or one request where `id` is given.',
+    query: LogQuery,
+    answer: Log,
+    errors: ['invalid_input', 'generation_not_found'],
+    example: { query: { limit: '5' } },
+  },
+  'GET /v1/health': {
+    summary: 'Whether the service takes requests, and what exists.',
+    open: true,
+    answer: Health,
+    example: {},
+  },
+  'GET /api/hello': { summary: 'Somebody is there.', open: true, answer: Alive, example: {} },
+  'GET /healthz': { summary: 'The process lives.', answer: Alive, example: {} },
+  'GET /readyz': { summary: 'Requests may be sent here.', answer: Ready, example: {} },
+  'GET /metrics': {
+    query: MetricsQuery,
+    summary: 'For Prometheus: from the machine itself, else with an admin token.',
+    answer: { media: 'text/plain' },
+    errors: ['unauthorized', 'access_denied'],
+    example: {},
+  },
+  'POST /setup': {
+    summary: 'Uses up the printed set-up link from a page without scripts of the console.',
+    body: object({ token: text(), email: text(), password: text() }),
+    answer: object({ created: only(true) }),
+    status: 201,
+    errors: ['invalid_input', 'access_denied', 'conflict', 'unauthorized', 'rate_limit_exceeded'],
+    example: { body: { token: 'from-the-link', email: 'root@example.com', password: 'seven quiet lanterns' } },
+  },
+  'GET /openapi.json': {
+    summary: 'This document.',
+    answer: open({ openapi: text() }, anything()),
+    example: {},
+  },
+  'GET /docs': { summary: 'This document, to read.', answer: { media: 'text/html' }, example: {} },
+}
+
+/** Routes beside the console's contract: those without JSON, or not called by the console. */
+export const OTHER_CABINET_ROUTES: Readonly<Record<string, WireRoute>> = {
+  'GET /cabinet/v1/log.csv': {
+    summary: 'The log as a spreadsheet, newest first, at most a million rows. Takes the filters of the log.',
+    answer: { media: 'text/csv' },
+    errors: ['invalid_input'],
+    example: {},
+  },
+  'GET /cabinet/v1/focus.csv': {
+    summary:
+      'Usage and cost as CSV by FOCUS 1.2: a row for each day, key, model and provider, and for each adjustment. At most 366 days.',
+    query: StatementQuery,
+    answer: { media: 'text/csv' },
+    errors: ['invalid_input'],
+    example: { query: { from: '2026-01-01', to: '2026-01-31' } },
+  },
+  'GET /cabinet/v1/oidc/start': {
+    summary: 'A navigation: goes to the single sign-on.',
+    answer: { media: 'text/plain' },
+    status: 302,
+    example: {},
+  },
+  'GET /cabinet/v1/oidc/callback': {
+    summary: 'A navigation: comes back from the single sign-on, and goes to a page of the console.',
+    answer: { media: 'text/plain' },
+    status: 302,
+    example: {},
+  },
+  'POST /cabinet/v1/payments/notifications/yookassa': {
+    summary: 'A notification of the payment provider. It is asked itself before anything is booked.',
+    body: object({}),
+    answer: object({ received: only(true), known: flag('It is of an order or a refund of ours.') }),
+    errors: ['invalid_input', 'endpoint_not_found', 'rate_limit_exceeded'],
+    example: { body: { event: 'payment.succeeded', object: { id: '22d6d597-000f-5000-9000-145f6df21d6f' } } },
+  },
+}

@@ -1,0 +1,102 @@
+import * as adminAccounts from '../admin/account-contract.ts'
+import * as adminCatalogBody from '../admin/catalog-body.ts'
+import * as adminCatalog from '../admin/catalog-contract.ts'
+import * as adminNotices from '../admin/notice-contract.ts'
+import * as adminPrices from '../admin/price-contract.ts'
+import * as adminRecords from '../admin/record-contract.ts'
+import * as adminReports from '../admin/report-contract.ts'
+import * as adminGroups from '../admin/group-contract.ts'
+import * as adminTokens from '../admin/token-contract.ts'
+import * as adminTopUps from '../admin/top-up-contract.ts'
+import * as adminWarnings from '../admin/warning-contract.ts'
+import * as identities from '../../cabinet/identity-contract.ts'
+import * as keys from '../cabinet/key-contract.ts'
+import * as accountLimit from '../records/account-limit-contract.ts'
+import * as story from '../records/request-story-contract.ts'
+import * as log from '../cabinet/log-contract.ts'
+import * as members from '../cabinet/member-contract.ts'
+import * as models from '../cabinet/model-contract.ts'
+import * as money from '../cabinet/money-contract.ts'
+import * as notices from '../cabinet/notice-contract.ts'
+import * as sessions from '../cabinet/session-contract.ts'
+import * as summary from '../cabinet/summary-contract.ts'
+import * as endpoints from '../public/contract.ts'
+import * as endpointKeys from '../public/keys-contract.ts'
+import * as endpointLog from '../public/log-contract.ts'
+import * as chat from '../../protocols/openai/client/chat/schema.ts'
+import * as cohere from '../../protocols/cohere/client/schema.ts'
+import * as completions from '../../kinds/completions/schema.ts'
+import * as embeddings from '../../kinds/embeddings/schema.ts'
+import * as fields from '../../kinds/fields/schema.ts'
+import * as gemini from '../../protocols/gemini/client/schema.ts'
+import * as images from '../../kinds/images/schema.ts'
+import * as messages from '../../protocols/anthropic/client/schema.ts'
+import * as moderations from '../../kinds/moderations/schema.ts'
+import * as ollama from '../../protocols/ollama/client/schema.ts'
+import * as rerank from '../../kinds/rerank/schema.ts'
+import * as responses from '../../protocols/responses/client/schema.ts'
+import * as speech from '../../kinds/speech/schema.ts'
+import * as transcription from '../../kinds/transcription/schema.ts'
+import * as video from '../../kinds/video/schema.ts'
+import * as channels from '../../notices/channel-contract.ts'
+import * as deliveries from '../../notices/delivery-contract.ts'
+import type { JsonSchema } from '../../base/schema.ts'
+import * as errors from './error-bodies.ts'
+
+const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Record<string, unknown>>[]])[] = [
+  [
+    '',
+    [
+      endpoints,
+      endpointKeys,
+      endpointLog,
+      errors,
+      fields,
+      chat,
+      cohere,
+      completions,
+      embeddings,
+      gemini,
+      images,
+      messages,
+      moderations,
+      ollama,
+      rerank,
+      responses,
+      speech,
+      transcription,
+      video,
+    ],
+  ],
+  ['Cabinet', [sessions, identities, keys, log, story, members, models, money, notices, accountLimit, summary]],
+  [
+    'Admin',
+    [
+      adminAccounts,
+      adminGroups,
+      adminCatalog,
+      adminCatalogBody,
+      adminNotices,
+      channels,
+      deliveries,
+      adminPrices,
+      adminRecords,
+      adminReports,
+      adminTokens,
+      adminTopUps,
+      adminWarnings,
+    ],
+  ],
+]
+
+/** The contracts' records by export name: each is in the document once. */
+export const SCHEMA_NAMES: ReadonlyMap<JsonSchema, string> = new Map(
+  SOURCES.flatMap(([prefix, modules]) =>
+    modules.flatMap((module) =>
+      Object.entries(module).flatMap(([name, value]): (readonly [JsonSchema, string])[] =>
+        // Among the modules' exports, objects with a capitalised name are schemas.
+        /^[A-Z][a-z]/.test(name) && typeof value === 'object' && value !== null ? [[value, `${prefix}${name}`]] : [],
+      ),
+    ),
+  ),
+)

@@ -1,0 +1,169 @@
+import type { Access } from '../access/access.ts'
+import type { Principal } from '../access/principal.ts'
+import type { SetupLinks } from '../api/admin/setup-links.ts'
+import { openCore, type Core } from './core.ts'
+import { createConsole } from './console.ts'
+import { Load, type Machine } from './load.ts'
+import { allRoutes } from './routes.ts'
+import { createServices } from './services.ts'
+import { StallSign } from './stall-sign.ts'
+import { StoreSign } from './store-sign.ts'
+import type { RateFeed } from '../catalog/feeds/rate-feed.ts'
+import type { Config } from './config.ts'
+import { metricsRoute } from '../api/public/metrics.ts'
+import { offeredInstead } from '../api/public/not-offered.ts'
+import { referenceRoutes, type Reference } from '../api/public/reference.ts'
+import type { Route } from '../http/edge.ts'
+import type { LogFields, RequestStory } from '../http/request-log.ts'
+import { RequestMetrics } from '../http/request-metrics.ts'
+import type { Edge } from '../http/edge-options.ts'
+import { createEdge } from '../http/server.ts'
+import { systemClock, type Clock } from '../lib/clock.ts'
+import { readMetrics, type MetricReading } from '../base/prometheus.ts'
+import { SyncedClock } from '../base/clock.ts'
+
+/** Receives the application's messages; main passes pino. */
+export interface AppLog {
+  line(fields: LogFields, failed: boolean, story: RequestStory): void
+  bug(thrown: unknown, requestId: string): void
+  /** One sentence for the operator. */
+  notice(message: string): void
+}
+
+export interface AppOptions {
+  readonly config: Config
+  readonly version: string
+  readonly wrappingKeys: readonly Buffer[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly log: AppLog
+  /** The directory of the built console; if absent or empty, the start page is served. */
+  readonly consoleDir?: string
+  /** The clock, which a test moves. */
+  readonly clock?: Clock
+  /** Facts that only the process knows about itself; absent = the node never sheds load. */
+  readonly machine?: Machine
+}
+
+/** The running service. */
+export interface App extends Core {
+  readonly edge: Edge
+  readonly access: Access
+  readonly links: SetupLinks
+  readonly rateFeed: RateFeed
+  /** Every route there is. */
+  readonly routes: readonly Route<Principal>[]
+  /** The number of a dead process's holds that were voided at the start. */
+  readonly recovered: number
+  /** The metrics of this process. */
+  metrics(): readonly MetricReading[]
+  /** Answers that are running. */
+  readonly running: number
+  /** Lets running answers end, then stops everything. */
+  stop(): Promise<void>
+  /** During a stop: cuts the answers that still run. */
+  cut(): void
+}
+
+const DRAIN_MS = 120_000
+/** How long a cut answer has to send its error and end its hold. */
+const CUT_MS = 3_000
+/** How long a stopping node still accepts requests, so that balancers see that it is not ready (guarantees.md 5). */
+const BALANCERS_MS = 5_000
+
+/** The principal's fields for counting and logging. */
+const OF_PRINCIPAL = {
+  accountOf: ({ accountId }: Principal) => accountId,
+  describe: ({ accountId, keyId }: Principal) => ({ account_id: accountId, key_id: keyId }),
+}
+
+/** Wires the whole service; it listens when `edge.listen` is called. */
+export async function createApp(options: AppOptions): Promise<App> {
+  const { config, version, log } = options
+  const clock = new SyncedClock(options.clock ?? systemClock)
+  const core = await openCore({ ...options, server: true }, clock)
+  const services = await createServices(core, config, clock, (message) => log.notice(message))
+  const { access, links, rateFeed, recovered, ids } = services
+  const closing = { now: false }
+  const cut = Promise.withResolvers<void>()
+  const web = createConsole(services, options, (message) => log.notice(message))
+  const stall = new StallSign(clock)
+  const database = databaseSign(core, clock, log)
+  const unready = (): string | null => {
+    if (closing.now) return 'Service is shutting down'
+    if (database?.shown === true) return 'The database cannot be reached'
+    return services.ledger.unwritable ?? (stall.shown ? 'The event loop stood still' : null)
+  }
+  const load = new Load(services, options.machine)
+  const signs = [load, stall, database]
+  const requests = new RequestMetrics(log)
+  const own = (): readonly MetricReading[] =>
+    readMetrics([...requests.metrics, ...load.metrics(version, unready, () => edge)])
+  load.provide(own)
+  const metrics = metricsRoute(access, () => load.everybody(own))
+  const served = [...allRoutes(services, web.routes, config, version, unready), metrics]
+  const routes: readonly Route<Principal>[] = [...served, ...referenceRoutes(() => makeReference(routes, version))]
+  const edge: Edge = createEdge<Principal>({
+    routes,
+    access,
+    clock,
+    ids,
+    log: requests,
+    refuse: (route, principal) => load.refusal(route, principal),
+    maintenance: () => core.catalog.current().settings.maintenance,
+    trustedProxies: config.trustedProxies,
+    isSecure: services.isSecure,
+    unmatched: (request, path) => web.unmatched(request, path),
+    instead: offeredInstead,
+    replyRoom: services.answers,
+    notice: (message) => log.notice(message),
+    ...OF_PRINCIPAL,
+  })
+  await services.start()
+  for (const sign of signs) sign?.start()
+  const stop = async (): Promise<void> => {
+    closing.now = true
+    if (core.store.nodes !== null) await Promise.race([pause(clock, BALANCERS_MS), cut.promise])
+    await web.stop()
+    for (const sign of signs) sign?.stop()
+    await services.stop(DRAIN_MS, edge.close(DRAIN_MS + CUT_MS))
+  }
+  return {
+    ...core,
+    edge,
+    access,
+    links,
+    rateFeed,
+    routes,
+    recovered,
+    metrics: own,
+    stop,
+    get running() {
+      return services.relay.running
+    },
+    cut: () => {
+      cut.resolve()
+      services.relay.hurry()
+      clock.after(CUT_MS, () => edge.server.closeAllConnections())
+    },
+  }
+}
+
+/** Whether the database can be reached, if nodes share one. */
+function databaseSign({ store: { nodes } }: Core, clock: Clock, log: AppLog): StoreSign | null {
+  if (nodes === null) return null
+  return new StoreSign({ clock, reach: () => nodes.reach(), notice: (message) => log.notice(message) })
+}
+
+/** Loaded with the first request for it: no other request needs it. */
+async function makeReference(routes: readonly Route<Principal>[], version: string): Promise<Reference> {
+  const [{ openApiDocument }, { referencePage, STYLE }] = await Promise.all([
+    import('../api/reference/openapi.ts'),
+    import('../api/reference/page.ts'),
+  ])
+  const document = openApiDocument(routes, version)
+  return { document: JSON.stringify(document), page: referencePage(document), style: STYLE }
+}
+
+function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve))
+}

@@ -1,0 +1,58 @@
+import type { AdminScope } from '../tables/admin-scopes.ts'
+import type { ErrorName } from '../base/errors.ts'
+import type { Fields, JsonSchema, ObjectSchema, Static } from '../base/schema.ts'
+
+/** An example request, which readers can send and a test does send. */
+export interface RouteExample {
+  /** Values of the path's parameters. */
+  readonly path?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+/** The input and answer of a route: the source of its type, its check and its page in the reference. */
+export interface WireRoute {
+  readonly summary: string
+  /** Needs no key, though it is under `/v1`. */
+  readonly open?: true
+  /** Needs a management key. */
+  readonly manages?: true
+  /** Its record has an ETag; a change takes `If-Match`, and PUT `If-None-Match` too. */
+  readonly versioned?: true
+  /** Has a body but costs nothing. */
+  readonly free?: true
+  readonly query?: ObjectSchema<Fields>
+  readonly body?: JsonSchema
+  /** The body of a success, or its media type if it is not JSON. */
+  readonly answer: JsonSchema | MediaType
+  /** The status of a success; absent = 200. */
+  readonly status?: 200 | 201 | 202 | 302
+  /** Another status of a success, with the same body. */
+  readonly alsoStatus?: 200 | 201
+  /** Refusals of this route, beside those of its plane. */
+  readonly errors?: readonly ErrorName[]
+  readonly example?: RouteExample
+}
+
+/** A route of the admin API. */
+export interface AdminWireRoute extends WireRoute {
+  /** The scope that its caller needs. */
+  readonly scope: AdminScope
+}
+
+export interface MediaType {
+  readonly media: string
+}
+
+type Has<K extends string, V> = V extends JsonSchema ? { readonly [N in K]: Static<V> } : unknown
+
+/** The body of a route of an API. */
+export type BodyOf<R> = R extends { readonly body: infer B } ? B : never
+
+/** The types of an API, by `METHOD path`. GET takes `query`, the others `body`; `answer` is the JSON of a success. */
+export type ApiOf<T extends Readonly<Record<string, WireRoute>>> = {
+  readonly [K in keyof T]: { readonly answer: Static<T[K]['answer']> } & (T[K] extends { readonly query: infer Q }
+    ? Has<'query', Q>
+    : unknown) &
+    (T[K] extends { readonly body: infer B } ? Has<'body', B> : unknown)
+}

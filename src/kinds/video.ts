@@ -1,0 +1,51 @@
+import type { RoutedRequest } from './fields/routed-request.ts'
+
+export interface FrameImage {
+  /** An address or a data URL. */
+  readonly url: string
+  readonly frame: 'first_frame' | 'last_frame'
+}
+
+/** The requested properties of a video; null = not given. */
+export interface VideoWish {
+  readonly prompt: string
+  /** Width and height such as `1280x720`. */
+  readonly size: string | null
+  /** Whole seconds. */
+  readonly duration: number | null
+  /** Such as `720p`. */
+  readonly resolution: string | null
+  /** Such as `16:9`. */
+  readonly aspectRatio: string | null
+  readonly frameImages: readonly FrameImage[]
+  /** Pictures of people, things or a style to use: addresses or data URLs. */
+  readonly inputReferences: readonly string[]
+  readonly generateAudio: boolean | null
+  readonly seed: number | null
+  readonly user: string | null
+}
+
+/** A wish with a fixed length, ready to be sent to a provider. */
+export interface VideoOperation extends VideoWish {
+  readonly duration: number
+}
+
+/** A parsed request for a video (wire.md D-4.4). */
+export interface VideoRequest extends RoutedRequest {
+  readonly model: string
+  readonly wish: VideoWish
+}
+
+/** A request for a video with its facts from the HTTP server. */
+export interface VideoCall {
+  /** Absent = a new id is made. */
+  readonly id?: string
+  readonly request: VideoRequest
+  readonly requestId: string
+  readonly arrivedAtMs: number
+  readonly appUrl: string | null
+  readonly appTitle: string | null
+}
+
+/** A provider's id of a job is stored with every change of it; the longest in use have some 150 characters. */
+export const REFERENCE_CHARS_MAX = 400

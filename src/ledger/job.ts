@@ -1,0 +1,134 @@
+import type { ErrorType } from '../base/errors.ts'
+import type { Micro } from '../base/money.ts'
+
+/** The status that clients see (wire.md D-4.2). */
+export type JobStatus = 'pending' | 'in_progress' | 'completed' | 'failed' | 'expired' | 'cancelled'
+
+/**
+ * The state of its submission: `ready` none is under way; `sending` one is recorded and may be on its way; `parked` one
+ * may have arrived, and nobody knows; `accepted` a provider has it.
+ */
+export type JobPhase = 'ready' | 'sending' | 'parked' | 'accepted'
+
+/** One way to serve the job, fixed with its price when the job was created. */
+export interface JobCandidate {
+  readonly endpointId: string
+  readonly providerSlug: string
+  readonly providerName: string
+  readonly upstreamModel: string
+  /** The key of the endpoint's price, such as a resolution; null = it has one price. */
+  readonly variant: string | null
+  /** The client's price with this candidate, and our cost; µRUB as text, since JSON has no bigint. */
+  readonly costMicro: string
+  readonly buyMicro: string
+}
+
+/** Fields that change during the job's life and are not searched by. */
+export interface JobDetails {
+  readonly candidates: readonly JobCandidate[]
+  /** Index of the candidate that has it, or had it last. */
+  readonly current: number
+  /** Indexes of the candidates that refused it. */
+  readonly refused: readonly number[]
+  /** The number of recorded submissions. */
+  readonly attempts: number
+  /** Fingerprint of the provider key of the submission; null without a key. */
+  readonly keyPrint: string | null
+  /** The adapter's reference to the job; null until it is accepted. */
+  readonly reference: string | null
+  readonly upstreamId: string | null
+  /** The number of polls, and of polls in a row without a useful answer. */
+  readonly polls: number
+  readonly misses: number
+  /** When a provider accepted it, Unix ms. */
+  readonly acceptedAtMs: number | null
+  /** The number of stored videos, the files `<id>-0`, `<id>-1` …; 0 again when the owner has removed them. */
+  readonly files: number
+  readonly costMicro: string
+  /** The client's message if the job failed. */
+  readonly error: string | null
+  readonly errorType: ErrorType | null
+  readonly appUrl: string | null
+  readonly appTitle: string | null
+  readonly sessionId: string | null
+  /** Of the account or its group, in the candidates' costs; absent = none. */
+  readonly markup?: string
+}
+
+/** The details of a job before any work on it. */
+export const NEW_DETAILS: JobDetails = {
+  candidates: [],
+  current: 0,
+  refused: [],
+  attempts: 0,
+  keyPrint: null,
+  reference: null,
+  upstreamId: null,
+  polls: 0,
+  misses: 0,
+  acceptedAtMs: null,
+  files: 0,
+  costMicro: '0',
+  error: null,
+  errorType: null,
+  appUrl: null,
+  appTitle: null,
+  sessionId: null,
+}
+
+/** The fields of a job that a move may change. */
+export interface JobState {
+  readonly status: JobStatus
+  readonly phase: JobPhase
+  /** Percent. */
+  readonly progress: number
+  /** The time of the next look, Unix ms; unused once it has ended. */
+  readonly dueAtMs: number
+  readonly completedAtMs: number | null
+  /** The time when its files are removed. */
+  readonly expiresAtMs: number | null
+  readonly details: JobDetails
+}
+
+export interface NewJob extends JobState {
+  readonly id: string
+  readonly accountId: string
+  readonly keyId: string
+  readonly requestId: string
+  readonly model: string
+  /** The request, encrypted: the store has no readable prompt. */
+  readonly request: Buffer
+  readonly priceVersion: number
+  readonly holdMicro: Micro
+  readonly createdAtMs: number
+  /** A job that is not finished by then expires. */
+  readonly deadlineMs: number
+}
+
+export interface JobRow extends NewJob {
+  /** Grows with every change; a change names the version that it was made from. */
+  readonly version: number
+  /** The process that works on it, and until when; empty and 0 for none. */
+  readonly leaseOwner: string
+  readonly leaseUntilMs: number
+}
+
+/** A move from one version of a job to the next. */
+export interface JobMove {
+  readonly id: string
+  readonly version: number
+  readonly state: JobState
+  /** Whether the mover continues to work on it. */
+  readonly keepsLease: boolean
+  /** The request in a shorter form, encrypted; absent = unchanged. */
+  readonly request?: Buffer
+}
+
+/** The jobs of an account to list. */
+export interface JobPage {
+  readonly limit: number
+  /** The job before the first one; null = from the beginning. */
+  readonly after: string | null
+  /** Oldest first. */
+  readonly ascending: boolean
+}

@@ -1,0 +1,226 @@
+import type { Principal } from '../../access/principal.ts'
+import type { Endpoint } from '../../catalog/catalog.ts'
+import { variantOf } from '../../catalog/resolution.ts'
+import { ApiError, overloaded } from '../../base/errors.ts'
+import type { VideoCall } from '../../kinds/video.ts'
+import { chargeMicro } from '../../tables/meters.ts'
+import type { Candidate, Plan } from '../../plan/plan.ts'
+import { planVideo, videoUsage, type VideoPlan } from '../plan/video-plan.ts'
+import type { Relay } from '../relay/relay.ts'
+import type { StoredFile } from '../../store/files/file-rows.ts'
+import { NEW_DETAILS, type JobCandidate, type JobPage, type JobRow, type NewJob } from '../../ledger/job.ts'
+import type { Page } from '../../store/page.ts'
+import { endFree } from './job-end.ts'
+import { fileIdOf } from './job-poll.ts'
+import type { JobPorts } from '../../videos/job-ports.ts'
+import { decryptOperation, encryptOperation } from '../../videos/encrypted-operation.ts'
+import { accepted, isLive, JOB_TTL_MS } from './video-job.ts'
+import { videoRecord, type VideoView } from '../../videos/video-record.ts'
+import { VideoRunner, type RunnerPorts } from './video-runner.ts'
+import { isoTime } from '../../base/time.ts'
+
+const REMOVE_TRIES_MAX = 5
+
+export interface AccountVideosPorts extends Pick<
+  JobPorts,
+  'jobs' | 'files' | 'ledger' | 'adapters' | 'clock' | 'cipher'
+> {
+  readonly relay: Pick<Relay, 'admitJob'>
+  /** Called when a job was created, or may continue. */
+  readonly created: () => void
+}
+
+/** The video calls of an account; another account's job is not found. */
+export class AccountVideos {
+  readonly #ports: AccountVideosPorts
+
+  constructor(ports: AccountVideosPorts) {
+    this.#ports = ports
+  }
+
+  /** Holds the exact price and stores the job in one commit; nothing has been sent when it resolves. */
+  async create(principal: Principal, call: VideoCall, publicUrl: string): Promise<Record<string, unknown>> {
+    const slot: { plan: VideoPlan | null; job: NewJob | null } = { plan: null, job: null }
+    const able = (endpoint: Endpoint): boolean =>
+      this.#ports.adapters.get(endpoint.provider.adapter)?.videos !== undefined
+    await this.#ports.relay.admitJob({
+      ...(call.id === undefined ? {} : { id: call.id }),
+      principal,
+      requestId: call.requestId,
+      arrivedAtMs: call.arrivedAtMs,
+      operation: {
+        type: 'video',
+        delivery: 'whole',
+        fitsFunds: false,
+        plan: (input) => (slot.plan = planVideo(call.request, input, able)),
+        recounted: () => null,
+      },
+      job: (id, plan) => {
+        if (slot.plan === null) throw new Error('A job is made from its plan.')
+        return (slot.job = this.#jobOf(principal, call, id, plan, slot.plan))
+      },
+    })
+    if (slot.job === null) throw new Error('A job that was admitted has been made.')
+    this.#ports.created()
+    // The record as it was created: work on the job may have begun by now.
+    return videoRecord(this.#viewOf({ ...slot.job, version: 1, leaseOwner: '', leaseUntilMs: 0 }), publicUrl)
+  }
+
+  /** The account's view of one of its jobs. */
+  async show(accountId: string, id: string, publicUrl: string): Promise<Record<string, unknown>> {
+    return videoRecord(this.#viewOf(await this.#find(accountId, id)), publicUrl)
+  }
+
+  /** Jobs without prompts, if those still hold pictures. */
+  async list(accountId: string, page: JobPage, publicUrl: string): Promise<readonly Record<string, unknown>[]> {
+    const rows = await this.#ports.jobs.list(accountId, page)
+    if (rows === null) throw new ApiError('job_not_found', `Job '${page.after?.slice(0, 128)}' not found`)
+    return rows.map((row) => videoRecord(this.#viewOf(row), publicUrl))
+  }
+
+  async history(
+    accountId: string,
+    limit: number,
+    offset: number,
+    publicUrl: string,
+  ): Promise<Page<Record<string, unknown>>> {
+    const { data, total } = await this.#ports.jobs.completed(accountId, { limit, offset })
+    return { data: data.map((row) => videoRecord(this.#viewOf(row), publicUrl)), total }
+  }
+
+  /** The stored file of a finished video. */
+  async file(accountId: string, id: string, index: number): Promise<StoredFile> {
+    const row = await this.#find(accountId, id)
+    if (row.status !== 'completed') throw new ApiError('job_not_completed', `Job '${id}' is ${row.status}`)
+    const { files } = row.details
+    const gone = (why: string): ApiError => new ApiError('job_not_found', `The video file of job '${id}' ${why}`)
+    if (files === 0) throw gone('was deleted')
+    if (index >= files)
+      throw new ApiError(
+        'invalid_input',
+        `index: must be ${files === 1 ? '0' : `from 0 to ${files - 1}`}, the job has ${files === 1 ? 'one video' : `${files} videos`}`,
+      )
+    const expiresAtMs = row.expiresAtMs ?? 0
+    const file = this.#ports.clock.now() < expiresAtMs ? await this.#ports.files.find(fileIdOf(id, index)) : null
+    if (file === null) throw gone(`expired at ${isoTime(expiresAtMs)}`)
+    return file
+  }
+
+  read(file: StoredFile, range: { readonly start: number; readonly end: number }): AsyncIterable<Buffer> {
+    return this.#ports.files.read(file.id, range)
+  }
+
+  /** Cancels a job that no provider has, or removes the files of one that has ended (wire.md D-4.7). */
+  async remove(accountId: string, id: string): Promise<void> {
+    for (let tries = 0; tries < REMOVE_TRIES_MAX; tries += 1) {
+      const row = await this.#find(accountId, id)
+      if (row.status === 'in_progress')
+        throw new ApiError('invalid_input', `id: job '${id}' is already running and cannot be cancelled`)
+      if (
+        isLive(row)
+          ? await endFree(this.#ports, row, 'cancelled', { error: 'The job was cancelled', errorType: null })
+          : await this.#removeFiles(row)
+      )
+        return
+    }
+    throw overloaded(0, 'video_job')
+  }
+
+  /**
+   * The operator's answer about a job that may or may not have reached a provider: the provider's id, or null if it
+   * never arrived.
+   */
+  async resolve(id: string, upstreamId: string | null): Promise<'resolved' | 'unknown' | 'not_parked'> {
+    const { jobs, clock, created } = this.#ports
+    const row = await jobs.find(id)
+    if (row === null) return 'unknown'
+    if (row.status !== 'pending' || row.phase !== 'parked') return 'not_parked'
+    if (upstreamId === null)
+      return (await endFree(this.#ports, row, 'failed', {
+        error: 'Provider did not answer in time',
+        errorType: 'provider_timeout',
+      }))
+        ? 'resolved'
+        : 'not_parked'
+    const state = accepted(row, { reference: upstreamId, upstreamId }, clock.now())
+    if ((await jobs.move({ id, version: row.version, state, keepsLease: false })) === null) return 'not_parked'
+    created()
+    return 'resolved'
+  }
+
+  async #removeFiles(row: JobRow): Promise<boolean> {
+    const { jobs, files } = this.#ports
+    if (row.details.files === 0) return true
+    for (let index = 0; index < row.details.files; index += 1) await files.remove(fileIdOf(row.id, index))
+    const state = { ...row, details: { ...row.details, files: 0 } }
+    return (await jobs.move({ id: row.id, version: row.version, state, keepsLease: false })) !== null
+  }
+
+  async #find(accountId: string, id: string): Promise<JobRow> {
+    const row = await this.#ports.jobs.find(id)
+    if (row === null || row.accountId !== accountId)
+      throw new ApiError('job_not_found', `Job '${id.slice(0, 128)}' not found`)
+    return row
+  }
+
+  #viewOf(row: JobRow): VideoView {
+    return { row, operation: decryptOperation(this.#ports.cipher, row.id, row.request), nowMs: this.#ports.clock.now() }
+  }
+
+  #jobOf(
+    { accountId, keyId }: Principal,
+    { request, requestId, arrivedAtMs, appUrl, appTitle }: VideoCall,
+    id: string,
+    { candidates, holdMicro, snapshot }: Plan,
+    { operation }: VideoPlan,
+  ): NewJob {
+    return {
+      id,
+      accountId,
+      keyId,
+      requestId,
+      model: candidates[0]?.model.id ?? '',
+      request: encryptOperation(this.#ports.cipher, id, operation),
+      priceVersion: snapshot.priceVersion,
+      holdMicro,
+      createdAtMs: arrivedAtMs,
+      deadlineMs: arrivedAtMs + JOB_TTL_MS,
+      status: 'pending',
+      phase: 'ready',
+      progress: 0,
+      dueAtMs: arrivedAtMs,
+      completedAtMs: null,
+      expiresAtMs: null,
+      details: {
+        ...NEW_DETAILS,
+        candidates: candidates.map((candidate) => jobCandidate(candidate, operation)),
+        appUrl,
+        appTitle,
+        sessionId: request.sessionId,
+        ...(snapshot.markup === undefined ? {} : { markup: snapshot.markup }),
+      },
+    }
+  }
+}
+
+function jobCandidate({ endpoint }: Candidate, operation: VideoPlan['operation']): JobCandidate {
+  const usage = videoUsage(operation)
+  return {
+    endpointId: endpoint.id,
+    providerSlug: endpoint.provider.slug,
+    providerName: endpoint.provider.name,
+    upstreamModel: endpoint.upstreamModel,
+    variant: variantOf(endpoint, operation),
+    costMicro: String(chargeMicro(usage, endpoint.sell)),
+    buyMicro: String(chargeMicro(usage, endpoint.buy)),
+  }
+}
+
+/** Video jobs: the accounts' calls, and the worker, which a new job wakes. */
+export function createVideos(ports: RunnerPorts & Pick<AccountVideosPorts, 'relay'>): {
+  readonly ofAccounts: AccountVideos
+  readonly runner: VideoRunner
+} {
+  const runner = new VideoRunner(ports)
+  return { runner, ofAccounts: new AccountVideos({ ...ports, created: () => runner.wake() }) }
+}

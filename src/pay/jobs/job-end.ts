@@ -1,0 +1,65 @@
+import type { ApiError, ErrorType } from '../../base/errors.ts'
+import type { Usage } from '../../tables/meters.ts'
+import { videoUsage } from '../plan/video-plan.ts'
+import type { JobMove, JobRow, JobState } from '../../ledger/job.ts'
+import type { JobPorts } from '../../videos/job-ports.ts'
+import { decryptOperation } from '../../videos/encrypted-operation.ts'
+import { candidateOf, completed, ended, insuredMicro, recordOf } from './video-job.ts'
+
+type EndPorts = Pick<JobPorts, 'ledger' | 'clock' | 'cipher'>
+
+/** Charges and completes the job in one commit; false = another process was faster. Its files are stored before. */
+export async function complete(ports: EndPorts, row: JobRow, files: number): Promise<boolean> {
+  const nowMs = ports.clock.now()
+  const end = completed(row, files, nowMs)
+  const { costMicro, buyMicro } = candidateOf(row)
+  const record = recordOf(row, end, usageOf(ports, row), nowMs)
+  const outcome = await ports.ledger.settle({
+    generationId: row.id,
+    costMicro: BigInt(costMicro),
+    providerCostMicro: BigInt(buyMicro),
+    insuredMicro: 0n,
+    record,
+    job: lastMove(row, end),
+  })
+  return outcome.status !== 'not_open'
+}
+
+/**
+ * Ends the job without a charge, in one commit; false = another process was faster. `delivered`: the provider had made
+ * the video.
+ */
+export async function endFree(
+  ports: EndPorts,
+  row: JobRow,
+  status: 'failed' | 'expired' | 'cancelled',
+  why: { readonly error: string; readonly errorType: ErrorType | null },
+  delivered = false,
+): Promise<boolean> {
+  const nowMs = ports.clock.now()
+  const end = ended(row, status, why, nowMs)
+  const record = recordOf(row, end, {}, nowMs)
+  const outcome = await ports.ledger.void({
+    generationId: row.id,
+    insuredMicro: insuredMicro(row, status, delivered),
+    record,
+    job: lastMove(row, end),
+  })
+  return outcome.status !== 'not_open'
+}
+
+export function reasonOf(error: ApiError): { readonly error: string; readonly errorType: ErrorType } {
+  return { error: error.message, errorType: error.errorType }
+}
+
+function lastMove(row: JobRow, state: JobState): JobMove {
+  return { id: row.id, version: row.version, state, keepsLease: false }
+}
+
+/** The usage by the stored operation. The job's price came from it, so without it nothing can be charged. */
+function usageOf({ cipher }: EndPorts, row: JobRow): Usage {
+  const operation = decryptOperation(cipher, row.id, row.request)
+  if (operation === null)
+    throw new Error(`Job ${row.id} cannot be read: TOLLGATE_KEK no longer holds the key it was sealed with.`)
+  return videoUsage(operation)
+}

@@ -1,0 +1,182 @@
+import type { ErrorType } from '../../base/errors.ts'
+import { keptName, type GenerationRecord } from '../../ledger/generation-record.ts'
+import { assert } from '../../base/assert.ts'
+import type { Usage } from '../../tables/meters.ts'
+import type { JobCandidate, JobDetails, JobRow, JobState, JobStatus } from '../../ledger/job.ts'
+import { HOUR_MS } from '../../base/time.ts'
+
+/** A job that is not finished by then expires (wire.md D-4.2). */
+export const JOB_TTL_MS = 60 * 60_000
+/** How long a finished video is kept (wire.md D-4.5). */
+export const VIDEO_KEPT_MS = 72 * HOUR_MS
+
+const POLL_MS_MIN = 1_000
+const POLL_MS_MAX = 10_000
+const POLL_GROWTH = 1.5
+
+/** The only allowed moves (wire.md D-4.2). */
+const MOVES: Readonly<Record<JobStatus, readonly JobStatus[]>> = {
+  pending: ['pending', 'in_progress', 'failed', 'expired', 'cancelled'],
+  in_progress: ['in_progress', 'completed', 'failed', 'expired'],
+  completed: [],
+  failed: [],
+  expired: [],
+  cancelled: [],
+}
+
+type Changes = Partial<Omit<JobState, 'details'>> & { readonly details?: Partial<JobDetails> }
+
+/** A job's next state. */
+export function movedState(row: JobState, { details, ...changes }: Changes): JobState {
+  const { status, phase, progress, dueAtMs, completedAtMs, expiresAtMs } = row
+  const next = {
+    status,
+    phase,
+    progress,
+    dueAtMs,
+    completedAtMs,
+    expiresAtMs,
+    ...changes,
+    details: { ...row.details, ...details },
+  }
+  assert(MOVES[row.status].includes(next.status), `A job cannot go from ${row.status} to ${next.status}.`)
+  return next
+}
+
+export function isLive({ status }: Pick<JobState, 'status'>): boolean {
+  return MOVES[status].length > 0
+}
+
+/** The submission is stored before it is sent, so that nobody sends it twice. */
+export function sending(row: JobRow, current: number, keyPrint: string | null): JobState {
+  return movedState(row, { phase: 'sending', details: { current, keyPrint, attempts: row.details.attempts + 1 } })
+}
+
+/** The provider answered that it refuses the job. */
+export function refused(row: JobRow, final: boolean): JobState {
+  const { current, refused: before } = row.details
+  return movedState(row, { phase: 'ready', details: { refused: final ? [...before, current] : before } })
+}
+
+/** It is unknown whether the submission arrived: it is not sent again, and waits for the operator or its expiry. */
+export function parked(row: JobRow): JobState {
+  return movedState(row, { phase: 'parked', dueAtMs: row.deadlineMs })
+}
+
+export function accepted(
+  row: JobRow,
+  { reference, upstreamId }: { readonly reference: string; readonly upstreamId: string | null },
+  nowMs: number,
+): JobState {
+  const details = { reference, upstreamId: keptName(upstreamId), acceptedAtMs: nowMs, polls: 0, misses: 0 }
+  return movedState(row, {
+    status: 'in_progress',
+    phase: 'accepted',
+    dueAtMs: due(row, nowMs + pollDelayMs(0)),
+    details,
+  })
+}
+
+/** The provider works on the job. */
+export function polled(row: JobRow, progress: number | null, nowMs: number): JobState {
+  const polls = row.details.polls + 1
+  return movedState(row, {
+    progress: Math.max(row.progress, progress ?? 0),
+    dueAtMs: due(row, nowMs + pollDelayMs(polls)),
+    details: { polls, misses: 0 },
+  })
+}
+
+/** The provider could not be reached, or its video not be fetched: it is asked again. */
+export function missed(row: JobRow, retryAfterSeconds: number | null, nowMs: number): JobState {
+  const polls = row.details.polls + 1
+  const waitMs = Math.max(pollDelayMs(polls), (retryAfterSeconds ?? 0) * 1_000)
+  return movedState(row, { dueAtMs: due(row, nowMs + waitMs), details: { polls, misses: row.details.misses + 1 } })
+}
+
+/** The videos are stored. */
+export function completed(row: JobRow, files: number, nowMs: number): JobState {
+  const { costMicro } = candidateOf(row)
+  return movedState(row, {
+    status: 'completed',
+    progress: 100,
+    completedAtMs: nowMs,
+    expiresAtMs: nowMs + VIDEO_KEPT_MS,
+    details: { files, costMicro },
+  })
+}
+
+/** The job ends without success and without a charge. */
+export function ended(
+  row: JobRow,
+  status: 'failed' | 'expired' | 'cancelled',
+  why: { readonly error: string; readonly errorType: ErrorType | null },
+  nowMs: number,
+): JobState {
+  return movedState(row, { status, completedAtMs: nowMs, details: { error: why.error, errorType: why.errorType } })
+}
+
+/** 1 s, then growing up to 10 s. */
+export function pollDelayMs(polls: number): number {
+  return Math.min(POLL_MS_MAX, Math.round(POLL_MS_MIN * POLL_GROWTH ** Math.min(polls, 10)))
+}
+
+function due({ deadlineMs }: JobRow, atMs: number): number {
+  return Math.min(deadlineMs, atMs)
+}
+
+export function candidateOf({ details }: Pick<JobRow, 'details'>): JobCandidate {
+  const candidate = details.candidates[details.current]
+  assert(candidate !== undefined, 'A job names one of its candidates.')
+  return candidate
+}
+
+/** The usage-log row of an ended job. */
+export function recordOf(row: JobRow, end: JobState, usage: Usage, nowMs: number): GenerationRecord {
+  const { details } = end
+  const served = details.attempts > 0 ? candidateOf(end) : null
+  const done = end.status === 'completed'
+  return {
+    generationId: row.id,
+    accountId: row.accountId,
+    keyId: row.keyId,
+    requestId: row.requestId,
+    type: 'video',
+    model: row.model,
+    providerSlug: served?.providerSlug ?? null,
+    providerName: served?.providerName ?? null,
+    endpointId: served?.endpointId ?? null,
+    upstreamId: details.upstreamId,
+    status: done ? 'completed' : end.status === 'cancelled' ? 'cancelled' : 'error',
+    errorType: details.errorType,
+    finishReason: null,
+    nativeFinishReason: null,
+    usage: done ? usage : {},
+    inputTokens: 0,
+    outputTokens: 0,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    billingBasis: done ? 'provider_usage' : 'free',
+    flagged: false,
+    priceVersion: row.priceVersion,
+    ...(details.markup === undefined ? {} : { markup: details.markup }),
+    ...(served?.variant === null || served === null ? {} : { variant: served.variant }),
+    streamed: false,
+    attempts: details.attempts,
+    latencyMs: details.acceptedAtMs === null ? null : details.acceptedAtMs - row.createdAtMs,
+    durationMs: Math.max(0, nowMs - row.createdAtMs),
+    createdAtMs: row.createdAtMs,
+    appUrl: details.appUrl,
+    appTitle: details.appTitle,
+    sessionId: details.sessionId,
+  }
+}
+
+/**
+ * The most that the provider may bill for a job that the client does not pay: nothing if it refused or failed the job,
+ * the whole price if it may have made the video.
+ */
+export function insuredMicro(row: JobRow, status: JobStatus, delivered: boolean): bigint {
+  const mayBill = delivered || (status !== 'failed' && row.phase !== 'ready')
+  return mayBill ? BigInt(candidateOf(row).buyMicro) : 0n
+}

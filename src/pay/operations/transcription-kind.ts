@@ -1,0 +1,207 @@
+import type { Endpoint, Model } from '../../catalog/catalog.ts'
+import { ApiError } from '../../base/errors.ts'
+import type { ChargedUsage } from '../../kinds/answer/writer.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import { invalidInput, quoted } from '../../kinds/fields/json-fields.ts'
+import { lastSecond } from '../../kinds/transcription/transcript.ts'
+import {
+  renderTranscript,
+  TEXT_TYPE,
+  transcriptEvents,
+  type TranscriptUsage,
+} from '../../protocols/openai/client/transcript.ts'
+import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription/request.ts'
+import type { Usage } from '../../tables/meters.ts'
+import { measureUsage } from '../plan/usage-bounds.ts'
+import type { AdapterTable } from '../../protocols/ports/adapter.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../../providers/ports/audio-protocol.ts'
+import type { AttemptStart, MeasuredUsage } from '../relay/operation.ts'
+import { answerMax, countedTokens, countsTokens, decisecondsOf, outputMax, withUnits } from './audio-usage.ts'
+import type { UnitKind } from './unit-kind.ts'
+
+/** The most tokens per second of any provider, and the usual number. */
+const TOKENS_PER_SECOND_MAX = 50
+const TOKENS_PER_SECOND = 10
+/** The most tokens that the provider's instructions and the prompt add. */
+const PROMPT_TOKENS = 500
+/** Providers round a length up to whole seconds. */
+const ROUNDING_SECONDS = 1
+/** … or bill at least a minute. */
+const ROUNDING_SECONDS_MAX = 60
+
+/** Transcriptions, and translations into English, which differ in nothing else. */
+export function transcriptionKind(
+  task: TranscriptionRequest['task'],
+  adapters: AdapterTable,
+): UnitKind<TranscriptionRequest, TranscriptionResult> {
+  const protocolOf = ({ provider }: Endpoint): TranscriptionProtocol | undefined =>
+    adapters.get(provider.adapter)?.transcription
+  const speaks = (endpoint: Endpoint): boolean =>
+    task === 'transcribe' ? protocolOf(endpoint) !== undefined : protocolOf(endpoint)?.translates(endpoint) === true
+  const times = (endpoint: Endpoint): boolean => protocolOf(endpoint)?.timestamps(endpoint) === true
+  const prices = ({ language }: TranscriptionRequest, endpoint: Endpoint): boolean =>
+    language === null || protocolOf(endpoint)?.prices?.(language) !== false
+  return {
+    type: task === 'translate' ? 'translation' : 'transcription',
+    sent: ({ language, prompt, temperature }) =>
+      Object.entries({ language, prompt, temperature }).flatMap(([name, value]) => (value === null ? [] : [name])),
+    check: (request, model) =>
+      check(request, model, { isKnown: (endpoint) => protocolOf(endpoint) !== undefined, speaks, times, prices }),
+    able: (request, endpoint) =>
+      speaks(endpoint) && (!needsTimestamps(request.format) || times(endpoint)) && prices(request, endpoint),
+    worstUsage,
+    ask: (adapter, call, sink) => {
+      if (adapter.transcription === undefined)
+        throw new Error(`Adapter '${adapter.name}' has no transcriptions: the plan lets only those through that have.`)
+      return adapter.transcription.ask(call, sink)
+    },
+    // Silence has no words, but the model has processed it.
+    isEmpty: () => false,
+    upstreamId: ({ upstreamId }) => upstreamId,
+    measured,
+    body: (request, result, _identity, usage) => {
+      const body = renderTranscript(request, result.transcript, usageOf(request, result, usage))
+      return typeof body === 'string' ? { body, contentType: TEXT_TYPE } : { body }
+    },
+    streams: ({ stream }) => stream,
+    events: (request, result, _identity, usage) => transcriptEvents(result.transcript, usageOf(request, result, usage)),
+  }
+}
+
+function usageOf(
+  { audio }: TranscriptionRequest,
+  { seconds: reported }: TranscriptionResult,
+  { report, chargedMicro }: ChargedUsage,
+): TranscriptUsage {
+  const seconds = (report.usage.deciseconds ?? 0) / 10
+  const { inputTokens: input, outputTokens: output } = report
+  const tokens = input + output > 0 ? { input, output } : null
+  return { seconds, duration: reported ?? audio.seconds ?? seconds, tokens, chargedMicro }
+}
+
+interface Abilities {
+  readonly isKnown: (endpoint: Endpoint) => boolean
+  readonly speaks: (endpoint: Endpoint) => boolean
+  readonly times: (endpoint: Endpoint) => boolean
+  readonly prices: (request: TranscriptionRequest, endpoint: Endpoint) => boolean
+}
+
+/** A model whose providers have no transcription cannot be sold; the message is that of any such model. */
+function check(request: TranscriptionRequest, model: Model, { isKnown, speaks, times, prices }: Abilities): void {
+  const { task, format } = request
+  if (!model.endpoints.some(isKnown)) return
+  const able = model.endpoints.filter(speaks)
+  if (able.length === 0)
+    throw new ApiError(
+      'model_not_supported',
+      `Model '${model.id}' does not support audio/translations. Supported: audio/transcriptions`,
+    )
+  if (!able.some((endpoint) => prices(request, endpoint)))
+    throw invalidInput(
+      'language',
+      `'${quoted(request.language ?? '')}' costs more than the price of model '${model.id}' covers. Allowed: the code of one language, or none, so that it is detected`,
+    )
+  if (!needsTimestamps(format) || able.some((endpoint) => times(endpoint) && prices(request, endpoint))) return
+  throw new ApiError(
+    'invalid_response_format',
+    `Invalid response_format: model '${model.id}' gives no times, which ${format} needs. Allowed for ${task === 'translate' ? 'translations' : 'transcriptions'} by it: json, text`,
+  )
+}
+
+/** The longer of the container's length and the most that its bytes can hold, since the container may say anything. */
+function heldSeconds({ audio }: TranscriptionRequest): number {
+  return Math.max(audio.seconds ?? 0, audio.secondsMax)
+}
+
+function worstUsage(request: TranscriptionRequest, model: Model, endpoint: Endpoint): Usage {
+  const seconds = heldSeconds(request)
+  const deciseconds = decisecondsOf(seconds)
+  if (!countsTokens(endpoint)) return { deciseconds }
+  const text = PROMPT_TOKENS + Buffer.byteLength(request.prompt ?? '')
+  return {
+    deciseconds,
+    input: text,
+    audio_input: Math.ceil(seconds * TOKENS_PER_SECOND_MAX),
+    output: outputMax(model, endpoint),
+  }
+}
+
+function measured(request: TranscriptionRequest, result: TranscriptionResult, start: AttemptStart): MeasuredUsage {
+  const { model, endpoint } = start.candidate
+  const { seconds, reportedSeconds, flagged, isReported } = lengthOf(request, result)
+  const units = { deciseconds: decisecondsOf(seconds) }
+  const reportedUnits = { deciseconds: decisecondsOf(reportedSeconds) }
+  if (!countsTokens(endpoint))
+    return {
+      report: withUnits(units, null),
+      reported: withUnits(reportedUnits, null),
+      flagged,
+      basis: isReported ? 'provider_usage' : 'counted',
+    }
+  const text = PROMPT_TOKENS + Buffer.byteLength(request.prompt ?? '')
+  const tokens = measureUsage(result.usage ?? { ...countedTokens({}), missing: ['input', 'output'] }, {
+    // An unknown context counts as the sound's own tokens at the highest rate.
+    inputMax: () => text + Math.max(model.contextLength ?? 0, Math.ceil(heldSeconds(request) * TOKENS_PER_SECOND_MAX)),
+    outputMax: answerMax(model, endpoint),
+    count: () => heard(request, result, seconds, start),
+  })
+  return {
+    report: withUnits(units, tokens.report),
+    reported: withUnits(reportedUnits, tokens.reported),
+    flagged: flagged || tokens.flagged,
+    basis: tokens.basis,
+  }
+}
+
+function heard(
+  request: TranscriptionRequest,
+  { transcript }: TranscriptionResult,
+  seconds: number,
+  { tokens, candidate }: AttemptStart,
+): UsageReport {
+  const { tokenizer } = candidate.model
+  return countedTokens({
+    input: tokens.countText(request.prompt ?? '', tokenizer),
+    audio_input: Math.ceil(seconds * TOKENS_PER_SECOND),
+    output: tokens.countText(transcript.text, tokenizer),
+  })
+}
+
+interface SoundLength {
+  /** The length that the customer is charged for. */
+  readonly seconds: number
+  /** The length that the provider bills. */
+  readonly reportedSeconds: number
+  readonly flagged: boolean
+  /** Whether the provider reported it. */
+  readonly isReported: boolean
+}
+
+/**
+ * The length of the sound: by the provider, else by its container. A container can lie, so it does not count if the
+ * provider billed for clearly more, or heard words after its end. Nobody is charged for more than the bytes can hold.
+ */
+function lengthOf(
+  request: TranscriptionRequest,
+  { seconds, billedSeconds, implausible, transcript }: TranscriptionResult,
+): SoundLength {
+  const { audio } = request
+  const most = heldSeconds(request) + ROUNDING_SECONDS_MAX
+  const length = (said: number, isReported: boolean): SoundLength => ({
+    seconds: Math.min(said, most),
+    reportedSeconds: billedSeconds ?? said,
+    flagged: implausible || said > most,
+    isReported,
+  })
+  if (seconds !== null)
+    return length(
+      billedSeconds !== null && billedSeconds > seconds + ROUNDING_SECONDS_MAX ? billedSeconds : seconds,
+      true,
+    )
+  if (billedSeconds !== null && (audio.seconds === null || billedSeconds > audio.seconds + ROUNDING_SECONDS))
+    return length(billedSeconds, true)
+  const last = lastSecond(transcript)
+  if (audio.seconds !== null)
+    return length(Math.max(audio.seconds, last > audio.seconds + ROUNDING_SECONDS ? last : 0), false)
+  return length(last > 0 ? last : heldSeconds(request), false)
+}

@@ -1,0 +1,228 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { appIdentity } from '../../access/app-identity.ts'
+import type { Principal } from '../../access/principal.ts'
+import { breakConnection } from '../../http/break-connection.ts'
+import { HIJACKED, type Call, type Reply } from '../../http/edge.ts'
+import type { ClientStream } from '../relay/client-end.ts'
+import type { Generation } from '../relay/generation.ts'
+import type { GenerationResult } from '../relay/generation-input.ts'
+import type { CallClaim, Operation } from '../relay/operation.ts'
+import type { Relay } from '../relay/relay.ts'
+import { newResponse } from '../../protocols/responses/client/kept-response.ts'
+import { isResponsesOperation } from '../../operations/responses.ts'
+import { rubles } from '../../base/money.ts'
+import { failuresText } from '../../relay/attempt-error.ts'
+import { identityOf } from '../responses/kept-responses.ts'
+import { RememberingKeeper, type TurnPorts } from '../responses/response-turns.ts'
+
+/** Headers with which agents identify a conversation, the most reliable first (clients.md D-14.7). */
+const SESSION_HEADERS = [
+  'x-claude-code-session-id',
+  'session-id',
+  'session_id',
+  'thread-id',
+  'x-session-affinity',
+] as const
+const CHARACTERS_MAX = 1_024
+
+/** Not every proxy accepts a longer header. */
+const DROPPED_MAX = 40
+const DROPPED_CHARS_MAX = 64
+/** A value that is safe in a header. */
+const TURN_STATE = /^[\x21-\x7e]{1,4096}$/
+
+export interface AnswerPorts extends TurnPorts {
+  readonly relay: Relay
+}
+
+/** Runs one paid call: admits it, starts its generation, and sends the answer. */
+export async function answerPaid(
+  ports: AnswerPorts,
+  call: Call<Principal>,
+  operation: Operation,
+  claim: CallClaim | null,
+  /** Of the conversation that a turn of a socket continues. */
+  history: readonly unknown[] = [],
+): Promise<Reply | typeof HIJACKED> {
+  const { principal, response, turn } = call
+  if (principal === null) throw new Error('A paid route has a principal.')
+  const { appUrl, appTitle } = appIdentity(call.request.headers)
+  const keeper = ports.responses.keeperOf(operation)
+  const remembering = turn === null ? null : new RememberingKeeper(keeper)
+  const generation = await ports.relay.admit({
+    keeper: remembering ?? keeper,
+    principal,
+    operation,
+    requestId: call.requestId,
+    requestIdGiven: call.request.headers['x-request-id'] === call.requestId,
+    startedMs: call.startedMs,
+    arrivedAtMs: call.arrivedAtMs,
+    appUrl,
+    appTitle,
+    claim,
+    session: conversationOf(call.request.headers, call.json),
+    sent: call.json,
+  })
+  if (keeper?.background === true && operation.delivery === 'whole') return inBackground(ports, call, generation)
+  let stream: ClientStream | null = null
+  // Until the stream is opened nothing else watches the socket.
+  response.once('close', () => {
+    if (stream === null && !response.writableFinished) generation.detached(null)
+  })
+  if (keeper !== null) await keep(ports, generation)
+  if (turn !== null && isResponsesOperation(operation))
+    remembering?.rememberOf(ports, call, turn, generation, [...history, ...operation.added])
+  // A client that left before anything was sent pays nothing (guarantees.md rule 2).
+  if (response.destroyed && generation.input.buffer === null) void generation.cancel() // ends with `done`, as below
+  else generation.start(() => (stream = openStream(ports, call, generation)))
+  if (response.destroyed) generation.detached(null)
+  const result = await generation.done
+  logResult(call, result)
+  if (response.headersSent) {
+    call.log.finish(200)
+    return HIJACKED
+  }
+  if (result.error === null && result.body === null) {
+    // Cancelled before the first byte: there is no answer, and a clean end would look like one.
+    call.log.finish(200)
+    if (response.socket !== null) breakConnection(response.socket)
+    return HIJACKED
+  }
+  return replyOf(call, generation, result)
+}
+
+/** The answer comes later: its client asks for it. */
+async function inBackground(ports: AnswerPorts, call: Call<Principal>, generation: Generation): Promise<Reply> {
+  await keep(ports, generation)
+  generation.start(() => null)
+  const { generationId, operation } = generation.input
+  if (!isResponsesOperation(operation)) throw new Error('Only a Response is answered in the background.')
+  call.log.set({ generation_id: generationId, status_text: 'queued' })
+  const body = newResponse(identityOf(generation.input), operation.echo)
+  return { status: 200, body, headers: ownHeaders(generation) }
+}
+
+/** Nothing is asked of a provider before there is a place for its answer. */
+async function keep({ responses }: AnswerPorts, generation: Generation): Promise<void> {
+  try {
+    await responses.begin(generation)
+  } catch (thrown) {
+    await generation.cancel()
+    throw thrown
+  }
+  void generation.done.then((result) => responses.end(generation, result))
+}
+
+function replyOf(call: Call<Principal>, generation: Generation, result: GenerationResult): Reply {
+  const headers = ownHeaders(generation)
+  const { error } = result
+  if (error !== null) throw error.withHeaders(headers)
+  return { status: 200, body: undefined, ...result.body, headers: { ...headers, ...answerHeaders(call, generation) } }
+}
+
+function ownHeaders(generation: Generation): Record<string, string> {
+  const { generationId, plan, limitHeaders } = generation.input
+  return {
+    'x-generation-id': generationId,
+    ...limitHeaders,
+    ...(plan.maxTokensComputed ? { 'x-max-tokens': String(plan.maxTokens) } : {}),
+  }
+}
+
+/** Commits the response to an event stream; null when the client has already left. */
+export function openStream(ports: AnswerPorts, call: Call<Principal>, generation: Generation): ClientStream | null {
+  const response: ServerResponse = call.response
+  if (response.destroyed) return null
+  return ports.sse.open(
+    response,
+    { ...call.baseHeaders, ...ownHeaders(generation), ...answerHeaders(call, generation) },
+    generation,
+    generation.input.operation.contentType ?? undefined,
+  )
+}
+
+/** Only for an answer: Codex reads the turn's state here, and sends it with every further request of the turn. */
+function answerHeaders({ request }: Call<Principal>, { dropped }: Generation): Record<string, string> {
+  const state = request.headers['x-codex-turn-state']
+  return {
+    ...(typeof state === 'string' && TURN_STATE.test(state) ? { 'x-codex-turn-state': state } : {}),
+    ...droppedHeader(dropped),
+  }
+}
+
+/** Parts of the request that the answer was made without (clients.md D-14.3). Clients choose some of these names. */
+function droppedHeader(dropped: readonly string[]): Record<string, string> {
+  if (dropped.length === 0) return {}
+  const names = [...new Set(dropped)].map((name) => name.replaceAll(/[^\w.[\]-]/g, '_').slice(0, DROPPED_CHARS_MAX))
+  return { 'x-tollgate-dropped': names.slice(0, DROPPED_MAX).join(', ') }
+}
+
+/** Writes the generation's facts into the request's log line and trace. */
+function logResult(call: Call<Principal>, result: GenerationResult): void {
+  const { record } = result
+  call.log.set({
+    generation_id: record.generationId,
+    model: record.model,
+    provider: record.providerSlug,
+    attempts: record.attempts,
+    ...(result.failed.length === 0 ? {} : failureFields(result)),
+    input_tokens: record.inputTokens,
+    output_tokens: record.outputTokens,
+    cost: rubles(result.chargedMicro),
+    billing_basis: record.billingBasis,
+    finish_reason: record.finishReason,
+    status_text: record.status,
+    latency_ms: record.durationMs,
+    first_token_ms: record.latencyMs,
+    ...(result.error === null ? {} : { error_type: result.error.errorType }),
+    ...(record.status === 'cancelled' ? { aborted: true } : {}),
+  })
+  call.log.attempts(
+    result.spans.map(({ endpoint: { provider, upstreamModel: model }, startedMs, endedMs, failure }) => ({
+      provider: provider.slug,
+      model,
+      address: provider.baseUrl,
+      startedMs,
+      endedMs: endedMs ?? startedMs,
+      failure,
+    })),
+    {
+      streamed: record.streamed,
+      cacheReadTokens: record.cachedTokens,
+      cacheWriteTokens: (record.usage.cache_write ?? 0) + (record.usage.cache_write_1h ?? 0),
+      reasoningTokens: record.reasoningTokens,
+    },
+  )
+}
+
+function failureFields({ failed, record }: GenerationResult): {
+  readonly failed_attempts: string
+  readonly provider_said?: string
+} {
+  const said = (record.failedAttempts ?? []).flatMap(({ provider, status, said: words }) =>
+    words === undefined ? [] : [`${provider}${status === null ? '' : ` ${status}`}: ${words}`],
+  )
+  return { failed_attempts: failuresText(failed), ...(said.length === 0 ? {} : { provider_said: said.join('; ') }) }
+}
+
+/**
+ * The conversation that a client identifies other than by `session_id` and `X-Session-Id`; null = none. It keeps a
+ * prompt cache warm and is not logged.
+ */
+function conversationOf(headers: IncomingHttpHeaders, json: unknown): string | null {
+  const body = recordOf(json)
+  return (
+    named(body['prompt_cache_key']) ??
+    named(SESSION_HEADERS.map((name) => headers[name]).find((value) => named(value) !== null)) ??
+    named(recordOf(body['metadata'])['user_id'])
+  )
+}
+
+function named(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value.slice(0, CHARACTERS_MAX) : null
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  // Any object can be read by name.
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
+}

@@ -1,0 +1,251 @@
+import type { Endpoint, Model, Snapshot } from '../../catalog/catalog.ts'
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import { assert } from '../../base/assert.ts'
+import type { RequestType } from '../../tables/model-types.ts'
+import type { Decimal, Micro } from '../../base/money.ts'
+import { checkContext, contextOf, roomFor, type InputMeasure } from './context-check.ts'
+import { canCapOutput } from './endpoint-filter.ts'
+import { orderEndpoints } from './endpoint-order.ts'
+import { InputHold, type HostedTools } from './input-hold.ts'
+import { InsufficientBalanceError } from '../../plan/insufficient-balance.ts'
+import { checkModalities, chooseModels, type ChosenModel } from './model-choice.ts'
+import type { Candidate, Plan, PlanInput } from '../../plan/plan.ts'
+import { sentParameters } from '../../plan/sent-parameters.ts'
+import { servingRoutes } from '../../plan/serving-routes.ts'
+import { inputBound } from './token-count.ts'
+import { affordableTokens, expectedChatCost, worstMicro, worstPrice, type WorstPrice } from './worst-price.ts'
+
+/** The shortest answer worth paying an input for (wire.md D-10.2). */
+const OUTPUT_TOKENS_MIN = 16
+/** A rule of thumb, good enough to compare prices. */
+const BYTES_PER_TOKEN = 4
+export interface PlanRequest extends PlanInput {
+  readonly request: ChatRequest
+  /** Absent = chat. */
+  readonly type?: RequestType
+  /** Whether an endpoint can serve the request; without it all can. */
+  readonly able?: (endpoint: Endpoint) => boolean
+  /** The number of inputs of this size that are answered together, each at its own cost; absent = one. */
+  readonly inputs?: number
+  /** The number of answers that the provider writes, and bills, for each input; without it the requested number. */
+  readonly written?: number
+  /** Tools that the provider runs; absent = none. */
+  readonly hosted?: HostedTools | null
+}
+
+/** One endpoint with everything that its part of the hold depends on. */
+interface Draft {
+  readonly model: Model
+  readonly endpoint: Endpoint
+  readonly price: WorstPrice
+  /** Whether we can cap its output. */
+  readonly capped: boolean
+  readonly inputTokens: number
+  readonly maxTokens: number
+}
+
+/** One model that can serve the request. */
+interface Route {
+  readonly model: Model
+  readonly endpoints: readonly Endpoint[]
+  /** Whether the context check needed the count. */
+  readonly counted: boolean
+}
+
+/**
+ * Prices a chat request (wire.md 10): who may serve it, in order, with how many output tokens, and the most it may
+ * cost. Byte counts stand for tokens while every check passes with them, so that a request far from its limits is never
+ * tokenised.
+ */
+export function planChat(input: PlanRequest): Plan {
+  const { request, snapshot, tokens } = input
+  const measure = measureInput(request, tokens)
+  const hold = new InputHold(request, tokens, input.hosted ?? null)
+  const routes = routesOf(input, measure)
+  const drafts = draftsOf(input, routes, measure, hold, false)
+  const answers = (input.written ?? request.n) * (input.inputs ?? 1)
+  if (request.maxTokens !== null) return planOf(snapshot, request, drafts, hold, answers)
+  const { availableMicro, keyRoomMicro } = input.funds
+  const funds = keyRoomMicro !== null && keyRoomMicro < availableMicro ? keyRoomMicro : availableMicro
+  if (holdOf(drafts, answers) <= funds) return planOf(snapshot, request, drafts, hold, answers)
+  return planOf(
+    snapshot,
+    request,
+    affordable(draftsOf(input, routes, measure, hold, true), hold, answers, funds),
+    hold,
+    answers,
+  )
+}
+
+/**
+ * The same plan with a hold by token count, made after the hold by bytes was refused. null when the count makes it no
+ * cheaper: then the refusal keeps the plan's own amount.
+ */
+export function recountedHold(
+  plan: Plan,
+  request: ChatRequest,
+  tokens: PlanInput['tokens'],
+  { inputs = 1, written = request.n, hosted = null }: Pick<PlanRequest, 'inputs' | 'written' | 'hosted'> = {},
+): Plan | null {
+  const hold = new InputHold(request, tokens, hosted)
+  const drafts = plan.candidates.map(({ model, endpoint, sendMaxTokens }) => ({
+    model,
+    endpoint,
+    price: worstPrice(model, endpoint, request, hosted),
+    capped: sendMaxTokens !== null,
+    inputTokens: hold.tokens(model, endpoint, true),
+    maxTokens: sendMaxTokens ?? outputMax(model, endpoint),
+  }))
+  const recounted = planOf(plan.snapshot, request, drafts, hold, written * inputs)
+  return recounted.holdMicro < plan.holdMicro ? recounted : null
+}
+
+function measureInput(request: ChatRequest, tokens: PlanInput['tokens']): InputMeasure {
+  const counts = new Map<string | null, number>()
+  return {
+    bound: inputBound(request),
+    count(model) {
+      const known = counts.get(model.tokenizer) ?? tokens.countChat(request, model.tokenizer)
+      counts.set(model.tokenizer, known)
+      return known
+    },
+  }
+}
+
+function routesOf(input: PlanRequest, measure: InputMeasure): readonly Route[] {
+  const { request, defaultModel, allowedModels, snapshot, health, type = 'chat' } = input
+  const { model, fallbackModels } = request
+  const chosen = chooseModels({ model, fallbackModels, defaultModel, allowedModels, type }, snapshot)
+  return servingRoutes(chosen, health, (choice) => routeOf(choice, input, measure))
+}
+
+function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: InputMeasure): Route {
+  const { request, health, random, affinity = null, adapters, able = () => true, hosted = null } = input
+  checkModalities(model, request)
+  const asked =
+    request.maxTokens === null || request.maxTokens === -1 ? null : Math.min(request.maxTokens, largestOutput(model))
+  const counted = checkContext(model, request.maxTokens, measure) || isTight(model, measure.bound + (asked ?? 1))
+  const inputTokens = counted ? measure.count(model) : measure.bound
+  const expectedTokens = counted ? inputTokens : Math.ceil(inputTokens / BYTES_PER_TOKEN)
+  // One of what most such answers have.
+  const units = {
+    ...(model.outputModalities.includes('image') ? { image_output: 1 } : {}),
+    ...(hosted === null ? {} : { search: 1 }),
+  }
+  const expectedCost = (endpoint: Endpoint): Decimal =>
+    expectedChatCost(endpoint, request, expectedTokens, asked, units)
+  const wish = {
+    model,
+    request,
+    sent: sentParameters(request),
+    able,
+    inputTokens,
+    expectedCost,
+    maxTokens: asked,
+    adapters,
+    calls: 'chat' as const,
+    sort,
+    health,
+    random,
+    affinity,
+  }
+  return { model, endpoints: orderEndpoints(wish), counted }
+}
+
+/** An endpoint is not excluded as too small when only the bytes say so. */
+function isTight(model: Model, tokensBound: number): boolean {
+  return model.endpoints.length > 1 && model.endpoints.some((endpoint) => contextOf(model, endpoint) < tokensBound)
+}
+
+function largestOutput(model: Model): number {
+  return Math.max(...model.endpoints.map((endpoint) => outputMax(model, endpoint)))
+}
+
+/** The endpoint's longest answer, whatever is requested. */
+function outputMax(model: Model, endpoint: Endpoint): number {
+  return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? contextOf(model, endpoint)
+}
+
+function draftsOf(
+  input: PlanRequest,
+  routes: readonly Route[],
+  measure: InputMeasure,
+  hold: InputHold,
+  counted: boolean,
+): readonly Draft[] {
+  return routes.flatMap((route) =>
+    route.endpoints.map((endpoint) => draftOf(input, route, endpoint, measure, hold, counted || route.counted)),
+  )
+}
+
+function draftOf(
+  { request, adapters, hosted = null }: PlanRequest,
+  { model }: Route,
+  endpoint: Endpoint,
+  measure: InputMeasure,
+  hold: InputHold,
+  counted: boolean,
+): Draft {
+  const capped = canCapOutput(endpoint, { adapters, calls: 'chat' })
+  const most = outputMax(model, endpoint)
+  const room =
+    request.maxTokens === null || request.maxTokens === -1
+      ? roomFor(contextOf(model, endpoint), most, model, measure, counted)
+      : null
+  const asked = room === null ? { tokens: request.maxTokens ?? most, counted } : room
+  return {
+    model,
+    endpoint,
+    price: worstPrice(model, endpoint, request, hosted),
+    capped,
+    inputTokens: hold.tokens(model, endpoint, asked.counted),
+    maxTokens: capped ? Math.min(asked.tokens, most) : most,
+  }
+}
+
+function holdOf(drafts: readonly Draft[], answers: number): Micro {
+  return drafts.reduce((dearest, { price, inputTokens, maxTokens }) => {
+    const cost = worstMicro(price, inputTokens, maxTokens, answers)
+    return cost > dearest ? cost : dearest
+  }, 0n)
+}
+
+/**
+ * Lowers the output of every draft to what the funds allow at the dearest of them; refuses if nothing useful is left.
+ */
+function affordable(drafts: readonly Draft[], hold: InputHold, answers: number, funds: Micro): readonly Draft[] {
+  const tokens = Math.min(
+    ...drafts.map(({ price, inputTokens }) => affordableTokens(price, inputTokens, answers, funds)),
+  )
+  const smallest = drafts.map((draft) => ({
+    ...draft,
+    maxTokens: draft.capped ? Math.min(draft.maxTokens, OUTPUT_TOKENS_MIN) : draft.maxTokens,
+  }))
+  const required = holdOf(smallest, answers)
+  if (required > funds)
+    throw new InsufficientBalanceError(required, funds, { tokens: true, reason: hold.reason(drafts) })
+  return drafts.map((draft) => (draft.capped ? { ...draft, maxTokens: Math.min(draft.maxTokens, tokens) } : draft))
+}
+
+function planOf(
+  snapshot: Snapshot,
+  request: ChatRequest,
+  drafts: readonly Draft[],
+  hold: InputHold,
+  answers: number,
+): Plan {
+  assert(drafts.length > 0, 'A plan has at least one candidate.')
+  return Object.freeze({
+    snapshot,
+    candidates: drafts.map(({ model, endpoint, capped, maxTokens }): Candidate => ({
+      model,
+      endpoint,
+      sendMaxTokens: capped ? maxTokens : null,
+    })),
+    holdMicro: holdOf(drafts, answers),
+    maxTokens: Math.max(...drafts.map(({ maxTokens }) => maxTokens)),
+    maxTokensComputed: request.maxTokens === null || request.maxTokens === -1,
+    inputTokensBound: Math.max(...drafts.map(({ inputTokens }) => inputTokens)),
+    holdReason: () => hold.reason(drafts),
+  })
+}

@@ -1,0 +1,97 @@
+import type { Endpoint, Model } from '../../catalog/catalog.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import type { ImageResult } from '../../kinds/images/answer.ts'
+import type { ImageRequest } from '../../kinds/images/request.ts'
+import { METER_TABLE, type Meter } from '../../tables/meter-table.ts'
+import { INPUT_METERS, OUTPUT_METERS, type PriceSheet, type Usage } from '../../tables/meters.ts'
+import { compare } from '../../base/money.ts'
+import type { TokenCounter } from './token-count.ts'
+import { contextOf } from './context-check.ts'
+import { countedReport, measureUsage, type MeasuredTokens } from './usage-bounds.ts'
+
+/** Tokens that a provider wraps around a prompt. */
+const FRAME_TOKENS = 64
+/** Source images are read in high fidelity: OpenAI's dearest rule, above every other provider's. */
+const SOURCE_TOKENS = 6_500
+/**
+ * OpenAI's `medium` square; other providers are close to it. Used where a price is per token and the provider reported
+ * none.
+ */
+const PICTURE_TOKENS = 1_290
+const INPUTS = INPUT_METERS.filter((meter) => METER_TABLE[meter].types.includes('image'))
+const OUTPUTS = OUTPUT_METERS.filter((meter) => METER_TABLE[meter].types.includes('image'))
+
+/** Whether tokens pay for the endpoint's pictures, wholly or partly, in our price or in the provider's. */
+function isTokenPriced({ sell, buy }: Endpoint): boolean {
+  return (
+    [sell, buy].some(({ input, output }) => input.digits > 0n || output.digits > 0n) ||
+    (sell.image_output.digits === 0n && buy.image_output.digits === 0n)
+  )
+}
+
+/** The most that a request can use: each picture made by a separate call, each with the longest possible answer. */
+export function worstImageUsage(request: ImageRequest, model: Model, endpoint: Endpoint): Usage {
+  const { count, sources, mask } = request
+  const units = { image_output: count, image_input: sources.length * count, request: count }
+  if (!isTokenPriced(endpoint)) return units
+  // A prompt is short, and the count of another family's tokenizer would not be a bound.
+  const input =
+    Buffer.byteLength(request.prompt) + FRAME_TOKENS + (sources.length + (mask === null ? 0 : 1)) * SOURCE_TOKENS
+  return {
+    ...units,
+    [dearest(endpoint.sell, 'input', INPUTS)]: input * count,
+    [dearest(endpoint.sell, 'output', OUTPUTS)]: maxTokensOf(model, endpoint) * count,
+  }
+}
+
+/**
+ * The usage of the delivered pictures, in the meters that their endpoint has prices for (guarantees.md rules 10 and
+ * 16).
+ */
+export function measuredImageUsage(
+  request: ImageRequest,
+  result: ImageResult,
+  model: Model,
+  endpoint: Endpoint,
+  tokens: Pick<TokenCounter, 'countText'>,
+): MeasuredTokens {
+  const { images, calls } = result
+  const units = { image_output: images.length, image_input: request.sources.length * calls, request: calls }
+  // A price per picture needs no tokens, and the log shows none (wire.md D-6.1).
+  const whole = (tokens: UsageReport): UsageReport => ({ ...tokens, usage: { ...tokens.usage, ...units } })
+  if (!isTokenPriced(endpoint)) {
+    const report: UsageReport = { ...countedReport(0, 0), usage: units }
+    return { report, reported: report, flagged: false, basis: 'provider_usage' }
+  }
+  const text = Buffer.byteLength(request.prompt) + FRAME_TOKENS
+  const { report, reported, flagged, basis } = measureUsage(
+    result.usage?.report ?? { ...countedReport(0, 0), missing: ['input', 'output'] },
+    {
+      inputMax: () => (request.sources.length > 0 ? Math.max(text, contextOf(model, endpoint)) : text) * calls,
+      outputMax: answerMaxOf(model, endpoint) * request.count,
+      count: () =>
+        countedReport(
+          countPrompt(request, model, tokens) * calls,
+          Math.min(PICTURE_TOKENS, answerMaxOf(model, endpoint)) * images.length,
+        ),
+    },
+  )
+  return { report: whole(report), reported: whole(reported), flagged, basis }
+}
+
+/** The most tokens that one answer can have. */
+function answerMaxOf(model: Model, endpoint: Endpoint): number {
+  return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? contextOf(model, endpoint)
+}
+
+function countPrompt({ prompt }: ImageRequest, { tokenizer }: Model, tokens: Pick<TokenCounter, 'countText'>): number {
+  return tokens.countText(prompt, tokenizer)
+}
+
+function maxTokensOf(model: Model, endpoint: Endpoint): number {
+  return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? 0
+}
+
+function dearest(sell: PriceSheet, plain: Meter, meters: readonly Meter[]): Meter {
+  return meters.reduce((left, right) => (compare(sell[left], sell[right]) < 0 ? right : left), plain)
+}

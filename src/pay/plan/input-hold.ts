@@ -1,0 +1,52 @@
+import type { Endpoint, Model } from '../../catalog/catalog.ts'
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import { contextOf } from './context-check.ts'
+import { mediaBound, type Unmeasured } from './media-bound.ts'
+import { searches } from './parameter-costs.ts'
+import type { PlanInput } from '../../plan/plan.ts'
+import { textBound } from './token-count.ts'
+
+/** Tools that the provider runs: it bills each call, and the results count as input. */
+export interface HostedTools {
+  /** The most calls; this number is sent to the provider. */
+  readonly callsMax: number
+}
+
+/** The most input tokens that a provider can bill, by endpoint. */
+export class InputHold {
+  readonly #request: ChatRequest
+  readonly #tokens: PlanInput['tokens']
+  readonly #hosted: HostedTools | null
+
+  constructor(request: ChatRequest, tokens: PlanInput['tokens'], hosted: HostedTools | null) {
+    this.#request = request
+    this.#tokens = tokens
+    this.#hosted = hosted
+  }
+
+  /** The bytes of the text, or its token count where that is the provider's own; never more than the context. */
+  tokens(model: Model, endpoint: Endpoint, counted: boolean): number {
+    const context = contextOf(model, endpoint)
+    const media = mediaBound(this.#request.messages, endpoint)
+    if (this.#hosted !== null || media.unmeasured.size > 0 || searches(this.#request, endpoint)) return context
+    const bytes = textBound(this.#request)
+    const text = counted ? Math.min(bytes, this.#tokens.mostOfChat(this.#request, model.tokenizer) ?? bytes) : bytes
+    return Math.min(context, text + media.tokens)
+  }
+
+  /** Why the hold is so large, for a refusal; null = it covers only the text and the answer. */
+  reason(routes: readonly { readonly model: Model; readonly endpoint: Endpoint }[]): string | null {
+    const unmeasured = new Set<Unmeasured>()
+    for (const { endpoint } of routes)
+      for (const name of mediaBound(this.#request.messages, endpoint).unmeasured) unmeasured.add(name)
+    const hosted =
+      this.#hosted ?? (routes.some(({ endpoint }) => searches(this.#request, endpoint)) ? { callsMax: 1 } : null)
+    if (unmeasured.size === 0 && hosted === null) return null
+    const context = Math.max(...routes.map(({ model, endpoint }) => contextOf(model, endpoint)))
+    const causes = [
+      ...(hosted === null ? [] : [`up to ${hosted.callsMax} calls of the provider's own tools and what they read`]),
+      ...(unmeasured.size === 0 ? [] : [`${[...unmeasured].join(', ')} whose tokens only the provider can count`]),
+    ]
+    return `The amount covers ${causes.join(', and ')}: an input of up to ${context} tokens. What is not used is given back.`
+  }
+}

@@ -1,0 +1,266 @@
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import { textsOf } from '../../kinds/chat/texts.ts'
+import { assert } from '../../base/assert.ts'
+import { mediaTokens } from './media-tokens.ts'
+import { Encoding, ENCODING_NAMES, type EncodingName } from '../../plan/tokens/encoding.ts'
+
+/** Texts are counted in slices, as many as the time allows; slicing costs less than 1 % of the count. */
+const SLICE_CHARS = 1_024
+/**
+ * No body may stall the loop for 100 ms (guarantees.md R11), so all counts of one turn of the loop share this time: an
+ * answer without usage has its input and its output counted. Only the elapsed time is a measure, because no cheap look
+ * at a text predicts it: prose and code take 0.05 µs a character, random letters and ideographs up to 0.5 µs.
+ */
+const COUNT_MS_MAX = 60
+/** Counted however long it takes: 8 KiB of text are always counted whole. */
+const SLICES_MIN = 8
+const UTF8_BYTES_PER_UNIT = 3
+const MESSAGE_TOKENS = 4
+const MESSAGE_TOKENS_MAX = 8
+const REPLY_TOKENS = 3
+const TOOL_TOKENS = 8
+const TOOL_TOKENS_MAX = 16
+const TOOLS_TOKENS = 16
+/** Providers put up to about 600 tokens of instructions before the tools. */
+const TOOLS_TOKENS_MAX = 640
+
+/** Counts tokens with the model's own encoding where it is known, otherwise with `o200k_base`. */
+export interface TokenCounter {
+  countText(text: string, tokenizer: string | null): number
+  /** Tokens of the whole input: texts, roles, tools, schema, media by rule of thumb. */
+  countChat(request: ChatRequest, tokenizer: string | null): number
+  /**
+   * The most tokens of everything but media, by the model's own encoding. null = its encoding is unknown: another
+   * encoding's count is no bound, and may be a fifth of the true one.
+   */
+  mostOfChat(request: ChatRequest, tokenizer: string | null): number | null
+  /** Tokens of texts that are read one by one; `exact` = the provider's count would be the same. */
+  countTexts(texts: readonly string[], tokenizer: string | null): { readonly tokens: number; readonly exact: boolean }
+  /**
+   * Whether some text has more than `max` tokens, the longest tried first; null = none was found within the time of a
+   * count.
+   */
+  findLonger(
+    texts: readonly string[],
+    max: number,
+    tokenizer: string | null,
+  ): { readonly index: number; readonly tokens: number } | null
+  /** Loads the default encoding (25 ms and 10 MB), so that the first request near a limit does not wait for it. */
+  warm(): void
+}
+
+/**
+ * A counter that loads each encoding when first needed and keeps it. A text too long to be counted whole is sampled by
+ * `random`: a client who could predict the sample could hide most of a text from the count.
+ */
+export function createTokenCounter(
+  random: () => number = Math.random,
+  monotonicMs: () => number = () => performance.now(),
+): TokenCounter {
+  const sample: Sampler = { random, time: new TurnTime(monotonicMs) }
+  const loaded = new Map<EncodingName, Encoding>()
+  const counts = new WeakMap<ChatRequest, InputCount>()
+  /** Synchronous, because the plan is: a request near a limit cannot be priced before the encoding is loaded. */
+  const counterOf = (tokenizer: string | null): ((slice: string) => number) => {
+    const name = encodingOf(tokenizer) ?? 'o200k_base'
+    const encoding = loaded.get(name) ?? Encoding.load(name)
+    loaded.set(name, encoding)
+    return (slice) => encoding.count(slice)
+  }
+  const countText = (text: string, tokenizer: string | null): number =>
+    countTexts([text], counterOf(tokenizer), sample).tokens
+  const countInput = (request: ChatRequest, tokenizer: string | null): InputCount => {
+    const name = encodingOf(tokenizer) ?? 'o200k_base'
+    const known = counts.get(request)
+    if (known?.name === name) return known
+    // Writing a schema of 10 MB as text is part of the time.
+    const startMs = sample.time.begin()
+    const { tokens, counted, rest } = countTexts(inputTexts(request), counterOf(tokenizer), sample, startMs)
+    const bytes = rest.reduce((sum, { text, start, end }) => sum + Buffer.byteLength(text.slice(start, end)), 0)
+    const count = { name, tokens, most: counted + bytes }
+    counts.set(request, count)
+    return count
+  }
+  return {
+    countText,
+    countChat: (request, tokenizer) =>
+      countInput(request, tokenizer).tokens + frameTokens(request) + mediaTokens(request.messages),
+    mostOfChat(request, tokenizer) {
+      if (encodingOf(tokenizer) === null) return null
+      const { most } = countInput(request, tokenizer)
+      const { tools, responseFormat } = request
+      // Each provider writes tools and schemas in its own form.
+      return tools === null && responseFormat === null
+        ? most + frameTokens(request)
+        : Math.ceil((most * 11) / 10) + frameTokensMax(request)
+    },
+    countTexts(texts, tokenizer) {
+      const { tokens, rest } = countTexts(texts, counterOf(tokenizer), sample)
+      return { tokens, exact: rest.length === 0 && encodingOf(tokenizer) !== null }
+    },
+    findLonger(texts, max, tokenizer) {
+      for (const { text, index } of longestFirst(texts, max)) {
+        const { tokens } = countTexts([text], counterOf(tokenizer), sample)
+        if (tokens > max) return { index, tokens }
+        if (!sample.time.isLeft(sample.time.begin())) return null
+      }
+      return null
+    },
+    warm: () => void countText('warm', null),
+  }
+}
+
+/** The texts that may have more than `max` tokens; a byte makes at most one token. */
+function longestFirst(
+  texts: readonly string[],
+  max: number,
+): readonly { readonly text: string; readonly index: number }[] {
+  return texts
+    .map((text, index) => ({ text, index }))
+    .filter(({ text }) => text.length * UTF8_BYTES_PER_UNIT > max && Buffer.byteLength(text) > max)
+    .toSorted((left, right) => right.text.length - left.text.length)
+}
+
+function encodingOf(tokenizer: string | null): EncodingName | null {
+  return ENCODING_NAMES.find((name) => name === tokenizer) ?? null
+}
+
+function inputTexts({ messages, tools, responseFormat }: ChatRequest): readonly string[] {
+  const texts = [...textsOf(messages)]
+  if (tools !== null) texts.push(JSON.stringify(tools))
+  if (responseFormat !== null) texts.push(JSON.stringify(responseFormat))
+  return texts
+}
+
+/** Tokens around the texts: the frames of messages and tools. */
+function frameTokens({ messages, tools }: ChatRequest): number {
+  const toolTokens = tools === null ? 0 : TOOLS_TOKENS + TOOL_TOKENS * tools.length
+  return MESSAGE_TOKENS * messages.length + REPLY_TOKENS + toolTokens
+}
+
+function frameTokensMax({ messages, tools }: ChatRequest): number {
+  const toolTokens = tools === null ? 0 : TOOLS_TOKENS_MAX + TOOL_TOKENS_MAX * tools.length
+  return MESSAGE_TOKENS_MAX * (messages.length + 1) + toolTokens
+}
+
+interface Slice {
+  readonly text: string
+  readonly start: number
+  readonly end: number
+}
+
+interface Sampler {
+  readonly random: () => number
+  readonly time: TurnTime
+}
+
+interface Counted {
+  /** The counted tokens, scaled to the whole. */
+  readonly tokens: number
+  readonly counted: number
+  /** What the time did not allow to count. */
+  readonly rest: readonly Slice[]
+}
+
+interface InputCount {
+  readonly name: EncodingName
+  readonly tokens: number
+  /** The counted tokens, and a token for each byte of the rest. */
+  readonly most: number
+}
+
+/** The time that counts take until the event loop turns. */
+class TurnTime {
+  readonly #monotonicMs: () => number
+  #usedMs = 0
+  #isFresh = true
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs
+  }
+
+  /** Begins a count. */
+  begin(): number {
+    if (this.#isFresh) {
+      this.#isFresh = false
+      setImmediate(() => {
+        this.#isFresh = true
+        this.#usedMs = 0
+      })
+    }
+    return this.#monotonicMs()
+  }
+
+  /** Whether the count that began at `startMs` may go on. */
+  isLeft(startMs: number): boolean {
+    return this.#usedMs + this.#monotonicMs() - startMs < COUNT_MS_MAX
+  }
+
+  end(startMs: number): void {
+    this.#usedMs += this.#monotonicMs() - startMs
+  }
+}
+
+/** Counts slices in random order until all are counted or the time of this turn is up. */
+function countTexts(
+  texts: readonly string[],
+  count: (slice: string) => number,
+  { random, time }: Sampler,
+  startMs = time.begin(),
+): Counted {
+  const slices = slicesOf(texts)
+  let counted = 0
+  let chars = 0
+  let left = slices.length
+  while (left > 0 && (slices.length - left < SLICES_MIN || time.isLeft(startMs))) {
+    const { text, start, end } = takeSlice(slices, Math.floor(random() * left), left - 1)
+    counted += count(text.slice(start, end))
+    chars += end - start
+    left -= 1
+  }
+  time.end(startMs)
+  if (left === 0) return { tokens: counted, counted, rest: [] }
+  const total = texts.reduce((sum, { length }) => sum + length, 0)
+  return { tokens: Math.ceil((counted * total) / chars), counted, rest: slices.slice(0, left) }
+}
+
+function slicesOf(texts: readonly string[]): Slice[] {
+  const slices: Slice[] = []
+  for (const text of texts) {
+    for (let start = 0; start < text.length;) {
+      const end = sliceEnd(text, start)
+      slices.push({ text, start, end })
+      start = end
+    }
+  }
+  return slices
+}
+
+/** The slice at `index`, replaced by the last slice: a shuffle that goes only as far as needed. */
+function takeSlice(slices: Slice[], index: number, last: number): Slice {
+  const taken = slices[index]
+  const moved = slices[last]
+  assert(taken !== undefined && moved !== undefined, 'A slice is taken from those that are left.')
+  slices[index] = moved
+  return taken
+}
+
+/** Never between the halves of a surrogate pair, which would count as two broken characters. */
+function sliceEnd(text: string, start: number): number {
+  const end = Math.min(start + SLICE_CHARS, text.length)
+  const unit = text.charCodeAt(end)
+  return end < text.length && unit >= 0xdc00 && unit <= 0xdfff ? end + 1 : end
+}
+
+/**
+ * An upper bound of the tokens of everything but media for any byte-level tokenizer, without tokenising: one per byte,
+ * and the frames of messages and tools.
+ */
+export function textBound(request: ChatRequest): number {
+  return request.textBytes + frameTokensMax(request)
+}
+
+/** The same with media by a rule of thumb: good enough to compare with a context, but not a bound. */
+export function inputBound(request: ChatRequest): number {
+  return textBound(request) + mediaTokens(request.messages)
+}

@@ -1,0 +1,140 @@
+import type { Endpoint, Model } from '../../catalog/catalog.ts'
+import { resolutionOf, variantOf } from '../../catalog/resolution.ts'
+import { ApiError } from '../../base/errors.ts'
+import { PROMPT_CHARACTERS_MAX } from '../../kinds/images/request.ts'
+import { invalidInput, quoted } from '../../kinds/fields/json-fields.ts'
+import type { VideoOperation, VideoRequest, VideoWish } from '../../kinds/video.ts'
+import { charactersOf } from '../../lib/characters.ts'
+import type { Usage } from '../../tables/meters.ts'
+import { chooseModels } from './model-choice.ts'
+import type { Plan, PlanInput } from '../../plan/plan.ts'
+import { planUnits } from './unit-plan.ts'
+
+export interface VideoPlan extends Plan {
+  readonly operation: VideoOperation
+}
+
+/** Prices a video exactly: seconds at the price of its resolution, and the request (wire.md D-4.3). */
+export function planVideo(request: VideoRequest, input: PlanInput, able: (endpoint: Endpoint) => boolean): VideoPlan {
+  const { snapshot, defaultModel, allowedModels } = input
+  const [chosen] = chooseModels(
+    {
+      model: request.model,
+      fallbackModels: [],
+      defaultModel,
+      allowedModels,
+      type: 'video',
+    },
+    snapshot,
+  )
+  if (chosen === undefined) throw new Error('A request that names a model has chosen one.')
+  const operation = operationOf(request.wish, chosen.model)
+  const plan = planUnits({
+    ...input,
+    request,
+    type: 'video',
+    sent: sentParameters(request.wish),
+    check: () => undefined,
+    able,
+    priced: (endpoint) => pricedFor(endpoint, operation),
+    worstUsage: () => videoUsage(operation),
+  })
+  return Object.freeze({ ...plan, operation })
+}
+
+export function videoUsage({ duration }: VideoOperation): Usage {
+  return { request: 1, video_seconds: duration }
+}
+
+/** The endpoint with its prices replaced by those of the video's resolution. */
+function pricedFor(endpoint: Endpoint, wish: VideoWish): Endpoint {
+  const variant = variantOf(endpoint, wish)
+  const prices = variant === null ? undefined : endpoint.variants?.get(variant)
+  return prices === undefined || variant === null ? endpoint : { ...endpoint, ...prices, variant }
+}
+
+/**
+ * Fills in what the request leaves open from the model's options; throws for values that the model does not allow
+ * (wire.md D-4.4).
+ */
+export function operationOf(wish: VideoWish, model: Model): VideoOperation {
+  const { inputModalities } = model
+  const most = model.maxPromptLength ?? PROMPT_CHARACTERS_MAX
+  const length = charactersOf(wish.prompt)
+  if (length > most)
+    throw new ApiError('prompt_too_long', `prompt is ${length} characters long, the maximum is ${most}`)
+  if (wish.frameImages.length + wish.inputReferences.length > 0 && !inputModalities.includes('image')) {
+    throw new ApiError(
+      'model_not_supported',
+      `Model '${model.id}' does not support image input. Supported: ${inputModalities.join(', ')}`,
+    )
+  }
+  const resolution = oneOf('resolution', wish.resolution, model.supportedResolutions)
+  const aspectRatio = oneOf('aspect_ratio', wish.aspectRatio, model.supportedAspectRatios)
+  const size = sizeOf({ ...wish, resolution, aspectRatio }, model)
+  return {
+    ...wish,
+    size,
+    duration: durationOf(wish.duration, model),
+    // A size gives both. Without a size, the model's first resolution and ratio are the defaults.
+    resolution: resolution ?? (size === null ? (model.supportedResolutions?.[0] ?? null) : null),
+    aspectRatio: aspectRatio ?? (size === null ? (model.supportedAspectRatios?.[0] ?? null) : null),
+  }
+}
+
+function sizeOf(wish: VideoWish, model: Model): string | null {
+  const sizes = model.supportedSizes
+  if (wish.size !== null || sizes === null) return oneOf('size', wish.size, sizes)
+  const { resolution, aspectRatio } = wish
+  const fitting = sizes.find(
+    (size) =>
+      (resolution === null || resolutionOf(size) === resolutionOf(resolution)) &&
+      (aspectRatio === null || hasRatio(size, aspectRatio)),
+  )
+  if (fitting !== undefined) return fitting
+  // A model that lists resolutions accepts them beside its sizes.
+  if (model.supportedResolutions !== null || model.supportedAspectRatios !== null) return null
+  throw invalidInput(
+    resolution === null ? 'aspect_ratio' : 'resolution',
+    `no size of model '${model.id}' is of it. Allowed sizes: ${sizes.join(', ')}`,
+  )
+}
+
+function durationOf(duration: number | null, { id, supportedDurations }: Model): number {
+  const [first] = supportedDurations ?? []
+  if (supportedDurations === null || first === undefined) {
+    if (duration === null)
+      throw invalidInput('duration', `is required for model '${id}': a whole number of seconds from 1 to 60`)
+    return duration
+  }
+  if (duration === null) return first
+  if (!supportedDurations.includes(duration))
+    throw invalidInput('duration', `must be one of ${supportedDurations.join(', ')}, got ${duration}`)
+  return duration
+}
+
+function oneOf(name: string, given: string | null, allowed: readonly string[] | null): string | null {
+  if (given === null || allowed === null || allowed.length === 0 || allowed.includes(given)) return given
+  throw invalidInput(name, `must be one of ${allowed.join(', ')}, got '${quoted(given)}'`)
+}
+
+function hasRatio(size: string, ratio: string): boolean {
+  const [width = 0, height = 0] = size.split('x').map(Number)
+  const [across = 0, down = 0] = ratio.split(':').map(Number)
+  return width * down === height * across
+}
+
+/** As `supported_parameters` spells them. */
+function sentParameters(wish: VideoWish): readonly string[] {
+  const sent: readonly (readonly [string, boolean])[] = [
+    ['size', wish.size !== null],
+    ['duration', wish.duration !== null],
+    ['resolution', wish.resolution !== null],
+    ['aspect_ratio', wish.aspectRatio !== null],
+    ['frame_images', wish.frameImages.length > 0],
+    ['input_references', wish.inputReferences.length > 0],
+    ['generate_audio', wish.generateAudio !== null],
+    ['seed', wish.seed !== null],
+  ]
+  return sent.flatMap(([name, given]) => (given ? [name] : []))
+}

@@ -1,0 +1,131 @@
+import type { Endpoint, Model } from '../../catalog/catalog.ts'
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import { METER_TABLE } from '../../tables/meter-table.ts'
+import { exactCost, INPUT_METERS, OUTPUT_METERS, type PriceSheet, type Usage } from '../../tables/meters.ts'
+import { add, ceilMicro, compare, multiply, type Decimal, type Micro } from '../../base/money.ts'
+import type { HostedTools } from './input-hold.ts'
+import { imageCount } from './media-tokens.ts'
+import { predictedTokens, searches } from './parameter-costs.ts'
+
+/** The output expected of a request without a limit, for comparing prices. */
+const EXPECTED_OUTPUT_TOKENS = 512
+
+/**
+ * The pictures of one answer that are held for. Models answer with one; asked for many, they make about as many as
+ * image protocols make at once.
+ */
+export const ANSWER_PICTURES_MAX = 10
+
+/**
+ * The dearest prices that an answer can meet at one endpoint. Only the answer shows which meters its tokens fall under.
+ */
+export interface WorstPrice {
+  readonly inputToken: Decimal
+  readonly outputToken: Decimal
+  /** Per request, independent of its tokens. */
+  readonly fixed: Decimal
+}
+
+/**
+ * Units that a request uses independently of its answer, charged by the request: no provider reports them, but for
+ * searches, of which a report counts more than this one.
+ */
+export function fixedUsage(request: ChatRequest, endpoint: Endpoint, inputs = 1): Usage {
+  const images = imageCount(request.messages) * inputs
+  return {
+    request: inputs,
+    ...(images === 0 ? {} : { image_input: images }),
+    ...(searches(request, endpoint) ? { search: inputs } : {}),
+  }
+}
+
+export function worstPrice(
+  model: Model,
+  endpoint: Endpoint,
+  request: ChatRequest,
+  hosted: HostedTools | null = null,
+): WorstPrice {
+  const { sell } = endpoint
+  const inputModalities: ReadonlySet<string> = request.inputModalities
+  const modalities = request.parameters['modalities']
+  const asks = (name: string): boolean => Array.isArray(modalities) && modalities.includes(name)
+  const outputToken = dearest(
+    sell,
+    OUTPUT_METERS,
+    (modality) => asks(modality) || model.outputModalities.includes(modality),
+  )
+  const usage = fixedUsage(request, endpoint)
+  const searched = (usage.search ?? 0) * endpoint.provider.searchesMax
+  const pictures = model.outputModalities.includes('image') || asks('image') ? ANSWER_PICTURES_MAX : 0
+  const units = exactCost({ ...usage, image_output: pictures, search: searched + (hosted?.callsMax ?? 0) }, sell)
+  const predicted = predictedTokens(request, endpoint)
+  return {
+    inputToken: dearest(sell, INPUT_METERS, (modality) => inputModalities.has(modality)),
+    outputToken,
+    fixed: predicted === 0 ? units : add(units, multiply(outputToken, whole(predicted))),
+  }
+}
+
+/**
+ * The dearest price that a token can fall under; a meter of a modality counts only where the request has the modality.
+ */
+function dearest(sell: PriceSheet, meters: typeof INPUT_METERS, has: (modality: string) => boolean): Decimal {
+  let most = sell[meters[0]]
+  for (const meter of meters) {
+    const { modality } = METER_TABLE[meter]
+    if ((modality === undefined || has(modality)) && compare(most, sell[meter]) < 0) most = sell[meter]
+  }
+  return most
+}
+
+/**
+ * The probable cost of the request by the plain prices: a dear cache write, which most requests never need, must not
+ * decide between providers.
+ */
+export function expectedChatCost(
+  endpoint: Endpoint,
+  request: ChatRequest,
+  inputTokens: number,
+  maxTokens: number | null,
+  expected: Usage = {},
+): Decimal {
+  const { sell } = endpoint
+  const output = multiply(sell.output, whole((maxTokens ?? EXPECTED_OUTPUT_TOKENS) * request.n))
+  return add(
+    exactCost({ ...expected, ...fixedUsage(request, endpoint) }, sell),
+    add(multiply(sell.input, whole(inputTokens)), output),
+  )
+}
+
+/** Exact price of `n` answers to `inputTokens` with `outputTokens` each. */
+export function worstCost(price: WorstPrice, inputTokens: number, outputTokens: number, n: number): Decimal {
+  const one = add(
+    add(price.fixed, multiply(price.inputToken, whole(inputTokens))),
+    multiply(price.outputToken, whole(outputTokens)),
+  )
+  return multiply(one, whole(n))
+}
+
+export function worstMicro(price: WorstPrice, inputTokens: number, outputTokens: number, n: number): Micro {
+  return ceilMicro(worstCost(price, inputTokens, outputTokens, n))
+}
+
+/**
+ * The most output tokens that each of `n` answers may have within `availableMicro`; below 0 where even the input is not
+ * affordable, Infinity where output is free.
+ */
+export function affordableTokens(price: WorstPrice, inputTokens: number, n: number, availableMicro: Micro): number {
+  const input = worstCost(price, inputTokens, 0, n)
+  const left = add({ digits: availableMicro, scale: 0 }, { digits: -input.digits, scale: input.scale })
+  if (left.digits < 0n) return -1
+  const perToken = multiply(price.outputToken, whole(n))
+  if (perToken.digits === 0n) return Infinity
+  const scale = BigInt(Math.max(left.scale, perToken.scale))
+  const dividend = left.digits * 10n ** (scale - BigInt(left.scale))
+  const tokens = dividend / (perToken.digits * 10n ** (scale - BigInt(perToken.scale)))
+  return tokens > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : Number(tokens)
+}
+
+function whole(units: number): Decimal {
+  return { digits: BigInt(units), scale: 0 }
+}

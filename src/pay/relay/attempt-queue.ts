@@ -1,0 +1,178 @@
+import type { Endpoint } from '../../catalog/catalog.ts'
+import type { Affinity } from '../plan/affinity.ts'
+import type { Candidate } from '../../plan/plan.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import { withoutSecretsOf } from '../../providers/wire/upstream-error.ts'
+import { isUnhealthy, mayFallBack, mayRotateKey, pauseSeconds, type FailedAttempt } from '../../relay/attempt-error.ts'
+import type { Trial } from './ejection.ts'
+import type { EndpointHealthBook } from './endpoint-health.ts'
+import type { KeyPools } from './key-pools.ts'
+import type { RetryBudget } from './retry-budget.ts'
+
+const ATTEMPTS_MAX = 4
+/** A shorter answer says nothing about speed. */
+const SPEED_SECONDS_MIN = 0.05
+
+export interface AttemptQueuePorts {
+  readonly clock: Clock
+  readonly health: EndpointHealthBook
+  readonly keyPools: KeyPools
+  readonly retries: RetryBudget
+}
+
+/** One attempt, for traces. Times are of clock.monotonic(), ms. */
+export interface AttemptSpan {
+  readonly endpoint: Endpoint
+  readonly startedMs: number
+  endedMs: number | null
+  failure: string | null
+}
+
+/** The order of a request's attempts: the current candidate with its key, and the next one. */
+export class AttemptQueue {
+  /** In the order of their failures. */
+  readonly failed: FailedAttempt[] = []
+  /** All of them, in order. */
+  readonly spans: AttemptSpan[] = []
+  readonly #ports: AttemptQueuePorts
+  readonly #affinity: Affinity | null
+  #queue: Candidate[]
+  #candidate: Candidate
+  #attempts = 0
+  #apiKey: string | null = null
+  #keysTried = 1
+  /** The running attempt; null if there is none, or it has reported its result. */
+  #trial: Trial | null = null
+  /** Whether a slot of the retry budget is taken. */
+  #retrying = false
+
+  constructor(ports: AttemptQueuePorts, candidates: readonly Candidate[], affinity: Affinity | null = null) {
+    const [first] = candidates
+    if (first === undefined) throw new Error('A plan has at least one candidate.')
+    this.#ports = ports
+    this.#affinity = affinity
+    this.#candidate = first
+    this.#queue = [...candidates]
+  }
+
+  get candidate(): Candidate {
+    return this.#candidate
+  }
+
+  /** Attempts begun so far. */
+  get attempts(): number {
+    return this.#attempts
+  }
+
+  /** Begins an attempt at the candidate; answers its provider key, or null if the provider needs none. */
+  begin(): string | null {
+    if (this.#attempts === 0) {
+      this.#ports.retries.earn()
+      this.#advance()
+    }
+    this.#attempts += 1
+    const { endpoint } = this.#candidate
+    this.#trial = this.#ports.health.begin(endpoint.id)
+    this.spans.push({ endpoint, startedMs: this.#ports.clock.monotonic(), endedMs: null, failure: null })
+    this.#apiKey = this.#ports.keyPools.pick(endpoint.provider, this.#affinity)
+    return this.#apiKey
+  }
+
+  /** The attempt is answering, perhaps for minutes: as a retry it is over. */
+  answers(): void {
+    if (this.#retrying) this.#ports.retries.release()
+    this.#retrying = false
+  }
+
+  /**
+   * The attempt ended with an answer. `firstTokenMs` (clock.monotonic()) is measured only for streams; null = not
+   * measured.
+   */
+  succeed(firstTokenMs: number | null, outputTokens: number | null): void {
+    const trial = this.#trial
+    this.#trial = null
+    if (trial === null) throw new Error('Only an attempt that runs can succeed.')
+    const seconds = firstTokenMs === null ? 0 : (this.#ports.clock.monotonic() - firstTokenMs) / 1_000
+    const speed = outputTokens !== null && seconds > SPEED_SECONDS_MIN ? outputTokens / seconds : null
+    this.#ports.health.succeeded(trial, firstTokenMs === null ? null : firstTokenMs - trial.startedMs, speed)
+    this.#ports.keyPools.worked(this.#candidate.endpoint.provider, this.#apiKey)
+  }
+
+  /** Notes the failure, for this request and for later ones. */
+  fail(failure: AttemptFailure | 'empty'): FailedAttempt {
+    const { health, keyPools } = this.#ports
+    const { model, endpoint } = this.#candidate
+    const attempt: FailedAttempt = {
+      failure: failure === 'empty' ? failure : withoutSecretsOf(endpoint.provider, failure),
+      providerName: endpoint.provider.name,
+      modelId: model.id,
+    }
+    this.failed.push(attempt)
+    this.#endSpan(attempt.failure === 'empty' ? 'empty' : attempt.failure.reason)
+    if (failure !== 'empty' && mayRotateKey(attempt)) keyPools.failed(endpoint.provider, this.#apiKey, failure)
+    // If another key may still work, the fault was only this key's.
+    if (!isUnhealthy(attempt) || this.#otherKeyHelps(attempt)) this.#releaseTrial()
+    else if (this.#trial !== null) {
+      health.failed(this.#trial)
+      health.pause(endpoint.id, pauseSeconds(attempt))
+    }
+    this.#trial = null
+    return attempt
+  }
+
+  /** Moves on to the next candidate or key after a failed attempt, within the retry budget; null = there is none. */
+  next(attempt: FailedAttempt): Candidate | null {
+    if (this.#attempts >= ATTEMPTS_MAX) return null
+    // Another provider of the model would refuse the request as well; another model of `models[]` may not (wire.md
+    // 3.2).
+    if (!mayFallBack(attempt)) this.#queue = this.#queue.filter(({ model }) => model.id !== attempt.modelId)
+    const rotates = this.#otherKeyHelps(attempt) && this.#keysTried < this.#candidate.endpoint.provider.apiKeys.length
+    if (!rotates && this.#queue.length === 0) return null
+    if (!this.#retrying && !this.#ports.retries.claim()) return null
+    this.#retrying = true
+    if (rotates) this.#keysTried += 1
+    else this.#advance()
+    return this.#candidate
+  }
+
+  /** The request is over. */
+  release(): void {
+    this.answers()
+    this.#releaseTrial()
+    if (this.spans.at(-1)?.endedMs === null) this.#endSpan(null)
+  }
+
+  #endSpan(failure: string | null): void {
+    const span = this.spans.at(-1)
+    if (span === undefined) return
+    span.endedMs = this.#ports.clock.monotonic()
+    span.failure = failure
+  }
+
+  #otherKeyHelps(attempt: FailedAttempt): boolean {
+    const { provider } = this.#candidate.endpoint
+    return mayRotateKey(attempt) && provider.apiKeys.length > 1 && this.#ports.keyPools.hasFree(provider)
+  }
+
+  /**
+   * Moves to the first candidate in service with a key; if there is none, to the first: an attempt may fail, no attempt
+   * always does.
+   */
+  #advance(): void {
+    const { health, keyPools } = this.#ports
+    this.#keysTried = 1
+    let index = this.#queue.findIndex(
+      ({ endpoint }) => !health.ejected(endpoint.id) && keyPools.hasFree(endpoint.provider),
+    )
+    if (index === -1) index = 0
+    const [taken] = this.#queue.splice(index, 1)
+    if (taken === undefined) throw new Error('Only a queue that holds a candidate is advanced.')
+    this.#candidate = taken
+  }
+
+  #releaseTrial(): void {
+    if (this.#trial !== null) this.#ports.health.released(this.#trial)
+    this.#trial = null
+  }
+}

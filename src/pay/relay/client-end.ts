@@ -1,0 +1,159 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { EventBuffer } from './event-buffer.ts'
+
+const SILENCE_MS = 10_000
+const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
+
+/** One client's connection as the relay uses it; the details of sockets stay in src/http. */
+export interface ClientStream {
+  /** Sends whole SSE events; false asks for a pause until `Generation.drained` is called. */
+  write(bytes: Buffer): boolean
+  /** Sends the last events and ends the body cleanly. */
+  end(bytes: Buffer): void
+  /** Breaks the connection, so that no client takes a cut answer for a complete one (wire.md C2). */
+  reset(): void
+}
+
+/** Commits the response headers; null = the client has left. Called at most once, for streams only. */
+export type OpenStream = () => ClientStream | null
+
+type State =
+  /** Nothing has been sent: the answer may still become an HTTP error. */
+  | { readonly at: 'waiting'; readonly open: OpenStream }
+  | { readonly at: 'reading'; readonly stream: ClientStream }
+  /** The client has left. It may come back to a buffered answer. */
+  | { readonly at: 'gone' }
+  /** The last bytes have been sent, or the connection is broken. */
+  | { readonly at: 'over' }
+
+const NOT_STARTED: State = { at: 'waiting', open: () => null }
+const GONE: State = { at: 'gone' }
+const OVER: State = { at: 'over' }
+
+/** The client's end of one answer: the current reader, and the events kept for a client that returns. */
+export class ClientEnd {
+  readonly #buffer: EventBuffer | null
+  readonly #clock: Clock
+  readonly #keepAlive: Buffer
+  #state: State = NOT_STARTED
+  #lastSentMs: number
+
+  constructor(buffer: EventBuffer | null, clock: Clock, keepAlive: Buffer = KEEP_ALIVE) {
+    this.#buffer = buffer
+    this.#clock = clock
+    this.#keepAlive = keepAlive
+    this.#lastSentMs = clock.monotonic()
+  }
+
+  get isGone(): boolean {
+    return this.#state.at === 'gone'
+  }
+
+  /** Whether somebody reads the answer, or may return to read it. */
+  get isShown(): boolean {
+    return this.#state.at === 'reading' || this.#buffer !== null
+  }
+
+  /** Whether `stream` is the connection that reads now; null = none does. */
+  isReading(stream: ClientStream | null): boolean {
+    return this.#stream === stream
+  }
+
+  /** Waits for the client of the request itself: its response is opened with the first bytes. */
+  wait(open: OpenStream): void {
+    this.#state = { at: 'waiting', open }
+  }
+
+  /** Another connection takes over; events up to number `after` are not sent again. false asks for a pause. */
+  attach(stream: ClientStream, after: number): boolean {
+    const previous = this.#stream
+    this.#state = { at: 'reading', stream }
+    previous?.reset()
+    const missed = this.#since(after)
+    return missed.length === 0 || stream.write(missed)
+  }
+
+  /**
+   * After the answer's end: sends a connection the events that it missed, and a clean end only if the answer is
+   * complete.
+   */
+  replay(stream: ClientStream, after: number): void {
+    const missed = this.#since(after)
+    if (this.#buffer?.whole === true) return stream.end(missed)
+    stream.write(missed)
+    stream.reset()
+  }
+
+  /** false asks for a pause. */
+  send(bytes: Buffer): boolean {
+    const numbered = this.#buffer === null ? bytes : this.#buffer.add(bytes)
+    if (this.isGone) return true
+    const stream = this.#open()
+    this.#lastSentMs = this.#clock.monotonic()
+    return stream === null || stream.write(numbered)
+  }
+
+  /** Sends the keep-alive after ten seconds without an event. */
+  keepAlive(nowMs: number): void {
+    if (this.isGone || nowMs - this.#lastSentMs < SILENCE_MS) return
+    const stream = this.#open()
+    this.#lastSentMs = nowMs
+    stream?.write(this.#keepAlive)
+  }
+
+  /** The last bytes of a complete answer. */
+  end(tail: Buffer): void {
+    this.#open()
+    this.#finish(tail)
+  }
+
+  /**
+   * The last bytes of a failed answer; null = it has no form for an error, and the connection is broken. A client that
+   * still waits gets an HTTP error instead.
+   */
+  fail(tail: Buffer | null): void {
+    if (tail === null) this.break()
+    else this.#finish(tail)
+  }
+
+  /** The client's connection has closed. */
+  leave(): void {
+    this.#state = GONE
+  }
+
+  /** The answer's owner no longer wants it. */
+  dismiss(): void {
+    const stream = this.#stream
+    this.#state = GONE
+    stream?.reset()
+  }
+
+  /** Breaks the connection that still reads, if any. */
+  break(): void {
+    const stream = this.#stream
+    this.#state = OVER
+    stream?.reset()
+  }
+
+  get #stream(): ClientStream | null {
+    return this.#state.at === 'reading' ? this.#state.stream : null
+  }
+
+  #open(): ClientStream | null {
+    if (this.#state.at !== 'waiting') return this.#stream
+    const stream = this.#state.open()
+    this.#state = stream === null ? GONE : { at: 'reading', stream }
+    return stream
+  }
+
+  #finish(tail: Buffer): void {
+    const bytes = this.#buffer === null ? tail : this.#buffer.finish(tail)
+    const stream = this.#stream
+    this.#state = OVER
+    stream?.end(bytes)
+  }
+
+  #since(after: number): Buffer {
+    return this.#buffer?.since(after) ?? Buffer.alloc(0)
+  }
+}

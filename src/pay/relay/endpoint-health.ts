@@ -1,0 +1,220 @@
+import type { Clock } from '../../lib/clock.ts'
+import { Ejection, type Trial } from './ejection.ts'
+
+const MINUTES = 24 * 60
+
+const UNHEALTHY_MS = 30_000
+const WINDOW_MINUTES = 30
+const DAY_MINUTES = 24 * 60
+/** Answers whose measurements are kept: the latest represent half an hour well enough. */
+const SAMPLES_MAX = 2_048
+/** Sorting reads the medians on every request; they move slowly. */
+const REPORT_KEPT_MS = 1_000
+
+interface AnswerSample {
+  readonly atMs: number
+  readonly ttftMs: number | null
+  readonly tokensPerSecond: number | null
+}
+
+export interface Percentiles {
+  readonly p50: number
+  readonly p75: number
+  readonly p90: number
+  readonly p99: number
+}
+
+/** Measured state of one endpoint; null where nothing is known. */
+export interface HealthReport {
+  /** Moved to the end: ejected, or paused by its provider. */
+  readonly unhealthy: boolean
+  readonly uptime5m: number | null
+  readonly uptime30m: number | null
+  readonly uptime1d: number | null
+  readonly latency30m: Percentiles | null
+  readonly throughput30m: Percentiles | null
+}
+
+type Measures = Omit<HealthReport, 'unhealthy'>
+
+interface State {
+  readonly samples: AnswerSample[]
+  readonly uptime: Uptime
+  readonly ejection: Ejection
+  /** Latest failed attempt; null after a success. */
+  failedAtMs: number | null
+  /** The provider itself asked for a pause of this length, by `Retry-After`. */
+  pausedUntilMs: number
+  kept: { readonly atMs: number; readonly measures: Measures } | null
+}
+
+const UNKNOWN: Measures = Object.freeze({
+  uptime5m: null,
+  uptime30m: null,
+  uptime1d: null,
+  latency30m: null,
+  throughput30m: null,
+})
+
+/** Per-node health of every endpoint, fed by attempts; read by the plan and by the endpoint lists. */
+export class EndpointHealthBook {
+  readonly #clock: Clock
+  readonly #left: (endpointId: string) => void
+  readonly #states = new Map<string, State>()
+
+  /** `left` is told of an endpoint that was taken out of service. */
+  constructor(clock: Clock, left: (endpointId: string) => void = () => undefined) {
+    this.#clock = clock
+    this.#left = left
+  }
+
+  /** An attempt begins. Exactly one of `succeeded`, `failed` and `released` reports its end. */
+  begin(endpointId: string): Trial {
+    return this.#state(endpointId).ejection.begin(endpointId, this.#clock.monotonic())
+  }
+
+  /** The attempt ended and says nothing about the endpoint. */
+  released(trial: Trial): void {
+    this.#state(trial.endpointId).ejection.released(trial)
+  }
+
+  succeeded(trial: Trial, ttftMs: number | null, tokensPerSecond: number | null): void {
+    const atMs = this.#clock.monotonic()
+    const state = this.#state(trial.endpointId)
+    state.failedAtMs = null
+    state.ejection.succeeded(trial, atMs)
+    state.uptime.add(true, atMs)
+    if (ttftMs === null && tokensPerSecond === null) return
+    state.samples.push({ atMs, ttftMs, tokensPerSecond })
+    // Halving now and then is cheaper than a shift on every request.
+    if (state.samples.length > SAMPLES_MAX) state.samples.splice(0, SAMPLES_MAX / 2)
+  }
+
+  failed(trial: Trial): void {
+    const atMs = this.#clock.monotonic()
+    const state = this.#state(trial.endpointId)
+    state.failedAtMs = atMs
+    state.uptime.add(false, atMs)
+    if (state.ejection.failed(trial, atMs)) this.#left(trial.endpointId)
+  }
+
+  /** Prefers other endpoints for this many seconds, while there are any. */
+  pause(endpointId: string, seconds: number): void {
+    const state = this.#state(endpointId)
+    state.pausedUntilMs = Math.max(state.pausedUntilMs, this.#clock.monotonic() + seconds * 1_000)
+  }
+
+  /** Not a candidate now, unless nothing else is left. */
+  ejected(endpointId: string): boolean {
+    const state = this.#states.get(endpointId)
+    if (state === undefined) return false
+    const now = this.#clock.monotonic()
+    return now < state.pausedUntilMs || state.ejection.isOut(now)
+  }
+
+  /** Its latest attempt failed less than 30 s ago: moved last. */
+  unhealthy(endpointId: string): boolean {
+    const state = this.#states.get(endpointId)
+    return state !== undefined && state.failedAtMs !== null && this.#clock.monotonic() - state.failedAtMs < UNHEALTHY_MS
+  }
+
+  /** p50 output tokens per second over 30 minutes. */
+  throughput(endpointId: string): number | null {
+    return this.#measures(endpointId).throughput30m?.p50 ?? null
+  }
+
+  /** p50 time to the first token over 30 minutes, ms. */
+  latency(endpointId: string): number | null {
+    return this.#measures(endpointId).latency30m?.p50 ?? null
+  }
+
+  report(endpointId: string): HealthReport {
+    return { unhealthy: this.unhealthy(endpointId) || this.ejected(endpointId), ...this.#measures(endpointId) }
+  }
+
+  #measures(endpointId: string): Measures {
+    const state = this.#states.get(endpointId)
+    if (state === undefined) return UNKNOWN
+    const now = this.#clock.monotonic()
+    if (state.kept === null || now - state.kept.atMs > REPORT_KEPT_MS)
+      state.kept = { atMs: now, measures: measured(state, now) }
+    return state.kept.measures
+  }
+
+  #state(endpointId: string): State {
+    let state = this.#states.get(endpointId)
+    if (state === undefined) {
+      state = {
+        samples: [],
+        uptime: new Uptime(),
+        ejection: new Ejection(),
+        failedAtMs: null,
+        pausedUntilMs: -Infinity,
+        kept: null,
+      }
+      this.#states.set(endpointId, state)
+    }
+    return state
+  }
+}
+
+function measured({ samples, uptime }: State, nowMs: number): Measures {
+  const first = samples.findIndex(({ atMs }) => atMs >= nowMs - WINDOW_MINUTES * 60_000)
+  const recent = first === -1 ? [] : samples.slice(first)
+  return {
+    uptime5m: uptime.percent(5, nowMs),
+    uptime30m: uptime.percent(WINDOW_MINUTES, nowMs),
+    uptime1d: uptime.percent(DAY_MINUTES, nowMs),
+    latency30m: percentiles(
+      recent.flatMap(({ ttftMs }) => (ttftMs === null ? [] : [ttftMs])),
+      'ascending',
+    ),
+    throughput30m: percentiles(
+      recent.flatMap(({ tokensPerSecond }) => (tokensPerSecond === null ? [] : [tokensPerSecond])),
+      'descending',
+    ),
+  }
+}
+
+function percentiles(values: readonly number[], direction: 'ascending' | 'descending'): Percentiles | null {
+  if (values.length === 0) return null
+  const sorted = values.toSorted((left, right) => (direction === 'ascending' ? left - right : right - left))
+  const at = (share: number): number =>
+    Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0)
+  return { p50: at(0.5), p75: at(0.75), p90: at(0.9), p99: at(0.99) }
+}
+
+/** Attempts of the last day, counted by the minute, so that a busy endpoint needs no more memory than a quiet one. */
+class Uptime {
+  readonly #all = new Uint32Array(MINUTES)
+  readonly #good = new Uint32Array(MINUTES)
+  /** The latest minute counted, in whole minutes of clock.monotonic(). */
+  #minute = 0
+
+  add(ok: boolean, nowMs: number): void {
+    const slot = this.#advance(nowMs) % MINUTES
+    // Both arrays have MINUTES slots.
+    this.#all[slot] = (this.#all[slot] ?? 0) + 1
+    if (ok) this.#good[slot] = (this.#good[slot] ?? 0) + 1
+  }
+
+  /** The percentage of good attempts in the last `minutes`, with one decimal; null if there were none. */
+  percent(minutes: number, nowMs: number): number | null {
+    const minute = this.#advance(nowMs)
+    let [all, good] = [0, 0]
+    for (let back = 0; back < Math.min(minutes, MINUTES) && back <= minute; back += 1) {
+      all += this.#all[(minute - back) % MINUTES] ?? 0
+      good += this.#good[(minute - back) % MINUTES] ?? 0
+    }
+    return all === 0 ? null : Math.round((good / all) * 1_000) / 10
+  }
+
+  /** Clears the minutes that have begun since. */
+  #advance(nowMs: number): number {
+    const minute = Math.floor(nowMs / 60_000)
+    for (let next = Math.max(this.#minute + 1, minute - MINUTES + 1); next <= minute; next += 1)
+      this.#all[next % MINUTES] = this.#good[next % MINUTES] = 0
+    this.#minute = Math.max(this.#minute, minute)
+    return this.#minute
+  }
+}

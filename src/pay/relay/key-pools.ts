@@ -1,0 +1,116 @@
+import type { Provider } from '../../catalog/catalog.ts'
+import type { Affinity } from '../plan/affinity.ts'
+import { attraction } from '../../base/rendezvous.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+
+const BUSY_SECONDS = 10
+const REFUSED_SECONDS = 300
+
+/** A key that its provider refuses: which of how many, from 1. */
+export interface RefusedKey {
+  readonly provider: string
+  readonly key: number
+  readonly keys: number
+  readonly status: number | null
+}
+
+/** Hands out the keys of each provider in turn; a key that was refused or is over its rate rests for a while. */
+export class KeyPools {
+  readonly #clock: Clock
+  readonly #notice: (message: string) => void
+  readonly #told: (refused: RefusedKey) => void
+  readonly #next = new Map<string, number>()
+  /** Key → the clock.monotonic() until which it rests. Only keys of pools are here, so it stays small. */
+  readonly #restsUntilMs = new Map<string, number>()
+  /** Refused keys. Each is reported once until it works again. */
+  readonly #refused = new Set<string>()
+
+  constructor(clock: Clock, notice: (message: string) => void, told: (refused: RefusedKey) => void = () => undefined) {
+    this.#clock = clock
+    this.#notice = notice
+    this.#told = told
+  }
+
+  /**
+   * null when the provider needs no key. A conversation keeps its key, others take turns; if all keys rest, the one
+   * that is free soonest.
+   */
+  pick(provider: Provider, affinity: Affinity | null = null): string | null {
+    const { apiKeys } = provider
+    if (apiKeys.length <= 1) return apiKeys[0] ?? null
+    return (affinity === null ? null : this.#warmest(apiKeys, affinity())) ?? this.#inTurn(provider)
+  }
+
+  /** The same key on every node while it works; null if all of them rest. */
+  #warmest(apiKeys: readonly string[], affinity: number): string | null {
+    let warmest: string | null = null
+    let most = 0
+    for (const key of apiKeys) {
+      const pull = attraction(affinity, key)
+      if (pull <= most || this.#leftMs(key) > 0) continue
+      most = pull
+      warmest = key
+    }
+    return warmest
+  }
+
+  #inTurn({ apiKeys, slug }: Provider): string | null {
+    const start = (this.#next.get(slug) ?? 0) % apiKeys.length
+    let picked = start
+    let soonestMs = Number.POSITIVE_INFINITY
+    for (let step = 0; step < apiKeys.length && soonestMs > 0; step += 1) {
+      const index = (start + step) % apiKeys.length
+      const leftMs = this.#leftMs(apiKeys[index] ?? '')
+      if (leftMs >= soonestMs) continue
+      soonestMs = leftMs
+      picked = index
+    }
+    this.#next.set(slug, (picked + 1) % apiKeys.length)
+    return apiKeys[picked] ?? null
+  }
+
+  /** Whether the provider can be asked with a key that does not rest. */
+  hasFree({ apiKeys }: Provider): boolean {
+    return apiKeys.length <= 1 || apiKeys.some((key) => this.#leftMs(key) === 0)
+  }
+
+  /** The provider refused this key: over its rate, unpaid or unknown. */
+  failed(provider: Provider, key: string | null, failure: AttemptFailure): void {
+    if (key === null) return
+    const busy = failure.status === 429
+    if (!busy && !this.#refused.has(key)) {
+      this.#refused.add(key)
+      const { slug, apiKeys } = provider
+      this.#told({
+        provider: slug,
+        key: apiKeys.indexOf(key) + 1,
+        keys: apiKeys.length,
+        status: failure.status ?? null,
+      })
+      this.#notice(
+        `Provider '${slug}' refuses key ${apiKeys.indexOf(key) + 1} of ${apiKeys.length} (status ${failure.status ?? 'none'})`,
+      )
+    }
+    if (provider.apiKeys.length <= 1) return
+    const seconds = busy ? (failure.retryAfterSeconds ?? BUSY_SECONDS) : REFUSED_SECONDS
+    this.#restsUntilMs.set(key, this.#clock.monotonic() + seconds * 1_000)
+  }
+
+  /** An answer came with this key. */
+  worked(provider: Provider, key: string | null): void {
+    if (key === null || !this.#refused.delete(key)) return
+    this.#notice(
+      `Provider '${provider.slug}' takes key ${provider.apiKeys.indexOf(key) + 1} of ${provider.apiKeys.length} again`,
+    )
+  }
+
+  #leftMs(key: string): number {
+    const untilMs = this.#restsUntilMs.get(key)
+    if (untilMs === undefined) return 0
+    const leftMs = untilMs - this.#clock.monotonic()
+    if (leftMs > 0) return leftMs
+    this.#restsUntilMs.delete(key)
+    return 0
+  }
+}

@@ -1,0 +1,371 @@
+import type { Principal } from '../../access/principal.ts'
+import type { KeyLimiter, LimitGrant } from '../../access/key-limiter.ts'
+import { limitExceededError } from '../../access/spending-limit.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import { snapshotFor } from '../../catalog/customer-prices.ts'
+import { ApiError, overloaded } from '../../base/errors.ts'
+import { freeHourEndMs } from '../../ledger/free-hour.ts'
+import type { GenerationRecord } from '../../ledger/generation-record.ts'
+import type { HoldOutcome, HoldRequest } from '../../ledger/ledger-store.ts'
+import { Bag, type BagItem } from '../../base/bag.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { timedId, type IdSource } from '../../base/ids.ts'
+import { AMOUNT_MICRO_MAX, type Micro } from '../../base/money.ts'
+import { conversationAffinity, sessionAffinity, type Affinity } from '../plan/affinity.ts'
+import { InsufficientBalanceError } from '../../plan/insufficient-balance.ts'
+import type { Plan } from '../../plan/plan.ts'
+import { BufferBudget, EventBuffer, type CopyStream, type StreamCopy } from './event-buffer.ts'
+import { Generation } from './generation.ts'
+import type { GenerationPorts, PaidCall } from './generation-input.ts'
+import { InFlight } from './in-flight.ts'
+import type { Operation } from './operation.ts'
+import { Streams } from './streams.ts'
+
+const HOLD_TRIES_MAX = 4
+const TICK_MS = 1_000
+
+/** A request whose work outlives it: the input of its hold. */
+export interface JobCall {
+  /** Absent = a new id is made. */
+  readonly id?: string
+  readonly principal: Principal
+  readonly operation: Pick<Operation, 'type' | 'delivery' | 'atOnce' | 'fitsFunds' | 'mayExceed' | 'plan' | 'recounted'>
+  readonly requestId: string
+  readonly arrivedAtMs: number
+  /** The job's row, created in the commit of its hold. */
+  readonly job: (id: string, plan: Plan) => NonNullable<HoldRequest['job']>
+}
+
+export interface RelayPorts extends GenerationPorts {
+  readonly catalog: Catalog
+  readonly ids: IdSource
+  readonly clock: Clock
+  /** Uniform in [0, 1), for the price-weighted choice. */
+  readonly random: () => number
+  /** The node's budget for whole answers. */
+  readonly answers: { readonly isFull: boolean }
+  /** null = no other node could resume a stream. */
+  readonly copyStream: CopyStream | null
+  /** Used only for keys with limits. */
+  readonly keyLimits: Pick<KeyLimiter, 'take'>
+  /** End of a spending limit's period, Unix ms; null for a fixed limit. */
+  readonly limitResetsAtMs: (reset: 'daily' | 'weekly' | 'monthly' | null) => number | null
+}
+
+/** The input of a hold. */
+type Held = Pick<JobCall, 'principal' | 'operation' | 'requestId'> & {
+  readonly affinity?: Affinity | null
+  /** Others look for its hold: whoever repeats its Idempotency-Key, or asks for its kept answer. */
+  readonly isShared?: boolean
+}
+
+interface Admission extends BagItem {
+  readonly generation: Promise<Generation>
+}
+
+interface Funds {
+  availableMicro: Micro
+  keyRoomMicro: Micro | null
+}
+
+/** A request that passed the limits of its key, and its plan without regard to funds. */
+interface Limited {
+  readonly plan: Plan
+  readonly grant: LimitGrant
+}
+
+/** The paid path: plan → hold → attempt → settle. Only this class knows the order. */
+export class Relay {
+  readonly streams: Streams
+  readonly #ports: RelayPorts
+  readonly inFlight: InFlight
+  readonly #running = new Bag<Generation>()
+  /** Requests whose hold is being placed. */
+  readonly #admitting = new Bag<Admission>()
+  readonly #budget = new BufferBudget()
+  #stopTick: (() => void) | null = null
+  #closing = false
+  readonly #hurried = Promise.withResolvers<void>()
+
+  constructor(ports: RelayPorts) {
+    this.#ports = ports
+    this.inFlight = new InFlight(ports.random)
+    this.streams = new Streams(ports.clock)
+  }
+
+  get running(): number {
+    return this.#running.size
+  }
+
+  /** Prices the request and holds its worst case; the returned generation waits for `start`. */
+  async admit(call: PaidCall): Promise<Generation> {
+    if (this.#closing) throw shuttingDown()
+    const admission: Admission = { bagPlace: 0, generation: this.#admit(call) }
+    this.#admitting.add(admission)
+    try {
+      return await admission.generation
+    } finally {
+      this.#admitting.delete(admission)
+    }
+  }
+
+  async #admit(call: PaidCall): Promise<Generation> {
+    const { accountId, keyId, limits } = call.principal
+    // Refused while it costs nothing: later it would wait with an answer that is paid for.
+    if ((call.operation.delivery === 'whole' || call.operation.atOnce === true) && this.#ports.answers.isFull)
+      throw overloaded(this.#ports.random(), 'answer_budget')
+    this.inFlight.enter(accountId, keyId)
+    let limited: Limited | null = null
+    try {
+      const generationId = call.claim?.generationId ?? timedId('gen', call.arrivedAtMs, this.#ports.ids)
+      const affinity = affinityOf(call)
+      const { principal, operation, requestId } = call
+      const held = { principal, operation, requestId, affinity, isShared: call.claim !== null || call.keeper !== null }
+      if (limits !== null) limited = await this.#limited(held)
+      const plan = await this.#hold(held, generationId, null, limited?.plan)
+      const outlives = call.keeper?.background === true
+      const isResumable =
+        operation.delivery === 'events' && operation.contentType === null && (call.requestIdGiven || outlives)
+      const buffer = isResumable ? new EventBuffer(this.#budget, this.#copyOf(call, generationId)) : null
+      const generation = new Generation(this.#ports, {
+        ...call,
+        generationId,
+        plan,
+        affinity,
+        buffer,
+        limitHeaders: limited?.grant.headers ?? null,
+      })
+      this.#track(generation)
+      if (limited !== null) this.#endLimited(limited, generation)
+      return generation
+    } catch (thrown) {
+      this.inFlight.leave(accountId, keyId)
+      limited?.grant.end(null)
+      throw thrown
+    }
+  }
+
+  #endLimited({ grant }: Limited, generation: Generation): void {
+    void generation.done.then(({ record }) => grant.end(usedOf(record)))
+  }
+
+  /** Prices a job and holds for it; answers its id. The job runners find it in the store. */
+  async admitJob(call: JobCall): Promise<string> {
+    if (this.#closing) throw shuttingDown()
+    const { accountId, keyId } = call.principal
+    this.inFlight.enter(accountId, keyId)
+    let limited: Limited | null = null
+    try {
+      const id = call.id ?? timedId('gen-vid', call.arrivedAtMs, this.#ports.ids)
+      limited = await this.#limited(call)
+      await this.#hold(call, id, call.job, limited?.plan)
+      return id
+    } finally {
+      this.inFlight.leave(accountId, keyId)
+      limited?.grant.end(null)
+    }
+  }
+
+  /** Waits for running answers up to `limitMs`, then cuts the others, free of charge (guarantees.md F10). */
+  async close(limitMs: number): Promise<void> {
+    this.#closing = true
+    // Requests that were admitted before run as well, once their holds are placed.
+    await Promise.allSettled([...this.#admitting].map(({ generation }) => generation))
+    const all = Promise.all([...this.#running].map((generation) => generation.done))
+    let stop = (): void => undefined
+    const deadline = new Promise<void>((resolve) => {
+      stop = this.#ports.clock.after(limitMs, resolve)
+    })
+    await Promise.race([all, deadline, this.#hurried.promise])
+    stop()
+    for (const generation of this.#running) generation.cut(shuttingDown())
+    await all
+    this.#stopTick?.()
+    this.streams.stop()
+  }
+
+  /** Ends the wait of `close`. */
+  hurry(): void {
+    this.#hurried.resolve()
+  }
+
+  #copyOf({ principal, requestId }: PaidCall, generationId: string): StreamCopy | null {
+    return this.#ports.copyStream?.({ generationId, accountId: principal.accountId, requestId }) ?? null
+  }
+
+  #track(generation: Generation): void {
+    const { principal, operation, plan, keeper } = generation.input
+    this.#running.add(generation)
+    if (operation.delivery === 'events' || keeper?.background === true)
+      this.streams.add(generation, plan.snapshot.settings.streamResume.retention)
+    if (this.#stopTick === null) this.#scheduleTick()
+    void generation.done.then(() => {
+      this.#running.delete(generation)
+      this.inFlight.leave(principal.accountId, principal.keyId)
+    })
+  }
+
+  #scheduleTick(): void {
+    this.#stopTick = this.#ports.clock.after(TICK_MS, () => {
+      const nowMs = this.#ports.clock.monotonic()
+      for (const generation of this.#running) generation.tick(nowMs)
+      this.#stopTick = null
+      if (this.#running.size > 0) this.#scheduleTick()
+    })
+  }
+
+  /** Counts the request in the limits of its key, before anything is held. */
+  async #limited(call: Held): Promise<Limited | null> {
+    const { limits, keyId } = call.principal
+    if (limits === null) return null
+    const plan = this.#plan(call, endlessFunds())
+    const models = plan.candidates.map(({ model }) => model.id)
+    return { plan, grant: await this.#ports.keyLimits.take({ keyId, limits, models, tokens: reservedTokens(plan) }) }
+  }
+
+  /**
+   * Holds the plan's worst case. Funds are not read beforehand: an omitted max_tokens is first planned without regard
+   * to funds, and only after a refusal, which carries the real funds, planned again within them.
+   */
+  async #hold(
+    call: Held,
+    generationId: string,
+    jobOf: JobCall['job'] | null = null,
+    first: Plan | null = null,
+  ): Promise<Plan> {
+    const funds = endlessFunds()
+    let plan = first ?? this.#plan(call, funds)
+    for (let tries = 1; ; tries += 1) {
+      const outcome = await this.#ports.ledger.hold({
+        generationId,
+        accountId: call.principal.accountId,
+        keyId: call.principal.keyId,
+        amountMicro: plan.holdMicro,
+        priceVersion: plan.snapshot.priceVersion,
+        subject: {
+          type: call.operation.type,
+          model: plan.candidates[0]?.model.id ?? '',
+          requestId: call.requestId,
+          streamed: call.operation.delivery === 'events',
+        },
+        ...(call.operation.mayExceed?.() === true ? { mayExceed: true } : {}),
+        ...(jobOf === null ? {} : { job: jobOf(generationId, plan) }),
+        ...(call.isShared === undefined ? {} : { isShared: call.isShared }),
+      })
+      if (outcome.status === 'held') return plan
+      if (outcome.status === 'refused') throw refusal(outcome.reason, call.principal, this.#ports.clock.now())
+      const smaller = tries < HOLD_TRIES_MAX ? this.#smallerPlan(call, plan, funds, outcome) : null
+      if (smaller === null)
+        throw this.#unaffordable(outcome, plan.holdMicro, {
+          tokens: plan.maxTokens > 0,
+          reason: plan.holdReason?.() ?? null,
+        })
+      plan = smaller
+    }
+  }
+
+  #plan(call: Held, funds: Funds): Plan {
+    const { principal, operation, affinity = null } = call
+    return operation.plan({
+      defaultModel: principal.defaultModel,
+      allowedModels: principal.allowedModels,
+      snapshot: snapshotFor(this.#ports.catalog.current(), principal.markup),
+      funds,
+      health: this.#ports.health,
+      random: this.#ports.random,
+      affinity,
+      tokens: this.#ports.tokens,
+      adapters: this.#ports.adapters,
+    })
+  }
+
+  #smallerPlan(call: Held, plan: Plan, funds: Funds, outcome: HoldOutcome): Plan | null {
+    if (outcome.status === 'insufficient_balance') funds.availableMicro = outcome.availableMicro
+    if (outcome.status === 'limit_exceeded') funds.keyRoomMicro = room(outcome)
+    const smaller =
+      call.operation.fitsFunds && plan.holdMicro > 0n
+        ? this.#affordablePlan(call, funds, outcome)
+        : call.operation.recounted(plan, this.#ports.tokens)
+    return smaller !== null && smaller.holdMicro < plan.holdMicro ? smaller : null
+  }
+
+  #affordablePlan(call: Held, funds: Funds, outcome: HoldOutcome): Plan {
+    try {
+      return this.#plan(call, funds)
+    } catch (thrown) {
+      // The plan names what the smallest answer needs; if a limit is the bound, the refusal is the limit's.
+      if (outcome.status === 'limit_exceeded' && thrown instanceof InsufficientBalanceError)
+        throw this.#unaffordable(outcome, thrown.requiredMicro, { tokens: true, reason: null })
+      throw thrown
+    }
+  }
+
+  /** `tokens`: whether a smaller max_tokens would make it cheaper. */
+  #unaffordable(
+    outcome: HoldOutcome,
+    requiredMicro: Micro,
+    remedy: { readonly tokens: boolean; readonly reason: string | null },
+  ): ApiError {
+    if (outcome.status === 'insufficient_balance')
+      return new InsufficientBalanceError(requiredMicro, outcome.availableMicro, remedy)
+    if (outcome.status === 'limit_exceeded')
+      return limitExceededError(outcome, requiredMicro, this.#ports.limitResetsAtMs(outcome.limitReset))
+    throw new Error(`A hold that is '${outcome.status}' is not unaffordable.`)
+  }
+}
+
+function endlessFunds(): Funds {
+  return { availableMicro: AMOUNT_MICRO_MAX, keyRoomMicro: null }
+}
+
+/** The input, and the answer if the client limits it: an answer as long as the model allows is not reserved. */
+function reservedTokens({ inputTokensBound, maxTokens, maxTokensComputed }: Plan): number {
+  return inputTokensBound + (maxTokensComputed ? 0 : maxTokens)
+}
+
+function usedOf({ model, inputTokens, outputTokens }: GenerationRecord): { model: string; tokens: number } {
+  return { model, tokens: inputTokens + outputTokens }
+}
+
+/** The session that the client names, else the conversation by its beginning (clients.md D-14.7). */
+function affinityOf({ principal: { accountId }, operation, session }: PaidCall): Affinity | null {
+  const named = operation.sessionId ?? session
+  if (named !== null) return sessionAffinity(accountId, named)
+  return operation.conversation === undefined ? null : conversationAffinity(accountId, operation.conversation)
+}
+
+function room(outcome: Extract<HoldOutcome, { status: 'limit_exceeded' }>): Micro {
+  const left = outcome.limitMicro - outcome.spentMicro - outcome.heldMicro
+  return left > 0n ? left : 0n
+}
+
+function refusal(
+  reason: Extract<HoldOutcome, { status: 'refused' }>['reason'],
+  principal: Principal,
+  nowMs: number,
+): ApiError {
+  switch (reason) {
+    case 'free_hour_used_up': {
+      const retryAfterSeconds = Math.ceil((freeHourEndMs(nowMs) - nowMs) / 1_000)
+      return new ApiError(
+        'rate_limit_exceeded',
+        `Answers of this account cost more than it had in this hour: tools that the provider runs are off until the next one. Leave them out, or retry after ${retryAfterSeconds} seconds`,
+        { retryAfterSeconds },
+      )
+    }
+    case 'account_deactivated':
+      return new ApiError(reason, 'Account is deactivated')
+    case 'api_locked':
+      return new ApiError(reason, 'API access is blocked for this account')
+    case 'key_deactivated':
+      return new ApiError(reason, 'API key is deactivated')
+    case 'key_expired':
+      return new ApiError(reason, `API key expired: ${principal.keyLabel}`)
+    case 'invalid_api_key':
+      return new ApiError(reason, 'Invalid API key')
+  }
+}
+
+function shuttingDown(): ApiError {
+  return overloaded(0, 'shutdown')
+}

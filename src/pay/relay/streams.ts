@@ -1,0 +1,94 @@
+import { Bag, type BagItem } from '../../base/bag.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Generation } from './generation.ts'
+
+/**
+ * A stream as long as it can be found. It is emptied at its end: the tables that the map has outgrown keep their
+ * entries, as `Bag` explains.
+ */
+interface FindableStream {
+  generation: Generation | null
+}
+
+interface RetainedStream extends BagItem {
+  readonly stop: () => void
+}
+
+/**
+ * Streams that can be resumed or cancelled: running ones, and buffered ones for a while after their end (wire.md
+ * D-7.8).
+ */
+export class Streams {
+  readonly #clock: Clock
+  readonly #byId = new Map<string, FindableStream>()
+  /** Each cancels the timer of a kept stream. */
+  readonly #kept = new Bag<RetainedStream>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The account's newest stream with this X-Request-Id, or the one with this generation id. */
+  find(accountId: string, id: string): Generation | null {
+    const byGeneration = this.#byId.get(id)?.generation ?? null
+    if (byGeneration !== null && byGeneration.input.principal.accountId === accountId) return byGeneration
+    return this.#byId.get(requestKey(accountId, id))?.generation ?? null
+  }
+
+  /** Like `find`, but only while every event from the first on is kept. */
+  resumable(accountId: string, id: string): Generation | null {
+    const generation = this.find(accountId, id)
+    return generation === null || generation.input.buffer === null || generation.input.buffer.overflowed
+      ? null
+      : generation
+  }
+
+  add(generation: Generation, retentionSeconds: number): void {
+    const { generationId, principal, requestId, buffer } = generation.input
+    const entry: FindableStream = { generation }
+    this.#byId.set(generationId, entry)
+    if (buffer !== null) this.#byId.set(requestKey(principal.accountId, requestId), entry)
+    void generation.done.then(() => {
+      buffer?.ended(retentionSeconds * 1_000)
+      if (buffer === null || buffer.overflowed) this.#forget(generation)
+      else this.#keep(generation, retentionSeconds * 1_000)
+    })
+  }
+
+  /** Its owner deletes it: it can no longer be found or resumed. */
+  drop(generation: Generation): void {
+    this.#forget(generation)
+  }
+
+  /** Drops the kept streams that have ended. */
+  stop(): void {
+    for (const kept of this.#kept) {
+      kept.stop()
+      this.#kept.delete(kept)
+    }
+  }
+
+  #keep(generation: Generation, ms: number): void {
+    const stop = this.#clock.after(ms, () => {
+      this.#kept.delete(kept)
+      this.#forget(generation)
+    })
+    const kept: RetainedStream = { bagPlace: 0, stop }
+    this.#kept.add(kept)
+  }
+
+  #forget(generation: Generation): void {
+    const { generationId, principal, requestId, buffer } = generation.input
+    const entry = this.#byId.get(generationId)
+    this.#byId.delete(generationId)
+    const key = requestKey(principal.accountId, requestId)
+    if (entry !== undefined && this.#byId.get(key) === entry) this.#byId.delete(key)
+    if (entry !== undefined) entry.generation = null
+    buffer?.release()
+  }
+}
+
+/** Account ids contain no space, so no request id can imitate another account's. */
+function requestKey(accountId: string, requestId: string): string {
+  return `${accountId} ${requestId}`
+}

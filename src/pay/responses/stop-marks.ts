@@ -1,0 +1,64 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Generation } from '../relay/generation.ts'
+import type { ResponseStore } from '../../store/responses/response-store.ts'
+
+/** How often a process looks for marks, while it runs answers that are kept. */
+const LOOK_MS = 1_000
+/** How often the process that has set a mark looks whether it was heeded, and for how long. */
+const WAIT_STEP_MS = 200
+const WAIT_MS = 5_000
+
+/**
+ * Stops answers that run here once another process has marked or removed them in the store. It needs no Valkey, and
+ * takes a second or two.
+ */
+export class StopMarks {
+  readonly #store: ResponseStore
+  readonly #clock: Clock
+  readonly #running = new Map<string, Generation>()
+  #looks = false
+
+  constructor(store: ResponseStore, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Its row is in the store, and goes on with it. */
+  watch(generation: Generation): void {
+    const { generationId } = generation.input
+    this.#running.set(generationId, generation)
+    void generation.done.then(() => this.#running.delete(generationId))
+    if (this.#looks) return
+    this.#looks = true
+    this.#lookLater()
+  }
+
+  /** Marks an answer that `runs` elsewhere, and waits until it no longer does. */
+  async stop(accountId: string, generationId: string, runs: () => Promise<boolean>): Promise<void> {
+    if (!(await runs())) return
+    await this.#store.askToStop(accountId, generationId)
+    const untilMs = this.#clock.monotonic() + WAIT_MS
+    do await new Promise<void>((resolve) => this.#clock.after(WAIT_STEP_MS, resolve))
+    while ((await runs()) && this.#clock.monotonic() < untilMs)
+  }
+
+  #lookLater(): void {
+    this.#clock.after(LOOK_MS, () => void this.#look())
+  }
+
+  async #look(): Promise<void> {
+    this.#looks = this.#running.size > 0
+    if (!this.#looks) return
+    const ids = [...this.#running].flatMap(([id, { cancelled }]) => (cancelled ? [] : [id]))
+    // Where the store does not answer, it is asked again at the next look.
+    if (ids.length > 0) await this.#heed(ids).catch(() => undefined)
+    this.#lookLater()
+  }
+
+  async #heed(ids: readonly string[]): Promise<void> {
+    const marked = await this.#store.toStop(ids)
+    if (marked.length === 0) return
+    for (const id of marked) void this.#running.get(id)?.cancel()
+    await this.#store.heeded(marked)
+  }
+}

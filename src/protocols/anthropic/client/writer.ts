@@ -1,0 +1,173 @@
+import { errorBody } from '../../../base/client-protocol.ts'
+import type { ApiError } from '../../../base/errors.ts'
+import { BODY_LIMITS, JsonScan } from '../../../base/json-scan.ts'
+import type { AnswerEvent } from '../../../kinds/answer/event.ts'
+import type { AnswerWriter, ChargedUsage } from '../../../kinds/answer/writer.ts'
+import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd } from '../../../kinds/chat/answer.ts'
+import { isObject } from '../../../kinds/fields/json-fields.ts'
+import { ContentBlocks, type BlockStep } from './content-blocks.ts'
+import { messageUsage } from '../../../kinds/messages/usage.ts'
+import { ownValue } from '../../../base/own-value.ts'
+
+export interface MessageIdentity extends Pick<ChunkIdentity, 'id' | 'model'> {
+  readonly requestId: string
+}
+
+/** Sent while a stream is silent. */
+export const PING = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n')
+
+/** The answer's id, derived from the generation's. */
+export function messageId(generationId: string): string {
+  return `msg_${generationId.replace(/^gen-/, '')}`
+}
+
+/** Writes the answer of any provider as a message, or as the events of its stream (clients.md 2). */
+export class MessagesWriter implements AnswerWriter {
+  readonly #identity: MessageIdentity
+  readonly #omitsThinking: boolean
+  /** Our count of the input tokens: the provider reports them only at the end. */
+  readonly #inputTokens: () => number
+  readonly #blocks: ContentBlocks
+  #out = ''
+  #started = false
+
+  constructor(identity: MessageIdentity, omitsThinking: boolean, inputTokens: () => number) {
+    this.#identity = identity
+    this.#omitsThinking = omitsThinking
+    this.#inputTokens = inputTokens
+    this.#blocks = new ContentBlocks((step) => this.#event(step), omitsThinking)
+  }
+
+  write(events: readonly AnswerEvent[]): Buffer {
+    this.#start()
+    for (const event of events) this.#blocks.add(event)
+    return this.#taken()
+  }
+
+  end({ finishes: [finish] }: StreamEnd, usage: ChargedUsage): Buffer {
+    this.#start()
+    this.#blocks.close()
+    this.#event({
+      type: 'message_delta',
+      delta: { stop_reason: stopReason(finish?.finish ?? 'stop', finish?.native ?? null), stop_sequence: null },
+      usage: messageUsage(usage),
+    })
+    this.#event({ type: 'message_stop' })
+    return this.#taken()
+  }
+
+  fail(error: ApiError): Buffer {
+    return errorEvent(error, this.#identity.requestId)
+  }
+
+  whole(
+    { choices: [choice] }: ChatAnswer,
+    usage: ChargedUsage,
+    events: readonly AnswerEvent[],
+  ): Record<string, unknown> {
+    return {
+      ...this.#head(foldedContent(events, this.#omitsThinking)),
+      stop_reason: stopReason(choice?.finish ?? 'stop', choice?.native ?? null),
+      stop_sequence: null,
+      usage: messageUsage(usage),
+    }
+  }
+
+  #head(content: readonly unknown[]): Record<string, unknown> {
+    const { id, model } = this.#identity
+    return { id: messageId(id), type: 'message', role: 'assistant', model, content }
+  }
+
+  #start(): void {
+    if (this.#started) return
+    this.#started = true
+    const usage = { input_tokens: this.#inputTokens(), output_tokens: 0 }
+    const message = { ...this.#head([]), stop_reason: null, stop_sequence: null, usage }
+    this.#event({ type: 'message_start', message })
+  }
+
+  #event(event: { readonly type: string } & Readonly<Record<string, unknown>>): void {
+    this.#out += `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+  }
+
+  #taken(): Buffer {
+    const out = this.#out
+    this.#out = ''
+    return Buffer.from(out)
+  }
+}
+
+/** The last event of a stream that failed. */
+export function errorEvent(error: ApiError, requestId: string): Buffer {
+  return Buffer.from(`event: error\ndata: ${JSON.stringify(errorBody(error, 'anthropic', requestId))}\n\n`)
+}
+
+/** Stop reasons of this protocol that are more specific than the common ones. */
+const OWN_WORDS: Readonly<Record<string, FinishReason>> = {
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  model_context_window_exceeded: 'length',
+}
+const WORDS: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+  error: 'end_turn',
+}
+
+export function stopReason(finish: FinishReason, native: string | null): string {
+  if (native !== null && ownValue(OWN_WORDS, native) === finish) return native
+  return WORDS[finish]
+}
+
+type WrittenBlock = Record<string, unknown>
+
+/** The content of a whole answer, folded from the steps of its stream. */
+function foldedContent(events: readonly AnswerEvent[], omitsThinking: boolean): readonly WrittenBlock[] {
+  const content: WrittenBlock[] = []
+  const inputs = new Map<number, string>()
+  const blocks = new ContentBlocks((step) => take(step, content, inputs), omitsThinking)
+  for (const event of events) blocks.add(event)
+  blocks.close()
+  for (const [index, text] of inputs) {
+    const block = content[index]
+    if (block !== undefined) block['input'] = inputOf(text)
+  }
+  return content
+}
+
+function take(step: BlockStep, content: WrittenBlock[], inputs: Map<number, string>): void {
+  if (step.type === 'content_block_start') content[step.index] = { ...step.content_block }
+  const block = content[step.index]
+  if (step.type !== 'content_block_delta' || block === undefined) return
+  const { type, text, thinking, signature, citation, partial_json: json } = step.delta
+  switch (type) {
+    case 'text_delta':
+      block['text'] = `${block['text']}${text}`
+      return
+    case 'thinking_delta':
+      block['thinking'] = `${block['thinking']}${thinking}`
+      return
+    case 'signature_delta':
+      block['signature'] = signature
+      return
+    case 'citations_delta':
+      if (Array.isArray(block['citations'])) block['citations'].push(citation)
+      else block['citations'] = [citation]
+      return
+    case 'input_json_delta':
+      inputs.set(step.index, (inputs.get(step.index) ?? '') + json)
+  }
+}
+
+/** Some models send null for a tool without parameters; invalid JSON, or a bomb, is kept as one value. */
+export function inputOf(text: string): Readonly<Record<string, unknown>> {
+  if (new JsonScan(BODY_LIMITS).whole(Buffer.from(text)) !== null) return { arguments: text }
+  try {
+    const input: unknown = JSON.parse(text)
+    return isObject(input) ? input : {}
+  } catch {
+    return { arguments: text }
+  }
+}

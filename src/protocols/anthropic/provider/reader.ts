@@ -1,0 +1,187 @@
+import type { AnswerEvent } from '../../../kinds/answer/event.ts'
+import type { UsageReport } from '../../../kinds/chat/answer.ts'
+import { failure, garbage, type AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
+import type { EventReader, KnownEvents } from '../../upstream/events.ts'
+import { objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
+import type { UpstreamHeaders } from '../../wire/transport.ts'
+import { TokenReader } from '../../answers/token-reader.ts'
+import type { BlockView } from '../../models/claude-events.ts'
+import { ContentBlocks } from './blocks.ts'
+import { anthropicError, anthropicErrorEvent } from '../../../providers/anthropic/error.ts'
+import { KnownDelta } from '../../../providers/anthropic/known-delta.ts'
+
+const FIELDS = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'cache_creation',
+  'output_tokens_details',
+  'server_tool_use',
+]
+
+/** Reads one answer of the Messages protocol: a stream's events, or a whole message by the same steps. */
+export class AnthropicReader implements EventReader {
+  readonly #blocks: ContentBlocks
+  readonly #now: () => number
+  readonly #delta = new KnownDelta()
+  #usage: RawJson | null = null
+  #started = false
+  #stopped = false
+  #done = false
+
+  constructor(view: BlockView, now: () => number) {
+    this.#blocks = new ContentBlocks(view)
+    this.#now = now
+  }
+
+  get done(): boolean {
+    return this.#done
+  }
+
+  known(bytes: Buffer, start: number): KnownEvents | null {
+    const run = this.#delta.run(bytes, start)
+    return run === null ? null : { read: this.#read(run.event), end: run.end }
+  }
+
+  message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
+    const event = objectOf(parseJson(data))
+    return event === null ? garbage('not a JSON object', data) : this.parsed(data, event)
+  }
+
+  /** The same for a message that is parsed already. */
+  parsed(data: Buffer, event: RawJson): readonly AnswerEvent[] | AttemptFailure {
+    this.#delta.learn(data, event)
+    return this.#read(event)
+  }
+
+  #read(event: RawJson): readonly AnswerEvent[] | AttemptFailure {
+    switch (event['type']) {
+      case 'message_start':
+        return this.#start(objectOf(event['message']) ?? {}, true)
+      case 'content_block_start':
+        return this.#blocks.start(event['index'], objectOf(event['content_block']) ?? {}) ?? tooMuch()
+      case 'content_block_delta':
+        return this.#blocks.delta(event['index'], objectOf(event['delta']) ?? {}) ?? tooMuch()
+      case 'content_block_stop':
+        return this.#blocks.stop(event['index'])
+      case 'message_delta':
+        return this.#end(objectOf(event['delta']) ?? {}, event['usage'])
+      case 'message_stop':
+        this.#done = true
+        return []
+      case 'error':
+        return anthropicErrorEvent(event, this.#now())
+      default:
+        // `ping`, and events that this reader does not know.
+        return []
+    }
+  }
+
+  ended(): AttemptFailure | null {
+    if (this.#done || this.#stopped) return null
+    return failure(this.#started ? 'cut' : 'garbage', null, 'the stream ended without message_stop or a stop_reason')
+  }
+
+  whole(body: unknown): readonly AnswerEvent[] | AttemptFailure {
+    const message = objectOf(body)
+    if (message !== null && objectOf(message['error']) !== null) return anthropicErrorEvent(message, this.#now())
+    const content = message?.['content']
+    if (message === null || !Array.isArray(content)) return failure('garbage', null, 'the answer is not a message')
+    const events: AnswerEvent[] = [...this.#start(message, false)]
+    for (const [index, raw] of content.entries()) {
+      const started = this.#blocks.start(index, objectOf(raw) ?? {})
+      if (started === null) return tooMuch()
+      events.push(...started, ...this.#blocks.stop(index))
+    }
+    return [...events, ...this.#end(message, message['usage'])]
+  }
+
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
+    return anthropicError(status, body, headers, this.#now())
+  }
+
+  /**
+   * Some proxies send the start twice, but the content once. The output count at the start of a stream is not final.
+   */
+  #start(message: RawJson, streams: boolean): readonly AnswerEvent[] {
+    const usage = objectOf(message['usage'])
+    this.#usage = mergedUsage(this.#usage, streams && usage !== null ? { ...usage, output_tokens: null } : usage)
+    if (this.#started) return []
+    this.#started = true
+    return [{ type: 'origin', upstreamId: textOf(message['id']), systemFingerprint: null }]
+  }
+
+  /** The usage at the start has no output: where the end gives none, we count that side. */
+  #end(delta: RawJson, rawUsage: unknown): readonly AnswerEvent[] {
+    const events: AnswerEvent[] = []
+    const native = textOf(delta['stop_reason'])
+    if (native !== null) {
+      this.#stopped = true
+      events.push({
+        type: 'finish',
+        choice: 0,
+        native,
+        ...(native === 'tool_use' && this.#blocks.onlyAnswered ? { finish: 'stop' } : {}),
+      })
+    }
+    this.#usage = mergedUsage(this.#usage, rawUsage)
+    const usage = anthropicUsage(this.#usage)
+    if (usage !== null) events.push({ type: 'usage', usage })
+    return events
+  }
+}
+
+function tooMuch(): AttemptFailure {
+  return failure('garbage', null, 'the answer holds more blocks or more thinking than any answer has')
+}
+
+/**
+ * Fields of a later usage object replace those of an earlier one: a stream reports its input first and its output last.
+ */
+function mergedUsage(before: RawJson | null, raw: unknown): RawJson | null {
+  const later = objectOf(raw)
+  if (later === null) return before
+  const merged: Record<string, unknown> = {}
+  for (const name of FIELDS) merged[name] = later[name] ?? before?.[name] ?? null
+  return merged
+}
+
+/**
+ * A usage object as disjoint meters; null when it counts nothing. `input_tokens` excludes tokens read from or written
+ * to a cache.
+ */
+export function anthropicUsage(usage: RawJson | null): UsageReport | null {
+  if (usage === null || ((usage['input_tokens'] ?? null) === null && (usage['output_tokens'] ?? null) === null))
+    return null
+  const tokens = new TokenReader()
+  const input = tokens.count('input', usage, 'input_tokens')
+  const cached = tokens.added('input', usage, 'cache_read_input_tokens')
+  const creation = objectOf(usage['cache_creation'])
+  const fiveMinutes = tokens.added('input', creation, 'ephemeral_5m_input_tokens')
+  const hour = tokens.added('input', creation, 'ephemeral_1h_input_tokens')
+  const written =
+    (usage['cache_creation_input_tokens'] ?? null) === null
+      ? fiveMinutes + hour
+      : tokens.added('input', usage, 'cache_creation_input_tokens')
+  const writtenHour = Math.min(written, hour)
+  const output = tokens.count('output', usage, 'output_tokens')
+  const reasoning = Math.min(output, tokens.part(objectOf(usage['output_tokens_details']), 'thinking_tokens'))
+  const searches = tokens.part(objectOf(usage['server_tool_use']), 'web_search_requests')
+  return tokens.report({
+    usage: {
+      input,
+      output: output - reasoning,
+      ...(cached > 0 ? { cache_read: cached } : {}),
+      ...(written > writtenHour ? { cache_write: written - writtenHour } : {}),
+      ...(writtenHour > 0 ? { cache_write_1h: writtenHour } : {}),
+      ...(reasoning > 0 ? { reasoning } : {}),
+      ...(searches > 0 ? { search: searches } : {}),
+    },
+    inputTokens: input + cached + written,
+    outputTokens: output,
+    cachedTokens: cached,
+    cacheWriteTokens: written,
+    reasoningTokens: reasoning,
+  })
+}

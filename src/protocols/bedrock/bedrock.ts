@@ -1,0 +1,73 @@
+import { hidesReasoning } from '../../providers/anthropic/thinking.ts'
+import { imagesOverChat } from '../../providers/answers/images-over-chat.ts'
+import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { askRerank } from '../upstream/ask.ts'
+import { askEmbeddings } from '../upstream/embeddings.ts'
+import { askChat, type ChatProtocol } from '../upstream/events.ts'
+import { readRanking, topNField, type RerankProtocol } from '../upstream/rerank.ts'
+import { bedrockModelOf } from '../../providers/bedrock/bedrock-model.ts'
+import { bedrockEmbed } from './embed.ts'
+import { EventStreamDecoder } from './event-stream-decoder.ts'
+import { BedrockReader } from '../../providers/bedrock/reader.ts'
+import { askedFormat, bedrockRequest } from '../../providers/bedrock/request.ts'
+import { bedrockError } from '../../providers/bedrock/error.ts'
+import { invokeModel } from '../../providers/bedrock/invoke.ts'
+
+/** The version for Cohere's models there. */
+const COHERE_API_VERSION = 2
+
+/** Parameters of Converse, by OpenRouter's names; an endpoint may list fewer. */
+export const BEDROCK_PARAMETERS = chatParameters('top_k', 'tool_choice')
+
+/**
+ * Amazon Bedrock: Converse for every maker's chat models, InvokeModel for the other models. The base address is the
+ * bare host.
+ */
+export function createBedrock({ transport, files, now }: AdapterPorts): Adapter {
+  const chat = askChat(bedrockProtocol(now), transport)
+  return {
+    name: 'bedrock',
+    parameters: {
+      ...NO_PARAMETERS,
+      chat: BEDROCK_PARAMETERS,
+      embeddings: ['dimensions', 'input_type'],
+      rerank: ['top_n'],
+    },
+    chat,
+    sendsReasoning: ({ upstreamModel }) => (bedrockModelOf(upstreamModel).claude?.thinking ?? 'none') !== 'none',
+    chatImages: imagesOverChat(chat, files),
+    embeddings: askEmbeddings(bedrockEmbed(now), transport),
+    rerank: askRerank(bedrockRerank(now), transport),
+  }
+}
+
+export function bedrockProtocol(now: () => number): ChatProtocol {
+  return {
+    request: (call) => bedrockRequest(call, now()),
+    reader: (call) => {
+      const format = askedFormat(call)
+      const answerTool = format.kind === 'tool' ? format.name : null
+      return new BedrockReader(
+        { generationId: call.generationId, answerTool, hidesReasoning: hidesReasoning(call.request.parameters) },
+        now,
+      )
+    },
+    decoder: (events) => new EventStreamDecoder(events),
+  }
+}
+
+/**
+ * Reranking models of Bedrock through InvokeModel. The service's own Rerank is at another host and gives the same
+ * answers.
+ */
+export function bedrockRerank(now: () => number): RerankProtocol {
+  return {
+    request: (call) => {
+      const { query, documents } = call.request
+      const version = call.endpoint.upstreamModel.includes('cohere.') ? { api_version: COHERE_API_VERSION } : {}
+      return invokeModel(call, { query, documents, ...topNField(call), ...version }, now())
+    },
+    answer: readRanking,
+    error: (status, body, headers) => bedrockError(status, body, headers, now()),
+  }
+}

@@ -1,0 +1,81 @@
+import { ApiError } from '../../../base/errors.ts'
+import { rubles } from '../../../base/money.ts'
+import type { ChargedUsage } from '../../../kinds/answer/writer.ts'
+import type { ChunkIdentity } from '../../../kinds/chat/answer.ts'
+import { parseEmbeddings } from '../../../kinds/embeddings/parse.ts'
+import type { EmbeddingsRequest, VectorFormat } from '../../../kinds/embeddings.ts'
+import { bodyObject } from '../../../kinds/fields/body-fields.ts'
+import { field, invalidInput, isObject, type RawObject } from '../../../kinds/fields/json-fields.ts'
+
+/** Reads the body of `/v2/embed` as an embeddings request. */
+export function parseCohereEmbed(json: unknown): EmbeddingsRequest {
+  const body = bodyObject(json)
+  if (field(body, 'images') !== undefined) throw invalidInput('images', 'is not offered: only texts are embedded here')
+  return parseEmbeddings({
+    model: field(body, 'model'),
+    input: textsOf(body),
+    encoding_format: formatOf(body),
+    dimensions: field(body, 'output_dimension'),
+    input_type: field(body, 'input_type'),
+    provider: field(body, 'provider'),
+    session_id: field(body, 'session_id'),
+  })
+}
+
+/** `texts`, or `inputs` whose content is text. */
+function textsOf(body: RawObject): unknown {
+  const texts = field(body, 'texts')
+  const inputs = field(body, 'inputs')
+  if (texts === undefined && inputs === undefined) throw new ApiError('missing_input', "Parameter 'texts' is required")
+  if (inputs !== undefined && !Array.isArray(inputs)) throw invalidInput('inputs', 'must be a list')
+  if (texts !== undefined) return listOfTexts(texts)
+  return (inputs ?? []).map((input: unknown, index) => {
+    const content = isObject(input) ? field(input, 'content') : undefined
+    const parts: readonly unknown[] = Array.isArray(content) ? content : []
+    const said = parts.map((part) => (isObject(part) ? field(part, 'text') : undefined))
+    if (said.length === 0 || said.some((text) => typeof text !== 'string'))
+      throw invalidInput(`inputs[${index}].content`, 'must hold text: nothing else is embedded here')
+    return said.join('\n')
+  })
+}
+
+/** A single text, or tokens, are no input of this protocol. */
+function listOfTexts(texts: unknown): readonly unknown[] {
+  if (!Array.isArray(texts) || texts.some((text) => typeof text !== 'string'))
+    throw invalidInput('texts', 'must be a list of texts')
+  return texts
+}
+
+function formatOf(body: RawObject): VectorFormat {
+  const types = field(body, 'embedding_types') ?? ['float']
+  const [only] = Array.isArray(types) ? types : []
+  if (Array.isArray(types) && types.length === 1 && (only === 'float' || only === 'base64')) return only
+  throw invalidInput('embedding_types', "must be ['float'] or ['base64']")
+}
+
+/** The answer of `/v2/embed`, in parts: the vectors need not be copied. */
+export function cohereEmbedBody(
+  { id }: ChunkIdentity,
+  vectors: readonly Buffer[],
+  { report, chargedMicro }: ChargedUsage,
+): readonly Buffer[] {
+  const type: VectorFormat = vectors[0]?.[0] === QUOTE ? 'base64' : 'float'
+  const meta = {
+    api_version: { version: '2' },
+    billed_units: { input_tokens: report.inputTokens },
+    cost: rubles(chargedMicro),
+    currency: 'RUB',
+  }
+  const parts: Buffer[] = [
+    Buffer.from(`{"id":${JSON.stringify(id)},"response_type":"embeddings_by_type","embeddings":{"${type}":[`),
+  ]
+  for (const [index, vector] of vectors.entries()) {
+    if (index > 0) parts.push(COMMA)
+    parts.push(vector)
+  }
+  parts.push(Buffer.from(`]},"texts":[],"meta":${JSON.stringify(meta)}}`))
+  return parts
+}
+
+const QUOTE = 0x22
+const COMMA = Buffer.from(',')

@@ -1,0 +1,119 @@
+import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription/request.ts'
+import type { SpeechFormat } from '../../kinds/speech.ts'
+import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { garbage, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { UnitCall } from '../ports/call.ts'
+import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
+import { askTranscript } from '../upstream/ask.ts'
+import { UnsendableError, type UpstreamRequest } from '../ports/upstream-request.ts'
+import type {
+  SpeechCall,
+  SpeechProtocol,
+  TranscriptionProtocol,
+  TranscriptionResult,
+} from '../../providers/ports/audio-protocol.ts'
+import { formBody, formBoundary } from '../wire/form-body.ts'
+import { LISTING_LIMITS, objectOf, parseJson, textOf } from '../wire/raw-json.ts'
+import { readLengths, readWords } from '../upstream/transcripts.ts'
+import { headerOf, type Transport, type UpstreamHeaders } from '../wire/transport.ts'
+import { askSpeech } from '../upstream/audio.ts'
+import { elevenlabsCredentials, elevenlabsError } from '../../providers/elevenlabs/error.ts'
+
+/** One of the provider's voices, for a model whose row declares none. */
+const VOICE = 'JBFqnCBsd6RMkjVDRZzb'
+const SPEED_MIN = 0.7
+const SPEED_MAX = 1.2
+const OUTPUTS: ReadonlyMap<SpeechFormat, string> = new Map([
+  ['mp3', 'mp3_44100_128'],
+  ['opus', 'opus_48000_64'],
+  ['pcm', 'pcm_24000'],
+])
+
+/** ElevenLabs: `/text-to-speech` and `/speech-to-text`. */
+export function createElevenlabs({ transport, jobs, now }: AdapterPorts): Adapter {
+  return {
+    name: 'elevenlabs',
+    parameters: {
+      ...NO_PARAMETERS,
+      tts: ['voice', 'response_format', 'speed'],
+      transcription: ['language', 'temperature', 'response_format', 'timestamp_granularities'],
+    },
+    speech: elevenlabsSpeech(transport, now),
+    transcription: elevenlabsTranscription(transport, now),
+    models: askModels(ELEVENLABS_MODELS, { jobs, now }),
+  }
+}
+
+const ELEVENLABS_MODELS: ModelListProtocol = {
+  request: (_provider, apiKey) => ({ path: '/models', headers: elevenlabsCredentials(apiKey) }),
+  entries: entriesIn('models'),
+  model: (entry) => listedModel(entry, textOf(entry['model_id'])),
+}
+
+function elevenlabsTranscription(transport: Transport, now: () => number): TranscriptionProtocol {
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
+    elevenlabsError(status, body, headers, now())
+  return {
+    timestamps: () => true,
+    translates: () => false,
+    ask: (call, sink) =>
+      askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
+  }
+}
+
+function requestOf({ endpoint, apiKey, request, generationId }: UnitCall<TranscriptionRequest>): UpstreamRequest {
+  const { audio, language, temperature, format } = request
+  const fields: [string, string][] = [
+    ['model_id', endpoint.upstreamModel],
+    ['tag_audio_events', 'false'],
+    ['timestamps_granularity', needsTimestamps(format) ? 'word' : 'none'],
+  ]
+  if (language !== null) fields.push(['language_code', language])
+  if (temperature !== null) fields.push(['temperature', String(temperature)])
+  const { body, contentType } = formBody(
+    fields,
+    { fileName: `audio.${audio.format}`, contentType: audio.contentType, bytes: audio.bytes },
+    formBoundary(generationId),
+  )
+  return { path: '/speech-to-text', body, headers: { ...elevenlabsCredentials(apiKey), 'content-type': contentType } }
+}
+
+function readAnswer(bytes: Buffer, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure {
+  const body = objectOf(parseJson(bytes, LISTING_LIMITS))
+  const text = textOf(body?.['text'])
+  if (body === null || text === null) return garbage('no transcript', bytes)
+  const words = readWords(body['words'], 'text', ({ type }) => type === undefined || type === 'word')
+  return {
+    transcript: { text, language: textOf(body['language_code']), segments: [], words },
+    ...readLengths(body['audio_duration_secs']),
+    usage: null,
+    upstreamId: textOf(body['transcription_id']) ?? headerOf(headers, 'request-id') ?? null,
+  }
+}
+
+function elevenlabsSpeech(transport: Transport, now: () => number): SpeechProtocol {
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
+    elevenlabsError(status, body, headers, now())
+  return {
+    formats: () => [...OUTPUTS.keys()],
+    ask: (call, sink) =>
+      askSpeech(transport, call, () => speechRequest(call), { idHeader: 'request-id', piece: null, error }, sink),
+  }
+}
+
+function speechRequest({ endpoint, apiKey, request, voice, format }: SpeechCall): UpstreamRequest {
+  const { speed } = request
+  if (speed !== null && (speed < SPEED_MIN || speed > SPEED_MAX))
+    throw new UnsendableError(`speed: this provider speaks at ${SPEED_MIN} to ${SPEED_MAX}`)
+  const query = new URLSearchParams({ output_format: OUTPUTS.get(format) ?? '' })
+  const body = {
+    text: request.input,
+    model_id: endpoint.upstreamModel,
+    ...(speed === null ? {} : { voice_settings: { speed } }),
+  }
+  return {
+    path: `/text-to-speech/${encodeURIComponent(voice ?? VOICE)}/stream?${query}`,
+    body,
+    headers: elevenlabsCredentials(apiKey),
+  }
+}

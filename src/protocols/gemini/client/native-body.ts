@@ -1,0 +1,92 @@
+import { isObject, wordOf, type RawObject } from '../../../kinds/fields/json-fields.ts'
+import { decodeDetails } from '../../../kinds/answer/encoded-details.ts'
+import { member, spellings } from './members.ts'
+import type { GenerateContentRequest } from './request.ts'
+import { isSearch } from './tools.ts'
+import { WITHHELD, WITHHELD_CONFIG } from '../../../kinds/gemini/withheld.ts'
+
+/** Terms of an endpoint that change a body. */
+export interface NativeTerms {
+  readonly maxTokens: number | null
+  /** Whether searches have a price there. */
+  readonly searches: boolean
+  /** Kinds of output that have a price there; null = as requested. */
+  readonly modalities: readonly string[] | null
+}
+
+/** Our own fields, those of the operator's account, and those with a separate price. */
+const REMOVED: ReadonlySet<string> = new Set([
+  'model',
+  'models',
+  'provider',
+  'session_id',
+  'sessionId',
+  ...WITHHELD.flatMap(spellings),
+])
+const REMOVED_CONFIG: ReadonlySet<string> = new Set(WITHHELD_CONFIG.flatMap(spellings))
+
+/**
+ * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or not, except
+ * those that cost money or name an account.
+ */
+export function nativeBody({ body }: GenerateContentRequest, terms: NativeTerms): Record<string, unknown> {
+  const native: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(body)) if (!REMOVED.has(name)) native[name] = value
+  const config = configOf(member(body, 'generationConfig'), terms)
+  delete native['generation_config']
+  if (Object.keys(config).length > 0) native['generationConfig'] = config
+  const tools = toolsOf(native['tools'], terms)
+  if (tools.length > 0) native['tools'] = tools
+  else {
+    delete native['tools']
+    delete native['toolConfig']
+    delete native['tool_config']
+  }
+  const contents = native['contents']
+  if (Array.isArray(contents)) native['contents'] = contents.map(ownContent)
+  else if (isObject(contents)) native['contents'] = [ownContent(contents)]
+  return native
+}
+
+function configOf(given: unknown, { maxTokens, modalities }: NativeTerms): Record<string, unknown> {
+  const config: Record<string, unknown> = {}
+  if (isObject(given))
+    for (const [name, value] of Object.entries(given)) if (!REMOVED_CONFIG.has(name)) config[name] = value
+  delete config['max_output_tokens']
+  if (maxTokens === null) delete config['maxOutputTokens']
+  else config['maxOutputTokens'] = maxTokens
+  const asked = member(config, 'responseModalities')
+  if (!Array.isArray(asked) || modalities === null) return config
+  delete config['response_modalities']
+  const kept = asked.filter((name: unknown) => modalities.includes(wordOf(name).toLowerCase()))
+  if (kept.length === 0) delete config['responseModalities']
+  else config['responseModalities'] = kept
+  return config
+}
+
+/** The client's functions, and searches if they have a price. */
+function toolsOf(tools: unknown, { searches }: NativeTerms): readonly RawObject[] {
+  if (!Array.isArray(tools)) return []
+  return tools.flatMap((tool: unknown) => {
+    if (!isObject(tool)) return []
+    const kept = Object.entries(tool).filter(
+      ([name]) => name === 'functionDeclarations' || name === 'function_declarations' || (searches && isSearch(name)),
+    )
+    return kept.length === 0 ? [] : [Object.fromEntries(kept)]
+  })
+}
+
+/** Signatures that we made for another model's thoughts are removed: they would be refused. */
+function ownContent(content: unknown): unknown {
+  const parts = isObject(content) ? content['parts'] : null
+  if (!isObject(content) || !Array.isArray(parts)) return content
+  return { ...content, parts: parts.map(ownPart) }
+}
+
+function ownPart(part: unknown): unknown {
+  const signature = isObject(part) ? member(part, 'thoughtSignature') : undefined
+  if (!isObject(part) || typeof signature !== 'string') return part
+  if (decodeDetails(Buffer.from(signature, 'base64').toString('utf8')) === null) return part
+  const { thoughtSignature: _own, thought_signature: _python, ...rest } = part
+  return rest
+}

@@ -1,0 +1,102 @@
+import { fallbackModelsOf, inputSize } from '../../openai/client/chat/parse.ts'
+import type { ChatRequest } from '../../../kinds/chat/request.ts'
+import { bodyObject, sessionIdOf } from '../../../kinds/fields/body-fields.ts'
+import { invalidInput, type RawObject } from '../../../kinds/fields/json-fields.ts'
+import { parseProviderPreferences } from '../../../kinds/fields/provider-preferences.ts'
+import { messagesOf } from './contents.ts'
+import { generationConfigOf } from './generation-config.ts'
+import { listMember, member, objectMember, unknownMembers } from './members.ts'
+import type { GenerateContentRequest } from './request.ts'
+import { toolsOf, type GeminiTools } from './tools.ts'
+import { WITHHELD, WITHHELD_CONFIG } from '../../../kinds/gemini/withheld.ts'
+
+/** Fields that are read, and our fields of every paid body. */
+const KNOWN: ReadonlySet<string> = new Set([
+  'model',
+  'contents',
+  'systemInstruction',
+  'tools',
+  'toolConfig',
+  'generationConfig',
+  'safetySettings',
+  'provider',
+  'models',
+  'sessionId',
+])
+
+/** The parts of a call in its path and query. */
+export interface GenerateContentTarget {
+  /** The model in the path. */
+  readonly model: string
+  readonly stream: boolean
+  readonly framing: 'sse' | 'array'
+}
+
+/** Reads the body of `generateContent` (clients.md 4) as a chat. */
+export function parseGenerateContent(json: unknown, call: GenerateContentTarget): GenerateContentRequest {
+  const body = bodyObject(json)
+  const dropped = new Set<string>()
+  const messages = messagesOf(body, dropped)
+  const tools = toolsOf(body)
+  const config = generationConfigOf(body, dropped)
+  const withheld = withheldOf(body, tools)
+  noteOthers(body, dropped)
+  const { maxTokens, n, responseFormat, showsThoughts } = config
+  const search = tools.search === null ? {} : { web_search_options: {} }
+  return {
+    chat: {
+      model: call.model,
+      fallbackModels: fallbackModelsOf(body),
+      messages,
+      stream: call.stream,
+      includeUsage: false,
+      maxTokens,
+      n,
+      tools: tools.tools,
+      toolChoice: tools.choice,
+      responseFormat,
+      parameters: { ...config.parameters, ...search },
+      // The writer hides thoughts but keeps their signatures.
+      hidesReasoning: false,
+      provider: parseProviderPreferences(body),
+      sessionId: sessionIdOf(body),
+      ...inputSize(messages, tools.tools, responseFormat),
+    },
+    body,
+    framing: call.framing,
+    showsThoughts,
+    search: tools.search,
+    needsSearch: tools.search !== null && tools.tools === null,
+    nativeOnly: config.nativeOnly,
+    withheld,
+    untranslated: [...dropped].filter((name) => !withheld.includes(name)),
+  }
+}
+
+/** Reads the body of `countTokens`, which is a request or contains one. */
+export function parseCountTokens(json: unknown, model: string): ChatRequest {
+  const body = bodyObject(json)
+  const inner = objectMember(body, 'generateContentRequest', 'generateContentRequest')
+  return parseGenerateContent(inner ?? body, { model, stream: false, framing: 'array' }).chat
+}
+
+/** Fields that name the operator's account, or are billed without a price. */
+function withheldOf(body: RawObject, { tools, search, hosted }: GeminiTools): readonly string[] {
+  if (member(body, 'cachedContent') !== undefined)
+    throw invalidInput('cachedContent', 'is not offered: send the whole contents, repeated ones are cached as they are')
+  const [first] = hosted
+  if (first !== undefined && tools === null && search === null)
+    throw invalidInput(
+      'tools',
+      `'${first.slice(0, 64)}' is not offered: it has no price here. Only functions of your own are`,
+    )
+  const config = objectMember(body, 'generationConfig', 'generationConfig') ?? {}
+  const named = WITHHELD.filter((name) => member(body, name) !== undefined)
+  const configured = WITHHELD_CONFIG.filter((name) => member(config, name) !== undefined)
+  return [...hosted.map((name) => `tools.${name}`), ...named, ...configured.map((name) => `generationConfig.${name}`)]
+}
+
+function noteOthers(body: RawObject, dropped: Set<string>): void {
+  if (listMember(body, 'safetySettings', 'safetySettings').length > 0) dropped.add('safetySettings')
+  for (const name of unknownMembers(body, KNOWN)) dropped.add(name)
+}

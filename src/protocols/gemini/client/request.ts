@@ -1,0 +1,23 @@
+import type { ChatRequest } from '../../../kinds/chat/request.ts'
+import type { RawObject } from '../../../kinds/fields/json-fields.ts'
+
+/** A request of `generateContent`, with the equivalent chat request. */
+export interface GenerateContentRequest {
+  readonly chat: ChatRequest
+  /** As the client sent it. */
+  readonly body: RawObject
+  /** Server-sent events, or the chunks as items of one JSON array. */
+  readonly framing: 'sse' | 'array'
+  /** Thoughts are shown only on request. */
+  readonly showsThoughts: boolean
+  /** The tool with which the provider searches the web; null = none. */
+  readonly search: string | null
+  /** Without its search the request would mean something else. */
+  readonly needsSearch: boolean
+  /** A member that only providers of this protocol can be sent; null = none. */
+  readonly nativeOnly: { readonly path: string; readonly value: string } | null
+  /** Parts of the request that are sent to no provider. */
+  readonly withheld: readonly string[]
+  /** Parts that are sent only to providers of this protocol. */
+  readonly untranslated: readonly string[]
+}

@@ -1,0 +1,102 @@
+import type { ChatRequest, ChatTool } from '../../../kinds/chat/request.ts'
+import { copyObject, invalidInput, isObject, quoted, type RawObject } from '../../../kinds/fields/json-fields.ts'
+import { listMember, member, objectMember, textMember, textsMember } from './members.ts'
+import { jsonSchemaOf } from './schema-words.ts'
+
+/** Names of tools with which the provider searches the web. */
+const SEARCHES: ReadonlySet<string> = new Set([
+  'googleSearch',
+  'google_search',
+  'googleSearchRetrieval',
+  'google_search_retrieval',
+])
+
+export function isSearch(name: string): boolean {
+  return SEARCHES.has(name)
+}
+
+export interface GeminiTools {
+  readonly tools: readonly ChatTool[] | null
+  readonly choice: ChatRequest['toolChoice']
+  /** The name of a web search tool; null = none. */
+  readonly search: string | null
+  /** Other tools that the provider runs, which have no price. */
+  readonly hosted: readonly string[]
+}
+
+export function toolsOf(body: RawObject): GeminiTools {
+  const functions: ChatTool[] = []
+  const hosted = new Set<string>()
+  for (const [index, raw] of listMember(body, 'tools', 'tools').entries()) {
+    const path = `tools[${index}]`
+    if (!isObject(raw)) throw invalidInput(path, 'must be an object')
+    for (const [place, declared] of listMember(raw, 'functionDeclarations', `${path}.functionDeclarations`).entries())
+      functions.push(functionOf(declared, `${path}.functionDeclarations[${place}]`))
+    for (const name of hostedNames(raw)) hosted.add(name)
+  }
+  const { choice, allowed } = choiceOf(body)
+  const offered = allowed === null ? functions : functions.filter(({ function: { name } }) => allowed.has(name))
+  if (allowed !== null && offered.length === 0)
+    throw invalidInput('toolConfig.functionCallingConfig.allowedFunctionNames', 'must name a declared function')
+  return {
+    tools: offered.length === 0 ? null : offered,
+    choice: offered.length === 0 ? null : choice,
+    search: [...hosted].find(isSearch) ?? null,
+    hosted: [...hosted].filter((name) => !isSearch(name)),
+  }
+}
+
+function hostedNames(tool: RawObject): readonly string[] {
+  return Object.keys(tool)
+    .map((key) => key.replaceAll(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase()))
+    .filter((name) => name !== 'functionDeclarations' && member(tool, name) !== undefined)
+}
+
+function functionOf(raw: unknown, path: string): ChatTool {
+  if (!isObject(raw)) throw invalidInput(path, 'must be an object')
+  const name = textMember(raw, 'name', `${path}.name`) ?? ''
+  if (name === '') throw invalidInput(`${path}.name`, 'is required')
+  const description = textMember(raw, 'description', `${path}.description`)
+  return {
+    type: 'function',
+    function: { name, ...(description === undefined ? {} : { description }), parameters: parametersOf(raw, path) },
+  }
+}
+
+function parametersOf(raw: RawObject, path: string): Readonly<Record<string, unknown>> {
+  const plain = objectMember(raw, 'parametersJsonSchema', `${path}.parametersJsonSchema`)
+  if (plain !== undefined) return copyObject(plain, `${path}.parametersJsonSchema`)
+  const schema = objectMember(raw, 'parameters', `${path}.parameters`)
+  return schema === undefined ? {} : jsonSchemaOf(schema, `${path}.parameters`)
+}
+
+/** `toolConfig`: of several allowed functions only those are offered. */
+function choiceOf(body: RawObject): {
+  readonly choice: ChatRequest['toolChoice']
+  readonly allowed: ReadonlySet<string> | null
+} {
+  const path = 'toolConfig.functionCallingConfig'
+  const config = objectMember(body, 'toolConfig', 'toolConfig')
+  const calling = config === undefined ? undefined : objectMember(config, 'functionCallingConfig', path)
+  if (calling === undefined) return { choice: null, allowed: null }
+  const mode = (textMember(calling, 'mode', `${path}.mode`) ?? 'MODE_UNSPECIFIED').toUpperCase()
+  const names = textsMember(calling, 'allowedFunctionNames', `${path}.allowedFunctionNames`)
+  const allowed = names.length === 0 ? null : new Set(names)
+  const [only] = names
+  switch (mode) {
+    case 'ANY':
+      return names.length === 1 && only !== undefined
+        ? { choice: { type: 'function', function: { name: only } }, allowed: null }
+        : { choice: 'required', allowed }
+    case 'NONE':
+      return { choice: 'none', allowed: null }
+    case 'AUTO':
+      return { choice: 'auto', allowed: null }
+    case 'VALIDATED':
+      return { choice: 'auto', allowed }
+    case 'MODE_UNSPECIFIED':
+      return { choice: null, allowed: null }
+    default:
+      throw invalidInput(`${path}.mode`, `'${quoted(mode)}' is not allowed. Allowed: AUTO, ANY, NONE, VALIDATED`)
+  }
+}

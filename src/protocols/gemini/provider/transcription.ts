@@ -1,0 +1,95 @@
+import type { TranscriptionRequest } from '../../../kinds/transcription/request.ts'
+import { failure, garbage, type AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
+import type { UnitCall } from '../../ports/call.ts'
+import { askTranscript } from '../../upstream/ask.ts'
+import type { UpstreamRequest } from '../../ports/upstream-request.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../../../providers/ports/audio-protocol.ts'
+import { listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
+import type { Transport, UpstreamHeaders } from '../../wire/transport.ts'
+import { geminiError, geminiErrorEvent, isErrorBody } from '../../../providers/gemini/error.ts'
+import { traitsOf } from '../../../providers/gemini/model-traits.ts'
+import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
+import { geminiUsage } from './usage.ts'
+
+const BLOCKED: ReadonlySet<string> = new Set(['SAFETY', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'RECITATION'])
+const TRANSCRIBE = 'Write down what is said in this recording, word for word, in the language it is said in.'
+const TRANSLATE = 'Write down what is said in this recording, translated into English.'
+const ALONE =
+  'Answer with that text alone: no comments, no times, no names of speakers, no markup. If nothing is said, answer with nothing.'
+
+/**
+ * Transcripts through `generateContent`: the request holds the sound and an instruction to write it down. The model
+ * gives no times.
+ */
+export function geminiTranscription(transport: Transport, now: () => number): TranscriptionProtocol {
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
+    geminiError(status, body, headers, now())
+  return {
+    timestamps: () => false,
+    translates: () => true,
+    ask: (call, sink) =>
+      askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
+  }
+}
+
+function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>): UpstreamRequest {
+  const { audio, temperature } = request
+  const traits = traitsOf(endpoint.upstreamModel)
+  const generationConfig = {
+    ...(temperature === null ? {} : { temperature }),
+    ...(endpoint.maxCompletionTokens === null ? {} : { maxOutputTokens: endpoint.maxCompletionTokens }),
+    // Transcription needs no thinking, which would be paid for.
+    ...(traits.canStopThinking ? { thinkingConfig: { thinkingBudget: 0 } } : {}),
+  }
+  const body = {
+    systemInstruction: { parts: [{ text: instructionOf(request) }] },
+    contents: [
+      { role: 'user', parts: [{ inlineData: { mimeType: audio.contentType, data: audio.bytes.toString('base64') } }] },
+    ],
+    generationConfig,
+  }
+  return {
+    path: `${geminiPath(geminiResource(endpoint.upstreamModel))}:generateContent`,
+    body,
+    headers: geminiCredentials(apiKey),
+  }
+}
+
+function instructionOf({ task, language, prompt }: TranscriptionRequest): string {
+  const lines = [task === 'translate' ? TRANSLATE : TRANSCRIBE, ALONE]
+  if (language !== null) lines.push(`The language of the recording is ${JSON.stringify(language)}.`)
+  if (prompt !== null) lines.push(`Names and words that may occur, or what was said before: ${JSON.stringify(prompt)}.`)
+  return lines.join('\n')
+}
+
+function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
+  const parsed = parseJson(bytes)
+  if (isErrorBody(parsed)) return geminiErrorEvent(parsed)
+  const body = objectOf(parsed)
+  const candidate = objectOf(listOf(body?.['candidates'])[0])
+  const reason = textOf(candidate?.['finishReason'])
+  if (body === null || (candidate === null && body['promptFeedback'] === undefined))
+    return garbage('no transcript', bytes)
+  if (candidate === null || (reason !== null && BLOCKED.has(reason)))
+    return {
+      ...failure('status', 400, 'the provider refused the recording'),
+      publicMessage: 'The provider refused the recording',
+      refusal: 'moderation',
+    }
+  if (reason === 'MAX_TOKENS') return failure('cut', null, 'the transcript is longer than the model may answer')
+  return {
+    transcript: { text: textIn(candidate), language: null, segments: [], words: [] },
+    seconds: null,
+    billedSeconds: null,
+    implausible: false,
+    usage: geminiUsage(body['usageMetadata']),
+    upstreamId: textOf(body['responseId']),
+  }
+}
+
+function textIn(candidate: RawJson): string {
+  return listOf(objectOf(candidate['content'])?.['parts'])
+    .map((part) => (objectOf(part)?.['thought'] === true ? '' : (textOf(objectOf(part)?.['text']) ?? '')))
+    .join('')
+    .trim()
+}

@@ -1,0 +1,67 @@
+import type { AdapterFacts, KnownAdapters } from '../catalog/adapters.ts'
+import type { Clock } from '../lib/clock.ts'
+import { createAiSdk } from './ai-sdk/ai-sdk.ts'
+import { AnswerBudget } from './answer-budget.ts'
+import { createAnthropic } from '../providers/anthropic/anthropic.ts'
+import { createBedrock } from './bedrock/bedrock.ts'
+import { createCohere } from '../providers/cohere/cohere.ts'
+import { createDeepgram } from './deepgram/deepgram.ts'
+import { createElevenlabs } from './elevenlabs/elevenlabs.ts'
+import { createGemini } from './gemini/provider/gemini.ts'
+import { createOllama } from '../providers/ollama/ollama.ts'
+import { createOpenai } from './openai/provider/openai.ts'
+import type { Adapter, AdapterPorts, AdapterTable } from './ports/adapter.ts'
+import { createReplicate } from './replicate/replicate.ts'
+import { createSandbox } from './sandbox/sandbox.ts'
+import { FileFetch } from './wire/file-fetch.ts'
+import { JobHttp } from './wire/job-http.ts'
+import { Transport } from './wire/transport.ts'
+
+export interface Adapters {
+  readonly adapters: AdapterTable
+  /** The budget for whole answers that all adapters share. */
+  readonly answers: AnswerBudget
+  close(): Promise<void>
+}
+
+/** Gemini takes no limit on searches; no answer with more was ever seen, and one would be charged all the same. */
+const GEMINI_SEARCHES_MAX = 8
+
+interface Protocol extends AdapterFacts {
+  readonly create: (ports: AdapterPorts) => Adapter
+}
+
+/** Every adapter, by its name in the catalogue. A new protocol is a folder beside this file and a row here. */
+const PROTOCOLS: Readonly<Record<string, Protocol>> = {
+  openai: { create: createOpenai, baseUrl: 'https://api.openai.com/v1', searchesMax: 1 },
+  anthropic: { create: createAnthropic, baseUrl: 'https://api.anthropic.com/v1' },
+  gemini: {
+    create: createGemini,
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+    searchesMax: GEMINI_SEARCHES_MAX,
+  },
+  cohere: { create: createCohere, baseUrl: 'https://api.cohere.com' },
+  bedrock: { create: createBedrock, baseUrl: null },
+  ollama: { create: createOllama, baseUrl: 'http://127.0.0.1:11434' },
+  deepgram: { create: createDeepgram, baseUrl: 'https://api.deepgram.com/v1' },
+  elevenlabs: { create: createElevenlabs, baseUrl: 'https://api.elevenlabs.io/v1' },
+  replicate: { create: createReplicate, baseUrl: 'https://api.replicate.com/v1' },
+  'ai-sdk': { create: createAiSdk, baseUrl: null },
+  sandbox: { create: createSandbox, baseUrl: '' },
+}
+export const KNOWN_ADAPTERS: KnownAdapters = new Map(Object.entries(PROTOCOLS))
+
+export function createAdapters({ clock }: { readonly clock: Clock }): Adapters {
+  const answers = new AnswerBudget()
+  const transport = new Transport(clock, answers)
+  const files = new FileFetch({ answers })
+  const jobs = new JobHttp(clock, answers)
+  const ports = { transport, files, jobs, clock, now: () => clock.now() }
+  return {
+    adapters: new Map(Object.entries(PROTOCOLS).map(([name, { create }]) => [name, create(ports)])),
+    answers,
+    close: async () => {
+      await Promise.all([transport.close(), files.close(), jobs.close()])
+    },
+  }
+}

@@ -1,0 +1,256 @@
+import { ApiError } from '../../../base/errors.ts'
+import { parseChat } from '../../openai/client/chat/parse.ts'
+import { isBase64 } from '../../../kinds/chat/parts.ts'
+import { bodyObject } from '../../../kinds/fields/body-fields.ts'
+import {
+  booleanField,
+  copyObject,
+  field,
+  invalidInput,
+  isObject,
+  numberField,
+  objectField,
+  quoted,
+  stringField,
+  type RawObject,
+} from '../../../kinds/fields/json-fields.ts'
+import type { OllamaChatRequest } from '../../../kinds/ollama/request.ts'
+
+interface NumberRule {
+  /** Chat's name. */
+  readonly name: string
+  readonly allows: (value: number) => boolean
+  readonly what: string
+}
+
+const between = (name: string, low: number, high: number): NumberRule => ({
+  name,
+  allows: (value) => value >= low && value <= high,
+  what: `must be between ${low} and ${high}`,
+})
+/** Members of `options` that other providers have too. */
+const OPTIONS: Readonly<Record<string, NumberRule>> = {
+  temperature: between('temperature', 0, 2),
+  top_p: between('top_p', 0, 1),
+  min_p: between('min_p', 0, 1),
+  frequency_penalty: between('frequency_penalty', -2, 2),
+  presence_penalty: between('presence_penalty', -2, 2),
+  repeat_penalty: {
+    name: 'repetition_penalty',
+    allows: (value) => value > 0 && value <= 2,
+    what: 'must be greater than 0 and at most 2',
+  },
+  seed: { name: 'seed', allows: Number.isSafeInteger, what: 'must be an integer' },
+  top_k: {
+    name: 'top_k',
+    allows: (value) => Number.isSafeInteger(value) && value >= 0,
+    what: 'must be an integer of at least 0',
+  },
+  num_predict: {
+    name: 'max_tokens',
+    allows: (value) => Number.isSafeInteger(value) && (value >= 1 || value === -1 || value === -2),
+    what: 'must be an integer of at least 1, or -1 or -2 for no limit',
+  },
+}
+const READ: ReadonlySet<string> = new Set([
+  'model',
+  'models',
+  'messages',
+  'tools',
+  'format',
+  'options',
+  'stream',
+  'think',
+  'provider',
+  'session_id',
+])
+const ROLES = ['system', 'user', 'assistant', 'tool']
+const LEVELS = ['low', 'medium', 'high', 'max']
+const STOPS_MAX = 8
+/** What clients add to a name without a tag. */
+const TAG = ':latest'
+const TYPES: readonly (readonly [start: string, type: string])[] = [
+  ['/9j/', 'jpeg'],
+  ['R0lGOD', 'gif'],
+  ['UklGR', 'webp'],
+]
+
+/** Reads the body of `/api/chat` (clients.md 6) as a chat request, with the same checks. */
+export function parseOllamaChat(json: unknown): OllamaChatRequest {
+  const body = bodyObject(json)
+  const options = objectField(body, 'options') ?? {}
+  const messages = field(body, 'messages')
+  const calls = new NamedCalls()
+  const numbers = numbersOf(options)
+  const stop = stopOf(options)
+  const read = parseChat({
+    ...namesOf(body),
+    ...numbers,
+    messages: Array.isArray(messages)
+      ? messages.map((message: unknown, index) => messageOf(message, `messages[${index}]`, calls))
+      : messages,
+    tools: field(body, 'tools'),
+    response_format: formatOf(body),
+    reasoning: reasoningOf(body),
+    stream: booleanField(body, 'stream') ?? true,
+    provider: field(body, 'provider'),
+    session_id: field(body, 'session_id'),
+  })
+  return {
+    chat: stop.length === 0 ? read : { ...read, parameters: { ...read.parameters, stop } },
+    dropped: [
+      ...Object.keys(body).filter((name) => !READ.has(name) && field(body, name) !== undefined),
+      ...Object.keys(options)
+        .filter((name) => name !== 'stop' && !Object.hasOwn(OPTIONS, name) && field(options, name) !== undefined)
+        .map((name) => `options.${name}`),
+    ],
+  }
+}
+
+/** The model, and it without the tag that clients add. */
+export function namesOf(body: RawObject): { readonly model: unknown; readonly models: unknown } {
+  const model = field(body, 'model')
+  const models = field(body, 'models')
+  if (models !== undefined || typeof model !== 'string' || !model.endsWith(TAG)) return { model, models }
+  return { model, models: [model.slice(0, -TAG.length)] }
+}
+
+function numbersOf(options: RawObject): Record<string, unknown> {
+  const numbers: Record<string, unknown> = {}
+  for (const [name, { name: ours, allows, what }] of Object.entries(OPTIONS)) {
+    const value = numberField(options, name, allows, what, `options.${name}`)
+    if (value !== undefined) numbers[ours] = value
+  }
+  const { top_p: topP, top_k: topK, max_tokens: most } = numbers
+  // Zero means only the most likely token, as a top_k of 1 does elsewhere.
+  if (topP === 0) numbers['top_k'] = 1
+  else if (topK === 0) delete numbers['top_k']
+  if (topP === 0) delete numbers['top_p']
+  if (Number(most) < 0) delete numbers['max_tokens']
+  return numbers
+}
+
+function stopOf(options: RawObject): readonly string[] {
+  const refusal = invalidInput('options.stop', `must be at most ${STOPS_MAX} non-empty strings`)
+  const given = field(options, 'stop') ?? []
+  const stops: readonly unknown[] = Array.isArray(given) ? given : [given]
+  if (stops.length > STOPS_MAX) throw refusal
+  return stops.map((stop) => {
+    if (typeof stop !== 'string' || stop === '') throw refusal
+    return stop
+  })
+}
+
+function formatOf(body: RawObject): unknown {
+  const format = field(body, 'format')
+  if (format === undefined || format === '') return undefined
+  if (format === 'json') return { type: 'json_object' }
+  if (!isObject(format)) throw invalidInput('format', "must be 'json' or a JSON Schema")
+  return { type: 'json_schema', json_schema: { name: 'response', schema: copyObject(format, 'format') } }
+}
+
+function reasoningOf(body: RawObject): unknown {
+  const think = field(body, 'think')
+  if (think === undefined || think === '') return undefined
+  if (typeof think === 'boolean') return { enabled: think }
+  if (typeof think === 'string' && LEVELS.includes(think)) return { effort: think }
+  throw invalidInput('think', `must be true, false or one of ${LEVELS.join(', ')}`)
+}
+
+/** Calls without a result yet: results name the function, and only newer clients the call. */
+class NamedCalls {
+  #made = 0
+  #waiting: { readonly id: string; readonly name: string }[] = []
+
+  call(id: string | undefined, name: string): string {
+    this.#made += 1
+    const own = id === undefined || id === '' ? `call_${this.#made}` : id
+    this.#waiting.push({ id: own, name })
+    return own
+  }
+
+  /** The oldest call of the function, or of any where the result names none. */
+  answer(id: string | undefined, name: string | undefined): string | null {
+    const at = this.#waiting.findIndex((call) =>
+      id === undefined || id === '' ? name === undefined || name === '' || call.name === name : call.id === id,
+    )
+    const [found] = at === -1 ? [] : this.#waiting.splice(at, 1)
+    return found?.id ?? (id === '' ? null : (id ?? null))
+  }
+}
+
+function badMessage(path: string, what: string): ApiError {
+  return new ApiError('invalid_message_format', `${path}: ${what}`)
+}
+
+function messageOf(raw: unknown, path: string, calls: NamedCalls): unknown {
+  if (!isObject(raw)) throw badMessage(path, 'must be an object')
+  const role = field(raw, 'role')
+  if (typeof role !== 'string') throw badMessage(path, 'role must be a string')
+  if (!ROLES.includes(role))
+    throw new ApiError(
+      'invalid_message_role',
+      `${path}.role '${quoted(role)}' is not allowed. Allowed: ${ROLES.join(', ')}`,
+    )
+  const content = contentOf(raw, path)
+  switch (role) {
+    case 'assistant': {
+      const thinking = stringField(raw, 'thinking', `${path}.thinking`) ?? ''
+      const made = callsOf(raw, path, calls)
+      return {
+        role,
+        content: content === '' && made.length > 0 ? null : content,
+        ...(thinking === '' ? {} : { reasoning: thinking }),
+        ...(made.length === 0 ? {} : { tool_calls: made }),
+      }
+    }
+    case 'tool': {
+      const name = stringField(raw, 'tool_name', `${path}.tool_name`) ?? stringField(raw, 'name', `${path}.name`)
+      const id = calls.answer(stringField(raw, 'tool_call_id', `${path}.tool_call_id`), name)
+      if (id === null) throw badMessage(path, `no call of '${quoted(name ?? '')}' before it waits for a result`)
+      return { role, content, tool_call_id: id }
+    }
+    default:
+      return { role, content }
+  }
+}
+
+/** A text with its pictures, which are base64 without a type. */
+function contentOf(raw: RawObject, path: string): unknown {
+  const text = stringField(raw, 'content', `${path}.content`) ?? ''
+  const images = field(raw, 'images') ?? []
+  if (!Array.isArray(images)) throw badMessage(`${path}.images`, 'must be an array of pictures in base64')
+  if (images.length === 0) return text
+  const parts = images.map((image: unknown, index) => imagePart(image, `${path}.images[${index}]`))
+  return [...(text === '' ? [] : [{ type: 'text', text }]), ...parts]
+}
+
+function imagePart(image: unknown, path: string): unknown {
+  if (typeof image !== 'string' || image === '') throw badMessage(path, 'must be a picture in base64')
+  if (image.startsWith('data:')) return { type: 'image_url', image_url: { url: image } }
+  if (!isBase64(image)) throw new ApiError('invalid_base64', `${path} is not valid base64`)
+  const type = TYPES.find(([start]) => image.startsWith(start))?.[1] ?? 'png'
+  return { type: 'image_url', image_url: { url: `data:image/${type};base64,${image}` } }
+}
+
+function callsOf(raw: RawObject, path: string, calls: NamedCalls): readonly unknown[] {
+  const list = field(raw, 'tool_calls') ?? []
+  if (!Array.isArray(list)) throw badMessage(path, 'tool_calls must be an array')
+  return list.map((call: unknown, index) => {
+    const place = `${path}.tool_calls[${index}]`
+    if (!isObject(call)) throw badMessage(place, 'must be an object')
+    const called = objectField(call, 'function', `${place}.function`)
+    const name = called === undefined ? undefined : stringField(called, 'name', `${place}.function.name`)
+    if (called === undefined || name === undefined || name === '') throw badMessage(place, 'function.name is required')
+    const given = field(called, 'arguments') ?? {}
+    if (!isObject(given) && typeof given !== 'string') throw badMessage(place, 'function.arguments must be an object')
+    return {
+      id: calls.call(stringField(call, 'id', `${place}.id`), name),
+      type: 'function',
+      function: {
+        name,
+        arguments: typeof given === 'string' ? given : JSON.stringify(copyObject(given, `${place}.function.arguments`)),
+      },
+    }
+  })
+}

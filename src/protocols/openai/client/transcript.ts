@@ -1,0 +1,136 @@
+import { assert } from '../../../base/assert.ts'
+import { rubles, type Micro } from '../../../base/money.ts'
+import { segmentsOf, type Transcript, type TranscriptSegment } from '../../../kinds/transcription/transcript.ts'
+import type { TranscriptionRequest } from '../../../kinds/transcription/request.ts'
+
+/** OpenAI's type for every format but JSON: with it SDKs return the text. */
+export const TEXT_TYPE = 'text/plain; charset=utf-8'
+const MILLISECONDS = 1_000
+
+/** The charged amounts, for the client. */
+export interface TranscriptUsage {
+  /** As charged: rounded up to tenths. */
+  readonly seconds: number
+  /** According to the provider or the file. */
+  readonly duration: number
+  /** null where the model is priced only by time. */
+  readonly tokens: { readonly input: number; readonly output: number } | null
+  readonly chargedMicro: Micro
+}
+
+/** The body in the requested format: an object for JSON, otherwise a text. */
+export function renderTranscript(
+  request: TranscriptionRequest,
+  transcript: Transcript,
+  usage: TranscriptUsage,
+): Record<string, unknown> | string {
+  switch (request.format) {
+    case 'json':
+      return { text: transcript.text, usage: usageOf(usage) }
+    case 'verbose_json':
+      return { ...verboseOf(request, transcript, usage.duration), usage: usageOf(usage) }
+    case 'text':
+      return transcript.text
+    case 'srt':
+      return cues(transcript, usage.duration)
+        .map(
+          ({ start, end, text }, index) =>
+            `${index + 1}\n${clockTime(start, ',')} --> ${clockTime(end, ',')}\n${text}\n\n`,
+        )
+        .join('')
+    case 'vtt':
+      return `WEBVTT\n\n${cues(transcript, usage.duration)
+        .map(({ start, end, text }) => `${clockTime(start, '.')} --> ${clockTime(end, '.')}\n${escaped(text)}\n\n`)
+        .join('')}`
+  }
+}
+
+export interface TranscriptEvent {
+  readonly type: 'transcript.text.delta' | 'transcript.text.done'
+  readonly delta?: string
+  readonly text?: string
+  readonly usage?: Readonly<Record<string, unknown>>
+}
+
+/** The same as events; what was said is in the first, as a whole. */
+export function transcriptEvents({ text }: Transcript, usage: TranscriptUsage): readonly TranscriptEvent[] {
+  const done: TranscriptEvent = { type: 'transcript.text.done', text, usage: usageOf(usage) }
+  return text === '' ? [done] : [{ type: 'transcript.text.delta', delta: text }, done]
+}
+
+function usageOf({ seconds, tokens, chargedMicro }: TranscriptUsage): Record<string, unknown> {
+  const price = { cost: rubles(chargedMicro), currency: 'RUB' }
+  if (tokens === null) return { type: 'duration', seconds, ...price }
+  return {
+    type: 'tokens',
+    input_tokens: tokens.input,
+    output_tokens: tokens.output,
+    total_tokens: tokens.input + tokens.output,
+    seconds,
+    ...price,
+  }
+}
+
+function verboseOf(
+  { task, language: asked, granularities }: TranscriptionRequest,
+  transcript: Transcript,
+  duration: number,
+): Record<string, unknown> {
+  const language = task === 'translate' ? 'english' : (transcript.language ?? asked)
+  const segments = segmentsOf(transcript, duration)
+  return {
+    task,
+    ...(language === null ? {} : { language }),
+    duration,
+    text: transcript.text,
+    ...(granularities.includes('segment') ? { segments: segments.map(segmentOf) } : {}),
+    ...(granularities.includes('word') && transcript.words.length > 0
+      ? { words: transcript.words.map(({ word, start, end }) => ({ word, start, end })) }
+      : {}),
+  }
+}
+
+/** Clients' schemas require every figure of Whisper; for other providers they are 0. */
+function segmentOf({ start, end, text, figures }: TranscriptSegment, id: number): Record<string, unknown> {
+  return {
+    id,
+    seek: 0,
+    start,
+    end,
+    text,
+    tokens: [],
+    temperature: 0,
+    avg_logprob: 0,
+    compression_ratio: 0,
+    no_speech_prob: 0,
+    ...figures,
+  }
+}
+
+/** A blank line ends a cue, so the text of a cue has none. */
+function cues(
+  transcript: Transcript,
+  duration: number,
+): readonly { readonly start: number; readonly end: number; readonly text: string }[] {
+  return segmentsOf(transcript, duration).map(({ start, end, text }) => ({
+    start,
+    end: Math.max(start, end),
+    text: withoutBlankLines(text),
+  }))
+}
+
+function withoutBlankLines(text: string): string {
+  return (text.match(/\S[^\n]*/g) ?? []).map((line) => line.trimEnd()).join('\n')
+}
+
+/** In WebVTT these three begin a tag, and an arrow would be read as a time. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function clockTime(seconds: number, separator: ',' | '.'): string {
+  assert(seconds >= 0, 'A cue begins after the sound does.')
+  const total = Math.round(seconds * MILLISECONDS)
+  const two = (value: number): string => String(Math.floor(value)).padStart(2, '0')
+  return `${two(total / 3_600_000)}:${two((total / 60_000) % 60)}:${two((total / 1_000) % 60)}${separator}${String(total % 1_000).padStart(3, '0')}`
+}

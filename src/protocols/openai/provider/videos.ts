@@ -1,0 +1,197 @@
+import type { Endpoint, Provider } from '../../../catalog/catalog.ts'
+import type { VideoForm } from '../../../catalog/dialect.ts'
+import { aspectRatioOf, resolutionOf } from '../../../catalog/resolution.ts'
+import type { VideoOperation } from '../../../kinds/video.ts'
+import type { JobHttp } from '../../wire/job-http.ts'
+import { UnsendableError } from '../../ports/upstream-request.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
+import { failure } from '../../../providers/ports/attempt-failure.ts'
+import { jobFailure, upstreamFailure } from '../../../providers/wire/upstream-error.ts'
+import { submissionOutcome, submitSendable, videoState } from '../../../providers/answers/video-outcome.ts'
+import {
+  optional,
+  takes,
+  VIDEO_PARAMETERS,
+  type SubmissionOutcome,
+  type VideoSource,
+  type VideoState,
+  type VideoUpstream,
+} from '../../../providers/ports/video-upstream.ts'
+import { ownValue } from '../../../base/own-value.ts'
+import { keyHeaders } from '../../../catalog/dialect.ts'
+
+export const OPENAI_VIDEO_PARAMETERS: readonly string[] = Object.freeze([...VIDEO_PARAMETERS, 'user'])
+const BODY_BYTES_MAX = 1_048_576
+const FORMS_BY_HOST: Readonly<Record<string, VideoForm>> = { 'api.x.ai': 'xai', 'openrouter.ai': 'openrouter' }
+const DONE: ReadonlySet<string> = new Set(['completed', 'succeeded', 'success', 'done'])
+const FAILED: ReadonlySet<string> = new Set(['failed', 'error', 'cancelled', 'canceled', 'expired', 'rejected'])
+
+/** `/videos` of OpenAI, OpenRouter and xAI: their requests differ; the state of a job is read in any of their forms. */
+export function openaiVideos(http: JobHttp, now: () => number): VideoUpstream {
+  const error = (
+    status: number,
+    body: unknown,
+    headers: Parameters<typeof upstreamFailure>[2],
+  ): ReturnType<typeof upstreamFailure> => upstreamFailure(status, body, headers, now())
+  return {
+    submit: async ({ endpoint, apiKey, operation, signal }) => {
+      const form = formOf(endpoint.provider)
+      const { provider } = endpoint
+      return submitSendable(
+        () => bodyOf(form, endpoint, operation),
+        async (body) => {
+          const path = `${form === 'xai' ? '/videos/generations' : '/videos'}${provider.dialect.query}`
+          const answer = await http.post(
+            { provider, path, headers: keyHeaders(provider.dialect, apiKey), signal },
+            Buffer.from(JSON.stringify(body)),
+            { bytesMax: BODY_BYTES_MAX },
+          )
+          return submissionOutcome(answer, { read: accepted, error })
+        },
+      )
+    },
+    poll: async ({ provider, apiKey, reference, signal }) => {
+      const path = `/videos/${encodeURIComponent(reference)}${provider.dialect.query}`
+      const answer = await http.get(
+        { provider, path, headers: keyHeaders(provider.dialect, apiKey), signal },
+        { bytesMax: BODY_BYTES_MAX },
+      )
+      return videoState(answer, { read: (body) => stateOf(body, reference), error })
+    },
+    open: ({ provider, apiKey, signal }, source) => {
+      if ('bytes' in source) throw new Error('These providers name their videos.')
+      const path = 'path' in source ? source.path + provider.dialect.query : ''
+      return http.open({
+        provider,
+        path,
+        headers: keyHeaders(provider.dialect, apiKey),
+        signal,
+        url: 'url' in source ? source.url : null,
+      })
+    },
+  }
+}
+
+function formOf({ dialect, baseUrl }: Provider): VideoForm {
+  return dialect.videos ?? ownValue(FORMS_BY_HOST, new URL(baseUrl).hostname) ?? 'openai'
+}
+
+function bodyOf(form: VideoForm, endpoint: Endpoint, operation: VideoOperation): Readonly<Record<string, unknown>> {
+  const common = { model: endpoint.upstreamModel, prompt: operation.prompt }
+  switch (form) {
+    case 'openai':
+      return {
+        ...common,
+        ...optional(endpoint, 'duration', 'seconds', String(operation.duration)),
+        ...optional(endpoint, 'size', 'size', operation.size),
+        ...openaiReference(endpoint, operation),
+      }
+    case 'openrouter':
+      return { ...common, ...openrouterFields(endpoint, operation) }
+    case 'xai':
+      return { ...common, ...xaiFields(endpoint, operation) }
+  }
+}
+
+/** One picture to start from. */
+function openaiReference(
+  endpoint: Endpoint,
+  { frameImages, inputReferences }: VideoOperation,
+): Readonly<Record<string, unknown>> {
+  if (frameImages.some(({ frame }) => frame === 'last_frame'))
+    throw new UnsendableError('frame_images: this provider takes no last frame')
+  const urls = [...frameImages.map(({ url }) => url), ...inputReferences]
+  if (urls.length > 1) throw new UnsendableError('input_references: this provider takes one image')
+  const [url] = urls
+  if (url === undefined) return {}
+  if (!takes(endpoint, 'input_references') && !takes(endpoint, 'frame_images'))
+    throw new UnsendableError('input_references: this provider takes no images')
+  return { input_reference: { image_url: url } }
+}
+
+function openrouterFields(endpoint: Endpoint, operation: VideoOperation): Readonly<Record<string, unknown>> {
+  const frames = operation.frameImages.map(({ url, frame }) => ({
+    type: 'image_url',
+    image_url: { url },
+    frame_type: frame,
+  }))
+  const references = operation.inputReferences.map((url) => ({ type: 'image_url', image_url: { url } }))
+  return {
+    ...optional(endpoint, 'duration', 'duration', operation.duration),
+    ...optional(endpoint, 'size', 'size', operation.size),
+    ...optional(endpoint, 'resolution', 'resolution', operation.resolution),
+    ...optional(endpoint, 'aspect_ratio', 'aspect_ratio', operation.aspectRatio),
+    ...optional(endpoint, 'frame_images', 'frame_images', frames.length === 0 ? null : frames),
+    ...optional(endpoint, 'input_references', 'input_references', references.length === 0 ? null : references),
+    ...optional(endpoint, 'generate_audio', 'generate_audio', operation.generateAudio),
+    ...optional(endpoint, 'seed', 'seed', operation.seed),
+    ...optional(endpoint, 'user', 'user', operation.user),
+  }
+}
+
+/** xAI has no sizes: a size becomes a resolution and a ratio. */
+function xaiFields(
+  endpoint: Endpoint,
+  { duration, size, resolution, aspectRatio, frameImages, inputReferences, user }: VideoOperation,
+): Readonly<Record<string, unknown>> {
+  if (frameImages.some(({ frame }) => frame === 'last_frame'))
+    throw new UnsendableError('frame_images: this provider takes no last frame')
+  const [first, ...others] = frameImages
+  if (others.length > 0 || (first !== undefined && inputReferences.length > 0))
+    throw new UnsendableError('frame_images: this provider takes one first frame, or references')
+  return {
+    ...optional(endpoint, 'duration', 'duration', duration),
+    ...optional(endpoint, 'resolution', 'resolution', resolution ?? (size === null ? null : resolutionOf(size))),
+    ...optional(endpoint, 'aspect_ratio', 'aspect_ratio', aspectRatio ?? (size === null ? null : aspectRatioOf(size))),
+    ...(first === undefined ? {} : { image: { url: first.url } }),
+    ...(inputReferences.length === 0 ? {} : { reference_images: inputReferences.map((url) => ({ url })) }),
+    ...optional(endpoint, 'user', 'user', user),
+  }
+}
+
+function accepted(body: unknown): SubmissionOutcome | null {
+  const job = objectOf(body)
+  const error = job?.['error'] ?? null
+  const id = textOf(job?.['id']) ?? textOf(job?.['request_id']) ?? textOf(job?.['job_id'])
+  if (id !== null && id !== '') return { status: 'accepted', reference: id, upstreamId: id }
+  return error === null ? null : { status: 'refused', failure: jobFailure(error) }
+}
+
+function stateOf(body: unknown, reference: string): VideoState | null {
+  const job = objectOf(body)
+  if (job === null) return null
+  const status = textOf(job['status'])?.toLowerCase() ?? ''
+  const error = job['error'] ?? null
+  if (FAILED.has(status) || (error !== null && !DONE.has(status)))
+    return { status: 'failed', failure: jobFailure(error ?? { code: status, message: '' }) }
+  if (DONE.has(status))
+    return isRefused(job)
+      ? {
+          status: 'failed',
+          failure: {
+            ...failure('error_event', 400, 'moderated'),
+            refusal: 'moderation',
+            publicMessage: 'The video was rejected by the provider',
+          },
+        }
+      : { status: 'done', videos: videosOf(job, reference) }
+  if (status === '') return null
+  const { progress } = job
+  return {
+    status: 'running',
+    progress: typeof progress === 'number' && progress >= 0 && progress <= 100 ? Math.floor(progress) : null,
+  }
+}
+
+/** xAI's mark for a video that was made but is withheld. */
+function isRefused(job: RawJson): boolean {
+  return objectOf(job['video'])?.['respect_moderation'] === false
+}
+
+/** Addresses that the answer names, else the protocol's own address of the content. */
+function videosOf(job: RawJson, reference: string): readonly VideoSource[] {
+  const listed = listOf(job['unsigned_urls']).flatMap((url) => (typeof url === 'string' && url !== '' ? [{ url }] : []))
+  if (listed.length > 0) return listed
+  const url = textOf(objectOf(job['video'])?.['url']) ?? textOf(job['url']) ?? textOf(job['video_url'])
+  return [url === null || url === '' ? { path: `/videos/${encodeURIComponent(reference)}/content` } : { url }]
+}

@@ -1,0 +1,119 @@
+import type { Endpoint, ModelType, Provider } from '../../catalog/catalog.ts'
+import type { ProviderTrial } from '../../catalog/listed-model.ts'
+import { MODEL_TYPES } from '../../tables/model-types.ts'
+import { CHAT_PARAMETERS, type ParameterName } from '../../tables/parameter-table.ts'
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import type { EmbeddingsAnswer } from '../../kinds/embeddings/answer.ts'
+import type { EmbeddingsRequest } from '../../kinds/embeddings.ts'
+import type { ImageResult } from '../../kinds/images/answer.ts'
+import type { ModerationAnswer } from '../../kinds/moderations/answer.ts'
+import type { ModerationRequest } from '../../kinds/moderations/request.ts'
+import type { RerankAnswer } from '../../kinds/rerank/answer.ts'
+import type { RerankRequest } from '../../kinds/rerank/request.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { FileFetch } from '../wire/file-fetch.ts'
+import type { JobHttp } from '../wire/job-http.ts'
+import type { Transport } from '../wire/transport.ts'
+import type { SpeechProtocol, TranscriptionProtocol } from '../../providers/ports/audio-protocol.ts'
+import type {
+  AnswerSink,
+  ChatCall,
+  CompletionsCall,
+  GenerateContentCall,
+  ImageCall,
+  MessagesCall,
+  ResponsesCall,
+  ResultSink,
+  RunningCall,
+  UnitCall,
+} from './call.ts'
+import type { VideoUpstream } from '../../providers/ports/video-upstream.ts'
+
+/** The parts that adapters are built from. */
+export interface AdapterPorts {
+  readonly transport: Transport
+  readonly files: FileFetch
+  readonly jobs: JobHttp
+  readonly clock: Clock
+  /** The time of day, Unix ms. */
+  readonly now: () => number
+}
+
+/** Parameter names by model type. */
+type ParameterNames = Readonly<Record<ModelType, readonly string[]>>
+
+/** No parameters of any type, for an adapter to start from. */
+export const NO_PARAMETERS = Object.fromEntries(
+  MODEL_TYPES.map((type) => [type, []]),
+  // It has all types.
+) as unknown as ParameterNames
+
+/** The parameters that every chat protocol except OpenAI's can carry. */
+const SHARED: readonly ParameterName[] = [
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'stop',
+  'tools',
+  'response_format',
+  'structured_outputs',
+  'reasoning',
+  'reasoning_effort',
+  'include_reasoning',
+]
+
+/** The parameters of a chat protocol, in the order of the table: those that all carry, and `more`. */
+export function chatParameters(...more: readonly ParameterName[]): readonly string[] {
+  return CHAT_PARAMETERS.filter((name) => SHARED.includes(name) || more.includes(name))
+}
+
+/** A wire protocol: its calls, one for each kind. It knows neither money nor the store nor client formats. */
+export interface Adapter {
+  readonly name: string
+  /** Names of the parameters that its calls can carry. */
+  readonly parameters: ParameterNames
+  readonly chat?: (call: ChatCall, sink: AnswerSink) => RunningCall
+  /** Whether a model that takes `reasoning` is sent what a request says of it; absent = always. */
+  readonly sendsReasoning?: (endpoint: Endpoint, request: ChatRequest) => boolean
+  /** Legacy completions, for endpoints with `native_completions`. */
+  readonly completions?: {
+    /** Whether all prompts of a request go in one call, or each in its own. */
+    readonly takesList: boolean
+    ask(call: CompletionsCall, sink: AnswerSink): RunningCall
+  }
+  /** Responses, for endpoints with `native_responses`. */
+  readonly responses?: (call: ResponsesCall, sink: AnswerSink) => RunningCall
+  /** Anthropic's Messages, with the client's own body. */
+  readonly messages?: (call: MessagesCall, sink: AnswerSink) => RunningCall
+  /** Gemini's `generateContent`, with the client's own body. */
+  readonly generateContent?: (call: GenerateContentCall, sink: AnswerSink) => RunningCall
+  readonly embeddings?: (call: UnitCall<EmbeddingsRequest>, sink: ResultSink<EmbeddingsAnswer>) => RunningCall
+  readonly rerank?: (call: UnitCall<RerankRequest>, sink: ResultSink<RerankAnswer>) => RunningCall
+  readonly moderations?: (call: UnitCall<ModerationRequest>, sink: ResultSink<ModerationAnswer>) => RunningCall
+  readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
+  /** The same, for models that put pictures into chat answers. */
+  readonly chatImages?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
+  /** The abilities of `images` beyond prompts and source images; absent = none. */
+  readonly imageEdits?: {
+    /** Draws only within a mask. */
+    masks(endpoint: Endpoint): boolean
+    /** Makes variations of one image, without a prompt. */
+    varies(endpoint: Endpoint): boolean
+  }
+  readonly speech?: SpeechProtocol
+  /** Transcripts and, where the endpoint can, translations into English. */
+  readonly transcription?: TranscriptionProtocol
+  /** Jobs that outlive their request. */
+  readonly videos?: VideoUpstream
+  /** Asks which models the provider has, which also tries its address and key. */
+  readonly models?: (provider: Provider, signal: AbortSignal) => Promise<ProviderTrial>
+}
+
+/** Adapter name of the catalogue file → adapter. */
+export type AdapterTable = ReadonlyMap<string, Adapter>
+
+/** Parameters that an adapter can carry for a type of model; an endpoint may list fewer. */
+export function parametersOf(adapters: AdapterTable, name: string, type: ModelType): readonly string[] {
+  return adapters.get(name)?.parameters[type] ?? []
+}

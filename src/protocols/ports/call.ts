@@ -1,0 +1,114 @@
+import type { Endpoint } from '../../catalog/catalog.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import type { TextAround } from '../openai/client/chat/chunk.ts'
+import type { ChatRequest } from '../../kinds/chat/request.ts'
+import type { CompletionsRequest } from '../../kinds/completions.ts'
+import type { ImageRequest } from '../../kinds/images/request.ts'
+import type { ResponsesRequest } from '../responses/client/request.ts'
+import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+
+/**
+ * Receives an answer, streamed or not: from the transport as bytes behind a head, from an adapter as events, from an
+ * attempt as bytes for the client. Calls come in order and never before the function that takes the sink has returned;
+ * nothing follows `end` or `fail`.
+ */
+export interface AnswerSink<Part = readonly AnswerEvent[], Head extends readonly unknown[] = []> {
+  /** The upstream answered, beyond the transport with 200: from here a cancel may be billed. */
+  headers(...head: Head): void
+  /** The content of one network read. false asks for a pause until `resume` is called. */
+  push(part: Part): boolean
+  /** The answer ended: its body as its framing announced, and beyond the transport with its terminal marker. */
+  end(): void
+  fail(failure: AttemptFailure): void
+}
+
+/** The fields of every call. */
+interface ProviderCall {
+  readonly endpoint: Endpoint
+  /** A key of the provider's pool; null when it has none. */
+  readonly apiKey: string | null
+  /** Our id; adapters derive missing tool call ids from it. */
+  readonly generationId: string
+}
+
+/** Whether a model accepts the parameter with this name. */
+export type TakesParameter = (name: string) => boolean
+
+export interface ChatCall extends ProviderCall {
+  readonly request: ChatRequest
+  readonly sendMaxTokens: number | null
+  /**
+   * The bytes around the text in a client's chunk, for a client that reads a chat stream; null = no event may be
+   * `spliced`.
+   */
+  readonly splice: ((field: 'content' | 'reasoning') => TextAround) | null
+}
+
+/** Legacy completions of a provider that has them. */
+export interface CompletionsCall extends Omit<ProviderCall, 'generationId'> {
+  readonly request: CompletionsRequest
+  /** All prompts of the request, or one of them. */
+  readonly prompts: readonly string[]
+  readonly sendMaxTokens: number | null
+}
+
+/** A Responses request for a provider that speaks that protocol. */
+export interface ResponsesCall extends ProviderCall {
+  readonly request: ResponsesRequest
+  readonly sendMaxTokens: number | null
+}
+
+/** A Messages request for a provider that speaks that protocol. */
+export interface MessagesCall extends ProviderCall {
+  /** The client's body with our limits. */
+  readonly body: Buffer
+  /** Its headers of the protocol. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly streaming: boolean
+  /** The first event of a stream as the client gets it. */
+  readonly startOf: (event: Readonly<Record<string, unknown>>) => Buffer
+}
+
+/** A request of `generateContent` in the client's own words, for a provider that speaks the protocol. */
+export interface GenerateContentCall extends ProviderCall {
+  readonly body: Readonly<Record<string, unknown>>
+  readonly streaming: boolean
+  /** Whether the body asks the provider to search the web. */
+  readonly searches: boolean
+  /** A chunk of the answer with the id and model that the client may see. */
+  readonly owned: (chunk: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+}
+
+/** One call of a kind with a single result: embeddings, rerank, images, transcriptions. */
+export interface UnitCall<Request> extends ProviderCall {
+  readonly request: Request
+}
+
+/** One call for pictures. */
+export interface ImageCall extends UnitCall<ImageRequest> {
+  /** Sizes that the model makes; null = not known. */
+  readonly sizes: readonly string[] | null
+  /** Whether we may fetch source images for a provider that accepts only bytes. */
+  readonly fetchesUrls: boolean
+}
+
+/**
+ * Receives the answer to a `UnitCall`. As with an `AnswerSink`, nothing comes before the call has returned, and nothing
+ * after `result` or `fail`.
+ */
+export interface ResultSink<Result> {
+  /** The upstream answered 200 with headers: from here a cancel may be billed. */
+  headers(): void
+  result(result: Result): void
+  /** `billed`: usage that the provider bills despite the failure; absent = none is known. */
+  fail(failure: AttemptFailure, billed?: UsageReport | null): void
+}
+
+/** A running call. */
+export interface RunningCall {
+  /** Destroys the upstream connection; the sink gets no more calls. */
+  cancel(): void
+  /** Continues after `push` returned false. */
+  resume(): void
+}

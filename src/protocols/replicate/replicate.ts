@@ -1,0 +1,162 @@
+import type { Endpoint } from '../../catalog/catalog.ts'
+import type { VideoOperation } from '../../kinds/video.ts'
+import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { JobHttp } from '../wire/job-http.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
+import type { UpstreamHeaders } from '../wire/transport.ts'
+import { jobFailure, upstreamFailure } from '../../providers/wire/upstream-error.ts'
+import { submissionOutcome, submitSendable, videoState } from '../../providers/answers/video-outcome.ts'
+import {
+  optional,
+  VIDEO_PARAMETERS,
+  type SubmissionOutcome,
+  type VideoSource,
+  type VideoState,
+  type VideoUpstream,
+} from '../../providers/ports/video-upstream.ts'
+import { bearer } from '../../base/bearer.ts'
+
+/** Each answer contains the logs of the prediction so far. */
+const BODY_BYTES_MAX = 16 * 1_048_576
+const VERSION = /^[0-9a-f]{64}$/
+
+/** Replicate, whose only calls are jobs. */
+export function createReplicate({ jobs, now }: AdapterPorts): Adapter {
+  return {
+    name: 'replicate',
+    parameters: { ...NO_PARAMETERS, video: VIDEO_PARAMETERS },
+    videos: replicateVideos(jobs, now),
+  }
+}
+
+/** Replicate's predictions. A model is `owner/name`, `owner/name:version`, or only a version. */
+function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
+  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
+    upstreamFailure(status, body, headers, now())
+  return {
+    submit: ({ endpoint, apiKey, operation, signal }) =>
+      submitSendable(
+        () => inputOf(endpoint, operation),
+        async (input) => {
+          const { path, version } = placeOf(endpoint.upstreamModel)
+          const body = Buffer.from(JSON.stringify({ ...(version === null ? {} : { version }), input }))
+          return submissionOutcome(
+            await http.post({ provider: endpoint.provider, path, headers: bearer(apiKey), signal }, body, {
+              bytesMax: BODY_BYTES_MAX,
+            }),
+            { read: accepted, error },
+          )
+        },
+      ),
+    poll: async ({ provider, apiKey, reference, signal }) => {
+      const answer = await http.get(
+        { provider, path: `/predictions/${encodeURIComponent(reference)}`, headers: bearer(apiKey), signal },
+        { bytesMax: BODY_BYTES_MAX },
+      )
+      return videoState(answer, { read: stateOf, error })
+    },
+    open: ({ provider, apiKey, signal }, source) => {
+      if (!('url' in source)) throw new Error('Replicate names its files by addresses.')
+      return http.open({ provider, path: '', headers: bearer(apiKey), signal, url: source.url })
+    },
+    cancel: async ({ provider, apiKey, reference, signal }) => {
+      await http.post(
+        {
+          provider,
+          path: `/predictions/${encodeURIComponent(reference)}/cancel`,
+          headers: bearer(apiKey),
+          signal,
+        },
+        Buffer.from('{}'),
+        { bytesMax: BODY_BYTES_MAX },
+      )
+    },
+  }
+}
+
+function placeOf(model: string): { readonly path: string; readonly version: string | null } {
+  const version = VERSION.test(model) ? model : (model.split(':', 2)[1] ?? null)
+  if (version !== null) return { path: '/predictions', version }
+  return { path: `/models/${model.split('/').map(encodeURIComponent).join('/')}/predictions`, version: null }
+}
+
+/** Input names that most of its video models share; an endpoint lists those of its model. */
+function inputOf(endpoint: Endpoint, operation: VideoOperation): Readonly<Record<string, unknown>> {
+  const { prompt, duration, size, resolution, aspectRatio, frameImages, inputReferences, generateAudio, seed } =
+    operation
+  const firsts = frameImages.filter(({ frame }) => frame === 'first_frame')
+  const lasts = frameImages.filter(({ frame }) => frame === 'last_frame')
+  if (firsts.length > 1 || lasts.length > 1)
+    throw new UnsendableError('frame_images: this provider takes one first and one last frame')
+  return {
+    prompt,
+    ...optional(endpoint, 'duration', 'duration', duration),
+    ...optional(endpoint, 'size', 'size', size),
+    ...optional(endpoint, 'resolution', 'resolution', resolution),
+    ...optional(endpoint, 'aspect_ratio', 'aspect_ratio', aspectRatio),
+    ...optional(endpoint, 'frame_images', 'image', firsts[0]?.url ?? null),
+    ...optional(endpoint, 'frame_images', 'last_frame', lasts[0]?.url ?? null),
+    ...optional(
+      endpoint,
+      'input_references',
+      'reference_images',
+      inputReferences.length === 0 ? null : inputReferences,
+    ),
+    ...optional(endpoint, 'generate_audio', 'generate_audio', generateAudio),
+    ...optional(endpoint, 'seed', 'seed', seed),
+  }
+}
+
+function accepted(body: unknown): SubmissionOutcome | null {
+  const id = textOf(objectOf(body)?.['id'])
+  return id === null || id === '' ? null : { status: 'accepted', reference: id, upstreamId: id }
+}
+
+function stateOf(body: unknown): VideoState | null {
+  const prediction = objectOf(body)
+  switch (prediction?.['status']) {
+    case 'starting':
+    case 'processing':
+    case 'queued':
+      return { status: 'running', progress: progressOf(textOf(prediction['logs'])) }
+    case 'succeeded': {
+      const videos = sourcesOf(prediction['output'])
+      return videos.length === 0
+        ? { status: 'failed', failure: jobFailure({ code: 'empty', message: '' }) }
+        : { status: 'done', videos }
+    }
+    case 'failed':
+    case 'canceled':
+    case 'aborted': {
+      const error = prediction['error'] ?? null
+      return {
+        status: 'failed',
+        failure: jobFailure(
+          typeof error === 'string'
+            ? { code: '', message: error }
+            : (error ?? { code: String(prediction['status']), message: '' }),
+        ),
+      }
+    }
+    case undefined:
+    default:
+      return null
+  }
+}
+
+/** The latest percentage in the logs, as progress bars print it. */
+function progressOf(logs: string | null): number | null {
+  const last = logs === null ? undefined : [...logs.slice(-2_000).matchAll(/(?:^|[^\d.])(\d{1,3})%\|/g)].at(-1)?.[1]
+  return last === undefined || Number(last) > 100 ? null : Number(last)
+}
+
+/** An address, a list of them, or an object that holds one. */
+function sourcesOf(output: unknown): readonly VideoSource[] {
+  if (typeof output === 'string') return output === '' ? [] : [{ url: output }]
+  if (Array.isArray(output)) return listOf(output).flatMap(sourcesOf)
+  const named = objectOf(output)
+  const url = textOf(named?.['video']) ?? textOf(named?.['url'])
+  return url === null ? [] : [{ url }]
+}

@@ -1,0 +1,209 @@
+import { ApiError } from '../../../base/errors.ts'
+import {
+  copyObject,
+  field,
+  invalidInput,
+  isObject,
+  quoted,
+  stringField,
+  type RawObject,
+} from '../../../kinds/fields/json-fields.ts'
+import { inputParts, isNewPart } from '../../../kinds/responses/input-parts.ts'
+import { checkNative } from '../../../kinds/responses/native-parts.ts'
+import type { ChatForm, InputItem, MessageRole } from './request.ts'
+import { decodeDetails } from '../../../kinds/answer/encoded-details.ts'
+
+const ROLES: readonly MessageRole[] = ['user', 'assistant', 'system', 'developer']
+/** Parts of reasoning that hold text; undefined = a part without a type. */
+const THOUGHTS: ReadonlySet<unknown> = new Set(['summary_text', 'reasoning_text', undefined])
+/** The client's own records, which no model reads. */
+const SKIPPED: ReadonlySet<unknown> = new Set(['ghost_snapshot'])
+
+/** The elements of `input` of a Responses request; a text is a message of the user. */
+export function inputElements(body: RawObject): readonly unknown[] {
+  const input = field(body, 'input')
+  if (input === undefined || input === '' || (Array.isArray(input) && input.length === 0))
+    throw new ApiError('missing_input', "Parameter 'input' is required")
+  if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }]
+  if (!Array.isArray(input)) throw invalidInput('input', 'must be a string or an array of input items')
+  return input
+}
+
+/** Reads items of a conversation (wire.md D-2.4). */
+export function parseItems(elements: readonly unknown[], path: string): readonly InputItem[] {
+  return elements.flatMap((item, index) =>
+    isObject(item) && SKIPPED.has(field(item, 'type')) ? [] : [itemOf(item, `${path}[${index}]`)],
+  )
+}
+
+function itemOf(raw: unknown, path: string): InputItem {
+  if (!isObject(raw)) throw invalidInput(path, 'must be an object')
+  const type = field(raw, 'type') ?? (field(raw, 'role') === undefined ? undefined : 'message')
+  switch (type) {
+    case 'message':
+      return {
+        type: 'message',
+        role: roleOf(raw, path),
+        content: contentOf(raw, 'content', path),
+        phase: stringField(raw, 'phase', `${path}.phase`) ?? null,
+      }
+    case 'function_call':
+      return {
+        type: 'function_call',
+        callId: named(raw, 'call_id', path),
+        name: named(raw, 'name', path),
+        arguments: stringField(raw, 'arguments', `${path}.arguments`) ?? '',
+        namespace: stringField(raw, 'namespace', `${path}.namespace`) ?? null,
+      }
+    case 'function_call_output':
+      return functionOutput(raw, path)
+    case 'reasoning':
+      return reasoningOf(raw, path)
+    case 'item_reference':
+      throw invalidInput(
+        path,
+        "type 'item_reference' is not supported here: send the item itself, or ask POST /v1/responses",
+      )
+    case undefined:
+      throw invalidInput(`${path}.type`, 'is required')
+    default:
+      // Clients and providers introduce item types before we know them.
+      if (typeof type === 'string' && type !== '') return nativeOf(raw, path)
+      throw invalidInput(`${path}.type`, 'must be a non-empty string')
+  }
+}
+
+/** A tool may return nothing, or what only newer models read: the result of a past turn is never refused for it. */
+function functionOutput(raw: RawObject, path: string): InputItem {
+  const callId = named(raw, 'call_id', path)
+  const output = field(raw, 'output')
+  if (Array.isArray(output) && output.some(isNewPart)) return nativeOf(raw, path)
+  const isEmpty = Array.isArray(output) && output.length === 0
+  return { type: 'function_call_output', callId, output: isEmpty ? '' : contentOf(raw, 'output', path) }
+}
+
+function nativeOf(raw: RawObject, path: string): InputItem {
+  checkNative(raw, path)
+  const value = copyObject(raw, path)
+  return { type: 'native', value, chat: chatForm(value, path) }
+}
+
+function reasoningOf(raw: RawObject, path: string): InputItem {
+  const encrypted = stringField(raw, 'encrypted_content', `${path}.encrypted_content`) ?? null
+  const details = encrypted === null ? null : decodeDetails(encrypted)
+  return {
+    type: 'reasoning',
+    summary: textsOf(raw, 'summary', path),
+    content: textsOf(raw, 'content', path),
+    encryptedContent: details === null ? encrypted : null,
+    details: details ?? [],
+  }
+}
+
+function roleOf(raw: RawObject, path: string): MessageRole {
+  const given = field(raw, 'role')
+  if (given === undefined) throw invalidInput(`${path}.role`, 'is required')
+  const role = ROLES.find((allowed) => allowed === given)
+  if (role !== undefined) return role
+  throw invalidInput(`${path}.role`, `'${quoted(given)}' is not allowed. Allowed: ${ROLES.join(', ')}`)
+}
+
+function contentOf(raw: RawObject, name: string, path: string): Extract<InputItem, { type: 'message' }>['content'] {
+  const content = field(raw, name)
+  if (typeof content === 'string') return content
+  if (content === undefined) throw invalidInput(`${path}.${name}`, 'is required')
+  if (!Array.isArray(content) || content.length === 0)
+    throw invalidInput(`${path}.${name}`, 'must be a string or a non-empty array of content parts')
+  return inputParts(content, `${path}.${name}`)
+}
+
+function named(raw: RawObject, name: string, path: string): string {
+  const value = field(raw, name)
+  if (typeof value === 'string' && value !== '') return value
+  throw invalidInput(`${path}.${name}`, 'must be a non-empty string')
+}
+
+/** The texts of a reasoning item's parts of both kinds. */
+function textsOf(raw: RawObject, name: string, path: string): readonly string[] {
+  const parts = field(raw, name)
+  if (parts === undefined) return []
+  if (!Array.isArray(parts)) throw invalidInput(`${path}.${name}`, 'must be an array')
+  return parts.flatMap((part: unknown, index) => {
+    const text = isObject(part) ? field(part, 'text') : undefined
+    if (typeof text === 'string') return [text]
+    if (isObject(part) && !THOUGHTS.has(field(part, 'type'))) return []
+    throw invalidInput(`${path}.${name}[${index}].text`, 'must be a string')
+  })
+}
+
+/** A tool item that chat lacks, as a function call or its output; null = nothing that a chat model could use. */
+function chatForm(item: RawObject, path: string): ChatForm | null {
+  const callId = field(item, 'call_id') ?? field(item, 'id')
+  // A search made by the provider has no id, since nobody answers it.
+  if (typeof callId !== 'string' || callId === '') return null
+  switch (item['type']) {
+    case 'custom_tool_call':
+      return customCall(item, callId)
+    case 'tool_search_call':
+      return {
+        step: 'call',
+        callId,
+        tool: { type: 'tool_search', name: 'tool_search', namespace: null },
+        arguments: argumentsOf(item['arguments']),
+      }
+    case 'local_shell_call':
+      return {
+        step: 'call',
+        callId,
+        tool: { type: 'local_shell', name: 'local_shell', namespace: null },
+        arguments: argumentsOf(withoutType(item['action'])),
+      }
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+    case 'local_shell_call_output':
+      return { step: 'output', callId, ...outputOf(item['output'], `${path}.output`) }
+    case 'tool_search_output':
+      return { step: 'output', callId, output: foundText(item['tools']) }
+    default:
+      return null
+  }
+}
+
+function customCall(item: RawObject, callId: string): ChatForm | null {
+  const { name, namespace, input } = item
+  if (typeof name !== 'string' || name === '') return null
+  return {
+    step: 'call',
+    callId,
+    tool: { type: 'custom', name, namespace: typeof namespace === 'string' ? namespace : null },
+    arguments: JSON.stringify({ input: typeof input === 'string' ? input : '' }),
+  }
+}
+
+function argumentsOf(given: unknown): string {
+  return typeof given === 'string' ? given : JSON.stringify(isObject(given) ? given : {})
+}
+
+function withoutType(action: unknown): unknown {
+  if (!isObject(action)) return action
+  return Object.fromEntries(Object.entries(action).filter(([name, value]) => name !== 'type' && value !== null))
+}
+
+function outputOf(output: unknown, path: string): Pick<Extract<ChatForm, { step: 'output' }>, 'output' | 'isPartial'> {
+  if (typeof output === 'string') return { output }
+  if (!Array.isArray(output)) return { output: output === undefined ? '' : JSON.stringify(output) }
+  const known = inputParts(
+    output.filter((part: unknown) => !isNewPart(part)),
+    path,
+  )
+  return { output: known.length === 0 ? '' : known, ...(known.length < output.length ? { isPartial: true } : {}) }
+}
+
+/** The found tools are offered as functions; this text tells the model so. */
+function foundText(tools: unknown): string {
+  const found = Array.isArray(tools) ? tools.filter(isObject) : []
+  const lines = found.flatMap(({ name, description }) =>
+    typeof name === 'string' ? [typeof description === 'string' ? `${name}: ${description}` : name] : [],
+  )
+  return lines.length === 0 ? 'No tools were found.' : `These tools can be called now:\n${lines.join('\n')}`
+}

@@ -1,0 +1,259 @@
+import { ApiError } from '../../../base/errors.ts'
+import { parseParameters } from '../../../kinds/chat/parameters.ts'
+import { fallbackModelsOf, inputSize } from '../../openai/client/chat/parse.ts'
+import { sessionIdOf } from '../../../kinds/fields/body-fields.ts'
+import type { ChatRequest } from '../../../kinds/chat/request.ts'
+import { parseResponseFormat } from '../../../kinds/chat/tools.ts'
+import {
+  booleanField,
+  copyObject,
+  field,
+  isObject,
+  numberField,
+  objectField,
+  stringField,
+  type RawObject,
+  wordOf,
+} from '../../../kinds/fields/json-fields.ts'
+import { parseProviderPreferences } from '../../../kinds/fields/provider-preferences.ts'
+import { conversationOf, keepingOf } from './keeping.ts'
+import { inputMessages } from './input-messages.ts'
+import { flatTools } from './flat-tools.ts'
+import { isPartial } from './hosted-tools.ts'
+import { demandedTool, parseInputToolChoice, parseInputTools } from './input-tools.ts'
+import { passedFields } from '../../../kinds/responses/passed-fields.ts'
+import type { InputItem, Keeping, RequestEcho, ResponsesDoor, ResponsesInput, ResponsesRequest } from './request.ts'
+
+/**
+ * Parameters that Responses shares with chat, with the same name and rule. `metadata` is a label that is only sent
+ * back.
+ */
+const SHARED = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'min_p',
+  'top_a',
+  'seed',
+  'stop',
+  'user',
+  'parallel_tool_calls',
+]
+const ENCRYPTED = 'reasoning.encrypted_content'
+const INCLUDES: ReadonlySet<string> = new Set([
+  ENCRYPTED,
+  'web_search_call.action.sources',
+  'web_search_call.results',
+  'code_interpreter_call.outputs',
+  'computer_call_output.output.image_url',
+  'message.input_image.image_url',
+  'file_search_call.results',
+])
+const MAX_TOKENS = 'must be an integer of at least 1, or -1 for no limit'
+
+/**
+ * Reads the body of a Responses request (wire.md D-2.4): required fields first, then types and ranges. `door`:
+ * null = a route that keeps no answers.
+ */
+export function parseResponses(json: unknown, door: ResponsesDoor | null = null): ResponsesRequest {
+  if (!isObject(json))
+    throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
+  const keeping = keepingOf(json, door)
+  const { added, items, row } = conversationOf(json, door, keeping)
+  const model = stringField(json, 'model')
+  const instructions = stringField(json, 'instructions') ?? null
+  const text = textOf(json)
+  const stream = door?.socket === true || (booleanField(json, 'stream') ?? false)
+  const maxTokens = numberField(json, 'max_output_tokens', isMaxTokens, MAX_TOKENS) ?? null
+  const parameters = parametersOf(json, text.verbosity)
+  const tools = parseInputTools(json)
+  const toolChoice = parseInputToolChoice(json)
+  const provider = parseProviderPreferences(json)
+  const flat = flatTools(tools, items, toolChoice)
+  const messages = inputMessages(instructions, items, flat.names)
+  const include = includeOf(json, keeping.store || door?.socket === true)
+  const echo = echoOf(json, {
+    keeping,
+    include,
+    instructions,
+    maxTokens,
+    parameters,
+    text: text.echo,
+    tools,
+    toolChoice,
+  })
+  const input: ResponsesInput = {
+    instructions,
+    items,
+    tools,
+    toolChoice,
+    include,
+    maxToolCalls: echo.maxToolCalls,
+    passed: passedFields(json),
+  }
+  const { inputModalities, textBytes } = inputSize(messages, flat.functions, text.format)
+  return {
+    chat: {
+      model: model === undefined || model === '' ? null : model,
+      fallbackModels: fallbackModelsOf(json),
+      messages,
+      stream,
+      includeUsage: false,
+      maxTokens,
+      n: 1,
+      tools: flat.functions,
+      toolChoice: flat.choice,
+      responseFormat: text.format,
+      parameters,
+      hidesReasoning: isObject(parameters['reasoning']) && parameters['reasoning']['exclude'] === true,
+      provider,
+      sessionId: sessionIdOf(json),
+      inputModalities,
+      textBytes: textBytes + nativeBytes(input),
+    },
+    input,
+    echo,
+    names: flat.names,
+    dropped: [...flat.dropped.map((type) => `tools.${type}`), ...items.flatMap(droppedItem)],
+    ignored: ignoredFields(json),
+    demanded: demandedTool(toolChoice, tools),
+    added,
+    row,
+  }
+}
+
+function isMaxTokens(value: number): boolean {
+  return Number.isSafeInteger(value) && (value >= 1 || value === -1)
+}
+
+function parametersOf(body: RawObject, verbosity: string | undefined): Readonly<Record<string, unknown>> {
+  const shared: Record<string, unknown> = {}
+  for (const name of SHARED) shared[name] = field(body, name)
+  const reasoning = objectField(body, 'reasoning')
+  // Clients send an empty object, which means nothing.
+  if (reasoning !== undefined && Object.keys(reasoning).some((name) => field(reasoning, name) !== undefined))
+    shared['reasoning'] = reasoning
+  if (verbosity !== undefined) shared['verbosity'] = verbosity
+  return parseParameters(shared)
+}
+
+interface TextOptions {
+  readonly format: ChatRequest['responseFormat']
+  readonly verbosity: string | undefined
+  readonly echo: RawObject
+}
+
+/** `text.format` is chat's `response_format` without the inner object. */
+function textOf(body: RawObject): TextOptions {
+  const text = objectField(body, 'text') ?? {}
+  const flat = field(text, 'format')
+  const format = parseResponseFormat({
+    response_format: isObject(flat) ? { type: field(flat, 'type'), json_schema: flat } : flat,
+  })
+  const verbosity = stringField(text, 'verbosity', 'text.verbosity')
+  return { format, verbosity, echo: { format: flatFormat(format), ...(verbosity === undefined ? {} : { verbosity }) } }
+}
+
+/** A response format in the form of Responses. */
+export function flatFormat(format: ChatRequest['responseFormat']): RawObject {
+  if (format === null) return { type: 'text' }
+  const schema = format['json_schema']
+  return isObject(schema) ? { type: 'json_schema', ...schema } : { type: format['type'] }
+}
+
+interface EchoParts {
+  readonly keeping: Keeping
+  readonly include: readonly string[]
+  readonly instructions: string | null
+  readonly maxTokens: number | null
+  readonly parameters: Readonly<Record<string, unknown>>
+  readonly text: RawObject
+  readonly tools: readonly RawObject[]
+  readonly toolChoice: string | RawObject | null
+}
+
+function echoOf(
+  body: RawObject,
+  { keeping, include, instructions, maxTokens, parameters, text, tools, toolChoice }: EchoParts,
+): RequestEcho {
+  const reasoning = isObject(parameters['reasoning']) ? parameters['reasoning'] : {}
+  const metadata = objectField(body, 'metadata')
+  return {
+    ...keeping,
+    instructions,
+    maxOutputTokens: maxTokens,
+    maxToolCalls: ignored(body, 'max_tool_calls', (value): value is number => Number.isSafeInteger(value)),
+    metadata: metadata === undefined ? {} : copyObject(metadata, 'metadata'),
+    parallelToolCalls: parameters['parallel_tool_calls'] !== false,
+    promptCacheKey: ignored(body, 'prompt_cache_key', isText),
+    reasoning: { effort: textIn(reasoning['effort']), summary: textIn(reasoning['summary']) },
+    safetyIdentifier: ignored(body, 'safety_identifier', isText),
+    temperature: numberIn(parameters['temperature'], 1),
+    text,
+    toolChoice: toolChoice ?? 'auto',
+    tools,
+    topP: numberIn(parameters['top_p'], 1),
+    frequencyPenalty: numberIn(parameters['frequency_penalty'], 0),
+    presencePenalty: numberIn(parameters['presence_penalty'], 0),
+    user: textIn(parameters['user']),
+    keepsDetails: include.includes(ENCRYPTED),
+  }
+}
+
+/** A field that is accepted with any value and ignored. */
+function ignored<T>(body: RawObject, name: string, holds: (value: unknown) => value is T): T | null {
+  const value = field(body, name)
+  return holds(value) ? value : null
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function textIn(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+function numberIn(value: unknown, absent: number): number {
+  return typeof value === 'number' ? value : absent
+}
+
+/** A conversation that we keep goes on with its reasoning, which no provider keeps for us. */
+function includeOf(body: RawObject, isKept: boolean): readonly string[] {
+  const include = field(body, 'include')
+  const given = Array.isArray(include)
+    ? include.filter((name: unknown): name is string => isText(name) && INCLUDES.has(name))
+    : []
+  return isKept && !given.includes(ENCRYPTED) ? [...given, ENCRYPTED] : given
+}
+
+/** A service tier has a price that the catalogue does not have. */
+function ignoredFields(body: RawObject): readonly string[] {
+  const tier = field(body, 'service_tier')
+  return tier === undefined || tier === 'auto' || tier === 'default' ? [] : ['service_tier']
+}
+
+/** The name of an item that chat has no form for. */
+function droppedItem(item: InputItem): readonly string[] {
+  if (item.type === 'reasoning') return item.encryptedContent === null ? [] : ['input.reasoning']
+  if (item.type !== 'native') return []
+  const type = wordOf(item.value['type'])
+  if (item.chat !== null) return isPartial(item) ? [`input.${type}.output`] : []
+  return type === 'image_generation_call' || type === 'additional_tools' ? [] : [`input.${type}`]
+}
+
+/** The text that a native provider reads beyond the messages: an upper bound of its tokens. */
+function nativeBytes({ items, tools }: ResponsesInput): number {
+  let bytes = 0
+  for (const item of items) {
+    // The chat form of an item is counted with the messages.
+    if (item.type === 'native' && (item.chat === null || isPartial(item)))
+      bytes += Buffer.byteLength(JSON.stringify(item.value))
+    if (item.type === 'reasoning') bytes += Buffer.byteLength(item.encryptedContent ?? '')
+  }
+  for (const tool of tools) if (tool['type'] !== 'function') bytes += Buffer.byteLength(JSON.stringify(tool))
+  return bytes
+}

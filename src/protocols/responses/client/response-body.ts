@@ -1,0 +1,120 @@
+import { responsesCode } from '../../../base/client-protocol.ts'
+import type { ApiError } from '../../../base/errors.ts'
+import { rubles } from '../../../base/money.ts'
+import type { ChargedUsage } from '../../../kinds/answer/writer.ts'
+import type { ChunkIdentity, FinishReason } from '../../../kinds/chat/answer.ts'
+import type { RequestEcho } from './request.ts'
+
+/** The state of an answer for a client. */
+export interface ResponseState {
+  readonly status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
+  readonly output: readonly Record<string, unknown>[]
+  readonly usage: ChargedUsage | null
+  /** Unix seconds; null while it is not completed. */
+  readonly completedAt: number | null
+  readonly incompleteReason: 'max_output_tokens' | 'content_filter' | null
+  readonly failure: ResponseFailure | null
+}
+
+export interface ResponseFailure {
+  readonly code: string
+  readonly message: string
+  /** Our error, from the error table. */
+  readonly errorType: string
+}
+
+/** A Response object with all its keys (wire.md D-2.4). */
+export function responseBody(
+  identity: ChunkIdentity,
+  echo: RequestEcho,
+  state: ResponseState,
+): Record<string, unknown> {
+  const { failure } = state
+  return {
+    id: responseId(identity.id),
+    object: 'response',
+    created_at: identity.created,
+    completed_at: state.completedAt,
+    status: state.status,
+    background: echo.background,
+    error: failure === null ? null : { code: failure.code, message: failure.message },
+    ...(failure === null ? {} : { error_type: failure.errorType }),
+    incomplete_details: state.incompleteReason === null ? null : { reason: state.incompleteReason },
+    instructions: echo.instructions,
+    max_output_tokens: echo.maxOutputTokens,
+    max_tool_calls: echo.maxToolCalls,
+    metadata: echo.metadata,
+    model: identity.model,
+    output: state.output,
+    parallel_tool_calls: echo.parallelToolCalls,
+    previous_response_id: echo.previousId,
+    prompt_cache_key: echo.promptCacheKey,
+    reasoning: echo.reasoning,
+    safety_identifier: echo.safetyIdentifier,
+    service_tier: 'default',
+    store: echo.store,
+    temperature: echo.temperature,
+    text: echo.text,
+    tool_choice: echo.toolChoice,
+    tools: echo.tools,
+    top_logprobs: 0,
+    top_p: echo.topP,
+    frequency_penalty: echo.frequencyPenalty,
+    presence_penalty: echo.presencePenalty,
+    truncation: 'disabled',
+    usage: state.usage === null ? null : usageOf(state.usage),
+    user: echo.user,
+  }
+}
+
+/** A generation's id in the form of Responses, and the part that the ids of its items share. */
+export function responseId(generationId: string): string {
+  return `resp-${idTail(generationId)}`
+}
+
+export function idTail(generationId: string): string {
+  return generationId.replace(/^[a-z]+-/, '')
+}
+
+function usageOf({ report, chargedMicro }: ChargedUsage): Record<string, unknown> {
+  return {
+    input_tokens: report.inputTokens,
+    input_tokens_details: { cached_tokens: report.cachedTokens, cache_write_tokens: report.cacheWriteTokens },
+    output_tokens: report.outputTokens,
+    output_tokens_details: { reasoning_tokens: report.reasoningTokens },
+    total_tokens: report.inputTokens + report.outputTokens,
+    cost: rubles(chargedMicro),
+    currency: 'RUB',
+  }
+}
+
+/** How an answer ended, by its normalised finish reason. */
+export function endOf(finish: FinishReason): Pick<ResponseState, 'status' | 'incompleteReason' | 'failure'> {
+  switch (finish) {
+    case 'length':
+      return { status: 'incomplete', incompleteReason: 'max_output_tokens', failure: null }
+    case 'content_filter':
+      return { status: 'incomplete', incompleteReason: 'content_filter', failure: null }
+    case 'error':
+      return {
+        status: 'failed',
+        incompleteReason: null,
+        failure: { code: 'server_error', message: 'Provider returned an error', errorType: 'provider_error' },
+      }
+    case 'stop':
+    case 'tool_calls':
+      return { status: 'completed', incompleteReason: null, failure: null }
+  }
+}
+
+/** Our error in the few codes that Responses has. Clients read in the message how long to wait. */
+export function failureOf(error: ApiError): ResponseFailure {
+  const { errorName, status, message, errorType, details } = error
+  const code = responsesCode(errorName) ?? (status < 500 ? 'invalid_prompt' : 'server_error')
+  const wait = code === 'rate_limit_exceeded' ? details.retryAfterSeconds : undefined
+  return {
+    code,
+    message: wait === undefined ? message : `${message.replace(/\.$/, '')}. Please try again in ${wait}s.`,
+    errorType,
+  }
+}

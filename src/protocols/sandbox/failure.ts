@@ -1,0 +1,22 @@
+import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { SandboxScript } from './script.ts'
+
+export function failureOf(reason: AttemptFailure['reason'], status: number | null, detail: string): AttemptFailure {
+  const refused = status !== null && status < 500 && status !== 429
+  return {
+    reason,
+    status,
+    publicMessage: refused ? `The sandbox was asked to fail with ${status}` : null,
+    said: null,
+    refusal: status === 401 || status === 403 ? 'credentials' : null,
+    retryAfterSeconds: status === 429 ? 1 : null,
+    detail,
+  }
+}
+
+/** The failure that a script sets for an answer without a stream. */
+export function plainFailure(script: SandboxScript): AttemptFailure | null {
+  if (script.status !== null) return failureOf('status', script.status, 'status by script')
+  if (script.error !== null) return failureOf('error_event', 502, 'error by script')
+  return script.cut === null ? null : failureOf('cut', null, 'cut by script')
+}

@@ -1,0 +1,86 @@
+import { PCM_RATE, wavHead, type SpeechFormat } from '../../kinds/speech.ts'
+
+export const SANDBOX_FORMATS: readonly SpeechFormat[] = ['mp3', 'wav', 'pcm']
+/** The length of one character. */
+const CHARACTER_SECONDS = 0.024
+const VOLUME = 6_000
+const TONE_MIN_HZ = 180
+const TONES = 32
+const TONE_STEP_HZ = 12
+/** MPEG-2 layer 3, 32 kbit/s, 24 kHz, mono: 24 ms, which empty side information makes silent. */
+const SILENT_FRAME = Buffer.alloc(96)
+SILENT_FRAME.writeUInt32BE(0xfff3_44c0)
+
+/** Each word with the blanks after it; the first also with those before it. */
+function spokenWords(text: string): readonly string[] {
+  const bare = text.trimStart()
+  const [first, ...more] = bare.match(/\S+\s*/g) ?? [bare]
+  return [`${text.slice(0, text.length - bare.length)}${first}`, ...more]
+}
+
+/**
+ * The sound of a text in pieces, one for each word: a tone for each character. It depends only on text, voice and
+ * speed.
+ */
+export class SandboxSound {
+  readonly #format: SpeechFormat
+  readonly #words: readonly string[]
+  readonly #pitch: number
+  readonly #speed: number
+
+  constructor({
+    text,
+    words,
+    voice,
+    speed,
+    format,
+  }: {
+    readonly text: string
+    readonly words: number | null
+    readonly voice: string
+    readonly speed: number
+    readonly format: SpeechFormat
+  }) {
+    this.#format = format
+    const spoken = spokenWords(text)
+    this.#words =
+      words === null ? spoken : Array.from({ length: words }, (_value, index) => spoken[index % spoken.length] ?? '')
+    this.#pitch = [...voice].reduce((sum, character) => (sum + (character.codePointAt(0) ?? 0)) % TONES, 0)
+    this.#speed = speed
+  }
+
+  get pieces(): number {
+    return this.#words.length
+  }
+
+  /** The bytes of a word; the first piece begins with the file's header. */
+  piece(index: number): Buffer {
+    const sound = this.#soundOf(this.#words[index] ?? '')
+    return index === 0 && this.#format === 'wav' ? Buffer.concat([wavHead(this.#bytes()), sound]) : sound
+  }
+
+  #soundOf(word: string): Buffer {
+    const characters = [...word]
+    if (this.#format === 'mp3')
+      return Buffer.alloc(SILENT_FRAME.length * Math.max(1, Math.round(characters.length / this.#speed)), SILENT_FRAME)
+    return Buffer.concat(characters.map((character) => this.#tone(character)))
+  }
+
+  #tone(character: string): Buffer {
+    const samples = this.#samples()
+    const hertz = TONE_MIN_HZ + (((character.codePointAt(0) ?? 0) + this.#pitch) % TONES) * TONE_STEP_HZ
+    const tone = Buffer.alloc(samples * 2)
+    if (character.trim() === '') return tone
+    for (let at = 0; at < samples; at += 1)
+      tone.writeInt16LE(Math.round(VOLUME * Math.sin((2 * Math.PI * hertz * at) / PCM_RATE)), at * 2)
+    return tone
+  }
+
+  #samples(): number {
+    return Math.round((PCM_RATE * CHARACTER_SECONDS) / this.#speed)
+  }
+
+  #bytes(): number {
+    return this.#words.reduce((sum, word) => sum + [...word].length * this.#samples() * 2, 0)
+  }
+}

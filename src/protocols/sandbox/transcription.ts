@@ -1,0 +1,85 @@
+import type { TranscriptSegment, TranscriptWord } from '../../kinds/transcription/transcript.ts'
+import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { ResultSink, RunningCall, UnitCall } from '../ports/call.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../../providers/ports/audio-protocol.ts'
+import { failureOf, plainFailure } from './failure.ts'
+import { readScript, type SandboxScript } from './script.ts'
+
+/** Assumed for a sound whose container does not tell its length. */
+const BYTES_PER_SECOND = 16_000
+
+/** Transcripts without a provider, which depend only on the file's length and format. The prompt holds the script. */
+export function sandboxTranscription(clock: Clock): TranscriptionProtocol {
+  return { timestamps: () => true, translates: () => true, ask: (call, sink) => listen(call, sink, clock) }
+}
+
+function listen(
+  call: UnitCall<TranscriptionRequest>,
+  sink: ResultSink<TranscriptionResult>,
+  clock: Clock,
+): RunningCall {
+  const script = readScript(call.request.prompt ?? '')
+  let stop = clock.after(script.delayMs, () => {
+    const found = plainFailure(script)
+    if (found?.reason !== 'status') sink.headers()
+    if (found !== null) return sink.fail(found)
+    if (script.stall === null) return sink.result(resultOf(call.request, script))
+    stop = clock.after(call.endpoint.provider.timeouts.progress * 1_000, () =>
+      sink.fail(failureOf('stall', null, 'stalled by script')),
+    )
+  })
+  return { cancel: () => stop(), resume: () => undefined }
+}
+
+function resultOf({ audio, task, language }: TranscriptionRequest, script: SandboxScript): TranscriptionResult {
+  const seconds = audio.seconds ?? audio.bytes.length / BYTES_PER_SECOND
+  const said = [
+    `Hello from the sandbox${task === 'translate' ? ', in English' : ''}.`,
+    `You sent ${tenths(seconds)} seconds of ${audio.format}.`,
+  ]
+  const sentences = script.empty
+    ? []
+    : script.words === null
+      ? said
+      : [Array.from({ length: script.words }, (_value, index) => `word${index + 1}`).join(' ')]
+  const { segments, words } = timed(sentences, seconds)
+  return {
+    transcript: {
+      text: sentences.join(' '),
+      language: task === 'translate' ? 'english' : (language ?? 'english'),
+      segments,
+      words,
+    },
+    seconds,
+    billedSeconds: null,
+    implausible: false,
+    usage: null,
+    upstreamId: null,
+  }
+}
+
+/** Every word is equally long. */
+function timed(
+  sentences: readonly string[],
+  seconds: number,
+): { readonly segments: readonly TranscriptSegment[]; readonly words: readonly TranscriptWord[] } {
+  const each = seconds / Math.max(1, sentences.join(' ').split(' ').length)
+  const segments: TranscriptSegment[] = []
+  const words: TranscriptWord[] = []
+  for (const text of sentences) {
+    const first = words.length
+    for (const word of text.split(' '))
+      words.push({ word, start: milliseconds(words.length * each), end: milliseconds((words.length + 1) * each) })
+    segments.push({ start: milliseconds(first * each), end: milliseconds(words.length * each), text, figures: {} })
+  }
+  return { segments, words }
+}
+
+function tenths(seconds: number): string {
+  return String(Math.round(seconds * 10) / 10)
+}
+
+function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1_000) / 1_000
+}

@@ -1,0 +1,156 @@
+import type { EmbeddingsAnswer } from '../../kinds/embeddings/answer.ts'
+import { inputCount, type EmbeddingsInput, type EmbeddingsRequest, type VectorFormat } from '../../kinds/embeddings.ts'
+import { sumUsage } from '../../kinds/answer/usage.ts'
+import { failure, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { ResultSink, RunningCall } from '../ports/call.ts'
+import type { EmbeddingsCall, EmbeddingsPage, EmbeddingsProtocol } from '../../providers/ports/embeddings-protocol.ts'
+import type { Transport } from '../wire/transport.ts'
+import { vectorTexts } from '../answers/vectors.ts'
+import { askWhole } from './ask.ts'
+
+/** Parallel requests to one provider, when it takes fewer inputs in a request than the client sent. */
+const PARALLEL_MAX = 4
+/**
+ * Vectors may be as large as pictures (guarantees.md F30): 2,048 vectors of 3,072 dimensions are a little over 32 MiB
+ * in base64.
+ */
+const BYTES_MAX = 64 * 1_048_576
+
+/** A part of an answer, in the client's form. */
+interface AnsweredPart {
+  readonly vectors: readonly Buffer[]
+  readonly usage: EmbeddingsPage['usage']
+  readonly upstreamId: string | null
+}
+
+/** How to ask for the vectors of some of the inputs. */
+export interface EmbeddingsBatches {
+  /** The most inputs of one request. */
+  readonly size: number
+  readonly ask: (input: EmbeddingsInput, sink: ResultSink<EmbeddingsPage>) => RunningCall
+}
+
+/** Asks a provider for vectors over HTTP. */
+export function askEmbeddings(
+  protocol: EmbeddingsProtocol,
+  transport: Transport,
+): (call: EmbeddingsCall, sink: ResultSink<EmbeddingsAnswer>) => RunningCall {
+  const ask = (call: EmbeddingsCall, input: EmbeddingsInput, pages: ResultSink<EmbeddingsPage>): RunningCall =>
+    askWhole<EmbeddingsPage>(
+      transport,
+      call,
+      {
+        request: () => protocol.request(call, input),
+        lifted: (answer, headers) => protocol.page(answer, headers, call),
+        error: (status, body, headers) => protocol.error(status, body, headers),
+        bytesMax: BYTES_MAX,
+      },
+      pages,
+    )
+  return (call, sink) =>
+    new BatchedEmbeddings(
+      call.request,
+      { size: protocol.batchMax(call), ask: (input, pages) => ask(call, input, pages) },
+      sink,
+    )
+}
+
+/** Asks for the vectors of all inputs, in as many requests as the provider needs. */
+export class BatchedEmbeddings implements RunningCall {
+  readonly #format: VectorFormat
+  readonly #ask: EmbeddingsBatches['ask']
+  readonly #sink: ResultSink<EmbeddingsAnswer>
+  readonly #batches: readonly EmbeddingsInput[]
+  readonly #parts: (AnsweredPart | null)[]
+  readonly #running = new Set<RunningCall>()
+  #next = 0
+  #left: number
+  #answered = false
+  #over = false
+
+  constructor(
+    { input, encodingFormat }: EmbeddingsRequest,
+    { size, ask }: EmbeddingsBatches,
+    sink: ResultSink<EmbeddingsAnswer>,
+  ) {
+    this.#format = encodingFormat
+    this.#ask = ask
+    this.#sink = sink
+    this.#batches = batchesOf(input, size)
+    this.#parts = this.#batches.map(() => null)
+    this.#left = this.#batches.length
+    for (let count = 0; count < PARALLEL_MAX; count += 1) this.#askNext()
+  }
+
+  cancel(): void {
+    this.#over = true
+    for (const call of this.#running) call.cancel()
+  }
+
+  resume(): void {
+    for (const call of this.#running) call.resume()
+  }
+
+  #askNext(): void {
+    const position = this.#next
+    const input = this.#batches[position]
+    if (input === undefined) return
+    this.#next += 1
+    const running = this.#ask(input, {
+      headers: () => {
+        if (!this.#answered && !this.#over) this.#sink.headers()
+        this.#answered = true
+      },
+      result: (page) => {
+        this.#running.delete(running)
+        void this.#take(position, inputCount(input), page)
+      },
+      fail: (found) => this.#fail(found),
+    })
+    this.#running.add(running)
+  }
+
+  async #take(position: number, inputs: number, { vectors, usage, upstreamId }: EmbeddingsPage): Promise<void> {
+    if (this.#over) return
+    if (vectors.length !== inputs && vectors.length > 0)
+      return this.#fail(failure('garbage', null, `${vectors.length} embeddings of ${inputs} inputs`))
+    const texts = await vectorTexts(vectors, this.#format)
+    if (this.#over) return
+    if (texts === null) return this.#fail(failure('garbage', null, 'an embedding is no vector'))
+    this.#parts[position] = { vectors: texts, usage, upstreamId }
+    this.#left -= 1
+    if (this.#left === 0) this.#end()
+    else this.#askNext()
+  }
+
+  #end(): void {
+    this.#over = true
+    const parts = this.#parts.filter((part) => part !== null)
+    const usage = parts.map((part) => part.usage).filter((part) => part !== null)
+    this.#sink.result({
+      // An answer that lacks the vectors of some inputs is not sold.
+      vectors: parts.some(({ vectors }) => vectors.length === 0) ? [] : parts.flatMap(({ vectors }) => vectors),
+      usage: usage.length < parts.length ? null : sumUsage(usage),
+      upstreamId: parts[0]?.upstreamId ?? null,
+    })
+  }
+
+  #fail(found: AttemptFailure): void {
+    if (this.#over) return
+    this.cancel()
+    // The provider bills the batches that it answered, though nobody gets them.
+    const billed = this.#parts.flatMap((part) => part?.usage ?? [])
+    this.#sink.fail(found, billed.length === 0 ? null : sumUsage(billed))
+  }
+}
+
+function batchesOf(input: EmbeddingsInput, size: number): readonly EmbeddingsInput[] {
+  const count = inputCount(input)
+  if (count <= size) return [input]
+  return Array.from({ length: Math.ceil(count / size) }, (_value, index) => {
+    const range = [index * size, (index + 1) * size] as const
+    return input.type === 'texts'
+      ? { type: 'texts', texts: input.texts.slice(...range) }
+      : { type: 'tokens', lists: input.lists.slice(...range) }
+  })
+}

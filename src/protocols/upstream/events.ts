@@ -1,0 +1,212 @@
+import type { Endpoint } from '../../catalog/catalog.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import type { JsonBytes } from '../../base/json-text.ts'
+import { failure, garbage, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { Adapter } from '../ports/adapter.ts'
+import type { AnswerSink, ChatCall, CompletionsCall, RunningCall } from '../ports/call.ts'
+import type { JsonRequest, UpstreamRequest } from '../ports/upstream-request.ts'
+import { parseWithLogprobs, type LogprobsPlace } from '../wire/lifted-logprobs.ts'
+import { parseJson } from '../wire/raw-json.ts'
+import { SseDecoder } from '../wire/sse-decoder.ts'
+import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
+import { eventFailure } from '../../providers/wire/upstream-error.ts'
+import { ask, whenSendable } from './ask.ts'
+import { inTurns, type ResponseReader, type StreamProgress } from './response.ts'
+
+/** Reads one answer into events. Stateful: each call has its own. */
+export interface EventReader {
+  /** One message of a stream. */
+  message(data: Buffer): readonly AnswerEvent[] | AttemptFailure
+  /** Whole server-sent events that begin at `start` and are known by their bytes, read together; null where none is. */
+  known?(bytes: Buffer, start: number): KnownEvents | null
+  /** Whether the terminal marker has come: nothing after it matters. */
+  readonly done: boolean
+  /** The body of a stream has ended; null when the answer is complete. */
+  ended(): AttemptFailure | null
+  /** Reads the parsed body of a plain answer, and the probabilities lifted out of it. */
+  whole(body: unknown, logprobs?: readonly JsonBytes[]): readonly AnswerEvent[] | AttemptFailure
+  /** The failure of an error status; `body` is parsed JSON, or undefined. */
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+}
+
+export interface KnownEvents {
+  readonly read: readonly AnswerEvent[] | AttemptFailure
+  /** Where the next event begins. */
+  readonly end: number
+}
+
+/** Splits the body of a stream into messages. */
+export interface MessageDecoder {
+  /** false: the bytes have another framing, or a message is longer than any honest one. */
+  push(bytes: Buffer): boolean
+  end(): void
+}
+
+/** Makes the decoder of one answer. */
+export type MessageDecoding = (events: {
+  readonly message: (data: Buffer) => void
+  readonly error: (data: Buffer) => void
+  /** Takes whole server-sent events by their bytes, and answers where the next one begins: `start` if it knows none. */
+  readonly known: (bytes: Buffer, start: number) => number
+}) => MessageDecoder
+
+/** Each server-sent event is a message. */
+export const sseMessages: MessageDecoding = ({ message, error, known }) =>
+  new SseDecoder({ event: message, errorLine: error, known })
+
+/** How to send one call, and how to read its answer into events. */
+export interface EventRequest {
+  /** Throws an `UnsendableError` for a request that this provider cannot express. */
+  request(): UpstreamRequest
+  reader(): EventReader
+  readonly decoder: MessageDecoding
+  /** The place of the probabilities in a whole answer; absent = OpenAI's. */
+  readonly logprobs?: LogprobsPlace
+}
+
+/** The parts that are the same for every chat of a protocol. */
+export interface ChatProtocol extends Pick<EventRequest, 'decoder' | 'logprobs'> {
+  request(call: ChatCall): JsonRequest
+  reader(call: ChatCall): EventReader
+}
+
+/** The chat calls of a protocol, every message of which is parsed into events. */
+export function askChat(
+  protocol: ChatProtocol,
+  transport: Transport,
+): (call: ChatCall, sink: AnswerSink) => RunningCall {
+  return (call, sink) =>
+    askEvents(
+      transport,
+      { endpoint: call.endpoint, streaming: call.request.stream },
+      { ...protocol, request: () => protocol.request(call), reader: () => protocol.reader(call) },
+      sink,
+    )
+}
+
+/** Text completions of a protocol; `takesList`: all prompts of a request go in one call. */
+export function askCompletions(
+  transport: Transport,
+  takesList: boolean,
+  {
+    request,
+    ...reading
+  }: Pick<EventRequest, 'decoder' | 'reader'> & {
+    readonly request: (call: CompletionsCall) => UpstreamRequest
+  },
+): NonNullable<Adapter['completions']> {
+  return {
+    takesList,
+    ask: (call, sink) =>
+      askEvents(
+        transport,
+        { endpoint: call.endpoint, streaming: call.request.chat.stream },
+        { ...reading, request: () => request(call) },
+        sink,
+      ),
+  }
+}
+
+/** Sends a request whose answer becomes events, streamed or not. */
+export function askEvents(
+  transport: Transport,
+  asked: { readonly endpoint: Endpoint; readonly streaming: boolean },
+  asking: EventRequest,
+  sink: AnswerSink,
+): RunningCall {
+  return whenSendable(() => ask(transport, asked, asking.request(), eventsReader(asked, asking, sink), sink), sink)
+}
+
+function eventsReader(
+  { endpoint, streaming }: { readonly endpoint: Endpoint; readonly streaming: boolean },
+  { reader: newReader, decoder, logprobs: place }: EventRequest,
+  sink: AnswerSink,
+): ResponseReader {
+  const reader = newReader()
+  return {
+    stream: streaming ? new EventStream(decoder, reader, sink) : null,
+    whole: (bytes) =>
+      inTurns(parseWithLogprobs(bytes, place), ({ json, logprobs }) => {
+        if (json === undefined) return garbage('not JSON', bytes)
+        const read = reader.whole(json, logprobs)
+        if (isFailure(read)) return read
+        if (streaming) return failure('garbage', null, `a JSON answer to a stream of ${endpoint.id}`)
+        if (read.length > 0) sink.push(read)
+        return null
+      }),
+    error: (status, body, headers) => reader.error(status, body, headers),
+  }
+}
+
+/** Turns the messages of one network read into one batch of events. */
+class EventStream {
+  readonly #reader: EventReader
+  readonly #sink: AnswerSink
+  readonly #decoder: MessageDecoder
+  #events: AnswerEvent[] = []
+  #failure: AttemptFailure | null = null
+  #progressed = false
+
+  constructor(decoder: MessageDecoding, reader: EventReader, sink: AnswerSink) {
+    this.#reader = reader
+    this.#sink = sink
+    this.#decoder = decoder({
+      message: (data) => this.#message(data),
+      error: (data) => {
+        if (!reader.done) this.#failure ??= eventFailure(parseJson(data) ?? data.toString('utf8'))
+      },
+      known: (bytes, start) => this.#known(bytes, start),
+    })
+  }
+
+  push(bytes: Buffer): StreamProgress {
+    this.#progressed = false
+    if (!this.#decoder.push(bytes))
+      this.#failure ??= failure(
+        'too_large',
+        null,
+        'the stream is not of its framing, or a message of it is longer than any honest one',
+      )
+    // Content before an error in the same read still goes to the client.
+    const flowing = this.#flush()
+    return { failure: this.#failure, flowing, progressed: this.#progressed, done: this.#reader.done }
+  }
+
+  end(): AttemptFailure | null {
+    this.#decoder.end()
+    this.#flush()
+    return this.#failure ?? this.#reader.ended()
+  }
+
+  #known(bytes: Buffer, start: number): number {
+    if (this.#reader.done || this.#failure !== null) return start
+    const known = this.#reader.known?.(bytes, start) ?? null
+    if (known === null) return start
+    this.#take(known.read)
+    return known.end
+  }
+
+  #message(data: Buffer): void {
+    if (this.#reader.done || this.#failure !== null) return
+    this.#take(this.#reader.message(data))
+  }
+
+  #take(read: readonly AnswerEvent[] | AttemptFailure): void {
+    if (isFailure(read)) this.#failure = read
+    else if (read.length > 0 || this.#reader.done) {
+      for (const event of read) this.#events.push(event)
+      this.#progressed = true
+    }
+  }
+
+  #flush(): boolean {
+    if (this.#events.length === 0) return true
+    const events = this.#events
+    this.#events = []
+    return this.#sink.push(events)
+  }
+}
+
+function isFailure(read: readonly AnswerEvent[] | AttemptFailure): read is AttemptFailure {
+  return 'reason' in read
+}

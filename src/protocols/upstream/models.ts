@@ -1,0 +1,107 @@
+import type { Provider } from '../../catalog/catalog.ts'
+import type { ListedModel, ProviderTrial, TrialOutcome } from '../../catalog/listed-model.ts'
+import type { AdapterPorts } from '../ports/adapter.ts'
+import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
+import { upstreamFailure, withoutSecretsOf } from '../../providers/wire/upstream-error.ts'
+
+/** The longest list that is known has 500 models in 600 kB. */
+const BYTES_MAX = 16 * 1_048_576
+const MODELS_MAX = 5_000
+const NAME_CHARS_MAX = 200
+
+/** How a protocol lists its models. */
+export interface ModelListProtocol {
+  readonly request: (
+    provider: Provider,
+    apiKey: string | null,
+  ) => { readonly path: string; readonly headers: Readonly<Record<string, string>> }
+  /** The entries of the list; null where the body is no list. */
+  readonly entries: (body: unknown) => readonly unknown[] | null
+  readonly model: (entry: RawJson) => ListedModel | null
+}
+
+/** Asks a provider for its models with its first key. Nothing is charged, and no answer is kept. */
+export function askModels(
+  protocol: ModelListProtocol,
+  { jobs, now }: Pick<AdapterPorts, 'jobs' | 'now'>,
+): (provider: Provider, signal: AbortSignal) => Promise<ProviderTrial> {
+  return async (provider, signal) => {
+    const { path, headers } = protocol.request(provider, provider.apiKeys[0] ?? null)
+    const answer = await jobs.get({ provider, path, headers, signal }, { bytesMax: BYTES_MAX })
+    if (answer.status === 'failed') return ended(outcomeOf(answer.failure), null, null)
+    const body = parseJson(answer.body, LISTING_LIMITS)
+    if (answer.code !== 200) {
+      const failure = withoutSecretsOf(provider, upstreamFailure(answer.code, body, answer.headers, now()))
+      return ended(outcomeOfStatus(answer.code, failure), answer.code, failure.said)
+    }
+    const entries = protocol.entries(body)
+    if (entries === null) return ended('unreadable', 200, null)
+    const models = new Map<string, ListedModel>()
+    for (const entry of entries.slice(0, MODELS_MAX)) {
+      const fields = objectOf(entry)
+      const model = fields === null ? null : protocol.model(fields)
+      if (model !== null && model.id !== '' && model.id.length <= NAME_CHARS_MAX) models.set(model.id, model)
+    }
+    return { outcome: 'listed', status: 200, said: null, models: [...models.values()] }
+  }
+}
+
+/** `list` and the like of an object's members, or the body itself where it is a list. */
+export function entriesIn(name: string): ModelListProtocol['entries'] {
+  return (body) => {
+    if (Array.isArray(body)) return body
+    const entries = objectOf(body)?.[name]
+    return Array.isArray(entries) ? listOf(entries) : null
+  }
+}
+
+/** A model with the fields that most lists have. */
+export function listedModel(entry: RawJson, id: string | null): ListedModel | null {
+  if (id === null) return null
+  const name = textOf(entry['display_name']) ?? textOf(entry['displayName']) ?? textOf(entry['name'])
+  return {
+    id,
+    name: name === null || name === id || name.endsWith(`/${id}`) ? null : name.slice(0, NAME_CHARS_MAX),
+    contextLength: tokensOf(
+      entry,
+      'context_length',
+      'context_window',
+      'max_context_length',
+      'max_model_len',
+      'inputTokenLimit',
+      'max_input_tokens',
+    ),
+    maxCompletionTokens: tokensOf(
+      entry,
+      'max_completion_tokens',
+      'outputTokenLimit',
+      'max_output_tokens',
+      'max_tokens',
+    ),
+  }
+}
+
+function tokensOf(entry: RawJson, ...names: readonly string[]): number | null {
+  const value = names.map((name) => entry[name]).find((found) => Number.isSafeInteger(found) && Number(found) > 0)
+  return value === undefined ? null : Number(value)
+}
+
+function ended(outcome: TrialOutcome, status: number | null, said: string | null): ProviderTrial {
+  return { outcome, status, said, models: [] }
+}
+
+function outcomeOfStatus(status: number, { refusal }: Pick<AttemptFailure, 'refusal'>): TrialOutcome {
+  if (status === 401 || status === 403 || refusal === 'credentials') return 'refused'
+  if (status === 404 || status === 405) return 'not_found'
+  if (status === 429) return 'limited'
+  return status >= 500 ? 'failed' : status >= 400 ? 'rejected' : 'unreadable'
+}
+
+function outcomeOf({ reason, detail }: AttemptFailure): TrialOutcome {
+  if (reason === 'timeout' || reason === 'cancelled') return 'slow'
+  if (reason === 'too_large') return 'unreadable'
+  if (/ENOTFOUND|EAI_AGAIN|EAI_NODATA/.test(detail)) return 'unknown_host'
+  if (/ECONNREFUSED/.test(detail)) return 'closed'
+  return /certificate|self-signed|altname|SSL|TLS/i.test(detail) ? 'certificate' : 'unreachable'
+}

@@ -1,0 +1,280 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { failure, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { AnswerSink, RunningCall } from '../ports/call.ts'
+import { roomFor, type AnswerHold } from '../answer-budget.ts'
+import { CollectedBody, LARGE_BYTES } from '../wire/collected-body.ts'
+import { ERROR_BYTES_MAX, parseErrorBody } from '../../providers/wire/error-body.ts'
+import { InflatedBody } from '../wire/inflated-body.ts'
+import {
+  headerOf,
+  type HttpRequest,
+  type SentRequest,
+  type Transport,
+  type UpstreamHeaders,
+} from '../wire/transport.ts'
+
+const BODY_BYTES_MAX = 32 * 1_048_576
+/** An answer of this size or more is parsed in its own turn of the loop. */
+export const TURN_BYTES = 1_048_576
+
+/** The result of reading a piece of a stream. */
+export interface StreamProgress {
+  readonly failure: AttemptFailure | null
+  /** false: the client asks for a pause. */
+  readonly flowing: boolean
+  /** Whether there was an event that advances the answer. */
+  readonly progressed: boolean
+  /** Whether the terminal marker has come: nothing after it matters. */
+  readonly done: boolean
+}
+
+/** null = the answer is complete. */
+type WholeRead = AttemptFailure | null
+
+/** Reads a whole body. A large one is read in turns, and the promise resolves to a function that ends it. */
+type BodyReader = (body: Buffer, headers: UpstreamHeaders) => WholeRead | Promise<() => WholeRead>
+
+/** Reads a whole body as it comes. */
+export interface PieceReader {
+  push(bytes: Buffer): void
+  end(headers: UpstreamHeaders): WholeRead
+}
+
+/** How a protocol reads one answer. Content goes to the sink; the end is returned. */
+export interface ResponseReader {
+  /** Reads the head of a good answer before its body; a failure aborts the answer. */
+  answered?(headers: UpstreamHeaders): AttemptFailure | null
+  /** Reads a streamed body piece by piece; null where the protocol answers this request whole. */
+  readonly stream: {
+    push(bytes: Buffer): StreamProgress
+    /** The body has ended; null when the answer is complete. */
+    end(): AttemptFailure | null
+  } | null
+  /** Reads the whole body of a good status: of a plain answer, or of JSON that came instead of a stream. */
+  readonly whole: BodyReader | PieceReader
+  /** The failure of an error status; `body` is parsed JSON, or undefined. */
+  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+  /** The largest body of a whole answer; absent = 32 MiB. */
+  readonly bytesMax?: number
+}
+
+/**
+ * The response to one HTTP request, whatever the protocol: it checks status, encoding, size limits and progress, and
+ * ends exactly once. The constructor sends the request.
+ */
+export class UpstreamResponse implements RunningCall {
+  readonly #sink: AnswerSink
+  readonly #reader: ResponseReader
+  readonly #sent: SentRequest
+  #status = 0
+  #headers: UpstreamHeaders = {}
+  #streaming = false
+  #inflated: InflatedBody | null = null
+  #body = new CollectedBody(null)
+  /** Bytes of the body that came. */
+  #bytes = 0
+  /** Room in the node's budget for a large whole answer. */
+  readonly #room: AnswerHold
+  #waitsForRoom = false
+  #over = false
+
+  constructor(transport: Transport, request: HttpRequest, reader: ResponseReader, sink: AnswerSink) {
+    this.#sink = sink
+    this.#reader = reader
+    this.#room = transport.answers.hold()
+    this.#sent = transport.send(request, {
+      headers: (status, headers) => this.#answered(status, headers),
+      push: (bytes) => (this.#inflated === null ? this.#received(bytes) : this.#inflated.push(bytes)),
+      end: () => (this.#inflated === null ? this.#ended() : this.#inflated.end()),
+      fail: (found) => this.#fail(found),
+    })
+  }
+
+  cancel(): void {
+    this.#finish()
+    this.#sent.cancel()
+  }
+
+  resume(): void {
+    if (this.#waitsForRoom) return
+    if (this.#inflated === null) this.#sent.resume()
+    else this.#inflated.resume()
+  }
+
+  /** For a reader that learns of progress only after it was given the bytes. */
+  progressed(): void {
+    this.#sent.progressed()
+  }
+
+  get #bytesMax(): number {
+    return this.#reader.bytesMax ?? BODY_BYTES_MAX
+  }
+
+  get #ok(): boolean {
+    return this.#status >= 200 && this.#status < 300
+  }
+
+  #answered(status: number, headers: UpstreamHeaders): void {
+    this.#status = status
+    this.#headers = headers
+    this.#streaming =
+      this.#ok &&
+      this.#reader.stream !== null &&
+      !(headerOf(headers, 'content-type') ?? '').startsWith('application/json')
+    const encoding = headerOf(headers, 'content-encoding') ?? 'identity'
+    if (encoding !== 'identity') {
+      this.#inflated = InflatedBody.of(encoding, {
+        data: (bytes) => this.#received(bytes),
+        drained: () => this.#sent.resume(),
+        end: () => this.#ended(),
+        fail: (detail) => this.#giveUp(failure('garbage', null, detail)),
+      })
+      if (this.#inflated === null)
+        return this.#giveUp(failure('garbage', null, `unknown content-encoding ${encoding.slice(0, 40)}`))
+    } else if (!this.#streaming) this.#expect(lengthOf(headers, this.#ok ? this.#bytesMax : ERROR_BYTES_MAX))
+    if (!this.#ok) return
+    this.#sink.headers()
+    const found = this.#reader.answered?.(headers) ?? null
+    if (found !== null && !this.#over) this.#giveUp(found)
+  }
+
+  #received(bytes: Buffer): boolean {
+    if (this.#over) return true
+    if (!this.#streaming || this.#reader.stream === null) return this.#collect(bytes)
+    const { failure: found, flowing, progressed, done } = this.#reader.stream.push(bytes)
+    // The sink may have cancelled the call during the push.
+    if (this.#over) return true
+    if (progressed) this.#sent.progressed()
+    if (found !== null) this.#giveUp(found)
+    else if (done) {
+      this.#sent.release()
+      this.#ended()
+    }
+    return flowing
+  }
+
+  #collect(bytes: Buffer): boolean {
+    this.#sent.progressed()
+    if (!this.#ok && this.#bytes + bytes.length > ERROR_BYTES_MAX) {
+      this.#body.add(bytes.subarray(0, ERROR_BYTES_MAX - this.#bytes))
+      this.#giveUp(this.#readError(this.#body.take()))
+    } else if (this.#bytes + bytes.length > this.#bytesMax)
+      this.#giveUp(failure('too_large', null, `the answer is larger than ${this.#bytesMax / 1_048_576} MiB`))
+    else {
+      this.#bytes += bytes.length
+      const pieces = this.#pieces
+      if (pieces === null) this.#body.add(bytes)
+      else pieces.push(bytes)
+      return (
+        this.#bytes < LARGE_BYTES ||
+        this.#bytes <= this.#room.bytes ||
+        this.#hasRoom(roomFor(this.#bytes), () => undefined)
+      )
+    }
+    return true
+  }
+
+  /** The reader that takes the pieces of this body, if it has one. */
+  get #pieces(): PieceReader | null {
+    const { whole } = this.#reader
+    return this.#ok && typeof whole !== 'function' ? whole : null
+  }
+
+  /** A large answer takes its memory only when the node has room for all of it. */
+  #expect(bytesTold: number | null): void {
+    if (bytesTold === null || bytesTold < LARGE_BYTES) return
+    const begin = (): void => {
+      if (this.#pieces !== null) return
+      const early = this.#body.take()
+      this.#body = new CollectedBody(bytesTold)
+      this.#body.add(early)
+    }
+    if (this.#hasRoom(bytesTold, begin)) begin()
+  }
+
+  /** false: the socket waits, and resumes in `onRoom`. */
+  #hasRoom(bytes: number, onRoom: () => void): boolean {
+    if (this.#waitsForRoom) return false
+    this.#waitsForRoom = !this.#room.reach(bytes, () => {
+      // Room is freed inside the parser of another answer's socket: no other socket may resume before that parser
+      // returns.
+      setImmediate(() => {
+        this.#waitsForRoom = false
+        if (this.#over) return
+        onRoom()
+        this.resume()
+      })
+    })
+    return !this.#waitsForRoom
+  }
+
+  #ended(): void {
+    if (this.#over) return
+    const found = this.#readEnd()
+    if (!(found instanceof Promise)) this.#read(found)
+    // The reader takes its own turns and always ends, so nothing waits for it here.
+    else void found.then((close) => this.#over || this.#read(close()))
+  }
+
+  #read(found: WholeRead): void {
+    // Reading the end may have made a sink cancel the call.
+    if (this.#over) return
+    if (found !== null) this.#fail(found)
+    else {
+      this.#finish()
+      this.#sink.end()
+    }
+  }
+
+  #readEnd(): WholeRead | Promise<() => WholeRead> {
+    if (this.#streaming && this.#reader.stream !== null) return this.#reader.stream.end()
+    if (!this.#ok) return this.#readError(this.#body.take())
+    const { whole } = this.#reader
+    if (typeof whole !== 'function') return whole.end(this.#headers)
+    const body = this.#body.take()
+    return body.length < TURN_BYTES ? whole.call(this.#reader, body, this.#headers) : this.#readLarge(body, whole)
+  }
+
+  /** Pieces of 32 MB are joined in one turn and parsed in another. */
+  async #readLarge(body: Buffer, whole: BodyReader): Promise<() => WholeRead> {
+    await nextTurn()
+    const found = this.#over ? null : await whole.call(this.#reader, body, this.#headers)
+    return typeof found === 'function' ? found : () => found
+  }
+
+  #readError(body: Buffer): AttemptFailure {
+    return this.#reader.error(this.#status, parseErrorBody(body), this.#headers)
+  }
+
+  /** The answer is useless now, so the socket is closed too. */
+  #giveUp(found: AttemptFailure): void {
+    this.#sent.cancel()
+    this.#fail(found)
+  }
+
+  #fail(found: AttemptFailure): void {
+    if (this.#over) return
+    this.#finish()
+    this.#sink.fail(found)
+  }
+
+  #finish(): void {
+    this.#over = true
+    this.#room.release()
+    this.#inflated?.destroy()
+  }
+}
+
+/** Reads a parsed body, at once or in turns. */
+export function inTurns<Parsed extends object>(
+  parsed: Parsed | Promise<Parsed>,
+  read: (parsed: Parsed) => WholeRead,
+): WholeRead | Promise<() => WholeRead> {
+  return parsed instanceof Promise ? parsed.then((late) => () => read(late)) : read(parsed)
+}
+
+/** The body's length by the headers, if they give one that is within the limit. */
+function lengthOf(headers: UpstreamHeaders, bytesMax: number): number | null {
+  const told = Number(headerOf(headers, 'content-length') ?? Number.NaN)
+  return Number.isSafeInteger(told) && told >= 0 ? Math.min(told, bytesMax) : null
+}

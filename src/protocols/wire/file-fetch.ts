@@ -1,0 +1,122 @@
+import type { Agent } from 'undici'
+import { request } from '../../base/http-request.ts'
+import { AnswerBudget, roomFor } from '../answer-budget.ts'
+import { LARGE_BYTES } from './collected-body.ts'
+import { patientAgent, publicConnector } from '../../providers/wire/connections.ts'
+import { upstreamLookup, type Resolve } from './guarded-lookup.ts'
+import { thrownMessage } from '../../lib/thrown-message.ts'
+
+const CONNECT_MS = 3_000
+const REDIRECTS_MAX = 3
+const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+export interface FileWish {
+  /** `host:port` that may be private, since the operator configured it; null = only public addresses. */
+  readonly ownHost: string | null
+  readonly bytesMax: number
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal
+  /** Sent only to the own host, and not after a redirect. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A file could not be fetched. `message` is for the log: a client learns no more than that. */
+export class FileFetchError extends Error {
+  override readonly name = 'FileFetchError'
+}
+
+/**
+ * Fetches files whose addresses clients and providers name (guarantees.md requirement 13). The address is checked when
+ * the connection is made, after the name was resolved: a separate look-up before could get a different answer.
+ */
+export class FileFetch {
+  readonly #guarded: Agent
+  readonly #plain = patientAgent({ timeout: CONNECT_MS, lookup: upstreamLookup })
+
+  readonly #answers: AnswerBudget
+
+  constructor({
+    answers = new AnswerBudget(),
+    resolve,
+  }: { readonly answers?: AnswerBudget; readonly resolve?: Resolve } = {}) {
+    this.#answers = answers
+    this.#guarded = patientAgent(publicConnector(CONNECT_MS, resolve))
+  }
+
+  /** The whole file. Throws only FileFetchError. */
+  async get(address: string, wish: FileWish): Promise<Buffer> {
+    const timeout = AbortSignal.timeout(wish.timeoutMs)
+    const signal = wish.signal === undefined ? timeout : AbortSignal.any([timeout, wish.signal])
+    try {
+      let url = new URL(address)
+      for (let redirects = 0; ; redirects += 1) {
+        const answer = await this.#once(url, redirects === 0 ? wish : { ...wish, headers: {} }, signal)
+        if (Buffer.isBuffer(answer)) return answer
+        if (redirects === REDIRECTS_MAX) throw new FileFetchError(`more than ${REDIRECTS_MAX} redirects`)
+        url = answer
+      }
+    } catch (thrown) {
+      throw thrown instanceof FileFetchError ? thrown : new FileFetchError(thrownMessage(thrown), { cause: thrown })
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#guarded.destroy(), this.#plain.destroy()])
+  }
+
+  /** The file, or the target of a redirect. */
+  async #once(
+    url: URL,
+    { ownHost, bytesMax, headers: own = {} }: FileWish,
+    signal: AbortSignal,
+  ): Promise<Buffer | URL> {
+    const isOwn = url.host === ownHost
+    const refused = refusalOf(url, isOwn)
+    if (refused !== null) throw new FileFetchError(refused)
+    const answer = await request(url, {
+      method: 'GET',
+      dispatcher: isOwn ? this.#plain : this.#guarded,
+      signal,
+      headers: { accept: '*/*', 'user-agent': 'tollgate', ...(isOwn ? own : {}), 'accept-encoding': 'identity' },
+    })
+    const { statusCode, headers, body } = answer
+    // A discarded body without an error listener could end the process.
+    body.on('error', () => undefined)
+    const location = headers['location']
+    if (REDIRECT.has(statusCode) && typeof location === 'string') {
+      body.destroy()
+      return new URL(location, url)
+    }
+    if (statusCode !== 200 || (headers['content-encoding'] ?? 'identity') !== 'identity') {
+      body.destroy()
+      throw new FileFetchError(`it answered ${statusCode}`)
+    }
+    return this.#whole(body, bytesMax, signal)
+  }
+
+  async #whole(body: AsyncIterable<Uint8Array>, bytesMax: number, signal: AbortSignal): Promise<Buffer> {
+    const room = this.#answers.hold()
+    const chunks: Buffer[] = []
+    let bytes = 0
+    try {
+      for await (const chunk of body) {
+        const part = Buffer.from(chunk)
+        bytes += part.length
+        if (bytes > bytesMax) throw new FileFetchError(`the file is larger than ${bytesMax} bytes`)
+        chunks.push(part)
+        if (bytes >= LARGE_BYTES) await room.reached(roomFor(bytes), signal)
+      }
+      return Buffer.concat(chunks)
+    } finally {
+      room.release()
+    }
+  }
+}
+
+function refusalOf(url: URL, own: boolean): string | null {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return `no files are fetched by ${url.protocol}`
+  if (url.username !== '' || url.password !== '') return 'the address holds credentials'
+  return own || url.port === '' || url.port === '80' || url.port === '443'
+    ? null
+    : `no files are fetched from port ${url.port}`
+}

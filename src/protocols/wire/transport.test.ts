@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { after, before, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Provider } from '../../catalog/catalog.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { PROVIDER_TIMEOUTS } from '../../tables/settings-table.ts'
+import { Transport, type SentRequest } from './transport.ts'
+
+/** As much as one read of a socket gives, so that the last byte comes with the pause. */
+const SMALL = Buffer.alloc(60_000, 'a')
+const LARGE = Buffer.alloc(3_000_000, 'b')
+/** Turns of the loop to wait: the other end is in this process, so that its end is seen within them. */
+const PAUSE_TURNS = 100
+let transport: Transport
+
+before(() => {
+  transport = new Transport(systemClock)
+})
+
+after(() => transport.close())
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await nextTurn()
+}
+
+interface Told {
+  readonly bytes: number
+  readonly end: string
+}
+
+/** Asks a provider that writes raw bytes, as a client that pauses after each of the first `pauses` reads. */
+async function asked(
+  answer: (socket: Socket) => void,
+  pauses: number,
+  streaming: boolean,
+  told: () => void = () => undefined,
+): Promise<Told> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined).once('data', () => answer(socket))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A TCP server's address is an object.
+  const { port } = server.address() as AddressInfo
+  const provider = { baseUrl: `http://127.0.0.1:${port}`, timeouts: PROVIDER_TIMEOUTS } as Provider
+  let bytes = 0
+  let waits = 0
+  let waiting = false
+  const end = await new Promise<string>((resolve) => {
+    const sent: SentRequest = transport.send(
+      { provider, path: '/x', body: Buffer.from('{}'), headers: {}, streaming },
+      {
+        headers: () => undefined,
+        push: (part) => {
+          assert.ok(!waiting, 'nothing is told while somebody waits')
+          bytes += part.length
+          told()
+          if (waits >= pauses) return true
+          waits += 1
+          waiting = true
+          void turns(PAUSE_TURNS).then(() => {
+            waiting = false
+            sent.resume()
+          })
+          return false
+        },
+        end: () => resolve(waiting ? 'whole, while somebody waits' : 'whole'),
+        fail: ({ reason }) => resolve(reason),
+      },
+    )
+  })
+  server.close()
+  return { bytes, end }
+}
+
+const head = (...lines: readonly string[]): string =>
+  `HTTP/1.1 200 OK\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`
+const length = (body: Buffer): string => `content-length: ${body.length}`
+const CLOSE = 'connection: close'
+const CHUNKED = 'transfer-encoding: chunked'
+const chunk = (body: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')])
+
+const ENDS: readonly (readonly [what: string, end: string, answer: (socket: Socket, body: Buffer) => void])[] = [
+  ['with its length', 'whole', (socket, body) => void (socket.write(head(length(body))), socket.end(body))],
+  [
+    'with its length, told to close',
+    'whole',
+    (socket, body) => void (socket.write(head(length(body), CLOSE)), socket.end(body)),
+  ],
+  ['without a length', 'whole', (socket, body) => void (socket.write(head(CLOSE)), socket.end(body))],
+  [
+    'in chunks',
+    'whole',
+    (socket, body) => void (socket.write(head(CHUNKED)), socket.write(chunk(body)), socket.end('0\r\n\r\n')),
+  ],
+  [
+    'in chunks, told to close',
+    'whole',
+    (socket, body) => void (socket.write(head(CHUNKED, CLOSE)), socket.write(chunk(body)), socket.end('0\r\n\r\n')),
+  ],
+  ['in chunks without an end', 'cut', (socket, body) => void (socket.write(head(CHUNKED)), socket.end(chunk(body)))],
+  [
+    'in chunks without an end, told to close',
+    'cut',
+    (socket, body) => void (socket.write(head(CHUNKED, CLOSE)), socket.end(chunk(body))),
+  ],
+  [
+    'shorter than its length',
+    'cut',
+    (socket, body) => void (socket.write(head('content-length: 9000000')), socket.end(body)),
+  ],
+  [
+    'shorter than its length, told to close',
+    'cut',
+    (socket, body) => void (socket.write(head('content-length: 9000000', CLOSE)), socket.end(body)),
+  ],
+]
+
+for (const [what, end, answer] of ENDS)
+  test(`every byte of an answer ${what} is told, also when its provider closes while somebody waits`, async () => {
+    for (const [body, pauses] of [
+      [SMALL, 0],
+      [SMALL, 1],
+      [SMALL, 100],
+      [LARGE, 0],
+      [LARGE, 3],
+    ] as const)
+      for (const streaming of [false, true])
+        assert.deepEqual(await asked((socket) => answer(socket, body), pauses, streaming), { bytes: body.length, end })
+  })
+
+test('events that a provider sends at once are told together', async () => {
+  const events = Array.from({ length: 100 }, (_value, index) => Buffer.from(`event ${index}\n\n`))
+  const together = Buffer.concat(events.map(chunk))
+  let tellings = 0
+  const { bytes, end } = await asked(
+    (socket) => socket.write(Buffer.concat([Buffer.from(head(CHUNKED)), together]), () => socket.end('0\r\n\r\n')),
+    0,
+    true,
+    () => (tellings += 1),
+  )
+  assert.deepEqual([bytes, end], [Buffer.concat(events).length, 'whole'])
+  assert.equal(tellings, 1)
+})
+
+test('a connection that is reset while somebody waits is an answer that was cut, and no more', async () => {
+  for (const lines of [[length(LARGE)], [length(LARGE), CLOSE], [CLOSE], [CHUNKED, CLOSE]]) {
+    let reset = (): void => undefined
+    const answer = (socket: Socket): void => {
+      reset = () => void socket.resetAndDestroy()
+      socket.write(head(...lines))
+      socket.write(lines.includes(CHUNKED) ? chunk(SMALL) : SMALL)
+    }
+    const { end } = await asked(answer, 100, lines.includes(CHUNKED), () => reset())
+    assert.equal(end, 'cut')
+  }
+})

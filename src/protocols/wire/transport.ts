@@ -1,0 +1,362 @@
+import type { Agent, Dispatcher } from 'undici'
+import type { Provider } from '../../catalog/catalog.ts'
+import { Bag, type BagItem } from '../../base/bag.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { failure, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { AnswerSink, RunningCall } from '../ports/call.ts'
+import { AnswerBudget } from '../answer-budget.ts'
+import { patientAgent } from '../../providers/wire/connections.ts'
+import { upstreamLookup } from './guarded-lookup.ts'
+import { PROVIDER_TIMEOUTS } from '../../tables/settings-table.ts'
+import { ownValue } from '../../base/own-value.ts'
+
+const CONNECTIONS_MAX = 2_048
+const TICK_MS = 250
+/** Bytes of one answer in a turn of the loop: with events of 30 bytes they cost about 10 ms. */
+const TURN_BYTES = 32_768
+/** A longer piece of a stream, such as sound, is passed on by itself: copying it costs more than another write. */
+const JOINED_BYTES_MAX = 2_048
+/** Of a whole answer, which is only collected: 64 kB at a time cost a pause of its socket for each read. */
+const WHOLE_TURN_BYTES = 1_048_576
+
+/** Header names are in lower case. */
+export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+/** A request to be sent. */
+export interface HttpRequest {
+  readonly provider: Provider
+  /** The path after the provider's base address, such as `/chat/completions`. */
+  readonly path: string
+  readonly body: Buffer
+  readonly headers: Readonly<Record<string, string>>
+  readonly streaming: boolean
+}
+
+interface Address {
+  readonly origin: string
+  readonly path: string
+}
+
+/** Gets the response to a request. */
+export type ResponseSink = AnswerSink<Buffer, [status: number, headers: UpstreamHeaders]>
+
+/** How long the rest of a complete answer's body may take, so that its connection can be used again. */
+const RELEASE_MS = 1_000
+/** The first byte of a plain answer may take as long as the answer (guarantees.md 5). */
+const FIRST_BYTE_PLAIN_SECONDS = 300
+
+/** Sends requests to providers. */
+export class Transport {
+  /** The budget for answers that are read whole. */
+  readonly answers: AnswerBudget
+  readonly #clock: Clock
+  readonly #agents = new Map<number, Agent>()
+  readonly #running = new Bag<SentRequest>()
+  readonly #addresses = new Map<string, Address>()
+  #ticking = false
+
+  constructor(clock: Clock, answers = new AnswerBudget()) {
+    this.#clock = clock
+    this.answers = answers
+  }
+
+  send(request: HttpRequest, sink: ResponseSink): SentRequest {
+    const sent = new SentRequest(request, sink, this.#clock, (ended) => this.#running.delete(ended))
+    this.#running.add(sent)
+    if (!this.#ticking) this.#tick()
+    const { origin, path } = this.#address(request.provider.baseUrl)
+    const options: Dispatcher.DispatchOptions = {
+      origin,
+      path: path + request.path,
+      method: 'POST',
+      body: request.body,
+      headers: {
+        'content-type': 'application/json',
+        accept: request.streaming ? 'text/event-stream' : 'application/json',
+        'accept-encoding': 'identity',
+        ...request.headers,
+      },
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    }
+    sent.dispatch(this.#agent(request.provider.timeouts.connect), options)
+    return sent
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()))
+  }
+
+  /** Each base address is parsed once; there are only as many as the catalogue ever had. */
+  #address(baseUrl: string): Address {
+    let address = this.#addresses.get(baseUrl)
+    if (address === undefined) {
+      const { origin, pathname } = new URL(baseUrl)
+      address = { origin, path: pathname === '/' ? '' : pathname }
+      this.#addresses.set(baseUrl, address)
+    }
+    return address
+  }
+
+  /** Connect timeouts belong to a connection pool, so providers with the same timeout share one. */
+  #agent(connectSeconds: number): Agent {
+    let agent = this.#agents.get(connectSeconds)
+    if (agent === undefined) {
+      agent = patientAgent(
+        { timeout: connectSeconds * 1_000, lookup: upstreamLookup },
+        { connections: CONNECTIONS_MAX, pipelining: 1, keepAliveTimeout: 30_000 },
+      )
+      this.#agents.set(connectSeconds, agent)
+    }
+    return agent
+  }
+
+  /** One timer watches every request: one for each would cost more than all other state of a request. */
+  #tick(): void {
+    this.#ticking = true
+    this.#clock.after(TICK_MS, () => {
+      const now = this.#clock.monotonic()
+      for (const sent of this.#running) sent.check(now)
+      if (this.#running.size > 0) this.#tick()
+      else this.#ticking = false
+    })
+  }
+}
+
+/** A request that was sent. */
+export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, BagItem {
+  bagPlace = 0
+  readonly #request: HttpRequest
+  readonly #sink: ResponseSink
+  readonly #clock: Clock
+  readonly #forget: (sent: SentRequest) => void
+  readonly #startedMs: number
+  /**
+   * Bytes that are not told yet: pieces of a stream that came with one read, and what came while nobody could take it,
+   * since undici reads on when the other side has closed.
+   */
+  #held: Buffer[] = []
+  #heldBytes = 0
+  #controller: Dispatcher.DispatchController | null = null
+  #over = false
+  #releasedMs: number | null = null
+  #answered = false
+  #paused = false
+  /** The rest of the held bytes waits for the next turn of the loop. */
+  #turning = false
+  #turnBytes = 0
+  /** The end, if it came while bytes were held or before it could be reported. */
+  #ended: 'whole' | AttemptFailure | null = null
+  #progressMs: number
+
+  constructor(request: HttpRequest, sink: ResponseSink, clock: Clock, forget: (sent: SentRequest) => void) {
+    this.#request = request
+    this.#sink = sink
+    this.#clock = clock
+    this.#forget = forget
+    this.#startedMs = clock.monotonic()
+    this.#progressMs = this.#startedMs
+  }
+
+  /** Sends the request. An immediate failure is reported after `send` has returned. */
+  dispatch(agent: Agent, options: Dispatcher.DispatchOptions): void {
+    try {
+      agent.dispatch(options, this)
+    } catch (thrown) {
+      this.onResponseError(null, thrown instanceof Error ? thrown : new Error(String(thrown)))
+    }
+  }
+
+  cancel(): void {
+    if (this.#over) return
+    this.#finish()
+    this.#controller?.abort(new Error('cancelled'))
+  }
+
+  /**
+   * The answer is complete: the sink gets nothing more, and the rest of the body has a moment to end before the
+   * connection is closed.
+   */
+  release(): void {
+    if (this.#over) return
+    this.#releasedMs = this.#clock.monotonic()
+    this.resume()
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#progressMs = this.#clock.monotonic()
+    this.#goOn()
+  }
+
+  /** A parsed event arrived: bytes without an event are no progress, or a slow drip would never end (guarantees.md F23). */
+  progressed(): void {
+    this.#progressMs = this.#clock.monotonic()
+  }
+
+  /** Ends the request when one of its limits has passed. A client's pause does not count against the provider. */
+  check(nowMs: number): void {
+    if (this.#over) return
+    if (this.#releasedMs !== null) {
+      if (nowMs - this.#releasedMs > RELEASE_MS) this.cancel()
+      return
+    }
+    const { timeouts } = this.#request.provider
+    const firstByte =
+      this.#request.streaming || timeouts.first_byte !== PROVIDER_TIMEOUTS.first_byte
+        ? timeouts.first_byte
+        : FIRST_BYTE_PLAIN_SECONDS
+    if (nowMs - this.#startedMs > timeouts.total * 1_000) this.#break('timeout', 'total time is over')
+    else if (!this.#answered && nowMs - this.#startedMs > firstByte * 1_000)
+      this.#break('timeout', 'no first byte in time')
+    else if (this.#answered && !this.#paused && nowMs - this.#progressMs > timeouts.progress * 1_000)
+      this.#break('stall', 'no progress in time')
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#over) controller.abort(new Error('cancelled'))
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: UpstreamHeaders): void {
+    if (this.#over || status < 200) return
+    this.#answered = true
+    this.#progressMs = this.#clock.monotonic()
+    this.#sink.headers(status, headers)
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    // undici reports an end without a length as an empty piece.
+    if (!this.#isAwaited || chunk.length === 0) return
+    if (!this.#isBlocked && (!this.#request.streaming || chunk.length >= JOINED_BYTES_MAX)) {
+      this.#tellHeld()
+      if (!this.#isAwaited) return
+      if (!this.#isBlocked) return this.#tell(chunk)
+    }
+    this.#held.push(chunk)
+    this.#heldBytes += chunk.length
+    if (this.#isBlocked) return
+    // A provider that sends many events at once frames each of them; told one by one, each costs a write to the client.
+    if (this.#heldBytes >= TURN_BYTES) this.#tellHeld()
+    else if (this.#held.length === 1) queueMicrotask(() => this.#readOver())
+  }
+
+  /** The read is over, and the turn of the loop is not. */
+  #readOver(): void {
+    try {
+      this.#tellHeld()
+    } catch (thrown) {
+      this.#broken(thrown)
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return
+    this.#tellHeld()
+    if (this.#over) return
+    if (this.#isBlocked && this.#isAwaited) {
+      this.#ended = 'whole'
+      return
+    }
+    this.#finish()
+    if (this.#releasedMs === null) this.#sink.end()
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    const found = failure(this.#answered ? 'cut' : 'connect', null, error.message)
+    this.#readOver()
+    if (this.#held.length > 0 && this.#isAwaited) this.#ended = found
+    else if (this.#controller !== null) this.#fail(found)
+    // Failed before it was sent, so still within `send`: reported after that returns.
+    else queueMicrotask(() => this.#fail(found))
+  }
+
+  /** Many small events at once would keep all others waiting: after so many bytes others have their turn. */
+  #tell(chunk: Buffer): void {
+    this.#turnBytes += chunk.length
+    const flows = this.#sink.push(chunk)
+    if (!this.#isAwaited) return
+    this.#paused = !flows
+    if (this.#turnBytes >= (this.#request.streaming ? TURN_BYTES : WHOLE_TURN_BYTES)) {
+      this.#turnBytes = 0
+      this.#turning = true
+      setImmediate(() => {
+        this.#turning = false
+        this.#goOn()
+      })
+    }
+    if (this.#isBlocked) this.#controller?.pause()
+  }
+
+  /** Passes on the held bytes, and then lets undici continue. */
+  #goOn(): void {
+    try {
+      this.#tellHeld()
+      // A finished request shares its connection with the next one.
+      if (this.#over || (this.#isBlocked && this.#isAwaited)) return
+      if (this.#ended === null) this.#controller?.resume()
+      else if (this.#ended === 'whole') this.onResponseEnd()
+      else this.#fail(this.#ended)
+    } catch (thrown) {
+      this.#broken(thrown)
+    }
+  }
+
+  #tellHeld(): void {
+    while (this.#isAwaited && !this.#isBlocked && this.#held.length > 0) this.#tell(this.#nextHeld())
+  }
+
+  /** A long piece, or short ones as far as one turn takes them. */
+  #nextHeld(): Buffer {
+    const isShort = (at: number): boolean => (this.#held[at]?.length ?? 0) < JOINED_BYTES_MAX
+    let count = 0
+    let bytes = 0
+    do {
+      bytes += this.#held[count]?.length ?? 0
+      count += 1
+    } while (count < this.#held.length && bytes < TURN_BYTES && isShort(count - 1) && isShort(count))
+    const taken = count === this.#held.length ? this.#held : this.#held.slice(0, count)
+    this.#held = count === this.#held.length ? [] : this.#held.slice(count)
+    this.#heldBytes -= bytes
+    return taken.length === 1 && taken[0] !== undefined ? taken[0] : Buffer.concat(taken, bytes)
+  }
+
+  /** As undici does with what its own calls throw. */
+  #broken(thrown: unknown): void {
+    this.#controller?.abort(thrown as Error)
+    this.#fail(failure('cut', null, String(thrown)))
+  }
+
+  get #isBlocked(): boolean {
+    return this.#paused || this.#turning
+  }
+
+  /** Whether anybody still waits for the response. */
+  get #isAwaited(): boolean {
+    return !this.#over && this.#releasedMs === null
+  }
+
+  #fail(found: AttemptFailure): void {
+    if (this.#over) return
+    this.#finish()
+    if (this.#releasedMs === null) this.#sink.fail(found)
+  }
+
+  #break(reason: 'timeout' | 'stall', detail: string): void {
+    this.#finish()
+    this.#controller?.abort(new Error(detail))
+    this.#sink.fail(failure(reason, null, detail))
+  }
+
+  #finish(): void {
+    this.#over = true
+    this.#forget(this)
+  }
+}
+
+/** One header of an answer as text. */
+export function headerOf(headers: UpstreamHeaders, name: string): string | undefined {
+  const value = ownValue(headers, name)
+  return typeof value === 'string' || value === undefined ? value : value.join(', ')
+}

@@ -1,0 +1,47 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { NoticeStore } from './notice-store.ts'
+import type { NewNotice } from '../../ledger/new-notice.ts'
+
+const AGAIN_MS = 2_000
+/** Providers fail together; what is beyond this is told when it is seen again. */
+const WAITING_MAX = 200
+
+/** Notices whose cause is only in memory, such as a provider that fails: written until the store takes them. */
+export class UnwrittenNotices {
+  readonly #store: Pick<NoticeStore, 'raise'>
+  readonly #clock: Clock
+  /** By id: the same notice waits once. */
+  readonly #waiting = new Map<string, NewNotice>()
+  #isWriting = false
+  #cancel: () => void = () => undefined
+
+  constructor(store: Pick<NoticeStore, 'raise'>, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  tell(notice: NewNotice): void {
+    if (this.#waiting.size < WAITING_MAX) this.#waiting.set(notice.id, notice)
+    if (!this.#isWriting) void this.#write()
+  }
+
+  /** What the store does not take now is lost. */
+  async stop(): Promise<void> {
+    this.#cancel()
+    await Promise.allSettled([...this.#waiting.values()].map((notice) => this.#store.raise(notice)))
+    this.#waiting.clear()
+  }
+
+  async #write(): Promise<void> {
+    this.#isWriting = true
+    try {
+      for (const [id, notice] of this.#waiting) {
+        await this.#store.raise(notice)
+        this.#waiting.delete(id)
+      }
+      this.#isWriting = false
+    } catch {
+      this.#cancel = this.#clock.after(AGAIN_MS, () => void this.#write())
+    }
+  }
+}

@@ -1,0 +1,228 @@
+import type { Label } from '../lib/label.ts'
+
+/** A whole number, from `least` to `most`. */
+interface NumberField {
+  readonly least: number
+  readonly most: number
+  readonly fallback: number
+  readonly label: Label
+}
+
+export type NumberFields = Readonly<Record<string, NumberField>>
+
+export type SettingRow = {
+  /** Its name in a snapshot's settings. */
+  readonly as: string
+} & (
+  | { readonly kind: 'numbers'; readonly fields: NumberFields }
+  | {
+      readonly kind: 'choice'
+      readonly label: Label
+      readonly options: Readonly<Record<string, Label>>
+      /** null = another part of the program decides. */
+      readonly fallback: string | null
+    }
+  | { readonly kind: 'flag'; readonly label: Label; readonly fallback: boolean }
+)
+
+const SECONDS_MAX = 86_400
+const PERIOD = {
+  least: 1,
+  most: SECONDS_MAX,
+  fallback: 60,
+  label: { en: 'Period, seconds', ru: 'Период, секунд' },
+} as const
+
+/**
+ * A row for each live setting that needs no reading of its own (operator.md 3), in the order in which they are written.
+ * The catalogue file, the admin API, a snapshot's settings and the console's form derive from it.
+ */
+export const SETTINGS = {
+  rate_limit: {
+    as: 'rateLimit',
+    kind: 'numbers',
+    fields: {
+      requests: {
+        least: 1,
+        most: 100_000,
+        fallback: 300,
+        label: { en: 'Requests per account', ru: 'Запросов на счёт' },
+      },
+      window: PERIOD,
+    },
+  },
+  ip_block: {
+    as: 'ipBlock',
+    kind: 'numbers',
+    fields: {
+      failures: {
+        least: 1,
+        most: 100_000,
+        fallback: 20,
+        label: { en: 'Wrong keys before a block', ru: 'Ошибочных ключей до блокировки' },
+      },
+      window: PERIOD,
+      duration: {
+        least: 1,
+        most: SECONDS_MAX,
+        fallback: 600,
+        label: { en: 'Block for, seconds', ru: 'Блокировать на, секунд' },
+      },
+    },
+  },
+  midstream_error: {
+    as: 'midstreamError',
+    kind: 'choice',
+    label: { en: 'If a provider breaks off mid-answer', ru: 'Если провайдер оборвал ответ' },
+    options: {
+      free: { en: 'free', ru: 'бесплатно' },
+      delivered: { en: 'delivered part is charged', ru: 'оплачивается полученное' },
+    },
+    fallback: 'free',
+  },
+  stream_resume: {
+    as: 'streamResume',
+    kind: 'numbers',
+    fields: {
+      grace: {
+        least: 0,
+        most: 600,
+        fallback: 15,
+        label: { en: 'Keep an interrupted stream, seconds', ru: 'Хранить прерванный поток, секунд' },
+      },
+      retention: {
+        least: 0,
+        most: SECONDS_MAX,
+        fallback: 300,
+        label: { en: 'Keep a finished stream, seconds', ru: 'Хранить завершённый поток, секунд' },
+      },
+    },
+  },
+  kept_responses: {
+    as: 'keptResponses',
+    kind: 'numbers',
+    fields: {
+      days: {
+        least: 0,
+        most: 30,
+        fallback: 30,
+        label: {
+          en: 'Keep Responses that ask for it, days (0: never)',
+          ru: 'Хранить ответы Responses по просьбе, дней (0: никогда)',
+        },
+      },
+      megabytes: {
+        least: 1,
+        most: 102_400,
+        fallback: 1_024,
+        label: { en: 'Kept Responses of an account, MB', ru: 'Хранимые ответы одного счёта, МБ' },
+      },
+    },
+  },
+  notices: {
+    as: 'notices',
+    kind: 'numbers',
+    fields: {
+      low_balance: {
+        least: 0,
+        most: 1_000_000_000,
+        fallback: 100,
+        label: {
+          en: 'A balance is low below, ₽ (0: never)',
+          ru: 'Баланс на исходе ниже, ₽ (0: никогда)',
+        },
+      },
+    },
+  },
+  /** Models and prices of a release that is new to the store. */
+  catalog_update: {
+    as: 'catalogUpdate',
+    kind: 'numbers',
+    fields: {
+      hours: {
+        least: 0,
+        most: 720,
+        fallback: 0,
+        label: {
+          en: 'Update the bundled catalogue by itself, hours (0: by hand)',
+          ru: 'Обновлять встроенный каталог, раз в столько часов (0: вручную)',
+        },
+      },
+      rise: {
+        least: 0,
+        most: 1_000,
+        fallback: 10,
+        label: {
+          en: 'A price that rises more waits for a hand, percent',
+          ru: 'Цена, выросшая сильнее, ждёт решения, процентов',
+        },
+      },
+    },
+  },
+  fetch_urls: {
+    as: 'fetchUrls',
+    kind: 'flag',
+    label: { en: 'Download files from URLs in requests', ru: 'Загружать файлы по ссылкам из запросов' },
+    fallback: false,
+  },
+  /** Whether anybody may sign up in the console. The default depends on the store: open on the embedded one. */
+  signup: {
+    as: 'signup',
+    kind: 'choice',
+    label: { en: 'Sign-up in the console', ru: 'Регистрация в консоли' },
+    options: { open: { en: 'open', ru: 'открыта' }, closed: { en: 'closed', ru: 'закрыта' } },
+    fallback: null,
+  },
+} as const satisfies Readonly<Record<string, SettingRow>>
+
+/** Default time limits of a provider in seconds; the first byte of a plain answer may take 300. */
+export const PROVIDER_TIMEOUTS = { connect: 3, first_byte: 60, progress: 60, total: 1_800 } as const
+
+type Rows = typeof SETTINGS
+export type SettingName = keyof Rows
+/** The given value of a setting. */
+export type SettingValue<N extends SettingName> = Rows[N] extends { readonly fields: infer F }
+  ? { readonly [K in keyof F]: number }
+  : Rows[N] extends { readonly options: infer O }
+    ? keyof O & string
+    : boolean
+/** Given settings, by their names in the catalogue file. */
+export type GivenSettings = { readonly [N in SettingName]?: SettingValue<N> }
+/** Settings in force, by their names in a snapshot. */
+export type PlainSettings = {
+  readonly [N in SettingName as Rows[N]['as']]:
+    | SettingValue<N>
+    | (Rows[N] extends { readonly fallback: null } ? null : never)
+}
+
+// The table's own names and rows.
+export const SETTING_ROWS = Object.entries(SETTINGS) as unknown as readonly (readonly [
+  SettingName,
+  SettingRow & { readonly as: keyof PlainSettings },
+])[]
+
+/** The given settings, with the fallbacks of the others. */
+export function plainSettings(given: GivenSettings): PlainSettings {
+  const settings: Record<string, unknown> = {}
+  for (const [name, row] of SETTING_ROWS) settings[row.as] = Object.freeze(given[name] ?? fallbackOf(row))
+  // Each name of the type has been set.
+  return settings as PlainSettings
+}
+
+/** Settings in force, by their names in the catalogue file. */
+export type NamedSettings = {
+  readonly [N in SettingName]: SettingValue<N> | (Rows[N] extends { readonly fallback: null } ? null : never)
+}
+
+export function namedSettings(settings: PlainSettings): NamedSettings {
+  const named: Partial<Record<SettingName, unknown>> = {}
+  for (const [name, row] of SETTING_ROWS) named[name] = settings[row.as]
+  // Each name of the type has been set.
+  return named as NamedSettings
+}
+
+function fallbackOf(row: SettingRow): unknown {
+  return row.kind === 'numbers'
+    ? Object.fromEntries(Object.entries(row.fields).map(([name, { fallback }]) => [name, fallback]))
+    : row.fallback
+}

@@ -1,0 +1,306 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { after, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { request } from 'undici'
+import { ERRORS } from '../../../src/base/error-table.ts'
+import { ERROR_NAMES, errorTypeOf, type ErrorName } from '../../../src/base/errors.ts'
+import type { Route } from '../../../src/http/edge.ts'
+import { addressOf, checkError, doorsOf, protocolOf } from '../../harness/door-errors.ts'
+import type { Answer } from '../../harness/in-process.ts'
+import { BODIES } from '../../harness/route-calls.ts'
+import { serveSandbox } from '../../harness/served.ts'
+
+/** Every reason to refuse a customer, at every door, in the words of its protocol. */
+const world = serveSandbox(
+  '{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }',
+)
+
+type Account = Awaited<ReturnType<typeof world.tollgate.createAccount>>
+type Ask = (options?: {
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+  readonly method?: string
+}) => Promise<Answer>
+
+/** Doors that are free: they need no money, and hold none. */
+const FREE = /count_?tokens/i
+
+interface Row {
+  readonly name: ErrorName
+  /** The key that asks; made once for all doors. */
+  readonly account?: () => Promise<Pick<Account, 'key'>>
+  /** What is asked; absent = the door's own valid request. */
+  readonly ask?: (ask: Ask, route: Route<unknown>) => Promise<Answer>
+  /** Doors to which it does not apply. */
+  readonly not?: (route: Route<unknown>) => boolean
+}
+
+const made = (options: Parameters<typeof world.tollgate.createAccount>[0]) => (): Promise<Account> =>
+  world.tollgate.createAccount(options)
+const changed = (change: (account: Account) => Promise<Answer>) => async (): Promise<Account> => {
+  const account = await world.tollgate.createAccount()
+  assert.ok((await change(account)).status < 300)
+  return account
+}
+const spent = (key: Record<string, unknown>) => async (): Promise<Account> => {
+  const account = await world.tollgate.createAccount({ key })
+  const body = BODIES['POST /v1/chat/completions']
+  assert.equal((await world.tollgate.request('POST', '/v1/chat/completions', { key: account.key, body })).status, 200)
+  return account
+}
+
+const isFree = ({ path }: Route<unknown>): boolean => FREE.test(path)
+/** Not the first door of its protocol: what is refused before any door is known needs no more. */
+const isAnother = (route: Route<unknown>): boolean =>
+  doorsOf(world.tollgate.app.routes).find((one) => protocolOf(one) === protocolOf(route)) !== route
+const LARGE = Buffer.alloc(10_485_761, 0x20)
+const BOMB = gzipSync(LARGE)
+const isForm = ({ body }: Route<unknown>): boolean => body === 'json-or-multipart'
+
+/** The same request for another model. */
+async function otherModel(ask: Ask, route: Route<unknown>, model: string): Promise<Answer> {
+  if (route.path.includes('*model'))
+    return world.tollgate.request('POST', addressOf(route, model), { key: world.key, body: bodyOf(route) })
+  return ask({ body: { ...Object(bodyOf(route)), model } })
+}
+
+/** Its text is what a model answers to. */
+const isNoChat = ({ path }: Route<unknown>): boolean =>
+  !/chat|completions|responses|messages$|(?:generate|streamGenerate)Content$/.test(path)
+
+/** The door's request with another text. */
+function saying(route: Route<unknown>, text: string): unknown {
+  return JSON.parse(JSON.stringify(bodyOf(route)).replace('"x"', JSON.stringify(text)))
+}
+
+/** The sandbox plays a provider that fails so. */
+function scripted(name: ErrorName, line: string, stream = false): Row {
+  return {
+    name,
+    ask: (ask, route) => ask({ body: { ...Object(saying(route, `sandbox: ${line}`)), ...(stream ? { stream } : {}) } }),
+    not: (route) => isNoChat(route) || (stream && route.path.includes('*model')),
+  }
+}
+
+const running: Readable[] = []
+const ROWS: Readonly<Record<string, Row>> = {
+  'no key': { name: 'missing_api_key', account: async () => ({ key: '' }) },
+  'a key of another form': { name: 'invalid_api_key', account: async () => ({ key: 'sk-tg-nonsense' }) },
+  'a deleted key': {
+    name: 'invalid_api_key',
+    account: changed(({ keyId }) => world.tollgate.admin('DELETE', `/admin/v1/keys/${keyId}`)),
+  },
+  'an expired key': { name: 'key_expired', account: made({ key: { expires_at: '2020-01-01T00:00:00Z' } }) },
+  'a key that is off': {
+    name: 'key_deactivated',
+    account: changed(({ keyId }) => world.tollgate.admin('PATCH', `/admin/v1/keys/${keyId}`, { disabled: true })),
+  },
+  'a key of another address': { name: 'access_denied', account: made({ key: { allowed_ips: ['203.0.113.9'] } }) },
+  'an account that is off': {
+    name: 'account_deactivated',
+    account: changed(({ id }) => world.tollgate.admin('PATCH', `/admin/v1/accounts/${id}`, { status: 'deactivated' })),
+  },
+  'an account that is locked': {
+    name: 'api_locked',
+    account: changed(({ id }) => world.tollgate.admin('PATCH', `/admin/v1/accounts/${id}`, { status: 'locked' })),
+  },
+  'an account over its rate': {
+    name: 'rate_limit_exceeded',
+    account: async () => {
+      const account = await world.tollgate.createAccount({ account: { rate_limit: { requests: 1, window: 60 } } })
+      await world.tollgate.request('GET', '/v1/key', { key: account.key })
+      return account
+    },
+  },
+  'a key over its requests per minute': {
+    name: 'rate_limit_exceeded',
+    account: spent({ requests_per_minute: 1 }),
+    not: isFree,
+  },
+  'a key over its tokens per minute': {
+    name: 'rate_limit_exceeded',
+    account: spent({ tokens_per_minute: 1 }),
+    // Pictures, sounds and videos have no tokens.
+    not: (route) => isFree(route) || /images|audio|videos|moderations|rerank/.test(route.path),
+  },
+  'a model that the key may not use': { name: 'access_denied', account: made({ key: { allowed_models: ['a/b'] } }) },
+  'no money': { name: 'insufficient_balance', account: made({ balance: 0 }), not: isFree },
+  'a key that has spent its limit': {
+    name: 'limit_exceeded',
+    account: made({ key: { limit: 0.000001, limit_reset: 'monthly' } }),
+    not: isFree,
+  },
+  'an account that has spent its limit': {
+    name: 'limit_exceeded',
+    account: made({ account: { limit: 0.000001, limit_reset: 'monthly' } }),
+    not: isFree,
+  },
+  'a model that nobody has': { name: 'model_not_found', ask: (ask, route) => otherModel(ask, route, 'no/such') },
+  'a model of another kind': {
+    name: 'model_not_supported',
+    ask: (ask, route) => otherModel(ask, route, route.path.includes('rerank') ? 'sandbox/chat' : 'sandbox/rerank'),
+  },
+  'a body that is no JSON': { name: 'invalid_json', ask: (ask) => ask({ body: '{"model":' }) },
+  'a body of 10 MB and more': {
+    name: 'request_too_large',
+    ask: (ask) => ask({ body: LARGE }),
+    not: isAnother,
+  },
+  'a compressed body that becomes too large': {
+    name: 'request_too_large',
+    ask: (ask) => ask({ body: BOMB, headers: { 'content-encoding': 'gzip' } }),
+    not: isAnother,
+  },
+  'a body of another type': {
+    name: 'unsupported_media_type',
+    ask: (ask) => ask({ body: 'x=1', headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+  },
+  'a form': {
+    name: 'unsupported_media_type',
+    ask: (ask) => ask({ body: '--b--', headers: { 'content-type': 'multipart/form-data; boundary=b' } }),
+    not: isForm,
+  },
+  'a broken form': {
+    name: 'file_upload_error',
+    ask: (ask) => ask({ body: '--c--', headers: { 'content-type': 'multipart/form-data; boundary=b' } }),
+    not: (route) => !isForm(route),
+  },
+  'an Idempotency-Key of another request': {
+    name: 'idempotency_mismatch',
+    account: async () => {
+      const account = await world.tollgate.createAccount()
+      const path = '/v1/chat/completions'
+      const answer = await world.tollgate.request('POST', path, {
+        key: account.key,
+        body: { ...Object(BODIES[`POST ${path}`]), seed: 7 },
+        headers: { 'idempotency-key': 'one' },
+      })
+      assert.equal(answer.status, 200, answer.text)
+      return account
+    },
+    ask: (ask) => ask({ headers: { 'idempotency-key': 'one' } }),
+    not: isFree,
+  },
+  'a key that runs as many requests as it may': {
+    name: 'rate_limit_exceeded',
+    account: async () => {
+      const account = await world.tollgate.createAccount({ key: { running_requests: 1 } })
+      const body = { model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: 'x\nsandbox: stall=1' }] }
+      const { body: stream } = await request(`${world.tollgate.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      running.push(stream)
+      return account
+    },
+    not: isFree,
+  },
+  maintenance: {
+    name: 'maintenance_mode',
+    ask: async (ask) => {
+      await world.tollgate.admin('PATCH', '/admin/v1/settings', { maintenance: { message: 'Back at noon' } })
+      const answer = await ask()
+      await world.tollgate.admin('PATCH', '/admin/v1/settings', { maintenance: null })
+      return answer
+    },
+    not: isFree,
+  },
+  'a provider that fails': scripted('provider_error', 'status=500'),
+  'a provider that refuses our account': scripted('provider_error', 'status=401'),
+  'a provider that refuses the request': scripted('invalid_input', 'status=422'),
+  'a provider that is busy': scripted('provider_unavailable', 'status=429'),
+  'a provider that is late': scripted('provider_timeout', 'status=408'),
+  'a provider without an answer': scripted('empty_response', 'empty=1'),
+  'a provider that fails before a stream': scripted('provider_error', 'status=500', true),
+  'a provider without an answer to a stream': scripted('empty_response', 'empty=1', true),
+  'an input that is too long': {
+    name: 'input_tokens_exceeded',
+    ask: (ask, route) => ask({ body: saying(route, 'word '.repeat(200_000)) }),
+    not: isNoChat,
+  },
+  'another method': { name: 'method_not_allowed', ask: (ask) => ask({ method: 'PUT' }) },
+}
+
+function bodyOf({ method, path }: Route<unknown>): unknown {
+  return BODIES[`${method} ${path}`] ?? assert.fail(`${method} ${path}: BODIES has no valid body`)
+}
+
+for (const [what, { name, account, ask, not }] of Object.entries(ROWS))
+  test(`${name} at every door: ${what}`, async (context) => {
+    const { key } = account === undefined ? world : await account()
+    let asked = 0
+    for (const route of doorsOf(world.tollgate.app.routes)) {
+      if (route.plane === 'management' || not?.(route) === true) continue
+      const send: Ask = ({ body = bodyOf(route), headers = {}, method = 'POST' } = {}) =>
+        world.tollgate.request(method, addressOf(route), { ...(key === '' ? {} : { key }), body, headers })
+      const answer = await (ask === undefined ? send() : ask(send, route))
+      checkError(answer, protocolOf(route), name, `${what}: ${route.path}`)
+      asked += 1
+    }
+    context.diagnostic(`${asked} doors`)
+    assert.ok(asked > 4)
+  })
+
+/** Rows that no door gives, or only some, each with the place that tests it. */
+const ELSEWHERE: Readonly<Partial<Record<ErrorName, string>>> = {
+  missing_model: 'test/api/error-table.test.ts',
+  missing_messages: 'test/api/error-table.test.ts',
+  missing_prompt: 'test/api/images.test.ts',
+  missing_input: 'test/api/embeddings.test.ts',
+  missing_query: 'test/api/rerank.test.ts',
+  missing_documents: 'test/api/rerank.test.ts',
+  missing_job_id: 'test/api/videos-refused.test.ts',
+  invalid_filter: 'test/api/error-table.test.ts',
+  invalid_message_format: 'test/api/error-table.test.ts',
+  invalid_message_role: 'test/api/error-table.test.ts',
+  invalid_response_format: 'test/api/error-table.test.ts',
+  invalid_base64: 'test/api/transcription.test.ts',
+  token_limit_exceeded: 'test/api/error-table.test.ts',
+  input_too_long: 'test/api/speech.test.ts',
+  prompt_too_long: 'test/api/images.test.ts',
+  streaming_not_supported: 'test/api/unit-streams.test.ts',
+  job_not_completed: 'test/api/videos.test.ts',
+  item_not_found: 'test/api/responses-kept.test.ts',
+  previous_response_not_found: 'test/api/responses-kept.test.ts',
+  content_filtered: 'test/api/images.test.ts',
+  request_timeout: 'src/http/server-limits.test.ts',
+  invalid_range: 'test/api/videos.test.ts',
+  unauthorized: 'test/api/route-matrix.test.ts',
+  endpoint_not_found: 'test/api/client-protocols.test.ts',
+  stream_not_found: 'test/api/responses-kept.test.ts',
+  job_not_found: 'test/api/videos.test.ts',
+  generation_not_found: 'test/api/error-table.test.ts',
+  file_not_found: 'test/api/images-sandbox.test.ts',
+  model_record_not_found: 'test/api/free-endpoints.test.ts',
+  no_available_provider: 'test/api/error-table.test.ts',
+  not_found: 'test/api/management-keys.test.ts',
+  conflict: 'test/api/cabinet-admin.test.ts',
+  precondition_failed: 'test/harness/record-tests.ts',
+  idempotency_conflict: 'test/api/idempotency.test.ts',
+  internal_error: 'src/http/server.test.ts',
+  service_unavailable: 'test/api/overload.test.ts',
+}
+
+test('each row of the table is given at every door, or is tested where it says', () => {
+  const given = new Set(Object.values(ROWS).map(({ name }) => name))
+  assert.deepEqual(ERROR_NAMES.filter((name) => !given.has(name)).toSorted(), Object.keys(ELSEWHERE).toSorted())
+  for (const [name, file] of Object.entries(ELSEWHERE)) {
+    // Our table: each of its names is a row.
+    const wanted = errorTypeOf(name as ErrorName)
+    const text = readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
+    assert.ok(text.includes(wanted) || text.includes(`${ERRORS[name as ErrorName].status}`), `${file}: ${wanted}`)
+  }
+})
+
+after(() => {
+  for (const stream of running) stream.on('error', () => undefined).destroy()
+})
+
+test('nothing was charged and nothing is held after all of them', async () => {
+  const { body } = await world.tollgate.request('GET', '/v1/user/balance', { key: world.key })
+  assert.deepEqual([body.balance, body.reserved], [1_000, 0])
+})

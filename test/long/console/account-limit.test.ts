@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { seriousFindings } from '../../harness/page-findings.ts'
+import { browserSkip, LOOKS, openBrowser, visitor } from '../../harness/browser.ts'
+import {
+  buildConsole,
+  chat,
+  enter,
+  makeKey,
+  promote,
+  signUp,
+  texts,
+  type Customer,
+} from '../../harness/console-world.ts'
+import { englishTexts } from '../../harness/english.ts'
+import { startTollgate, type Tollgate } from '../../harness/server.ts'
+
+const skip = browserSkip()
+
+let tollgate: Tollgate
+let browser: Browser
+let customer: Customer
+let operator: Customer
+
+before(async () => {
+  if (skip !== false) return
+  buildConsole()
+  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
+  browser = await openBrowser()
+  customer = await signUp(tollgate, 'ann@example.com')
+  await chat(tollgate, (await makeKey(tollgate, customer, { name: 'backend' })).key, 'Hello')
+  operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await tollgate.stop()
+})
+
+for (const { language, dark } of LOOKS) {
+  const t = texts(language)
+  const name = `${language}-${dark ? 'dark' : 'light'}`
+
+  test(
+    `4 (${name}): an operator sets the limit of an account, its customer sees it, and it is taken off`,
+    { skip },
+    async () => {
+      const problems: string[] = []
+      const look = async (page: Page): Promise<void> => {
+        const english = language === 'ru' ? await englishTexts(page) : []
+        problems.push(...(await seriousFindings(page)), ...english)
+      }
+      const path = `/admin/v1/accounts/${customer.accountId}`
+      const desk = await visitor(browser, tollgate.url, { language, dark, height: 720 })
+      await enter(desk.context, tollgate, operator)
+      const { page } = desk
+      await page.goto(`${tollgate.url}/operator/accounts/${customer.accountId}?tab=limits`)
+      await page.getByText(t('keys.kind_periodic'), { exact: true }).click()
+      const save = page.getByRole('button', { name: t('common.save'), exact: true })
+      await page
+        .getByRole('textbox', { name: t('keys.amount'), exact: true })
+        .fill(language === 'ru' ? '250,5' : '250.5')
+      await look(page)
+      const saved = page.waitForResponse((response) => response.request().method() === 'PATCH')
+      await save.click()
+      assert.equal((await saved).status(), 200)
+      await page.getByText(t('limits.monthly')).waitFor()
+      await page.getByRole('meter').waitFor()
+      await look(page)
+      const { body } = await tollgate.admin('GET', path)
+      assert.deepEqual([body.limit, body.limit_reset], [250.5, 'monthly'])
+      assert.ok(body.limit_used > 0)
+
+      const guest = await visitor(browser, tollgate.url, { language, dark, height: 720 })
+      await enter(guest.context, tollgate, customer)
+      await guest.page.goto(`${tollgate.url}/`)
+      await guest.page.getByText(t('limits.monthly')).waitFor()
+      await guest.page.getByRole('meter').first().waitFor()
+      await look(guest.page)
+
+      await page.getByText(t('keys.kind_none'), { exact: true }).click()
+      await save.click()
+      await page.getByText(t('limits.monthly')).waitFor({ state: 'detached' })
+      assert.equal((await tollgate.admin('GET', path)).body.limit, null)
+      assert.deepEqual([...problems, ...desk.troubles, ...guest.troubles], [])
+      await guest.close()
+      await desk.close()
+    },
+  )
+}

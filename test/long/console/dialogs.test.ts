@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { namelessControls, seriousFindings } from '../../harness/page-findings.ts'
+import { browserSkip, openBrowser, visitor, type Visitor, type VisitorOptions } from '../../harness/browser.ts'
+import {
+  buildConsole,
+  chat,
+  CONSOLE_DIR,
+  enter,
+  makeKey,
+  PASSWORD,
+  promote,
+  signUp,
+  texts,
+  type Customer,
+} from '../../harness/console-world.ts'
+import { MEMBER, OPENINGS, OWNER, SSO, UNPROVEN, type DialogWorld, type Opening } from './dialog-openings.ts'
+import { form, testOnce } from '../../harness/form.ts'
+import { startInProcess, type InProcessServer } from '../../harness/in-process.ts'
+
+const skip = browserSkip()
+const SOURCE = join(import.meta.dirname, '../../console/src')
+const HEIGHT = 720
+const PHONE_WIDTH = 390
+/** A page without dialogs. */
+const BETWEEN = '/settings'
+const LOOKS: readonly VisitorOptions[] = form({
+  short: [{ language: 'ru', dark: true, width: PHONE_WIDTH, height: HEIGHT }],
+  long: [
+    { language: 'en', width: 1280, height: HEIGHT },
+    { language: 'ru', dark: true, width: 1280, height: HEIGHT },
+  ],
+})
+
+/** What makes a dialog: all that opens one stands here, so that it has a name. */
+const MADE = /<Dialog\b|<Drawer\b|\bconfirm\(\{/g
+const NAMED = /<Dialog\s+name="([\w-]+)"|<Drawer\s+\{\.\.\.dialogName\('([\w-]+)'\)\}|\bconfirm\(\{\s*name: '([\w-]+)'/g
+/** Two parts make them of the library's. */
+const PARTS = new Set(['parts/Dialog.tsx', 'parts/confirm.tsx'])
+const OF_THE_LIBRARY = /<Modal\b|\bopenConfirmModal\b|\bmodals\.open/
+
+testOnce('every dialog of the source has a name, and a way to it that is walked here', {}, () => {
+  const files = globSync('**/*.tsx', { cwd: SOURCE })
+    .filter((path) => !PARTS.has(path))
+    .map((path) => ({ path, text: readFileSync(join(SOURCE, path), 'utf8') }))
+  const names = files.flatMap(({ path, text }) => {
+    const named = [...text.matchAll(NAMED)].map((found) => found.slice(1).find((name) => name !== undefined) ?? '')
+    assert.equal(named.length, [...text.matchAll(MADE)].length, `${path}: a dialog whose name does not stand first`)
+    assert.doesNotMatch(text, OF_THE_LIBRARY, `${path}: a dialog without a name`)
+    return named
+  })
+  assert.ok(names.length > 40, `${names.length}`)
+  assert.equal(new Set(names).size, names.length, 'a name is of one dialog')
+  assert.deepEqual(new Set(OPENINGS.map(({ name }) => name)), new Set(names))
+})
+
+let tollgate: InProcessServer
+let browser: Browser
+let world: DialogWorld
+let people: Readonly<Record<Opening['who'], Customer>>
+
+before(async () => {
+  if (skip !== false) return
+  buildConsole()
+  tollgate = await startInProcess({ consoleDir: CONSOLE_DIR })
+  browser = await openBrowser()
+  const owner = await signUp(tollgate, OWNER)
+  const { key } = await makeKey(tollgate, owner, { name: 'backend', limit: 50 })
+  const generation = (await chat(tollgate, key, 'Hello')).headers['x-generation-id'] ?? ''
+  world = { accountId: owner.accountId, generation }
+  const cabinet = async (path: string, body: object): ReturnType<InProcessServer['request']> => {
+    const made = await tollgate.request('POST', `/cabinet/v1/${path}`, { body, headers: owner.headers })
+    assert.equal(made.status, 201, made.text)
+    return made
+  }
+  await cabinet('management-keys', { name: 'deploy' })
+  const { body: invited } = await cabinet('invitations', { role: 'member' })
+  const member = await joinBy(String(invited.link), owner)
+  await unusual(owner)
+  await tollgate.admin('POST', '/admin/v1/tokens', { name: 'reports', role: 'read_only' })
+  await tollgate.admin('POST', '/admin/v1/account-groups', { name: 'Partners', markup: '1.1' })
+  people = { owner, member, operator: await promote(tollgate, await signUp(tollgate, 'root@example.com')) }
+})
+
+after(async () => {
+  if (skip !== false) return
+  await browser.close()
+  await tollgate.stop()
+})
+
+async function joinBy(link: string, { accountId }: Customer): Promise<Customer> {
+  const token = new URL(link).searchParams.get('token')
+  const joined = await tollgate.request('POST', '/cabinet/v1/invitations/join', {
+    body: { token, email: MEMBER, password: PASSWORD },
+    headers: { origin: tollgate.url },
+  })
+  assert.equal(joined.status, 201, joined.text)
+  const cookie = (joined.headers['set-cookie'] ?? '').split(';')[0] ?? ''
+  return { accountId, email: MEMBER, cookie, headers: { cookie, origin: tollgate.url } }
+}
+
+/** What a service without mail and without single sign-on has from the time when it had them. */
+async function unusual({ accountId }: Customer): Promise<void> {
+  const { users, notices } = tollgate.app.store
+  const nowMs = Date.now()
+  const user = await users.findByEmail(OWNER)
+  const identity = { issuer: 'https://id.work.example', subject: 'ann', email: SSO, linkedAtMs: nowMs }
+  assert.equal(await users.linkIdentity(user?.id ?? '', identity), 'linked')
+  const receiver = {
+    id: 'chn_unproven',
+    accountId,
+    externalId: null,
+    type: 'email',
+    target: UNPROVEN,
+    secret: null,
+    kinds: ['balance.low'],
+    language: 'en',
+    enabled: true,
+    createdAtMs: nowMs,
+    confirmed: false,
+  } as const
+  assert.equal(await notices.addChannel(receiver, 5, { hash: 'none', untilMs: nowMs }), 'added')
+}
+
+for (const look of LOOKS)
+  for (const who of ['owner', 'member', 'operator'] as const) {
+    const t = texts(look.language ?? 'en')
+    test(
+      `${who}: every dialog fits ${look.width} × ${HEIGHT} px and names its controls: ${look.language}, ${look.dark === true ? 'dark' : 'light'}`,
+      { skip },
+      async () => {
+        const problems: string[] = []
+        const guest = await visitor(browser, tollgate.url, look)
+        const { page } = guest
+        await enter(guest.context, tollgate, people[who])
+        for (const { name, what, path, open } of openingsOf(who, look)) {
+          await goTo(guest, path(world))
+          await guest.settled()
+          await open(page, t)
+          const dialog = page.locator(`[data-dialog=${name}]`).getByRole('dialog')
+          await dialog.waitFor()
+          await guest.settled()
+          const found = [
+            ...(await fits(page, dialog)),
+            ...(await seriousFindings(page)),
+            ...(await namelessControls(page)),
+            ...guest.troubles.splice(0),
+          ]
+          problems.push(...found.map((problem) => `${name}${what === undefined ? '' : ` (${what})`}: ${problem}`))
+        }
+        await guest.close()
+        assert.deepEqual(problems, [])
+      },
+    )
+  }
+
+/** Leaves the dialog that stands, and the page if the next one is of its route, without loading the console again. */
+async function goTo({ page, follow }: Visitor, path: string): Promise<void> {
+  if (page.url().startsWith(tollgate.url)) {
+    // A question stands over all pages; what only its button closes goes with its page.
+    await page.keyboard.press('Escape')
+    if (new URL(page.url()).pathname === path.split('?')[0]) await follow(BETWEEN)
+  }
+  await follow(path)
+  await page.getByRole('dialog').waitFor({ state: path.includes('request=') ? 'visible' : 'detached' })
+}
+
+function openingsOf(who: Opening['who'], { width }: VisitorOptions): readonly Opening[] {
+  return OPENINGS.filter((one) => one.who === who && (one.onPhones === undefined || width === PHONE_WIDTH))
+}
+
+/** The dialog is within the window, and so is its last button, once it is scrolled to. */
+async function fits(page: Page, dialog: Locator): Promise<readonly string[]> {
+  const { width = 0, height = 0 } = page.viewportSize() ?? {}
+  const last = dialog.getByRole('button').last()
+  await last.scrollIntoViewIfNeeded()
+  const outside: string[] = []
+  for (const [name, part] of [
+    ['it', dialog],
+    ['its last button', last],
+  ] as const) {
+    const box = await part.boundingBox()
+    if (box === null || box.x < -1 || box.y < -1 || box.x + box.width > width + 1 || box.y + box.height > height + 1)
+      outside.push(`${name} is outside of the window: ${JSON.stringify(box)}`)
+  }
+  const wide = await dialog.evaluate((element) => {
+    // The script runs in the page.
+    const { scrollWidth, clientWidth } = element as unknown as Readonly<Record<'scrollWidth' | 'clientWidth', number>>
+    return scrollWidth - clientWidth
+  })
+  return wide > 1 ? [...outside, `${wide} px wider than it shows`] : outside
+}
