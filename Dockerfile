@@ -15,12 +15,10 @@ COPY --from=build /image /
 VOLUME /data
 WORKDIR /etc/tollgate
 ENV HOST=0.0.0.0 TOLLGATE_DATA=/data PATH=/usr/local/bin
-# malloc gives back what it would keep: 80 MB after large bodies.
-ENV MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=131072
 USER 65532:65532
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT ?? 8080}/healthz`).then(({ok})=>process.exit(ok?0:1),()=>process.exit(1))"]
 # Node is process 1 and gets SIGTERM itself; running answers have up to 120 s to end: docker stop --time 130.
-ENTRYPOINT ["node", "--max-semi-space-size=16", "/tollgate/bin/tollgate.js"]
+ENTRYPOINT ["node", "/tollgate/bin/tollgate.js"]
 CMD ["start"]

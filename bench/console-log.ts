@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { PAGE_DEPTH_MAX } from '../src/lib/page-depth.ts'
+import { PAGE_DEPTH_MAX } from '../src/base/query-parameters.ts'
 import { openBrowser, visitor, type Visitor } from '../test/harness/browser.ts'
 import { buildConsole, enter } from '../test/harness/console-world.ts'
 import {
@@ -13,8 +13,8 @@ import {
   timePageDown,
   timeStep,
   watchLog,
+  startLogWorld,
 } from '../test/console/log-watch.ts'
-import { startLogWorld } from '../test/harness/log-world.ts'
 
 /** p99, milliseconds. */
 const BOUND_MS = 100

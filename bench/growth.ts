@@ -14,8 +14,10 @@ import {
   ROW_STEP_MS as STEP_MS,
   rowStatements,
   type FullLog,
+  accountsStatement,
+  fillEmbeddedLists,
+  ledgerStatements,
 } from '../test/harness/full-log.ts'
-import { accountsStatement, fillEmbeddedLists, ledgerStatements } from '../test/harness/full-ledger.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
 import { startTollgate, type Tollgate } from '../test/harness/server.ts'
 

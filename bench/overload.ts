@@ -9,7 +9,7 @@ import { startUpstream, type Server } from './servers.ts'
 import { startTollgate } from './tollgate.ts'
 
 /**
- * `npm run bench:overload`: a node at its peak, then at a multiple of it, whether answers come or not (guarantees.md
+ * `npm run bench:overload`: a node at its peak, then at a multiple of it, whether answers come or not (reliability.md
  * R12).
  */
 const { values } = parseArgs({

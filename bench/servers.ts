@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
-import { freePort } from '../test/harness/free-port.ts'
+import { freePort } from '../test/harness/program.ts'
 import { onCore, type Core } from './pinning.ts'
 
 export const START_MS = 20_000

@@ -4,6 +4,7 @@ import { ADMIN_ROUTES } from '../src/api/admin/contract.ts'
 import { KNOWN_PROVIDERS } from '../src/catalog/known-providers.ts'
 import { KNOWN_ADAPTERS } from '../src/protocols/index.ts'
 import { themeCss } from './theme-css.ts'
+import { AUTH_TYPES } from '../src/catalog/auth.ts'
 import { LOG_FACTS, tableTexts } from './src/locales/table-texts.ts'
 
 const NAME = 'virtual:table-texts/'
@@ -12,6 +13,9 @@ const ADAPTERS = 'virtual:adapters'
 const SCOPES = 'virtual:admin-scopes'
 /** It belongs to the file of the libraries, which imports none of ours. */
 const SCROLL_AREA = 'virtual:node_modules/scroll-area'
+
+/** The fields of each way to get a provider's tokens. */
+const AUTH_FIELDS = Object.fromEntries(Object.entries(AUTH_TYPES).map(([type, { fields }]) => [type, fields]))
 
 /** The scope of each route of the operator's API. */
 const SCOPE_OF = Object.fromEntries(Object.entries(ADMIN_ROUTES).map(([route, { scope }]) => [route, scope]))
@@ -110,6 +114,7 @@ function tableTextModules(): Plugin {
       if (id === `\0${ADAPTERS}`)
         return [
           `export const adapters = ${JSON.stringify([...KNOWN_ADAPTERS])}`,
+          `export const authFields = ${JSON.stringify(AUTH_FIELDS)}`,
           `export const knownProviders = ${JSON.stringify(KNOWN_PROVIDERS)}`,
         ].join('\n')
       if (id === `\0${SCOPES}`) return `export const scopes = ${JSON.stringify(SCOPE_OF)}`

@@ -6,8 +6,8 @@ import type { JsonSchema } from '../src/base/schema.ts'
 import type { WireRoute } from '../src/http/wire-route.ts'
 import { rulesText, typeText } from './schema-text.ts'
 
-const BEGIN = '<!-- made by npm run docs -->'
-const END = '<!-- end -->'
+/** The made part of a section begins with the line that says who may ask. */
+const BEGIN = /^.*\bNeeds (?:an API key|a management key|no key)\./m
 const SECTION = /^### ([A-Z]+ \/v1\/\S+)\n([\s\S]*?)(?=^#{2,3} |(?![\s\S]))/gm
 const RECORDS = /^## Records\n[\s\S]*?(?=^## |(?![\s\S]))/m
 /** Ids that belong to one owner; the examples of the page have placeholders. */
@@ -19,16 +19,21 @@ const DEPTH_MAX = 2
 /** The page of the API: below the text of each section comes what its row in the contracts says. */
 export function withRouteTables(page: string): string {
   const rows = new Map<string, WireRoute>(Object.entries(PUBLIC_ROUTES))
-  const shown = new Map<JsonSchema, string>()
+  const shown: Shown = { records: new Map(), rows: new Map() }
   const used = new Set<JsonSchema>()
   const whole = page.replaceAll(SECTION, (section: string, title: string, text: string) => {
     const name = routeOf(title, rows)
     const row = rows.get(name)
     if (row === undefined) throw new Error(`No route of the API is ${title}.`)
     const words = (text.split(BEGIN)[0] ?? '').trim()
-    return `### ${title}\n\n${words}\n\n${BEGIN}\n\n${partsOf({ name, title, row, words }, shown, used).join('\n\n')}\n\n${END}\n\n`
+    const parts = [
+      `### ${title}`,
+      ...(words === '' ? [] : [words]),
+      ...partsOf({ name, title, row, words }, shown, used),
+    ]
+    return `${parts.join('\n\n')}\n\n`
   })
-  return `${whole.replace(RECORDS, '').trimEnd()}\n\n${recordsPart(used)}`
+  return `${whole.replace(RECORDS, '').trimEnd()}\n\n${recordsPart(used, shown)}`
 }
 
 /** The name of a row: `{id}` of the page is `:id` in the row, or `*id` at the end. */
@@ -38,40 +43,45 @@ function routeOf(title: string, rows: ReadonlyMap<string, WireRoute>): string {
   return [...rows.keys()].find((name) => pattern(name) === `${method} ${path}`) ?? ''
 }
 
+/** What earlier sections show: records whole, and rows of tables, each with the title of its section. */
+interface Shown {
+  readonly records: Map<JsonSchema, string>
+  readonly rows: Map<string, string>
+}
+
 interface Section {
   /** As in the row: `GET /v1/videos/:id`. */
   readonly name: string
   /** As on the page: `GET /v1/videos/{id}`. */
   readonly title: string
   readonly row: WireRoute
-  /** Written by hand. */
+  /** Written by hand; '' = the summary of its row stands for it. */
   readonly words: string
 }
 
-function partsOf(
-  { name, title, row, words }: Section,
-  shown: Map<JsonSchema, string>,
-  used: Set<JsonSchema>,
-): readonly string[] {
+function partsOf({ name, title, row, words }: Section, shown: Shown, used: Set<JsonSchema>): readonly string[] {
   // The section that explains the whole answer has the example as a shell command.
-  const isFirst = 'media' in row.answer || !shown.has(row.answer)
-  const needs = row.manages === true ? 'Needs a management key.' : 'Needs an API key.'
-  const parts = [row.open === true ? 'Needs no key.' : `${needs}${isPaid(title, row) ? ' Is paid for.' : ''}`]
-  const parameters = [
-    ...[...title.matchAll(/\{(\w+)\}/g)].map(([, part = '']) => `| \`${part}\` | path | string | required |`),
-    ...Object.entries(row.query?.properties ?? {}).map(
-      ([part, schema]) =>
-        `| \`${part}\` | query | ${typeText(schema, 'sent')} | ${rulesText(schema, row.query?.required?.includes(part) ?? false)} |`,
-    ),
-  ]
-  if (parameters.length > 0) parts.push(table('Parameter | In | Type | Rules', parameters))
-  if (row.body !== undefined)
-    parts.push(once(row.body, title, shown, 'Body', () => fields(row.body ?? {}, 'sent', used)))
+  const isFirst = 'media' in row.answer || !shown.records.has(row.answer)
+  // Those of the path stand in the title.
+  const parameters = Object.entries(row.query?.properties ?? {}).map(
+    ([part, schema]) =>
+      `| \`${part}\` | ${typeText(schema, 'sent')} | ${rulesText(schema, row.query?.required?.includes(part) ?? false)} |`,
+  )
+  const parts = [words === '' ? `${row.summary} ${firstLine(title, row)}` : firstLine(title, row)]
+  if (parameters.length > 0) parts.push(table('Of the query | Type | Rules', parameters))
+  const { body } = row
+  if (body !== undefined)
+    parts.push(once(body, title, shown, 'Body', () => fields(body, 'sent', used, { shown, title })))
   parts.push(answerPart(title, row, shown, used))
-  const errors = ownErrorsOf(servedAs(title, row), row).map((error) => `\`${errorTypeOf(error)}\``)
-  if (errors.length > 0) parts.push(`Errors: ${[...new Set(errors)].join(', ')}.`)
   const example = words.includes('```sh') ? null : exampleOf(name, row, isFirst)
   return example === null ? parts : [...parts, example]
+}
+
+function firstLine(title: string, row: WireRoute): string {
+  const needs = row.manages === true ? 'Needs a management key.' : 'Needs an API key.'
+  const who = row.open === true ? 'Needs no key.' : `${needs}${isPaid(title, row) ? ' Is paid for.' : ''}`
+  const errors = new Set(ownErrorsOf(servedAs(title, row), row).map((error) => `\`${errorTypeOf(error)}\``))
+  return errors.size === 0 ? who : `${who} Errors: ${[...errors].join(', ')}.`
 }
 
 function isPaid(title: string, { body, free }: WireRoute): boolean {
@@ -86,34 +96,73 @@ function servedAs(title: string, row: WireRoute): Parameters<typeof ownErrorsOf>
 function answerPart(
   title: string,
   { answer, status = 200, alsoStatus }: WireRoute,
-  shown: Map<JsonSchema, string>,
+  shown: Shown,
   used: Set<JsonSchema>,
 ): string {
   const statuses = [status, ...(alsoStatus === undefined ? [] : [alsoStatus])].join(' or ')
   if ('media' in answer) return `Answers ${statuses}, \`${answer.media}\`.`
-  return once(answer, title, shown, `Answer, ${statuses}`, () => fields(answer, 'answered', used))
+  return once(answer, title, shown, `Answer, ${statuses}`, () => fields(answer, 'answered', used, { shown, title }))
 }
 
 /** A record that an earlier section shows is only named. */
-function once(
-  schema: JsonSchema,
-  title: string,
-  shown: Map<JsonSchema, string>,
-  what: string,
-  make: () => string,
-): string {
-  const before = shown.get(schema)
+function once(schema: JsonSchema, title: string, shown: Shown, what: string, make: () => string): string {
+  const before = shown.records.get(schema)
   if (before !== undefined) return `${what}: as of \`${before}\`.`
-  shown.set(schema, title)
-  return `${what}:\n\n${make()}`
+  shown.records.set(schema, title)
+  const text = make()
+  // The head of a table says what it is of.
+  return text.startsWith('|') ? text.replace(/^\| \w+/, `| ${what}`) : `${what}: ${text}`
 }
 
 type Way = 'sent' | 'answered'
 
-function fields(schema: JsonSchema, way: Way, used: Set<JsonSchema>): string {
+interface Place {
+  readonly shown: Shown
+  readonly title: string
+}
+
+function fields(schema: JsonSchema, way: Way, used: Set<JsonSchema>, place: Place): string {
   const choices = schema.properties === undefined ? (schema.anyOf ?? []) : []
-  if (choices.length > 0) return choices.map((choice) => fields(choice, way, used)).join('\n\nor\n\n')
-  return table(way === 'sent' ? 'Field | Type | Rules' : 'Answer | Type | Meaning', fieldRows(schema, way, used, '', 1))
+  if (choices.length > 0 && choices.every((choice) => SCHEMA_NAMES.has(choice))) {
+    for (const choice of choices) noteUsed(choice, used)
+    return `${typeText(schema, way)}.`
+  }
+  if (choices.length > 0) return choices.map((choice) => fields(choice, way, used, place)).join('\n\nor\n\n')
+  return fieldsText(fieldRows(schema, way, used, '', 1), way, place)
+}
+
+interface FieldRow {
+  readonly name: string
+  readonly type: string
+  /** '' = the name says it all. */
+  readonly said: string
+}
+
+/** So many fields of one earlier section are named together. */
+const SAME_MIN = 2
+
+/**
+ * A table of the fields that need words, and a line each for those that do not and those that an earlier section
+ * explains.
+ */
+function fieldsText(rows: readonly FieldRow[], way: Way, { shown, title }: Place): string {
+  const lineOf = ({ name, type, said }: FieldRow): string => `| \`${name}\` | ${type} | ${said} |`
+  const sections = Map.groupBy(
+    rows.filter(({ said }) => said !== ''),
+    (row) => shown.rows.get(lineOf(row)) ?? title,
+  )
+  const known = [...sections].filter(([section, same]) => section !== title && same.length >= SAME_MIN)
+  const elsewhere = new Set(known.flatMap(([, same]) => same))
+  const own = rows.filter((row) => row.said !== '' && !elsewhere.has(row))
+  for (const row of own) if (!shown.rows.has(lineOf(row))) shown.rows.set(lineOf(row), title)
+  const plain = rows.filter(({ said }) => said === '').map(({ name, type }) => `\`${name}\` (${type})`)
+  return [
+    own.length === 0 ? '' : table(way === 'sent' ? 'Field | Type | Rules' : 'Answer | Type | Meaning', own.map(lineOf)),
+    ...known.map(([section, same]) => `As of \`${section}\`: ${same.map(({ name }) => `\`${name}\``).join(', ')}.`),
+    plain.length === 0 ? '' : `${rows.length === plain.length ? '' : 'Also '}${plain.join(', ')}.`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n')
 }
 
 function fieldRows(
@@ -122,14 +171,17 @@ function fieldRows(
   used: Set<JsonSchema>,
   path: string,
   depth: number,
-): readonly string[] {
+): readonly FieldRow[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const isRequired = schema.required?.includes(name) === true
     const rules = rulesText(field, way === 'sent' ? isRequired : null)
     const optional = way === 'answered' && !isRequired ? 'may be absent' : ''
-    const said = [optional, rules].filter((text) => text !== '').join('; ')
     const type = typeText(field, way)
-    const row = (text: string): string => `| \`${path}${name}\` | ${text} | ${said} |`
+    const row = (text: string): FieldRow => ({
+      name: `${path}${name}`,
+      type: optional === '' || rules !== '' ? text : `${text}, ${optional}`,
+      said: rules === '' ? '' : [optional, rules].filter((part) => part !== '').join('; '),
+    })
     const [record, suffix] = recordIn(field)
     if (record === null) return [row(type)]
     if (SCHEMA_NAMES.has(record)) {
@@ -164,10 +216,11 @@ function noteUsed(record: JsonSchema, used: Set<JsonSchema>): void {
   }
 }
 
-function recordsPart(used: ReadonlySet<JsonSchema>): string {
+function recordsPart(used: ReadonlySet<JsonSchema>, shown: Shown): string {
   const parts = [...used].map((record) => {
     const about = record.description === undefined ? '' : `${record.description}\n\n`
-    return `### ${SCHEMA_NAMES.get(record)}\n\n${about}${fields(record, 'answered', new Set())}`
+    const title = SCHEMA_NAMES.get(record) ?? ''
+    return `### ${title}\n\n${about}${fields(record, 'answered', new Set(), { shown, title }).replace(/^\| \w+/, '| Field')}`
   })
   return `## Records\n\nObjects that several routes have.\n\n${parts.join('\n\n')}\n`
 }
@@ -176,7 +229,7 @@ function table(head: string, rows: readonly string[]): string {
   return `| ${head} |\n|${'---|'.repeat(head.split('|').length)}\n${rows.join('\n')}`
 }
 
-/** A shell command if it works as it is; else the line of the request. */
+/** A shell command if it works as it is; else the request, if it has a body. */
 function exampleOf(routeName: string, { example, open }: WireRoute, isFirst: boolean): string | null {
   // A file's example would be its bytes.
   if (example === undefined || JSON.stringify(example).length > EXAMPLE_CHARS_MAX) return null
@@ -188,7 +241,7 @@ function exampleOf(routeName: string, { example, open }: WireRoute, isFirst: boo
   )
   const target = `${filled}${search === '' ? '' : `?${search}`}`
   if (!isFirst || [...Object.values(path), ...Object.values(query)].some((value) => PLACEHOLDER.test(value)))
-    return `\`\`\`http\n${method} ${target}${body === undefined ? '' : `\n\n${JSON.stringify(body)}`}\n\`\`\``
+    return body === undefined ? null : `\`\`\`http\n${method} ${target}\n\n${JSON.stringify(body)}\n\`\`\``
   const key = open === true ? '' : ' -H "Authorization: Bearer $KEY"'
   const address = search === '' ? `$BASE${target}` : `"$BASE${target}"`
   const sent =

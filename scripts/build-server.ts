@@ -18,8 +18,10 @@ const ENTRIES = [
 const DATA = [
   'src/catalog/bundled-models.json',
   'src/access/common-passwords.txt',
-  'src/plan/tokens/o200k_base.tokens',
-  'src/plan/tokens/cl100k_base.tokens',
+  'src/pay/plan/tokens/o200k_base.tokens',
+  'src/pay/plan/tokens/cl100k_base.tokens',
+  'src/store/sqlite-schema.sql',
+  'src/store/postgres-schema.sql',
 ]
 /** Loaded by names known only at run time; `pg-native` is optional, and is not installed. */
 const NOT_BUNDLED = [/^@ai-sdk\//, 'pg-native']

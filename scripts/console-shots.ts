@@ -14,7 +14,7 @@ import {
   type Customer,
 } from '../test/harness/console-world.ts'
 import { CONSOLE_PAGES, type ConsolePage } from '../test/console/console-pages.ts'
-import { startMovingServer, type MovingServer } from '../test/harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../test/harness/gateway.ts'
 
 const OUT = process.env['SHOTS_DIR'] ?? join(import.meta.dirname, '../docs/console')
 const DAYS = 30
@@ -52,7 +52,8 @@ const WIDE: VisitorOptions = { width: 1360, height: 900 }
 const DARK: VisitorOptions = { ...WIDE, dark: true }
 const PHONE: VisitorOptions = { width: 390, height: 844 }
 
-const server = await startMovingServer(CATALOGUE, {
+const server = await movingGateway({
+  catalog: CATALOGUE,
   startUnixMs: Date.now() - DAYS * 24 * HOUR_MS,
   consoleDir: buildAndName(),
 })
@@ -70,7 +71,7 @@ function buildAndName(): string {
 
 /** A month of requests, more on weekdays and in the day. */
 async function history(
-  tollgate: MovingServer,
+  tollgate: MovingGateway,
 ): Promise<{ readonly customer: Customer; readonly operator: Customer; readonly generation: string }> {
   const customer = await signUp(tollgate, 'ann@example.com', { balance: 3_000 })
   const keys = [
@@ -127,7 +128,7 @@ async function history(
 }
 
 async function photograph(
-  tollgate: MovingServer,
+  tollgate: MovingGateway,
   { customer, operator, generation }: Awaited<ReturnType<typeof history>>,
 ): Promise<void> {
   mkdirSync(OUT, { recursive: true })
@@ -177,7 +178,7 @@ async function photograph(
 }
 
 /** Of the links by which strangers come: a new password, and an invitation. */
-async function linkQueries(tollgate: MovingServer, customer: Customer): Promise<Readonly<Record<string, string>>> {
+async function linkQueries(tollgate: MovingGateway, customer: Customer): Promise<Readonly<Record<string, string>>> {
   const users = await tollgate.admin('GET', `/admin/v1/users?account=${customer.accountId}`)
   const password = await tollgate.admin('POST', `/admin/v1/users/${users.body.data[0].id}/password-link`, {})
   const invitation = await tollgate.request('POST', '/cabinet/v1/invitations', {

@@ -21,7 +21,7 @@ function choicesOf(schema: JsonSchema): readonly string[] {
 }
 
 function plural(type: string): string {
-  return type.replace(/^(string|integer|number|boolean|object)\b/, '$1s')
+  return type.replace(/^(string|integer|number|boolean|object|array)\b/, '$1s')
 }
 
 function keysText({ properties = {} }: JsonSchema): string {

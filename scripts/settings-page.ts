@@ -6,7 +6,7 @@ const BEGIN = '<!-- made by npm run docs -->\n'
 /** They are not read by Tollgate itself. */
 const FOREIGN_TITLE = 'Of Node and the packages'
 
-/** The page with the tables of src/environment-table.ts below its own text. */
+/** The page with the tables of src/tables/environment-table.ts below its own text. */
 export function withSettingTables(page: string): string {
   const own = page.split(BEGIN)[0] ?? ''
   const tables = Object.entries(VARIABLE_SECTIONS).map(([title, rows]) =>

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { ENCODING_NAMES, type EncodingName } from '../src/plan/tokens/encoding.ts'
+import { ENCODING_NAMES, type EncodingName } from '../src/pay/plan/tokens/encoding.ts'
 
-/** `npm run tokens`: makes the token tables in `src/plan/tokens/` from the lists of `gpt-tokenizer`. */
+/** `npm run tokens`: makes the token tables in `src/pay/plan/tokens/` from the lists of `gpt-tokenizer`. */
 const ROOT = join(import.meta.dirname, '..')
 const LISTS = join(dirname(createRequire(import.meta.url).resolve('gpt-tokenizer/package.json')), 'data')
 
@@ -24,4 +24,4 @@ export function packedTokens(encoding: EncodingName): Buffer {
 
 if (import.meta.main)
   for (const encoding of ENCODING_NAMES)
-    writeFileSync(join(ROOT, `src/plan/tokens/${encoding}.tokens`), packedTokens(encoding))
+    writeFileSync(join(ROOT, `src/pay/plan/tokens/${encoding}.tokens`), packedTokens(encoding))

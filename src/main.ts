@@ -19,7 +19,7 @@ import { runCommand } from './cli/run-command.ts'
 import { readConfig, withEnvFile, withSecretFiles, type Config } from './app/config.ts'
 import { OperatorError } from './base/errors.ts'
 import { newWrappingKey, parseWrappingKeys } from './ledger/key-wrap.ts'
-import { systemClock } from './lib/clock.ts'
+import { systemClock } from './base/clock.ts'
 import { makeFolder } from './base/folder.ts'
 import { randomIds } from './base/ids.ts'
 import { gauge } from './base/prometheus.ts'
@@ -35,7 +35,7 @@ import { diskFault } from './store/sqlite/disk-fault.ts'
 import { openFailure } from './store/open-failure.ts'
 import { StoreUnavailableError } from './ledger/store-unavailable-error.ts'
 import { ownValue } from './base/own-value.ts'
-import { thrownMessage } from './lib/thrown-message.ts'
+import { thrownMessage } from './base/text.ts'
 
 const DELAY_RESOLUTION_MS = 20
 const DEMO_BALANCE_RUB = 100n
@@ -205,15 +205,18 @@ async function wrappingKeys(config: Config): Promise<readonly Buffer[]> {
 
 async function keptWrappingKey(config: Config): Promise<readonly Buffer[]> {
   const path = join(config.dataDir, 'kek')
-  if (existsSync(path)) {
-    const keys = parseWrappingKeys((await readFile(path, 'utf8')).trim())
-    if (keys === null) throw new OperatorError(`${path}: is not base64 of 32 bytes`)
-    return keys
+  if (!existsSync(path)) {
+    makeFolder(config.dataDir)
+    // No link is followed, and the key of a process that starts at the same time stays.
+    await writeFile(path, `${newWrappingKey().toString('base64')}\n`, { mode: 0o600, flag: 'wx' }).catch(
+      (thrown: unknown) => {
+        if (!existsSync(path)) throw thrown
+      },
+    )
   }
-  makeFolder(config.dataDir)
-  const key = newWrappingKey()
-  await writeFile(path, `${key.toString('base64')}\n`, { mode: 0o600 })
-  return [key]
+  const keys = parseWrappingKeys((await readFile(path, 'utf8')).trim())
+  if (keys === null) throw new OperatorError(`${path}: is not base64 of 32 bytes`)
+  return keys
 }
 
 function cataloguePath(config: Config): string | null {

@@ -2,49 +2,50 @@ import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Line and branch coverage of the most critical code (guarantees.md S9), servers in separate processes included. */
+/** Line and branch coverage of the most critical code (reliability.md S9), servers in separate processes included. */
 const root = join(import.meta.dirname, '..')
 /** Ledger, access, event streams, URL guard. */
 const MEASURED = [
   'src/ledger/*.ts',
   'src/access/*.ts',
   'src/http/sse.ts',
-  'src/providers/wire/sse-decoder.ts',
-  'src/lib/*-address.ts',
-  'src/providers/wire/connections.ts',
-  'src/providers/wire/guarded-lookup.ts',
+  'src/protocols/wire/sse-decoder.ts',
+  'src/base/*-address.ts',
+  'src/protocols/wire/connections.ts',
+  'src/protocols/wire/guarded-lookup.ts',
   'src/catalog/upstream-address.ts',
 ]
 const TESTS = [
   'src/ledger/*.test.ts',
   'src/access/*.test.ts',
   'src/http/sse.test.ts',
-  'src/lib/*.test.ts',
+  'src/base/*.test.ts',
   'src/catalog/upstream-address.test.ts',
-  'src/providers/wire/sse-decoder.test.ts',
-  'test/store/sqlite-store.long.test.ts',
+  'src/protocols/wire/sse-decoder.test.ts',
+  'test/store/sqlite-store.test.ts',
   'test/store/journal.test.ts',
   'test/store/ledger-outage.test.ts',
-  'test/store/postgres-store.long.test.ts',
+  'test/store/postgres-store.test.ts',
   'test/api/route-matrix.test.ts',
-  'test/api/ssrf.test.ts',
+  'test/process/ssrf.test.ts',
   'test/api/admin.test.ts',
-  'test/api/kek.test.ts',
-  'test/api/cabinet-sign-in.test.ts',
-  'test/api/console-session.test.ts',
+  'test/long/api/kek.test.ts',
+  'test/long/api/cabinet-sign-in.test.ts',
+  'test/process/console-session.test.ts',
   'test/api/public-address.test.ts',
   'test/api/peers.test.ts',
-  'test/api/idempotency.test.ts',
+  'test/process/idempotency.test.ts',
   'test/api/free-rules.test.ts',
   'test/api/streams.test.ts',
-  'test/corpora/unauthenticated-bodies.test.ts',
-  'test/nodes/sharing.test.ts',
-  'test/nodes/valkey.long.test.ts',
+  'test/process/unauthenticated-bodies.test.ts',
+  'test/long/nodes/sharing.test.ts',
+  'test/clock/valkey.test.ts',
 ]
 
 /** Of all measured files together, in hundredths; a run of some tests has no bound. */
 const LEAST = ['--test-coverage-lines=100', '--test-coverage-branches=95']
 
+process.env['TEST_FORM'] = 'long'
 const only = process.argv.slice(2)
 const files = TESTS.flatMap((pattern) => globSync(pattern, { cwd: root })).filter(
   (file) => only.length === 0 || only.some((part) => file.includes(part)),

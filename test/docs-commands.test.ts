@@ -5,8 +5,39 @@ import { test } from 'node:test'
 import { UsageError } from '../src/cli/command.ts'
 import { commandOf } from '../src/cli/run-command.ts'
 import { runCli } from './harness/cli-run.ts'
-import { startInProcess } from './harness/in-process.ts'
-import { shellCommands } from './harness/shell-words.ts'
+import { gateway } from './harness/gateway.ts'
+
+/** A space, a comment, the end of a command, or a part of a word. */
+const TOKEN = /\s+|(?<=^|\s)#.*|(?<end>&&|\|\||[|;&])|(?<part>'[^']*'|"(?:\\.|[^"\\])*"|[^\s'"|;&]+|['"])/g
+
+/** The commands of a text as a shell would run them, each as its words, without assignments before it. */
+function shellCommands(text: string): readonly (readonly string[])[] {
+  return text
+    .replaceAll('\\\n', ' ')
+    .split('\n')
+    .flatMap(commandsOf)
+    .map((words) => words.slice(words.findIndex((word) => !/^[A-Z_]+=/.test(word))))
+}
+
+function commandsOf(line: string): readonly (readonly string[])[] {
+  const commands: string[][] = [[]]
+  let isWithin = false
+  for (const { groups = {} } of line.matchAll(TOKEN)) {
+    const { end, part } = groups
+    const words = commands.at(-1) ?? []
+    if (end !== undefined) commands.push([])
+    // Parts without a space between them are one word.
+    if (part !== undefined) words.push(`${isWithin ? (words.pop() ?? '') : ''}${unquoted(part)}`)
+    isWithin = part !== undefined
+  }
+  return commands.filter((words) => words.length > 0)
+}
+
+function unquoted(part: string): string {
+  if (part.length === 1) return part
+  if (part.startsWith("'")) return part.slice(1, -1)
+  return part.startsWith('"') ? part.slice(1, -1).replaceAll(/\\(.)/g, '$1') : part
+}
 
 const ROOT = join(import.meta.dirname, '..')
 const PAGES = ['README.md', 'CONTRIBUTING.md', ...globSync('{docs,deploy}/**/*.md', { cwd: ROOT }).toSorted()]
@@ -96,7 +127,7 @@ test('every command of the admin API that a page shows gives its options values 
 })
 
 test('every line of a page that asks a server is answered by one, page by page from the first', async () => {
-  const server = await startInProcess({ env: TELLING })
+  const server = await gateway({ env: TELLING })
   try {
     const env = { TOLLGATE_URL: server.url, TOLLGATE_ADMIN_TOKEN: server.adminToken }
     const account = (await server.admin('POST', '/admin/v1/accounts', { name: 'Ada' })).body.id

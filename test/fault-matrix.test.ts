@@ -11,31 +11,20 @@ function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8')
 }
 
-/** The rows of a section of docs/reliability.md by their first cell. */
-function rows(heading: string): ReadonlyMap<string, string> {
-  const section =
-    read('docs/reliability.md')
-      .split(/^## /m)
-      .find((part) => part.startsWith(`${heading}\n`)) ?? assert.fail(`no section '${heading}'`)
-  return new Map([...section.matchAll(/^\| ([FRS]\d+) \|(.*)\|$/gm)].map(([, name = '', cells = '']) => [name, cells]))
-}
-
-/** The cells of the standard's numbered rows, by their number. */
-function standard(letters: string): ReadonlyMap<string, readonly string[]> {
-  const page = read('docs/reference/guarantees.md')
+/** The cells of the rows of a page that a letter and a number name, by that name. */
+function rows(page: string, letters: string): ReadonlyMap<string, readonly string[]> {
   return new Map(
-    [...page.matchAll(new RegExp(`^\\| ([${letters}]\\d+) \\| (.*) \\|$`, 'gm'))].map(([, name = '', cells = '']) => [
-      name,
-      cells.split(' | '),
-    ]),
+    [...read(page).matchAll(/^\| ([FRS]\d+) \| (.*) \|$/gm)]
+      .filter(([, name = '']) => letters.includes(name.slice(0, 1)))
+      .map(([, name = '', cells = '']) => [name, cells.split(/(?<!\\) \| /)]),
   )
 }
 
-test('every fault of the standard has a row, and the tests that it names are there, name it, and check the money', () => {
-  const matrix = rows('Fault matrix')
-  assert.deepEqual([...matrix.keys()], [...standard('F').keys()])
-  for (const [fault, cells] of matrix) {
-    const files = [...cells.matchAll(/`((?:test|src)\/[\w./-]+\.ts)`/g)].map(([, path = '']) => path)
+test('every fault of the standard names tests, and they are there, name it, and check the money', () => {
+  const faults = rows('docs/reference/guarantees.md', 'F')
+  assert.ok(faults.size >= 42)
+  for (const [fault, cells] of faults) {
+    const files = [...(cells.at(2) ?? '').matchAll(/`((?:test|src)\/[\w./-]+\.ts)`/g)].map(([, path = '']) => path)
     assert.ok(files.length > 0, `${fault} names no test`)
     for (const path of files) {
       assert.ok(existsSync(join(ROOT, path)), `${fault}: ${path} is not there`)
@@ -48,19 +37,13 @@ test('every fault of the standard has a row, and the tests that it names are the
   }
 })
 
-test('every figure of the standard has a row with its target, its command and its measure', () => {
-  const targets = [...standard('RS')].map(([name, [target]]) => [name, target])
-  const figures = [...rows('Figures')].map(([name, cells]) => [
-    name,
-    ...`|${cells}`
-      .split(/(?<!\\)\|/)
-      .map((cell) => cell.trim())
-      .slice(1),
-  ])
-  assert.deepEqual(
-    figures.map(([name, target]) => [name, target]),
-    targets,
-  )
-  for (const [figure, , command, measured, ...more] of figures)
-    assert.deepEqual([more.length, command?.includes('`'), measured !== ''], [0, true, true], figure)
+test('every figure has a target, a command and a measure', () => {
+  const figures = rows('docs/reliability.md', 'RS')
+  assert.ok(figures.size >= 23)
+  for (const [figure, [target, command, measured, ...more]] of figures)
+    assert.deepEqual(
+      [more.length, target !== '', command?.includes('`'), measured !== ''],
+      [0, true, true, true],
+      figure,
+    )
 })

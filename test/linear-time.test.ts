@@ -8,16 +8,15 @@ import { CandidateParts } from '../src/protocols/gemini/client/candidate-parts.t
 import { MessagesWriter } from '../src/protocols/anthropic/client/writer.ts'
 import { ContentBlocks } from '../src/protocols/anthropic/client/content-blocks.ts'
 import { decodeDetails, encodeDetails } from '../src/kinds/answer/encoded-details.ts'
-import { TextArgument } from '../src/kinds/responses/text-argument.ts'
+import { TextArgument } from '../src/protocols/responses/client/call-item.ts'
 import { renderTranscript } from '../src/protocols/openai/client/transcript.ts'
-import { parseTranscriptionForm } from '../src/kinds/transcription/parse.ts'
-import { withoutTrailing } from '../src/lib/trailing.ts'
+import { parseTranscriptionForm } from '../src/protocols/openai/client/transcription.ts'
+import { withoutTrailing } from '../src/base/text.ts'
 import { countedReport } from '../src/pay/plan/usage-bounds.ts'
-import { PartialArguments } from '../src/providers/gemini/partial-arguments.ts'
-import { geminiError } from '../src/providers/gemini/error.ts'
+import { PartialArguments } from '../src/protocols/gemini/provider/candidate.ts'
 import { SandboxSound } from '../src/protocols/sandbox/speech.ts'
-import { failure } from '../src/providers/ports/attempt-failure.ts'
-import { eventFailure, jobFailure, upstreamFailure, withoutSecretsOf } from '../src/providers/wire/upstream-error.ts'
+import { failure } from '../src/protocols/ports/attempt-failure.ts'
+import { eventFailure, jobFailure, upstreamFailure, withoutSecretsOf } from '../src/protocols/wire/upstream-error.ts'
 import { wavFile } from './harness/audio-files.ts'
 import { noStall, STALL_MS_MAX } from './harness/patience.ts'
 
@@ -33,10 +32,11 @@ function formWith(name: string, value: string): Parameters<typeof parseTranscrip
   }
 }
 
+const asked = await parseTranscriptionForm(formWith('response_format', 'srt'), 'transcribe')
+
 function written(text: string): unknown {
-  const request = parseTranscriptionForm(formWith('response_format', 'srt'), 'transcribe')
   return renderTranscript(
-    request,
+    asked,
     { text, language: null, segments: [{ start: 0, end: 1, text, figures: {} }], words: [] },
     { seconds: 1, duration: 1, tokens: null, chargedMicro: 1n },
   )
@@ -44,10 +44,14 @@ function written(text: string): unknown {
 
 /** The text may be refused or read: either way it must take no time. */
 function refusedOrRead(work: () => unknown): void {
-  try {
-    work()
-  } catch (thrown) {
+  const check = (thrown: unknown): void => {
     if (!(thrown instanceof ApiError)) throw thrown
+  }
+  try {
+    const done = work()
+    if (done instanceof Promise) done.catch(check)
+  } catch (thrown) {
+    check(thrown)
   }
 }
 
@@ -153,7 +157,7 @@ const ATTACKS: readonly Attack[] = [
   attack(
     "Gemini's count of tokens, again and again",
     { error: { message: 'input token count '.repeat(60_000) } },
-    (body) => withoutSecretsOf(OURS, geminiError(400, body, {}, 0)),
+    (body) => withoutSecretsOf(OURS, upstreamFailure(400, body, {}, 0)),
   ),
   attack(
     'blanks to be spoken',

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -37,4 +47,40 @@ test('npm start uses the bundle until a source is newer, and where there are no 
   assert.equal(started(), 'src/main.ts', 'a source is newer')
   rmSync(join(clone, 'src'), { recursive: true })
   assert.equal(started(), 'dist/main.js', 'an image without sources')
+})
+
+test('each way to start sets the same limits of memory, and leaves what the operator sets', (context) => {
+  const clone = mkdtempSync(join(tmpdir(), 'tollgate-memory-'))
+  context.after(() => rmSync(clone, { recursive: true }))
+  for (const folder of ['bin', 'dist']) mkdirSync(join(clone, folder))
+  for (const file of ['tollgate.js', 'program.js', 'console-fresh.js'])
+    copyFileSync(join(BIN, file), join(clone, 'bin', file))
+  symlinkSync('bin/tollgate.js', join(clone, 'linked'))
+  writeFileSync(join(clone, 'package.json'), '{"type":"module"}')
+  writeFileSync(
+    join(clone, 'dist/main.js'),
+    `const malloc = Object.entries(process.env).filter(([name]) => name.startsWith('MALLOC_')).toSorted()
+    console.log(JSON.stringify([process.execArgv, malloc.map((pair) => pair.join('=')), process.argv.slice(2)]))`,
+  )
+  const started = (words: readonly string[], env: Readonly<Record<string, string>> = {}): unknown =>
+    JSON.parse(spawnSync(process.execPath, words, { cwd: clone, env, encoding: 'utf8' }).stdout)
+  const flag = '--max-semi-space-size=16'
+  const malloc = ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=131072', 'MALLOC_TRIM_THRESHOLD_=131072']
+  assert.deepEqual(started(['bin/tollgate.js']), [[flag], malloc, []])
+  assert.deepEqual(started(['linked', 'start']), [[flag], malloc, ['start']])
+  assert.deepEqual(started(['--no-warnings', 'bin/tollgate.js', 'start']), [[flag, '--no-warnings'], malloc, ['start']])
+  const own = started(['bin/tollgate.js', 'start'], {
+    NODE_OPTIONS: '--max_semi_space_size=64',
+    MALLOC_ARENA_MAX: '1',
+  })
+  assert.deepEqual(own, [[], ['MALLOC_ARENA_MAX=1', ...malloc.slice(1)], ['start']])
+  assert.deepEqual(started(['bin/tollgate.js', 'audit']), [[], [], ['audit']], 'a command that ends needs none')
+  // Every shipped way is this program.
+  const { scripts, bin } = JSON.parse(readFileSync(join(BIN, '../package.json'), 'utf8'))
+  assert.deepEqual([scripts.start, bin.tollgate], ['exec node bin/tollgate.js start', 'bin/tollgate.js'])
+  assert.match(
+    readFileSync(join(BIN, '../Dockerfile'), 'utf8'),
+    /^ENTRYPOINT \["node", "\/tollgate\/bin\/tollgate.js"\]$/m,
+  )
+  assert.match(readFileSync(join(BIN, '../deploy/systemd/tollgate.service'), 'utf8'), /^ExecStart=\S+ tollgate start$/m)
 })

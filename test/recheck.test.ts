@@ -6,32 +6,13 @@ import fc from 'fast-check'
 import { checkedReplay } from '../src/app/core.ts'
 import { pricesFor } from '../src/catalog/customer-prices.ts'
 import { markupOf } from '../src/catalog/markup.ts'
+import { endpointPrices, rowPrices } from '../src/catalog/price-conditions.ts'
 import { priceSheet, variantsOf } from '../src/catalog/price-sheet.ts'
-import { PRICE_KEYS } from '../src/tables/meter-table.ts'
-import { chargeMicro, METERS, providerCostMicro, type Usage } from '../src/tables/meters.ts'
-import { multiply, ONE, parseDecimal, type Decimal } from '../src/base/money.ts'
+import { chargeMicro, providerCostMicro, type Usage } from '../src/tables/meters.ts'
+import { ONE, parseDecimal, type Decimal } from '../src/base/money.ts'
 import { recheckedCharge } from '../src/ledger/recheck.ts'
 import type { GenerationRow } from '../src/ledger/generation-record.ts'
-
-const decimals = fc.tuple(fc.integer({ min: 0, max: 99_999 }), fc.integer({ min: 0, max: 9 })).map(([digits, places]) =>
-  String(digits)
-    .padStart(places + 1, '0')
-    .replace(new RegExp(`(\\d{${places}})$`), places === 0 ? '$1' : '.$1'),
-)
-const byResolution = fc.dictionary(fc.constantFrom('720p', '1280x720', '1920x1080', '4K'), decimals, { minKeys: 1 })
-const prices = fc.record(
-  Object.fromEntries(
-    PRICE_KEYS.map((key) => [
-      key,
-      key === 'video_second' || key === 'image_output' ? fc.oneof(decimals, byResolution) : decimals,
-    ]),
-  ),
-  { requiredKeys: [] },
-)
-const usages = fc.record(
-  Object.fromEntries(METERS.map((meter) => [meter, fc.integer({ min: 0, max: 2_000_000_000 })])),
-  { requiredKeys: [] },
-)
+import { decimals, instants, prices, servedTiers, usages } from './random-prices.ts'
 
 function exact(text: string): Decimal {
   return parseDecimal(text) ?? assert.fail(text)
@@ -46,29 +27,33 @@ test('the page of arithmetic that the audit checks charges with comes to what th
       decimals,
       usages,
       fc.option(usages, { nil: undefined }),
-      fc.constantFrom('provider_usage', 'provider_cost'),
+      fc.constantFrom('provider_usage' as const, 'provider_cost' as const),
       fc.boolean(),
-      fc.record({ ofModel: decimals, ofProvider: decimals, ofCustomer: decimals }, { requiredKeys: [] }),
-      (price, sell, rate, markup, used, reported, billingBasis, isVaried, { ofModel, ofProvider, ofCustomer }) => {
+      fc.record(
+        { ofModel: decimals, ofProvider: decimals, ofCustomer: decimals, serviceTier: servedTiers },
+        { requiredKeys: [] },
+      ),
+      instants,
+      (price, sell, rate, markup, used, reported, billingBasis, isVaried, given, createdAtMs) => {
+        const { ofModel, ofProvider, ofCustomer, serviceTier } = given
         const variant = isVaried ? (variantsOf(price, sell)[0] ?? null) : null
-        const buySheet = priceSheet(price, exact(rate), variant)
-        const sellSheet =
-          sell === undefined
-            ? priceSheet(
-                price,
-                multiply(exact(rate), markupOf({ markup: ofModel }, { markup: ofProvider }, { markup })),
-                variant,
-              )
-            : priceSheet(sell, ONE, variant)
         const usage: Usage = used
+        const listed = endpointPrices(
+          { price: { currency: 'USD', ...price }, ...(sell === undefined ? {} : { sell }) },
+          exact(rate),
+          markupOf({ markup: ofModel }, { markup: ofProvider }, { markup }),
+          variant,
+        )
+        const { charged, billed } = rowPrices(pricesFor(listed, ofCustomer), {
+          usage,
+          ...(reported === undefined ? {} : { reportedUsage: reported }),
+          ...(serviceTier === undefined ? {} : { serviceTier }),
+          billingBasis,
+          createdAtMs,
+        })
         const expected = {
-          costMicro: chargeMicro(
-            usage,
-            billingBasis === 'provider_cost'
-              ? buySheet
-              : pricesFor({ sell: sellSheet, buy: buySheet }, ofCustomer).sell,
-          ),
-          providerCostMicro: providerCostMicro(reported ?? usage, buySheet),
+          costMicro: chargeMicro(usage, charged.sheet),
+          providerCostMicro: providerCostMicro(reported ?? usage, billed.sheet),
         }
         const endpoint = {
           provider: 'acme',
@@ -81,6 +66,8 @@ test('the page of arithmetic that the audit checks charges with comes to what th
           endpointId: 'acme/large',
           billingBasis,
           usage,
+          createdAtMs,
+          ...(serviceTier === undefined ? {} : { serviceTier }),
           ...(variant === null ? {} : { variant }),
           ...(ofCustomer === undefined ? {} : { markup: ofCustomer }),
           ...(reported === undefined ? {} : { reportedUsage: reported }),
@@ -128,7 +115,10 @@ test('a charge that the price code makes and makes again wrongly is found', asyn
     providerCostMicro: chargeMicro(usage, sheet),
   } as GenerationRow
   const replay = (sell: typeof sheet): ReturnType<ReturnType<typeof checkedReplay>> =>
-    checkedReplay({ pricesOf: async () => ({ sell, buy: sheet }), pricedCatalog: async () => document })(row)
+    checkedReplay({
+      pricesOf: async () => ({ charged: { name: null, sheet: sell }, billed: { name: null, sheet } }),
+      pricedCatalog: async () => document,
+    })(row)
   assert.equal((await replay(wrong.sell))?.costMicro, 24n)
   assert.equal(row.costMicro, 14n)
 })

@@ -22,8 +22,8 @@ const NO_FILES: readonly string[] = [
   'test/console/site.test.ts: ../src/locales',
   'test/corpora/forms.test.ts: ../../etc/passwd.wav',
   'test/corpora/raw-requests.test.ts: ../v1/key',
-  'test/providers/ai-sdk-catalogue.test.ts: ../undici',
-  'src/providers/bedrock/request-messages.test.ts: ../etc/passwd',
+  'test/process/ai-sdk-catalogue.test.ts: ../undici',
+  'src/protocols/bedrock/request-messages.test.ts: ../etc/passwd',
 ]
 /** This file contains the names that it refuses. */
 const SELF = 'test/tidy-clone.test.ts'

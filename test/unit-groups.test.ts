@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { entryOf, sharesProcess } from './harness/unit-groups.ts'
+import { entryOf } from './harness/unit-groups.ts'
 
 test('a failure in a group of files names its file and line; a file that cannot be loaded fails and stops no other', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-group-'))
@@ -47,21 +47,4 @@ test('hooks of a file hold for its own tests, in the order of the files', (t) =>
     ['before 0', 'test 0', 'after 0', 'before 1', 'test 1', 'after 1'],
     stdout,
   )
-})
-
-test('a file that changes its process runs in a separate one', () => {
-  const shares = (text: string, path = 'src/money.test.ts'): boolean => sharesProcess(path, text)
-  assert.ok(shares("test('x', () => assert.equal(process.env['A'] === undefined, true))"))
-  for (const text of [
-    't.mock.timers.enable()',
-    "process.env['A'] = '1'",
-    "process.on('exit', end)",
-    "import { startTollgate } from './harness/server.ts'",
-  ])
-    assert.ok(!shares(`first\n${text}`), text)
-  assert.ok(
-    shares("import { startInProcess } from './harness/in-process.ts'\nbefore(() => start())", 'test/api/admin.test.ts'),
-  )
-  assert.ok(shares("import { startMovingServer } from './harness/moving-server.ts'", 'test/api/leaving-early.test.ts'))
-  assert.ok(!shares('', 'test/crash/nodes.test.ts') && !shares('', 'src/money.long.test.ts'))
 })

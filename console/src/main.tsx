@@ -1,6 +1,7 @@
 import './style/library.css'
 import 'virtual:theme.css'
 import './style/base.css'
+import './style/layout.css'
 import './style/boot.css'
 import { MantineProvider } from '@mantine/core'
 import { ModalsProvider } from '@mantine/modals'

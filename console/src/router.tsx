@@ -2,13 +2,11 @@ import { createRootRoute, createRoute, createRouter } from '@tanstack/react-rout
 import type { ComponentType } from 'react'
 import { queryText } from './api/endpoint.ts'
 import { speakToOperator } from './i18n.ts'
-import type { Search } from './parts/ask-ahead.ts'
-import { leaving } from './parts/is-here.ts'
-import { FailedPlace, Outline } from './parts/Loaded.tsx'
+import { FailedPlace, Outline, tellFailure } from './parts/Loaded.tsx'
 import { onDemand } from './parts/OnDemand.tsx'
-import { tellFailure } from './parts/tell-failure.tsx'
-import { NotFound } from './shell/NotFound.tsx'
-import { Root } from './shell/Root.tsx'
+import { leaving } from './parts/is-here.ts'
+import type { Search } from './parts/list-place.ts'
+import { NotFound, Root } from './shell/Root.tsx'
 
 const root = createRootRoute({
   component: Root,
@@ -52,7 +50,7 @@ const routeTree = root.addChildren([
   page('/playground', async () => (await import('./pages/playground/PlaygroundPage.tsx')).PlaygroundPage),
   page('/top-up', async () => (await import('./pages/money/TopUpPage.tsx')).TopUpPage),
   page('/ledger', async () => (await import('./pages/money/LedgerPage.tsx')).LedgerPage),
-  page('/statement', async () => (await import('./pages/money/StatementPage.tsx')).StatementPage),
+  page('/statement', async () => (await import('./pages/money/StatementView.tsx')).StatementPage),
   page('/settings', async () => (await import('./pages/settings/SettingsPage.tsx')).SettingsPage),
   page('/notices', async () => (await import('./pages/notices/NoticesPage.tsx')).NoticesPage),
   page('/people', async () => (await import('./pages/people/PeoplePage.tsx')).PeoplePage),

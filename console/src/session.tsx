@@ -1,7 +1,8 @@
-import { createContext, useContext, type ReactNode } from 'react'
+import { createContext, type ReactNode, useContext } from 'react'
 import type { SessionState } from '../../src/api/cabinet/session-contract.ts'
+import type { MemberScope } from '../../src/tables/member-scopes.ts'
 
-const SessionContext = createContext<SessionState | null>(null)
+export const SessionContext = createContext<SessionState | null>(null)
 
 /** The signed-in user and the service's facts, for every component below. */
 export function SessionProvider({
@@ -25,4 +26,10 @@ export function useProfile(): NonNullable<SessionState['profile']> {
   const { profile } = useSession()
   if (profile === null) throw new Error('This page is for signed-in users')
   return profile
+}
+
+/** Whether the signed-in user may do something in the account of the session. */
+export function useMay(): (scope: MemberScope) => boolean {
+  const { account_scopes: own } = useProfile()
+  return (scope) => own.includes(scope)
 }

@@ -37,6 +37,9 @@ declare module 'virtual:adapters' {
     readonly cancelStopsBilling: boolean
   }
   export const knownProviders: readonly KnownService[]
+
+  /** The fields of each way to get a provider's tokens. */
+  export const authFields: Readonly<Record<string, Readonly<Record<string, { readonly is: string }>>>>
 }
 
 declare module '@tabler/icons-react/dist/esm/icons/*.mjs' {

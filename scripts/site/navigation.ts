@@ -41,7 +41,7 @@ export const SECTIONS: readonly (readonly [title: string, pages: readonly string
       'console-api',
     ],
   ],
-  ['Reliability', ['reliability', 'performance', 'architecture']],
+  ['Reliability', ['reliability', 'performance', 'architecture', 'glossary']],
 ]
 
 /** The Russian pages. */

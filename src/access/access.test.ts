@@ -48,6 +48,7 @@ const KEY: KeyRecord = {
   lastUsedAtMs: null,
   graceUntilMs: null,
   madeBy: null,
+  person: null,
 }
 
 const ADMINISTRATOR: ConsoleSession = {

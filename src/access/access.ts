@@ -2,15 +2,15 @@ import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { ROLE_SCOPES, type AdminScope } from '../tables/admin-scopes.ts'
 import { MEMBER_ROLE_SCOPES, type MemberScope } from '../tables/member-scopes.ts'
-import { roleNeeded } from './role-needed.ts'
+import { roleNeeded, type Principal } from './principal.ts'
 import type { Settings } from '../catalog/catalog.ts'
 import { ApiError } from '../base/errors.ts'
 import { fieldError, reasonError } from '../base/refusals.ts'
 import type { AccessPlane, AccessResult, EdgeAccess } from '../http/edge.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { KeyStore } from '../store/accounts/key-store.ts'
 import type { ConsoleSession } from './console-sessions.ts'
-import type { AdminTokenStore } from '../store/people/admin-token-store.ts'
+import type { AdminToken, AdminTokenStore } from '../store/people/admin-token-store.ts'
 import {
   digestOf,
   digestText,
@@ -22,8 +22,17 @@ import {
 } from './api-key.ts'
 import { bearer, DIFFERENT_KEYS, presentedKey } from './presented-key.ts'
 import { IpGuard } from './ip-guard.ts'
+import { Bounds } from './bounds.ts'
 import { KeyCache, knownKey, refusalOf, type ChangedRows, type KnownKey } from './key-cache.ts'
-import type { Principal } from './principal.ts'
+import {
+  missingKey,
+  differentKeys,
+  invalidKey,
+  wrongKind,
+  unauthorized,
+  tooManyRequests,
+  blockedError,
+} from './key-terms.ts'
 import { ipKey } from '../http/client-ip.ts'
 import { rateHeaders, RateLimiter, type NodeShare } from './rate-limit.ts'
 import type { SharedGuard } from './shared-access.ts'
@@ -35,6 +44,8 @@ const ADMIN_TOKEN_LENGTH_MIN = 32
 const PROVE_EVERY_MS = 60_000
 /** How often the last use of an admin token is written. */
 const TOUCH_MS = 60_000
+/** Of an account's changes in a minute, those that only its owners may make, so that nobody keeps them from acting. */
+const OWNERS_CHANGES = 60
 const NO_SCOPES: ReadonlySet<AdminScope> = new Set()
 const NO_MEMBER_SCOPES: ReadonlySet<MemberScope> = new Set()
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
@@ -72,8 +83,17 @@ export interface AccessOptions {
   }
 }
 
-/** Checks each request before its body is read: who calls, from which address, and how often. */
+/**
+ * Checks each request before its body is read: who calls, from which address, and how often.
+ *
+ * Keys come from `key-cache.ts`, which hears of changes, so a deleted key stops on every node. `ip-guard.ts` blocks who
+ * guesses keys, `rate-limit.ts` counts requests of accounts and keys, `bounds.ts` all else that has a bound; several
+ * nodes share the counts (`shared-access.ts`). A browser's change must come from our pages (`same-origin.ts`). It reads
+ * no body and decides no money: spending limits are the hold's. Of a key it keeps the digest alone.
+ */
 export interface Access extends EdgeAccess<Principal> {
+  /** What callers may do how often, beside their requests. */
+  readonly bounds: Bounds
   /**
    * The actor of a change through the admin API, for the audit log: `token`, `token:NAME` or the administrator's
    * e-mail; null before `admit`.
@@ -81,6 +101,10 @@ export interface Access extends EdgeAccess<Principal> {
   actorOf(request: IncomingMessage): string | null
   /** The scopes of the caller of a route of the admin API; none before `admit`. */
   scopesOf(request: IncomingMessage): ReadonlySet<AdminScope>
+  /** The named token that a route of the admin API was opened with; null = another caller. */
+  adminTokenOf(request: IncomingMessage): AdminToken | null
+  /** Whether a console session opened the route. */
+  hasSession(request: IncomingMessage): boolean
   /** The console session of a request of the `session` or `playground` plane; throws before `admit`. */
   sessionOf(request: IncomingMessage): ConsoleSession
   /** Makes this node apply an administrator's change of a key, an account or a group at once. */
@@ -102,6 +126,7 @@ export function createAccess(options: AccessOptions): Access {
 }
 
 class AccessStage implements Access {
+  readonly bounds: Bounds
   readonly #options: AccessOptions
   readonly #clock: Clock
   readonly #cache: KeyCache
@@ -112,6 +137,7 @@ class AccessStage implements Access {
   readonly #shared: NonNullable<AccessOptions['shared']>
   readonly #actors = new WeakMap<IncomingMessage, string>()
   readonly #scopes = new WeakMap<IncomingMessage, ReadonlySet<AdminScope>>()
+  readonly #tokens = new WeakMap<IncomingMessage, AdminToken>()
   readonly #sessions = new WeakMap<IncomingMessage, ConsoleSession>()
 
   constructor(options: AccessOptions) {
@@ -127,6 +153,7 @@ class AccessStage implements Access {
     this.#cache = new KeyCache({ keys, clock })
     this.#managers = managementKeys === undefined ? null : new KeyCache({ keys: managementKeys, clock })
     this.#limiter = new RateLimiter(clock, options.shared)
+    this.bounds = new Bounds(this.#limiter)
     this.#guard = new IpGuard({ clock, settings: () => settings().ipBlock })
     this.#adminDigest = adminToken === null ? null : digestOf(adminToken)
   }
@@ -138,15 +165,16 @@ class AccessStage implements Access {
   ): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     switch (plane) {
       case 'key':
-      case 'management':
       case 'any_key':
         return this.#admitKey(request, plane, clientIp)
+      case 'management':
+        return this.#changing(request, this.#admitKey(request, plane, clientIp))
       case 'session':
-        return this.#admitSession(request)
+        return this.#changing(request, this.#admitSession(request))
       case 'playground':
         return this.#admitPlayground(request, clientIp)
       default:
-        return this.#admitAdmin(request, plane)
+        return this.#changing(request, this.#admitAdmin(request, plane))
     }
   }
 
@@ -180,6 +208,14 @@ class AccessStage implements Access {
     return this.#scopes.get(request) ?? NO_SCOPES
   }
 
+  adminTokenOf(request: IncomingMessage): AdminToken | null {
+    return this.#tokens.get(request) ?? null
+  }
+
+  hasSession(request: IncomingMessage): boolean {
+    return this.#sessions.has(request)
+  }
+
   invalidate(changed: ChangedRows): void {
     this.#cache.invalidate(changed)
     this.#managers?.invalidate(changed)
@@ -197,6 +233,29 @@ class AccessStage implements Access {
 
   tellWindows(): Promise<void> {
     return this.#limiter.tell()
+  }
+
+  /**
+   * Everything that is not a mere look may make events and rows, which no money bounds: an account makes so many in a
+   * minute, whoever acts for it, and so does a caller of the admin API.
+   */
+  async #changing(
+    request: IncomingMessage,
+    admitted: AccessResult<Principal> | Promise<AccessResult<Principal>>,
+  ): Promise<AccessResult<Principal>> {
+    const result = await admitted
+    if ('error' in result || isSafeMethod(request.method)) return result
+    const error = await this.#changeRefusal(request, result.principal)
+    return error === null ? result : { error, headers: result.headers }
+  }
+
+  #changeRefusal(request: IncomingMessage, principal: Principal | null): Promise<ApiError | null> {
+    if (principal !== null) return this.bounds.refusal('changes', principal.accountId, OWNERS_CHANGES)
+    if (this.#scopes.has(request)) return this.bounds.refusal('admin_changes', this.#actors.get(request) ?? '')
+    const { user, membership } = this.sessionOf(request)
+    // A person without an account is counted for themselves.
+    if (membership === null) return this.bounds.refusal('changes', user.id)
+    return this.bounds.refusal('changes', membership.accountId, membership.role === 'owner' ? 0 : OWNERS_CHANGES)
   }
 
   /**
@@ -363,6 +422,7 @@ class AccessStage implements Access {
     if (token === null || token.revokedAtMs !== null || (token.expiresAtMs !== null && token.expiresAtMs <= nowMs))
       return refusal(unauthorized())
     if (nowMs - (token.lastUsedAtMs ?? 0) >= TOUCH_MS) await adminTokens.touch(token.id, nowMs)
+    this.#tokens.set(request, token)
     return this.#admitScoped(request, scope, `token:${token.name}`, new Set(token.scopes))
   }
 
@@ -410,7 +470,9 @@ class AccessStage implements Access {
     const known = knownKey('', owner, { readAtMs: this.#clock.monotonic(), readAtChange: null })
     const refused = refusalOf(known, this.#clock.now(), ip)
     if (refused !== null) return refusal(refused)
-    const { principal } = known
+    // It spends by the key and reaches what is the person's own: an owner reads nothing that a member has kept.
+    const { person: _ofTheKey, ...terms } = known.principal
+    const principal: Principal = membership.role === 'owner' ? terms : { ...terms, person: user.id }
     const decision = await this.#limiter.take(
       principal.accountId,
       principal.rateLimit ?? this.#options.settings().rateLimit,
@@ -435,43 +497,4 @@ function playgroundKey(request: IncomingMessage): string | null {
   return isSafeMethod(request.method) && queryAt !== -1
     ? new URLSearchParams(url.slice(queryAt + 1)).get('key_id')
     : null
-}
-
-function missingKey(): ApiError {
-  return new ApiError('missing_api_key', "Missing Authorization header. Use 'Authorization: Bearer <API_KEY>'")
-}
-
-function differentKeys(): ApiError {
-  return new ApiError(
-    'invalid_api_key',
-    'The request names different API keys in Authorization, x-api-key and x-goog-api-key: send one of them',
-  )
-}
-
-function invalidKey(): ApiError {
-  return new ApiError('invalid_api_key', 'Invalid API key')
-}
-
-function wrongKind(manages: boolean): ApiError {
-  return manages
-    ? new ApiError('access_denied', 'This is a management key: it opens /v1/keys and GET /v1/key, and no model')
-    : new ApiError('access_denied', 'This needs a management key, which the cabinet makes: an API key manages no keys')
-}
-
-function unauthorized(): ApiError {
-  return new ApiError(
-    'unauthorized',
-    "The admin API needs 'Authorization: Bearer <TOLLGATE_ADMIN_TOKEN>', a named admin token in force, or an administrator's console session",
-  )
-}
-
-function tooManyRequests(retryAfterSeconds: number): ApiError {
-  return new ApiError('rate_limit_exceeded', `Too many requests. Retry after ${retryAfterSeconds} seconds`, {
-    retryAfterSeconds,
-  })
-}
-
-function blockedError(retryAfterSeconds: number): ApiError {
-  const message = `Too many unauthenticated requests from your IP address. Retry after ${retryAfterSeconds} seconds`
-  return new ApiError('rate_limit_exceeded', message, { retryAfterSeconds, noRetry: true })
 }

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http'
 import { currentMembership, type Membership } from '../store/people/member-store.ts'
 import type { SessionRecord, SessionStore } from '../store/people/session-store.ts'
 import type { UserRecord } from '../store/people/user-store.ts'
-import type { Cipher } from '../lib/cipher.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Cipher } from '../base/cipher.ts'
+import type { Clock } from '../base/clock.ts'
 import type { IdSource } from '../base/ids.ts'
-import { cookieOf } from './cookies.ts'
+import { cookieOf } from './same-origin.ts'
 import { HOUR_MS } from '../base/time.ts'
 
 const PURPOSE = 'console/known-device/v1'
@@ -26,7 +26,7 @@ const TOKEN_BYTES = 32
 const DEVICE_COOKIE = 'tg_device'
 /** Every way of signing in is below this path. */
 const DEVICE_PATH = '/cabinet/v1/'
-const TOKEN_SHAPE = /^[A-Za-z0-9_-]{43}$/
+export const TOKEN_SHAPE = /^[A-Za-z0-9_-]{43}$/
 const USER_AGENT_MAX = 300
 
 /** The user behind a console request. */
@@ -67,12 +67,12 @@ export class ConsoleSessions {
     accountId: string | null = null,
   ): Promise<{ readonly session: SessionRecord; readonly cookies: readonly string[] }> {
     const before = this.#token(request)
-    if (before !== null) await this.#ports.store.delete(hashOf(before))
+    if (before !== null) await this.#ports.store.delete(tokenHash(before))
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
     const nowMs = this.#ports.clock.now()
     const { idleMs, absoluteMs } = LIMITS[user.role]
     const session: SessionRecord = {
-      hash: hashOf(token),
+      hash: tokenHash(token),
       id: `ses_${this.#ports.ids.letters(16)}`,
       userId: user.id,
       accountId,
@@ -94,7 +94,7 @@ export class ConsoleSessions {
     const token = this.#token(request)
     if (token === null) return null
     const nowMs = this.#ports.clock.now()
-    const found = await this.#ports.store.find(hashOf(token), nowMs)
+    const found = await this.#ports.store.find(tokenHash(token), nowMs)
     if (found === null) return null
     const { user, session, memberships } = found
     const membership = currentMembership(memberships, session.accountId)
@@ -141,7 +141,8 @@ export function userAgentOf(request: IncomingMessage): string {
   return (request.headers['user-agent'] ?? '').replaceAll(/[^\x20-\x7e]/g, '').slice(0, USER_AGENT_MAX)
 }
 
-function hashOf(token: string): string {
+/** All that a store has of a token: of a session, an invitation or a set-up link. */
+export function tokenHash(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
 

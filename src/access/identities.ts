@@ -2,6 +2,7 @@ import { reasonError } from '../base/refusals.ts'
 import type { UserRecord, UserStore } from '../store/people/user-store.ts'
 import { identityId } from '../store/people/identity.ts'
 import { isoTime } from '../base/time.ts'
+import type { Cipher } from '../base/cipher.ts'
 
 /** An identity in the form that both parts of the console show. */
 export interface ShownIdentity {
@@ -41,4 +42,25 @@ export async function takeIdentity(
 ): Promise<void> {
   if (await users.unlinkIdentity(user.id, identity)) return
   throw reasonError('conflict', 'last_way_in', {}, 'This is the only way in: set a password first')
+}
+
+/** Bound to its user: a seed moved to another row cannot be decrypted. */
+export function encryptSeed(cipher: Cipher, userId: string, seed: Buffer): Buffer {
+  return cipher.encrypt(seed, purposeOf(userId))
+}
+
+export function decryptSeed(cipher: Cipher, userId: string, encrypted: Buffer): Buffer {
+  return cipher.decrypt(encrypted, purposeOf(userId))
+}
+
+/** Encrypts every seed with the first wrapping key; answers their number. */
+export async function rewrapSeeds(users: UserStore, cipher: Cipher): Promise<number> {
+  const seeds = await users.encryptedSeeds()
+  for (const { id, seed } of seeds)
+    await users.replaceSeed(id, seed, encryptSeed(cipher, id, decryptSeed(cipher, id, seed)))
+  return seeds.length
+}
+
+function purposeOf(userId: string): string {
+  return `user/${userId}/totp/v1`
 }

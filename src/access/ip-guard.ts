@@ -1,5 +1,5 @@
 import type { Settings } from '../catalog/catalog.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { RecentMap } from '../base/recent-map.ts'
 import { ipKey } from '../http/client-ip.ts'
 import { rateHeaders } from './rate-limit.ts'

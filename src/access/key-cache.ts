@@ -1,5 +1,5 @@
 import { ApiError, overloaded } from '../base/errors.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { RecentMap } from '../base/recent-map.ts'
 import type { AccountStatus } from '../store/accounts/account-store.ts'
 import type { KeyOwner, KeyStore } from '../store/accounts/key-store.ts'
@@ -204,6 +204,7 @@ export function knownKey(
     limits: countedLimits(key.limits),
     ...(account.groupId === null ? {} : { groupId: account.groupId }),
     ...(account.markup === null ? {} : { markup: account.markup }),
+    ...(key.person === null ? {} : { person: key.person }),
     ...(owner.isManagement === true ? { isManagement: true } : {}),
   })
   const { disabled, expiresAtMs } = key

@@ -1,8 +1,17 @@
+import { isDeepStrictEqual } from 'node:util'
+import { differing, isEmpty } from '../base/differing.ts'
+import type { PeriodStarts } from '../ledger/ledger-store.ts'
 import type { IdSource } from '../base/ids.ts'
 import { microOf, type Micro } from '../base/money.ts'
-import type { ApiError } from '../base/errors.ts'
+import { ApiError } from '../base/errors.ts'
 import { fieldError, reasonError } from '../base/refusals.ts'
-import type { KeyPatch, KeyRecord, KeyRotation, NewKey } from '../store/accounts/key-store.ts'
+import {
+  TooManyKeysError,
+  type KeyPatch,
+  type KeyRecord,
+  type KeyStore,
+  type NewKey,
+} from '../store/accounts/key-store.ts'
 import { limitsOrNull, NO_LIMITS, type KeyLimits } from '../store/accounts/key-limits.ts'
 import { isIpRange } from '../http/ip-list.ts'
 import { digestOf, generateKey, labelOf } from './api-key.ts'
@@ -12,8 +21,10 @@ const SHOWN_CHARS = 80
 const ID_LETTERS = 16
 /** How long a replaced secret works where the body does not say. */
 const GRACE_SECONDS = 86_400
-/** Nobody needs more, except by mistake. */
+/** Keys that people and their programs make: nobody needs more, except by mistake. */
 const KEYS_MAX = 500
+/** Of the operator's programs, such as one that makes a key for each of its own customers. */
+export const OPERATOR_KEYS_MAX = 10_000
 
 /** The terms of a key in a body from an operator or its owner; absent = not given. */
 export interface KeyTerms extends LimitTerms {
@@ -52,37 +63,55 @@ export function newKey(
   return { key, record }
 }
 
-/** The new secret of a key by a body, and its text, which is shown once. */
-export function newSecret(
+/** Gives a key a new secret by a body; answers its text, which is shown once. */
+export async function newSecret(
+  keys: Pick<KeyStore, 'rotate'>,
+  id: string,
   { grace_seconds: graceSeconds }: { readonly grace_seconds?: number | null },
   ids: IdSource,
   nowMs: number,
-): { readonly key: string; readonly rotation: KeyRotation } {
+): Promise<string> {
   const key = generateKey(ids)
-  return {
-    key,
-    rotation: {
-      digest: digestOf(key),
-      label: labelOf(key),
-      atMs: nowMs,
-      graceUntilMs: nowMs + (graceSeconds ?? GRACE_SECONDS) * 1_000,
-      secretId: `sec_${ids.letters(ID_LETTERS)}`,
-    },
+  const rotation = {
+    digest: digestOf(key),
+    label: labelOf(key),
+    atMs: nowMs,
+    graceUntilMs: nowMs + (graceSeconds ?? GRACE_SECONDS) * 1_000,
+    secretId: `sec_${ids.letters(ID_LETTERS)}`,
   }
-}
-
-/** The refusal for a key too many of whose replaced secrets still work. */
-export function tooManySecrets(): ApiError {
+  if ((await keys.rotate(id, rotation)) !== 'full') return key
   const message =
     'Too many replaced secrets of this key still work: wait for the end of one, or end them with grace_seconds 0'
-  return reasonError('conflict', 'key_secrets_most', {}, message)
+  throw reasonError('conflict', 'key_secrets_most', {}, message)
 }
 
-/** The refusal for an account that has reached the limit on its own keys, or null. */
-export function tooManyKeys(count: number): ApiError | null {
-  if (count < KEYS_MAX) return null
-  const message = `An account has at most ${KEYS_MAX} keys: delete some first`
-  return reasonError('conflict', 'keys_most', { most: KEYS_MAX }, message)
+/** Changes a key by a body; false = it is so already, or there is none. `periods` = the current ones. */
+export async function changedKey(
+  keys: Pick<KeyStore, 'update'>,
+  id: string,
+  terms: KeyTerms,
+  periods: PeriodStarts,
+): Promise<boolean> {
+  let patch: KeyPatch = {}
+  await keys.update(
+    id,
+    (current) => {
+      patch = keyPatchOf(terms, current)
+      return patch
+    },
+    periods,
+  )
+  return !isEmpty(patch)
+}
+
+/** Makes a key, unless the account has `most`. */
+export async function madeKey(keys: Pick<KeyStore, 'create'>, key: NewKey, most = KEYS_MAX): Promise<KeyRecord> {
+  try {
+    return await keys.create(key, most)
+  } catch (thrown) {
+    if (!(thrown instanceof TooManyKeysError)) throw thrown
+    throw reasonError('conflict', 'keys_most', { most }, `An account has at most ${most} keys: delete some first`)
+  }
 }
 
 /** The limit of an account or a key in a body, which had one of `limitBefore`; what is absent does not change. */
@@ -102,19 +131,22 @@ export function limitPatchOf(
   }
 }
 
-/** The changes that a body makes to a key with this limit. */
-export function keyPatchOf(terms: KeyTerms, limitBefore: Micro | null): KeyPatch {
+/** The changes that a body makes to a key as it is. */
+export function keyPatchOf(terms: KeyTerms, current: Pick<KeyRecord, 'limitMicro' | 'limits'>): KeyPatch {
   const { name, disabled, allowed_models: allowedModels } = terms
   const expiresAtMs = expiryOf(terms)
   const limits = limitsOf(terms)
-  return {
+  // Limits are given one by one and kept together.
+  const after = limitsOrNull({ ...NO_LIMITS, ...current.limits, ...limits })
+  const patch: KeyPatch = {
     ...(typeof name === 'string' ? { name } : {}),
     ...(disabled === undefined ? {} : { disabled }),
-    ...limitPatchOf(terms, limitBefore),
+    ...limitPatchOf(terms, current.limitMicro),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     ...(allowedModels === undefined ? {} : { allowedModels }),
-    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...(isDeepStrictEqual(after, current.limits) ? {} : { limits: after ?? NO_LIMITS }),
   }
+  return differing(current, patch)
 }
 
 function limitOf({ limit }: Pick<KeyTerms, 'limit'>): Micro | null | undefined {
@@ -175,4 +207,43 @@ function ipsOf(ips: readonly string[] | null): KeyLimits['allowedIps'] {
     { given },
     `must hold IP addresses or CIDR ranges such as 203.0.113.7 or 2001:db8::/32, got '${given}'`,
   )
+}
+
+export function missingKey(): ApiError {
+  return new ApiError('missing_api_key', "Missing Authorization header. Use 'Authorization: Bearer <API_KEY>'")
+}
+
+export function differentKeys(): ApiError {
+  return new ApiError(
+    'invalid_api_key',
+    'The request names different API keys in Authorization, x-api-key and x-goog-api-key: send one of them',
+  )
+}
+
+export function invalidKey(): ApiError {
+  return new ApiError('invalid_api_key', 'Invalid API key')
+}
+
+export function wrongKind(manages: boolean): ApiError {
+  return manages
+    ? new ApiError('access_denied', 'This is a management key: it opens /v1/keys and GET /v1/key, and no model')
+    : new ApiError('access_denied', 'This needs a management key, which the cabinet makes: an API key manages no keys')
+}
+
+export function unauthorized(): ApiError {
+  return new ApiError(
+    'unauthorized',
+    "The admin API needs 'Authorization: Bearer <TOLLGATE_ADMIN_TOKEN>', a named admin token in force, or an administrator's console session",
+  )
+}
+
+export function tooManyRequests(retryAfterSeconds: number): ApiError {
+  return new ApiError('rate_limit_exceeded', `Too many requests. Retry after ${retryAfterSeconds} seconds`, {
+    retryAfterSeconds,
+  })
+}
+
+export function blockedError(retryAfterSeconds: number): ApiError {
+  const message = `Too many unauthenticated requests from your IP address. Retry after ${retryAfterSeconds} seconds`
+  return new ApiError('rate_limit_exceeded', message, { retryAfterSeconds, noRetry: true })
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { RateLimit } from '../catalog/catalog.ts'
+import type { RateLimit } from '../store/accounts/account-store.ts'
 import { movingClock } from '../../test/harness/moving-clock.ts'
+import { Bounds, BOUNDS } from './bounds.ts'
 import { rateHeaders, RateLimiter } from './rate-limit.ts'
 import { SlidingWindow, type RateDecision } from './sliding-window.ts'
 
@@ -102,4 +103,22 @@ test('idle accounts are forgotten, an account with a full window never is', () =
   for (let count = 0; count < 8_000; count += 1) take(limiter, `new-${count}`, limit)
   assert.ok(limiter.size < 9_000, String(limiter.size))
   assert.equal(take(limiter, 'busy', limit).allowed, false)
+})
+
+test('what callers do is counted for each of them and each bound, and without Valkey every node has its share', async () => {
+  const clock = movingClock()
+  const nodes = [0, 1, 2].map(() => new Bounds(new RateLimiter(clock, { nodes: () => 3, windows: null })))
+  const sent = async (of: string): Promise<number> => {
+    let count = 0
+    for (const bounds of nodes)
+      for (let letter = 0; letter < 9; letter += 1) count += (await bounds.has('mailbox', of)) ? 1 : 0
+    return count
+  }
+  assert.equal(await sent('one@example.com'), BOUNDS.mailbox.most + 1)
+  assert.equal(await sent('two@example.com'), BOUNDS.mailbox.most + 1)
+  assert.equal(await nodes[0]?.has('letters', 'one@example.com'), true)
+  const refusal = await nodes[0]?.refusal('mailbox', 'one@example.com')
+  assert.equal(refusal?.message, 'At most 5 letters to one mailbox an hour. Retry after 3600 seconds')
+  clock.advance(3_600_000)
+  assert.equal(await nodes[0]?.has('mailbox', 'one@example.com'), true)
 })

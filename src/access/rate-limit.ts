@@ -1,5 +1,5 @@
-import type { RateLimit } from '../catalog/catalog.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { RateLimit } from '../store/accounts/account-store.ts'
+import type { Clock } from '../base/clock.ts'
 import type { SharedTake, SharedWindows } from './shared-access.ts'
 import { SlidingWindow, type RateDecision } from './sliding-window.ts'
 

@@ -22,3 +22,11 @@ export function foreignOrigin(): ApiError {
 export function originRefusal(request: IncomingMessage): ApiError | null {
   return isSafeMethod(request.method) || isSameOrigin(request) ? null : foreignOrigin()
 }
+
+export function cookieOf(request: IncomingMessage, wanted: string): string | null {
+  for (const pair of (request.headers.cookie ?? '').split(';')) {
+    const equals = pair.indexOf('=')
+    if (equals !== -1 && pair.slice(0, equals).trim() === wanted) return pair.slice(equals + 1).trim()
+  }
+  return null
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limitExceededError } from './spending-limit.ts'
+import { limitExceededError } from './key-limiter.ts'
 
 const MONTHLY = {
   status: 'limit_exceeded',

@@ -5,10 +5,10 @@ import { openCore, type Core } from './core.ts'
 import { createConsole } from './console.ts'
 import { Load, type Machine } from './load.ts'
 import { allRoutes } from './routes.ts'
-import { createServices } from './services.ts'
+import { createServices, type Services } from './services.ts'
 import { StallSign } from './stall-sign.ts'
 import { StoreSign } from './store-sign.ts'
-import type { RateFeed } from '../catalog/feeds/rate-feed.ts'
+import type { Feeds } from '../catalog/feed-ports.ts'
 import type { Config } from './config.ts'
 import { metricsRoute } from '../api/public/metrics.ts'
 import { offeredInstead } from '../api/public/not-offered.ts'
@@ -18,9 +18,8 @@ import type { LogFields, RequestStory } from '../http/request-log.ts'
 import { RequestMetrics } from '../http/request-metrics.ts'
 import type { Edge } from '../http/edge-options.ts'
 import { createEdge } from '../http/server.ts'
-import { systemClock, type Clock } from '../lib/clock.ts'
+import { systemClock, type Clock, SyncedClock } from '../base/clock.ts'
 import { readMetrics, type MetricReading } from '../base/prometheus.ts'
-import { SyncedClock } from '../base/clock.ts'
 
 /** Receives the application's messages; main passes pino. */
 export interface AppLog {
@@ -49,7 +48,7 @@ export interface App extends Core {
   readonly edge: Edge
   readonly access: Access
   readonly links: SetupLinks
-  readonly rateFeed: RateFeed
+  readonly rateFeed: Feeds['rates']
   /** Every route there is. */
   readonly routes: readonly Route<Principal>[]
   /** The number of a dead process's holds that were voided at the start. */
@@ -82,26 +81,24 @@ export async function createApp(options: AppOptions): Promise<App> {
   const clock = new SyncedClock(options.clock ?? systemClock)
   const core = await openCore({ ...options, server: true }, clock)
   const services = await createServices(core, config, clock, (message) => log.notice(message))
-  const { access, links, rateFeed, recovered, ids } = services
+  const { access, links, recovered, ids, pay } = services
   const closing = { now: false }
   const cut = Promise.withResolvers<void>()
   const web = createConsole(services, options, (message) => log.notice(message))
   const stall = new StallSign(clock)
   const database = databaseSign(core, clock, log)
-  const unready = (): string | null => {
-    if (closing.now) return 'Service is shutting down'
-    if (database?.shown === true) return 'The database cannot be reached'
-    return services.ledger.unwritable ?? (stall.shown ? 'The event loop stood still' : null)
-  }
+  const unready = (): string | null => unreadyFor(services, closing.now, database, stall)
   const load = new Load(services, options.machine)
   const signs = [load, stall, database]
   const requests = new RequestMetrics(log)
   const own = (): readonly MetricReading[] =>
     readMetrics([...requests.metrics, ...load.metrics(version, unready, () => edge)])
   load.provide(own)
-  const metrics = metricsRoute(access, () => load.everybody(own))
-  const served = [...allRoutes(services, web.routes, config, version, unready), metrics]
-  const routes: readonly Route<Principal>[] = [...served, ...referenceRoutes(() => makeReference(routes, version))]
+  const routes: readonly Route<Principal>[] = [
+    ...allRoutes(services, web.routes, config, version, unready),
+    metricsRoute(access, () => load.everybody(own)),
+    ...referenceRoutes(() => makeReference(routes, version)),
+  ]
   const edge: Edge = createEdge<Principal>({
     routes,
     access,
@@ -132,20 +129,32 @@ export async function createApp(options: AppOptions): Promise<App> {
     edge,
     access,
     links,
-    rateFeed,
+    rateFeed: services.feeds.rates,
     routes,
     recovered,
     metrics: own,
     stop,
     get running() {
-      return services.relay.running
+      return pay.relay.running
     },
     cut: () => {
       cut.resolve()
-      services.relay.hurry()
+      pay.relay.hurry()
       clock.after(CUT_MS, () => edge.server.closeAllConnections())
     },
   }
+}
+
+/** Why requests should go to other nodes; null = this one is ready. */
+function unreadyFor(
+  { ledger }: Services,
+  closing: boolean,
+  database: StoreSign | null,
+  stall: StallSign,
+): string | null {
+  if (closing) return 'Service is shutting down'
+  if (database?.shown === true) return 'The database cannot be reached'
+  return ledger.unwritable ?? (stall.shown ? 'The event loop stood still' : null)
 }
 
 /** Whether the database can be reached, if nodes share one. */

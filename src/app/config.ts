@@ -3,7 +3,8 @@ import { parseEnv } from 'node:util'
 import { VARIABLES, type Variable } from '../tables/environment-table.ts'
 import { isIpRange } from '../http/ip-list.ts'
 import { parseWrappingKeys } from '../ledger/key-wrap.ts'
-import { isMailAddress } from '../lib/mail-address.ts'
+import type { MailConfig } from '../notices/mailer.ts'
+import { isMailAddress } from '../base/mail-address.ts'
 import { valkeyAddress } from '../base/valkey-address.ts'
 import { FILE_SUFFIX, problemLine, SettingReader, type Environment, type VariableRow } from '../base/setting-reader.ts'
 import { ownValue } from '../base/own-value.ts'
@@ -41,6 +42,8 @@ export interface Config {
   readonly allowPrivateUpstreams: boolean
   /** The address of the daily rates for `rates: { source: cbr }`. */
   readonly cbrUrl: string
+  /** The addresses of the published lists of prices and limits. */
+  readonly dataSet: { readonly prices: string; readonly limits: string }
   readonly logLevel: LogLevel
   /** How long rows of the usage log are kept; null = for ever. */
   readonly logRetentionDays: number | null
@@ -57,20 +60,6 @@ export interface Config {
   readonly mail: MailConfig | null
   /** null = nothing is sent through Telegram. */
   readonly telegram: TelegramConfig | null
-}
-
-/** The server that takes our mail. */
-export interface MailConfig {
-  readonly host: string
-  readonly port: number
-  /** `starttls`: refused without it; `implicit`: from the first byte; `none`: in the clear. */
-  readonly tls: 'starttls' | 'implicit' | 'none'
-  /** null = without signing in. */
-  readonly login: { readonly user: string; readonly password: string } | null
-  /** The address that mail comes from. */
-  readonly from: string
-  /** The name beside it. */
-  readonly fromName: string
 }
 
 /** The operator's bot. */
@@ -194,6 +183,7 @@ export function readConfig(environment: Environment): {
     trustedProxies: readNetworks(reader, 'TRUSTED_PROXIES'),
     allowPrivateUpstreams: reader.flag('ALLOW_PRIVATE_UPSTREAMS'),
     cbrUrl: reader.url('TOLLGATE_CBR_URL'),
+    dataSet: { prices: reader.url('TOLLGATE_PRICES_URL'), limits: reader.url('TOLLGATE_LIMITS_URL') },
     logLevel: reader.choice('TOLLGATE_LOG_LEVEL'),
     logRetentionDays: reader.whole('TOLLGATE_LOG_RETENTION_DAYS'),
     adminTotpRequired: readAdminTotp(reader, isShared),

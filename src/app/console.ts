@@ -6,10 +6,11 @@ import type { ProviderTrial } from '../catalog/listed-model.ts'
 import type { Config } from './config.ts'
 import { readConsoleFiles } from '../api/public/console-files.ts'
 import { ConsoleSite } from '../api/public/console.ts'
-import { startPageRoutes } from '../endpoints/start-page.ts'
+import { startPageRoutes } from '../api/public/start-page.ts'
 import type { Route } from '../http/edge.ts'
-import { freedMoney } from '../ledger/freed-money.ts'
+import { freedMoney } from '../ledger/free-hour.ts'
 import { parametersOf } from '../protocols/ports/adapter.ts'
+import { tokenTrial } from '../protocols/upstream/models.ts'
 import { MailedLinks } from '../notices/mailed-links.ts'
 import type { UserRecord } from '../store/people/user-store.ts'
 import type { ChannelType } from '../store/notices/notice-rows.ts'
@@ -38,13 +39,16 @@ export function createConsole(
   { config, version, consoleDir }: ConsoleOptions,
   notice: (message: string) => void,
 ): Console {
-  const { core, access, sessions, links, clock, ids, ledger, health, videos, adapters, nodes, prices, letters } =
-    services
+  const { core, access, sessions, links, clock, ids, ledger, adapters, nodes } = services
+  const { health, videos } = services.pay
+  const { letters } = services.notices
   const { publicUrl, adminTotpRequired, allowPrivateUpstreams, oidc, yookassa } = config
   const { store, catalog, keyWrap: cipher } = core
-  const signupDefault = store.kind === 'embedded' ? 'open' : 'closed'
+  const signupDefault: 'open' | 'closed' = store.kind === 'embedded' ? 'open' : 'closed'
   const parts = {
     access,
+    publicUrl,
+    signupDefault,
     sessions,
     clock,
     ids,
@@ -60,8 +64,7 @@ export function createConsole(
         accountId,
         amountMicro,
       ),
-    tryProvider: (provider: Provider) =>
-      adapters.get(provider.adapter)?.models?.(provider, AbortSignal.timeout(TRIAL_MS)) ?? Promise.resolve(NO_LIST),
+    tryProvider: (provider: Provider) => tryProvider(services, provider),
     parametersOf: (name: string, type: ModelType) => parametersOf(adapters, name, type),
   }
   const cabinet = createCabinet({
@@ -70,9 +73,7 @@ export function createConsole(
     catalog,
     cipher,
     version,
-    publicUrl,
     adminTotpRequired,
-    signupDefault,
     oidc,
     yookassa,
     notice,
@@ -89,7 +90,15 @@ export function createConsole(
     }),
     ...(site?.routes() ?? []),
     ...adminRoutes(
-      { ...core, ...parts, links, prices, videos: videos.ofAccounts, signupDefault, allowPrivateUpstreams, publicUrl },
+      {
+        ...core,
+        ...parts,
+        links,
+        prices: services.feeds.prices,
+        videos,
+        allowPrivateUpstreams,
+        prove: (call, proof) => cabinet.prove(call, proof),
+      },
       KNOWN_ADAPTERS,
     ),
   ]
@@ -103,4 +112,15 @@ function channelTypesOf({ mail, telegram }: Config): ReadonlySet<ChannelType> {
     ...(mail === null ? [] : (['email'] as const)),
     ...(telegram === null ? [] : (['telegram'] as const)),
   ])
+}
+
+/** A token first, where the provider's row says how to get one, and then the list of its models. */
+async function tryProvider(
+  { adapters, providerTokens }: Pick<Services, 'adapters' | 'providerTokens'>,
+  provider: Provider,
+): Promise<ProviderTrial> {
+  const models = adapters.get(provider.adapter)?.models
+  return (
+    (await tokenTrial(providerTokens, provider)) ?? (await models?.(provider, AbortSignal.timeout(TRIAL_MS))) ?? NO_LIST
+  )
 }

@@ -2,11 +2,11 @@ import { providerKeys } from '../catalog/bundled-base.ts'
 import { readBundledRelease, type BundledRelease } from '../catalog/bundled-release.ts'
 import { CatalogService } from '../catalog/catalog-service.ts'
 import type { Config } from './config.ts'
-import { rewrapSeeds } from '../access/totp-seeds.ts'
-import { rewrapAnswers, rewrapJobs, rewrapResponses, rewrapWebhooks } from '../ledger/rewrap.ts'
+import { rewrapSeeds } from '../access/identities.ts'
+import { rewrapAnswers, rewrapJobs, rewrapResponses, rewrapWebhooks } from '../store/rewrap.ts'
 import { auditNotice } from '../ledger/notice.ts'
 import { KeyWrap } from '../ledger/key-wrap.ts'
-import { systemClock, type Clock } from '../lib/clock.ts'
+import { systemClock, type Clock } from '../base/clock.ts'
 import type { Meter } from '../tables/meter-table.ts'
 import { chargeMicro, providerCostMicro } from '../tables/meters.ts'
 import { KNOWN_ADAPTERS } from '../protocols/index.ts'
@@ -32,6 +32,7 @@ export interface Core {
   readonly store: Store
   readonly catalog: CatalogService
   readonly keyWrap: KeyWrap
+  readonly env: CoreOptions['env']
   audit(sinceMs: number): ReturnType<Store['audit']['run']>
   /** Recalculates from the log the charges of requests that arrived from `fromMs` on and before `toMs`. */
   replay(fromMs: number, toMs: number): ReturnType<Store['audit']['replay']>
@@ -55,6 +56,7 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
     adapters: KNOWN_ADAPTERS,
     env,
     release: options.release ?? readBundledRelease(),
+    allowPrivateUpstreams: config.allowPrivateUpstreams,
     providerKeys: options.server === true ? providerKeys(env) : null,
   })
   await catalog.load()
@@ -62,6 +64,7 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
     store,
     catalog,
     keyWrap,
+    env,
     audit: async (sinceMs) => {
       const nowMs = clock.now()
       const checks = await store.audit.run({ sinceMs, nowMs, replay: checkedReplay(catalog) })
@@ -109,8 +112,8 @@ export function replayBy(catalog: Pick<CatalogService, 'pricesOf'>): Replay {
     const prices = await catalog.pricesOf(row)
     if (prices === null) return null
     return {
-      costMicro: chargeMicro(row.usage, row.billingBasis === 'provider_cost' ? prices.buy : prices.sell),
-      providerCostMicro: providerCostMicro(row.reportedUsage ?? row.usage, prices.buy),
+      costMicro: chargeMicro(row.usage, prices.charged.sheet),
+      providerCostMicro: providerCostMicro(row.reportedUsage ?? row.usage, prices.billed.sheet),
     }
   }
 }

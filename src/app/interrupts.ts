@@ -1,5 +1,5 @@
 import type { App } from './app.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 /** npm and the terminal both pass on the same Ctrl-C: a second signal within this time is the same one. */
 const ECHO_MS = 300

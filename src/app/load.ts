@@ -34,7 +34,8 @@ export class Load {
   readonly #machine: Machine
 
   constructor(services: Services, machine: Machine = IDLE) {
-    const { clock, relay } = services
+    const { clock } = services
+    const { relay } = services.pay
     this.#services = services
     this.#machine = machine
     this.#shedding = new Shedding({ clock, random: uniform, inFlight: relay.inFlight, read: () => machine.read() })
@@ -61,12 +62,13 @@ export class Load {
   /** Caps first, then load shedding (guarantees.md 5); both before the body is read. */
   refusal({ priority }: Route<Principal>, { accountId, keyId }: Principal): ApiError | null {
     if (priority === undefined) return null
-    const capped = priority === 'paid' ? this.#services.relay.inFlight.refusal(accountId, keyId) : null
+    const capped = priority === 'paid' ? this.#services.pay.relay.inFlight.refusal(accountId, keyId) : null
     return capped ?? this.#shedding.refusal(priority, accountId)
   }
 
   metrics(version: string, unready: () => string | null, edge: () => Edge): readonly Metric[] {
-    const { relay, slots, drains, watch, sse, ledger, health, core, answers } = this.#services
+    const { ledger, core, answers, pay, notices, feeds } = this.#services
+    const { relay, slots, drains, watch, sse, health } = pay
     const providers = (): Iterable<string> => core.catalog.current().providers.keys()
     const own = nodeMetrics({
       version,
@@ -82,8 +84,8 @@ export class Load {
       sockets: () => edge().sockets,
       shedding: () => this.#shedding.levels,
       ledger: () => ledger.load,
-      notices: () => this.#services.notifier.counts,
-      balances: () => this.#services.balances.readings(),
+      notices: () => notices.notifier.counts,
+      balances: () => feeds.balances.readings(),
       priceVersion: () => core.catalog.current().priceVersion,
       unhealthyEndpoints: () =>
         [...core.catalog.current().models.values()].reduce(

@@ -12,9 +12,9 @@ import { BodyBudget } from '../http/body-budget.ts'
 import type { Route } from '../http/edge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { REQUEST_TYPE_TABLE } from '../tables/model-types.ts'
-import { paidKinds } from '../operations/index.ts'
-import { speechFormats } from '../operations/speech.ts'
-import { paidRoutes, playgroundRoutes } from '../paid/paid-routes.ts'
+import { paidKinds } from '../pay/operations/index.ts'
+import { speechFormats } from '../pay/operations/speech.ts'
+import { paidRoutes, playgroundRoutes } from '../pay/paid/paid-routes.ts'
 import { parametersOf } from '../protocols/ports/adapter.ts'
 import type { Services } from './services.ts'
 import { streamAccessRoutes } from './stream-access.ts'
@@ -30,33 +30,22 @@ export function allRoutes(
   version: string,
   unready: () => string | null,
 ): readonly Route<Principal>[] {
-  const {
-    core,
-    access,
-    clock,
-    ids,
-    adapters,
-    nodes,
-    ledger,
-    health,
-    relay,
-    videos,
-    pictures,
-    sse,
-    idempotency,
-    responses,
-    tokens,
-  } = services
+  const { core, access, clock, ids, adapters, nodes, ledger, pictures } = services
+  const { health, relay, videos, sse, idempotency, responses, tokens } = services.pay
   const { store, catalog } = core
   const { publicUrl } = config
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
-  const kinds = paidKinds(adapters, { pictures })
   const remembered = new BodyBudget(REMEMBERED_BYTES_MAX)
-  const paid = { relay, sse, idempotency, responses, remembered, publicUrl }
+  const kinds = paidKinds(adapters, {
+    pictures,
+    responses: { responses, sse, remembered, catalog, accounts: store.accounts },
+  })
+  const outwardName = (accountId: string, name: string): string => store.books.seal.outwardName(accountId, name)
+  const paid = { relay, sse, idempotency, publicUrl, outwardName }
   const calls = [
     ...paidRoutes(paid, kinds),
-    ...videoRoutes({ videos: videos.ofAccounts, idempotency, publicUrl }),
-    ...streamAccessRoutes(paid, nodes, config.valkeyUrl !== null),
+    ...videoRoutes({ videos, idempotency, publicUrl, outwardName }),
+    ...streamAccessRoutes(paid, responses, nodes, config.valkeyUrl !== null),
   ]
   const routes: Route<Principal>[] = [
     ...calls,

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import type { ReadFile } from './config.ts'
-import { thrownMessage } from '../lib/thrown-message.ts'
+import { thrownMessage } from '../base/text.ts'
 import { diskFault } from '../store/sqlite/disk-fault.ts'
 
 /** A file that is named by mistake may be of any size, and a device may have no end. */

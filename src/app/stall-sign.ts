@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 const TICK_MS = 500
 /** Far above a pause of the garbage collector, and above delays of timers on a busy machine. */

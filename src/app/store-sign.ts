@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 const LOOK_MS = 1_000
 /** Unanswered looks in a row before the store counts as lost: a short restart is no outage. */

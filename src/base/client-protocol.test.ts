@@ -92,10 +92,7 @@ test('the words that Claude Code acts on are exact', () => {
   const exact = 'prompt is too long: 208310 tokens > 200000 maximum'
   assert.equal(said('input_tokens_exceeded', 'Ours', { context }), exact)
   assert.equal(said('input_tokens_exceeded', exact), exact)
-  assert.equal(
-    said('input_tokens_exceeded', "This model's maximum context length is 200,000 tokens, you sent 208,310."),
-    exact,
-  )
+  assert.equal(said('input_tokens_exceeded', `Please reduce the length of the messages. ${exact}`), exact)
   assert.equal(said('input_tokens_exceeded', 'Too much.'), 'prompt is too long: Too much.')
   assert.match(
     said('token_limit_exceeded', 'Ours', { context: { input: 190_000, output: 20_000, limit: 200_000 } }),

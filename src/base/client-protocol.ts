@@ -116,21 +116,16 @@ function refusalOf(
 /** Phrases that Claude Code acts on: it shortens the conversation, or asks for a shorter answer. */
 const ANTHROPIC_CONTEXT =
   /prompt is too long: \d+ tokens > \d+ maximum|input length and `max_tokens` exceed context limit: \d+ \+ \d+ > \d+/
-/** Numbers of tokens in any provider's message. */
-const FIGURE = /\d{1,3}(?:,\d{3})+|\d{4,9}/g
 
 function anthropicMessage({ errorName, message, details: { context } }: ApiError): string {
   if (errorName === 'token_limit_exceeded' && context !== undefined)
     return `input length and \`max_tokens\` exceed context limit: ${context.input} + ${context.output} > ${context.limit}, decrease input length or \`max_tokens\` and try again`
   if (errorName !== 'input_tokens_exceeded') return message
-  if (context !== undefined) return `prompt is too long: ${context.input} tokens > ${context.limit} maximum`
-  if (ANTHROPIC_CONTEXT.test(message)) return message
-  const figures = (message.match(FIGURE) ?? []).map((figure) => Number(figure.replaceAll(',', '')))
-  const input = Math.max(...figures)
-  const limit = Math.min(...figures)
-  return figures.length > 1 && input > limit
-    ? `prompt is too long: ${input} tokens > ${limit} maximum`
-    : `prompt is too long: ${message}`
+  const exact = ANTHROPIC_CONTEXT.exec(message)
+  if (exact !== null) return exact[0]
+  return context === undefined
+    ? `prompt is too long: ${message}`
+    : `prompt is too long: ${context.input} tokens > ${context.limit} maximum`
 }
 
 const GEMINI_STATUSES: Readonly<Record<number, string>> = {

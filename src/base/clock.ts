@@ -1,5 +1,3 @@
-import type { Clock } from '../lib/clock.ts'
-
 /**
  * A wall clock that follows another machine's, so that nodes agree on the time whatever their own clocks say. Between
  * two readings it runs by the monotonic clock; before the first it is the given clock.
@@ -34,3 +32,22 @@ export class SyncedClock implements Clock {
     this.#zeroMs = thereMs - (askedMs + answeredMs) / 2
   }
 }
+
+/** Time as a parameter, so that a test or the simulator can move it. */
+export interface Clock {
+  /** Wall clock, Unix milliseconds. */
+  now(): number
+  /** Milliseconds that never decrease, for durations and rate windows. */
+  monotonic(): number
+  /** Runs `task` once after `delayMs`; the result cancels it. */
+  after(delayMs: number, task: () => void): () => void
+}
+
+export const systemClock: Clock = Object.freeze({
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs: number, task: () => void) {
+    const timer = setTimeout(task, delayMs)
+    return () => clearTimeout(timer)
+  },
+})

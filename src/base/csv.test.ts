@@ -84,5 +84,5 @@ test('there is one writer of CSV', () => {
       !name.endsWith('.test.ts') &&
       /['"`]text\/csv;/.test(readFileSync(join(SRC, name), 'utf8')),
   )
-  assert.deepEqual(own, [join('lib', 'csv.ts')])
+  assert.deepEqual(own, [join('base', 'csv.ts')])
 })

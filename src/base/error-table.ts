@@ -1,4 +1,4 @@
-import type { Label } from '../lib/label.ts'
+import type { Label } from './text.ts'
 
 type ErrorRow = {
   readonly status: number
@@ -220,7 +220,7 @@ const ACCOUNT = {
   },
   rate_limit_exceeded: {
     status: 429,
-    when: "more requests than the rate limit or a limit of the key allows, tools that a provider runs by itself, in an hour in which the account's free answers cost too much (rule 20), too many without a valid key from one address, or request bodies beyond the [share](docs/operations.md#limits-of-one-address) of an address or account; wait for `Retry-After`",
+    when: 'more requests than the rate limit or a limit of the key allows, what may cost more than its hold (pictures, files, sound, tools that a provider runs), in an hour in which the account has cost the operator too much (rule 20), too many without a valid key from one address, or request bodies beyond the [share](docs/operations.md#limits-of-one-address) of an address or account; wait for `Retry-After`',
     label: { en: 'Too many requests', ru: 'Слишком много запросов' },
   },
   limit_exceeded: {
@@ -288,7 +288,7 @@ const ABSENCE = {
   },
   idempotency_conflict: {
     status: 409,
-    when: 'a request with the same `Idempotency-Key` still runs, or was answered with what is not kept: a stream, or more than 1 MiB; `generation_id` names it',
+    when: 'a request with the same `Idempotency-Key` still runs, or was answered with what is not kept: a stream, more than 1 MiB, or more than the account has room for; `generation_id` names it',
     label: { en: 'The same request is already running', ru: 'Такой же запрос уже выполняется' },
   },
   idempotency_mismatch: {

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { request } from './http-request.ts'
+import { bodyBytes, request } from './http-request.ts'
 
 export interface FetchBounds {
   readonly headers?: Readonly<Record<string, string>>
@@ -22,16 +22,10 @@ export async function fetchedBytes(
     signal: AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]),
     ...(dispatcher === undefined ? {} : { dispatcher }),
   })
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of answer.body) {
-    const part = Buffer.from(chunk)
-    bytes += part.length
-    if (bytes > bytesMax) throw new Error(`the answer is longer than ${bytesMax} bytes`)
-    chunks.push(part)
-  }
+  const bytes = await bodyBytes(answer.body, bytesMax)
+  if (bytes === null) throw new Error(`the answer is longer than ${bytesMax} bytes`)
   if (answer.statusCode !== 200) throw new Error(`it answered ${answer.statusCode}`)
-  return Buffer.concat(chunks)
+  return bytes
 }
 
 /** The same, read as JSON. */

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { jsonTextEnd, oddBackslashes, STEP_BYTES } from '../lib/json-text.ts'
+import { jsonTextEnd, oddBackslashes, STEP_BYTES } from './json-text.ts'
 
 /** Limits on the shape of a JSON text, so that `JSON.parse` and every walk over the value are fast. */
 export interface JsonLimits {
@@ -143,6 +143,11 @@ export class JsonScan {
       if (excess !== null) return excess
     }
     return null
+  }
+
+  /** Whether every bracket that was opened is closed, and at least one was. */
+  get isWhole(): boolean {
+    return this.#containers > 0 && this.#depth === 0 && !this.#inString
   }
 
   /**

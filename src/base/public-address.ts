@@ -51,3 +51,22 @@ export function isPublicAddress(address: string): boolean {
   if (mapped !== undefined) return !IPV4.check(mapped, 'ipv4')
   return IPV6_GLOBAL.check(bare, 'ipv6') && !IPV6_SPECIAL.check(bare, 'ipv6')
 }
+
+/**
+ * Whether a host name, as WHATWG URL writes it, belongs to this machine or a private network by its spelling. An
+ * address that is not known to be public counts as private.
+ */
+export function isPrivateAddress(hostname: string): boolean {
+  const bare = hostname
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+    .toLowerCase()
+  if (isIP(bare) !== 0) return !isPublicAddress(bare)
+  // Names without a dot are resolved in this machine's own network.
+  return (
+    !bare.includes('.') ||
+    ['.localhost', '.internal', '.local', '.lan', '.home.arpa', '.intranet', '.corp', '.home'].some((suffix) =>
+      bare.endsWith(suffix),
+    )
+  )
+}

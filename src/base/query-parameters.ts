@@ -1,5 +1,11 @@
 import { fieldError } from './refusals.ts'
 
+/**
+ * Rows that a page of a list may skip: they are read, so a page further down would cost more than one at the top.
+ * Further on, a cursor names the row before the page.
+ */
+export const PAGE_DEPTH_MAX = 10_000
+
 export function textParameter(query: URLSearchParams, name: string): string | null {
   return query.get(name)
 }

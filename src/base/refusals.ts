@@ -8,6 +8,7 @@ type Range = { readonly least: number; readonly most: number }
  * sentence, so that a page can show it in its reader's language. A name without a text on the pages does not compile.
  */
 export interface FieldChecks {
+  readonly absolute_path: { readonly given: string }
   readonly amount: None
   readonly above_context: { readonly given: number; readonly context: number }
   readonly above_zero: None
@@ -38,6 +39,7 @@ export interface FieldChecks {
   readonly guessable: None
   readonly hours_most: { readonly most: number }
   readonly header_name: { readonly given: string }
+  readonly header_value: None
   readonly http_address: { readonly given: string }
   readonly incomplete_price: { readonly needs: string }
   readonly ip_range: { readonly given: string }
@@ -47,6 +49,7 @@ export interface FieldChecks {
   readonly length: Range & { readonly given: number }
   readonly lines_most: { readonly most: number }
   readonly list: None
+  readonly machine_auth: None
   readonly masked_key: { readonly given: string }
   readonly member_limit: { readonly most: number }
   readonly metadata_address: { readonly given: string }
@@ -60,9 +63,12 @@ export interface FieldChecks {
   readonly no_rate: { readonly currency: string }
   readonly not_after: None
   readonly not_negative: None
+  readonly nul: None
   readonly not_set_up: { readonly given: string }
   readonly not_zero: None
   readonly object: None
+  readonly of_file: None
+  readonly one_credential: None
   readonly one_of: { readonly allowed: string }
   readonly operation_path: { readonly path: string }
   readonly other_adapter: { readonly adapter: string }
@@ -77,10 +83,12 @@ export interface FieldChecks {
   readonly rubles_only: None
   readonly sdk_missing: { readonly given: string }
   readonly sdk_package: { readonly given: string }
+  readonly service_key: None
   readonly slug: None
   readonly text: None
   readonly text_length: Range
   readonly time: None
+  readonly time_of_day: { readonly given: string }
   readonly uncharged: None
   readonly uncharged_search: None
   readonly unknown_field: { readonly known: string }
@@ -99,6 +107,7 @@ export type FieldCheck = keyof FieldChecks
 export interface RefusalReasons {
   readonly account_missing: None
   readonly another_needed: None
+  readonly beyond_end: { readonly until: string }
   readonly beyond_own: None
   readonly channel_unconfirmed: None
   readonly channels_most: { readonly most: number }
@@ -120,6 +129,7 @@ export interface RefusalReasons {
   readonly link_not_yours: { readonly email: string }
   readonly mail_unset: None
   readonly member_already: None
+  readonly maker_needed: None
   readonly member_keys_over: None
   readonly members_most: { readonly most: number }
   readonly not_parked: { readonly id: string }
@@ -128,7 +138,9 @@ export interface RefusalReasons {
   readonly oidc_unset: None
   readonly only_administrators: None
   readonly only_provider: None
+  readonly price_overtaken: None
   readonly reference_taken: { readonly reference: string }
+  readonly proof_needed: { readonly with: string }
   readonly role_needed: { readonly role: string }
   readonly scope_needed: { readonly scope: string }
   readonly session_stale: { readonly minutes: number }
@@ -167,4 +179,42 @@ export function reasonError<R extends RefusalReason>(
   cause?: unknown,
 ): ApiError {
   return new ApiError(errorName, message, { metadata: { reason, params }, cause })
+}
+
+/**
+ * PostgreSQL keeps no NUL in a text. What may be stored or looked up is refused with one before that, so that both
+ * stores answer alike; prompts are neither, and may hold it.
+ */
+const NUL = '\0'
+
+/** A path or query, as it came. */
+export function refuseNulInUrl(url: string): void {
+  // Node refuses the character itself.
+  if (url.includes('%00')) throw refusal('url')
+}
+
+/** A JSON body but for the members named in `prompts`. */
+export function refuseNulInBody(body: Readonly<Record<string, unknown>>, prompts?: ReadonlySet<string>): void {
+  for (const name of Object.keys(body)) {
+    refuseNulInValue(name, 'body')
+    if (prompts?.has(name) !== true) refuseNulInValue(body[name], name)
+  }
+}
+
+/** `name` is the field that the refusal tells of. */
+export function refuseNulInValue(value: unknown, name: string): void {
+  if (typeof value === 'string') {
+    if (value.includes(NUL)) throw refusal(name)
+  } else if (Array.isArray(value)) {
+    for (const item of value) refuseNulInValue(item, name)
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value)) {
+      refuseNulInValue(key, name)
+      refuseNulInValue(inner, name)
+    }
+  }
+}
+
+function refusal(field: string): ApiError {
+  return fieldError(field, 'nul', {}, 'holds the character NUL (U+0000), which only prompts may hold')
 }

@@ -1,3 +1,21 @@
+import type { ErrorName } from './errors.ts'
+
+/** How the reader of a paid body treats a field, beside its JSON Schema, which does not show it. */
+export const READING = Symbol('reading')
+
+type Emptiness = 'empty text' | 'blank text' | 'empty list'
+
+export interface Reading {
+  /** The error where a required field is absent, or empty in one of these ways. */
+  readonly missing?: { readonly error: Exclude<ErrorName, 'service_unavailable'>; readonly also: readonly Emptiness[] }
+  /** The sentence of the refusal after the field's name; absent = the schema's own. */
+  readonly says?: string
+  /** Reads a value of any form, or throws; the rules of the schema are its own affair then. */
+  readonly read?: (given: unknown, path: string) => unknown
+  /** What becomes of the value once its schema has checked it. */
+  readonly turn?: (value: never) => unknown
+}
+
 /**
  * One schema for each record of the wire: a JSON Schema (draft 2020-12, which OpenAPI 3.1 uses) that carries the type
  * of its values. The type exists only for the compiler, so that contracts need no library at the start.
@@ -27,6 +45,7 @@ export interface JsonSchema {
   readonly not?: JsonSchema
   readonly contentEncoding?: string
   readonly contentMediaType?: string
+  readonly [READING]?: Reading
 }
 
 /** Names the type of a schema's values; no schema has this key. */
@@ -199,6 +218,31 @@ export function open<const F extends Fields, T>(
   // The type of the other fields also covers the named ones.
   return Object.defineProperty(opened, 'fields', { value: fields }) as unknown as ObjectSchema<F> &
     Schema<ObjectOf<F> & Readonly<Record<string, T>>>
+}
+
+/** A required field with an error of its own where it is absent, or `also` where it is empty so. */
+export function needed<T>(
+  schema: Schema<T>,
+  error: Exclude<ErrorName, 'service_unavailable'>,
+  ...also: readonly Emptiness[]
+): Schema<T> {
+  return { ...schema, [READING]: { ...schema[READING], missing: { error, also } } }
+}
+
+/** A field whose refusal has its own words. */
+export function said<T>(schema: Schema<T>, says: string): Schema<T> {
+  return { ...schema, [READING]: { ...schema[READING], says } }
+}
+
+/** A field that becomes something else once its schema has checked it. */
+export function turned<V, T>(schema: Schema<V>, turn: (value: V) => T): Schema<T> {
+  const rules: JsonSchema = schema
+  return { ...rules, [READING]: { ...rules[READING], turn } }
+}
+
+/** A field that `read` checks and turns into what its kind needs. */
+export function readBy<T>(schema: JsonSchema, read: (given: unknown, path: string) => T): Schema<T> {
+  return { ...schema, [READING]: { ...schema[READING], read } }
 }
 
 /** The same check with a narrower type, which the code that makes the values guarantees. */

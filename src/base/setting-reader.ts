@@ -1,7 +1,6 @@
 import { isIP } from 'node:net'
-import { oneLine } from '../lib/one-line.ts'
+import { oneLine, withoutTrailing } from './text.ts'
 import { ownValue } from './own-value.ts'
-import { withoutTrailing } from '../lib/trailing.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -2,10 +2,15 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 
+/** In the order of a week. */
+export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+export type Weekday = (typeof WEEKDAYS)[number]
+
 /** Unix ms as `2026-11-24T10:00:00.000Z`; null stays null. */
 export function isoTime(atMs: number): string
 export function isoTime(atMs: number | null): string | null
 export function isoTime(atMs: number | null): string | null {
+  // oxlint-disable-next-line eslint/no-restricted-properties -- the one place
   return atMs === null ? null : new Date(atMs).toISOString()
 }
 

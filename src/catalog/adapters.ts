@@ -9,5 +9,5 @@ export interface AdapterFacts {
   readonly searchesMax?: number
 }
 
-/** The adapters of this version, by their names in the catalogue; the rows are in src/providers/index.ts. */
+/** The adapters of this version, by their names in the catalogue; the rows are in src/protocols/index.ts. */
 export type KnownAdapters = ReadonlyMap<string, AdapterFacts>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bundledBase, providerKeys, type BaseInput } from './bundled-base.ts'
 import { BUNDLED, withBundled, withoutBundled } from './bundled.ts'
+import { withConnection, withoutModel, withoutProvider, withProvider } from './document-edits.ts'
 import { withMaskedCredentials } from './credentials.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry } from './document.ts'
 import { KNOWN_PROVIDERS } from './known-providers.ts'
@@ -121,6 +122,26 @@ test('a shown bundled entry, its keys masked, is saved as bundled; an alias of t
     withBundled(own, on).models.map(({ id }) => id),
     [...BUNDLED.models.map(({ id }) => id), 'mine/a'],
   )
+})
+
+test('what was deleted of the bundle is out until its provider is connected with it again', () => {
+  const keys = { openai: 'k', 'x-ai': 'k' }
+  const on = base({ keys })
+  const idsOf = (own: CatalogDocument): readonly string[] =>
+    withBundled(own, base({ keys, own }))
+      .models.map(({ id }) => id)
+      .filter((id) => !id.startsWith('sandbox/'))
+  const [, without] = withoutModel({ ...EMPTY_DOCUMENT, models: [model('openai/a', { openai: '5' })] }, on, 'openai/a')
+  assert.deepEqual([without.bundled_except, idsOf(without)], [['openai/a'], ['x-ai/g']])
+  const [, alone] = withoutProvider(without, on, 'x-ai')
+  assert.deepEqual([alone.bundled_except, idsOf(alone)], [['openai/a', 'x-ai'], []])
+  const entry = { adapter: 'openai', api_key: ['k2'] }
+  const [, back] = withProvider(alone, base({ keys, own: alone }), 'x-ai', entry)
+  assert.deepEqual([back.bundled_except, idsOf(back)], [['openai/a'], ['x-ai/g']])
+  const [, edited] = withProvider(back, base({ keys, own: back }), 'openai', entry)
+  assert.deepEqual(idsOf(edited), ['x-ai/g'], 'a change of the provider brings nothing back')
+  const [, connected] = withConnection(edited, base({ keys, own: edited }), 'openai', entry, [], NEW.models)
+  assert.deepEqual([connected.bundled_except, idsOf(connected)], [undefined, ['openai/a', 'x-ai/g']])
 })
 
 test('the environment names keys by their conventional variables; an empty one is none', () => {

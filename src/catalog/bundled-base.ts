@@ -1,5 +1,5 @@
 import type { KnownAdapters } from './adapters.ts'
-import { BALANCE_LOW } from './feeds/balance-api.ts'
+import { BALANCE_LOW } from './provider-feeds.ts'
 import { BUNDLED } from './bundled.ts'
 import type { BundledRelease } from './bundled-release.ts'
 import {
@@ -69,9 +69,10 @@ export function bundledBase(input: BaseInput): CatalogDocument {
  */
 function isActive({ slug, adapter }: KnownProvider, { own, keys, adapters }: BaseInput): boolean {
   const entry = ownValue(own.providers, slug)
+  if (own.bundled_except?.includes(slug) === true) return false
   return entry === undefined
     ? adapters.has(adapter) && ownValue(keys, slug) !== undefined
-    : (entry.api_key?.length ?? 0) > 0
+    : entry.auth !== undefined || (entry.api_key?.length ?? 0) > 0
 }
 
 function providerEntry(
@@ -108,7 +109,7 @@ function modelsOf(
         models.set(model.id, {
           ...(known ?? model),
           created: created.get(model.id) ?? today,
-          endpoints: inOrder([...(known?.endpoints ?? []), ...endpoints]),
+          endpoints: inProviderOrder([...(known?.endpoints ?? []), ...endpoints]),
         })
     }
   }
@@ -136,6 +137,7 @@ function withPricesOf(before: readonly ModelEntry[], release: readonly ModelEntr
   ]
 }
 
-function inOrder(endpoints: readonly EndpointEntry[]): readonly EndpointEntry[] {
+/** In the order in which a model lists its endpoints. */
+export function inProviderOrder(endpoints: readonly EndpointEntry[]): readonly EndpointEntry[] {
   return KNOWN_PROVIDERS.flatMap(({ slug }) => endpoints.filter(({ provider }) => provider === slug))
 }

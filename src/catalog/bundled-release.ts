@@ -5,7 +5,6 @@ import type { EndpointEntry, ModelEntry } from './document.ts'
  * The models that this version of Tollgate bundles, for all providers, with the day when the data set was published.
  */
 export interface BundledRelease {
-  readonly version: string
   readonly published: string
   readonly models: readonly ModelEntry[]
 }
@@ -15,7 +14,6 @@ export interface BundledRelease {
  * price.
  */
 interface BundledFile {
-  readonly version: string
   readonly published: string
   readonly models: readonly (Omit<ModelEntry, 'endpoints'> & {
     readonly endpoints: readonly (EndpointEntry & { readonly source: string; readonly date: string })[]
@@ -24,12 +22,11 @@ interface BundledFile {
 
 /** Reads the generated file beside this one. */
 export function readBundledRelease(): BundledRelease {
-  // A test checks that the file is its script's output.
-  const { version, published, models } = JSON.parse(
+  // A test checks that nobody has edited the script's output.
+  const { published, models } = JSON.parse(
     readFileSync(new URL('./bundled-models.json', import.meta.url), 'utf8'),
   ) as BundledFile
   return {
-    version,
     published,
     models: models.map((model) => ({
       ...model,

@@ -124,10 +124,11 @@ export function withBundled(document: CatalogDocument, base: CatalogDocument = B
   if (!document.bundled) return document
   const own = new Set(document.models.flatMap(({ id, aliases }) => [id, ...(aliases ?? [])]))
   const models = chosenModels(document, base)
+  const left = new Set(document.bundled_except)
+  const providers = Object.fromEntries(Object.entries(base.providers).filter(([slug]) => !left.has(slug)))
   return {
-    bundled: true,
-    settings: document.settings,
-    providers: { ...base.providers, ...document.providers },
+    ...document,
+    providers: { ...providers, ...document.providers },
     models: [...models.filter(({ id }) => !own.has(id)), ...document.models],
   }
 }
@@ -137,18 +138,24 @@ function isBundledAlone(slug: string, { providers }: CatalogDocument): boolean {
   return ownValue(BUNDLED.providers, slug) !== undefined || ownValue(providers, slug)?.api_key !== undefined
 }
 
-/** The bundled models without the endpoints that `bundled_models` of their provider leaves out. */
-function chosenModels({ providers }: CatalogDocument, { models }: CatalogDocument): readonly ModelEntry[] {
+/** The bundled models without what `bundled_except`, or `bundled_models` of their provider, leaves out. */
+function chosenModels(
+  { bundled_except: except = [], providers }: CatalogDocument,
+  { models }: CatalogDocument,
+): readonly ModelEntry[] {
+  const left = new Set(except)
   const chosen = new Map(
     Object.entries(providers).flatMap(([slug, { bundled_models: ids }]) =>
       ids === undefined ? [] : [[slug, new Set(ids)] as const],
     ),
   )
-  if (chosen.size === 0) return models
+  if (chosen.size === 0 && left.size === 0) return models
   return models.flatMap((model) => {
-    const endpoints = model.endpoints.filter(({ provider }) => chosen.get(provider)?.has(model.id) !== false)
-    if (endpoints.length === model.endpoints.length) return [model]
-    return endpoints.length === 0 ? [] : [{ ...model, endpoints }]
+    const endpoints = model.endpoints.filter(
+      ({ provider }) => !left.has(provider) && chosen.get(provider)?.has(model.id) !== false,
+    )
+    if (endpoints.length === model.endpoints.length && !left.has(model.id)) return [model]
+    return endpoints.length === 0 || left.has(model.id) ? [] : [{ ...model, endpoints }]
   })
 }
 
@@ -170,17 +177,25 @@ export function withoutBundled(document: CatalogDocument, base: CatalogDocument 
   return { ...document, providers, models }
 }
 
-/**
- * The document ready for the removal of an entry: to remove a bundled entry, the rest of the bundle must be written
- * into the document.
- */
-export function withExplicit(
+/** The document that leaves a bundled provider or model out, if there is one of that slug or id. */
+export function withoutEntry(
   document: CatalogDocument,
-  removed: { readonly provider?: string; readonly model?: string },
-  base: CatalogDocument = BUNDLED,
+  removed: { readonly provider: string } | { readonly model: string },
+  base: CatalogDocument,
 ): CatalogDocument {
-  const bundled =
-    (removed.provider !== undefined && isBundledAlone(removed.provider, base)) ||
-    base.models.some(({ id }) => id === removed.model)
-  return document.bundled && bundled ? { ...withBundled(document, base), bundled: false } : document
+  const isThere =
+    'provider' in removed
+      ? isBundledAlone(removed.provider, base)
+      : chosenModels(document, base).some(({ id }) => id === removed.model)
+  if (!document.bundled || !isThere) return document
+  const name = 'provider' in removed ? removed.provider : removed.model
+  return { ...document, bundled_except: [...new Set([...(document.bundled_except ?? []), name])] }
+}
+
+/** The document with these bundled providers and models back again. */
+export function withEntries(document: CatalogDocument, names: readonly string[]): CatalogDocument {
+  const { bundled_except: except = [], ...rest } = document
+  const left = except.filter((name) => !names.includes(name))
+  if (left.length === except.length) return document
+  return left.length === 0 ? rest : { ...rest, bundled_except: left }
 }

@@ -1,4 +1,5 @@
 import { withBundled } from './bundled.ts'
+import { readCertificates } from './certificates.ts'
 import type { CatalogDocument, ModelEntry } from './document.ts'
 import { parseDocumentText, type DocumentContext } from './document-reader.ts'
 import { priceFaults } from './price-doubts.ts'
@@ -46,8 +47,21 @@ export function checkText(
     ...soundnessProblems(document, base),
     ...priceFaults(document.models, known, document.settings.rates ?? {}),
   ]
-  const found = faults.map((problem) => ({ ...problem, line: lineOf(problem.path) }))
+  const found = [...faults, ...certificateFaults(document)].map((problem) => ({
+    ...problem,
+    line: lineOf(problem.path),
+  }))
   return { document, problems: [...problems, ...found].toSorted((left, right) => left.line - right.line) }
+}
+
+/** Only of a file: an answer of the API would tell which files the server can read. */
+function certificateFaults({ providers }: CatalogDocument): readonly Omit<FileProblem, 'line'>[] {
+  return Object.entries(providers).flatMap(([slug, { dialect }]) => {
+    const path = dialect?.ca_file
+    return path === undefined || readCertificates(path) !== null
+      ? []
+      : [{ path: `providers.${slug}.dialect.ca_file`, message: `no certificates can be read from '${path}'` }]
+  })
 }
 
 /** Faults between entries; paths count in the operator's lists. */

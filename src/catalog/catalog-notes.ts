@@ -5,15 +5,16 @@ import { sharedNames } from './model-names.ts'
 import type { KnownAdapters } from './adapters.ts'
 import { buildSnapshot } from './snapshot.ts'
 import { priceWarnings } from './price-doubts.ts'
+import { missingSteps } from './known-steps.ts'
 import { missingPrices } from './price-keys.ts'
 import { effectiveDocument, type CatalogState } from './catalog-state.ts'
 import { ownValue } from '../base/own-value.ts'
 
 /**
  * Warnings of the catalogue: models that cannot be sold because a currency has no rate (one warning for each currency),
- * and models that are sold at a loss. Neither need be a mistake.
+ * and models that are sold at a loss. Neither need be a mistake. `known`: models with known prices.
  */
-export function catalogNotes(state: CatalogState): readonly CatalogWarning[] {
+export function catalogNotes(state: CatalogState, known: readonly ModelEntry[]): readonly CatalogWarning[] {
   const { own, base } = state
   const effective = effectiveDocument(state)
   const rates = new Set(['RUB', ...Object.keys(effective.settings.rates ?? {})])
@@ -25,6 +26,7 @@ export function catalogNotes(state: CatalogState): readonly CatalogWarning[] {
     ...(fetched ? ownLines(own, rates) : []),
     ...nameLines(effective),
     ...priceWarnings(own, effective.settings.rates),
+    ...missingSteps(own, known),
   ]
 }
 

@@ -12,7 +12,7 @@ import { parseDocumentJson, parseModelJson, parseProviderJson } from './document
 import { wireDocument } from './wire-document.ts'
 import { adaptersNamed } from '../../test/harness/adapters-named.ts'
 
-const ADAPTERS = adaptersNamed('openai', 'sandbox')
+const ADAPTERS = adaptersNamed('openai', 'anthropic', 'sandbox')
 const CONTEXT = { adapters: ADAPTERS, env: {} }
 const NEW = { dryRun: false, onlyNew: false, file: 'f.yaml' }
 const RELEASE = { version: '0', published: '2026-01-01', models: [] }
@@ -60,6 +60,7 @@ async function service(
     env,
     release: RELEASE,
     providerKeys: {},
+    allowPrivateUpstreams: false,
   })
   await catalog.load()
   return catalog
@@ -262,14 +263,25 @@ test('models and providers are added and removed one at a time; one in use canno
   )
 })
 
-test('a bundled model can be deleted, and stays deleted', async () => {
+test('a bundled model or provider can be deleted, stays deleted, and takes nothing else away', async () => {
   const store = memoryStore()
   const catalog = await service(store)
-  assert.equal(await catalog.deleteModel('sandbox/chat'), true)
   assert.deepEqual(
-    [...(await service(store)).current().models.keys()],
-    BUNDLED.models.map(({ id }) => id).filter((id) => id !== 'sandbox/chat'),
+    [await catalog.deleteModel('sandbox/chat'), await catalog.deleteModel('sandbox/chat')],
+    [true, false],
   )
+  const others = BUNDLED.models.map(({ id }) => id).filter((id) => id !== 'sandbox/chat')
+  assert.deepEqual([...(await service(store)).current().models.keys()], others)
+  assert.equal(catalog.exportText(), 'bundled_except:\n  - sandbox/chat\nproviders: {}\nmodels: []\n')
+  assert.equal(await catalog.applyText(catalog.exportText(), NEW).then(({ length }) => length), 0)
+  assert.deepEqual(await catalog.applyDocument(documentOf(bodyOf(catalog)), false), [])
+  assert.deepEqual([await catalog.deleteProvider('sandbox'), await catalog.deleteProvider('sandbox')], [true, false])
+  assert.equal((await service(store)).current().models.size, 0)
+  assert.deepEqual(await catalog.applyText('', NEW), [
+    '~ bundled: except ["sandbox/chat","sandbox"] → absent',
+    '+ provider sandbox',
+    ...BUNDLED.models.map(({ id }) => `+ model ${id}`),
+  ])
 })
 
 test('an old version still answers its own prices, also for a provider that is gone', async () => {
@@ -329,4 +341,36 @@ test('concurrent changes are applied one after another, none lost', async () => 
   }).entry
   await Promise.all(Array.from({ length: 20 }, (_, index) => catalog.putModel({ ...entry, id: `v/x${index}` })))
   assert.equal(catalog.current().models.size, BUNDLED.models.length + 21)
+})
+
+test('values of fixed headers are kept and hidden like keys', async () => {
+  const store = memoryStore()
+  const catalog = await service(store)
+  const file = (value: string): string =>
+    `providers: { p: { adapter: anthropic, base_url: "http://up.test/v1", dialect: { headers: { X-Gate: "${value}", x-two: zz } } } }`
+  await catalog.applyText(file('header-canary-1234'), NEW)
+  const headers = (): unknown => catalog.current().providers.get('p')?.dialect.headers
+  assert.deepEqual(headers(), { 'x-gate': 'header-canary-1234', 'x-two': 'zz' })
+  assert.deepEqual(catalog.shown().providers['p']?.dialect?.headers, { 'x-gate': '…1234', 'x-two': '…' })
+  assert.deepEqual(await catalog.applyDocument(documentOf(bodyOf(catalog)), false), [], 'shown and put back')
+  assert.deepEqual(await catalog.applyText(catalog.exportText(), NEW), [], 'exported and applied')
+  assert.deepEqual(headers(), { 'x-gate': 'header-canary-1234', 'x-two': 'zz' })
+  const lines = [
+    ...(await catalog.applyText(file('header-canary-9999'), NEW)),
+    ...(await catalog.applyText('providers: { p: { adapter: anthropic, base_url: "http://up.test/v1" } }', NEW)),
+    ...(await catalog.applyText(file('header-canary-9999'), NEW)),
+  ]
+  assert.deepEqual(lines, Array(3).fill('~ provider p: dialect: headers changed'))
+  const again = await service(store)
+  assert.deepEqual(again.current().providers.get('p')?.dialect.headers, {
+    'x-gate': 'header-canary-9999',
+    'x-two': 'zz',
+  })
+  const stored = JSON.stringify(store.rows.map(({ document, credentials }) => [document, credentials.toString('utf8')]))
+  assert.doesNotMatch(stored + catalog.exportText() + JSON.stringify(catalog.shown()), /canary/)
+  const moved = { adapter: 'anthropic', base_url: 'http://thief.test/v1', dialect: { headers: { 'x-gate': '…9999' } } }
+  await assert.rejects(
+    catalog.putProvider('p', parseProviderJson(moved, CONTEXT).entry),
+    /providers\.p\.dialect\.headers\.x-gate: '…9999' stands for no key that is sent to this address/,
+  )
 })

@@ -1,14 +1,24 @@
 import { createHash } from 'node:crypto'
-import type { KnownAdapters } from './adapters.ts'
+import { approvedAfter } from './approved-prices.ts'
 import { isDeepStrictEqual } from 'node:util'
-import type { GenerationRow } from '../ledger/generation-record.ts'
-import type { Clock } from '../lib/clock.ts'
 import type { Decimal } from '../base/money.ts'
 import type { CatalogStore } from '../store/catalog/catalog-store.ts'
-import type { ProviderKeys } from './bundled-base.ts'
+import type { CatalogPorts } from './catalog-ports.ts'
+import { BUNDLED, withoutBundled } from './bundled.ts'
 import type { BundledRelease } from './bundled-release.ts'
-import { withBundled, withoutBundled } from './bundled.ts'
-import { CatalogError, CatalogFaults, checkText, soundnessProblems } from './catalog-check.ts'
+import {
+  bundleNews,
+  bundlePrices,
+  endpointIds,
+  modelsOf,
+  providersOf,
+  soldRows,
+  withChanges,
+  withDataSet,
+  type BundleNews,
+  type BundleUpdate,
+} from './bundle-changes.ts'
+import { CatalogError, CatalogFaults, checkText } from './catalog-check.ts'
 import { catalogNotes, unroutableWarnings } from './catalog-notes.ts'
 import {
   effectiveDocument,
@@ -16,24 +26,25 @@ import {
   decryptState,
   parseStored,
   encryptState,
+  fileRights,
   stateAfter,
   storedText,
   type CatalogState,
 } from './catalog-state.ts'
 import { pricesFor } from './customer-prices.ts'
+import { checkedSuccessor } from './checked-successor.ts'
 import type { CatalogWarning } from './catalog-warning.ts'
 import type { Catalog, Prices, Provider, Snapshot } from './catalog.ts'
 import { credentialsOf, keepCredentials, withMaskedCredentials, withoutCredentials } from './credentials.ts'
-import type { Cipher } from '../lib/cipher.ts'
 import { difference } from './difference.ts'
 import {
-  successorOf,
   withConnection,
   withModel,
   withoutModel,
   withoutProvider,
   withProvider,
   withSettings,
+  type CatalogCheck,
   type CatalogGuard,
   type Edit,
   type PutOutcome,
@@ -45,47 +56,40 @@ import {
   type ProviderEntry,
   type SettingsEntry,
 } from './document.ts'
+import { missingSteps } from './known-steps.ts'
 import { mergeRates, type MergedRates } from './feed-rates.ts'
-import { priceFaults, priceWarnings } from './price-doubts.ts'
-import { listSource, priceChanges, releaseSource, withPrices, type PriceChange } from './price-list.ts'
-import type { PriceList } from './feeds/price-list-api.ts'
+import { onTop, OvertakenError } from './overtaken.ts'
+import { priceWarnings } from './price-doubts.ts'
+import { priceChanges, withPrices, type PriceChange, type PriceSource } from './price-list.ts'
 import type { Fault } from './problem.ts'
-import { buildSnapshot, settingsOf } from './snapshot.ts'
+import { rowPrices, type PricedRow, type RowPrices } from './price-conditions.ts'
+import { buildSnapshot, NO_RIGHTS, settingsOf, type FileRights } from './snapshot.ts'
 import { documentYaml } from './wire-document.ts'
+import { ownValue } from '../base/own-value.ts'
 import { isoDay, isoTime } from '../base/time.ts'
 
 const VERSIONS_KEPT = 64
 const DOCUMENTS_KEPT = 4
-/** How often a change is tried again when another node's change came first. */
-const TRIES_MAX = 10
-
-/** What a release makes of the bundled models. */
-export interface BundleUpdate {
-  /** The difference of the catalogue. */
-  readonly lines: readonly string[]
-  /** Prices among them. */
-  readonly applied: readonly PriceChange[]
-  /** Prices that need a hand. */
-  readonly held: readonly PriceChange[]
-}
-
-/** Another node has appended a version since this one read the store. */
-class OvertakenError extends Error {
-  override readonly name = 'OvertakenError'
-}
-
-export interface CatalogPorts {
-  readonly store: Pick<CatalogStore, keyof CatalogStore>
-  readonly clock: Clock
-  readonly cipher: Cipher
-  readonly adapters: KnownAdapters
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly release: BundledRelease
-  /** Keys from the environment, which decide which bundled providers are on. null = the stored ones stay. */
-  readonly providerKeys: ProviderKeys | null
-}
-
-/** The catalogue: what is sold now, changes to it, and its earlier price versions. */
+/**
+ * The catalogue: what is sold now, at which price, by which provider.
+ *
+ * **What it is for.** A price version is all that decides a charge: models, endpoints, prices, rates, settings. It
+ * never changes once it is stored, so a charge can be recalculated from the row of the log that names it.
+ *
+ * **What it is made of.** The operator's document, by file or API; the bundled part, which a release brings; the rates
+ * that a feed brings. `catalog-state.ts` puts them together, `snapshot.ts` builds from that what the paid path reads:
+ * `current()`, which a request keeps to its end. `document-reader.ts` reads documents, `wire-document.ts` writes them.
+ *
+ * **What it offers.** `current`, `shown`, `exportText`, `notes`, `warnings`; of earlier versions `priceOf`, `pricesOf`,
+ * `pricedCatalog`, `ratesOf`, `ratesAt`; the operator's changes (`apply…`, `put…`, `delete…`, `connectProvider`,
+ * `patchSettings`) and those from outside (`updateBundle`, `applyRates`, `applyPrices`).
+ *
+ * **How a change is made.** One after another, each on top of what other nodes have appended. It is checked whole
+ * (`checked-successor.ts`), so no faulty document is ever in force. What changes nothing makes no version.
+ *
+ * **What it never does.** It asks nobody (`feeds` does), charges nobody, knows no account. Credentials leave it masked
+ * and are stored encrypted.
+ */
 export class CatalogService implements Catalog {
   readonly #ports: CatalogPorts
   readonly #versions = new Map<number, Snapshot>()
@@ -119,7 +123,7 @@ export class CatalogService implements Catalog {
       // The environment's keys and the sandbox may have changed since the last start; prices of bundled models change
       // only by `updateBundle`.
       const next = this.#after(this.#state.own)
-      const stored = parseStored(latest.document).effective
+      const stored = parseStored(latest.document, null).effective
       if (
         !isDeepStrictEqual(next.base, this.#state.base) ||
         !isDeepStrictEqual(withoutCredentials(effectiveDocument(next)), stored)
@@ -150,44 +154,53 @@ export class CatalogService implements Catalog {
     return this.#change(async () => {
       await this.#adoptNewer()
       if (options.onlyNew && digest === this.#fileDigest) return []
-      return this.#replace(this.#after(this.#successor(document)), options.dryRun, digest)
+      const next = this.#after(this.#successor(document))
+      return this.#replace({ ...next, filed: Object.keys(next.own.providers) }, options.dryRun, digest)
     })
   }
 
   /** Replaces the whole document; a provider without credentials keeps those it has. */
-  applyDocument(document: CatalogDocument, dryRun: boolean): Promise<readonly string[]> {
+  applyDocument(document: CatalogDocument, dryRun: boolean, check?: CatalogCheck): Promise<readonly string[]> {
     return this.#change(async () => {
       await this.#adoptNewer()
       // A document that was read from here contains the bundled entries.
-      return this.#replace(
-        this.#after(this.#successor(withoutBundled(document, this.#state.base))),
-        dryRun,
-        this.#fileDigest,
-      )
+      const next = this.#after(this.#successor(withoutBundled(document, this.#state.base)))
+      check?.(effectiveDocument(this.#state), effectiveDocument(next))
+      return this.#replace(next, dryRun, this.#fileDigest)
     })
   }
 
-  /** Takes this release's bundled models, and those of its prices that need no hand. */
-  updateBundle(dryRun: boolean): Promise<BundleUpdate> {
+  /** Takes this release's bundled models, with a data set's newer rows, and those of the prices that need no hand. */
+  updateBundle(dryRun: boolean, set: readonly ModelEntry[] | null = null): Promise<BundleUpdate> {
     return this.#change(async () => {
       await this.#adoptNewer()
-      const renewed = this.#after(this.#state.own, true)
-      const { providers, settings } = effectiveDocument(renewed)
-      const follows = Object.entries(providers).flatMap(([slug, entry]) =>
-        entry.price_list === undefined ? [] : [slug],
-      )
-      const own = new Set(renewed.own.models.map(({ id }) => id))
-      const changes = priceChanges(
-        { models: renewed.base.models.filter(({ id }) => !own.has(id)), settings },
-        releaseSource(this.#ports.release.models, new Set(follows), this.#snapshot.settings.catalogUpdate.rise),
-      )
+      const release = withDataSet(this.#ports.release, set, this.#state.base)
+      const renewed = this.#after(this.#state.own, release)
+      const changes = bundlePrices(renewed, release, this.#snapshot.settings.catalogUpdate.rise)
       const [applied, base] = withPrices(
         renewed.base,
         changes.filter(({ reason }) => reason === null),
       )
-      const lines = await this.#replace({ ...renewed, base }, dryRun, this.#fileDigest)
-      return { lines, applied, held: changes.filter(({ reason }) => reason !== null) }
+      const lines = await this.#replace({ ...renewed, base }, dryRun, this.#fileDigest, null)
+      return { lines, applied, held: changes.filter(({ reason }) => reason !== null).filter(soldRows(renewed)) }
     })
+  }
+
+  /** What the same would change, each for a hand. */
+  bundleNews(set: readonly ModelEntry[]): BundleNews {
+    const release = withDataSet(this.#ports.release, set, this.#state.base)
+    const renewed = this.#after(this.#state.own, release)
+    return bundleNews(this.#state, renewed, release, set, this.#snapshot.settings.catalogUpdate.rise)
+  }
+
+  /** The id of the model of each known bundled endpoint. */
+  bundledIds(): ReadonlyMap<string, string> {
+    return endpointIds([...this.#ports.release.models, ...this.#state.base.models])
+  }
+
+  /** Whether a provider is connected that the published lists know. */
+  asksLists(): boolean {
+    return this.bundledProviders().length > Object.keys(BUNDLED.providers).length
   }
 
   /** Applies fetched rates, RUB per unit; a changed rate makes a price version. Answers which rates were refused. */
@@ -200,37 +213,28 @@ export class CatalogService implements Catalog {
     })
   }
 
-  /** Whether the prices of a provider follow a list of its own. */
-  hasPriceList(slug: string): boolean {
-    return this.#snapshot.providers.get(slug)?.priceList !== undefined
-  }
-
-  /** Providers that have bundled models. */
+  /** Providers that have bundled models, where the bundle is sold. */
   bundledProviders(): readonly string[] {
-    return [...new Set(this.#state.base.models.flatMap(({ endpoints }) => endpoints.map(({ provider }) => provider)))]
+    return this.#state.own.bundled ? providersOf(this.#state.base.models) : []
   }
 
-  /** The changes that a provider's list makes to the prices in force. */
-  pricesAfter(provider: string, list: PriceList, risePercent: number): readonly PriceChange[] {
-    return priceChanges(effectiveDocument(this.#state), listSource(provider, list, risePercent))
+  /** What a source changes of the prices in force, and the rows that it has besides, each for a hand. */
+  changesBy(source: PriceSource, rows: (state: CatalogState) => readonly PriceChange[]): readonly PriceChange[] {
+    return [...priceChanges(effectiveDocument(this.#state), source, this.#state.approved), ...rows(this.#state)]
   }
 
-  /** Applies, as one price version, the changes whose endpoints still have the price before; answers those. */
-  applyPrices(changes: readonly PriceChange[]): Promise<readonly PriceChange[]> {
+  /**
+   * Applies, as one price version, the changes whose endpoints still have the price before; answers those. `by` a
+   * person: the new prices are what later changes are measured by.
+   */
+  applyPrices(changes: readonly PriceChange[], by: 'person' | 'list'): Promise<readonly PriceChange[]> {
     return this.#change(async () => {
       await this.#adoptNewer()
-      const [inOwn, own] = withPrices(this.#state.own, changes)
-      const hidden = new Set(own.models.map(({ id }) => id))
-      const [inBase, base] = withPrices(
-        this.#state.base,
-        changes.filter(({ model }) => !hidden.has(model)),
-      )
-      const made = [...inOwn, ...inBase]
-      if (made.length > 0)
-        await this.#apply(
-          { ...this.#state, own: inOwn.length === 0 ? own : this.#successor(own), base },
-          this.#fileDigest,
-        )
+      const { made, own, base } = withChanges(this.#state, changes)
+      if (made.length > 0) {
+        const state = { ...this.#state, own: own === this.#state.own ? own : this.#successor(own), base }
+        await this.#apply(state, this.#fileDigest, by === 'person' ? [...own.models, ...base.models] : null)
+      }
       return made
     })
   }
@@ -241,7 +245,7 @@ export class CatalogService implements Catalog {
 
   /** A provider and what it serves, in one price version. */
   connectProvider(slug: string, entry: ProviderEntry, models: readonly ModelEntry[]): Promise<PutOutcome> {
-    return this.#edit((document, base) => withConnection(document, base, slug, entry, models))
+    return this.#edit((...now) => withConnection(...now, slug, entry, models, this.knownModels(slug)))
   }
 
   /** The provider that an entry describes, with the stored keys where it has none and the address is the same. */
@@ -250,17 +254,20 @@ export class CatalogService implements Catalog {
     const before = effectiveDocument(this.#state)
     const document = keepCredentials(before, { ...EMPTY_DOCUMENT, providers: { [slug]: entry } }, problems)
     if (problems.length > 0) throw new CatalogFaults(problems)
-    const provider = buildSnapshot(document, this.#ports.adapters, 0, 0).providers.get(slug)
+    const provider = this.#built(document, 0, 0).providers.get(slug)
     if (provider === undefined) throw new Error(`Provider ${slug} is not in the catalogue of itself alone.`)
     return provider
   }
 
+  rightsOf(slug: string, entry: ProviderEntry): FileRights {
+    const { adapters, allowPrivateUpstreams } = this.#ports
+    const rights = fileRights(this.#state, slug, entry, adapters)
+    return allowPrivateUpstreams ? { ...rights, mayBePrivate: true } : rights
+  }
+
   /** The models of this release that a known provider serves, each with its endpoint alone. */
   knownModels(slug: string): readonly ModelEntry[] {
-    return this.#ports.release.models.flatMap((model) => {
-      const endpoints = model.endpoints.filter(({ provider }) => provider === slug)
-      return endpoints.length === 0 ? [] : [{ ...model, endpoints }]
-    })
+    return modelsOf(this.#ports.release.models, slug)
   }
 
   /** false = no such provider. */
@@ -313,13 +320,14 @@ export class CatalogService implements Catalog {
   warnings(document: CatalogDocument): readonly CatalogWarning[] {
     return [
       ...priceWarnings(document, { ...effectiveDocument(this.#state).settings.rates, ...document.settings.rates }),
+      ...missingSteps(document, this.#ports.release.models),
       ...unroutableWarnings(document),
     ]
   }
 
   /** Models in force that are sold at a loss, or cannot be sold for want of a rate or a price. */
   notes(): readonly CatalogWarning[] {
-    return [...catalogNotes(this.#state), ...unroutableWarnings(this.#state.own)]
+    return [...catalogNotes(this.#state, this.#ports.release.models), ...unroutableWarnings(this.#state.own)]
   }
 
   /**
@@ -337,13 +345,11 @@ export class CatalogService implements Catalog {
     return (variant === null ? endpoint : endpoint?.variants?.get(variant)) ?? null
   }
 
-  /** The prices by which a row of the log was charged; null where they are gone. */
-  async pricesOf(
-    row: Pick<GenerationRow, 'priceVersion' | 'model' | 'endpointId' | 'variant' | 'markup'>,
-  ): Promise<Prices | null> {
+  /** Those by which a row of the log was charged; null where they are gone. */
+  async pricesOf(row: PricedRow): Promise<RowPrices | null> {
     if (row.endpointId === null) return null
     const prices = await this.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
-    return prices === null ? null : pricesFor(prices, row.markup)
+    return prices === null ? null : rowPrices(pricesFor(prices, row.markup), row)
   }
 
   /** A stored price version; null where there is none. */
@@ -352,7 +358,7 @@ export class CatalogService implements Catalog {
     if (known !== undefined) return known
     const stored = await this.#ports.store.byVersion(version)
     if (stored === null) return null
-    const { effective } = parseStored(stored.document)
+    const { effective } = parseStored(stored.document, null)
     // Replayed rows come in the order of their versions, so earlier documents are no longer needed.
     if (this.#documents.size >= DOCUMENTS_KEPT) this.#documents.clear()
     this.#documents.set(version, effective)
@@ -368,18 +374,15 @@ export class CatalogService implements Catalog {
   /** The same for the version that was in force at a time, Unix ms. */
   async ratesAt(atMs: number): Promise<Readonly<Record<string, Decimal>>> {
     const stored = await this.#ports.store.at(atMs)
-    return stored === null ? {} : settingsOf(parseStored(stored.document).effective.settings).rates
+    return stored === null ? {} : settingsOf(parseStored(stored.document, null).effective.settings).rates
   }
 
   async #loadVersion(version: number): Promise<Snapshot | null> {
     const stored = await this.#ports.store.byVersion(version)
     if (stored === null) return null
-    return this.#keep(
-      buildSnapshot(parseStored(stored.document).effective, this.#ports.adapters, version, stored.createdAtMs),
-    )
+    return this.#keep(this.#built(parseStored(stored.document, null).effective, version, stored.createdAtMs))
   }
 
-  /** What is so already makes no version. */
   #edit<T>(change: Edit<T>, check?: CatalogGuard): Promise<T | 'same'> {
     return this.#change(async () => {
       await this.#adoptNewer()
@@ -387,40 +390,38 @@ export class CatalogService implements Catalog {
       const [result, edited] = change(this.#state.own, this.#state.base)
       const next = this.#successor(edited)
       if (isDeepStrictEqual(next, this.#state.own)) return 'same'
-      await this.#apply(this.#after(next), this.#fileDigest)
+      await this.#apply(this.#after(next), this.#fileDigest, next.models)
       return result
     })
   }
 
   /** Applies `next` unless nothing changes; answers the difference. */
-  async #replace(next: CatalogState, dryRun: boolean, fileDigest: string | null): Promise<readonly string[]> {
+  async #replace(
+    next: CatalogState,
+    dryRun: boolean,
+    fileDigest: string | null,
+    named: readonly ModelEntry[] | null = next.own.models,
+  ): Promise<readonly string[]> {
     const lines = difference(effectiveDocument(this.#state), effectiveDocument(next))
-    if (!dryRun && (lines.length > 0 || fileDigest !== this.#fileDigest)) await this.#apply(next, fileDigest)
+    const isNew = lines.length > 0 || fileDigest !== this.#fileDigest || `${next.filed}` !== `${this.#state.filed}`
+    if (!dryRun && isNew) await this.#apply(next, fileDigest, named)
     return lines
   }
 
-  #after(own: CatalogDocument, renew = false): CatalogState {
+  /** `renewed` = the release whose bundled models are taken; absent = those in force stay. */
+  #after(own: CatalogDocument, renewed?: BundledRelease): CatalogState {
     const { adapters, release, providerKeys: keys, clock } = this.#ports
     return stateAfter(this.#state, own, {
       adapters,
-      release,
+      release: renewed ?? release,
       keys,
-      renew,
+      renew: renewed !== undefined,
       today: isoDay(clock.now()),
     })
   }
 
-  /** Repeats a change that another node's change overtook, on top of that one, so that neither is lost. */
   #change<T>(work: () => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
-      for (let tries = 1; ; tries += 1) {
-        try {
-          return await work()
-        } catch (thrown) {
-          if (!(thrown instanceof OvertakenError) || tries === TRIES_MAX) throw thrown
-        }
-      }
-    })
+    return this.#inTurn(() => onTop(work))
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -429,30 +430,12 @@ export class CatalogService implements Catalog {
     return turn
   }
 
-  /** The operator's document after the change. Throws CatalogFaults. */
   #successor(document: CatalogDocument): CatalogDocument {
-    const problems: Fault[] = []
-    const next = successorOf(
-      withBundled(this.#state.own, this.#state.base),
-      document,
-      isoTime(this.#ports.clock.now()),
-      problems,
-    )
-    const state = this.#after(next)
-    // Faults that were there before do not refuse this change.
-    const before = new Map(this.#state.own.models.map((model) => [model.id, model]))
-    const kept = new Set(
-      next.models.flatMap((model, at) => (isDeepStrictEqual(before.get(model.id), model) ? [at] : [])),
-    )
-    const isNew = (path: string): boolean => !kept.has(Number(/\d+/.exec(path)?.[0]))
-    const faults = priceFaults(
-      next.models,
-      this.#ports.release.models,
-      effectiveDocument(state).settings.rates ?? {},
-    ).filter(({ path }) => isNew(path))
-    problems.push(...soundnessProblems(next, state.base), ...faults)
-    if (problems.length > 0) throw new CatalogFaults(problems)
-    return next
+    return checkedSuccessor(this.#state, document, {
+      at: isoTime(this.#ports.clock.now()),
+      release: this.#ports.release.models,
+      after: (own) => this.#after(own),
+    })
   }
 
   async #adoptNewer(): Promise<boolean> {
@@ -463,12 +446,19 @@ export class CatalogService implements Catalog {
   }
 
   #adopt(latest: StoredVersion): void {
-    this.#state = decryptState(parseStored(latest.document), latest.credentials, this.#ports.cipher)
+    this.#state = decryptState(parseStored(latest.document, latest.fileDigest), latest.credentials, this.#ports.cipher)
     this.#fileDigest = latest.fileDigest
     this.#use(latest.version, latest.createdAtMs)
   }
 
-  async #apply(state: CatalogState, fileDigest: string | null): Promise<void> {
+  /** `named`: the models whose prices a person gives; null = no person does. */
+  async #apply(
+    next: CatalogState,
+    fileDigest: string | null,
+    named: readonly ModelEntry[] | null = null,
+  ): Promise<void> {
+    const [before, changed] = [effectiveDocument(this.#state), effectiveDocument(next)]
+    const state = { ...next, approved: approvedAfter(next.approved, before, changed, named) }
     const atMs = this.#ports.clock.now()
     const after = this.#snapshot.priceVersion
     const version = await this.#ports.store.append({
@@ -485,8 +475,15 @@ export class CatalogService implements Catalog {
   }
 
   #use(version: number, atMs: number): void {
-    this.#snapshot = this.#keep(buildSnapshot(effectiveDocument(this.#state), this.#ports.adapters, version, atMs))
+    this.#snapshot = this.#keep(this.#built(effectiveDocument(this.#state), version, atMs))
     for (const listener of this.#listeners) listener()
+  }
+
+  #built(document: CatalogDocument, version: number, atMs: number): Snapshot {
+    return buildSnapshot(document, this.#ports.adapters, version, atMs, (slug) => {
+      const entry = ownValue(document.providers, slug)
+      return entry === undefined ? NO_RIGHTS : this.rightsOf(slug, entry)
+    })
   }
 
   #keep(snapshot: Snapshot): Snapshot {

@@ -1,3 +1,5 @@
+import { withApproved, type ApprovedPrices } from './approved-prices.ts'
+import { authReach } from './auth.ts'
 import { bundledBase, keysOf, type BaseInput } from './bundled-base.ts'
 import { BUNDLED, withBundled } from './bundled.ts'
 import {
@@ -7,8 +9,10 @@ import {
   withCredentials,
   withoutCredentials,
 } from './credentials.ts'
-import type { Cipher } from '../lib/cipher.ts'
-import { EMPTY_DOCUMENT, type CatalogDocument } from './document.ts'
+import type { Cipher } from '../base/cipher.ts'
+import type { KnownAdapters } from './adapters.ts'
+import { EMPTY_DOCUMENT, type CatalogDocument, type ProviderEntry } from './document.ts'
+import { addressOf, type FileRights } from './snapshot.ts'
 import { ownValue } from '../base/own-value.ts'
 
 /** Everything that makes up a price version. */
@@ -19,10 +23,20 @@ export interface CatalogState {
   readonly base: CatalogDocument
   /** The Central Bank's last good rates, RUB per unit; they survive restarts and failed fetches. */
   readonly feed: Readonly<Record<string, string>>
+  /** Providers whose addresses the operator's file gave: these may be private (guarantees.md requirement 14). */
+  readonly filed: readonly string[]
+  /** By row; the others have a price that a person approved. */
+  readonly approved: ApprovedPrices
 }
 
 /** The state before the first document. */
-export const NOTHING: CatalogState = Object.freeze({ own: EMPTY_DOCUMENT, base: BUNDLED, feed: {} })
+export const NOTHING: CatalogState = Object.freeze({
+  own: EMPTY_DOCUMENT,
+  base: BUNDLED,
+  feed: {},
+  filed: [],
+  approved: {},
+})
 
 interface StoredState extends CatalogState {
   /** Stored so that charges can be replayed whatever a later release bundles. */
@@ -39,16 +53,19 @@ export function effectiveDocument({ own, base, feed }: CatalogState): CatalogDoc
   return { ...document, settings: { ...document.settings, rates: { ...document.settings.rates, ...feed } } }
 }
 
-export function storedText({ own, base, feed }: CatalogState): string {
-  const open = { own: withoutCredentials(own), base: withoutCredentials(base), feed }
+export function storedText({ own, base, ...rest }: CatalogState): string {
+  const open = { own: withoutCredentials(own), base: withoutCredentials(base), ...rest }
   return JSON.stringify({ ...open, effective: effectiveDocument(open) })
 }
 
-export function parseStored(text: string): StoredState {
+/** `fileDigest` null = the operator has given no file so far. */
+export function parseStored(text: string, fileDigest: string | null): StoredState {
   // Written by storedText from a validated document; versions from before the bundled models have neither base nor
-  // feed.
+  // feed. Earlier versions do not tell which providers a file gave: where there was one, all of them count.
   const stored = JSON.parse(text) as Pick<StoredState, 'own' | 'effective'> & Partial<StoredState>
-  return { own: stored.own, base: stored.base ?? BUNDLED, feed: stored.feed ?? {}, effective: stored.effective }
+  const { own, base = BUNDLED, feed = {}, approved = {}, effective } = stored
+  const filed = stored.filed ?? (fileDigest === null ? [] : Object.keys(own.providers))
+  return { own, base, feed, effective, filed, approved }
 }
 
 export function encryptState({ own, base }: CatalogState, cipher: Cipher): Buffer {
@@ -57,14 +74,18 @@ export function encryptState({ own, base }: CatalogState, cipher: Cipher): Buffe
 }
 
 /** The stored state with its keys in place. */
-export function decryptState({ own, base, feed }: CatalogState, encrypted: Buffer, cipher: Cipher): CatalogState {
+export function decryptState(
+  { own, base, feed, filed, approved }: CatalogState,
+  encrypted: Buffer,
+  cipher: Cipher,
+): CatalogState {
   const all = decryptCredentials(encrypted, cipher)
   const bundled = Object.fromEntries(
     Object.entries(all).flatMap(([name, keys]) =>
       name.startsWith(BASE_PREFIX) ? [[name.slice(BASE_PREFIX.length), keys]] : [],
     ),
   )
-  return { own: withCredentials(own, all), base: withCredentials(base, bundled), feed }
+  return { own: withCredentials(own, all), base: withCredentials(base, bundled), feed, filed, approved }
 }
 
 /**
@@ -75,11 +96,38 @@ export function stateAfter(
   own: CatalogDocument,
   input: Pick<BaseInput, 'adapters' | 'release' | 'today' | 'renew'> & { readonly keys: BaseInput['keys'] | null },
 ): CatalogState {
+  const base = bundledBase({ ...input, own, previous: before.base, keys: input.keys ?? keysOf(before.base) })
   return {
     own,
-    base: bundledBase({ ...input, own, previous: before.base, keys: input.keys ?? keysOf(before.base) }),
+    base: { ...base, models: withApproved(base.models, before.base.models, before.approved) },
+    approved: before.approved,
     feed: feedAfter(before, own),
+    filed: before.filed.filter((slug) => {
+      const entry = ownValue(own.providers, slug)
+      return entry !== undefined && isSameAddress(entry, ownValue(before.own.providers, slug), input.adapters)
+    }),
   }
+}
+
+export function fileRights(
+  { own, base, filed }: CatalogState,
+  slug: string,
+  entry: ProviderEntry,
+  adapters: KnownAdapters,
+): FileRights {
+  const inFile = filed.includes(slug) ? ownValue(own.providers, slug) : undefined
+  const file = entry.dialect?.ca_file
+  const isFiled = isSameAddress(entry, inFile, adapters)
+  return {
+    mayBePrivate: isFiled || isSameAddress(entry, ownValue(base.providers, slug), adapters),
+    isFiled,
+    mayTrust: file === undefined || file === inFile?.dialect?.ca_file,
+  }
+}
+
+function isSameAddress(entry: ProviderEntry, given: ProviderEntry | undefined, adapters: KnownAdapters): boolean {
+  const addresses = (one: ProviderEntry): string => `${addressOf(one, adapters)} ${authReach(one.auth)}`
+  return given !== undefined && addresses(entry) === addresses(given)
 }
 
 /** A rate that the operator changes is newer than a fetched one. */

@@ -11,11 +11,27 @@ export interface CatalogWarnings {
   readonly markup_below: { readonly markup: string }
   readonly markup_below_of: { readonly name: string; readonly markup: string }
   readonly pictures_unpriced: { readonly model: string; readonly endpoint: string }
+  readonly price_untold: { readonly model: string; readonly endpoint: string; readonly parameter: string }
+  readonly steps_missing: {
+    readonly model: string
+    readonly endpoint: string
+    readonly above: number
+    readonly prompt: string
+    readonly currency: string
+  }
   readonly names_shared: { readonly count: number; readonly name: string; readonly models: string }
   readonly fallback_unknown: { readonly name: string; readonly model: string }
   readonly sells_below_cost: {
     readonly model: string
     readonly endpoint: string
+    readonly key: PriceKey
+    readonly sell: string
+    readonly cost: string
+  }
+  readonly sells_below_cost_when: {
+    readonly model: string
+    readonly endpoint: string
+    readonly condition: string
     readonly key: PriceKey
     readonly sell: string
     readonly cost: string

@@ -1,10 +1,11 @@
+import type { Weekday } from '../base/time.ts'
 import type { ModelType } from '../tables/model-types.ts'
 import type { PriceKey } from '../tables/meter-table.ts'
 import type { Decimal } from '../base/money.ts'
 import type { PriceSheet } from '../tables/meters.ts'
-import type { BalanceEntry } from './feeds/balance-api.ts'
+import type { ProviderAuth } from './auth.ts'
 import type { Dialect } from './dialect.ts'
-import type { PriceListEntry } from './price-list-entry.ts'
+import type { BalanceEntry, PriceListEntry } from './provider-feeds.ts'
 import type { PlainSettings } from '../tables/settings-table.ts'
 
 export { MODEL_TYPES, type ModelType } from '../tables/model-types.ts'
@@ -26,10 +27,16 @@ export interface Provider {
   readonly searchesMax: number
   /** The address before each operation's path, without a trailing slash. Empty for `sandbox`. */
   readonly baseUrl: string
+  /** Set over the API: only public addresses are connected to. Absent = it may be private. */
+  readonly publicOnly?: true
   readonly apiKeys: readonly string[]
+  /** How its tokens are got, which then stand in place of a key; absent = its keys are sent. */
+  readonly auth?: ProviderAuth
   readonly cancelStopsBilling: boolean
   readonly timeouts: ProviderTimeouts
   readonly dialect: Dialect
+  /** It serves no service tier but the plain one and that which it is asked for; absent = any. */
+  readonly servesAsAsked?: boolean
   /** Where it tells what is left of the money with it; absent = it does not. */
   readonly balance?: BalanceEntry
   /** Its own list of prices, which the catalogue follows; absent = none. */
@@ -38,10 +45,44 @@ export interface Provider {
   readonly sdkPackage?: { readonly name: string; readonly factory: string | null }
 }
 
-/** The client's price and the provider's. */
+/** Minutes of a day in a time zone. Where `to` is not after `from`, the hours end on the next day. */
+export interface HoursOfDay {
+  /** As in the row. */
+  readonly named: {
+    readonly from: string
+    readonly to: string
+    readonly timezone: string
+    readonly days?: readonly Weekday[]
+  }
+  readonly from: number
+  /** Not included. */
+  readonly to: number
+  readonly minuteAt: (atMs: number) => number
+  readonly weekdayAt: (atMs: number) => Weekday
+}
+
+/** A price in one service tier or at some hours; null and null = at all others. */
+export interface PriceGroup {
+  readonly serviceTier: string | null
+  readonly hours: HoursOfDay | null
+  /** By the length of the input, ascending: the last one that the input tokens are above holds. The first has no bound. */
+  readonly steps: readonly {
+    /** The condition in words, such as `flex, above 200000`; null = none. */
+    readonly name: string | null
+    readonly above: number
+    readonly sheet: PriceSheet
+  }[]
+}
+
+/** The client's price, µRUB per unit with rate and markup, and the provider's, with rate. */
 export interface Prices {
   readonly sell: PriceSheet
   readonly buy: PriceSheet
+  /**
+   * Only where one of them has conditions; a side without any has no groups. Groups of service tiers come first, then
+   * those of hours, then the one without either.
+   */
+  readonly conditions?: { readonly sell: readonly PriceGroup[]; readonly buy: readonly PriceGroup[] }
 }
 
 /** The most tokens of one piece of media in a prompt, by the catalogue row. */
@@ -53,16 +94,12 @@ export interface MediaTokens {
 }
 
 /** One provider offering one model at one price. */
-export interface Endpoint {
+export interface Endpoint extends Prices {
   /** `<provider slug>/<upstream model>` unique within its model. */
   readonly id: string
   readonly provider: Provider
   /** The provider's own name of the model. */
   readonly upstreamModel: string
-  /** The client's price, µRUB per unit, rate and markup included. */
-  readonly sell: PriceSheet
-  /** The provider's price, µRUB per unit, rate included. */
-  readonly buy: PriceSheet
   /** The price keys that its `price` or `sell` names: a price of 0 counts, one taken from a parent does not. */
   readonly priced: ReadonlySet<PriceKey>
   /** Prices by resolution, or by size and quality; `sell` and `buy` are then the dearest of them. */
@@ -72,12 +109,16 @@ export interface Endpoint {
   readonly contextLength: number | null
   readonly maxCompletionTokens: number | null
   readonly mediaTokens?: MediaTokens
+  /** Of its provider, its model's family and its own row. */
+  readonly dialect: Dialect
   /** null = all parameters of the adapter's protocol. */
   readonly supportedParameters: readonly string[] | null
   readonly nativeResponses: boolean
   /** Absent = Messages are passed on where the adapter speaks them. */
   readonly nativeMessages?: boolean
   readonly nativeCompletions: boolean
+  /** Prompts without cache marks get them; true only where writing a cache has a price. Absent = no. */
+  readonly cacheMarks?: boolean
 }
 
 export interface Model {
@@ -97,6 +138,8 @@ export interface Model {
   readonly instructType: string | null
   readonly aliases: readonly string[]
   readonly maxPromptLength: number | null
+  /** Which of `context_length` and `max_completion_tokens` nobody has stated; absent = none. */
+  readonly guessed?: readonly string[]
   readonly supportedVoices: readonly string[] | null
   readonly supportedFormats: readonly string[] | null
   readonly supportedSizes: readonly string[] | null
@@ -107,12 +150,6 @@ export interface Model {
    * Routable endpoints only: each has a complete price for everything it can produce. Never empty for an active model.
    */
   readonly endpoints: readonly Endpoint[]
-}
-
-export interface RateLimit {
-  readonly requests: number
-  /** Seconds. */
-  readonly window: number
 }
 
 /** Settings of the whole service in the document; the admin API changes them live. */

@@ -29,7 +29,7 @@ export function snapshotFor(snapshot: Snapshot, markup: string | undefined): Sna
 /** The same for the prices of one endpoint. */
 export function pricesFor<P extends Prices>(prices: P, markup: string | undefined): P {
   const factor = markup === undefined ? null : parseDecimal(markup)
-  return factor === null ? prices : { ...prices, sell: marked(prices.sell, factor) }
+  return factor === null ? prices : markedPrices(prices, factor)
 }
 
 /** Models are made as they are asked for: a request reads one or two of a thousand. */
@@ -94,18 +94,25 @@ function markedModel(model: Model, factor: Decimal): Model {
 }
 
 function markedEndpoint(endpoint: Endpoint, factor: Decimal): Endpoint {
-  const variants =
-    endpoint.variants === undefined
-      ? {}
-      : {
-          variants: new Map(
-            [...endpoint.variants].map(([key, prices]) => [
-              key,
-              Object.freeze({ ...prices, sell: marked(prices.sell, factor) }),
-            ]),
-          ),
-        }
-  return Object.freeze({ ...endpoint, sell: marked(endpoint.sell, factor), ...variants })
+  const variants = endpoint.variants && {
+    variants: new Map(
+      [...endpoint.variants].map(([key, prices]) => [key, Object.freeze(markedPrices(prices, factor))]),
+    ),
+  }
+  return Object.freeze({ ...markedPrices(endpoint, factor), ...variants })
+}
+
+function markedPrices<P extends Prices>(prices: P, factor: Decimal): P {
+  const conditions = prices.conditions && {
+    conditions: {
+      ...prices.conditions,
+      sell: prices.conditions.sell.map((group) => ({
+        ...group,
+        steps: group.steps.map((step) => ({ ...step, sheet: marked(step.sheet, factor) })),
+      })),
+    },
+  }
+  return { ...prices, sell: marked(prices.sell, factor), ...conditions }
 }
 
 function marked(sheet: PriceSheet, factor: Decimal): PriceSheet {

@@ -1,9 +1,13 @@
 import { endpointId, type CatalogDocument, type ModelEntry } from './document.ts'
 
+/** Fields of which only the change is told. */
+const SECRETS: ReadonlySet<string> = new Set(['api_key', 'headers', 'auth'])
+
 /** The changes from one document to the other as readable lines; credentials are never shown. */
 export function difference(before: CatalogDocument, after: CatalogDocument): readonly string[] {
   return [
     ...(before.bundled === after.bundled ? [] : [`~ bundled: ${before.bundled} → ${after.bundled}`]),
+    ...fieldLines('bundled', { except: before.bundled_except }, { except: after.bundled_except }),
     ...fieldLines('settings', before.settings, after.settings),
     ...entryLines('provider', new Map(Object.entries(before.providers)), new Map(Object.entries(after.providers))),
     ...entryLines('model', modelsById(before), modelsById(after)),
@@ -45,13 +49,14 @@ function fieldLines(title: string, before: object, after: object): string[] {
   for (const field of new Set([...old.keys(), ...now.keys()])) {
     const was = old.get(field)
     const is = now.get(field)
-    if (isMap(was) && isMap(is)) lines.push(...fieldLines(`${title}: ${field}`, was, is))
+    if (field === 'dialect') lines.push(...fieldLines(`${title}: ${field}`, was ?? {}, is ?? {}))
+    else if (isMap(was) && isMap(is) && !SECRETS.has(field)) lines.push(...fieldLines(`${title}: ${field}`, was, is))
     else if (isMap(is) && field.startsWith('endpoint ')) lines.push(`+ ${title}: ${field}`)
     else if (isMap(was) && field.startsWith('endpoint ')) lines.push(`- ${title}: ${field}`)
     else if (shown(was) === shown(is)) continue
     else
       lines.push(
-        field === 'api_key' ? `~ ${title}: api_key changed` : `~ ${title}: ${field} ${shown(was)} → ${shown(is)}`,
+        SECRETS.has(field) ? `~ ${title}: ${field} changed` : `~ ${title}: ${field} ${shown(was)} → ${shown(is)}`,
       )
   }
   return lines

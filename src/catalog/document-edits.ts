@@ -1,4 +1,4 @@
-import { withBundled, withExplicit } from './bundled.ts'
+import { withBundled, withEntries, withoutEntry } from './bundled.ts'
 import { keepCredentials } from './credentials.ts'
 import type { CatalogDocument, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
 import type { Fault } from './problem.ts'
@@ -12,6 +12,8 @@ export type PutOutcome = 'created' | 'changed' | 'same'
 
 /** Sees the catalogue that a change is made to, as it is shown; what it throws refuses the change. */
 export type CatalogGuard = (shown: CatalogDocument) => void
+/** The same with what it becomes. */
+export type CatalogCheck = (before: CatalogDocument, after: CatalogDocument) => void
 
 export type Edit<T> = (document: CatalogDocument, base: CatalogDocument) => Edited<T>
 
@@ -22,12 +24,13 @@ export function withProvider(
   entry: ProviderEntry,
 ): Edited<'created' | 'changed'> {
   const known = ownValue(withBundled(document, base).providers, slug) !== undefined
-  return [known ? 'changed' : 'created', { ...document, providers: { ...document.providers, [slug]: entry } }]
+  const changed = known ? document : withEntries(document, [slug])
+  return [known ? 'changed' : 'created', { ...changed, providers: { ...changed.providers, [slug]: entry } }]
 }
 
 /**
  * The provider with the models that it serves from now on: a model that others serve too gets this provider as one more
- * endpoint.
+ * endpoint. `bundled`: the bundled models of the provider; what it serves of them is sold again if it was left out.
  */
 export function withConnection(
   document: CatalogDocument,
@@ -35,8 +38,10 @@ export function withConnection(
   slug: string,
   entry: ProviderEntry,
   models: readonly ModelEntry[],
+  bundled: readonly ModelEntry[],
 ): Edited<'created' | 'changed'> {
-  const [outcome, connected] = withProvider(document, base, slug, entry)
+  const served = withEntries(document, entry.bundled_models ?? bundled.map(({ id }) => id))
+  const [outcome, connected] = withProvider(served, base, slug, entry)
   const known = new Map(withBundled(connected, base).models.map((model) => [model.id, model]))
   const joined = models.map((model) => {
     const before = known.get(model.id)
@@ -50,9 +55,9 @@ export function withConnection(
 
 /** false = no such provider. */
 export function withoutProvider(document: CatalogDocument, base: CatalogDocument, slug: string): Edited<boolean> {
-  const explicit = withExplicit(document, { provider: slug }, base)
-  const { [slug]: _, ...providers } = explicit.providers
-  return [ownValue(explicit.providers, slug) !== undefined, { ...explicit, providers }]
+  const { [slug]: _, ...providers } = document.providers
+  const rest = withoutEntry({ ...document, providers }, { provider: slug }, base)
+  return [ownValue(document.providers, slug) !== undefined || rest.bundled_except !== document.bundled_except, rest]
 }
 
 export function withModel(
@@ -75,9 +80,9 @@ export function withModel(
 
 /** false = no such model. */
 export function withoutModel(document: CatalogDocument, base: CatalogDocument, id: string): Edited<boolean> {
-  const explicit = withExplicit(document, { model: id }, base)
-  const models = explicit.models.filter((model) => model.id !== id)
-  return [models.length < explicit.models.length, { ...explicit, models }]
+  const models = document.models.filter((model) => model.id !== id)
+  const rest = withoutEntry({ ...document, models }, { model: id }, base)
+  return [models.length < document.models.length || rest.bundled_except !== document.bundled_except, rest]
 }
 
 /** Changes the given settings. A rate set by hand ends the feed, unless the feed is named again. */

@@ -278,3 +278,37 @@ test('JSON of the admin API is read by the same rules, without lines', () => {
   )
   assert.deepEqual(document.models[0]?.endpoints[0]?.price, { currency: 'RUB', prompt: '0.0000001', completion: '0.1' })
 })
+
+test('fixed headers have names of their own, and no header of the connection, the body or the key', () => {
+  const found = (adapter: string, dialect: string): readonly string[] =>
+    parseDocumentText(`providers: { p: { adapter: ${adapter}, dialect: ${dialect} } }`, {
+      adapters: adaptersNamed('openai', 'anthropic', 'ai-sdk'),
+      env: {},
+    }).problems.map(({ path }) => path)
+  const sdk = found(
+    'ai-sdk',
+    '{ fixed: { temperature: 1 }, strict: each, json_word: true, schema_words: { a: drop }, tools: tools }',
+  )
+  assert.deepEqual(
+    sdk.filter((path) => path.includes('dialect')),
+    ['providers.p.dialect.tools'],
+  )
+  assert.deepEqual(found('openai', '{ headers: { X-Gate: a, anthropic-beta: b }, ca_file: /etc/ca.pem }'), [])
+  assert.deepEqual(found('anthropic', '{ headers: { cf-aig-authorization: Bearer x } }'), [])
+  for (const name of ['Host', 'Content-Length', 'transfer-encoding', 'Connection', 'a b', 'x:y', 'authorization'])
+    assert.deepEqual(found('openai', `{ headers: { "${name}": a } }`), [`providers.p.dialect.headers.${name}`], name)
+  assert.deepEqual(found('openai', '{ auth_header: X-Key, headers: { Authorization: Basic abc } }'), [])
+  assert.deepEqual(found('openai', '{ auth_header: X-Key, headers: { x-key: a } }').length, 1)
+  assert.deepEqual(found('anthropic', '{ headers: { x-api-key: a } }').length, 1)
+  assert.deepEqual(found('openai', '{ headers: { a: b, A: c } }'), ['providers.p.dialect.headers.A'])
+  assert.deepEqual(found('openai', String.raw`{ headers: { a: "b\r\nc: d" } }`), ['providers.p.dialect.headers.a'])
+  assert.deepEqual(found('openai', '{ ca_file: ca.pem }'), ['providers.p.dialect.ca_file'])
+  assert.deepEqual(found('anthropic', '{ query: { a: b }, ca_file: /a }'), ['providers.p.dialect.query'])
+})
+
+test('a file of certificates is read when the catalogue file is', () => {
+  const file = (path: string): readonly string[] =>
+    lines(`providers: { p: { adapter: openai, dialect: { ca_file: ${path} } } }`)
+  for (const path of ['/no/such/file', '/dev/zero', '/etc/passwd', '/'])
+    assert.deepEqual(file(path), [`f.yaml:1: providers.p.dialect.ca_file: no certificates can be read from '${path}'`])
+})

@@ -1,7 +1,7 @@
 import { isTimezone } from '../ledger/period.ts'
 import { SETTING_ROWS, type GivenSettings, type NumberFields, type SettingName } from '../tables/settings-table.ts'
 import type { KnownAdapters } from './adapters.ts'
-import { readBalance } from './feeds/balance-api.ts'
+import { readAuth } from './auth.ts'
 import { readDialect } from './dialect.ts'
 import {
   EMPTY_DOCUMENT,
@@ -13,7 +13,7 @@ import {
 import { defined, FieldReader } from './field-reader.ts'
 import { readMarkup } from './markup.ts'
 import { readModel } from './model-entry.ts'
-import { readPriceList } from './price-list-entry.ts'
+import { readBalance, readPriceList } from './provider-feeds.ts'
 import type { FileProblem, Problem } from './problem.ts'
 import { readSdkPackage } from './sdk-package.ts'
 import { lineOf, readSource, sourceOfJson, type SourceNode } from './source-tree.ts'
@@ -66,6 +66,7 @@ function readDocument(
 ): CatalogDocument {
   const reader = new FieldReader(source, '', problems, before)
   const bundled = reader.flag('bundled', true)
+  const except = defined({ bundled_except: reader.texts('bundled_except') })
   const settings = readSettings(reader)
   const providers: Record<string, ProviderEntry> = {}
   const listed = reader.map('providers')
@@ -77,7 +78,7 @@ function readDocument(
   }
   const models = reader.items('models').map(readModel)
   reader.done()
-  return { bundled, settings, providers, models }
+  return { bundled, ...except, settings, providers, models }
 }
 
 /** The problem of a provider's slug; null = none. */
@@ -237,26 +238,20 @@ function readProvider(reader: FieldReader, adapters: KnownAdapters): ProviderEnt
         })
   limits?.done()
   const quirks = reader.map('dialect')
-  if (quirks !== null && adapter !== 'openai')
-    reader.problem(
-      'dialect',
-      'other_adapter',
-      { adapter: 'openai' },
-      `is for the adapter openai alone, got '${adapter}'`,
-    )
   const entry = defined({
     name: reader.text('name'),
     base_url: baseUrl,
     api_key: keys?.filter((key) => key !== '') ?? null,
+    auth: readAuth(reader, adapter),
     cancel_stops_billing: reader.has('cancel_stops_billing') ? reader.flag('cancel_stops_billing', false) : null,
     timeouts,
     balance: readBalance(reader),
     markup: readMarkup(reader),
     bundled_models: reader.texts('bundled_models'),
     price_list: readPriceList(reader),
-    dialect: quirks === null ? null : readDialect(quirks),
+    dialect: quirks === null ? null : readDialect(quirks, adapter),
   })
-  const sdkPackage = readSdkPackage(reader, adapter)
+  const sdkPackage = readSdkPackage(reader, adapter, adapters)
   reader.done()
   return { adapter, ...entry, ...sdkPackage }
 }

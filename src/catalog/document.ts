@@ -1,9 +1,11 @@
 import type { PriceKey } from '../tables/meter-table.ts'
+import type { Weekday } from '../base/time.ts'
 import type { GivenSettings } from '../tables/settings-table.ts'
 import type { MediaTokens, ModelType, ProviderTimeouts } from './catalog.ts'
-import type { BalanceEntry } from './feeds/balance-api.ts'
+import type { AuthEntry } from './auth.ts'
 import type { DialectEntry } from './dialect.ts'
-import type { PriceListEntry } from './price-list-entry.ts'
+import type { QuirksEntry } from './quirks.ts'
+import type { BalanceEntry, PriceListEntry } from './provider-feeds.ts'
 
 /**
  * Decimal texts by price key, in the file's units; a map for `video_second` by resolution, and for `image_output` by
@@ -11,12 +13,36 @@ import type { PriceListEntry } from './price-list-entry.ts'
  */
 export type PriceTexts = Readonly<Partial<Record<PriceKey, string | Readonly<Record<string, string>>>>>
 
+/** A price that depends on the length of the input. */
+export type TieredPrice = PriceTexts & {
+  /** In ascending order. Each names what it changes; a request has the last one that its input tokens are above. */
+  readonly tiers?: readonly (PriceTexts & { readonly above: number })[]
+}
+
+/** From `from` up to, not including, `to`: `HH:MM` in an IANA time zone. `days`: on which they begin; absent = on all. */
+export type HourlyPrice = TieredPrice & {
+  readonly from: string
+  readonly to: string
+  readonly timezone: string
+  readonly days?: readonly Weekday[]
+}
+
+/** A price of an endpoint's row, in `price` or `sell`, with its conditions (docs/catalog.md, "Prices with conditions"). */
+export type PriceEntry = TieredPrice & {
+  /** By the name of the service tier that the provider says it has served. */
+  readonly service_tiers?: Readonly<Record<string, TieredPrice>>
+  /** By the time of day; the first that holds. */
+  readonly hours?: readonly HourlyPrice[]
+}
+
 /** A provider's entry of the file, credentials included. */
 export interface ProviderEntry {
   readonly name?: string
   readonly adapter: string
   readonly base_url?: string
   readonly api_key?: readonly string[]
+  /** In place of `api_key`: how its tokens are got. */
+  readonly auth?: AuthEntry
   readonly cancel_stops_billing?: boolean
   readonly timeouts?: Readonly<Partial<ProviderTimeouts>>
   readonly balance?: BalanceEntry
@@ -25,7 +51,7 @@ export interface ProviderEntry {
   /** Ids of the bundled models that this provider serves; absent = all of them. */
   readonly bundled_models?: readonly string[]
   readonly price_list?: PriceListEntry
-  /** Only for the adapter `openai`. */
+  /** Most of it is only for the adapter `openai`. */
   readonly dialect?: DialectEntry
   /** Only of adapter `ai-sdk`: the package to load, and its function that makes the provider. */
   readonly package?: string
@@ -40,8 +66,8 @@ export function endpointId({ provider, model }: Pick<EndpointEntry, 'provider' |
 export interface EndpointEntry {
   readonly provider: string
   readonly model: string
-  readonly price: PriceTexts & { readonly currency: string }
-  readonly sell?: PriceTexts
+  readonly price: PriceEntry & { readonly currency: string }
+  readonly sell?: PriceEntry
   readonly supported_parameters?: readonly string[]
   readonly context_length?: number
   readonly max_completion_tokens?: number
@@ -49,6 +75,10 @@ export interface EndpointEntry {
   readonly native_responses?: boolean
   readonly native_messages?: boolean
   readonly native_completions?: boolean
+  /** Over its provider's. */
+  readonly dialect?: QuirksEntry
+  /** Prompts without cache marks get them, where writing a cache has a price. */
+  readonly cache_marks?: boolean
   /** The prices are intended, however far they are from the known ones. */
   readonly force?: boolean
 }
@@ -66,6 +96,8 @@ export interface ModelEntry {
   readonly hidden?: boolean
   readonly context_length?: number
   readonly max_completion_tokens?: number
+  /** Fields among these whose values nobody has stated: guesses by the model's family. */
+  readonly guessed?: readonly string[]
   readonly max_prompt_length?: number
   readonly input_modalities?: readonly string[]
   readonly output_modalities?: readonly string[]
@@ -97,6 +129,8 @@ export interface SettingsEntry extends GivenSettings {
 /** The validated catalogue file of operator.md 3. Only given fields are present. */
 export interface CatalogDocument {
   readonly bundled: boolean
+  /** Slugs and ids of the bundled providers and models that are left out. */
+  readonly bundled_except?: readonly string[]
   readonly settings: SettingsEntry
   readonly providers: Readonly<Record<string, ProviderEntry>>
   readonly models: readonly ModelEntry[]

@@ -150,6 +150,19 @@ export class FieldReader {
     return null
   }
 
+  /** Names outside the known list would have no effect. */
+  names<T extends string>(key: string, known: readonly T[]): readonly T[] | null {
+    const names = this.texts(key)
+    const unknown = names?.find((name) => !known.some((one) => one === name))
+    if (unknown !== undefined) {
+      const given = unknown.slice(0, 100)
+      const all = known.join(', ')
+      this.problem(key, 'names_of', { known: all, given }, `must be names of ${all}, got '${given}'`)
+    }
+    // Others are a problem, with which no document counts.
+    return names as readonly T[] | null
+  }
+
   wholes(key: string): readonly number[] | null {
     const values = this.texts(key)?.map(Number) ?? null
     if (values === null || values.every((value) => Number.isSafeInteger(value) && value > 0)) return values

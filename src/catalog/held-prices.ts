@@ -1,15 +1,20 @@
 import type { EventAction } from '../ledger/event-action.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { DAY_MS, isoDay } from '../base/time.ts'
 import type { EventStore } from '../store/events/event-store.ts'
 import type { GenerationStore } from '../store/log/generation-store.ts'
-import type { BundleUpdate, CatalogService } from './catalog-service.ts'
+import { rejectionOf, type BundleUpdate } from './bundle-changes.ts'
+import type { CatalogService } from './catalog-service.ts'
+import type { ModelEntry } from './document.ts'
+import { onTop, OvertakenError } from './overtaken.ts'
 import type { PriceChange } from './price-list.ts'
 
 /** Changes of one provider that wait; more are found again once these are decided. */
 const HELD_MAX = 200
-const DECIDED_MAX = 200
+const DECIDED_MAX = 1_000
 const USED_DAYS = 30
+/** What the actions of its events begin with. */
+const ACTIONS = 'prices.'
 
 export interface HeldPricesPorts {
   readonly catalog: CatalogService
@@ -28,10 +33,12 @@ export interface PriceActor {
 /** What is known of the prices of a provider. */
 interface PriceState {
   readonly held: readonly PriceChange[]
-  /** Ids of changes that a hand has rejected: they are not proposed again. */
+  /** What a hand has rejected (`rejectionOf`): it is not proposed again. */
   readonly rejected: readonly string[]
   /** Its list could not be used the last time. */
   readonly failed: boolean
+  /** The id of the event that says so; 0 = there is none. */
+  readonly noted: number
 }
 
 /**
@@ -56,76 +63,132 @@ export class HeldPrices {
   }
 
   /** Notes the changes that were applied and keeps those that need a hand; answers those that wait. */
-  async take(
+  take(
     provider: string,
     applied: readonly PriceChange[],
     doubtful: readonly PriceChange[],
     by: PriceActor,
+    about: Subject = 'prices',
   ): Promise<readonly PriceChange[]> {
-    const state = await this.#state(provider)
-    const held = doubtful.filter(({ id }) => !state.rejected.includes(id)).slice(0, HELD_MAX)
-    const next = { held, rejected: state.rejected, failed: false }
-    const isOther = idsOf(held) !== idsOf(state.held)
-    if (applied.length > 0)
-      await this.#note('prices.applied', provider, isOther ? { ...next, held: state.held } : next, by, applied)
-    if (isOther && held.length > 0) await this.#note('prices.held', provider, next, by, held)
-    else if (isOther || (state.failed && applied.length === 0))
-      await this.#note('prices.applied', provider, next, by, [])
-    return held
+    return this.#edit(provider, async (state) => {
+      // A data set knows nothing of what a provider's own list has.
+      const others = state.held.filter((one) => subjectOf(one) !== about)
+      const known = new Set([...state.rejected, ...others.map(rejectionOf)])
+      const isNew = (one: PriceChange): boolean => !known.has(rejectionOf(one))
+      // Prices come first where there are more than may wait.
+      const all = [...others, ...doubtful.filter(isNew)]
+      const held = all.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, HELD_MAX)
+      const next = { ...state, held, failed: false }
+      const isOther = idsOf(held) !== idsOf(state.held)
+      if (applied.length > 0) {
+        await this.#note('prices.applied', provider, isOther ? { ...next, held: state.held } : next, by, applied)
+        return isOther ? this.take(provider, [], doubtful, by, about) : held
+      }
+      if (isOther && held.length > 0) await this.#note('prices.held', provider, next, by, held)
+      else if (isOther || state.failed) await this.#note('prices.applied', provider, next, by, [])
+      return held
+    })
   }
 
   /** Its list cannot be used: noted once until it can. Answers what waits, and whether it was noted. */
-  async fail(
+  fail(
     provider: string,
     reason: string,
     by: PriceActor,
   ): Promise<{ readonly held: readonly PriceChange[]; readonly isNew: boolean }> {
-    const state = await this.#state(provider)
-    if (!state.failed) await this.#note('prices.failed', provider, { ...state, failed: true }, by, [], reason)
-    return { held: state.held, isNew: !state.failed }
+    return this.#edit(provider, async (state) => {
+      if (!state.failed) await this.#note('prices.failed', provider, { ...state, failed: true }, by, [], reason)
+      return { held: state.held, isNew: !state.failed }
+    })
   }
 
   /** Takes this release's bundled models and the prices that need no hand; with `dryRun` only says what it would do. */
-  async updateBundle(dryRun: boolean, by: PriceActor): Promise<Pick<BundleUpdate, 'lines' | 'held'>> {
+  async updateBundle(
+    dryRun: boolean,
+    by: PriceActor,
+    set: readonly ModelEntry[] | null = null,
+  ): Promise<Pick<BundleUpdate, 'lines' | 'held'>> {
     const { catalog } = this.#ports
-    const { lines, applied, held: doubtful } = await catalog.updateBundle(dryRun)
+    const { lines, applied, held: doubtful } = await catalog.updateBundle(dryRun, set)
     const held: PriceChange[] = []
     for (const provider of catalog.bundledProviders()) {
       const [made, waiting] = [applied, doubtful].map((all) => all.filter((one) => one.provider === provider))
       if (dryRun) {
         const { rejected } = await this.#state(provider)
-        held.push(...(waiting ?? []).filter(({ id }) => !rejected.includes(id)))
-      } else if (!catalog.hasPriceList(provider))
-        held.push(...(await this.take(provider, made ?? [], waiting ?? [], by)))
+        held.push(...(waiting ?? []).filter((one) => !rejected.includes(rejectionOf(one))))
+      } else if (!this.#followsList(provider)) held.push(...(await this.take(provider, made ?? [], waiting ?? [], by)))
     }
     return { lines, held }
   }
 
-  /** null = there is no such change; `overtaken` = the price is no longer the one before. */
+  /** Keeps all that this release and a data set would change for a hand; applies nothing. Answers what waits. */
+  async look(set: readonly ModelEntry[], by: PriceActor): Promise<readonly PriceChange[]> {
+    const { catalog } = this.#ports
+    const { rows, prices } = catalog.bundleNews(set)
+    for (const provider of catalog.bundledProviders()) {
+      const [added, changed] = [rows, prices].map((all) => all.filter((one) => one.provider === provider))
+      await this.take(provider, [], added ?? [], by, 'rows')
+      if (!this.#followsList(provider)) await this.take(provider, [], changed ?? [], by)
+    }
+    return this.held()
+  }
+
+  /**
+   * null = there is no such change; `overtaken` = another hand has decided it meanwhile, or the price is no longer the
+   * one before.
+   */
   async decide(id: string, isApproved: boolean, by: PriceActor): Promise<PriceChange | 'overtaken' | null> {
     const change = (await this.held()).find((one) => one.id === id)
     if (change === undefined) return null
     const { provider } = change
-    const state = await this.#state(provider)
-    const held = state.held.filter((one) => one.id !== id)
-    if (!isApproved) {
-      const rejected = [...state.rejected, id].slice(-DECIDED_MAX)
-      await this.#note('prices.rejected', provider, { ...state, held, rejected }, by, [change])
-      return change
+    // Nothing is deleted: a hand takes note of what is gone.
+    const isMade = isApproved && change.reason !== 'gone'
+    // The note is what decides between two nodes, so it comes first. If the node dies before the change is made, the next
+    // fetch finds it again.
+    const isMine = await this.#edit(provider, async (state) => {
+      if (!state.held.some((one) => one.id === id)) return false
+      const held = state.held.filter((one) => one.id !== id)
+      const rejected = isMade ? state.rejected : [...state.rejected, rejectionOf(change)].slice(-DECIDED_MAX)
+      const action = isMade ? 'prices.approved' : 'prices.rejected'
+      await this.#note(action, provider, { ...state, held, rejected }, by, [change])
+      return true
+    })
+    if (!isMine) return 'overtaken'
+    return !isMade || (await this.#made(change, by)) ? change : 'overtaken'
+  }
+
+  /** false = the price is no longer the one before. */
+  async #made(change: PriceChange, by: PriceActor): Promise<boolean> {
+    const { provider } = change
+    try {
+      const made = await this.#ports.catalog.applyPrices([change], 'person')
+      if (made.length > 0) return true
+    } catch (thrown) {
+      await this.#edit(provider, (state) =>
+        this.#note('prices.held', provider, { ...state, held: [...state.held, change] }, by, [change]),
+      )
+      throw thrown
     }
-    const made = await this.#ports.catalog.applyPrices([change])
-    // A crash before the event leaves a change that is made already; the next fetch no longer finds it.
-    await this.#note('prices.approved', provider, { ...state, held }, by, made)
-    return made.length === 0 ? 'overtaken' : change
+    await this.#edit(provider, (state) => this.#note('prices.applied', provider, state, by, [], 'overtaken'))
+    return false
+  }
+
+  /** Each try reads anew what is known. */
+  #edit<T>(provider: string, work: (state: PriceState) => Promise<T>): Promise<T> {
+    return onTop(async () => work(await this.#state(provider)))
+  }
+
+  #followsList(slug: string): boolean {
+    return this.#ports.catalog.current().providers.get(slug)?.priceList !== undefined
   }
 
   async #state(provider: string): Promise<PriceState> {
-    const { data } = await this.#ports.events.list({ limit: 1, offset: 0 }, { action: 'prices.', object: provider })
-    const after = data[0]?.after ?? null
+    const { data } = await this.#ports.events.list({ limit: 1, offset: 0 }, { action: ACTIONS, object: provider })
+    const [newest] = data
+    if (newest === undefined || newest.after === null) return { held: [], rejected: [], failed: false, noted: 0 }
     // Written by `#note` into a table whose rows never change.
-    return after === null
-      ? { held: [], rejected: [], failed: false }
-      : (JSON.parse(after) as { state: PriceState }).state
+    const { state } = JSON.parse(newest.after) as { readonly state: Omit<PriceState, 'noted'> }
+    return { ...state, noted: newest.id }
   }
 
   async #note(
@@ -139,6 +202,7 @@ export class HeldPrices {
     const { events, clock, usage } = this.#ports
     const models = [...new Set(changes.map(({ model }) => model))]
     const { total: accounts } = await usage.usersOf(models, usedSince(clock.now()), 1)
+    const { noted, ...kept } = state
     const after = {
       changes: changes.length,
       accounts,
@@ -146,17 +210,23 @@ export class HeldPrices {
       ...(reason === undefined ? {} : { reason }),
       // Those that wait are in the state.
       ...(action === 'prices.held' ? {} : { prices: changes }),
-      state,
+      state: kept,
     }
-    await events.append({
-      ...by,
-      atMs: clock.now(),
-      action,
-      object: provider,
-      before: null,
-      after: JSON.stringify(after),
-    })
+    const event = { ...by, atMs: clock.now(), action, object: provider, before: null, after: JSON.stringify(after) }
+    if (!(await events.append(event, { action: ACTIONS, id: noted })))
+      throw new OvertakenError(`The prices of ${provider} were noted by another node.`)
   }
+}
+
+/** Prices of known rows; what the published lists say of rows; new models of the provider's own list. */
+type Subject = 'prices' | 'rows' | 'listed'
+
+function subjectOf({ row, isListed }: PriceChange): Subject {
+  return row === undefined ? 'prices' : isListed === true ? 'listed' : 'rows'
+}
+
+function rankOf(change: PriceChange): number {
+  return change.row === undefined ? 0 : 1
 }
 
 /** The first of the last 30 days, by UTC. */

@@ -1,4 +1,5 @@
-import type { BalanceApi } from './feeds/balance-api.ts'
+import type { Weekday } from '../base/time.ts'
+import type { BalanceApi } from './provider-feeds.ts'
 
 /** A provider that the bundled catalogue can reach. */
 export interface KnownProvider {
@@ -14,6 +15,8 @@ export interface KnownProvider {
   readonly author: string | null
   /** Whose API tells what is left of the money with it; absent = it does not tell. */
   readonly balanceApi?: BalanceApi
+  /** Days on which its hours of another price begin: the price data set does not say them. Absent = on all. */
+  readonly hourDays?: readonly Weekday[]
 }
 
 /** In the order in which a model lists its endpoints. A provider without an adapter in this version stays off. */
@@ -63,6 +66,9 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
     cancelStopsBilling: false,
     author: 'deepseek',
     balanceApi: 'deepseek',
+    // https://api-docs.deepseek.com/quick_start/pricing, by texts of October 2026 that cite it; Chinese public holidays,
+    // which have no hours there either, are not known here.
+    hourDays: ['mon', 'tue', 'wed', 'thu', 'fri'],
   },
   {
     slug: 'x-ai',
@@ -118,5 +124,15 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
     cancelStopsBilling: false,
     author: null,
     balanceApi: 'openrouter',
+  },
+  // It has no keys that stay: its row is the operator's, with an `auth`.
+  {
+    slug: 'gigachat',
+    name: 'GigaChat',
+    adapter: 'gigachat',
+    baseUrl: 'https://gigachat.devices.sberbank.ru/api/v1',
+    keyVariables: [],
+    cancelStopsBilling: false,
+    author: 'sber',
   },
 ]

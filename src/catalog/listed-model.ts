@@ -10,12 +10,13 @@ export interface ListedModel {
 
 /**
  * What a provider answered to the question which models it has. `no_list`: its protocol has no such question.
- * `not_found`: nothing is at the address of the list.
+ * `not_found`: nothing is at the address of the list. `no_token`: its `auth` got none.
  */
 export const TRIAL_OUTCOMES = [
   'listed',
   'no_list',
   'refused',
+  'no_token',
   'not_found',
   'limited',
   'rejected',
@@ -23,6 +24,7 @@ export const TRIAL_OUTCOMES = [
   'unreadable',
   'slow',
   'unknown_host',
+  'private',
   'closed',
   'certificate',
   'unreachable',
@@ -33,7 +35,7 @@ export interface ProviderTrial {
   readonly outcome: TrialOutcome
   /** Of the provider's answer; null = there was none. */
   readonly status: number | null
-  /** The provider's words, without secrets. */
+  /** The provider's words, without secrets; of `private`, why it was not asked. */
   readonly said: string | null
   /** Empty unless `listed`. */
   readonly models: readonly ListedModel[]

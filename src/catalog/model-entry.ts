@@ -1,18 +1,142 @@
-import { PRICED_METERS, type PriceKey } from '../tables/meter-table.ts'
 import { MODEL_TYPES, type MediaTokens, type ModelType } from './catalog.ts'
-import type { EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
+import type { EndpointEntry, ModelEntry, HourlyPrice, PriceEntry, PriceTexts, TieredPrice } from './document.ts'
 import { defined, type FieldReader } from './field-reader.ts'
 import { INPUT_MODALITIES, OUTPUT_MODALITIES } from '../tables/model-types.ts'
 import { PARAMETER_NAMES } from '../tables/parameter-table.ts'
 import { readMarkup } from './markup.ts'
-import { isPictureKey } from './picture-price.ts'
+import { readQuirks, type QuirksEntry } from './quirks.ts'
 import { missingPrices, uncharged, type EndpointUses } from './price-keys.ts'
+import { WEEKDAYS } from '../base/time.ts'
+import { isTimezone } from '../ledger/period.ts'
+import { PRICED_METERS, type PriceKey } from '../tables/meter-table.ts'
+import { tierNamed } from '../tables/service-tier-table.ts'
+import { isPictureKey } from './picture-price.ts'
+
+/** Each of them makes another price sheet. */
+const CONDITIONS_MAX = 24
+const SERVICE_TIER = /^[a-z0-9][a-z0-9._-]{0,63}$/
+const TIME = /^([01]\d|2[0-3]):[0-5]\d$/
+
+type CheckKeys = (given: FieldReader) => void
+
+/** Reads a price of a row with its conditions. `check` is called with each map of price keys in it, once it is read. */
+function readPriceEntry(reader: FieldReader, check: CheckKeys): PriceEntry {
+  const prices = readTiered(reader, check)
+  const named = reader.map('service_tiers')
+  const names = named === null ? [] : atMost(reader, 'service_tiers', named.keys())
+  const serviceTiers: Record<string, TieredPrice> = {}
+  for (const name of names) {
+    const given = named?.map(name) ?? null
+    // The words of services are read as ours: an answer says the tier in ours.
+    const tier = tierNamed(name)
+    if (!SERVICE_TIER.test(name) || tier === null || Object.hasOwn(serviceTiers, tier))
+      named?.problem(
+        name,
+        'slug',
+        {},
+        'must be the name of a service tier in lower case, such as flex or priority, and each tier has one',
+      )
+    if (given === null || tier === null) continue
+    serviceTiers[tier] = readTiered(given, check)
+    given.done()
+    check(given)
+  }
+  const hours = atMost(reader, 'hours', reader.items('hours')).map((given) => readHours(given, check))
+  reader.done()
+  check(reader)
+  return {
+    ...prices,
+    ...(named === null ? {} : { service_tiers: serviceTiers }),
+    ...(reader.has('hours') ? { hours } : {}),
+  }
+}
+
+function readTiered(reader: FieldReader, check: CheckKeys): TieredPrice {
+  const prices = readPrices(reader)
+  let last = -1
+  const tiers = atMost(reader, 'tiers', reader.items('tiers')).map((given) => {
+    if (!given.has('above')) given.problem('above', 'required', {}, 'is required')
+    const above = given.whole('above', last + 1) ?? last + 1
+    last = above
+    const tier = { above, ...readPrices(given) }
+    given.done()
+    check(given)
+    return tier
+  })
+  return reader.has('tiers') ? { ...prices, tiers } : prices
+}
+
+function readHours(reader: FieldReader, check: CheckKeys): HourlyPrice {
+  const [from, to] = [readTime(reader, 'from'), readTime(reader, 'to')]
+  if (from !== '' && from === to)
+    reader.problem('to', 'time_of_day', { given: to }, `must be another time of day than from, got '${to}'`)
+  const timezone = reader.text('timezone') ?? 'UTC'
+  if (!isTimezone(timezone))
+    reader.problem(
+      'timezone',
+      'bad_timezone',
+      { given: timezone },
+      `must be an IANA time zone such as Europe/Moscow, got '${timezone}'`,
+    )
+  const days = reader.names('days', WEEKDAYS)
+  if (days?.length === 0 && !reader.isWrong('days'))
+    reader.problem('days', 'names_of', { known: WEEKDAYS.join(', '), given: '[]' }, 'must name a day, or be left out')
+  const prices = readTiered(reader, check)
+  reader.done()
+  check(reader)
+  return { from, to, timezone, ...(days === null ? {} : { days }), ...prices }
+}
+
+function readTime(reader: FieldReader, key: 'from' | 'to'): string {
+  const time = reader.required(key)
+  if (time !== '' && !TIME.test(time))
+    reader.problem(key, 'time_of_day', { given: time }, `must be a time of day such as 16:30, got '${time}'`)
+  return time
+}
+
+function atMost<T>(reader: FieldReader, key: string, items: readonly T[]): readonly T[] {
+  if (items.length <= CONDITIONS_MAX) return items
+  const message = `must have at most ${CONDITIONS_MAX} items, got ${items.length}`
+  reader.problem(key, 'items_most', { most: CONDITIONS_MAX }, message)
+  return []
+}
+
+function readPrices(reader: FieldReader): PriceTexts {
+  const prices: Partial<Record<PriceKey, string | Record<string, string>>> = {}
+  for (const { priceKey: key, varies } of PRICED_METERS) {
+    const node = reader.node(key)
+    if (node === null) continue
+    if (varies !== undefined && node.kind === 'map') {
+      const sizes = reader.map(key)
+      const bySize: Record<string, string> = {}
+      for (const size of sizes?.keys() ?? []) {
+        if (varies === 'size_and_quality' && !isPictureKey(size))
+          sizes?.problem(
+            size,
+            'picture_key',
+            {},
+            "must be a size such as 1024x1024 or 2K, a quality such as high, or both as '1024x1024/high'",
+          )
+        bySize[size] = sizes?.decimal(size) ?? '0'
+      }
+      if (Object.keys(bySize).length === 0) reader.problem(key, 'no_prices', {}, 'must have at least one price')
+      prices[key] = bySize
+      continue
+    }
+    const value = reader.decimal(key)
+    if (value !== null) prices[key] = value
+  }
+  return prices
+}
 
 const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}\/[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$/
 const ALIAS = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$/
 /** A request's `:nitro` and `:floor` choose the order of providers, so no model name may end with them. */
 const SUFFIX = /:(nitro|floor)$/
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z)?$/
+
+/** Fields whose values may be guesses. */
+export const GUESSABLE: readonly string[] = ['context_length', 'max_completion_tokens']
 
 /** Reads one model with its endpoints; problems go to the reader. */
 export function readModel(reader: FieldReader): ModelEntry {
@@ -64,9 +188,10 @@ export function readModel(reader: FieldReader): ModelEntry {
     hidden: reader.has('hidden') ? reader.flag('hidden', false) : null,
     context_length: contextLength,
     max_completion_tokens: maxCompletionTokens,
+    guessed: reader.names('guessed', GUESSABLE),
     max_prompt_length: reader.whole('max_prompt_length', 1),
-    input_modalities: readNames(reader, 'input_modalities', INPUT_MODALITIES),
-    output_modalities: readNames(reader, 'output_modalities', OUTPUT_MODALITIES),
+    input_modalities: reader.names('input_modalities', INPUT_MODALITIES),
+    output_modalities: reader.names('output_modalities', OUTPUT_MODALITIES),
     tokenizer: reader.text('tokenizer'),
     instruct_type: reader.text('instruct_type'),
     aliases,
@@ -90,13 +215,10 @@ function readEndpoint(
   const price = reader.map('price')
   if (price === null) reader.problem('price', 'required', {}, 'is required')
   const currency = price === null ? '' : readCurrency(price)
-  const prices = price === null ? {} : readPrices(price)
   const sell = reader.map('sell')
   if (sell?.has('currency') === true && sell.text('currency') !== 'RUB')
     sell.problem('currency', 'rubles_only', {}, 'must be RUB: what the customer pays is in rubles')
-  const sells = sell === null ? null : readPrices(sell)
-  const bounded = outputBounded || reader.has('max_completion_tokens')
-  const listed = readNames(reader, 'supported_parameters', PARAMETER_NAMES)
+  const listed = reader.names('supported_parameters', PARAMETER_NAMES)
   const nativeResponses = reader.has('native_responses') ? reader.flag('native_responses', false) : null
   const nativeMessages = reader.has('native_messages') ? reader.flag('native_messages', true) : null
   const contextLength = reader.whole('context_length', 1)
@@ -104,14 +226,16 @@ function readEndpoint(
   const context = contextLength ?? modelContext
   if (context !== null && most !== null && most > context)
     reader.problem('max_completion_tokens', 'above_context', { given: most, context }, aboveContext(most, context))
-  if (type !== null) {
-    const uses = { listed: listed ?? [], native: nativeResponses === true || nativeMessages === true }
-    for (const [key, given] of [
-      ['price', price],
-      ['sell', sell],
-    ] as const)
-      if (given !== null) checkPrices(reader, key, given, { type, bounded, uses })
-  }
+  const uses = { listed: listed ?? [], native: nativeResponses === true || nativeMessages === true }
+  const check = type === null ? (): void => undefined : (given: FieldReader): void => checkCharged(given, type, uses)
+  const prices = price === null ? {} : readPriceEntry(price, check)
+  const sells = sell === null ? null : readPriceEntry(sell, check)
+  const bounded = outputBounded || reader.has('max_completion_tokens')
+  for (const [key, given] of [
+    ['price', price],
+    ['sell', sell],
+  ] as const)
+    if (type !== null && given !== null) checkComplete(reader, key, given, type, bounded)
   const rest = defined({
     sell: sells,
     supported_parameters: listed,
@@ -120,7 +244,9 @@ function readEndpoint(
     media_tokens: readMediaTokens(reader.map('media_tokens')),
     native_responses: nativeResponses,
     native_messages: nativeMessages,
+    dialect: readEndpointQuirks(reader),
     native_completions: reader.has('native_completions') ? reader.flag('native_completions', false) : null,
+    cache_marks: reader.has('cache_marks') ? reader.flag('cache_marks', false) : null,
     force: reader.has('force') ? reader.flag('force', false) : null,
   })
   const entry = {
@@ -137,6 +263,14 @@ function readEndpoint(
  * There is no default currency: dollars read as rubles would be sold at a hundredth, rubles read as dollars at a
  * hundredfold.
  */
+function readEndpointQuirks(reader: FieldReader): QuirksEntry | null {
+  const quirks = reader.map('dialect')
+  if (quirks === null) return null
+  const entry = readQuirks(quirks)
+  quirks.done()
+  return entry
+}
+
 function readCurrency(price: FieldReader): string {
   const currency = price.text('currency') ?? ''
   if (!price.has('currency'))
@@ -146,24 +280,27 @@ function readCurrency(price: FieldReader): string {
   return currency
 }
 
-/** Problems of an endpoint's prices, in `price` or `sell`: keys that are never charged, and missing keys. */
-function checkPrices(
-  endpoint: FieldReader,
-  key: 'price' | 'sell',
-  given: FieldReader,
-  { type, bounded, uses }: { readonly type: ModelType; readonly bounded: boolean; readonly uses: EndpointUses },
-): void {
-  const names = given.keys().filter((name) => given.has(name))
-  for (const name of names)
-    if (uncharged(type, name, uses))
+/** Problems of keys that are never charged. */
+function checkCharged(given: FieldReader, type: ModelType, uses: EndpointUses): void {
+  for (const name of given.keys())
+    if (given.has(name) && uncharged(type, name, uses))
       given.problem(
         name,
         type === 'chat' && name === 'search' ? 'uncharged_search' : 'uncharged',
         {},
         unchargedText(type, name),
       )
-  // A wrong price has its own problem and is not missing.
-  const missing = missingPrices(type, new Set(names), bounded)
+}
+
+/** A problem of an endpoint's `price` or `sell` that lacks keys. A wrong price has its own problem and is not missing. */
+function checkComplete(
+  endpoint: FieldReader,
+  key: 'price' | 'sell',
+  given: FieldReader,
+  type: ModelType,
+  bounded: boolean,
+): void {
+  const missing = missingPrices(type, new Set(given.keys().filter((name) => given.has(name))), bounded)
   if (missing.length > 0)
     endpoint.problem(
       key,
@@ -176,20 +313,6 @@ function checkPrices(
 
 function aboveContext(tokens: number, context: number): string {
   return `must be at most the context_length of ${context}, got ${tokens}`
-}
-
-/** Names outside the known list would have no effect. */
-function readNames(reader: FieldReader, key: string, known: readonly string[]): readonly string[] | null {
-  const names = reader.texts(key)
-  const unknown = names?.find((name) => !known.includes(name))
-  if (unknown !== undefined)
-    reader.problem(
-      key,
-      'names_of',
-      { known: known.join(', '), given: unknown.slice(0, 100) },
-      `must be names of ${known.join(', ')}, got '${unknown.slice(0, 100)}'`,
-    )
-  return names
 }
 
 function unchargedText(type: ModelType, key: string): string {
@@ -209,33 +332,4 @@ function readMediaTokens(reader: FieldReader | null): MediaTokens | null {
   })
   reader.done()
   return tokens
-}
-
-function readPrices(reader: FieldReader): PriceTexts {
-  const prices: Partial<Record<PriceKey, string | Record<string, string>>> = {}
-  for (const { priceKey: key, varies } of PRICED_METERS) {
-    const node = reader.node(key)
-    if (node === null) continue
-    if (varies !== undefined && node.kind === 'map') {
-      const sizes = reader.map(key)
-      const bySize: Record<string, string> = {}
-      for (const size of sizes?.keys() ?? []) {
-        if (varies === 'size_and_quality' && !isPictureKey(size))
-          sizes?.problem(
-            size,
-            'picture_key',
-            {},
-            "must be a size such as 1024x1024 or 2K, a quality such as high, or both as '1024x1024/high'",
-          )
-        bySize[size] = sizes?.decimal(size) ?? '0'
-      }
-      if (Object.keys(bySize).length === 0) reader.problem(key, 'no_prices', {}, 'must have at least one price')
-      prices[key] = bySize
-      continue
-    }
-    const value = reader.decimal(key)
-    if (value !== null) prices[key] = value
-  }
-  reader.done()
-  return prices
 }

@@ -21,7 +21,7 @@ function document(models: readonly string[], head = ''): CatalogDocument {
 const named = (models: readonly string[], head = ''): Snapshot['aliases'] =>
   buildSnapshot(document(models, head), adaptersNamed('openai'), 1, 0).aliases
 const warned = (models: readonly string[], head = ''): readonly object[] =>
-  catalogNotes({ ...NOTHING, own: document(models, head) }).map(({ warning, params }) => ({ warning, params }))
+  catalogNotes({ ...NOTHING, own: document(models, head) }, []).map(({ warning, params }) => ({ warning, params }))
 
 test('the last segment of an id is a name of its model while no other model has it', () => {
   assert.deepEqual(

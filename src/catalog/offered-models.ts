@@ -56,7 +56,7 @@ export function offeredModels(
 }
 
 /** An entry without prices: only the operator knows what an unknown model costs. */
-function entryOf(slug: string, { id, name, contextLength, maxCompletionTokens }: ListedModel): ModelEntry {
+export function entryOf(slug: string, { id, name, contextLength, maxCompletionTokens }: ListedModel): ModelEntry {
   const type = TYPES_BY_WORD.find(([word]) => word.test(id))?.[1] ?? 'chat'
   const context = contextLength ?? (type === 'chat' ? CONTEXT_LENGTH_GUESSED : null)
   return {

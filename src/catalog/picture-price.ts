@@ -35,6 +35,11 @@ export function namesQuality({ variants }: Pick<Endpoint, 'variants'>, quality: 
   return [...(variants?.keys() ?? [])].some((key) => partsOf(key).quality === quality.toLowerCase())
 }
 
+/** Whether a price depends on the quality. */
+export function namesQualities(keys: Iterable<string>): boolean {
+  return [...keys].some((key) => partsOf(key).quality !== null)
+}
+
 /**
  * The price key of a picture: among keys that name only what the request asks for, the one that names most of it; else
  * the dearest key that does not contradict the request. null = the endpoint has one price, or no key fits and the

@@ -73,6 +73,28 @@ test('what sells below its cost is a warning and no mistake', () => {
   assert.deepEqual(priceWarnings({ ...document, settings: {} }), [], 'without a rate nothing can be compared')
 })
 
+test('an own price that is below the cost only under a condition is a warning that names it', () => {
+  const price = {
+    currency: 'RUB',
+    prompt: '2',
+    completion: '4',
+    tiers: [{ above: 200_000, prompt: '4' }],
+    service_tiers: { flex: { prompt: '1' } },
+  }
+  const warned = (sell: Readonly<Record<string, unknown>>): readonly string[] =>
+    priceWarnings({
+      ...EMPTY_DOCUMENT,
+      models: [{ id: 'v/m', type: 'chat', context_length: 9, endpoints: [{ provider: 'p', model: 'x', price, sell }] }],
+    }).map(({ message }) => message)
+  assert.deepEqual(warned({ prompt: '3', completion: '5' }), [
+    "v/m at p/x: 'above 200000' sells prompt for 3 RUB, and the provider charges 4 RUB",
+  ])
+  assert.deepEqual(warned({ prompt: '3', completion: '5', tiers: [{ above: 100_000, prompt: '6' }] }), [])
+  assert.deepEqual(warned({ prompt: '4', completion: '5', service_tiers: { priority: { prompt: '1' } } }), [
+    "v/m at p/x: 'priority' sells prompt for 1 RUB, and the provider charges 2 RUB",
+  ])
+})
+
 test('a chat model that draws without a price for pictures is a warning', () => {
   const model = (price: Record<string, string>): ModelEntry => ({
     id: 'v/draws',

@@ -1,8 +1,12 @@
-import { PRICE_KEYS, type PriceKey } from '../tables/meter-table.ts'
+import { PRICED_METERS, PRICE_KEYS, type Meter, type PriceKey } from '../tables/meter-table.ts'
 import { compare, decimalText, multiply, ONE, parseDecimal, shift, type Decimal } from '../base/money.ts'
 import { warningOf, type CatalogWarning } from './catalog-warning.ts'
 import { endpointId, type CatalogDocument, type EndpointEntry, type ModelEntry, type PriceTexts } from './document.ts'
+import { namesQualities } from './picture-price.ts'
+import type { Prices } from './catalog.ts'
+import { conditionedPrices, endpointPrices } from './price-conditions.ts'
 import { fault, type Fault } from './problem.ts'
+import { priceText } from './shown-prices.ts'
 import { ownValue } from '../base/own-value.ts'
 
 /**
@@ -20,7 +24,12 @@ export function priceWarnings(
   return [
     ...markupsBelow(document),
     ...document.models.flatMap((model) =>
-      model.endpoints.flatMap((endpoint) => [...unpaidPictures(model, endpoint), ...lossesOf(model, endpoint, rates)]),
+      model.endpoints.flatMap((endpoint) => [
+        ...unpaidPictures(model, endpoint),
+        ...untoldPrices(model, endpoint),
+        ...lossesOf(model, endpoint, rates),
+        ...lossesWhen(model, endpoint, rates),
+      ]),
     ),
   ]
 }
@@ -65,7 +74,8 @@ function unpaidPictures(
   { id, type, output_modalities: brings = [] }: ModelEntry,
   { provider, model, price }: EndpointEntry,
 ): readonly CatalogWarning[] {
-  if (type !== 'chat' || !brings.includes('image') || price.image_output !== undefined) return []
+  const isPriced = price.image_output !== undefined || price.image_output_tokens !== undefined
+  if (type !== 'chat' || !brings.includes('image') || isPriced) return []
   const params = { model: id, endpoint: endpointId({ provider, model }) }
   return [
     warningOf(
@@ -74,6 +84,39 @@ function unpaidPictures(
       `${id} at ${params.endpoint}: pictures of its answers have no price of their own; price.image_output gives one, 0 says that their tokens pay for them`,
     ),
   ]
+}
+
+/** Prices that depend on a parameter which the row does not let through: only one value of it can be sold. */
+function untoldPrices(
+  { id, type, supported_durations: durations, supported_sizes: sizes, supported_resolutions: resolutions }: ModelEntry,
+  { provider, model, price, supported_parameters: listed }: EndpointEntry,
+): readonly CatalogWarning[] {
+  if (listed === undefined) return []
+  const isMap = (prices: unknown): boolean => typeof prices === 'object'
+  const hasOne = (values: readonly unknown[] | undefined): boolean => values?.length === 1
+  const takes = (...names: readonly string[]): boolean => names.some((name) => listed.includes(name))
+  const untold = [
+    ...(type === 'video' && price.video_second !== undefined && !takes('duration') && !hasOne(durations)
+      ? ['duration']
+      : []),
+    ...(type === 'video' && isMap(price.video_second) && !takes('size', 'resolution') && !hasOne(sizes ?? resolutions)
+      ? ['size']
+      : []),
+    ...(type === 'image' &&
+    isMap(price.image_output) &&
+    !takes('quality') &&
+    namesQualities(Object.keys(price.image_output ?? {}))
+      ? ['quality']
+      : []),
+  ]
+  const endpoint = endpointId({ provider, model })
+  return untold.map((parameter) =>
+    warningOf(
+      'price_untold',
+      { model: id, endpoint, parameter },
+      `${id} at ${endpoint}: its price depends on '${parameter}', which supported_parameters does not let through, so requests for another ${parameter} than the first are refused there`,
+    ),
+  )
 }
 
 function lossesOf(
@@ -104,6 +147,34 @@ function lossesOf(
       ),
     ]
   })
+}
+
+/** The same under each condition of either price, where the plain prices are right. */
+function lossesWhen({ id }: ModelEntry, entry: EndpointEntry, rates: Rates): readonly CatalogWarning[] {
+  const rate = rateOf(entry.price.currency, rates)
+  if (entry.sell === undefined || rate === null) return []
+  const prices = endpointPrices(entry, rate, ONE, null)
+  const isBelow = (at: Pick<Prices, 'sell' | 'buy'>, meter: Meter): boolean =>
+    compare(at.sell[meter], at.buy[meter]) < 0
+  return conditionedPrices(prices).flatMap((at) =>
+    PRICED_METERS.filter(
+      ({ meter, priceKey }) => entry.price[priceKey] !== undefined && isBelow(at, meter) && !isBelow(prices, meter),
+    ).map(({ meter, priceKey: key }) => {
+      const params = {
+        model: id,
+        endpoint: endpointId(entry),
+        condition: at.name,
+        key,
+        sell: priceText(meter, at.sell),
+        cost: priceText(meter, at.buy),
+      }
+      return warningOf(
+        'sells_below_cost_when',
+        params,
+        `${id} at ${params.endpoint}: '${at.name}' sells ${key} for ${params.sell} RUB, and the provider charges ${params.cost} RUB`,
+      )
+    }),
+  )
 }
 
 /**

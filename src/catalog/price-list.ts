@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { PRICE_KEYS, type PriceKey } from '../tables/meter-table.ts'
-import { compare, multiply, parseDecimal, type Decimal } from '../base/money.ts'
-import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts } from './document.ts'
+import { compare, multiply, parseDecimal, ZERO, type Decimal } from '../base/money.ts'
+import { rowKey, type ApprovedPrices } from './approved-prices.ts'
+import type { CatalogDocument, EndpointEntry, ModelEntry, PriceEntry, PriceTexts } from './document.ts'
+import { conditionalPrices } from './price-sheet.ts'
 import { priceWarnings } from './price-doubts.ts'
-import type { PriceList } from './feeds/price-list-api.ts'
+import { ownValue } from '../base/own-value.ts'
 
-const CURRENCY = 'USD'
 const ID_CHARACTERS = 24
 
+const CONDITIONS = ['tiers', 'service_tiers', 'hours'] as const
 /** The meter whose price one without its own takes; the others cost nothing without one. */
 const PARENTS: Readonly<Partial<Record<PriceKey, PriceKey>>> = {
   input_cache_read: 'prompt',
@@ -16,8 +18,23 @@ const PARENTS: Readonly<Partial<Record<PriceKey, PriceKey>>> = {
   internal_reasoning: 'completion',
 }
 
+/** The rise in percent, over the price that a person approved last, above which a change waits for one. */
+const APPROVED_RISE_PERCENT = 25
+
 /** Why a change waits for a hand; null = it does not. */
-export const HOLD_REASONS = ['rise', 'fall', 'free', 'new_fee', 'currency', 'unit', 'below_cost'] as const
+export const HOLD_REASONS = [
+  'rise',
+  'fall',
+  'free',
+  'new_fee',
+  'currency',
+  'unit',
+  'below_cost',
+  'new_model',
+  'limits',
+  'gone',
+  'unasked',
+] as const
 export type HoldReason = (typeof HOLD_REASONS)[number]
 
 /** Another price of an endpoint. */
@@ -28,9 +45,14 @@ export interface PriceChange {
   readonly provider: string
   /** The provider's name of the model. */
   readonly endpoint: string
-  readonly before: EndpointEntry['price']
+  /** null = the route is new. */
+  readonly before: EndpointEntry['price'] | null
   readonly after: EndpointEntry['price']
   readonly reason: HoldReason | null
+  /** Of `new_model`, `limits` and `gone`: the model with the routes that it is about. */
+  readonly row?: ModelEntry
+  /** A new model that the list of its provider has. */
+  readonly isListed?: true
 }
 
 /** Where prices come from. */
@@ -39,20 +61,8 @@ export interface PriceSource {
   readonly priceOf: (model: ModelEntry, endpoint: EndpointEntry) => EndpointEntry['price'] | null
   /** The rise in percent above which a change waits. */
   readonly risePercent: number
-}
-
-/** A provider's own list, in dollars. */
-export function listSource(provider: string, list: PriceList, risePercent: number): PriceSource {
-  return {
-    risePercent,
-    priceOf: (_model, endpoint) => {
-      const listed = endpoint.provider === provider ? list.get(endpoint.model) : undefined
-      if (listed === undefined) return null
-      // A list has one price where the row has some by size: these stay.
-      const plain = Object.entries(listed).filter(([key]) => typeof endpoint.price[key as PriceKey] !== 'object')
-      return { ...Object.fromEntries(plain), currency: CURRENCY }
-    },
-  }
+  /** Conditions that it does not name stay those of the row. */
+  readonly keepsConditions?: true
 }
 
 /** The bundled models of a release. `follows` = providers whose prices are those of a list of their own. */
@@ -74,13 +84,15 @@ export function releaseSource(
 /** The changes that a source makes to the prices of a document. What it does not name stays. */
 export function priceChanges(
   { models, settings }: Pick<CatalogDocument, 'models' | 'settings'>,
-  { priceOf, risePercent }: PriceSource,
+  { priceOf, risePercent, keepsConditions }: PriceSource,
+  approved: ApprovedPrices = {},
 ): readonly PriceChange[] {
   return models.flatMap((model) =>
     model.endpoints.flatMap((endpoint): readonly PriceChange[] => {
       const listed = priceOf(model, endpoint)
       if (listed === null) return []
       const { price: before, provider } = endpoint
+      const last = ownValue(approved, rowKey(model.id, endpoint)) ?? before
       const { currency } = listed
       const reasons = new Set<HoldReason>(before.currency === currency ? [] : ['currency'])
       const after: Record<string, unknown> = { ...before, currency }
@@ -89,16 +101,30 @@ export function priceChanges(
         if (given === undefined || isDeepStrictEqual(own, given)) continue
         if (own === undefined && typeof given === 'string' && !isNewFee(before, listed, key, given)) continue
         after[key] = given
-        for (const reason of own === undefined ? (['new_fee'] as const) : reasonsOf(own, given, risePercent))
-          reasons.add(reason)
+        const found: readonly HoldReason[] =
+          own === undefined
+            ? ['new_fee']
+            : [
+                ...reasonsOf(own, given, risePercent),
+                // An operator who allows larger steps allows them in all.
+                ...reasonsOf(last[key] ?? own, given, Math.max(risePercent, APPROVED_RISE_PERCENT)),
+              ]
+        for (const reason of found) reasons.add(reason)
+      }
+      // A list has plain prices, or steps besides; a release has all conditions, which are those of its prices.
+      for (const key of CONDITIONS) {
+        if (keepsConditions === true && listed[key] === undefined) continue
+        delete after[key]
+        if (listed[key] !== undefined) after[key] = listed[key]
       }
       // The keys and their texts are those of the row and of the source.
       const changed = after as unknown as EndpointEntry['price']
       if (isDeepStrictEqual(changed, before)) return []
+      if (risesUnder(before, changed, risePercent)) reasons.add('rise')
       if (isSoldBelow(model, endpoint, changed, settings.rates ?? {})) reasons.add('below_cost')
       const [reason = null] = reasons
       const named = { model: model.id, provider, endpoint: endpoint.model, before }
-      return [{ ...named, id: idOf(model.id, endpoint.model, changed), after: changed, reason }]
+      return [{ ...named, id: changeId(model.id, endpoint.model, changed), after: changed, reason }]
     }),
   )
 }
@@ -113,6 +139,19 @@ function reasonsOf(before: PriceValue, after: PriceValue, risePercent: number): 
     const reason = text === old.get(size) ? null : reasonOf(old.get(size) ?? '', text, risePercent)
     return reason === null ? [] : [reason]
   })
+}
+
+/** Whether the dearest price of a key, among those of all conditions, rises by more. */
+function risesUnder(before: PriceEntry, after: PriceEntry, risePercent: number): boolean {
+  const dearest = (price: PriceEntry, key: PriceKey): string =>
+    conditionalPrices(price)
+      .flatMap((own) => [...sizesOf(own[key] ?? '0').values()])
+      .reduce((most, text) => (compare(parseDecimal(text) ?? ZERO, parseDecimal(most) ?? ZERO) > 0 ? text : most), '0')
+  const hasConditions = (price: PriceEntry): boolean => CONDITIONS.some((key) => price[key] !== undefined)
+  return (
+    (hasConditions(before) || hasConditions(after)) &&
+    PRICE_KEYS.some((key) => reasonOf(dearest(before, key), dearest(after, key), risePercent) === 'rise')
+  )
 }
 
 function sizesOf(value: PriceValue): ReadonlyMap<string, string> {
@@ -149,7 +188,7 @@ function isSoldBelow(
   if (endpoint.sell === undefined) return false
   const models = [{ ...model, endpoints: [{ ...endpoint, price }] }]
   const document = { bundled: false, settings: {}, providers: {}, models }
-  return priceWarnings(document, rates).some(({ warning }) => warning === 'sells_below_cost')
+  return priceWarnings(document, rates).some(({ warning }) => warning.startsWith('sells_below_cost'))
 }
 
 /** The document with the changes whose endpoints still have the price before. */
@@ -158,12 +197,12 @@ export function withPrices(
   changes: readonly PriceChange[],
 ): readonly [readonly PriceChange[], CatalogDocument] {
   const wanted = new Map(
-    changes.map((change) => [JSON.stringify([change.model, change.provider, change.endpoint]), change]),
+    changes.map((change) => [rowKey(change.model, { provider: change.provider, model: change.endpoint }), change]),
   )
   const made: PriceChange[] = []
   const models = document.models.map((model) => {
     const endpoints = model.endpoints.map((endpoint) => {
-      const change = wanted.get(JSON.stringify([model.id, endpoint.provider, endpoint.model]))
+      const change = wanted.get(rowKey(model.id, endpoint))
       if (change === undefined || !isDeepStrictEqual(change.before, endpoint.price)) return endpoint
       made.push(change)
       return { ...endpoint, price: change.after }
@@ -173,9 +212,10 @@ export function withPrices(
   return [made, made.length === 0 ? document : { ...document, models }]
 }
 
-function idOf(model: string, endpoint: string, price: EndpointEntry['price']): string {
+/** The same for the same change. */
+export function changeId(model: string, endpoint: string, what: unknown): string {
   const digest = createHash('sha256')
-    .update(JSON.stringify([model, endpoint, price]))
+    .update(JSON.stringify([model, endpoint, what]))
     .digest('base64url')
   return `prc_${digest.replaceAll(/[-_]/g, '').slice(0, ID_CHARACTERS)}`
 }

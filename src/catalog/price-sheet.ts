@@ -1,7 +1,7 @@
-import { PRICED_METERS, PRICE_SCALES, type Meter, type PriceKey } from '../tables/meter-table.ts'
+import { PRICED_METERS, PRICE_KEYS, PRICE_SCALES, type Meter, type PriceKey } from '../tables/meter-table.ts'
 import type { PriceSheet } from '../tables/meters.ts'
 import { multiply, parseDecimal, shift, ZERO, type Decimal } from '../base/money.ts'
-import type { PriceTexts } from './document.ts'
+import type { PriceEntry, PriceTexts } from './document.ts'
 import { keyFor } from './resolution.ts'
 import { ownValue } from '../base/own-value.ts'
 
@@ -21,15 +21,25 @@ export function priceSheet(prices: PriceTexts, factor: Decimal, variant: string 
   return Object.freeze(sheet as Record<Meter, Decimal>)
 }
 
-/** The resolutions that a price names, in the file's order. */
-export function variantsOf(...sheets: readonly (PriceTexts | undefined)[]): readonly string[] {
+/** The resolutions that a price names under any of its conditions, in the file's order. */
+export function variantsOf(...prices: readonly (PriceEntry | undefined)[]): readonly string[] {
+  const all = prices.flatMap((price) => (price === undefined ? [] : conditionalPrices(price)))
   return [
     ...new Set(
-      sheets.flatMap((prices) =>
-        Object.values(prices ?? {}).flatMap((price) => (typeof price === 'string' ? [] : Object.keys(price))),
+      all.flatMap((own) =>
+        PRICE_KEYS.flatMap((key) => {
+          const price = own[key]
+          return typeof price === 'object' ? Object.keys(price) : []
+        }),
       ),
     ),
   ]
+}
+
+/** The price's own keys, and those of each of its conditions. */
+export function conditionalPrices(price: PriceEntry): readonly PriceTexts[] {
+  const tiered = [price, ...Object.values(price.service_tiers ?? {}), ...(price.hours ?? [])]
+  return tiered.flatMap((own) => [own, ...(own.tiers ?? [])])
 }
 
 function ownPrice(prices: PriceTexts, key: PriceKey, variant: string | null): Decimal | null {

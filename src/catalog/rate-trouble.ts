@@ -1,5 +1,5 @@
 import type { EventAction } from '../ledger/event-action.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { EventRecord, EventStore } from '../store/events/event-store.ts'
 import type { RefusedRate } from './feed-rates.ts'
 
@@ -43,8 +43,8 @@ export async function currentRateTrouble(
   return newest === null || trouble === null ? null : { ...trouble, sinceMs: newest.atMs }
 }
 
-function append(events: Events, clock: Clock, action: EventAction, trouble: RateTrouble | null): Promise<void> {
-  return events.append({
+async function append(events: Events, clock: Clock, action: EventAction, trouble: RateTrouble | null): Promise<void> {
+  await events.append({
     atMs: clock.now(),
     actor: ACTOR,
     ip: null,

@@ -1,3 +1,4 @@
+import type { KnownAdapters } from './adapters.ts'
 import type { Provider } from './catalog.ts'
 import type { ProviderEntry } from './document.ts'
 import type { FieldReader } from './field-reader.ts'
@@ -9,7 +10,11 @@ const PACKAGE = /^@ai-sdk\/[a-z0-9][a-z0-9-]{0,63}$/
 const FACTORY = /^create[A-Za-z0-9]{1,63}$/
 
 /** Reads `package` and `factory` of a provider's entry, which only one adapter has. */
-export function readSdkPackage(reader: FieldReader, adapter: string): Pick<ProviderEntry, 'package' | 'factory'> {
+export function readSdkPackage(
+  reader: FieldReader,
+  adapter: string,
+  known: KnownAdapters,
+): Pick<ProviderEntry, 'package' | 'factory'> {
   const name = reader.text('package')
   const factory = reader.text('factory')
   if (adapter !== SDK_ADAPTER) {
@@ -17,6 +22,17 @@ export function readSdkPackage(reader: FieldReader, adapter: string): Pick<Provi
       if (reader.has(key))
         reader.problem(key, 'other_adapter', { adapter: SDK_ADAPTER }, `belongs to adapter ${SDK_ADAPTER} alone`)
     return {}
+  }
+  // A package adds its key itself.
+  if (reader.has('auth')) {
+    const others = [...known.keys()].filter((one) => one !== SDK_ADAPTER).toSorted()
+    const params = { adapter: others.join(', ') }
+    reader.problem(
+      'auth',
+      'other_adapter',
+      params,
+      `is not for the adapter ${SDK_ADAPTER}: its packages take an api_key`,
+    )
   }
   if (name === null) reader.problem('package', 'required', {}, 'is required: the @ai-sdk package to load')
   else {

@@ -9,17 +9,42 @@ import {
 import { exactCost, TYPICAL_USAGE, type PriceSheet } from '../tables/meters.ts'
 import { compare, decimalText, shift } from '../base/money.ts'
 import { MODEL_TYPE_TABLE, type ModelType } from '../tables/model-types.ts'
-import type { Endpoint } from './catalog.ts'
+import type { Endpoint, Prices } from './catalog.ts'
+import { conditionedPrices } from './price-conditions.ts'
+
+export interface ShownPrice {
+  readonly key: PriceKey
+  readonly meter: Meter
+  /** The client's price. */
+  readonly text: string
+}
 
 /** Prices for display, in the file's units and RUB, without zeros and those equal to their parent's. */
-export function shownPrices(
-  type: ModelType,
-  sheet: PriceSheet,
-): readonly { readonly key: PriceKey; readonly meter: Meter; readonly text: string }[] {
+export function shownPrices(type: ModelType, sheet: PriceSheet): readonly ShownPrice[] {
   return PRICED_METERS.flatMap((row) => {
     const says = saysMore(row, sheet) || MODEL_TYPE_TABLE[type].alwaysShown.includes(row.priceKey)
     return says ? [{ key: row.priceKey, meter: row.meter, text: textOf(row, sheet) }] : []
   })
+}
+
+/** The prices under each condition, and those among them that differ from the plain ones, for display. */
+export function shownConditions(prices: Prices): readonly ShownCondition[] {
+  return conditionedPrices(prices).map(({ name, sell, buy }) => ({
+    condition: name,
+    sell,
+    buy,
+    lines: PRICED_METERS.filter(
+      (row) =>
+        [sell, buy, prices.sell, prices.buy].some((sheet) => saysMore(row, sheet)) &&
+        (compare(sell[row.meter], prices.sell[row.meter]) !== 0 ||
+          compare(buy[row.meter], prices.buy[row.meter]) !== 0),
+    ).map(({ priceKey: key, meter }) => ({ key, meter, text: priceText(meter, sell) })),
+  }))
+}
+
+interface ShownCondition extends Pick<Prices, 'sell' | 'buy'> {
+  readonly condition: string
+  readonly lines: readonly ShownPrice[]
 }
 
 /** A price of a sheet, in the file's unit. */

@@ -1,9 +1,13 @@
-import { withoutTrailing } from '../lib/trailing.ts'
+import { withoutTrailing } from '../base/text.ts'
 import { PRICE_KEYS, type PriceKey } from '../tables/meter-table.ts'
 import { MODEL_TYPE_TABLE } from '../tables/model-types.ts'
-import { multiply, ONE, parseDecimal, type Decimal } from '../base/money.ts'
+import { ONE, parseDecimal, type Decimal } from '../base/money.ts'
+import { providerAuth } from './auth.ts'
 import type { Endpoint, Model, Prices, Provider, Settings, Snapshot } from './catalog.ts'
-import { dialectOf } from './dialect.ts'
+import { dialectOf, type Dialect } from './dialect.ts'
+import { defined } from './field-reader.ts'
+import { plainWordAt, servesAsAsked } from '../tables/service-tier-table.ts'
+import { knownQuirks } from './known-quirks.ts'
 import {
   endpointId,
   type CatalogDocument,
@@ -12,12 +16,13 @@ import {
   type ProviderEntry,
   type SettingsEntry,
 } from './document.ts'
+import { endpointPrices } from './price-conditions.ts'
 import type { KnownAdapters } from './adapters.ts'
 import { markupOf } from './markup.ts'
 import { modelNames } from './model-names.ts'
 import { missingPrices } from './price-keys.ts'
 import { fault, type Fault } from './problem.ts'
-import { priceSheet, variantsOf } from './price-sheet.ts'
+import { variantsOf } from './price-sheet.ts'
 import { plainSettings, PROVIDER_TIMEOUTS } from '../tables/settings-table.ts'
 import { ownValue } from '../base/own-value.ts'
 
@@ -36,6 +41,19 @@ export function settingsOf(entry: SettingsEntry): Settings {
   })
 }
 
+/** What the operator's file may give a provider, and the API may only leave as it is. */
+export interface FileRights {
+  /** It has the addresses that the file or the bundle gave. */
+  readonly mayBePrivate: boolean
+  /** It has those of the file, and may use what the machine has. */
+  readonly isFiled: boolean
+  /** It has the file of certificates that the file gave, or none. */
+  readonly mayTrust: boolean
+}
+
+const ALL_RIGHTS: FileRights = { mayBePrivate: true, isFiled: true, mayTrust: true }
+export const NO_RIGHTS: FileRights = { mayBePrivate: false, isFiled: false, mayTrust: false }
+
 /**
  * An immutable view of a document, without anything that cannot be sold (inactive, unpriced, without a rate or a
  * provider).
@@ -45,14 +63,24 @@ export function buildSnapshot(
   adapters: KnownAdapters,
   priceVersion: number,
   appliedAtMs: number,
+  rightsOf: (slug: string) => FileRights = () => ALL_RIGHTS,
 ): Snapshot {
   const settings = settingsOf(document.settings)
   const providers = new Map<string, Provider>()
-  for (const [slug, entry] of Object.entries(document.providers)) providers.set(slug, providerOf(slug, entry, adapters))
+  for (const [slug, entry] of Object.entries(document.providers)) {
+    const { mayBePrivate, isFiled } = rightsOf(slug)
+    const provider = providerOf(slug, entry, adapters, isFiled)
+    providers.set(slug, mayBePrivate ? provider : Object.freeze({ ...provider, publicOnly: true }))
+  }
   const models = new Map<string, Model>()
   for (const entry of document.models) {
     const markupAt = (slug: string): Decimal => markupOf(entry, ownValue(document.providers, slug), document.settings)
-    const model = modelOf(entry, providers, { rates: settings.rates, markupAt }, appliedAtMs)
+    const dialectAt = (provider: Provider, { model: name, dialect }: EndpointEntry): Dialect => {
+      const given = ownValue(document.providers, provider.slug)?.dialect
+      const known = knownQuirks(provider, name)
+      return Object.freeze(dialectOf({ ...given, ...dialect }, known))
+    }
+    const model = modelOf(entry, providers, { rates: settings.rates, markupAt, dialectAt }, appliedAtMs)
     if (model !== null) models.set(model.id, model)
   }
   return Object.freeze({
@@ -87,17 +115,30 @@ function listOrNull<T>(values: readonly T[] | undefined): readonly T[] | null {
   return values === undefined ? null : list(values)
 }
 
-function providerOf(slug: string, entry: ProviderEntry, adapters: KnownAdapters): Provider {
+/** The address before each operation's path, without a trailing slash. */
+export function addressOf({ base_url: given, adapter }: ProviderEntry, adapters: KnownAdapters): string {
+  return withoutTrailing(given ?? adapters.get(adapter)?.baseUrl ?? '', '/')
+}
+
+function providerOf(slug: string, entry: ProviderEntry, adapters: KnownAdapters, isFiled: boolean): Provider {
+  const baseUrl = addressOf(entry, adapters)
+  const asked = { adapter: entry.adapter, baseUrl }
+  const dialect = dialectOf(entry.dialect, {
+    ...knownQuirks(asked, null),
+    ...defined({ service_tier: plainWordAt(asked) }),
+  })
   return Object.freeze({
     slug,
     name: entry.name ?? slug,
     adapter: entry.adapter,
     searchesMax: adapters.get(entry.adapter)?.searchesMax ?? 0,
-    baseUrl: withoutTrailing(entry.base_url ?? adapters.get(entry.adapter)?.baseUrl ?? '', '/'),
+    baseUrl,
     apiKeys: list(entry.api_key ?? []),
+    ...(entry.auth === undefined ? {} : { auth: providerAuth(entry.auth, baseUrl, isFiled) }),
     cancelStopsBilling: entry.cancel_stops_billing ?? false,
     timeouts: Object.freeze({ ...PROVIDER_TIMEOUTS, ...entry.timeouts }),
-    dialect: dialectOf(entry.dialect),
+    dialect: Object.freeze(dialect),
+    ...(servesAsAsked(asked, dialect.plainTier) ? { servesAsAsked: true } : {}),
     ...(entry.balance === undefined ? {} : { balance: Object.freeze(entry.balance) }),
     ...(entry.price_list === undefined ? {} : { priceList: Object.freeze(entry.price_list) }),
     ...(entry.package === undefined
@@ -106,10 +147,12 @@ function providerOf(slug: string, entry: ProviderEntry, adapters: KnownAdapters)
   })
 }
 
-/** What turns a provider's price into ours. */
+/** What an endpoint has of its provider and model. */
 interface Selling extends Pick<Settings, 'rates'> {
   /** Of the model, at one of its providers. */
   readonly markupAt: (slug: string) => Decimal
+  /** Of an endpoint of it. */
+  readonly dialectAt: (provider: Provider, endpoint: EndpointEntry) => Dialect
 }
 
 function modelOf(
@@ -141,6 +184,7 @@ function modelOf(
     instructType: entry.instruct_type ?? null,
     aliases: list(entry.aliases ?? []),
     maxPromptLength: entry.max_prompt_length ?? null,
+    ...(entry.guessed === undefined ? {} : { guessed: list(entry.guessed) }),
     supportedVoices: listOrNull(entry.supported_voices),
     supportedFormats: listOrNull(entry.supported_formats),
     supportedSizes: listOrNull(entry.supported_sizes),
@@ -156,7 +200,7 @@ function endpointOf(
   entry: EndpointEntry,
   model: ModelEntry,
   providers: ReadonlyMap<string, Provider>,
-  { rates, markupAt }: Selling,
+  { rates, markupAt, dialectAt }: Selling,
 ): Endpoint | null {
   const provider = providers.get(entry.provider)
   const rate = ownValue(rates, entry.price.currency)
@@ -170,30 +214,27 @@ function endpointOf(
     (entry.sell !== undefined && !complete(entry.sell))
   )
     return null
-  const pricesOf = (variant: string | null): Prices => ({
-    sell:
-      entry.sell === undefined
-        ? priceSheet(entry.price, multiply(rate, markupAt(entry.provider)), variant)
-        : priceSheet(entry.sell, ONE, variant),
-    buy: priceSheet(entry.price, rate, variant),
-  })
+  const pricesOf = (variant: string | null): Prices => endpointPrices(entry, rate, markupAt(entry.provider), variant)
   const variants = variantsOf(entry.price, entry.sell)
+  const priced = pricedKeys(entry)
   return Object.freeze({
     id: endpointId(entry),
     provider,
     upstreamModel: entry.model,
     ...pricesOf(null),
-    priced: pricedKeys(entry),
+    priced,
     ...(variants.length === 0
       ? {}
       : { variants: frozenMap(new Map(variants.map((variant) => [variant, Object.freeze(pricesOf(variant))]))) }),
     contextLength: entry.context_length ?? model.context_length ?? null,
     maxCompletionTokens,
     ...(entry.media_tokens === undefined ? {} : { mediaTokens: Object.freeze(entry.media_tokens) }),
+    dialect: dialectAt(provider, entry),
     supportedParameters: listOrNull(entry.supported_parameters),
     nativeResponses: entry.native_responses ?? false,
     ...(entry.native_messages === undefined ? {} : { nativeMessages: entry.native_messages }),
     nativeCompletions: entry.native_completions ?? false,
+    ...(entry.cache_marks === true && priced.has('input_cache_write') ? { cacheMarks: true } : {}),
   })
 }
 

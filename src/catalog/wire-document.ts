@@ -1,9 +1,16 @@
 import { stringify } from 'yaml'
 import { decimalText, parseDecimal } from '../base/money.ts'
-import type { CatalogDocument, EndpointEntry, ModelEntry, PriceTexts, ProviderEntry } from './document.ts'
+import type { CatalogDocument, EndpointEntry, ModelEntry, PriceEntry, ProviderEntry } from './document.ts'
 
 type Amount = number | string
-type WirePrices = Readonly<Record<string, Amount | Readonly<Record<string, Amount>>>>
+/** A price of each key, some by size; the tiers of a length and the hours are lists, the service tiers a map. */
+type Conditional = Readonly<Record<string, unknown>>
+type WirePrices = Readonly<
+  Record<
+    string,
+    Amount | Readonly<Record<string, Amount>> | Readonly<Record<string, Conditional>> | readonly Conditional[]
+  >
+>
 type WireEndpoint = Omit<EndpointEntry, 'price' | 'sell'> & {
   readonly price: WirePrices & { readonly currency: string }
   readonly sell?: WirePrices
@@ -22,10 +29,17 @@ export type WireDocument = Readonly<Record<string, unknown>> & {
 }
 
 /** The document in the file's shape (operator.md 3); it reads back as the same document. */
-export function wireDocument({ bundled, settings, providers, models }: CatalogDocument): WireDocument {
+export function wireDocument({
+  bundled,
+  bundled_except: except,
+  settings,
+  providers,
+  models,
+}: CatalogDocument): WireDocument {
   const { maintenance: _notOfTheFile, rates, rates_source: source, markup, ...rest } = settings
   return {
     bundled,
+    ...(except === undefined ? {} : { bundled_except: except }),
     ...rest,
     ...(rates === undefined && source === undefined
       ? {}
@@ -71,10 +85,18 @@ function wireEndpoint({ price, sell, ...rest }: EndpointEntry): WireEndpoint {
   }
 }
 
-function wirePrices(prices: PriceTexts): WirePrices {
-  return mapValues(prices, (value) =>
-    typeof value === 'object' ? mapValues(value, numberOrText) : numberOrText(value),
-  )
+/** Of a price with all its conditions. */
+function wirePrices(prices: PriceEntry): WirePrices {
+  // Numbers and texts take the place of texts.
+  return mapValues(prices as Readonly<Record<string, unknown>>, wireValue) as WirePrices
+}
+
+/** Times of day and time zones are no decimals, and stay. */
+function wireValue(value: unknown): unknown {
+  if (typeof value === 'string') return numberOrText(value)
+  if (Array.isArray(value)) return value.map(wireValue)
+  // The other values of a price are maps.
+  return typeof value === 'object' ? mapValues(value as Readonly<Record<string, unknown>>, wireValue) : value
 }
 
 /** A number where that is exactly the decimal, else the text, which is read exactly too. */

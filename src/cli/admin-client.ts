@@ -1,7 +1,7 @@
 import { isProblemOf } from '../app/config.ts'
-import { isObject } from '../kinds/fields/json-fields.ts'
+import { isObject } from '../kinds/fields/body-fields.ts'
 import { request } from '../base/http-request.ts'
-import { withoutTrailing } from '../lib/trailing.ts'
+import { withoutTrailing } from '../base/text.ts'
 import { CommandError } from './command.ts'
 import type { CliContext } from './ports.ts'
 

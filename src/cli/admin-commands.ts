@@ -1,7 +1,6 @@
 import { parse as parseYaml } from 'yaml'
-import { ADMIN_COMMANDS } from '../admin/command-names.ts'
 import { ADMIN_ROUTES, type AdminApi } from '../api/admin/contract.ts'
-import { isObject } from '../kinds/fields/json-fields.ts'
+import { isObject } from '../kinds/fields/body-fields.ts'
 import type { JsonSchema } from '../base/schema.ts'
 import type { AdminWireRoute } from '../http/wire-route.ts'
 import { adminClient, type AdminClient } from './admin-client.ts'
@@ -10,7 +9,7 @@ import { UsageError, type Command, type CommandInput, type Option } from './comm
 import type { CliContext } from './ports.ts'
 import { JSON_OPTION, listed, recordText, tableText } from './print.ts'
 import { fileText } from './store-commands.ts'
-import type { JsonObject } from '../lib/json-object.ts'
+import type { JsonObject } from '../base/json-text.ts'
 
 type Method = Parameters<AdminClient['call']>[0]
 
@@ -41,7 +40,7 @@ export function adminCommands(others: readonly Command[]): readonly Command[] {
 
 function servedOf(key: keyof AdminApi): Served {
   const [method = '', path = ''] = key.split(' ')
-  const [, words = '', last = null] = /^([^[]+?)(?: \[(\w+)\])?$/.exec(ADMIN_COMMANDS[key]) ?? []
+  const [, words = '', last = null] = /^([^[]+?)(?: \[(\w+)\])?$/.exec(ADMIN_ROUTES[key].command) ?? []
   // The keys of the contract begin with a method.
   return { method: method as Method, path, row: ADMIN_ROUTES[key], words, last }
 }
@@ -49,9 +48,14 @@ function servedOf(key: keyof AdminApi): Served {
 /** Parameters of the path, each by the noun before it: `accounts/:id` is an ACCOUNT. */
 function operandsOf({ path, last }: Served): readonly string[] {
   const names = [...path.matchAll(/\/([\w-]+)\/[:*](\w+)/g)].map(([, noun = '', name = '']) =>
-    (name === 'id' ? noun.replace(/s$/, '') : name).toUpperCase().replaceAll('-', '_'),
+    (name === 'id' ? singularOf(noun) : name).toUpperCase().replaceAll('-', '_'),
   )
   return last === null ? names : [...names, `[${last.toUpperCase()}]`]
+}
+
+/** `deliveries` is of a delivery, `price-changes` of a price-change. */
+function singularOf(noun: string): string {
+  return noun.endsWith('ies') ? `${noun.slice(0, -'ies'.length)}y` : noun.replace(/s$/, '')
 }
 
 function optionName(field: string): string {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -37,6 +37,17 @@ test('--write makes a file for its owner only, once, and leaves one with other s
   assert.equal(other.code, 1)
   assert.match(other.out, /left as it is[^]*model_provider = "tollgate"/)
   assert.equal(readFileSync(path, 'utf8'), 'model = "mine"\n')
+})
+
+test('--write follows no link, not even one that leads nowhere', async () => {
+  const target = join(home, 'elsewhere')
+  const other = mkdtempSync(join(home, 'other-'))
+  mkdirSync(join(other, '.codex'))
+  symlinkSync(target, join(other, '.codex/config.toml'))
+  const { code, out } = await runCli(['launch', 'codex', '--write'], { ...env, HOME: other })
+  assert.equal(code, 1)
+  assert.match(out, /left as it is/)
+  assert.equal(existsSync(target), false)
 })
 
 test('a client that is not known, and --write without a key, are one sentence', async () => {

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { AGENTS, type ClientSetup, type SetupPart } from '../tables/client-setups.ts'
-import { withoutTrailing } from '../lib/trailing.ts'
+import { withoutTrailing } from '../base/text.ts'
 import { CommandError, UsageError, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
 import { refuseBadSettings } from './store-access.ts'
@@ -56,8 +56,8 @@ function written({ text }: SetupPart, file: string, home: string | undefined, st
   if (file.startsWith('~/') && home === undefined) throw new CommandError(`HOME is not set: ${file} has no place`)
   const path = resolve(file.replace(/^~(?=\/)/, home ?? ''))
   const wanted = `${text}\n`
-  if (existsSync(path)) {
-    const isThere = readFileSync(path, 'utf8') === wanted
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) {
+    const isThere = textIn(path) === wanted
     stdout(
       isThere
         ? `# ${file} is as it should be`
@@ -66,8 +66,17 @@ function written({ text }: SetupPart, file: string, home: string | undefined, st
     return isThere
   }
   mkdirSync(dirname(path), { recursive: true })
-  // It may hold the key.
-  writeFileSync(path, wanted, { mode: 0o600 })
+  // It may hold the key, so it goes to no place that a link leads to, and into no file that has just been made.
+  writeFileSync(path, wanted, { mode: 0o600, flag: 'wx' })
   stdout(`# Wrote ${file}`)
   return true
+}
+
+/** null where it is no file that can be read, such as a link that leads nowhere. */
+function textIn(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return null
+  }
 }

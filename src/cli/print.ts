@@ -1,6 +1,6 @@
 import type { Option } from './command.ts'
-import { isObject } from '../kinds/fields/json-fields.ts'
-import type { JsonObject } from '../lib/json-object.ts'
+import { isObject } from '../kinds/fields/body-fields.ts'
+import type { JsonObject } from '../base/json-text.ts'
 
 export const JSON_OPTION: Option = { help: 'print the answer of the admin API as it is' }
 

@@ -1,13 +1,13 @@
 import { parseBill } from '../api/admin/bill-csv.ts'
 import { auditBody, basisPoints, PERCENT, replayBody } from '../api/admin/proof.ts'
 import { reconcile } from '../api/admin/reconciliation.ts'
-import { isObject } from '../kinds/fields/json-fields.ts'
+import { isObject } from '../kinds/fields/body-fields.ts'
 import { parseDecimal, shift } from '../base/money.ts'
 import { columns, UsageError, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
 import { recordEvent, withStore } from './store-access.ts'
 import { fileText } from './store-commands.ts'
-import type { JsonObject } from '../lib/json-object.ts'
+import type { JsonObject } from '../base/json-text.ts'
 import { isoTime } from '../base/time.ts'
 
 /** Commands that show whether the books are right. */
@@ -86,8 +86,8 @@ export function listOf(report: JsonObject, field: string): readonly JsonObject[]
 }
 
 function auditText(report: JsonObject): string {
-  const lines = listOf(report, 'checks').flatMap(({ id, name, violations }) => {
-    const found = Array.isArray(violations) ? violations.map((what) => `      ${String(what)}`) : []
+  const lines = listOf(report, 'checks').flatMap(({ id, name, found: lines }) => {
+    const found = Array.isArray(lines) ? lines.map((what) => `      ${String(what)}`) : []
     return [`${found.length === 0 ? 'ok  ' : 'FAIL'}  ${String(id)}  ${String(name)}`, ...found]
   })
   return [...lines, `${String(report['violations'])} violations`].join('\n')
@@ -115,15 +115,13 @@ function replayText(report: JsonObject): string {
           `${String(lost['rows'])} charges of ${String(lost['charged'])} RUB have no log row any more: retention took it`,
         ]
       : []
-  const violations = Array.isArray(report['violations'])
-    ? report['violations'].map((what) => `FAIL  ${String(what)}`)
-    : []
+  const found = Array.isArray(report['found']) ? report['found'].map((what) => `FAIL  ${String(what)}`) : []
   return [
     ...types,
     ...versions,
     ...left,
-    ...violations,
-    `${String(report['rows'])} charges of ${String(report['charged'])} RUB replayed, ${violations.length} differ`,
+    ...found,
+    `${String(report['rows'])} charges of ${String(report['charged'])} RUB replayed, ${found.length} differ`,
   ].join('\n')
 }
 

@@ -1,6 +1,8 @@
+import { recordEvent as recordChange } from '../api/records/ports.ts'
 import { isProblemOf } from '../app/config.ts'
 import type { Variable } from '../tables/environment-table.ts'
 import type { EventAction } from '../ledger/event-action.ts'
+import { hasStore } from '../store/open.ts'
 import { StoreBusyError } from '../store/sqlite/database.ts'
 import { adminClient, type AdminClient } from './admin-client.ts'
 import { CommandError, UsageError } from './command.ts'
@@ -9,12 +11,18 @@ import type { CliContext, OpenStore } from './ports.ts'
 /** The author that the audit log names for a change by the command line. */
 export const ACTOR = 'cli'
 
-/** Runs `own` on the store, or `remote` when a running server has it open. */
+/**
+ * Runs `own` on the store, or `remote` when a running server has it open. Only a command that writes something of its
+ * own (`makes`) makes a store where there is none.
+ */
 export async function withStore<T>(
   context: CliContext,
   own: (store: OpenStore) => Promise<T>,
   remote: (client: AdminClient) => Promise<T>,
+  { makes = false }: { readonly makes?: boolean } = {},
 ): Promise<T> {
+  refuseBadSettings(context)
+  if (!makes) await refuseNoStore(context)
   const store = await opened(context)
   if (store === null) return remote(adminClient(context))
   try {
@@ -24,8 +32,20 @@ export async function withStore<T>(
   }
 }
 
+/** A command that asks a store must not make an empty one, which would look right. */
+export async function refuseNoStore({ config: { dataDir, databaseUrl } }: CliContext): Promise<void> {
+  const isThere = await hasStore({ dataDir, databaseUrl }).catch((thrown: unknown) => {
+    throw unopenable(thrown)
+  })
+  if (isThere) return
+  throw new CommandError(
+    databaseUrl === null
+      ? `There is no store in ${dataDir}. Is TOLLGATE_DATA right?`
+      : 'There is no store in the database of DATABASE_URL. Is DATABASE_URL right?',
+  )
+}
+
 async function opened(context: CliContext): Promise<OpenStore | null> {
-  refuseBadSettings(context)
   try {
     return await context.open(context.config)
   } catch (thrown) {
@@ -74,13 +94,5 @@ export async function recordEvent(
   object: string,
   after: unknown,
 ): Promise<void> {
-  await store.events.append({
-    atMs: context.clock.now(),
-    actor: ACTOR,
-    ip: null,
-    action,
-    object,
-    before: null,
-    after: JSON.stringify(after),
-  })
+  await recordChange({ store, clock: context.clock }, { actor: ACTOR, ip: null }, action, object, after)
 }

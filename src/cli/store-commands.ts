@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OPERATOR_ROLES, type OperatorRole } from '../tables/admin-scopes.ts'
@@ -7,16 +6,21 @@ import { providerKeys } from '../catalog/bundled-base.ts'
 import { readBundledRelease } from '../catalog/bundled-release.ts'
 import { checkText, problemText } from '../catalog/catalog-check.ts'
 import { catalogNotes } from '../catalog/catalog-notes.ts'
-import { NOTHING, stateAfter, type CatalogState } from '../catalog/catalog-state.ts'
+import { effectiveDocument, NOTHING, stateAfter, type CatalogState } from '../catalog/catalog-state.ts'
+import { difference } from '../catalog/difference.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument } from '../catalog/document.ts'
+import { missingSteps } from '../catalog/known-steps.ts'
 import { priceWarnings } from '../catalog/price-doubts.ts'
+import { quotesOf, type Quote } from '../catalog/quotes.ts'
+import { buildSnapshot } from '../catalog/snapshot.ts'
 import { wireDocument } from '../catalog/wire-document.ts'
 import { OperatorError } from '../base/errors.ts'
+import { rubles } from '../base/money.ts'
 import { backupStore } from '../store/backup.ts'
 import { copyStore, type CopyReport } from '../store/copy-store.ts'
 import { diskFault } from '../store/sqlite/disk-fault.ts'
 import { StoreBusyError } from '../store/sqlite/database.ts'
-import { migrateStore } from '../store/open.ts'
+import { hasStore, migrateStore } from '../store/open.ts'
 import { CommandError, UsageError, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
 import {
@@ -25,6 +29,7 @@ import {
   printDifference,
   recordEvent,
   refuseBadSettings,
+  refuseNoStore,
   unopenable,
   withStore,
 } from './store-access.ts'
@@ -111,13 +116,38 @@ async function check(input: CommandInput, context: CliContext): Promise<number> 
   const lines = [...context.configProblems, ...problems.map((problem) => problemText(problem, file))]
   for (const line of [...lines, ...context.unknownSettings]) context.stderr(line)
   if (lines.length > 0) return 2
-  for (const { message } of catalogNotes(stateHere(context, document))) context.stdout(message)
+  const state = stateHere(context, document)
+  for (const { message } of catalogNotes(state, readBundledRelease().models)) context.stdout(message)
+  for (const line of soldLines(state, context)) context.stdout(line)
   context.stdout(
     text === null
       ? 'Settings are valid; there is no catalogue file'
       : `Settings and ${file} are valid: ${document.models.length} models, ${Object.keys(document.providers).length} providers`,
   )
   return 0
+}
+
+/** Limits that are guesses, and what a standard request costs under each condition of a price of the file. */
+function soldLines(state: CatalogState, { adapters, clock }: CliContext): readonly string[] {
+  const { models } = buildSnapshot(effectiveDocument(state), adapters, 0, 0)
+  const guesses = Map.groupBy(
+    [...models.values()].flatMap(({ id, guessed = [] }) => guessed.map((field) => ({ id, field }))),
+    ({ field }) => field,
+  )
+  return [
+    ...[...guesses].map(
+      ([field, rows]) => `${field} is a guess, since no list states it, of ${rows.map(({ id }) => id).join(', ')}`,
+    ),
+    ...state.own.models.flatMap(({ id }) => {
+      const model = models.get(id)
+      return model === undefined ? [] : quotesOf(model, clock.now()).map(quoteText)
+    }),
+  ]
+}
+
+function quoteText({ model, endpoint, condition, usage, chargedMicro, billedMicro }: Quote): string {
+  const units = Object.entries(usage).map(([meter, count]) => `${count} ${meter}`)
+  return `${model} at ${endpoint}, ${condition ?? 'plain'}: ${units.join(' + ')} cost ${rubles(chargedMicro)} RUB, the provider ${rubles(billedMicro)} RUB`
 }
 
 /** The difference that the document would make in a server with this environment and an empty store. */
@@ -144,7 +174,14 @@ async function apply(input: CommandInput, context: CliContext): Promise<number> 
   const fatal = problems.filter(({ unroutable }) => unroutable !== true)
   if (fatal.length > 0) throw new UsageError(fatal.map((problem) => problemText(problem, file)).join('\n'))
   for (const problem of problems) context.stderr(problemText(problem, file))
-  for (const { message } of priceWarnings(document)) context.stderr(`Warning: ${message}`)
+  const warnings = [...priceWarnings(document), ...missingSteps(document, readBundledRelease().models)]
+  for (const { message } of warnings) context.stderr(`Warning: ${message}`)
+  refuseBadSettings(context)
+  if (dryRun && !(await hasStore(context.config))) {
+    const inForce = (own: CatalogDocument): CatalogDocument => effectiveDocument(stateHere(context, own))
+    printDifference(context, difference(inForce(EMPTY_DOCUMENT), inForce(document)))
+    return 0
+  }
   return withStore(
     context,
     async (own) => {
@@ -164,6 +201,7 @@ async function apply(input: CommandInput, context: CliContext): Promise<number> 
       await client.call('PUT', '/admin/v1/catalog', body)
       return printApplied(context, lines)
     },
+    { makes: true },
   )
 }
 
@@ -201,8 +239,7 @@ async function copy(input: CommandInput, context: CliContext): Promise<number> {
   const { dataDir, databaseUrl } = context.config
   if (databaseUrl === null)
     throw new CommandError(`Set DATABASE_URL to the empty database that the store in ${dataDir} is copied to`)
-  if (!existsSync(join(dataDir, 'tollgate.db')))
-    throw new CommandError(`There is no store in ${dataDir}. Is TOLLGATE_DATA right?`)
+  await refuseNoStore({ ...context, config: { ...context.config, databaseUrl: null } })
   const copied = await copyEmbedded(context, databaseUrl)
   const target = await context.open(context.config)
   const violated = await target.audit(0).finally(() => target.close())
@@ -234,6 +271,8 @@ async function copyEmbedded(context: CliContext, databaseUrl: string): Promise<C
 async function migrate(_input: CommandInput, context: CliContext): Promise<number> {
   refuseBadSettings(context)
   const { dataDir, databaseUrl } = context.config
+  // An empty database gets its tables so, before a first start.
+  if (databaseUrl === null) await refuseNoStore(context)
   await migrateStore({ dataDir, databaseUrl }).catch((thrown: unknown) => {
     throw thrown instanceof StoreBusyError ? thrown : unopenable(thrown)
   })
@@ -254,6 +293,7 @@ async function createAdministrator(input: CommandInput, context: CliContext): Pr
       return { id, email: kept, link: `${base}/setup?token=${token}` }
     },
     (client) => client.call('POST', '/admin/v1/administrators', { email, role }),
+    { makes: true },
   )
   context.stdout(
     input.flag('json')

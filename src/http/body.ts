@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ApiError, overloaded } from '../base/errors.ts'
 import { Bag, type BagItem } from '../base/bag.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { JsonScan } from '../base/json-scan.ts'
 import type { BodyHold } from './body-budget.ts'
 import { codingOf, CODINGS, DecodedBody, RATIO_MAX, type BadCoding, type Coding } from './decoded-body.ts'

@@ -14,5 +14,6 @@ export function breakConnection(socket: Socket & Partial<Breakable>): void {
   const { writableEnded, writableFinished, writableLength } = socket
   const finIsOnItsWay = writableEnded && !writableFinished && writableLength === 0
   if (finIsOnItsWay) socket.destroy()
+  // oxlint-disable-next-line eslint/no-restricted-properties -- the one place, which looks first
   else socket.resetAndDestroy()
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ApiError } from '../base/errors.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { IdSource } from '../base/ids.ts'
 import type { EdgeAccess, MaintenanceNotice, Reply, Route } from './edge.ts'
 import type { LogFields, RequestLogSink } from './request-log.ts'

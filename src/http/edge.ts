@@ -36,6 +36,8 @@ interface RouteRow<P> {
   readonly protocol?: ClientProtocol | ((request: IncomingMessage) => ClientProtocol)
   /** The kind of body that the route takes; GET and DELETE ignore bodies. */
   readonly body: 'none' | 'json' | 'json-or-multipart'
+  /** Members of its JSON body that may hold NUL, since they are neither stored nor looked up; absent = none. */
+  readonly prompts?: ReadonlySet<string>
   /** A WebSocket may be opened at its path: each message is then a request of this route, of type JSON. */
   readonly turns?: true
   /** The order in which an overloaded node refuses routes: `low`, then `paid`; absent = never. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { protocolOfPath, type ClientProtocol } from '../base/client-protocol.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { timedId, type IdSource } from '../base/ids.ts'
 import type { JsonMember } from '../base/json-scan.ts'
 import type { BodyHold } from './body-budget.ts'
@@ -61,7 +61,7 @@ export class Exchange<P> implements Call<P> {
   message: Buffer | null = null
   /** Opens a WebSocket once the request is let through; null = it asks for none. */
   opens: (() => void) | null = null
-  json: unknown = undefined
+  json: Record<string, unknown> | undefined = undefined
   body: Body | null = null
   /** Its body's bytes in the node's budget. */
   bodyHold: BodyHold | null = null

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { ApiError } from '../base/errors.ts'
 import { parseMultipart } from './multipart.ts'
 import { cpuMs } from '../../test/harness/patience.ts'
-import { refusal } from '../../test/harness/refusal.ts'
+import { refusal } from '../../test/harness/refused.ts'
 
 const TYPE = 'multipart/form-data; boundary=X'
 

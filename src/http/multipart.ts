@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { ApiError } from '../base/errors.ts'
+import { refuseNulInValue } from '../base/refusals.ts'
 
 /** The limits of guarantees.md F53; each file beyond the first allows one more part. */
 const PARTS_MAX = 20
@@ -7,6 +8,9 @@ const PART_HEADER_BYTES_MAX = 8_192
 const BOUNDARY_CHARS_MAX = 70
 /** A field is a model, a language or a prompt; longer content belongs in the file. */
 const FIELD_BYTES_MAX = 262_144
+/** … but for clips of voices, which are data URLs. */
+const LONG_FIELD = /^known_speaker_references(?:\[|$)/
+const LONG_FIELD_BYTES_MAX = 4_194_304
 const CRLF = Buffer.from('\r\n')
 const BLANK_LINE = Buffer.from('\r\n\r\n')
 const DASH = 0x2d
@@ -133,6 +137,7 @@ function partOf(bytes: Buffer): FormPart {
     throw broken('a part with a Content-Transfer-Encoding is not allowed')
   const fileName =
     parameters.get('filename') ?? (parameters.has('filename*') ? decodedName(parameters.get('filename*') ?? '') : null)
+  refuseNulInValue([name, fileName, contentType], 'form')
   return { name, fileName, contentType, content: bytes.subarray(end + BLANK_LINE.length) }
 }
 
@@ -171,8 +176,8 @@ function decodedName(value: string): string {
 }
 
 function textOf({ name, content }: FormPart): string {
-  if (content.length > FIELD_BYTES_MAX)
-    throw broken(`field '${name.slice(0, 100)}' is longer than ${FIELD_BYTES_MAX} bytes`)
+  const bytesMax = LONG_FIELD.test(name) ? LONG_FIELD_BYTES_MAX : FIELD_BYTES_MAX
+  if (content.length > bytesMax) throw broken(`field '${name.slice(0, 100)}' is longer than ${bytesMax} bytes`)
   return textIn(content)
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 type LogValue = string | number | boolean | null
 export type LogFields = Readonly<Record<string, LogValue>>

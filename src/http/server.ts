@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { statusOf } from '../base/client-protocol.ts'
 import { ApiError, asApiError, overloaded } from '../base/errors.ts'
+import { refuseNulInBody, refuseNulInUrl } from '../base/refusals.ts'
 import { Bag, type BagItem } from '../base/bag.ts'
 import { JsonScan } from '../base/json-scan.ts'
 import { uniform } from '../base/uniform.ts'
@@ -16,8 +17,7 @@ import { Exchange, type ExchangePorts } from './exchange.ts'
 import { headRefusal } from './head-check.ts'
 import { invalidJson, isLong, parseInTurns, parseJsonObject } from './json-body.ts'
 import { listenFailure } from './listen-failure.ts'
-import { answerBrokenRequest } from './connection-end.ts'
-import { Lingering } from './lingering.ts'
+import { answerBrokenRequest, Lingering } from './connection-end.ts'
 import { leavesRest, sendError, sendReply, type AfterError } from './reply.ts'
 import { pathTemplate, Router } from './router.ts'
 import { ROOMY, SlowReaders } from './slow-readers.ts'
@@ -53,9 +53,25 @@ const PREFLIGHT = Object.freeze({
   'access-control-max-age': '86400',
 })
 
-/** For an edge with a memory budget of its own. */
-
-/** The HTTP edge: one order of checks, one error boundary, one log line for each request. It does not know money. */
+/**
+ * The HTTP edge: one order of checks, one error boundary, one log line for each request.
+ *
+ * **What it is for.** Whatever arrives at the socket is answered or refused here within bounds: heads, bodies, waiting,
+ * memory of an address, connections of a slow reader. A handler gets a `Call` that is whole and checked, and answers a
+ * `Reply`, or takes the response over (`HIJACKED`, for streams).
+ *
+ * **The order.** Head (`head-check.ts`) → route (`router.ts`) → maintenance → access, the port that says who calls and
+ * how often → load, which may refuse → body (`body.ts`, within `body-budget.ts`), JSON or multipart → handler → reply
+ * (`reply.ts`). Each check comes before what costs more. A refusal is an `ApiError`; anything else that is thrown is a
+ * bug: the request is answered 500, the process lives.
+ *
+ * **What it offers.** `createEdge` makes it of routes and ports. `sse.ts` writes streams and lets clients come back to
+ * them; `turn-socket.ts` is the WebSocket of Responses. `exchange.ts` is one request and its answer, with its id, its
+ * headers and its line of the log; `request-metrics.ts` counts them.
+ *
+ * **What it never does.** It knows neither money nor models nor accounts: `P`, the principal, is opaque to it. It opens
+ * no connection to anybody, and reads no setting but those that it is given.
+ */
 export function createEdge<P>(options: EdgeOptions<P>): Edge {
   return new HttpEdge(options)
 }
@@ -294,6 +310,7 @@ class HttpEdge<P> implements Edge {
   }
 
   #receive(exchange: Exchange<P>, route: Route<P>): void {
+    refuseNulInUrl(exchange.request.url ?? '')
     if (exchange.opens !== null) return exchange.opens()
     if (exchange.message !== null) return this.#receiveMessage(exchange, route, exchange.message)
     if (route.body === 'none') return this.#handle(exchange, route)
@@ -334,13 +351,18 @@ class HttpEdge<P> implements Edge {
     exchange.body = body
     if (head.type === 'json' && isLong(bytes)) return this.#receivedLong(exchange, route, bytes)
     if (head.type === 'json') exchange.json = parseJsonObject(bytes)
-    this.#handle(exchange, route)
+    this.#handleBody(exchange, route)
     return undefined
   }
 
   async #receivedLong(exchange: Exchange<P>, route: Route<P>, bytes: Buffer): Promise<void> {
     exchange.json = await parseInTurns(bytes)
     if (exchange.request.socket.destroyed) throw new ClientGone('The client closed the connection after its body.')
+    this.#handleBody(exchange, route)
+  }
+
+  #handleBody(exchange: Exchange<P>, route: Route<P>): void {
+    if (exchange.json !== undefined) refuseNulInBody(exchange.json, route.prompts)
     this.#handle(exchange, route)
   }
 

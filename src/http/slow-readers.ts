@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Bag, type BagItem } from '../base/bag.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { breakConnection } from './break-connection.ts'
 
 /** A client that reads nothing for this long counts as dead (guarantees.md F41). */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { ipKey, type TrustedProxies } from './client-ip.ts'
 
 export const CONNECTIONS_MAX = 10_000

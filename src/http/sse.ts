@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { Bag, type BagItem } from '../base/bag.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { breakConnection } from './break-connection.ts'
 import { isTooSlow, ROOMY, STALL_MS, SWEEP_MS, type ReplyRoom } from './slow-readers.ts'
 

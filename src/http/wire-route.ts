@@ -1,6 +1,26 @@
 import type { AdminScope } from '../tables/admin-scopes.ts'
 import type { ErrorName } from '../base/errors.ts'
-import type { Fields, JsonSchema, ObjectSchema, Static } from '../base/schema.ts'
+import {
+  body,
+  filled,
+  nullable,
+  optional,
+  type Fields,
+  type JsonSchema,
+  type ObjectSchema,
+  type Static,
+} from '../base/schema.ts'
+
+/**
+ * The proof of a signed-in user before a way to sign in is added or removed: the password or a code (from the
+ * authenticator, or a recovery code). A user who has neither leaves both out and must have signed in within the last
+ * ten minutes, else 403 `access_denied`. A wrong proof is a 400 `invalid_input`; 429 after too many.
+ */
+export const ProofBody = body(
+  { password: optional(nullable(filled('', 1_000))), code: optional(nullable(filled('', 100))) },
+  'The password, or a code of the authenticator. Who has neither has signed in in the last ten minutes.',
+)
+export type ProofBody = Static<typeof ProofBody>
 
 /** An example request, which readers can send and a test does send. */
 export interface RouteExample {
@@ -36,8 +56,25 @@ export interface WireRoute {
 
 /** A route of the admin API. */
 export interface AdminWireRoute extends WireRoute {
+  /**
+   * The command of the route. A word in brackets is a field of the body that may stand as the last argument. A command
+   * that is written by hand has the same words, and serves the route too.
+   */
+  readonly command: string
   /** The scope that its caller needs. */
   readonly scope: AdminScope
+  /** Parts of its body whose change needs another scope besides. */
+  readonly parts?: Readonly<Record<string, AdminScope>>
+  /**
+   * It makes access that outlives a session, which must prove itself anew (`ProofBody`): always, or with these parts of
+   * its body.
+   */
+  readonly proof?: true | readonly string[]
+}
+
+/** The same scope for several parts of a body. */
+export function partsOf(names: readonly string[], scope: AdminScope): Readonly<Record<string, AdminScope>> {
+  return Object.fromEntries(names.map((name) => [name, scope]))
 }
 
 export interface MediaType {

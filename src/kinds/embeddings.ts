@@ -1,4 +1,5 @@
 import type { RoutedRequest } from './fields/routed-request.ts'
+import type { UsageReport } from './chat/answer.ts'
 
 /** The texts to embed, or lists of tokens of the model's own encoding; each gives one vector. */
 export type EmbeddingsInput =
@@ -20,4 +21,16 @@ export interface EmbeddingsRequest extends RoutedRequest {
 
 export function inputCount(input: EmbeddingsInput): number {
   return input.type === 'texts' ? input.texts.length : input.lists.length
+}
+
+/** Vectors of a provider, in the order of the inputs. */
+export interface EmbeddingsAnswer {
+  /**
+   * Each in the JSON form that the client asked for: an array of numbers or base64 text. Empty where the provider gave
+   * none.
+   */
+  readonly vectors: readonly Buffer[]
+  /** null = the provider did not say. */
+  readonly usage: UsageReport | null
+  readonly upstreamId: string | null
 }

@@ -1,3 +1,5 @@
+import type { RoutedRequest } from './fields/routed-request.ts'
+
 /** Audio formats of speech, by their names in the API. */
 export const SPEECH_FORMATS = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const
 export type SpeechFormat = (typeof SPEECH_FORMATS)[number]
@@ -36,4 +38,18 @@ export function wavHead(bytes: number | null): Buffer {
   head.write('data', 36, 'latin1')
   head.writeUInt32LE(bytes ?? UNKNOWN_SIZE, 40)
   return head
+}
+
+/** A validated request for speech (wire.md D-5.1). */
+export interface SpeechRequest extends RoutedRequest {
+  readonly input: string
+  /** Unicode code points of the input, which are charged. */
+  readonly characters: number
+  /** null = the model's first voice. */
+  readonly voice: string | null
+  readonly format: SpeechFormat
+  /** 0.25 to 4; null = the model's own speed. */
+  readonly speed: number | null
+  /** How the text is to be spoken. */
+  readonly instructions: string | null
 }

@@ -1,8 +1,8 @@
+import type { MediaUrl } from './fields/media.ts'
 import type { RoutedRequest } from './fields/routed-request.ts'
 
 export interface FrameImage {
-  /** An address or a data URL. */
-  readonly url: string
+  readonly url: MediaUrl<'image'>
   readonly frame: 'first_frame' | 'last_frame'
 }
 
@@ -18,8 +18,8 @@ export interface VideoWish {
   /** Such as `16:9`. */
   readonly aspectRatio: string | null
   readonly frameImages: readonly FrameImage[]
-  /** Pictures of people, things or a style to use: addresses or data URLs. */
-  readonly inputReferences: readonly string[]
+  /** Pictures of people, things or a style to use. */
+  readonly inputReferences: readonly MediaUrl<'image'>[]
   readonly generateAudio: boolean | null
   readonly seed: number | null
   readonly user: string | null
@@ -29,6 +29,9 @@ export interface VideoWish {
 export interface VideoOperation extends VideoWish {
   readonly duration: number
 }
+
+/** A field that may decide the price of a video. */
+export type PricedField = 'duration' | 'size' | 'resolution'
 
 /** A parsed request for a video (wire.md D-4.4). */
 export interface VideoRequest extends RoutedRequest {

@@ -1,13 +1,13 @@
 import { type ApiError, unavailable } from '../base/errors.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Micro } from '../base/money.ts'
 import { StoreUnavailableError } from './store-unavailable-error.ts'
 import { isHoldEnd, type EndJournal, type JournaledEnd, type HoldEnd } from './end-journal.ts'
 import { LedgerBatch } from './ledger-core.ts'
 import type { HoldRequest, LedgerOperation, LedgerOutcome, LedgerStore } from './ledger-store.ts'
 import { Patience } from './patience.ts'
-import type { JournalTicket } from '../store/sqlite/journal-file.ts'
-import { thrownMessage } from '../lib/thrown-message.ts'
+import type { JournalTicket } from './end-journal.ts'
+import { thrownMessage } from '../base/text.ts'
 
 const BATCH_MAX = 1_024
 const QUEUE_MAX = 8_192

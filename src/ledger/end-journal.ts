@@ -1,6 +1,28 @@
-import type { Journal, JournalRecord, JournalTicket } from '../store/sqlite/journal-file.ts'
 import type { GenerationRecord } from './generation-record.ts'
 import type { Draw, HoldRequest, LedgerOperation, SettleRequest, VoidRequest } from './ledger-store.ts'
+
+/** The place of a record, freed when the store has the record. */
+export interface JournalTicket {
+  readonly segment: number
+}
+
+export interface JournalRecord {
+  readonly payload: Buffer
+  readonly ticket: JournalTicket
+}
+
+/** Work left by an outage of the database, on this machine's disk. */
+export interface Journal {
+  /** Records that an earlier process wrote and did not settle. */
+  readonly left: readonly JournalRecord[]
+  /** Durable when it resolves; rejects when the journal is full or the disk refuses. */
+  append(payloads: readonly Buffer[]): Promise<readonly JournalTicket[]>
+  /** The store has it now. */
+  settled(ticket: JournalTicket): void
+  /** Records that the store does not have yet. */
+  readonly open: number
+  close(): Promise<void>
+}
 
 /** The end of a hold without a job: the only work that a client waits for and that must not be lost. */
 export type HoldEnd = SettleRequest | VoidRequest
@@ -53,6 +75,7 @@ interface Payload {
   readonly costMicro: string
   readonly providerCostMicro: string
   readonly insuredMicro: string
+  readonly blamelessMicro?: string
   readonly record: GenerationRecord | null
   /** The encrypted answer for its Idempotency-Key, in base64; the charge in it is the cost. */
   readonly claim?: { readonly id: string; readonly answer: string | null }
@@ -72,7 +95,7 @@ interface DrawPayload {
 }
 
 function payloadOf(operation: HoldEnd): Buffer {
-  const { op, generationId, insuredMicro, record, draw, atMs, day } = operation
+  const { op, generationId, insuredMicro, blamelessMicro, record, draw, atMs, day } = operation
   const costs =
     op === 'settle'
       ? { costMicro: String(operation.costMicro), providerCostMicro: String(operation.providerCostMicro) }
@@ -92,6 +115,7 @@ function payloadOf(operation: HoldEnd): Buffer {
     generationId,
     ...costs,
     insuredMicro: String(insuredMicro),
+    ...(blamelessMicro === undefined ? {} : { blamelessMicro: String(blamelessMicro) }),
     record,
     ...claim,
     ...(answer === null || answer.length > KEPT_BYTES_MAX ? {} : { kept: answer.toString('base64') }),
@@ -113,12 +137,14 @@ function drawOfPayload({ allowance, hold }: DrawPayload): Draw {
 
 function endOf({ payload, ticket }: JournalRecord): JournaledEnd {
   // Written by `payloadOf`; the record's checksum shows that it is whole.
-  const { op, generationId, costMicro, providerCostMicro, insuredMicro, record, claim, kept, draw, atMs, day } =
-    JSON.parse(payload.toString('utf8')) as Payload
+  const end = JSON.parse(payload.toString('utf8')) as Payload
+  const { op, generationId, costMicro, providerCostMicro, insuredMicro, blamelessMicro, record, draw, atMs, day } = end
+  const { claim, kept } = end
   const common = {
     generationId,
     insuredMicro: BigInt(insuredMicro),
     atMs,
+    ...(blamelessMicro === undefined ? {} : { blamelessMicro: BigInt(blamelessMicro) }),
     ...(day === undefined ? {} : { day }),
     ...(draw === undefined ? {} : { draw: drawOfPayload(draw) }),
   }

@@ -74,6 +74,7 @@ export const EVENT_ACTIONS = [
   'totp.recovery_codes',
   'usage.flagged',
   'usage.shortfall',
+  'usage.tier_unpriced',
   'user.oidc_link',
   'user.oidc_unlink',
   'user.password',

@@ -1,6 +1,40 @@
 import type { Micro } from '../base/money.ts'
 import type { AccountRow, GuardedCharge, HoldRow, LedgerRows } from './ledger-store.ts'
 import { HOUR_MS } from '../base/time.ts'
+import type { Clock } from '../base/clock.ts'
+
+/** Nodes give back what they set aside within 7.5 s of an account's last request (decision 14). */
+const GIVEN_BACK_MS = 8_000
+const LOOK_MS = 250
+
+/** The part of an account's money that no hold has. */
+export interface FreeMoney {
+  readonly availableMicro: Micro
+  /** Set aside by nodes for requests to come. */
+  readonly setAsideMicro: Micro
+}
+
+interface FreedMoneyPorts {
+  readonly clock: Clock
+  readonly look: (accountId: string) => Promise<FreeMoney>
+  /** This node gives back what it has set aside for the account. */
+  readonly giveBack: (accountId: string) => Promise<void>
+}
+
+/**
+ * Waits until an account has `amountMicro` available, where that only lacks what nodes have set aside for its next
+ * requests: 8 s at most. Refunds and corrections call it, which the database would refuse otherwise.
+ */
+export async function freedMoney(ports: FreedMoneyPorts, accountId: string, amountMicro: Micro): Promise<void> {
+  const endMs = ports.clock.monotonic() + GIVEN_BACK_MS
+  for (;;) {
+    const { availableMicro, setAsideMicro } = await ports.look(accountId)
+    if (availableMicro >= amountMicro || availableMicro + setAsideMicro < amountMicro) return
+    if (ports.clock.monotonic() >= endMs) return
+    await ports.giveBack(accountId)
+    await new Promise<void>((resolve) => void ports.clock.after(LOOK_MS, resolve))
+  }
+}
 
 /**
  * The cost to the operator, by free answers and by charges beyond its balance, that an account may cause in an hour
@@ -11,14 +45,17 @@ export const FREE_HOUR_MICRO = 20_000_000n
 export const FREE_SPEND_PARTS = 20n
 
 /**
- * Whether the account has cost us more in this hour, in insured amounts and shortfalls, than max(20 RUB, 5 % of its
- * spending).
+ * Whether the account has cost us more in this hour, in shortfalls and in insured amounts that it caused, than max(20
+ * RUB, 5 % of its spending).
  */
 export function isFreeHourUsedUp(account: AccountRow, atMs: number): boolean {
-  if (hourOf(atMs) !== account.freeHourMs) return false
-  return (
-    account.freeInsuredMicro > FREE_HOUR_MICRO && account.freeInsuredMicro * FREE_SPEND_PARTS > account.freeSpentMicro
-  )
+  const lostMicro = lostInFreeHour(account, atMs)
+  return lostMicro > FREE_HOUR_MICRO && lostMicro * FREE_SPEND_PARTS > account.freeSpentMicro
+}
+
+/** What the account has cost us in this hour. */
+export function lostInFreeHour(account: AccountRow, atMs: number): Micro {
+  return hourOf(atMs) === account.freeHourMs ? account.freeInsuredMicro : 0n
 }
 
 /** Adds to the sums of the hour; each hour starts at 0, and a late entry from a journal is left out. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freedMoney, type FreeMoney } from './freed-money.ts'
+import { freedMoney, type FreeMoney } from './free-hour.ts'
 
 /** Time passes with each wait, and `looks` says what is found, the last one for ever. */
 async function waited(amountMicro: bigint, looks: readonly FreeMoney[]) {

@@ -1,6 +1,6 @@
 import { ERROR_TYPES } from '../base/errors.ts'
 import { assert } from '../base/assert.ts'
-import type { Label } from '../lib/label.ts'
+import type { Label } from '../base/text.ts'
 import type { Usage } from '../tables/meters.ts'
 import { REQUEST_TYPES } from '../tables/model-types.ts'
 import type { Micro } from '../base/money.ts'
@@ -212,6 +212,43 @@ export const LOG_FIELDS = {
   }),
   /** The key of the endpoint's price by resolution; absent where it has one price. */
   variant: kept<string>()({ by: 'request', optional: true }),
+  /** What the provider says it has served; absent = it says nothing. */
+  serviceTier: field(text('The service tier that the provider says it has served.'), {
+    by: 'request',
+    operator: { name: 'service_tier', place: 16 },
+    optional: true,
+  }),
+  /** Names of parts of the request, one after another; absent = all of it was sent as it came. */
+  dropped: field(text('Parts of the request that its provider was not sent, or was sent otherwise; null = none.'), {
+    by: 'request',
+    operator: { name: 'dropped', place: 19 },
+    shown: {
+      name: 'dropped',
+      in: 'request',
+      place: 7,
+      fact: { label: { en: 'Not sent as it came', ru: 'Не передано или изменено' }, style: 'plain' },
+    },
+    optional: true,
+  }),
+  /** The condition of the price that was charged; absent = the plain price. */
+  condition: field(text('The condition of the price, such as `flex, above 200000`; null = the plain price.'), {
+    by: 'request',
+    operator: { name: 'price_condition', place: 17 },
+    shown: {
+      name: 'price_condition',
+      in: 'log',
+      place: 23,
+      csv: true,
+      fact: { label: { en: 'Condition of the price', ru: 'Условие цены' }, style: 'plain' },
+    },
+    optional: true,
+  }),
+  /** The condition of the provider's bill where it is another one: an own price for customers has its own. */
+  billedCondition: field(text("The condition of the provider's price; null = the plain one."), {
+    by: 'request',
+    operator: { name: 'provider_price_condition', place: 18 },
+    optional: true,
+  }),
   /** The usage that the charge is computed from. */
   usage: field(narrowed<Usage>(map(number())), { by: 'request', lost: {}, operator: { name: 'meters', place: 10 } }),
   /** The usage that the provider reported and bills; absent where it is the same. */

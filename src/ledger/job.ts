@@ -21,6 +21,9 @@ export interface JobCandidate {
   /** The client's price with this candidate, and our cost; µRUB as text, since JSON has no bigint. */
   readonly costMicro: string
   readonly buyMicro: string
+  /** The conditions of the two prices, by those of the log; null or absent = none. */
+  readonly condition?: string | null
+  readonly billedCondition?: string | null
 }
 
 /** Fields that change during the job's life and are not searched by. */

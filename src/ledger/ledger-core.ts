@@ -2,9 +2,9 @@ import { assert } from '../base/assert.ts'
 import type { Micro } from '../base/money.ts'
 import { entryHash } from './hash-chain.ts'
 import type { JobMove, NewJob } from './job.ts'
-import { AllowanceChanges } from './allowance-changes.ts'
+import { AllowanceChanges } from './allowances.ts'
 import { countSpent } from './account-limit.ts'
-import { countInFreeHour, isCharged, isFreeHourUsedUp } from './free-hour.ts'
+import { countInFreeHour, isCharged, isFreeHourUsedUp, lostInFreeHour } from './free-hour.ts'
 import {
   bookedDay,
   changedKeys,
@@ -112,25 +112,26 @@ export class LedgerBatch {
     }
   }
 
-  #hold(request: HoldRequest): HoldOutcome {
+  #hold(asked: HoldRequest): HoldOutcome {
     // The schema checks this too, but the hold may be written with a later batch, which it must not spoil.
-    assert(request.amountMicro >= 0n, `Hold ${request.generationId} would hold less than nothing.`)
-    const known = this.#rows.holds.get(request.generationId)
+    assert(asked.amountMicro >= 0n, `Hold ${asked.generationId} would hold less than nothing.`)
+    const known = this.#rows.holds.get(asked.generationId)
     if (known !== undefined) {
       // A hold with a lost answer may be repeated while it is open; an ended one must never pay for a second answer.
       assert(
-        known.state === 'open' && known.accountId === request.accountId,
+        known.state === 'open' && known.accountId === asked.accountId,
         `Hold ${known.id} is placed again after it was ${known.state}.`,
       )
       return { status: 'held' }
     }
-    const account = this.#rows.accounts.get(request.accountId)
-    const key = this.#rows.keys.get(request.keyId)
-    const reason = refusal(account, key, request.atMs)
+    const account = this.#rows.accounts.get(asked.accountId)
+    const key = this.#rows.keys.get(asked.keyId)
+    const reason = refusal(account, key, asked.atMs)
     if (reason !== null || account === undefined || key === undefined)
       return { status: 'refused', reason: reason ?? 'invalid_api_key' }
-    if (request.mayExceed === true && isFreeHourUsedUp(account, request.atMs))
+    if (asked.mayExceed === true && isFreeHourUsedUp(account, asked.atMs))
       return { status: 'refused', reason: 'free_hour_used_up' }
+    const request = asked.mayExceed === true ? this.#withReserve(asked, account, key) : asked
     const exceeded = limitExceeded(request, { account, key }, this.#rows.spends)
     if (exceeded !== null) return exceeded
     if (account.availableMicro < request.amountMicro)
@@ -141,6 +142,16 @@ export class LedgerBatch {
     this.#newHolds.add(hold)
     if (request.job !== undefined) this.#newJobs.push(request.job)
     return { status: 'held' }
+  }
+
+  /**
+   * What the account has cost us in this hour is held beside, as far as there is money: the known cost of such
+   * requests. So few of them run at once; a single one is never refused for it.
+   */
+  #withReserve(request: HoldRequest, account: AccountRow, key: KeyRow): HoldRequest {
+    const { amountMicro, periods, atMs } = request
+    const moreMicro = least(lostInFreeHour(account, atMs), this.#free(account, key, periods) - amountMicro)
+    return moreMicro > 0n ? { ...request, amountMicro: amountMicro + moreMicro } : request
   }
 
   #settle(request: SettleRequest): SettleOutcome {
@@ -165,7 +176,15 @@ export class LedgerBatch {
     hold: HoldRow,
     request: Pick<
       SettleRequest,
-      'costMicro' | 'providerCostMicro' | 'insuredMicro' | 'record' | 'claim' | 'kept' | 'atMs' | 'day'
+      | 'costMicro'
+      | 'providerCostMicro'
+      | 'insuredMicro'
+      | 'blamelessMicro'
+      | 'record'
+      | 'claim'
+      | 'kept'
+      | 'atMs'
+      | 'day'
     >,
   ): Charged {
     const { account, key } = this.#owners(hold)
@@ -239,6 +258,7 @@ export class LedgerBatch {
         ...guarded,
         insuredMicro: request.insuredMicro - guarded.providerCostMicro,
         atMs: request.atMs,
+        ...(request.blamelessMicro === undefined ? {} : { blamelessMicro: request.blamelessMicro }),
         ...(request.day === undefined ? {} : { day: request.day }),
       })
       return { status: 'charged', chargedMicro, shortfallMicro }
@@ -269,9 +289,9 @@ export class LedgerBatch {
   #insure(
     account: AccountRow,
     hold: HoldRow,
-    { insuredMicro, atMs }: Pick<SettleRequest, 'insuredMicro' | 'atMs'>,
+    { insuredMicro, blamelessMicro = 0n, atMs }: Pick<SettleRequest, 'insuredMicro' | 'blamelessMicro' | 'atMs'>,
   ): void {
-    countInFreeHour(account, atMs, { lostMicro: insuredMicro })
+    countInFreeHour(account, atMs, { lostMicro: insuredMicro - blamelessMicro })
     if (insuredMicro > 0n)
       this.#post(account, {
         kind: 'insured',

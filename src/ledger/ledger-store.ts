@@ -135,6 +135,8 @@ export interface SettleRequest {
   readonly providerCostMicro: Micro
   /** The most that providers may bill for failed attempts before it, booked as `insured`. */
   readonly insuredMicro: Micro
+  /** The part of it that no customer caused, such as a provider's stall: it is not counted for rule 20; absent = none. */
+  readonly blamelessMicro?: Micro
   readonly record: GenerationRecord
   /** The last move of the job that the hold belongs to, in the same commit. */
   readonly job?: JobMove
@@ -143,7 +145,7 @@ export interface SettleRequest {
   /** The hold, where the store does not have it yet. */
   readonly draw?: Draw
   readonly atMs: number
-  /** Local day of `atMs`; absent in ends that an older program left in the journal. */
+  /** Local day of `atMs`; absent = the day of the hold. */
   readonly day?: string
 }
 
@@ -170,6 +172,8 @@ export interface VoidRequest {
   readonly generationId: string
   /** Provider cost of a free answer, booked as `insured`; 0 when nothing was spent. */
   readonly insuredMicro: Micro
+  /** As for a settle. */
+  readonly blamelessMicro?: Micro
   /** null = never sent to a provider: no usage-log row. */
   readonly record: GenerationRecord | null
   /** The last move of the job that the hold belongs to, in the same commit. */

@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { ALLOWANCE_LOOK_MS, Allowances } from './allowances.ts'
 import { BatchWriter, storeUnavailable } from './batch-writer.ts'
 import type { EndJournal } from './end-journal.ts'
@@ -76,8 +76,28 @@ export interface LedgerPorts {
 }
 
 /**
- * The money of running requests: hold → settle | void, in group commits. Where the store decides holds in memory they
- * wait for no write; elsewhere they share the settles' commits.
+ * The money of running requests: hold → settle | void, in group commits.
+ *
+ * **What it is for.** Nobody is charged for what they did not get, nobody gets what cannot be paid, and nothing is
+ * charged twice, whatever crashes in between. A hold sets the most aside that a request may cost before a provider is
+ * asked; it ends exactly once, settled at its real cost or void.
+ *
+ * **How it works.** Operations wait in a `BatchWriter` and share a commit: `LedgerStore.commit` loads the rows that
+ * they name, `ledger-core.ts` decides on them as a pure class, and the store writes what changed. There are two
+ * writers where the store decides holds in memory (the embedded one): holds then wait for no disk. With several
+ * nodes a node sets an allowance aside (`allowances.ts`) and decides holds against it. While a database is away, ends
+ * are written into a journal (`end-journal.ts`) and go to it later.
+ *
+ * **What it offers.** `hold`, `settle` and `void` for requests, the same for jobs, `giveBack` for allowances,
+ * `periods`, `load`, and `unwritable`: why nothing may be sold now. `start` recovers the holds of a dead process, and
+ * then leases are renewed and those that ended are swept.
+ *
+ * **What it never does.** It has no SQL and no socket: its ports are in `ledger-store.ts`. It computes no price: usage
+ * and prices come as amounts. It sends nothing to anybody. A top-up or a refund is not its work: entries of the
+ * operator are transactions of the store.
+ *
+ * **Rules beside it.** `hold-rules.ts`, `limit-rules.ts`, `account-limit.ts` and `free-hour.ts` say who may hold what;
+ * `recheck.ts` recalculates charges and shares nothing with what made them.
  */
 export class Ledger {
   readonly #ports: LedgerPorts
@@ -262,7 +282,8 @@ export class Ledger {
   /** Durable when it resolves, in the store or in the journal. */
   async settle(request: Omit<SettleRequest, 'op' | 'atMs'>): Promise<SettleOutcome> {
     this.#running.delete(request.generationId)
-    const { generationId, costMicro, providerCostMicro, insuredMicro, record, job, claim, kept } = request
+    const { generationId, costMicro, providerCostMicro, insuredMicro, blamelessMicro, record, job, claim, kept } =
+      request
     const atMs = this.#ports.clock.now()
     const operation: SettleRequest = {
       op: 'settle',
@@ -270,6 +291,7 @@ export class Ledger {
       costMicro,
       providerCostMicro,
       insuredMicro,
+      ...(blamelessMicro === undefined ? {} : { blamelessMicro }),
       record,
       atMs,
       day: this.periods(atMs).day,
@@ -284,12 +306,13 @@ export class Ledger {
   /** Gives a hold back, durably; a guarded void may charge a part of it. */
   async void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome> {
     this.#running.delete(request.generationId)
-    const { generationId, insuredMicro, record, job, guarded } = request
+    const { generationId, insuredMicro, blamelessMicro, record, job, guarded } = request
     const atMs = this.#ports.clock.now()
     const operation: VoidRequest = {
       op: 'void',
       generationId,
       insuredMicro,
+      ...(blamelessMicro === undefined ? {} : { blamelessMicro }),
       record,
       atMs,
       day: this.periods(atMs).day,

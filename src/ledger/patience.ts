@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 /** Reports operations that have waited too long. One timer serves all, since all may wait equally long. */
 export class Patience<T> {

@@ -21,8 +21,8 @@ export interface PricedCatalog {
 interface PricedEndpoint {
   readonly provider: string
   readonly model: string
-  readonly price: Readonly<Record<string, unknown>>
-  readonly sell?: Readonly<Record<string, unknown>> | undefined
+  readonly price: Keys
+  readonly sell?: Keys | undefined
 }
 
 export interface MeteredRow<M extends KnownMeter> {
@@ -32,10 +32,14 @@ export interface MeteredRow<M extends KnownMeter> {
   /** Of the customer. */
   readonly markup?: string
   readonly billingBasis: string
+  /** Unix ms. */
+  readonly createdAtMs: number
+  readonly serviceTier?: string
   readonly usage: Readonly<Partial<Record<M, number>>>
   readonly reportedUsage?: Readonly<Partial<Record<M, number>>>
 }
 
+type Keys = Readonly<Record<string, unknown>>
 type Units = Readonly<Record<string, number | undefined>>
 type Fraction = readonly [above: bigint, below: bigint]
 
@@ -51,9 +55,13 @@ const METERS = {
   cache_write: ['input_cache_write', [1n, 1n], 'input'],
   cache_write_1h: ['input_cache_write_1h', [1n, 1n], 'cache_write'],
   audio_input: ['audio', [1n, 1n], 'input'],
+  audio_cache_read: ['audio_cache_read', [1n, 1n], 'cache_read'],
+  image_tokens: ['image_tokens', [1n, 1n], 'input'],
+  image_cache_read: ['image_cache_read', [1n, 1n], 'cache_read'],
   output: ['completion', [1n, 1n]],
   reasoning: ['internal_reasoning', [1n, 1n], 'output'],
   audio_output: ['audio_output', [1n, 1n], 'output'],
+  image_output_tokens: ['image_output_tokens', [1n, 1n], 'output'],
   characters: ['characters', [1n, 1n]],
   request: ['request', [1_000_000n, 1n]],
   image_input: ['image', [1_000_000n, 1n]],
@@ -74,6 +82,15 @@ const LINES: ReadonlyMap<string, string> = new Map([
   ['fhd', '1080'],
   ['uhd', '2160'],
 ])
+const DAY_BEFORE: ReadonlyMap<string, string> = new Map([
+  ['mon', 'sun'],
+  ['tue', 'mon'],
+  ['wed', 'tue'],
+  ['thu', 'wed'],
+  ['fri', 'thu'],
+  ['sat', 'fri'],
+  ['sun', 'sat'],
+])
 const PROVIDER_COST_MICRO_MAX = 100_000_000_000_000n
 
 /** null if the catalogue has no price for it. */
@@ -91,13 +108,14 @@ export function recheckedCharge<M extends KnownMeter>(
   const seller = new Map(Object.entries(providers)).get(endpoint.provider)
   const markup = sold?.markup ?? seller?.markup ?? settings.markup ?? '1'
   const variant = row.variant ?? null
-  const buy = (usage: Units): bigint => roundedUp(times(sum(usage, endpoint.price, variant), rate))
+  const cost = (usage: Units, price: Keys): Fraction => sum(usage, underCondition(price, usage, row), variant)
+  const buy = (usage: Units): bigint => roundedUp(times(cost(usage, endpoint.price), rate))
   const sell = (): bigint =>
     roundedUp(
       times(
         endpoint.sell === undefined
-          ? times(times(sum(row.usage, endpoint.price, variant), rate), fraction(markup))
-          : sum(row.usage, endpoint.sell, variant),
+          ? times(times(cost(row.usage, endpoint.price), rate), fraction(markup))
+          : cost(row.usage, endpoint.sell),
         fraction(row.markup ?? '1'),
       ),
     )
@@ -108,8 +126,56 @@ export function recheckedCharge<M extends KnownMeter>(
   }
 }
 
+/**
+ * The keys of a price for one request: those of its service tier, else of the first hours that it arrived in, else its
+ * own; and over them those of the last length that is less than all its input tokens.
+ */
+function underCondition(
+  price: Keys,
+  usage: Units,
+  row: Pick<MeteredRow<KnownMeter>, 'createdAtMs' | 'serviceTier'>,
+): Keys {
+  const served = new Map(Object.entries(keysOf(price['service_tiers']))).get(row.serviceTier ?? '')
+  const own = keysOf(
+    served ?? listOf(price['hours']).find((hours) => isDuring(hours, row.createdAtMs)) ?? { tiers: price['tiers'] },
+  )
+  const input = Object.entries(usage).reduce((all, [meter, units = 0]) => (isInput(meter) ? all + units : all), 0)
+  const reached = listOf(own['tiers']).filter(({ above }) => Number(above) < input)
+  return { ...price, ...own, ...reached.at(-1) }
+}
+
+/** A token of the input, cached, written or of sound. */
+function isInput(meter: string): boolean {
+  const [, , parent] = RULES.get(meter) ?? []
+  return meter === 'input' || (parent !== undefined && isInput(parent))
+}
+
+/**
+ * Times of a day compare as texts do. Hours that end before they begin go on through midnight, and are then of the day
+ * before.
+ */
+function isDuring({ from, to, timezone, days }: Keys, atMs: number): boolean {
+  const at = new Date(atMs)
+  const zone = { timeZone: String(timezone) }
+  const time = at.toLocaleTimeString('en-GB', { ...zone, hour: '2-digit', minute: '2-digit' })
+  const [begun, over] = [time >= String(from), time >= String(to)]
+  if (!Array.isArray(days)) return String(from) < String(to) ? begun && !over : begun || !over
+  const today = at.toLocaleDateString('en-GB', { ...zone, weekday: 'short' }).toLowerCase()
+  const beganOn = (day: string): boolean => days.includes(day)
+  if (String(from) < String(to)) return begun && !over && beganOn(today)
+  return begun ? beganOn(today) : !over && beganOn(DAY_BEFORE.get(today) ?? '')
+}
+
+function keysOf(value: unknown): Keys {
+  return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
+}
+
+function listOf(value: unknown): readonly Keys[] {
+  return Array.isArray(value) ? value.map(keysOf) : []
+}
+
 /** Σ units × price, in µ of the price's currency. */
-function sum(usage: Units, prices: Readonly<Record<string, unknown>>, variant: string | null): Fraction {
+function sum(usage: Units, prices: Keys, variant: string | null): Fraction {
   let total: Fraction = [0n, 1n]
   for (const [meter, units = 0] of Object.entries(usage)) {
     const known = RULES.get(meter)
@@ -120,7 +186,7 @@ function sum(usage: Units, prices: Readonly<Record<string, unknown>>, variant: s
   return total
 }
 
-function priceOf(meter: string, prices: Readonly<Record<string, unknown>>, variant: string | null): Fraction {
+function priceOf(meter: string, prices: Keys, variant: string | null): Fraction {
   const [key = '', , parent] = RULES.get(meter) ?? []
   const own = prices[key]
   if (own === undefined || own === null) return parent === undefined ? [0n, 1n] : priceOf(parent, prices, variant)

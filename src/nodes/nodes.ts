@@ -1,16 +1,16 @@
 import type { AccessOptions } from '../access/access.ts'
 import type { LimitShare } from '../access/key-limiter.ts'
 import type { IdSource } from '../base/ids.ts'
-import type { SyncedClock } from '../base/clock.ts'
+import type { SyncedClock, Clock } from '../base/clock.ts'
 import type { CopyStream } from '../pay/relay/event-buffer.ts'
 import type { NodeStore, NodeView } from '../store/nodes/node-store.ts'
-import type { Clock } from '../lib/clock.ts'
 import { NodeCipher } from './node-cipher.ts'
 import { RemoteStreams } from './remote-streams.ts'
 import { copyStreams } from './stream-copies.ts'
 import { StreamMessages, type OwnStream } from './stream-messages.ts'
 import { ValkeyGuard } from './valkey-guard.ts'
 import { ValkeyKeyLimits } from './valkey-key-limits.ts'
+import { ValkeyTokens } from './valkey-tokens.ts'
 import { ValkeyWindows } from './valkey-windows.ts'
 import type { Valkey } from './valkey.ts'
 
@@ -34,7 +34,7 @@ export interface NodeDuties {
   /** Called when Valkey answers again, which may have missed or lost accepted requests. */
   readonly tellWindows: () => Promise<void>
   /** A stream of this node by its account and its generation id or X-Request-Id. */
-  readonly findStream: (accountId: string, id: string) => OwnStream | null
+  readonly findStream: (owner: string, id: string) => OwnStream | null
 }
 
 /** This process among the others that share its store. */
@@ -101,6 +101,11 @@ export class Nodes {
     }
   }
 
+  /** For tokens of providers; null = each node gets its own. */
+  get tokens(): ValkeyTokens | null {
+    return this.#valkey === null ? null : new ValkeyTokens(this.#valkey, this.#cipher)
+  }
+
   /** Joins the other nodes, which count this one from then on. */
   async start(duties: NodeDuties): Promise<void> {
     const { clock, ids } = this.#ports
@@ -125,12 +130,12 @@ export class Nodes {
     })
   }
 
-  cancelElsewhere(accountId: string, id: string): ReturnType<StreamMessages['cancel']> {
-    return this.#messages === null ? Promise.resolve(null) : this.#messages.cancel(accountId, id)
+  cancelElsewhere(owner: string, id: string): ReturnType<StreamMessages['cancel']> {
+    return this.#messages === null ? Promise.resolve(null) : this.#messages.cancel(owner, id)
   }
 
-  responseElsewhere(accountId: string, id: string): ReturnType<StreamMessages['response']> {
-    return this.#messages === null ? Promise.resolve(null) : this.#messages.response(accountId, id)
+  responseElsewhere(owner: string, id: string): ReturnType<StreamMessages['response']> {
+    return this.#messages === null ? Promise.resolve(null) : this.#messages.response(owner, id)
   }
 
   async stop(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { MetricReading, WorkerReadings } from '../base/prometheus.ts'
 import { BEAT_MS, type FromWorker, type ToWorker } from './worker-messages.ts'
 

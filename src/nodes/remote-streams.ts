@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { IdSource } from '../base/ids.ts'
 import type { ClientStream } from '../pay/relay/client-end.ts'
 import type { NodeCipher } from './node-cipher.ts'
@@ -28,7 +28,8 @@ const SILENCE_MS = 10_000
 /** How long Valkey may be away before a reader is cut off. */
 const PATIENCE_MS = 5_000
 const READERS_MAX = 500
-const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
+/** Without a blank line, as in every numbered stream (wire.md C9). */
+const KEEP_ALIVE = Buffer.from(': PROCESSING\n')
 const SEPARATOR = Buffer.from('\n\n')
 
 export interface RemoteStreamPorts {
@@ -49,15 +50,14 @@ export class RemoteStreams {
   }
 
   /** The generation id of a stream that can be resumed here; null = there is none. */
-  async find(accountId: string, id: string): Promise<string | null> {
+  async find(owner: string, id: string): Promise<string | null> {
     if (this.#readers >= READERS_MAX) return null
-    if ((await this.#ownerOf(id)) === accountId) return id
+    if ((await this.#nameOf(id)) === owner) return id
     const { valkey, cipher } = this.#ports
-    for (const key of indexKeys(cipher, accountId, id)) {
+    for (const key of indexKeys(cipher, owner, id)) {
       const found = await valkey.bytesOf(key)
-      const generationId =
-        found === null ? null : (cipher.decrypt(found, indexPurpose(accountId, id))?.toString() ?? null)
-      if (generationId !== null && (await this.#ownerOf(generationId)) === accountId) return generationId
+      const generationId = found === null ? null : (cipher.decrypt(found, indexPurpose(owner, id))?.toString() ?? null)
+      if (generationId !== null && (await this.#nameOf(generationId)) === owner) return generationId
     }
     return null
   }
@@ -67,14 +67,14 @@ export class RemoteStreams {
    * `open` commits the response.
    */
   async send(
-    accountId: string,
+    owner: string,
     generationId: string,
     after: number,
     open: (owner: FarStream) => ClientStream,
   ): Promise<void> {
     const name = this.#ports.ids.letters(16)
     const far = new FarStream(open, after, this.#ports.clock)
-    const copy = new CopyReader(this.#ports.valkey, this.#ports.cipher, accountId, generationId)
+    const copy = new CopyReader(this.#ports.valkey, this.#ports.cipher, owner, generationId)
     let watchedMs = Number.NEGATIVE_INFINITY
     let answeredMs = this.#ports.clock.monotonic()
     this.#readers += 1
@@ -82,7 +82,7 @@ export class RemoteStreams {
       while (!far.left) {
         const nowMs = this.#ports.clock.monotonic()
         if (nowMs - watchedMs >= WATCH_MS) {
-          this.#ports.messages.watch(accountId, generationId, name)
+          this.#ports.messages.watch(owner, generationId, name)
           watchedMs = nowMs
         }
         const piece = await copy.next()
@@ -91,16 +91,16 @@ export class RemoteStreams {
         if (piece !== null && far.take(piece)) return
         await far.wait(piece?.more === true ? 0 : POLL_MS)
       }
-      this.#ports.messages.leave(accountId, generationId, name)
+      this.#ports.messages.leave(owner, generationId, name)
     } finally {
       this.#readers -= 1
     }
   }
 
-  /** The account of a copy; null = there is none, or no answer. */
-  async #ownerOf(generationId: string): Promise<string | null> {
+  /** The `reachName` of a copy; null = there is none, or no answer. */
+  async #nameOf(generationId: string): Promise<string | null> {
     const encrypted = await this.#ports.valkey.bytesOf(copyKeys(generationId)[1])
-    return encrypted === null ? null : (readState(this.#ports.cipher, encrypted, generationId)?.accountId ?? null)
+    return encrypted === null ? null : (readState(this.#ports.cipher, encrypted, generationId)?.owner ?? null)
   }
 }
 
@@ -198,17 +198,17 @@ interface Piece {
 class CopyReader {
   readonly #valkey: Valkey
   readonly #cipher: NodeCipher
-  readonly #accountId: string
+  readonly #owner: string
   readonly #generationId: string
   /** Bytes read so far, and the part of them that has been decrypted. */
   #readBytes = 0
   #openedBytes = 0
   #carry = Buffer.alloc(0)
 
-  constructor(valkey: Valkey, cipher: NodeCipher, accountId: string, generationId: string) {
+  constructor(valkey: Valkey, cipher: NodeCipher, owner: string, generationId: string) {
     this.#valkey = valkey
     this.#cipher = cipher
-    this.#accountId = accountId
+    this.#owner = owner
     this.#generationId = generationId
   }
 
@@ -218,7 +218,7 @@ class CopyReader {
     if (!Array.isArray(answer)) return null
     const [encryptedState, bytes] = answer.map((part) => (Buffer.isBuffer(part) ? part : Buffer.alloc(0)))
     const state = readState(this.#cipher, encryptedState ?? Buffer.alloc(0), this.#generationId)
-    if (state === null || state.accountId !== this.#accountId || bytes === undefined) return 'gone'
+    if (state === null || state.owner !== this.#owner || bytes === undefined) return 'gone'
     this.#readBytes += bytes.length
     const opened = this.#frames(bytes)
     const more = bytes.length === READ_BYTES

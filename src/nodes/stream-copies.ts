@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { CopyStream, StreamCopy } from '../pay/relay/event-buffer.ts'
 import type { NodeCipher } from './node-cipher.ts'
 import { script, type Valkey } from './valkey.ts'
@@ -45,14 +45,14 @@ export function copyKeys(generationId: string): readonly [string, string] {
 }
 
 /** Names under which a stream's generation id can be found by the client's own id. */
-export function indexKeys(cipher: NodeCipher, accountId: string, requestId: string): readonly [string, ...string[]] {
-  const [first, ...rest] = cipher.names(`request ${accountId} ${requestId}`).map((name) => `tollgate:request:${name}`)
+export function indexKeys(cipher: NodeCipher, owner: string, requestId: string): readonly [string, ...string[]] {
+  const [first, ...rest] = cipher.names(`request ${owner} ${requestId}`).map((name) => `tollgate:request:${name}`)
   return [first ?? '', ...rest]
 }
 
 /** The purpose for which an index row is encrypted. */
-export function indexPurpose(accountId: string, requestId: string): string {
-  return `index ${accountId} ${requestId}`
+export function indexPurpose(owner: string, requestId: string): string {
+  return `index ${owner} ${requestId}`
 }
 
 /** The purpose for which a frame is encrypted: its place in its stream. */
@@ -62,26 +62,21 @@ export function frameOf(generationId: string, offset: number): string {
 
 /** The state of a copy, stored beside its bytes. */
 interface CopyRecord {
-  readonly accountId: string
+  readonly owner: string
   readonly state: CopyState
   /** The length of the copy. */
   readonly writtenBytes: number
 }
 
-function encryptState(
-  cipher: NodeCipher,
-  { accountId, state, writtenBytes }: CopyRecord,
-  generationId: string,
-): Buffer {
-  return cipher.encrypt(Buffer.from(`${accountId} ${state} ${writtenBytes}`), `state ${generationId}`)
+function encryptState(cipher: NodeCipher, { owner, state, writtenBytes }: CopyRecord, generationId: string): Buffer {
+  return cipher.encrypt(Buffer.from(`${owner} ${state} ${writtenBytes}`), `state ${generationId}`)
 }
 
 /** null = not written by a node for this stream. */
 export function readState(cipher: NodeCipher, encrypted: Buffer, generationId: string): CopyRecord | null {
-  const [accountId, state, writtenBytes] =
-    cipher.decrypt(encrypted, `state ${generationId}`)?.toString().split(' ') ?? []
-  if (accountId === undefined || (state !== 'running' && state !== 'whole' && state !== 'broken')) return null
-  return { accountId, state, writtenBytes: Number(writtenBytes) }
+  const [owner, state, writtenBytes] = cipher.decrypt(encrypted, `state ${generationId}`)?.toString().split(' ') ?? []
+  if (owner === undefined || (state !== 'running' && state !== 'whole' && state !== 'broken')) return null
+  return { owner, state, writtenBytes: Number(writtenBytes) }
 }
 
 export type CopyState = 'running' | 'whole' | 'broken'
@@ -150,10 +145,10 @@ class ValkeyCopy implements StreamCopy {
   }
 
   async #writeIndex(): Promise<void> {
-    const { accountId, requestId, generationId } = this.#stream
+    const { owner, requestId, generationId } = this.#stream
     const written = await this.#valkey.command('SET', [
-      indexKeys(this.#cipher, accountId, requestId)[0],
-      this.#cipher.encrypt(Buffer.from(generationId), indexPurpose(accountId, requestId)),
+      indexKeys(this.#cipher, owner, requestId)[0],
+      this.#cipher.encrypt(Buffer.from(generationId), indexPurpose(owner, requestId)),
       'PX',
       INDEX_MS,
     ])
@@ -167,11 +162,11 @@ class ValkeyCopy implements StreamCopy {
       this.#waiting = []
     }
     this.#writing = true
-    const { accountId, generationId } = this.#stream
+    const { owner, generationId } = this.#stream
     const frameBytes = this.#frame.length
     const record = encryptState(
       this.#cipher,
-      { accountId, state, writtenBytes: this.#writtenBytes + frameBytes },
+      { owner, state, writtenBytes: this.#writtenBytes + frameBytes },
       generationId,
     )
     const kept = await this.#valkey.run(APPEND, copyKeys(generationId), [

@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { IdSource } from '../base/ids.ts'
 import { RecentMap } from '../base/recent-map.ts'
 import type { ClientStream } from '../pay/relay/client-end.ts'
@@ -44,7 +44,7 @@ export interface StreamMessagePorts {
   readonly clock: Clock
   readonly ids: IdSource
   readonly node: string
-  /** A stream of this node by its account and its generation id or X-Request-Id. */
+  /** A stream of this node by its `reachName` and its generation id or X-Request-Id. */
   readonly find: (accountId: string, id: string) => OwnStream | null
 }
 

@@ -1,5 +1,5 @@
 import type { SharedFailure, SharedGuard } from '../access/shared-access.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { NodeCipher } from './node-cipher.ts'
 import { script, type Valkey } from './valkey.ts'
 import { DAY_MS } from '../base/time.ts'

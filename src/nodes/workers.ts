@@ -1,5 +1,5 @@
 import cluster, { type Worker } from 'node:cluster'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { mergeReadings, type MetricReading } from '../base/prometheus.ts'
 import { BEAT_MS, type FromWorker, type ToWorker } from './worker-messages.ts'
 

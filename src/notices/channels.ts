@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { forbiddenUpstream } from '../catalog/upstream-address.ts'
-import type { Cipher } from '../lib/cipher.ts'
-import type { Clock } from '../lib/clock.ts'
+import { purposeOf, type Cipher } from '../base/cipher.ts'
+import type { Clock } from '../base/clock.ts'
 import type { IdSource } from '../base/ids.ts'
-import { isMailAddress } from '../lib/mail-address.ts'
-import { isPrivateAddress } from '../lib/private-address.ts'
+import { isMailAddress } from '../base/mail-address.ts'
+import { isPrivateAddress } from '../base/public-address.ts'
 import type { NoticeKind } from '../tables/notice-table.ts'
 import type { ApiError } from '../base/errors.ts'
 import { fieldError, reasonError } from '../base/refusals.ts'
 import { secretPurpose, type Channel, type ChannelType } from '../store/notices/notice-rows.ts'
 import type { NoticeStore } from '../store/notices/notice-store.ts'
-import type { NoticeChannel, NoticeChannelBody } from './channel-contract.ts'
-import { isoTime } from '../base/time.ts'
+import { NoticeChannel, type NoticeChannelBody } from './channel-contract.ts'
+import { wire } from '../base/wire.ts'
 
 const SECRET_BYTES = 32
 
@@ -55,7 +55,7 @@ export function newChannel(
       externalId,
       type,
       target: checkedTarget(type, target, allowPrivate),
-      secret: secret === null ? null : cipher.encrypt(Buffer.from(secret), secretPurpose(id)),
+      secret: secret === null ? null : cipher.encrypt(Buffer.from(secret), purposeOf(secretPurpose(id), accountId)),
       kinds: [...new Set(kinds)],
       language,
       enabled: true,
@@ -119,9 +119,19 @@ function webhookAddress(given: string, allowPrivate: boolean): string {
   return url.href
 }
 
-export function wireChannel({ id, type, target, kinds, language, enabled, createdAtMs }: Channel): NoticeChannel {
-  const created_at = isoTime(createdAtMs)
-  return { id, type, target, kinds: kinds.filter(isChosen), language, enabled, created_at }
+export function wireChannel(channel: Channel): NoticeChannel {
+  return wire(NoticeChannel, channel, { kinds: channel.kinds.filter(isChosen) })
+}
+
+/** A record as events keep it: of a webhook's address only the host, since its path and query are secrets. */
+export function eventText(action: string, record: unknown): string | null {
+  if (record === null) return null
+  if (!action.startsWith('notice_channel.')) return JSON.stringify(record)
+  return JSON.stringify(record, (name, value: unknown) =>
+    name === 'target' && typeof value === 'string' && /^https?:/.test(value) && URL.canParse(value)
+      ? new URL(value).host
+      : value,
+  )
 }
 
 function isChosen(kind: NoticeKind): kind is NoticeChannel['kinds'][number] {

@@ -1,62 +1,77 @@
-import type { Clock } from '../lib/clock.ts'
-import type { Label } from '../lib/label.ts'
+import type { Clock } from '../base/clock.ts'
+import { type Label, thrownMessage } from '../base/text.ts'
+import { isTagged, mailboxOf } from '../base/mail-address.ts'
 import type { Mailer } from './mailer.ts'
 import type { Language } from './text-format.ts'
 import { sendTelegram, type Telegram } from './telegram.ts'
-import { thrownMessage } from '../lib/thrown-message.ts'
 
-/** Letters that wait; more are dropped, and their readers ask again. */
+/** Letters that wait, and those of one sender; more are dropped, and their readers ask again. */
 const WAITING_MAX = 1_000
+const SENDER_WAITING_MAX = 20
 const PAUSES_MS = [10_000, 60_000] as const
 
-/** What somebody has just asked for, and can ask for again: it is not in the outbox, which would keep its secret. */
-export interface Letter {
+/** The bound that a sender's letters count in, and the sender; null = the reader has asked for a link of their own. */
+export type LetterSender = readonly ['letters' | 'admin_letters', string] | null
+
+export interface Recipient {
   readonly by: 'email' | 'telegram'
   readonly to: string
   /** null = in both. */
   readonly language: Language | null
-  readonly about:
-    | { readonly kind: 'code'; readonly code: string }
-    | { readonly kind: 'password' | 'invitation' | 'join'; readonly link: string }
+  readonly from: LetterSender
 }
 
-interface LetterPorts {
+export type LetterKind = 'code' | 'password' | 'invitation' | 'join'
+
+/** What somebody has just asked for, and can ask for again: it is not in the outbox, which would keep its secret. */
+interface Letter extends Recipient {
+  readonly kind: LetterKind
+  /** A code or a link. */
+  readonly secret: string
+}
+
+export interface LetterPorts {
   readonly mailer: Mailer | null
   readonly telegram: Telegram | null
   readonly clock: Clock
   /** A sentence for the operator. */
   readonly log: (message: string) => void
   readonly newId: () => string
+  /** Takes a turn of a bound; false = there is none left. */
+  readonly has: (
+    bound: 'letters' | 'admin_letters' | 'mailbox' | 'reset_letters' | 'tagged_resets',
+    of: string,
+  ) => Promise<boolean>
 }
 
-const SUBJECTS: Readonly<Record<Letter['about']['kind'], Label>> = {
+const SUBJECTS: Readonly<Record<LetterKind, Label>> = {
   code: { en: 'Your code', ru: 'Ваш код' },
   password: { en: 'A new password', ru: 'Новый пароль' },
   invitation: { en: 'An invitation', ru: 'Приглашение' },
   join: { en: 'An invitation', ru: 'Приглашение' },
 }
 
-function textOf({ about }: Letter): Label {
-  switch (about.kind) {
+function textOf({ kind, secret }: Letter): Label {
+  switch (kind) {
     case 'code':
       return {
-        en: `The code ${about.code} confirms that notices of an account may be sent here. It is good for 30 minutes.\n\nIf you have not asked for it, do nothing: nothing else will be sent.`,
-        ru: `Код ${about.code} подтверждает, что сюда можно отправлять уведомления аккаунта. Он действует 30 минут.\n\nЕсли вы его не запрашивали, ничего не делайте: других сообщений не будет.`,
+        en: `The code ${secret} confirms that notices of an account may be sent here. It is good for 30 minutes.\n\nIf you have not asked for it, do nothing: nothing else will be sent.`,
+        ru: `Код ${secret} подтверждает, что сюда можно отправлять уведомления аккаунта. Он действует 30 минут.\n\nЕсли вы его не запрашивали, ничего не делайте: других сообщений не будет.`,
       }
     case 'password':
       return {
-        en: `With this link you choose a new password. It works once, for an hour:\n\n${about.link}\n\nIf you have not asked for it, do nothing: your password stays.`,
-        ru: `По этой ссылке можно задать новый пароль. Она работает один раз, в течение часа:\n\n${about.link}\n\nЕсли вы её не запрашивали, ничего не делайте: пароль останется прежним.`,
+        en: `With this link you choose a new password. It works once, for an hour:\n\n${secret}\n\nIf you have not asked for it, do nothing: your password stays.`,
+        ru: `По этой ссылке можно задать новый пароль. Она работает один раз, в течение часа:\n\n${secret}\n\nЕсли вы её не запрашивали, ничего не делайте: пароль останется прежним.`,
       }
     case 'invitation':
       return {
-        en: `You were invited to the console. Choose a password with this link; it works once, for an hour:\n\n${about.link}`,
-        ru: `Вас пригласили в консоль. Задайте пароль по этой ссылке; она работает один раз, в течение часа:\n\n${about.link}`,
+        en: `You were invited to the console. Choose a password with this link; it works once, for an hour:\n\n${secret}`,
+        ru: `Вас пригласили в консоль. Задайте пароль по этой ссылке; она работает один раз, в течение часа:\n\n${secret}`,
       }
     case 'join':
       return {
-        en: `You were invited to work in an account of the console. Join it with this link; it works once, for a week:\n\n${about.link}\n\nIf you do not know of it, do nothing.`,
-        ru: `Вас пригласили работать в аккаунте консоли. Присоединитесь по этой ссылке; она работает один раз, в течение недели:\n\n${about.link}\n\nЕсли вы об этом не знаете, ничего не делайте.`,
+        en: `You were invited to work in an account of the console. Join it with this link; it works once, for a week:\n\n${secret}\n\nIf you do not know of it, do nothing.`,
+        ru: `Вас пригласили работать в аккаунте консоли. Присоединитесь по этой ссылке; она работает один раз, в течение недели:\n\n${secret}\n\nЕсли вы об этом не знаете, ничего не делайте.`,
       }
   }
 }
@@ -65,45 +80,82 @@ function inLanguage(text: Label, language: Language | null, between: string): st
   return language === null ? `${text.en}${between}${text.ru}` : text[language]
 }
 
-/** Sends letters one after another, each up to three times; what waits when the process ends is lost. */
+/**
+ * Sends letters one after another, each up to three times; what waits when the process ends is lost. Links that readers
+ * have asked for go first, then a letter of each sender in turn.
+ */
 export class Letters {
   readonly #ports: LetterPorts
   readonly #stop = new AbortController()
+  /** By sender. */
+  readonly #queues = new Map<string, Letter[]>()
   #waiting = 0
-  #last: Promise<void> = Promise.resolve()
+  #sending: Promise<void> | null = null
 
   constructor(ports: LetterPorts) {
     this.#ports = ports
   }
 
-  /** Answers at once. */
-  post(letter: Letter): void {
-    if (this.#stop.signal.aborted) return
-    if (this.#waiting >= WAITING_MAX) {
-      this.#ports.log(`A letter was dropped: ${WAITING_MAX} wait already`)
-      return
-    }
+  /**
+   * Makes the secret and sends it, unless the sender or the mailbox has had its letters (guarantees.md 5) or too many
+   * wait. false = it is not sent. Links for passwords have turns of their own: whoever uses up those of a mailbox must
+   * not keep its user from one.
+   */
+  async post(recipient: Recipient, kind: LetterKind, secret: () => Promise<string> | string): Promise<boolean> {
+    const { to, from } = recipient
+    const { has } = this.#ports
+    const sender = from?.join(' ') ?? ''
+    if (this.#isFull(sender)) return false
+    if (from !== null && !(await has(...from))) return false
+    if (kind !== 'password' && !(await has('mailbox', mailboxOf(to)))) return false
+    if (kind === 'password' && !(await has('reset_letters', to))) return false
+    if (kind === 'password' && isTagged(to) && !(await has('tagged_resets', mailboxOf(to)))) return false
+    const letter = { ...recipient, kind, secret: await secret() }
+    // Others have come while this one waited for its turn.
+    if (this.#isFull(sender)) return false
+    this.#queues.set(sender, [...(this.#queues.get(sender) ?? []), letter])
     this.#waiting += 1
-    const id = this.#ports.newId()
-    this.#last = this.#last
-      .then(() => this.#send(letter, id, 0))
-      .finally(() => {
-        this.#waiting -= 1
-      })
+    this.#sending ??= this.#sendAll()
+    return true
+  }
+
+  #isFull(sender: string): boolean {
+    if (this.#stop.signal.aborted) return true
+    const own = this.#queues.get(sender)?.length ?? 0
+    if (own < (sender === '' ? WAITING_MAX : SENDER_WAITING_MAX) && (sender === '' || this.#waiting < WAITING_MAX))
+      return false
+    this.#ports.log(`A letter was dropped: ${this.#waiting} wait already, ${own} of its sender`)
+    return true
   }
 
   async stop(): Promise<void> {
     this.#stop.abort()
-    await this.#last
+    await this.#sending
+  }
+
+  async #sendAll(): Promise<void> {
+    for (let letter = this.#next(); letter !== null; letter = this.#next())
+      await this.#send(letter, this.#ports.newId(), 0)
+    this.#sending = null
+  }
+
+  #next(): Letter | null {
+    const [sender, queue] = this.#queues.has('') ? ['', this.#queues.get('')] : ([...this.#queues.entries()][0] ?? [''])
+    const [letter = null, ...others] = queue ?? []
+    this.#queues.delete(sender)
+    if (letter === null) return null
+    if (others.length > 0) this.#queues.set(sender, others)
+    this.#waiting -= 1
+    return letter
   }
 
   async #send(letter: Letter, id: string, failures: number): Promise<void> {
     const { signal } = this.#stop
     if (signal.aborted) return
     const { mailer, telegram, clock, log } = this.#ports
-    const { by, to, language, about } = letter
+    const { by, to, language, kind } = letter
     const text = `${inLanguage(textOf(letter), language, '\n\n')}\n`
-    const subject = inLanguage(SUBJECTS[about.kind], language, ' / ')
+    const subject = inLanguage(SUBJECTS[kind], language, ' / ')
     try {
       if (by === 'email') await mailer?.send({ to, subject, text, id }, signal)
       else if (telegram !== null) await sendTelegram(telegram, to, text, signal)

@@ -1,4 +1,4 @@
-import type { Letters } from './letters.ts'
+import type { Letters, LetterSender } from './letters.ts'
 import type { Language } from './text-format.ts'
 
 export interface MailedLink {
@@ -7,7 +7,7 @@ export interface MailedLink {
   readonly language: Language | null
   /** `join`: an invitation to an account. */
   readonly kind: 'password' | 'invitation' | 'join'
-  readonly token: string
+  readonly from: LetterSender
 }
 
 /**
@@ -23,9 +23,13 @@ export class MailedLinks {
     this.#publicUrl = publicUrl
   }
 
-  /** Answers at once. */
-  send({ email, language, kind, token }: MailedLink): void {
-    const link = `${this.#publicUrl}/${kind === 'join' ? 'join' : 'setup'}?token=${token}`
-    this.#letters.post({ by: 'email', to: email, language, about: { kind, link } })
+  /** The token is made only for a letter that is sent; false = it is not. */
+  send({ email, language, kind, from }: MailedLink, token: () => Promise<string> | string): Promise<boolean> {
+    const page = kind === 'join' ? 'join' : 'setup'
+    return this.#letters.post(
+      { by: 'email', to: email, language, from },
+      kind,
+      async () => `${this.#publicUrl}/${page}?token=${await token()}`,
+    )
   }
 }

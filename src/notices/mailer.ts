@@ -1,7 +1,20 @@
-import type { MailConfig } from '../app/config.ts'
-import { isMailAddress } from '../lib/mail-address.ts'
-import { oneLine } from '../lib/one-line.ts'
-import { DeliveryError, SILENT_REST_MS } from './delivery-error.ts'
+import { isMailAddress } from '../base/mail-address.ts'
+import { oneLine } from '../base/text.ts'
+import { DeliveryError, SILENT_REST_MS } from './notifier.ts'
+
+/** The server that takes our mail. */
+export interface MailConfig {
+  readonly host: string
+  readonly port: number
+  /** `starttls`: refused without it; `implicit`: from the first byte; `none`: in the clear. */
+  readonly tls: 'starttls' | 'implicit' | 'none'
+  /** null = without signing in. */
+  readonly login: { readonly user: string; readonly password: string } | null
+  /** The address that mail comes from. */
+  readonly from: string
+  /** The name beside it. */
+  readonly fromName: string
+}
 
 /** Of one message; shorter than the lease of a delivery, however slowly the server answers. */
 const TIMEOUT_MS = 30_000

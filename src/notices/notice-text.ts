@@ -1,5 +1,4 @@
-import type { Label } from '../lib/label.ts'
-import { oneLine } from '../lib/one-line.ts'
+import { type Label, oneLine } from '../base/text.ts'
 import { NOTICES, type NoticeKind } from '../tables/notice-table.ts'
 import type { Notice } from '../store/notices/notice-rows.ts'
 import { textFormat, type Language, type TextFormat } from './text-format.ts'

@@ -1,9 +1,26 @@
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Delivery } from '../store/notices/notice-rows.ts'
 import type { Lane } from '../store/notices/delivery-lanes.ts'
 import type { NoticeStore, Taken } from '../store/notices/notice-store.ts'
-import { DeliveryError } from './delivery-error.ts'
-import { thrownMessage } from '../lib/thrown-message.ts'
+import { thrownMessage } from '../base/text.ts'
+
+/** Rest of a receiver that did not answer: those that do are not kept from the slots. */
+export const SILENT_REST_MS = 10_000
+
+/** A message was not taken. `message` is for its owner; it holds nothing of the answer but its status. */
+export class DeliveryError extends Error {
+  override readonly name = 'DeliveryError'
+  /**
+   * For how long nothing else is sent to the same receiver, as it asked or because it did not answer; 0 = it need not
+   * wait.
+   */
+  readonly restMs: number
+
+  constructor(message: string, { restMs = 0, ...options }: ErrorOptions & { readonly restMs?: number } = {}) {
+    super(message, options)
+    this.restMs = restMs
+  }
+}
 
 const EVERY_MS = 2_000
 /** Longer than an attempt may take: what is still under way is not taken by another node. */
@@ -24,8 +41,6 @@ export interface NotifierPorts {
   readonly random: () => number
   /** A sentence for the operator. */
   readonly log: (message: string) => void
-  /** Ends what `send` uses. */
-  readonly close: () => Promise<void>
 }
 
 /** The pause after the failed attempt with this number, half to one and a half times its length; null = there is none. */
@@ -60,7 +75,6 @@ export class Notifier {
     this.#cancel()
     await this.#turning
     await Promise.all(this.#running.keys())
-    await this.#ports.close()
   }
 
   #turn(): void {

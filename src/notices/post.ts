@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { request } from '../base/http-request.ts'
-import { DeliveryError, SILENT_REST_MS } from './delivery-error.ts'
+import { DeliveryError, SILENT_REST_MS } from './notifier.ts'
 
 const TIMEOUT_MS = 10_000
 const TOO_MANY = 429

@@ -1,22 +1,13 @@
 import { isoTime } from '../base/time.ts'
+import { wire } from '../base/wire.ts'
 import type { NoticeKind } from '../tables/notice-table.ts'
 import type { Delivery } from '../store/notices/notice-rows.ts'
-import type { NoticeDelivery } from './delivery-contract.ts'
+import { NoticeDelivery } from './delivery-contract.ts'
 
 /** A message as the APIs show it. */
-export function wireDelivery({
-  id,
-  channel,
-  notice,
-  state,
-  attempts,
-  dueAtMs,
-  error,
-  createdAtMs,
-  endedAtMs,
-}: Delivery): NoticeDelivery {
-  return {
-    id,
+export function wireDelivery(delivery: Delivery): NoticeDelivery {
+  const { channel, notice, state, dueAtMs } = delivery
+  return wire(NoticeDelivery, delivery, {
     channel: channel.id,
     notice: {
       id: notice.id,
@@ -26,11 +17,6 @@ export function wireDelivery({
       created_at: isoTime(notice.atMs),
       data: notice.detail,
     },
-    state,
-    attempts,
     due_at: state === 'pending' ? isoTime(dueAtMs) : null,
-    error,
-    created_at: isoTime(createdAtMs),
-    ended_at: isoTime(endedAtMs),
-  }
+  })
 }

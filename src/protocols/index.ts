@@ -1,18 +1,21 @@
 import type { AdapterFacts, KnownAdapters } from '../catalog/adapters.ts'
-import type { Clock } from '../lib/clock.ts'
+import { uniform } from '../base/uniform.ts'
 import { createAiSdk } from './ai-sdk/ai-sdk.ts'
 import { AnswerBudget } from './answer-budget.ts'
-import { createAnthropic } from '../providers/anthropic/anthropic.ts'
+import { TokenCache, type TokenPorts } from './auth/token-cache.ts'
+import { createAnthropic } from './anthropic/provider/anthropic.ts'
 import { createBedrock } from './bedrock/bedrock.ts'
-import { createCohere } from '../providers/cohere/cohere.ts'
+import { createCohere } from './cohere/provider/cohere.ts'
 import { createDeepgram } from './deepgram/deepgram.ts'
 import { createElevenlabs } from './elevenlabs/elevenlabs.ts'
 import { createGemini } from './gemini/provider/gemini.ts'
-import { createOllama } from '../providers/ollama/ollama.ts'
+import { createGigachat } from './gigachat/gigachat.ts'
+import { createOllama } from './ollama/provider/ollama.ts'
 import { createOpenai } from './openai/provider/openai.ts'
 import type { Adapter, AdapterPorts, AdapterTable } from './ports/adapter.ts'
 import { createReplicate } from './replicate/replicate.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
+import { createYandex } from './yandex/yandex.ts'
 import { FileFetch } from './wire/file-fetch.ts'
 import { JobHttp } from './wire/job-http.ts'
 import { Transport } from './wire/transport.ts'
@@ -21,6 +24,8 @@ export interface Adapters {
   readonly adapters: AdapterTable
   /** The budget for whole answers that all adapters share. */
   readonly answers: AnswerBudget
+  /** Tokens of providers with an `auth`. */
+  readonly providerTokens: TokenCache
   close(): Promise<void>
 }
 
@@ -46,22 +51,30 @@ const PROTOCOLS: Readonly<Record<string, Protocol>> = {
   deepgram: { create: createDeepgram, baseUrl: 'https://api.deepgram.com/v1' },
   elevenlabs: { create: createElevenlabs, baseUrl: 'https://api.elevenlabs.io/v1' },
   replicate: { create: createReplicate, baseUrl: 'https://api.replicate.com/v1' },
+  gigachat: { create: createGigachat, baseUrl: 'https://gigachat.devices.sberbank.ru/api/v1' },
+  yandex: { create: createYandex, baseUrl: 'https://llm.api.cloud.yandex.net' },
   'ai-sdk': { create: createAiSdk, baseUrl: null },
   sandbox: { create: createSandbox, baseUrl: '' },
 }
 export const KNOWN_ADAPTERS: KnownAdapters = new Map(Object.entries(PROTOCOLS))
 
-export function createAdapters({ clock }: { readonly clock: Clock }): Adapters {
+export function createAdapters({
+  clock,
+  env = {},
+  share,
+}: Pick<TokenPorts, 'clock' | 'share'> & Partial<Pick<TokenPorts, 'env'>>): Adapters {
   const answers = new AnswerBudget()
-  const transport = new Transport(clock, answers)
+  const providerTokens = new TokenCache({ clock, env, random: uniform, ...(share === undefined ? {} : { share }) })
+  const transport = new Transport(clock, answers, providerTokens)
   const files = new FileFetch({ answers })
-  const jobs = new JobHttp(clock, answers)
-  const ports = { transport, files, jobs, clock, now: () => clock.now() }
+  const jobs = new JobHttp(clock, answers, providerTokens)
+  const ports = { transport, files, jobs, clock }
   return {
     adapters: new Map(Object.entries(PROTOCOLS).map(([name, { create }]) => [name, create(ports)])),
     answers,
+    providerTokens,
     close: async () => {
-      await Promise.all([transport.close(), files.close(), jobs.close()])
+      await Promise.all([transport.close(), files.close(), jobs.close(), providerTokens.close()])
     },
   }
 }

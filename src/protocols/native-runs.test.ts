@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventsOf } from '../../test/harness/protocol-read.ts'
 import { endpoint } from '../../test/harness/plan-fixture.ts'
-import { cutAtRandom, randomOf } from '../../test/harness/random-cuts.ts'
+import { cutAtRandom, randomOf } from '../../test/harness/recording.ts'
 import type { AnswerEvent } from '../kinds/answer/event.ts'
 import { foldAnswer } from '../kinds/answer/fold.ts'
 import { ownedChunk } from './gemini/client/unfiltered-writer.ts'
 import { ownedStart } from './anthropic/client/unfiltered-writer.ts'
-import { NativeReader as MessagesReader } from '../providers/anthropic/native.ts'
-import { NativeReader as GeminiReader } from '../providers/gemini/native.ts'
+import { NativeReader as MessagesReader } from './anthropic/provider/native.ts'
+import { NativeReader as GeminiReader } from './gemini/provider/native.ts'
 import { sseMessages, type EventReader } from './upstream/events.ts'
 
 const OURS = { id: 'gen-ours', model: 'maker/model' }
@@ -73,15 +73,19 @@ const FORMS = {
   messages: {
     body: messagesBody,
     reader: (): EventReader =>
-      new MessagesReader(
-        { ...CALL, body: Buffer.alloc(0), headers: {}, startOf: (event) => ownedStart(event, OURS) },
-        () => 0,
-      ),
+      new MessagesReader({ ...CALL, body: Buffer.alloc(0), headers: {}, startOf: (event) => ownedStart(event, OURS) }),
   },
   gemini: {
     body: geminiBody,
     reader: (): EventReader =>
-      new GeminiReader({ ...CALL, body: {}, searches: false, owned: (chunk) => ownedChunk(chunk, OURS) }, () => 0),
+      new GeminiReader({
+        ...CALL,
+        body: {},
+        serviceTier: null,
+        candidates: 1,
+        searches: false,
+        owned: (chunk) => ownedChunk(chunk, OURS),
+      }),
   },
 } as const
 

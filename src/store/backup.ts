@@ -5,9 +5,10 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../base/errors.ts'
 import { makeFolder } from '../base/folder.ts'
 import { readRowJournal } from './sqlite/journal-bytes.ts'
-import { leftRows, newMark, SELECT_POSITION, SET_POSITION } from './sqlite/left-rows.ts'
+import { leftRows, newMark } from './sqlite/journaled-rows.ts'
+import { SELECT_POSITION, SET_POSITION } from './sqlite/table-writes.ts'
 import { runAll } from './sqlite/pending-rows.ts'
-import { thrownMessage } from '../lib/thrown-message.ts'
+import { thrownMessage } from '../base/text.ts'
 
 /** All pages in one step: a step is a snapshot, and with several steps a write to the store would restart the copy. */
 const PAGES_PER_STEP = 2 ** 31 - 1

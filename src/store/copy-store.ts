@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { OperatorError } from '../base/errors.ts'
 import type { KeyWrap } from '../ledger/key-wrap.ts'
-import { systemClock } from '../lib/clock.ts'
+import { systemClock } from '../base/clock.ts'
 import { openBooks } from './audit/book-store.ts'
 import { big, text, type Row, type Sql, type SqlValue } from './database.ts'
 import { readFileRow } from './files/file-rows.ts'
 import { LogUpkeep } from './log/upkeep.ts'
-import { migrate, SEALING_SCHEMA } from './migrations.ts'
+import { migrate } from './migrations.ts'
 import { ChunkBytes } from './postgres/chunk-bytes.ts'
 import { PostgresDatabase } from './postgres/database.ts'
 import { refuseUnfit } from './open.ts'
@@ -32,9 +32,10 @@ export interface CopyOptions {
 }
 
 /** Tables that each store has for itself: versions of its schema, and how far the embedded one has got. */
-const OWN = ['schema_version', 'schema_guard', 'rolled_up', 'row_journal']
+const OWN = ['schema_version', 'rolled_up', 'row_journal']
 /** Rows of one statement: with the widest table some ten thousand values of at most 65,535. */
 const BATCH_ROWS = 400
+const ROW_NAME_CHARS_MAX = 100
 const OPEN_HOLDS = `SELECT COUNT(*) AS rows FROM hold WHERE state = 'open' AND id NOT IN (SELECT id FROM job)`
 
 /**
@@ -46,7 +47,7 @@ export async function copyStore({ dataDir, databaseUrl, keyWrap }: CopyOptions):
   const source = new SqliteDatabase(dataDir)
   try {
     await migrate(source)
-    const { seal } = await openBooks(source, keyWrap, SEALING_SCHEMA)
+    const { seal } = await openBooks(source, keyWrap)
     new SqliteLedger(source, seal, new JournalFileBytes(dataDir)).open()
     await refuseOpenHolds(source)
     const target = new PostgresDatabase(databaseUrl)
@@ -165,6 +166,7 @@ async function insert(sql: Sql, { name: table, columns: names }: Table, rows: re
   if (rows.length === 0) return 0
   const columns = names.join(', ')
   const marks = rows.map(() => `(${names.map(() => '?').join(',')})`).join(',')
+  for (const row of rows) refuseNulRow(table, names, row)
   const valuesOf = (row: Row): readonly SqlValue[] => names.map((name) => valueOf(row, name))
   const values = rows.map(valuesOf)
   const written = await sql.all(
@@ -174,6 +176,22 @@ async function insert(sql: Sql, { name: table, columns: names }: Table, rows: re
   if (!isDeepStrictEqual(written.map(valuesOf), values))
     throw new OperatorError(`PostgreSQL has changed rows of ${table} while it wrote them: nothing was copied.`)
   return rows.length
+}
+
+/** Whose rows the hash chains and seals verify. */
+const FINAL_TABLES: ReadonlySet<string> = new Set(['entry', 'event', 'generation'])
+
+/** The embedded store can keep what PostgreSQL cannot. */
+function refuseNulRow(table: string, columns: readonly string[], row: Row): void {
+  const column = columns.find((name) => {
+    const value = row[name]
+    return typeof value === 'string' && value.includes('\0')
+  })
+  if (column === undefined) return
+  const id = JSON.stringify(String(row[columns[0] ?? ''])).slice(0, ROW_NAME_CHARS_MAX)
+  throw new OperatorError(
+    `Row ${columns[0]} = ${id} of table ${table} holds the character NUL in its column ${column}, which PostgreSQL cannot hold: nothing was copied. ${FINAL_TABLES.has(table) ? 'Such a row is never changed, so this store stays an embedded one' : 'Change it on the embedded store, and copy then'}.`,
+  )
 }
 
 function valueOf(row: Row, column: string): SqlValue {

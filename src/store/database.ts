@@ -1,3 +1,5 @@
+import { ApiError } from '../base/errors.ts'
+
 /**
  * A bound value. Money is always a bigint: a JS number binds as REAL in SQLite and loses the last digits of a large
  * balance.
@@ -16,9 +18,12 @@ export interface TransactionOptions {
   /**
    * `snapshot`: reads one state of the data beside all other work. `migration`: changes the schema. Both take the time
    * they need. `charge`: holds and their ends, which wait for no other work of this process. `note`: writes data on
-   * which nothing depends, such as a time of use.
+   * which nothing depends, such as a time of use. `change`: what a person decides about an account, its keys and its
+   * people, which is tried for longer: a key under load must be able to be switched off.
    */
-  readonly purpose?: 'snapshot' | 'migration' | 'charge' | 'note'
+  readonly purpose?: 'snapshot' | 'migration' | 'charge' | 'note' | 'change'
+  /** Of a migration: how long it waits for a busy table. */
+  readonly lockMs?: number
 }
 
 export interface ReadOptions {
@@ -30,6 +35,9 @@ export interface ReadOptions {
 
 /** What each request needs before it is paid: the rules of a key and of its account. */
 export const LOOK_UP: ReadOptions = { withoutAmounts: true, byKey: true }
+
+/** A decision about an account, its keys or its people. */
+export const CHANGE: TransactionOptions = { purpose: 'change' }
 
 /** A SQL database, embedded or PostgreSQL. */
 export interface Database extends Sql {
@@ -97,7 +105,12 @@ export function bit(value: boolean): bigint {
   return value ? 1n : 0n
 }
 
-/** The end of a SELECT whose rows stay as they are until the transaction ends; a process owns its embedded store. */
-export function rowLock(dialect: Database['dialect']): '' | ' FOR UPDATE' {
-  return dialect === 'postgres' ? ' FOR UPDATE' : ''
+/**
+ * PostgreSQL refuses NUL in a text, and the embedded store would keep it until it is copied there. The edge names the
+ * field of a request that has one; here is what came another way.
+ */
+export function refuseNul(values: readonly SqlValue[]): void {
+  for (const value of values)
+    if (typeof value === 'string' && value.includes('\0'))
+      throw new ApiError('invalid_input', 'A text holds the character NUL (U+0000), which the store cannot hold')
 }

@@ -1,82 +1,81 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { migrationChecksums } from './migrations.ts'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { OperatorError } from '../base/errors.ts'
+import { migrate, type Migration } from './migrations.ts'
+import { SqliteDatabase } from './sqlite/database.ts'
 
-/** Stores have them: one that changes later would keep those stores from starting. A new migration adds a line. */
-const LANDED = {
-  sqlite: [
-    '1 ce45b2533793',
-    '2 cc029412eca7',
-    '3 5b6938ce31ef',
-    '4 e3b0c44298fc',
-    '5 66f556226f76',
-    '6 033fef96ba67',
-    '7 3d7b38579c70',
-    '8 186c3bd6a6b4',
-    '9 da0bc4cf3590',
-    '10 81413862a8d3',
-    '11 ece2bbe72aab',
-    '12 189aa95236f4',
-    '13 1af22eb40bf9',
-    '14 e20c16b6f576',
-    '15 b580e0eb0e02',
-    '16 fb9794ab8c55',
-    '17 e3b0c44298fc',
-    '18 236750612139',
-    '19 8604b6b1f5fd',
-    '20 d29b133d7291',
-    '21 dd91ebf66ea3',
-    '22 273b9e8e93af',
-    '23 61ee2dd414ea',
-    '24 e3b0c44298fc',
-    '25 aae5261081e3',
-    '26 deb7ce351c18',
-    '27 5a2cb55dff69',
-    '28 5e4343d92298',
-    '29 b1aef5f3d3af',
-    '30 affa7f2749a4',
-    '31 964b0404d777',
-    '32 b2cca0de016e',
-    '33 23e141b51e80',
-  ],
-  postgres: [
-    '1 6825d4763e83',
-    '2 f696e3cef5ad',
-    '3 a7d2d4c3d6a6',
-    '4 c6d4af380c4a',
-    '5 ab0489a59b00',
-    '6 ef026e300d3b',
-    '7 1ff28c650e8b',
-    '8 186c3bd6a6b4',
-    '9 da0bc4cf3590',
-    '10 57c730b2124c',
-    '11 f0ac2a186dff',
-    '12 189aa95236f4',
-    '13 1af22eb40bf9',
-    '14 e20c16b6f576',
-    '15 1a5daad069b2',
-    '16 fcb6ee4a052f',
-    '17 78c78945e14f',
-    '18 236750612139',
-    '19 e3b0c44298fc',
-    '20 a0c306e03ac1',
-    '21 dd91ebf66ea3',
-    '22 01688556bacd',
-    '23 61ee2dd414ea',
-    '24 e3b0c44298fc',
-    '25 aae5261081e3',
-    '26 d4074a80c200',
-    '27 051b9be4bd3c',
-    '28 d76d80bda631',
-    '29 5c8a79a19a37',
-    '30 2686f7690f0f',
-    '31 1363674d29e2',
-    '32 b2cca0de016e',
-    '33 3447494a041f',
-  ],
-} as const
+const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-migrations-'))
+after(() => rmSync(dataDir, { recursive: true, force: true }))
+let stores = 0
 
-for (const dialect of ['sqlite', 'postgres'] as const)
-  test(`${dialect}: a migration never changes once stores have it`, () => {
-    assert.deepEqual(migrationChecksums(dialect), LANDED[dialect])
-  })
+function migration(version: number, statements: readonly string[], least?: number): Migration {
+  const made = { version, name: `made up ${version}`, statements: { sqlite: statements, postgres: statements } }
+  return least === undefined ? made : { ...made, least }
+}
+
+/** A store with these migrations after the baseline. */
+async function store(...later: readonly Migration[]): Promise<SqliteDatabase> {
+  const database = new SqliteDatabase(join(dataDir, String((stores += 1))))
+  await migrate(database, later)
+  return database
+}
+
+async function columns(database: SqliteDatabase): Promise<readonly unknown[]> {
+  return (await database.all(`SELECT name FROM pragma_table_info('account') WHERE name LIKE 'later%'`)).map(
+    (row) => row['name'],
+  )
+}
+
+const ADDS = migration(2, ['ALTER TABLE account ADD COLUMN later BIGINT'], 1)
+const REPLACES = migration(3, ['ALTER TABLE account RENAME COLUMN later TO later_name'])
+
+test('each migration is applied once, in order; a new store and one that waited are the same', async () => {
+  const waited = await store()
+  for (const later of [[ADDS], [ADDS], [ADDS, REPLACES]]) await migrate(waited, later)
+  const fresh = await store(ADDS, REPLACES)
+  for (const database of [waited, fresh]) {
+    assert.deepEqual(await columns(database), ['later_name'])
+    assert.deepEqual(
+      (await database.all('SELECT version, least FROM schema_version ORDER BY version')).map(Object.values),
+      [
+        [1n, 1n],
+        [2n, 1n],
+        [3n, 3n],
+      ],
+    )
+    await database.close()
+  }
+})
+
+test('a program works on a newer schema that allows it, and refuses one that does not', async () => {
+  const database = await store(ADDS)
+  await migrate(database)
+  await migrate(database, [ADDS, REPLACES])
+  for (const known of [[], [ADDS]])
+    await assert.rejects(migrate(database, known), {
+      name: OperatorError.name,
+      message: `The store has schema 3, this program knows up to ${known.length + 1}: start the newer version.`,
+    })
+  await database.close()
+})
+
+test('a store whose migration has other statements is refused', async () => {
+  const database = await store(ADDS)
+  await assert.rejects(
+    migrate(database, [migration(2, ['ALTER TABLE account ADD COLUMN later TEXT'], 1)]),
+    /^OperatorError: Migration 2 of the store is not the one of this program: it was made by another build\.$/,
+  )
+  await database.close()
+})
+
+test('F14: a migration that fails leaves nothing, and the next start finishes it', async () => {
+  const database = await store()
+  await assert.rejects(migrate(database, [migration(2, [...ADDS.statements.sqlite, 'SELECT wrong FROM nowhere'], 1)]))
+  assert.deepEqual(await columns(database), [])
+  await migrate(database, [ADDS])
+  assert.deepEqual(await columns(database), ['later'])
+  await database.close()
+})

@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LedgerStore } from '../ledger/ledger-store.ts'
 import type { KeyWrap } from '../ledger/key-wrap.ts'
-import { systemClock, type Clock } from '../lib/clock.ts'
+import { systemClock, type Clock } from '../base/clock.ts'
 import { AccountGroupStore } from './accounts/account-group-store.ts'
 import { AccountStore } from './accounts/account-store.ts'
 import { AdminTokenStore } from './people/admin-token-store.ts'
@@ -23,7 +24,7 @@ import { KeyStore } from './accounts/key-store.ts'
 import { ManagementKeyStore } from './accounts/management-key-store.ts'
 import { LogStore } from './log/log-store.ts'
 import { LogUpkeep } from './log/upkeep.ts'
-import { migrate, SEALING_SCHEMA } from './migrations.ts'
+import { migrate } from './migrations.ts'
 import { openFailure } from './open-failure.ts'
 import { NoticeStore } from './notices/notice-store.ts'
 import { NodeStore } from './nodes/node-store.ts'
@@ -67,14 +68,20 @@ export async function openStore(options: SealedStoreOptions): Promise<Store> {
   }
 }
 
-async function open({ dataDir, databaseUrl, keyWrap, clock = systemClock }: SealedStoreOptions): Promise<Store> {
+async function open(options: SealedStoreOptions): Promise<Store> {
+  const store = await opened(options)
+  await store.notices.sealPlain()
+  return store
+}
+
+async function opened({ dataDir, databaseUrl, keyWrap, clock = systemClock }: SealedStoreOptions): Promise<Store> {
   if (databaseUrl === null) {
     const database = new SqliteDatabase(dataDir)
     const books = await prepared(database, keyWrap, databaseUrl)
     const ledger = new SqliteLedger(database, books.seal, new JournalFileBytes(dataDir))
     ledger.open()
     return storeOf(
-      'embedded',
+      { kind: 'embedded', keyWrap },
       database,
       books,
       ledger,
@@ -84,12 +91,28 @@ async function open({ dataDir, databaseUrl, keyWrap, clock = systemClock }: Seal
   const database = new PostgresDatabase(databaseUrl)
   const books = await prepared(database, keyWrap, databaseUrl)
   return storeOf(
-    'postgres',
+    { kind: 'postgres', keyWrap },
     database,
     books,
     new PostgresLedger(database, books.seal),
     new FileStore(database, new ChunkBytes(database, clock), clock),
   )
+}
+
+/** Whether there is a store already; none is made. */
+export async function hasStore(options: StoreOptions): Promise<boolean> {
+  const { dataDir, databaseUrl } = options
+  if (databaseUrl === null) return existsSync(join(dataDir, 'tollgate.db'))
+  try {
+    const database = new PostgresDatabase(databaseUrl)
+    try {
+      return (await database.all("SELECT 1 AS one WHERE to_regclass('schema_version') IS NOT NULL")).length > 0
+    } finally {
+      await database.close()
+    }
+  } catch (thrown) {
+    throw openFailure(thrown, options)
+  }
 }
 
 /** Brings the schema up to date and does nothing else. */
@@ -117,14 +140,20 @@ async function prepared(database: Database, keyWrap: KeyWrap, databaseUrl: strin
   try {
     if (databaseUrl !== null) await refuseUnfit(database, databaseUrl)
     await migrate(database)
-    return await openBooks(database, keyWrap, SEALING_SCHEMA)
+    return await openBooks(database, keyWrap)
   } catch (thrown) {
     await database.close()
     throw thrown
   }
 }
 
-function storeOf(kind: Store['kind'], database: Database, books: Books, ledger: LedgerStore, files: FileStore): Store {
+function storeOf(
+  { kind, keyWrap }: Pick<Store, 'kind'> & Pick<SealedStoreOptions, 'keyWrap'>,
+  database: Database,
+  books: Books,
+  ledger: LedgerStore,
+  files: FileStore,
+): Store {
   const { seal } = books
   return {
     kind,
@@ -155,8 +184,8 @@ function storeOf(kind: Store['kind'], database: Database, books: Books, ledger: 
     jobs: new JobStore(database, seal),
     idempotency: new IdempotencyStore(database),
     responses: new ResponseStore(database),
-    notices: new NoticeStore(database),
-    audit: new AuditStore(database, books),
+    notices: new NoticeStore(database, keyWrap),
+    audit: new AuditStore(database, seal),
     nodes: kind === 'postgres' ? new NodeStore(database) : null,
     close: () => database.close(),
   }

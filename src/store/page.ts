@@ -1,6 +1,48 @@
-import { PAGE_DEPTH_MAX } from '../lib/page-depth.ts'
+import { PAGE_DEPTH_MAX } from '../base/query-parameters.ts'
 import { fieldError } from '../base/refusals.ts'
-import { integer, type Database, type Row, type SqlValue } from './database.ts'
+import { integer, type Database, type Row, type SqlValue, big, text, type Sql } from './database.ts'
+import { sealedSelect, type BookSeal } from './audit/book-seal.ts'
+import { ROW_LOCK } from './dialect.ts'
+
+/** Tables whose rows are never removed, and where nothing else shows a missing row. */
+type CountedTable = 'account' | 'api_key' | 'redeem_code' | 'payment_order' | 'payment_refund' | 'catalog_version'
+
+/** The name of each table's rows in a violation. */
+const TABLES: Readonly<Record<CountedTable, string>> = {
+  account: 'accounts',
+  api_key: 'keys',
+  redeem_code: 'codes',
+  payment_order: 'orders',
+  payment_refund: 'refunds',
+  catalog_version: 'versions of the catalogue',
+}
+
+const SELECT = `SELECT ${sealedSelect('row_count')} FROM row_count`
+
+/** Counts rows in the transaction that adds them. */
+export async function countRows(sql: Sql, seal: BookSeal, table: CountedTable, added = 1n): Promise<void> {
+  const [before] = await sql.all(`${SELECT} WHERE name = ?${ROW_LOCK}`, [table])
+  // Somebody has removed the count itself; the audit reports it.
+  if (before === undefined) return
+  const rows = big(before, 'rows') + added
+  await sql.run('UPDATE row_count SET rows = ?, seal = ? WHERE name = ?', [
+    rows,
+    seal.again('row_count', before, { rows }),
+    table,
+  ])
+}
+
+/** Counts that show rows removed or inserted without us. */
+export async function wrongCounts(sql: Sql): Promise<readonly string[]> {
+  const counts = new Map((await sql.all(SELECT)).map((row) => [text(row, 'name'), big(row, 'rows')]))
+  const violations: string[] = []
+  for (const [table, name] of Object.entries(TABLES)) {
+    const [there = {}] = await sql.all(`SELECT COUNT(*) AS rows FROM ${table}`)
+    const [is, was] = [big(there, 'rows'), counts.get(table)]
+    if (is !== was) violations.push(`${name}: there are ${is}, and ${was ?? 'no number'} were made`)
+  }
+  return violations
+}
 
 /** Some of the matching rows, and how many match. */
 export interface Page<T> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answerPurpose } from './idempotency/idempotency-store.ts'
 import { jobPurpose } from './jobs/job-store.ts'
-import { rewrapAnswers, rewrapJobs } from '../ledger/rewrap.ts'
+import { rewrapAnswers, rewrapJobs } from './rewrap.ts'
 import { KeyWrap, newWrappingKey } from '../ledger/key-wrap.ts'
 
 const OLD = newWrappingKey()

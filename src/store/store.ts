@@ -29,7 +29,28 @@ import type { SignInStore } from './people/sign-in-store.ts'
 import type { StatementStore } from './ledger/statement-store.ts'
 import type { UserStore } from './people/user-store.ts'
 
-/** Everything durable. Nothing outside this folder contains SQL. */
+/**
+ * Everything durable, behind one class for each aggregate. Nothing outside this folder contains SQL.
+ *
+ * **Two engines.** The embedded store is one SQLite file that one process has; with `TOLLGATE_DATABASE_URL` it is a
+ * PostgreSQL that several share. A store class is written once, in SQL that both read; `dialect.ts` has the words in
+ * which they differ. Only the hot path has a class for each engine (`sqlite/ledger.ts`, `postgres/ledger.ts`): one
+ * decides in memory and writes a journal of rows, the other locks rows and writes with one statement. The schema of
+ * each is one readable file, `sqlite-schema.sql` and `postgres-schema.sql`; `migrations.ts` changes it later.
+ *
+ * **Folders.** `ledger` has what holds and settles write: accounts' balances, holds, entries, sums. `log` is the usage
+ * log and its reports. `audit` has the seals, the chain of entries and the checks of `tollgate audit`. The others
+ * are an aggregate each: `accounts` (keys, groups, payments), `people`, `catalog`, `jobs`, `files`, `idempotency`,
+ * `responses`, `notices`, `events`, `nodes`. `open.ts` constructs them; `backup.ts` and `copy-store.ts` are the ways of
+ * the whole store to another place.
+ *
+ * **What it promises.** A write that has resolved is on the disk. What belongs together is one transaction. Rows that
+ * decide money carry a seal and entries are a chain, so a change by another hand is found. Locks are taken in one order
+ * everywhere: accounts, keys, holds, jobs, claims, each by id. Lists are read in pages with a bound, never whole.
+ *
+ * **What it never does.** It decides no charge: `ledger` decides on loaded rows. It calls nobody over the network but
+ * its database, and knows no request. Amounts are bigints of micro-rubles, times are Unix ms.
+ */
 export interface Store {
   readonly kind: 'embedded' | 'postgres'
   readonly ledger: LedgerStore

@@ -1,4 +1,8 @@
-/** The permissions of callers of the admin API. A route names the one that it needs. */
+/**
+ * The permissions of callers of the admin API. A route names the one that it needs, and those of the parts of its body
+ * that need another. Who makes or rotates a key can spend and read what its account can, which is more than to switch
+ * it off: that is `keys:issue`.
+ */
 export const ADMIN_SCOPES = [
   'accounts:read',
   'accounts:write',
@@ -6,6 +10,7 @@ export const ADMIN_SCOPES = [
   'catalog:read',
   'catalog:write',
   'health:read',
+  'keys:issue',
   'keys:read',
   'keys:write',
   'log:read',

@@ -65,6 +65,22 @@ const SERVER = {
     absent: "the Central Bank's",
     meaning: 'where `rates: { source: cbr }` reads',
   },
+  TOLLGATE_PRICES_URL: {
+    kind: 'url',
+    protocols: ['http:', 'https:'],
+    example: 'https://mirror.example/data.json',
+    fallback: 'https://raw.githubusercontent.com/pydantic/genai-prices/refs/heads/main/prices/new_data/v2/data.json',
+    absent: 'that of genai-prices',
+    meaning: 'the price data set that [a new catalogue](docs/catalog.md#a-new-catalogue) comes from',
+  },
+  TOLLGATE_LIMITS_URL: {
+    kind: 'url',
+    protocols: ['http:', 'https:'],
+    example: 'https://mirror.example/limits.json',
+    fallback: 'https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json',
+    absent: 'that of LiteLLM',
+    meaning: 'the list of limits that it must agree with',
+  },
 } as const satisfies VariableRows
 
 const NODES = {
@@ -257,7 +273,7 @@ export interface ForeignVariable {
   readonly meaning: string
 }
 
-/** In the order of docs/settings.md. Each is tried by test/api/foreign-environment.test.ts. */
+/** In the order of docs/settings.md. Each is tried by test/long/api/foreign-environment.test.ts. */
 export const FOREIGN_VARIABLES = [
   {
     names: ['PGHOST', 'PGPORT', 'PGDATABASE', 'PGUSER'],
@@ -325,7 +341,7 @@ export const FOREIGN_VARIABLES = [
   {
     names: ['MALLOC_ARENA_MAX', 'MALLOC_MMAP_THRESHOLD_', 'MALLOC_TRIM_THRESHOLD_'],
     value: 'as for glibc',
-    absent: 'set by `npm start`, the image and the unit',
+    absent: '`2`, `131072`, `131072`',
     meaning: 'memory of large bodies goes back to the system ([one node](docs/operations.md#one-node))',
   },
   {

@@ -1,4 +1,4 @@
-import type { Label } from '../lib/label.ts'
+import type { Label } from '../base/text.ts'
 
 /**
  * The unit of a catalogue price, in RUB. `places` turns it into µRUB a unit of the meter; `wirePlaces` turns
@@ -29,6 +29,8 @@ interface Row {
   readonly side: 'input' | 'output' | null
   /** The detail of a usage report that counts it. */
   readonly detail?: 'cached' | 'cache_write' | 'reasoning'
+  /** The meter that counts the same tokens where none came from the cache; absent = the parent. */
+  readonly uncached?: string
   /** The modality that the request or the model must have for the meter to count. */
   readonly modality?: string
   /** The options that its price may depend on, which make the price a map. */
@@ -45,9 +47,10 @@ interface Row {
 
 /**
  * A row for each meter of a paid answer, in the order in which prices are written. No unit is ever counted by two
- * meters: `input` excludes what the cache meters and `audio_input` hold, `output` excludes `reasoning` and
- * `audio_output`. A new meter is a row here. The audit calculates charges from a second table (`src/recheck`), which
- * does not compile without the meter.
+ * meters: `input` excludes what the cache meters, `audio_input` and `image_tokens` hold, `output` excludes `reasoning`,
+ * `audio_output` and `image_output_tokens`. Tokens of pictures, and of sound from the cache, are counted apart only
+ * where the provider tells them apart. A new meter is a row here. The audit calculates charges from a second table
+ * (`src/ledger/recheck.ts`), which does not compile without the meter.
  */
 const ROWS = {
   input: {
@@ -144,6 +147,58 @@ const ROWS = {
     label: { en: 'Audio output', ru: 'Аудио на выходе' },
     priceLabel: { en: 'audio output', ru: 'аудио на выходе' },
   },
+  audio_cache_read: {
+    priceKey: 'audio_cache_read',
+    wire: { name: 'input_audio_cache', place: 14 },
+    scale: 'million_tokens',
+    parent: 'cache_read',
+    side: 'input',
+    detail: 'cached',
+    uncached: 'audio_input',
+    modality: 'audio',
+    typicalUnits: 0,
+    types: ['chat', 'transcription'],
+    label: { en: 'Cached audio input', ru: 'Аудио из кэша' },
+    priceLabel: { en: 'cached audio input', ru: 'аудио из кэша' },
+  },
+  image_tokens: {
+    priceKey: 'image_tokens',
+    wire: { name: 'image_token', place: 15 },
+    scale: 'million_tokens',
+    parent: 'input',
+    side: 'input',
+    modality: 'image',
+    typicalUnits: 0,
+    types: ['chat', 'image'],
+    label: { en: 'Image tokens of the input', ru: 'Токены изображений на входе' },
+    priceLabel: { en: 'image tokens of the input', ru: 'токены изображений на входе' },
+  },
+  image_cache_read: {
+    priceKey: 'image_cache_read',
+    wire: { name: 'input_image_cache', place: 16 },
+    scale: 'million_tokens',
+    parent: 'cache_read',
+    side: 'input',
+    detail: 'cached',
+    uncached: 'image_tokens',
+    modality: 'image',
+    typicalUnits: 0,
+    types: ['chat', 'image'],
+    label: { en: 'Cached image tokens', ru: 'Токены изображений из кэша' },
+    priceLabel: { en: 'cached image tokens', ru: 'токены изображений из кэша' },
+  },
+  image_output_tokens: {
+    priceKey: 'image_output_tokens',
+    wire: { name: 'image_output_token', place: 17 },
+    scale: 'million_tokens',
+    parent: 'output',
+    side: 'output',
+    modality: 'image',
+    typicalUnits: 0,
+    types: ['chat', 'image'],
+    label: { en: 'Image tokens of the output', ru: 'Токены изображений на выходе' },
+    priceLabel: { en: 'image tokens of the output', ru: 'токены изображений на выходе' },
+  },
   characters: {
     priceKey: 'characters',
     wire: { name: 'per_character', place: 10 },
@@ -238,6 +293,7 @@ export type PriceKeyOf<Type extends MeasuredType> = {
 export interface MeterRow extends Row {
   readonly priceKey: PriceKey
   readonly parent: Meter | null
+  readonly uncached?: Meter
   readonly types: readonly [MeasuredType, ...MeasuredType[]]
 }
 

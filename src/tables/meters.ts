@@ -74,11 +74,11 @@ export function exactCost(usage: Usage, prices: PriceSheet): Decimal {
 export function cacheSavedMicro(usage: Usage, prices: PriceSheet): Micro {
   let saved = ZERO
   for (const meter of CACHED_METERS) {
-    const { parent } = METER_TABLE[meter]
+    const { parent, uncached = parent } = METER_TABLE[meter]
     const units = BigInt(usage[meter] ?? 0)
-    if (units === 0n || parent === null) continue
+    if (units === 0n || uncached === null) continue
     const { digits, scale } = prices[meter]
-    const less = add(prices[parent], { digits: -digits, scale })
+    const less = add(prices[uncached], { digits: -digits, scale })
     saved = add(saved, multiply({ digits: units, scale: 0 }, less))
   }
   return saved.digits / 10n ** BigInt(saved.scale)

@@ -1,4 +1,4 @@
-import type { Label } from '../lib/label.ts'
+import type { Label } from '../base/text.ts'
 import type { MeasuredType, PriceKey, PriceKeyOf } from './meter-table.ts'
 
 /** Modalities of models: OpenRouter's names, which its clients filter by. */

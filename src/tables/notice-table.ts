@@ -1,4 +1,4 @@
-import type { Label } from '../lib/label.ts'
+import type { Label } from '../base/text.ts'
 
 interface NoticeRow {
   /** Who may choose it: the account that it is about, and the operator; or the operator alone. */

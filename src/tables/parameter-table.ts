@@ -59,6 +59,7 @@ const ROWS = {
     of: 'chat',
   },
   service_tier: {
+    // Sent where its price is among the conditions (`parameter-costs.ts`).
     cost: { bills: 'all tokens, at up to several times the price', price: null, where: 'listed' },
     of: 'chat',
   },
@@ -98,6 +99,7 @@ const ROWS = {
   language: { cost: 'units' },
   prompt: { cost: 'units' },
   timestamp_granularities: { cost: 'units' },
+  diarize: { cost: { bills: 'the seconds of a sound at another price', price: 'second', where: 'listed' } },
   duration: { cost: 'units' },
   resolution: { cost: 'units' },
   frame_images: { cost: 'units' },

@@ -1,4 +1,4 @@
-import type { Label } from '../lib/label.ts'
+import type { Label } from '../base/text.ts'
 
 /** A whole number, from `least` to `most`. */
 interface NumberField {
@@ -134,7 +134,23 @@ export const SETTINGS = {
       },
     },
   },
-  /** Models and prices of a release that is new to the store. */
+  /** How often it is looked for models, prices and limits that are new to the store; they wait for a hand. */
+  catalog_look: {
+    as: 'catalogLook',
+    kind: 'numbers',
+    fields: {
+      hours: {
+        least: 0,
+        most: 720,
+        fallback: 24,
+        label: {
+          en: 'Look for new models, prices and limits, hours; they wait for a hand (0: never)',
+          ru: 'Искать новые модели, цены и пределы, раз в столько часов; они ждут решения (0: никогда)',
+        },
+      },
+    },
+  },
+  /** Models and prices of a release, and of the published lists, that are new to the store. */
   catalog_update: {
     as: 'catalogUpdate',
     kind: 'numbers',

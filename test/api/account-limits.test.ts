@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.ts'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { refused, refusedInWords } from '../harness/refused.ts'
 
 /** The limit that an operator sets for all keys of an account together. */
 
-let server: MovingServer
+let server: MovingGateway
 let browser: ConsoleClient
 let accountId: string
 let keys: readonly [string, string]
 
 before(async () => {
-  server = await startMovingServer('timezone: UTC\nrate_limit: { requests: 1000, window: 60 }\n', {
+  server = await movingGateway({
+    catalog: 'timezone: UTC\nrate_limit: { requests: 1000, window: 60 }\n',
     startUnixMs: Date.parse('2026-11-10T23:50:00Z'),
   })
   ;({ browser, accountId } = await signedUp(server, 'owner@example.com'))
@@ -24,9 +25,9 @@ before(async () => {
 after(() => server.stop())
 
 const path = (): string => `/admin/v1/accounts/${accountId}`
-const patch = (body: object): ReturnType<MovingServer['admin']> => server.admin('PATCH', path(), body)
+const patch = (body: object): ReturnType<MovingGateway['admin']> => server.admin('PATCH', path(), body)
 
-function chat(key: string, more: object = {}): ReturnType<MovingServer['request']> {
+function chat(key: string, more: object = {}): ReturnType<MovingGateway['request']> {
   return server.request('POST', '/v1/chat/completions', {
     key,
     body: { model: 'sandbox/chat', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }], ...more },

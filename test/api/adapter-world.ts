@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
-import type { ReplayOptions } from '../harness/replay-wire.ts'
-import { startReplayUpstream, type Replay, type SeenRequest } from '../harness/replay.ts'
-import { serve } from '../harness/served.ts'
+import { type ReplayOptions, startReplayUpstream, type Replay, type SeenRequest } from '../harness/replay.ts'
+import { serve } from '../harness/gateway.ts'
 
 export const UPSTREAM_KEY = 'upstream-canary-key'
 /** Long enough that any recorded usage is plausible for it. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { refusedInWords as refused } from '../harness/refused.ts'
 
 const MODEL = {
@@ -10,10 +10,10 @@ const MODEL = {
   endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 10, completion: '20.5' } }],
 }
 const NO_LIMIT = { limit: null, limit_reset: null, limit_used: null, limit_remaining: null, limit_resets_at: null }
-let tollgate: InProcessServer
+let tollgate: Gateway
 
 before(async () => {
-  tollgate = await startInProcess()
+  tollgate = await gateway()
 })
 
 after(() => tollgate.stop())
@@ -382,6 +382,7 @@ test('PUT catalog answers the difference; a dry run changes nothing; what GET sh
 test('settings change where they are given, and maintenance stops /v1 but not health and the admin API', async () => {
   const shown = (await tollgate.admin('GET', '/admin/v1/settings')).body
   assert.deepEqual(Object.keys(shown).toSorted(), [
+    'catalog_look',
     'catalog_update',
     'fetch_urls',
     'ip_block',

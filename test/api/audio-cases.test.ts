@@ -2,13 +2,11 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { request as undiciRequest } from 'undici'
-import { audioContainer, audioSeconds } from '../../src/kinds/transcription/duration/audio-duration.ts'
-import { wavFile } from '../harness/audio-files.ts'
-import { audioForm } from '../harness/audio-form.ts'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { audioContainer } from '../../src/kinds/transcription/audio-container.ts'
+import { soundSeconds, wavFile, audioForm } from '../harness/audio-files.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
-import type { ReplayOptions } from '../harness/replay-wire.ts'
-import { startReplayUpstream, type Replay } from '../harness/replay.ts'
+import { type ReplayOptions, startReplayUpstream, type Replay } from '../harness/replay.ts'
 
 const SECONDS = 7.3
 const VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }, { split: 'random', seed: 3 }] as const
@@ -23,7 +21,7 @@ const ENDPOINTS: Readonly<
 }
 
 let replay: Replay
-let tollgate: InProcessServer
+let tollgate: Gateway
 let key: string
 
 const cases = recordedCases(({ name }) => /\/(speech|transcriptions|translations)\//.test(name))
@@ -37,7 +35,7 @@ before(async () => {
       : `  - { id: test/${protocol}, type: transcription, endpoints: [{ provider: ${adapter}, model: ${model}, price: { currency: RUB, second: 0.01 } }] }
   - { id: test/${protocol}-tokens, type: transcription, max_completion_tokens: 2000, endpoints: [{ provider: ${adapter}, model: ${model}, price: { currency: RUB, prompt: 1, audio: 10, completion: 1000 } }] }`,
   )
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
@@ -163,7 +161,7 @@ for (const recorded of cases.filter(({ protocol }) => protocol === 'audio-bytes'
   test(`${recorded.name}: byte for byte, charged by characters, however its bytes are cut`, async () => {
     const { expected } = recorded
     assert.equal(audioContainer(recorded.body), 'mp3')
-    assert.equal(audioSeconds(recorded.body), 1.416)
+    assert.equal(await soundSeconds(recorded.body), 1.416)
     for (const opts of VARIANTS) {
       await replay.slot('recorded', [{ case: recorded.name, opts }])
       const response = await undiciRequest(`${tollgate.url}/v1/audio/speech`, {
@@ -188,12 +186,10 @@ for (const recorded of cases.filter(({ protocol }) => protocol === 'audio-bytes'
   })
 }
 
-test('there are recorded cases of all three kinds, no key has leaked, and the audit is clean after all of them', async () => {
+test('there are recorded cases of all three kinds, and no key has leaked', async () => {
   assert.deepEqual(
     new Set(cases.map(({ name }) => name.split('/')[1])),
     new Set(['transcriptions', 'translations', 'speech']),
   )
-  const audit = await tollgate.admin('GET', '/admin/v1/audit')
-  assert.equal(audit.body.violations, 0, audit.text)
   assert.doesNotMatch(tollgate.logs().join('\n'), /upstream-canary-key/)
 })

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { after, before, beforeEach, test } from 'node:test'
-import { authorizationOf } from '../harness/aws.ts'
+import { authorizationOf, converseEvent, converseException } from '../harness/aws.ts'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
-import { converseEvent, converseException } from '../harness/event-stream.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
+import { listen, type LocalServer, type Received } from '../harness/scripted-upstream.ts'
 
 const ACCESS_KEY_ID = 'AKIAIOSFODNN7EXAMPLE'
 const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'
@@ -42,47 +41,34 @@ interface Reply {
   readonly body: string | Buffer
 }
 
-interface Seen {
-  readonly path: string
-  readonly headers: IncomingMessage['headers']
-  readonly body: Buffer
-}
-
-let upstream: Server
+let upstream: LocalServer
 let upstreamHost: string
-let tollgate: InProcessServer
+let tollgate: Gateway
 let key: string
 /** Chosen by the first part of the path, or by the shape of the request. */
 let replies: Map<string, Reply>
-let seen: Seen[]
+let seen: Received[]
 
 before(async () => {
-  upstream = createServer((request, response) => {
-    const pieces: Buffer[] = []
-    request.on('data', (piece: Buffer) => pieces.push(piece))
-    request.on('end', () => {
-      const path = request.url ?? ''
-      seen.push({ path, headers: request.headers, body: Buffer.concat(pieces) })
-      const streaming = path.endsWith('/converse-stream')
-      const {
-        status = 200,
-        headers = {},
-        body,
-      } = replies.get(path.split('/')[1] ?? '') ?? { body: streaming ? STREAM : JSON.stringify(PLAIN) }
-      response.writeHead(status, {
-        'content-type': Buffer.isBuffer(body) ? 'application/vnd.amazon.eventstream' : 'application/json',
-        ...headers,
-      })
-      response.end(body)
+  upstream = await listen((response, request) => {
+    const { path } = request
+    seen.push(request)
+    const streaming = path.endsWith('/converse-stream')
+    const {
+      status = 200,
+      headers = {},
+      body,
+    } = replies.get(path.split('/')[1] ?? '') ?? { body: streaming ? STREAM : JSON.stringify(PLAIN) }
+    response.writeHead(status, {
+      'content-type': Buffer.isBuffer(body) ? 'application/vnd.amazon.eventstream' : 'application/json',
+      ...headers,
     })
+    response.end(body)
   })
-  await new Promise<void>((resolve) => void upstream.listen(0, '127.0.0.1', resolve))
-  const address = upstream.address()
-  assert.ok(address !== null && typeof address === 'object')
-  upstreamHost = `127.0.0.1:${address.port}`
+  upstreamHost = new URL(upstream.url).host
   const price =
     '{ currency: RUB, prompt: 3, input_cache_read: 1, input_cache_write: 4, input_cache_write_1h: 6, completion: 15 }'
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     catalog: `
 markup: 1
 providers:
@@ -108,8 +94,7 @@ beforeEach(() => {
 
 after(async () => {
   await tollgate.stop()
-  upstream.closeAllConnections()
-  await new Promise((resolve) => void upstream.close(resolve))
+  await upstream.close()
 })
 
 function ask(body: Record<string, unknown> = {}, providers: readonly string[] = ['first']): Promise<FoldedAnswer> {
@@ -219,7 +204,11 @@ test('a prompt that is too long has a distinct 400; refused credentials are no f
   const long = await ask()
   assert.deepEqual(
     [long.status, long.error?.metadata['error_type'], long.error?.message],
-    [400, 'input_tokens_exceeded', 'Input is too long for requested model.'],
+    [
+      400,
+      'input_tokens_exceeded',
+      "Input is too long for requested model. This model's maximum context length is 200000 tokens. Please reduce the length of the messages.",
+    ],
   )
   for (const [status, type] of [
     [403, 'UnrecognizedClientException'],

@@ -2,17 +2,16 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { ConsoleClient, PASSWORD, signedUp } from '../harness/console-client.ts'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
-import { startMovingServer } from '../harness/moving-server.ts'
+import { gateway, type Answer, type Gateway, movingGateway } from '../harness/gateway.ts'
 import { startOidcIssuer, type IssuedClaims, type OidcIssuer } from '../harness/oidc-issuer.ts'
 import { refused } from '../harness/refused.ts'
 
 let issuer: OidcIssuer
-let tollgate: InProcessServer
+let tollgate: Gateway
 
 before(async () => {
   issuer = await startOidcIssuer('tollgate', 'client-secret')
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     env: {
       OIDC_ISSUER: issuer.url,
       OIDC_CLIENT_ID: 'tollgate',
@@ -228,7 +227,8 @@ test('an identity is taken away with a proof, by the person or by an administrat
 })
 
 test('a user without password and code proves their identity by a fresh sign-in; an old session adds no way in', async () => {
-  const server = await startMovingServer('bundled: true\n', {
+  const server = await movingGateway({
+    catalog: 'bundled: true\n',
     env: {
       OIDC_ISSUER: issuer.url,
       OIDC_CLIENT_ID: 'tollgate',

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { signedUp, type ConsoleClient } from '../harness/console-client.ts'
-import { startMovingServer } from '../harness/moving-server.ts'
+import { movingGateway, gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
 import { startYookassa, type YookassaImitation } from '../harness/yookassa.ts'
 import { refused } from '../harness/refused.ts'
 
@@ -14,11 +13,11 @@ const TURN_MS = 10
 const WAIT_MS = 10_000
 
 let yookassa: YookassaImitation
-let tollgate: InProcessServer
+let tollgate: Gateway
 
 before(async () => {
   yookassa = await startYookassa('100500', SECRET)
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     env: {
       YOOKASSA_SHOP_ID: '100500',
       YOOKASSA_SECRET_KEY: SECRET,
@@ -235,7 +234,8 @@ test('a refund of spent money takes the available balance; the operator is told 
 })
 
 test('open orders are polled, ever more rarely, so that a lost notification loses no money; an order that can no longer be paid is given up', async () => {
-  const server = await startMovingServer('bundled: true\n', {
+  const server = await movingGateway({
+    catalog: 'bundled: true\n',
     env: {
       YOOKASSA_SHOP_ID: '100500',
       YOOKASSA_SECRET_KEY: SECRET,
@@ -383,7 +383,7 @@ test('orders are whole kopecks within bounds, of a method that is set up', async
 })
 
 test('the route exists only where YooKassa is set up, and takes notifications only from its addresses', async () => {
-  const bare = await startInProcess()
+  const bare = await gateway()
   try {
     refused(await bare.request('POST', NOTIFICATIONS, { body: {} }), 404, 'endpoint_not_found')
     const { browser } = await signedUp(bare)
@@ -392,7 +392,7 @@ test('the route exists only where YooKassa is set up, and takes notifications on
   } finally {
     await bare.stop()
   }
-  const published = await startInProcess({
+  const published = await gateway({
     env: {
       YOOKASSA_SHOP_ID: '100500',
       YOOKASSA_SECRET_KEY: SECRET,
@@ -419,6 +419,29 @@ test('the route exists only where YooKassa is set up, and takes notifications on
   }
 })
 
-test('after all of it the books balance', async () => {
-  assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
+test('an account orders 60 times an hour, and an order is looked at 30 times a day, whoever asks', async () => {
+  const { browser } = await signedUp(tollgate)
+  const { id, paymentId } = await order(browser, 100)
+  const asked = yookassa.asked.length
+  const looks: Answer[] = []
+  for (let look = 0; look < 20; look += 1) looks.push(await browser.post(`payments/${id}/check`))
+  for (let look = 0; look < 20; look += 1) looks.push(await notify(paymentId))
+  assert.equal(looks.filter(({ status }) => status === 200).length, 30)
+  assert.equal(yookassa.asked.length - asked, 30)
+  refused(
+    await browser.post(`payments/${id}/check`),
+    429,
+    'rate_limit_exceeded',
+    /^At most 30 looks at one order a day/,
+  )
+  const orders = await Promise.all(
+    Array.from({ length: 70 }, () => browser.post('payments', { method: 'yookassa', amount: 10 })),
+  )
+  assert.equal(orders.filter(({ status }) => status === 201).length, 59)
+  const refusal = orders.find(({ status }) => status !== 201)
+  assert.ok(refusal !== undefined)
+  refused(refusal, 429, 'rate_limit_exceeded', /^At most 60 orders of an account an hour\. Retry after \d+ seconds$/)
+  assert.equal(yookassa.asked.length - asked, 30 + 59)
+  const { browser: other } = await signedUp(tollgate)
+  await order(other, 100)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { administrator, ConsoleClient, PASSWORD, signedUp } from '../harness/console-client.ts'
-import type { Answer } from '../harness/in-process.ts'
+import type { Answer } from '../harness/gateway.ts'
 import { MINUTE_MS, HOUR_MS, server, codeAt, serveSignIn } from '../harness/sign-in-world.ts'
 import { refused } from '../harness/refused.ts'
 

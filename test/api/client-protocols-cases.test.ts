@@ -7,8 +7,8 @@ import { generate, type FoldedContent, type Framing } from '../harness/gemini-fo
 import { inputOf, say, type FoldedMessage } from '../harness/message-fold.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
 import { startReplayUpstream } from '../harness/replay.ts'
-import { PROMPT } from '../harness/long-prompt.ts'
-import { serve } from '../harness/served.ts'
+import { PROMPT } from './recorded-cases.ts'
+import { serve } from '../harness/gateway.ts'
 
 /** A parsed answer; a test that reads a field which is not there fails by itself. */
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -94,10 +94,8 @@ for (const [protocol, adapter] of Object.entries(ADAPTERS))
         })
     })
 
-test('there are cases of each protocol, and the audit is clean after all of them', async () => {
+test('there are cases of each protocol', async () => {
   assert.deepEqual([...new Set(cases.map(({ protocol }) => protocol))].toSorted(), Object.keys(ADAPTERS).toSorted())
-  const audit = await world.tollgate.admin('GET', '/admin/v1/audit')
-  assert.equal(audit.body.violations, 0, audit.text)
 })
 
 function slot({ name }: RecordedCase, adapter: string): Promise<void> {

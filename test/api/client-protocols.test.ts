@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 let key: string
 
 before(async () => {
-  tollgate = await startInProcess()
+  tollgate = await gateway()
   key = (await tollgate.createAccount()).key
 })
 

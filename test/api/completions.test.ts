@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { refused } from '../harness/refused.ts'
 
 let upstream: ScriptedUpstream
-let tollgate: InProcessServer
+let tollgate: Gateway
 let account: { id: string; key: string }
 
 before(async () => {
   upstream = await startScriptedUpstream()
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
@@ -26,6 +26,13 @@ models:
     type: chat
     context_length: 8192
     endpoints: [{ provider: scripted, model: talker, price: { currency: RUB, prompt: 1, completion: 1000 } }]
+  - id: test/tiered
+    type: chat
+    context_length: 8192
+    endpoints:
+      - provider: scripted
+        model: talker
+        price: { currency: RUB, prompt: 1, completion: 1, tiers: [{ above: 15, prompt: 2 }], service_tiers: { flex: { completion: 0 }, priority: { completion: 9 } } }
 `,
   })
   account = await tollgate.createAccount({ balance: 100 })
@@ -336,7 +343,32 @@ test('the hold covers every prompt: what cannot be paid is refused before anythi
   )
 })
 
-test('the audit is clean after all of it', async () => {
-  const audit = await tollgate.admin('GET', '/admin/v1/audit')
-  assert.equal(audit.body.violations, 0, audit.text)
+test('several prompts are one charge: of all their tokens, in the dearest tier in which one of them was served', async () => {
+  for (const [served, cost] of [
+    [['flex', 'flex'], 20],
+    // 20 tokens of input are above the step; 10 of one prompt alone would not be.
+    [['default', 'default'], 50],
+    [['flex', 'priority'], 110],
+    [['priority', 'flex'], 110],
+    [['flex', undefined], 50],
+    [[undefined, undefined], 50],
+  ] as const) {
+    upstream.answer((response) => {
+      // Written by the server under test.
+      const { messages } = upstream.requests.at(-1) as { messages: { content: string }[] }
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(
+        JSON.stringify({
+          id: 'c',
+          service_tier: served[messages[0]?.content === 'one' ? 0 : 1],
+          choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
+          usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+        }),
+      )
+    })
+    const { status } = await complete({ model: 'test/tiered', prompt: ['one', 'two'], max_tokens: 10 })
+    assert.equal(status, 200)
+    const row = await lastRow()
+    assert.equal(row['total_cost'], cost / 1e6, served.join())
+  }
 })

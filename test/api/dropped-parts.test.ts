@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Answer } from '../harness/in-process.ts'
+import { type Answer, serve } from '../harness/gateway.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { serve } from '../harness/served.ts'
 
 const PRICE = 'price: { currency: RUB, prompt: 1, completion: 1, input_cache_read: 0.5 }'
 const world = serve(
@@ -17,6 +16,8 @@ models:
   - { id: test/plain, type: chat, context_length: 100000, endpoints: [{ provider: open, model: up, supported_parameters: [max_tokens, tools], ${PRICE} }] }
   - { id: test/effort, type: chat, context_length: 100000, endpoints: [{ provider: open, model: up, supported_parameters: [max_tokens, reasoning_effort], ${PRICE} }] }
   - { id: test/claude, type: chat, context_length: 100000, endpoints: [{ provider: claude, model: claude-3-haiku, ${PRICE} }] }
+  - { id: test/opus, type: chat, context_length: 100000, endpoints: [{ provider: claude, model: claude-opus-5-5, ${PRICE} }] }
+  - { id: test/flash, type: chat, context_length: 100000, endpoints: [{ provider: google, model: gemini-3.6-flash, ${PRICE} }] }
   - { id: test/gemini, type: chat, context_length: 100000, endpoints: [{ provider: google, model: gemini-2.0-flash, ${PRICE} }] }
 `,
 )
@@ -140,9 +141,9 @@ test('models that cannot think are not asked to, and the client is told', async 
   assert.equal(await dropped('/v1/responses', { model: 'test/gemini', ...input }), 'reasoning')
 })
 
-test('a provider of the protocol is sent all but cache marks without a price', async () => {
+test('a provider of the protocol is sent all but cache marks without a price, and what its model refuses', async () => {
   world.upstream.answer(answers(CLAUDE_ANSWER))
-  assert.equal(await dropped('/v1/messages', { model: 'test/claude', ...MESSAGES }), 'cache_control')
+  assert.equal(await dropped('/v1/messages', { model: 'test/claude', ...MESSAGES }), 'thinking, cache_control')
 })
 
 test('a word of an enumeration is asked of Gemini as it is, and of no other', async () => {
@@ -163,5 +164,58 @@ test('a word of an enumeration is asked of Gemini as it is, and of no other', as
       400,
       "generationConfig.responseMimeType: 'text/x.enum' is offered only with models of Gemini's protocol, not with 'test/plain'",
     ],
+  )
+})
+
+const TOOL = { name: 'f', description: 'F', parameters: { type: 'object', properties: {} } }
+const BOUNDED = { type: 'object', properties: { a: { type: 'integer', minimum: 1 } } }
+
+test('what a newer model refuses is left out or told in words, and named on every route', async () => {
+  world.upstream.answer(answers(CLAUDE_ANSWER))
+  const messages = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: 'Well,' },
+  ]
+  const schema = { type: 'json_schema', json_schema: { name: 'n', schema: BOUNDED } }
+  assert.equal(
+    await dropped('/v1/chat/completions', {
+      model: 'test/opus',
+      messages,
+      temperature: 0,
+      reasoning_effort: 'none',
+      tools: [{ type: 'function', function: TOOL }],
+      tool_choice: 'required',
+      response_format: schema,
+    }),
+    'temperature, reasoning_effort, tool_choice, messages.prefill, response_format.minimum',
+  )
+  assert.equal(
+    await dropped('/v1/responses', {
+      model: 'test/opus',
+      input: 'Hi',
+      reasoning: { effort: 'none' },
+      tools: [{ type: 'function', ...TOOL }],
+      tool_choice: { type: 'function', name: 'f' },
+      text: { format: { type: 'json_schema', name: 'n', schema: BOUNDED } },
+    }),
+    'reasoning, tool_choice, text.format.minimum',
+  )
+  assert.equal(
+    await dropped('/v1beta/models/test/opus:generateContent', {
+      contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
+      generationConfig: { temperature: 1, thinkingConfig: { thinkingBudget: 0 } },
+      tools: [{ functionDeclarations: [TOOL] }],
+      toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['f'] } },
+    }),
+    'generationConfig.temperature, generationConfig.thinkingConfig, toolConfig',
+  )
+  const { thinking, tool_choice: choice, output_config: output, system } = Object(world.upstream.requests.at(-1))
+  assert.deepEqual([thinking, choice, output], [undefined, { type: 'auto' }, { effort: 'low' }])
+  assert.match(system[0].text, /"f"/)
+  world.upstream.answer(answers(GEMINI_ANSWER))
+  const penalties = { top_p: 1, frequency_penalty: 0, presence_penalty: 0 }
+  assert.equal(
+    await dropped('/v1/chat/completions', { model: 'test/flash', messages, ...penalties }),
+    'top_p, frequency_penalty, presence_penalty, messages.prefill',
   )
 })

@@ -9,8 +9,8 @@ import {
   type UnitsUnderTest,
 } from './recorded-units.ts'
 import type { RecordedCase } from '../harness/recording.ts'
-import type { ReplayOptions } from '../harness/replay-wire.ts'
-import type { Answer } from '../harness/in-process.ts'
+import type { ReplayOptions } from '../harness/replay.ts'
+import type { Answer } from '../harness/gateway.ts'
 
 const ROWS = {
   openai: 'adapter: openai',

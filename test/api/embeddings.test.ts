@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { answers, startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { badRequestTests, type BadRequest } from '../harness/refused.ts'
-import { paced } from '../harness/paced.ts'
+import { paced } from '../harness/patience.ts'
 
 const KEY = 'sk-upstream-canary-key-0123456789'
 
@@ -13,7 +13,7 @@ const VECTORS = [
 ]
 
 const BASE64 = VECTORS.map((vector) => Buffer.from(Float32Array.from(vector).buffer).toString('base64'))
-let tollgate: InProcessServer
+let tollgate: Gateway
 let upstream: ScriptedUpstream
 let other: ScriptedUpstream
 let account: { id: string; key: string }
@@ -44,7 +44,7 @@ before(async () => {
   const model = (name: string, endpoints: string, fields = ''): string =>
     `  - { id: test/${name}, type: embeddings, tokenizer: o200k_base${fields}, endpoints: [${endpoints}] }\n`
   const price = 'price: { currency: RUB, prompt: 1000 }'
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
@@ -224,13 +224,16 @@ test('the provider gets what it has words for, value by value', async () => {
     surprise: 1,
     provider: { sort: 'price' },
   })
+  // A name goes out in a form of ours.
+  const user = upstream.requests.at(-1)?.['user']
+  assert.match(String(user), /^[\w-]{22}$/)
   assert.deepEqual(upstream.requests.at(-1), {
     model: 'e',
     input: ['a', 'b'],
     encoding_format: 'base64',
     dimensions: 3,
     input_type: 'query',
-    user: 'u',
+    user,
   })
   upstream.answer(answers(listOf(VECTORS.slice(0, 1))))
   await embed({ model: 'test/plain', input: 'a' })
@@ -240,7 +243,7 @@ test('the provider gets what it has words for, value by value', async () => {
   await embed({ model: 'test/fixed', input: 'a', encoding_format: 'base64', user: 'u', input_type: 'query' })
   assert.deepEqual(
     upstream.requests.at(-1),
-    { model: 'e', input: 'a', user: 'u' },
+    { model: 'e', input: 'a', user },
     'an endpoint that lists its parameters gets no others',
   )
 })

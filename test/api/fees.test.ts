@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Answer } from '../harness/in-process.ts'
+import { type Answer, serve } from '../harness/gateway.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { serve } from '../harness/served.ts'
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const PICTURE = { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } }
@@ -39,9 +38,14 @@ models:
   - { id: t/draws, type: chat, context_length: 8000, output_modalities: [text, image], endpoints: [{ provider: google, model: gemini-draws, price: { currency: RUB, prompt: 1, completion: 1, image_output: 3 } }] }
 ${['gemini-2.5-flash', 'gemini-3-flash'].map((model) => searchRow('google', model)).join('\n')}
 ${searchRow('claude', 'claude-m')}
+${['image', 'image, file, video'].map(seeingRow).join('\n')}
+  - { id: t/reads, type: chat, context_length: 8000, input_modalities: [text, image, file], endpoints: [{ provider: claude, model: claude-m, price: { currency: RUB, prompt: 1, completion: 1 } }] }
   - id: t/sized
     type: image
     endpoints: [{ provider: scripted, model: m, price: { currency: RUB, image_output: { 1024x1024: 2, 1024x1024/high: 7, 1536x1024: 4 } } }]
+  - { id: t/unlisted, type: image, endpoints: [{ provider: scripted, model: m, supported_parameters: [size], price: { currency: RUB, image_output: { low: 2, high: 7 } } }] }
+  - { id: t/unknown, type: image, endpoints: [{ provider: scripted, model: dall-e-2, price: { currency: RUB, image_output: { 1024x1024: 2, 1024x1024/high: 7 } } }] }
+  - { id: t/chatting, type: chat, context_length: 8000, output_modalities: [text, image], endpoints: [{ provider: scripted, model: m, price: { currency: RUB, prompt: 1, completion: 1, image_output: { 1024x1024: 2, 1024x1024/high: 7 } } }] }
   - { id: t/flat, type: image, endpoints: [{ provider: scripted, model: m, price: { currency: RUB, image_output: 2 } }] }
 `,
 )
@@ -49,6 +53,12 @@ ${searchRow('claude', 'claude-m')}
 function searchRow(provider: string, model: string): string {
   const price = '{ currency: RUB, prompt: 1, completion: 1, search: 2 }'
   return `  - { id: t/${model}, type: chat, context_length: 8000, endpoints: [{ provider: ${provider}, model: ${model}, supported_parameters: [max_tokens, tools, web_search_options], price: ${price} }] }`
+}
+
+/** Its context costs 100 RUB, and a picture a quarter of one. */
+function seeingRow(modalities: string, index: number): string {
+  const price = '{ currency: RUB, prompt: 100, completion: 1 }'
+  return `  - { id: t/sees-${index}, type: chat, context_length: 1000000, input_modalities: [text, ${modalities}], endpoints: [{ provider: google, model: gemini-3-flash, price: ${price} }] }`
 }
 
 function answerJson(body: unknown): void {
@@ -197,6 +207,20 @@ test('pictures of a chat answer are charged, streamed or not, by every protocol 
   assert.equal((await chat('t/draws')).body.usage.cost, 3.00003)
 })
 
+test('a quality that decides the price of a picture and cannot be sent is refused, not sold', async () => {
+  for (const model of ['t/unlisted', 't/unknown', 't/chatting']) {
+    const answer = await world.tollgate.request('POST', '/v1/images/generations', {
+      key: world.key,
+      body: { model, prompt: 'A lake', size: '1024x1024', quality: model === 't/unlisted' ? 'low' : 'high' },
+    })
+    assert.equal(answer.status, 400, answer.text)
+    assert.match(
+      answer.body.error.message,
+      /^quality: '(?:high|low)' cannot be sent to any provider of model '.*', and the price depends on it\. Leave it out$/,
+    )
+  }
+})
+
 test('a picture has the price of its size and quality; what no price names is not sent, and the log says which price it was', async () => {
   answerJson({ created: 1, data: [{ b64_json: PNG }] })
   const costs: (readonly [string, Record<string, unknown>, number, Record<string, unknown>])[] = [
@@ -221,4 +245,93 @@ test('a picture has the price of its size and quality; what no price names is no
     assert.deepEqual({ ...(size === undefined ? {} : { size }), ...(quality === undefined ? {} : { quality }) }, shape)
   }
   // Stopping the server replays every charge.
+})
+
+test('a document or a film that comes as a picture is held for as what it is, at every door', async () => {
+  const { key } = await world.tollgate.createAccount({ balance: 1 })
+  const data = Buffer.from('%PDF-1.7').toString('base64')
+  const doors: Readonly<Record<string, (model: string, url: string) => readonly [path: string, body: unknown]>> = {
+    chat: (model, url) => [
+      '/v1/chat/completions',
+      { model, max_tokens: 5, messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] },
+    ],
+    responses: (model, url) => [
+      '/v1/responses',
+      { model, max_output_tokens: 5, input: [{ role: 'user', content: [{ type: 'input_image', image_url: url }] }] },
+    ],
+    messages: (model, url) => {
+      const source = url.startsWith('data:')
+        ? { type: 'base64', media_type: 'image/png', data: url.slice(url.indexOf(',') + 1) }
+        : { type: 'url', url }
+      return [
+        '/v1/messages',
+        { model, max_tokens: 5, messages: [{ role: 'user', content: [{ type: 'image', source }] }] },
+      ]
+    },
+    gemini: (model, url) => {
+      const part = url.startsWith('data:')
+        ? { inlineData: { mimeType: 'image/png', data: url.slice(url.indexOf(',') + 1) } }
+        : { fileData: { mimeType: 'image/png', fileUri: url } }
+      const body = { contents: [{ parts: [part] }], generationConfig: { maxOutputTokens: 5 } }
+      return [`/v1beta/models/${model}:generateContent`, body]
+    },
+  }
+  for (const [door, bodyOf] of Object.entries(doors)) {
+    const ask = async (model: string, url: string): Promise<number> => {
+      const [path, body] = bodyOf(model, url)
+      return (await world.tollgate.request('POST', path, { key, body })).status
+    }
+    const seen = world.upstream.requests.length
+    for (const url of [
+      `data:image/png;base64,${data}`,
+      'https://a.test/a.pdf',
+      'https://a.test/a.mp4',
+      'https://youtu.be/1',
+    ]) {
+      assert.equal(await ask('t/sees-0', url), 400, `${door}: ${url}`)
+      assert.equal(await ask('t/sees-1', url), 402, `${door}: ${url}`)
+    }
+    assert.equal(world.upstream.requests.length, seen, door)
+    answerJson({
+      candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Here.' }] }, finishReason: 'STOP' }],
+      usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 1 },
+    })
+    for (const url of [PICTURE.image_url.url, 'https://a.test/img?id=3'])
+      assert.equal(await ask('t/sees-0', url), 200, `${door}: ${url}`)
+  }
+})
+
+test('a PDF that comes as a picture reaches Claude as a document and Gemini as a PDF, and a tool may have read it', async () => {
+  const data = Buffer.from('%PDF-1.7').toString('base64')
+  const { key } = await world.tollgate.createAccount({ balance: 1_000 })
+  const sentFor = async (path: string, body: unknown): Promise<string> => {
+    await world.tollgate.request('POST', path, { key, body })
+    return JSON.stringify(world.upstream.requests.at(-1))
+  }
+  world.upstream.answer((response) => response.writeHead(500).end())
+  const document = `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"${data}"}}`
+  const url = `data:image/png;base64,${data}`
+  const chatOf = (model: string): unknown => ({
+    model,
+    max_tokens: 5,
+    messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+  })
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
+  const messagesOf = (model: string, content: unknown): unknown => ({
+    model,
+    max_tokens: 5,
+    messages: [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: {} }] },
+      { role: 'user', content: [content] },
+    ],
+  })
+  const result = { type: 'tool_result', tool_use_id: 't', content: [image] }
+  assert.ok((await sentFor('/v1/chat/completions', chatOf('t/reads'))).includes(document))
+  for (const block of [image, result])
+    assert.ok((await sentFor('/v1/messages', messagesOf('t/reads', block))).includes(document))
+  const inline = `{"inlineData":{"mimeType":"application/pdf","data":"${data}"}}`
+  assert.ok((await sentFor('/v1/chat/completions', chatOf('t/sees-1'))).includes(inline))
+  const contents = [{ parts: [{ inlineData: { mimeType: 'image/png', data } }] }]
+  assert.ok((await sentFor('/v1beta/models/t/sees-1:generateContent', { contents })).includes(inline))
 })

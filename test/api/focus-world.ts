@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { signedUp, topUp } from '../harness/console-client.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 
 export type Customer = Awaited<ReturnType<typeof signedUp>>
 
 /** A server with the charges of two accounts, in days of Moscow, and two adjustments. */
 export async function focusWorld(): Promise<{
-  readonly server: InProcessServer
+  readonly server: Gateway
   readonly one: Customer
   readonly other: Customer
 }> {
-  const server = await startInProcess({
+  const server = await gateway({
     catalog: 'timezone: Europe/Moscow\nrate_limit: { requests: 100000, window: 60 }',
   })
   const one = await signedUp(server)

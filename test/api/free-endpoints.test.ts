@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { refused } from '../harness/refused.ts'
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 
 before(async () => {
-  tollgate = await startInProcess()
+  tollgate = await gateway()
 })
 
 after(() => tollgate.stop())

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseMultipart } from '../../src/http/multipart.ts'
 import type { Answer } from '../harness/api-client.ts'
-import { sendJson, startImageUpstream } from '../harness/image-upstream.ts'
+import { sendJson, startScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
 import { B64, DATA, errorOf, generous, PNG } from './images-world.ts'
 import { checkBooks } from '../harness/money-check.ts'
-import { serve } from '../harness/served.ts'
+import { serve } from '../harness/gateway.ts'
 
 const EDITS = '/v1/images/edits'
 const VARIATIONS = '/v1/images/variations'
 const JPEG = Buffer.concat([Buffer.from('\xff\xd8\xff\xe0', 'latin1'), Buffer.alloc(40)])
 
 const world = serve(
-  startImageUpstream,
+  () => startScriptedUpstream({ forgets: true }),
   ({ url }) => `
 bundled: false
 markup: 1
@@ -56,11 +56,14 @@ function edit(fields: Readonly<Record<string, string>>, files: Files = [['image'
 }
 
 function sentForm(index = 0): { path: string; fields: Record<string, string>; files: readonly string[] } {
-  const { path, headers, body } = world.upstream.seen[index] ?? assert.fail('nothing was sent')
+  const { path, headers, body } = world.upstream.received[index] ?? assert.fail('nothing was sent')
   const { fields, files } = parseMultipart(String(headers['content-type']), body, 17)
   return {
     path,
-    fields: Object.fromEntries(fields),
+    // A name goes out in a form of ours.
+    fields: Object.fromEntries(
+      fields.map(([name, value]) => [name, name === 'user' ? value.length.toString() : value]),
+    ),
     files: files.map(
       ({ field, fileName, contentType, bytes }) => `${field} ${fileName} ${contentType} ${bytes.length}`,
     ),
@@ -84,7 +87,7 @@ describe('edits', () => {
     assert.equal(answer.body.data[0].b64_json, B64)
     assert.deepEqual(sentForm(), {
       path: '/v1/images/edits',
-      fields: { model: 'any', prompt: 'a hat on it', size: '1536x1024', user: 'u', response_format: 'b64_json' },
+      fields: { model: 'any', prompt: 'a hat on it', size: '1536x1024', user: '22', response_format: 'b64_json' },
       files: [
         `image[] image-0.png image/png ${PNG.length}`,
         `image[] image-1.jpeg image/jpeg ${JPEG.length}`,
@@ -96,7 +99,7 @@ describe('edits', () => {
   })
 
   test('a form counts its numbers, and an address is the default', async () => {
-    world.upstream.answer(({ body }, response) =>
+    world.upstream.answer((response, { body }) =>
       sendJson(response, {
         data: Array.from({ length: body.includes('name="n"\r\n\r\n3') ? 3 : 0 }, () => ({ b64_json: B64 })),
       }),
@@ -129,7 +132,7 @@ describe('edits', () => {
       'invalid_input',
       'image: must be an http or https URL or a data URL of an image',
     ])
-    assert.equal(world.upstream.seen.length, 5)
+    assert.equal(world.upstream.received.length, 5)
   })
 
   test('tokens of the images are held for and charged as reported', async () => {
@@ -160,8 +163,8 @@ describe('edits', () => {
   })
 
   test('Gemini is shown the images; a mask is refused before anything is asked', async () => {
-    world.upstream.answer((_request, response) =>
-      sendJson(response, {
+    world.upstream.answer(
+      answers({
         candidates: [
           { content: { parts: [{ inlineData: { mimeType: 'image/png', data: B64 } }] }, finishReason: 'STOP' },
         ],
@@ -172,7 +175,7 @@ describe('edits', () => {
       ['image[]', PNG],
       ['image[]', JPEG],
     ])
-    const sent = JSON.stringify(world.upstream.seen[0]?.json)
+    const sent = JSON.stringify(world.upstream.received[0]?.json)
     assert.ok(sent.includes(B64) && sent.includes(JPEG.toString('base64')))
     assert.deepEqual(await costOf(answer), ['image', 'completed', 3.879])
     for (const model of ['v/gemini', 'v/chat', 'v/dall-e-3']) {
@@ -186,7 +189,7 @@ describe('edits', () => {
         `mask: no provider of model '${model}' takes a mask. Allowed: an edit without one`,
       ])
     }
-    assert.equal(world.upstream.seen.length, 1)
+    assert.equal(world.upstream.received.length, 1)
   })
 
   test('each wrong form has its reason, and costs nothing', async () => {
@@ -231,7 +234,7 @@ describe('edits', () => {
       [edit({ input_fidelity: 'odd' }), 'input_fidelity: must be one of low, high'],
     ]
     for (const [answer, message] of cases) assert.deepEqual(errorOf(await answer).at(2), message)
-    assert.equal(world.upstream.seen.length, 0)
+    assert.equal(world.upstream.received.length, 0)
     await checkBooks(world.tollgate, world.account, 1_000)
   })
 
@@ -243,14 +246,12 @@ describe('edits', () => {
       '[]',
       '{"data":[{"b64_json":"%%"}]}',
     ]) {
-      world.upstream.answer(
-        (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(body),
-      )
+      world.upstream.answer((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(body))
       const answer = await edit({})
       assert.equal(answer.status, 502, body)
       assert.deepEqual(await costOf(answer), ['image', 'error', 0])
     }
-    world.upstream.answer((_request, response) => {
+    world.upstream.answer((response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":[')
       response.destroy()
     })
@@ -269,7 +270,7 @@ describe('variations', () => {
     )
     assert.deepEqual(sentForm(), {
       path: '/v1/images/variations',
-      fields: { model: 'any', size: '1024x1024', user: 'u', response_format: 'b64_json' },
+      fields: { model: 'any', size: '1024x1024', user: '22', response_format: 'b64_json' },
       files: [`image image-0.png image/png ${PNG.length}`],
     })
     assert.deepEqual(await costOf(answer), ['image', 'completed', 2.1])
@@ -279,7 +280,7 @@ describe('variations', () => {
     world.upstream.answer(generous())
     const vary = (model: string, files: Files = [['image', PNG]]): Promise<Answer> => send(VARIATIONS, { model }, files)
     const answer = await vary('v/part')
-    assert.equal(world.upstream.seen[0]?.path, '/two/v1/images/variations')
+    assert.equal(world.upstream.received[0]?.path, '/two/v1/images/variations')
     assert.deepEqual(await costOf(answer), ['image', 'completed', 3])
     for (const model of ['v/dall-e-3', 'v/gpt', 'v/gemini', 'v/chat'])
       assert.deepEqual(errorOf(await vary(model)), [
@@ -298,7 +299,7 @@ describe('variations', () => {
       ['mask', PNG],
     ]
     assert.match(errorOf(await vary('v/any', masked)).toString(), /mask: is not allowed for a variation/)
-    assert.equal(world.upstream.seen.length, 1)
+    assert.equal(world.upstream.received.length, 1)
     await checkBooks(world.tollgate, world.account, 1_000)
   })
 })

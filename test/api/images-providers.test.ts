@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { sendJson } from '../harness/image-upstream.ts'
+import { sendJson, answers } from '../harness/scripted-upstream.ts'
 import {
   B64,
   DATA,
@@ -31,7 +31,7 @@ describe("xAI's form", () => {
       response_format: 'b64_json',
     })
     await draw({ model: 'v/words', image: 'https://example.com/a.png' })
-    assert.equal(upstream.seen[1]?.path, '/v1/images/edits')
+    assert.equal(upstream.received[1]?.path, '/v1/images/edits')
     assert.deepEqual(sent(1)['image'], { url: 'https://example.com/a.png', type: 'image_url' })
     await draw({ model: 'v/words', image: 'https://example.com/a.png', input_references: [DATA] })
     assert.deepEqual(sent(2)['images'], [
@@ -39,13 +39,13 @@ describe("xAI's form", () => {
       { url: DATA, type: 'image_url' },
     ])
     assert.equal((await draw({ model: 'v/words', image_config: { aspect_ratio: '21:9' } })).status, 400)
-    assert.equal(upstream.seen.length, 3)
+    assert.equal(upstream.received.length, 3)
   })
 })
 
 describe("Google's pictures", () => {
   test('Imagen: four at a time, in its own words', async () => {
-    upstream.answer(({ json }, response) => {
+    upstream.answer((response, { json }) => {
       // Our own request.
       const { parameters } = json as { parameters: { sampleCount: number } }
       sendJson(response, {
@@ -65,8 +65,8 @@ describe("Google's pictures", () => {
       image_config: { image_size: '2K' },
     })
     assert.equal(answer.body.data.length, 6)
-    assert.equal(upstream.seen[0]?.path, '/v1beta/models/imagen-4.0-generate-001:predict')
-    assert.equal(upstream.seen[0]?.headers['x-goog-api-key'], 'k')
+    assert.equal(upstream.received[0]?.path, '/v1beta/models/imagen-4.0-generate-001:predict')
+    assert.equal(upstream.received[0]?.headers['x-goog-api-key'], 'k')
     const counts = [0, 1].map((index) => sent(index)['parameters'])
     assert.deepEqual(sent()['instances'], [{ prompt: 'a cat' }])
     assert.deepEqual(
@@ -94,21 +94,19 @@ describe("Google's pictures", () => {
   })
 
   test('Imagen: some kept back are not paid for; all kept back is the refusal of the prompt', async () => {
-    upstream.answer((_request, response) =>
-      sendJson(response, {
+    upstream.answer(
+      answers({
         predictions: [{ raiFilteredReason: 'against the rules' }, { mimeType: 'image/png', bytesBase64Encoded: B64 }],
       }),
     )
     assert.equal((await draw({ model: 'v/imagen', n: 2 })).body.usage.cost, 2)
-    upstream.answer((_request, response) =>
-      sendJson(response, { predictions: [{ raiFilteredReason: 'against the rules' }] }),
-    )
+    upstream.answer(answers({ predictions: [{ raiFilteredReason: 'against the rules' }] }))
     assert.deepEqual(errorOf(await draw({ model: 'v/imagen', n: 2 })), [400, 'content_filtered', 'against the rules'])
   })
 
   test('Gemini: one call a picture, tokens summed and charged', async () => {
-    upstream.answer((_request, response) =>
-      sendJson(response, {
+    upstream.answer(
+      answers({
         candidates: [
           {
             content: { role: 'model', parts: [{ text: 'here' }, { inlineData: { mimeType: 'image/png', data: B64 } }] },
@@ -126,7 +124,7 @@ describe("Google's pictures", () => {
       image_config: { aspect_ratio: '21:9', image_size: '4K' },
     })
     assert.equal(answer.status, 200, answer.text)
-    assert.equal(upstream.seen.length, 2)
+    assert.equal(upstream.received.length, 2)
     const body = sent()
     assert.deepEqual(body['generationConfig'], {
       responseModalities: ['IMAGE', 'TEXT'],
@@ -150,8 +148,8 @@ describe("Google's pictures", () => {
   })
 
   test('Gemini: an answer without a picture is free, and a refusal says so', async () => {
-    upstream.answer((_request, response) =>
-      sendJson(response, {
+    upstream.answer(
+      answers({
         candidates: [{ content: { parts: [{ text: 'I would rather not.' }] }, finishReason: 'STOP' }],
         usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 5, totalTokenCount: 14 },
       }),
@@ -161,8 +159,8 @@ describe("Google's pictures", () => {
       'empty_response',
       'Empty response from provider',
     ])
-    upstream.answer((_request, response) =>
-      sendJson(response, {
+    upstream.answer(
+      answers({
         candidates: [{ finishReason: 'IMAGE_SAFETY' }],
         usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 },
       }),
@@ -180,10 +178,10 @@ describe('chat models that answer with pictures', () => {
   })
 
   test('each picture is a separate chat', async () => {
-    upstream.answer((_request, response) => sendJson(response, said([{ type: 'image_url', image_url: { url: DATA } }])))
+    upstream.answer(answers(said([{ type: 'image_url', image_url: { url: DATA } }])))
     const answer = await draw({ model: 'v/chat', n: 2, size: '720x1280', image: 'https://example.com/a.png', seed: 3 })
     assert.equal(answer.status, 200, answer.text)
-    assert.equal(upstream.seen[0]?.path, '/v1/chat/completions')
+    assert.equal(upstream.received[0]?.path, '/v1/chat/completions')
     assert.deepEqual(sent(), {
       model: 'speaks',
       messages: [
@@ -211,7 +209,7 @@ describe('chat models that answer with pictures', () => {
   test('one that only speaks is no model of pictures, in the answer and in the list', async () => {
     const answer = await draw({ model: 'v/mute' })
     refused(answer, 400, 'model_not_supported')
-    upstream.answer((_request, response) => sendJson(response, said([])))
+    upstream.answer(answers(said([])))
     assert.equal((await draw({ model: 'v/chat' })).status, 502)
     const { body } = await tollgate.request('GET', '/v1/images/models', { key })
     const ids = body.data.map(({ id }: { id: string }) => id)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { inflateSync } from 'node:zlib'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { refused } from '../harness/refused.ts'
 
 const PRICE_RUB = 0.5
@@ -31,15 +31,12 @@ function readPng(bytes: Buffer): Png {
 }
 
 describe('pictures of the sandbox, on a fresh machine', () => {
-  let tollgate: InProcessServer
+  let tollgate: Gateway
   let key: string
-  let accountId: string
 
   before(async () => {
-    tollgate = await startInProcess({ catalog: 'rate_limit: { requests: 10000, window: 60 }\nmarkup: 1\n' })
-    const account = await tollgate.createAccount({ balance: 1_000 })
-    key = account.key
-    accountId = account.id
+    tollgate = await gateway({ catalog: 'rate_limit: { requests: 10000, window: 60 }\nmarkup: 1\n' })
+    key = (await tollgate.createAccount({ balance: 1_000 })).key
   })
   after(() => tollgate.stop())
 
@@ -238,12 +235,5 @@ describe('pictures of the sandbox, on a fresh machine', () => {
     assert.equal(model.pricing.image_output, '0.5')
     const health = await tollgate.request('GET', '/v1/health')
     assert.ok(health.body.endpoints.includes('images/generations'))
-  })
-
-  test('the audit is clean after all of it', async () => {
-    const audit = await tollgate.admin('GET', '/admin/v1/audit')
-    assert.equal(audit.body.violations, 0, audit.text)
-    const { body } = await tollgate.admin('GET', `/admin/v1/generations?account=${accountId}&limit=1`)
-    assert.ok(body.total > 20)
   })
 })

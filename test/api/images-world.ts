@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { sendJson, startImageUpstream, type ImageUpstream, type SeenRequest } from '../harness/image-upstream.ts'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { sendJson, startScriptedUpstream, type ScriptedUpstream, type Script } from '../harness/scripted-upstream.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 
 export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -12,9 +12,9 @@ export const B64 = PNG.toString('base64')
 
 export const DATA = `data:image/png;base64,${B64}`
 
-export let upstream: ImageUpstream
-export let second: ImageUpstream
-export let tollgate: InProcessServer
+export let upstream: ScriptedUpstream
+export let second: ScriptedUpstream
+export let tollgate: Gateway
 export let key: string
 
 export function draw(body: Record<string, unknown>): Promise<Answer> {
@@ -25,7 +25,7 @@ export function draw(body: Record<string, unknown>): Promise<Answer> {
 }
 
 export function sent(index = 0, from = upstream): Record<string, unknown> {
-  const json = from.seen.filter(({ method }) => method === 'POST')[index]?.json
+  const json = from.received.filter(({ method }) => method === 'POST')[index]?.json
   assert.ok(typeof json === 'object' && json !== null)
   return { ...json }
 }
@@ -43,8 +43,8 @@ export async function logRow(answer: Answer): Promise<Record<string, unknown>> {
 }
 
 /** As many images as the request asks for. */
-export function generous(usage?: unknown): (request: SeenRequest, response: Parameters<typeof sendJson>[0]) => void {
-  return ({ json }, response) => {
+export function generous(usage?: unknown): Script {
+  return (response, { json }) => {
     // Our own request; a form asks for one.
     const { n = 1 } = (json ?? {}) as { n?: number }
     sendJson(response, {
@@ -58,11 +58,11 @@ export function generous(usage?: unknown): (request: SeenRequest, response: Para
 /** A server for the tests of the file that calls it, with two upstreams. */
 export function serveImages(): void {
   before(async () => {
-    upstream = await startImageUpstream()
-    second = await startImageUpstream()
+    upstream = await startScriptedUpstream({ forgets: true })
+    second = await startScriptedUpstream({ forgets: true })
     const per = (model: string, provider = 'one'): string =>
       `[{ provider: ${provider}, model: ${model}, price: { currency: RUB, image_output: { 1024x1024: 2, hd: 2 }, image: 0.1 } }]`
-    tollgate = await startInProcess({
+    tollgate = await gateway({
       catalog: `
 bundled: false
 markup: 1

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { chat } from '../harness/chat-fold.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { wrongSums } from '../harness/invoice.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
@@ -9,13 +9,13 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripte
 
 let first: ScriptedUpstream
 let second: ScriptedUpstream
-let tollgate: InProcessServer
+let tollgate: Gateway
 let key: string
 
 before(async () => {
   first = await startScriptedUpstream()
   second = await startScriptedUpstream()
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     catalog: `
 markup: 2
 providers:

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
@@ -15,12 +15,13 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripte
 
 const REQUESTS = 50
 let upstream: ScriptedUpstream
-let server: MovingServer
+let server: MovingGateway
 let waiting: ServerResponse[] = []
 
 before(async () => {
   upstream = await startScriptedUpstream()
-  server = await startMovingServer(`
+  server = await movingGateway({
+    catalog: `
 rate_limit: { requests: 100000, window: 60 }
 markup: 1
 providers:
@@ -31,7 +32,8 @@ models:
   - { id: test/thinks, type: chat, context_length: 100000, endpoints: [{ provider: keeps, model: m, price: { currency: RUB, prompt: 1000000, completion: 1000000 } }] }
   - { id: test/vectors, type: embeddings, context_length: 100000, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 1000000 } }] }
   - { id: test/image, type: image, endpoints: [{ provider: p, model: m, price: { currency: RUB, image_output: 2 } }] }
-`)
+`,
+  })
   upstream.answer((response) => waiting.push(response))
 })
 

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { refusedInWords as refused } from '../harness/refused.ts'
 
 /** More than one read of a file. */
 const ACCOUNTS = 320
 const REQUESTS = 12
 
-let server: InProcessServer
+let server: Gateway
 let billed = ''
 
 before(async () => {
-  server = await startInProcess()
+  server = await gateway()
   for (let from = 0; from < ACCOUNTS; from += 20)
     await Promise.all(
       Array.from({ length: 20 }, (_value, at) =>

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import type { GenerationRecord } from '../../src/ledger/generation-record.ts'
 import { wavFile } from '../harness/audio-files.ts'
 import { until } from '../harness/patience.ts'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 /**
@@ -43,19 +43,21 @@ const CASES: Readonly<Record<UnitKindName, Case>> = {
 }
 
 let upstream: ScriptedUpstream
-let server: MovingServer
+let server: MovingGateway
 
 before(async () => {
   upstream = await startScriptedUpstream()
   const model = (id: string, type: string, price: string): string =>
     `  - { id: test/${id}, type: ${type}, tokenizer: o200k_base, endpoints: [{ provider: p, model: whisper-1, price: { currency: RUB, ${price} } }] }\n`
-  server = await startMovingServer(`
+  server = await movingGateway({
+    catalog: `
 markup: 3
 rate_limit: { requests: 100000, window: 60 }
 providers:
   p: { adapter: openai, base_url: '${upstream.url}/v1', api_key: k, timeouts: { first_byte: 600, progress: 1 } }
 models:
-${model('embeddings', 'embeddings', 'prompt: 1000000')}${model('rerank', 'rerank', 'search: 0.2')}${model('moderation', 'moderation', 'request: 0.3')}${model('image', 'image', 'image_output: 1.5')}${model('speech', 'tts', 'characters: 100000')}${model('whisper', 'transcription', 'second: 0.01')}`)
+${model('embeddings', 'embeddings', 'prompt: 1000000')}${model('rerank', 'rerank', 'search: 0.2')}${model('moderation', 'moderation', 'request: 0.3')}${model('image', 'image', 'image_output: 1.5')}${model('speech', 'tts', 'characters: 100000')}${model('whisper', 'transcription', 'second: 0.01')}`,
+  })
 })
 
 after(async () => {

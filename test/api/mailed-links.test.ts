@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ConsoleClient, PASSWORD, signedUp } from '../harness/console-client.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { mailSettings, startMailServer, type MailServer } from '../harness/mail-server.ts'
 import { until } from '../harness/patience.ts'
 
@@ -9,11 +9,11 @@ import { until } from '../harness/patience.ts'
 const PUBLIC_URL = 'https://ai.example.com'
 const NEW_PASSWORD = 'eleven quiet lanterns'
 let mail: MailServer
-let tollgate: InProcessServer
+let tollgate: Gateway
 
 before(async () => {
   mail = await startMailServer()
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     env: { ...mailSettings(mail), TOLLGATE_PUBLIC_URL: PUBLIC_URL, TOLLGATE_ADMIN_TOTP: 'optional' },
   })
 })
@@ -66,6 +66,48 @@ test('a forgotten password is replaced once, by a link to the configured address
   assert.ok(!mail.received.some(({ to }) => to.includes('nobody@example.com')))
 })
 
+test('a mailbox gets 5 letters an hour however it is written, an account sends 100 a day, and a reset goes first', async () => {
+  const { email } = await signedUp(tollgate, 'v.ictim@example.com')
+  const { browser: sender } = await signedUp(tollgate)
+  const { browser: accomplice } = await signedUp(tollgate)
+  const names = ['victim', 'v.ictim', 'Victim', 'victim+1', 'v.i.c.t.i.m+x', 'VIC.TIM+2', 'victim+3', 'victim.+4+5']
+  const invite = async (browser: ConsoleClient, address: string): Promise<boolean> => {
+    const { status, body, text } = await browser.post('invitations', { role: 'member', email: address })
+    assert.equal(status, 201, text)
+    assert.equal((await browser.request('DELETE', `invitations/${body.id}`)).status, 200)
+    return body.mailed
+  }
+  const { offered } = mail
+  mail.answer = 'hang'
+  const mailed: boolean[] = []
+  for (const [index, name] of names.entries())
+    mailed.push(await invite(index % 2 === 0 ? sender : accomplice, `${name}@Example.com`))
+  assert.deepEqual(mailed, [true, true, true, true, true, false, false, false])
+  for (let count = 0; count < 110; count += 1) mailed.push(await invite(sender, `somebody${count}@example.org`))
+  assert.ok(mailed.filter(Boolean).length <= 5 + 20 + 1, 'of one sender at most 20 wait')
+  assert.equal((await ask(new ConsoleClient(tollgate), email)).status, 202)
+  await until(20_000, 'the link waits behind the first letter', async () => {
+    const { data } = (await tollgate.admin('GET', '/admin/v1/events?action=user.password_link&limit=1')).body
+    return mail.offered > offered && data[0]?.actor === email
+  })
+  const before = mail.received.length
+  mail.release()
+  await until(
+    40_000,
+    'all have arrived',
+    async () => mail.received.length - before === mailed.filter(Boolean).length + 1,
+  )
+  const sent = mail.received.slice(before).map(({ text }) => text.includes('/setup?'))
+  assert.deepEqual([sent.indexOf(true), sent.filter(Boolean).length], [1, 1], 'the reset goes before all that wait')
+  // The other has asked for four letters before.
+  for (let count = 0; count < 96; count += 1) {
+    const seen = mail.received.length
+    assert.ok(await invite(accomplice, `other${count}@example.net`), String(count))
+    await until(20_000, 'it has arrived', async () => mail.received.length > seen)
+  }
+  assert.equal(await invite(accomplice, 'last@example.net'), false)
+})
+
 test('a mailbox gets three links an hour, and an address asks twenty times, with the same answer before', async () => {
   const { email } = await signedUp(tollgate)
   const stranger = new ConsoleClient(tollgate)
@@ -87,4 +129,26 @@ test('an invited operator gets the link in both languages, and the answer says s
   assert.equal(letter?.headers.get('subject'), 'An invitation / Приглашение')
   const made = await new ConsoleClient(tollgate).post('setup', { token, password: PASSWORD })
   assert.equal(made.status, 201, made.text)
+})
+
+test('an invitation answers the same for a user and for a stranger, also after links were asked for', async () => {
+  // Links asked for in the other tests count for the address.
+  const fresh = await gateway({ env: { ...mailSettings(mail), TOLLGATE_PUBLIC_URL: PUBLIC_URL } })
+  try {
+    const { email } = await signedUp(fresh)
+    const { browser: owner } = await signedUp(fresh)
+    const stranger = `stranger-${email}`
+    for (let count = 0; count < 4; count += 1)
+      for (const address of [email, stranger]) assert.equal((await ask(new ConsoleClient(fresh), address)).status, 202)
+    const answers: unknown[] = []
+    for (const address of [email, stranger]) {
+      const { status, body } = await owner.post('invitations', { role: 'member', email: address })
+      const token = new URL(body.link).searchParams.get('token')
+      const check = await new ConsoleClient(fresh).post('invitations/check', { token })
+      answers.push([status, Object.keys(body), body.mailed, check.status, { ...check.body, email: null }])
+    }
+    assert.deepEqual(answers[0], answers[1])
+  } finally {
+    await fresh.stop()
+  }
 })

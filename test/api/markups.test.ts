@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 
-let server: InProcessServer
+let server: Gateway
 
 const MODEL = {
   type: 'chat',
@@ -15,7 +15,7 @@ const MODEL = {
 const SANDBOX = { name: 'Sandbox', adapter: 'sandbox', cancel_stops_billing: true }
 
 before(async () => {
-  server = await startInProcess()
+  server = await gateway()
   await server.admin('PATCH', '/admin/v1/settings', { rates: { USD: 90 }, markup: 1.2 })
 })
 

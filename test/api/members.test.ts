@@ -3,19 +3,19 @@ import { after, before, test } from 'node:test'
 import { ROUTE_SCOPES } from '../../src/api/cabinet/route-scopes.ts'
 import { MEMBER_ROLE_SCOPES, type MemberRole } from '../../src/tables/member-scopes.ts'
 import { ConsoleClient, PASSWORD, signedUp, topUp } from '../harness/console-client.ts'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { refusedInWords as refused } from '../harness/refused.ts'
 import { DAY_MS } from '../../src/base/time.ts'
 
 /** Several people in one account, with their roles, limits and invitations. */
 
-let server: MovingServer
+let server: MovingGateway
 let owner: ConsoleClient
 let accountId: string
 let people = 0
 
 before(async () => {
-  server = await startMovingServer('', { startUnixMs: Date.parse('2026-11-10T10:30:00Z') })
+  server = await movingGateway({ catalog: '', startUnixMs: Date.parse('2026-11-10T10:30:00Z') })
   const made = await signedUp(server, 'owner@example.com')
   owner = made.browser
   accountId = made.accountId
@@ -46,7 +46,7 @@ async function joined(
   return { browser, email, id: answer.body.profile.user_id }
 }
 
-function chat(key: string): ReturnType<MovingServer['request']> {
+function chat(key: string): ReturnType<MovingGateway['request']> {
   return server.request('POST', '/v1/chat/completions', {
     key,
     body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
@@ -112,6 +112,10 @@ test('an invitation works once, for a week, until it is revoked, and for the per
 
   const known = await invited({ role: 'member' })
   refused(await join(known, 'owner@example.com'), 409, 'conflict')
+  // Whoever has a link learns of few addresses whether they have users.
+  const tries: number[] = []
+  for (let count = 1; count <= 10; count += 1) tries.push((await join(known, 'owner@example.com')).status)
+  assert.deepEqual([tries.filter((status) => status === 409).length, tries.at(-1)], [9, 429])
   refused(await owner.post('invitations/join', { token: known }), 409, 'conflict')
   for (const body of [{ token: known }, { token: known, email: 'x@example.com' }, { token: known, password: PASSWORD }])
     refused(await new ConsoleClient(server).post('invitations/join', body), 400, 'invalid_input')
@@ -248,6 +252,43 @@ test('a removed person is out at once; their keys are disabled or work on, as ch
     const { profile } = (await back.signIn(email)).body
     assert.notEqual(profile.account_id, accountId, 'an account of their own')
     refused(await back.get(`keys/${keyId}`), 404, 'not_found')
+  }
+})
+
+test('while sign-up is closed, an invitation used by many at once makes one person, and nobody gets an account of their own', async () => {
+  const signup = async (state: string): Promise<unknown> =>
+    server.admin('PATCH', '/admin/v1/settings', { signup: state })
+  const accounts = async (): Promise<number> => (await server.admin('GET', '/admin/v1/accounts')).body.total
+  const before = await accounts()
+  await signup('closed')
+  try {
+    const token = await invited({ role: 'member' })
+    const racers = Array.from({ length: 6 }, (_, index) => ({
+      browser: new ConsoleClient(server),
+      email: `racer${index}@example.com`,
+    }))
+    const answers = await Promise.all(
+      racers.map(({ browser, email }) => browser.post('invitations/join', { token, email, password: PASSWORD })),
+    )
+    assert.equal(answers.filter(({ status }) => status === 201).length, 1)
+    for (const [index, answer] of answers.entries()) {
+      if (answer.status === 201) continue
+      refused(answer, 403, 'access_denied')
+      refused(await new ConsoleClient(server).signIn(racers[index]?.email ?? ''), 401, 'unauthorized')
+    }
+    const winner = racers[answers.findIndex(({ status }) => status === 201)]
+    assert.ok(winner !== undefined)
+    const { user_id: id } = (await winner.browser.get('session')).body.profile
+    await owner.post(`members/${id}/remove`, { disable_keys: true })
+    const signedIn = await winner.browser.signIn(winner.email)
+    assert.equal(signedIn.status, 200, 'who is in no account signs in')
+    assert.deepEqual([signedIn.body.profile.account_id, signedIn.body.profile.account_role], ['', null])
+    refused(await winner.browser.get('summary'), 403, 'access_denied')
+    assert.equal(await accounts(), before)
+    const back = await winner.browser.post('invitations/join', { token: await invited({ role: 'member' }) })
+    assert.equal(back.body.profile.account_id, accountId, 'and may join one')
+  } finally {
+    await signup('open')
   }
 })
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeDetails } from '../../src/kinds/answer/encoded-details.ts'
-import { loggedRow } from '../harness/log-row.ts'
+import { loggedRow } from '../harness/money-check.ts'
 import { say, type FoldedMessage } from '../harness/message-fold.ts'
-import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { serve } from '../harness/served.ts'
+import { startScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
+import { serve } from '../harness/gateway.ts'
 
 const UPSTREAM_KEY = 'upstream-canary-key'
 const PRICES = 'currency: RUB, prompt: 3, completion: 15'
@@ -23,22 +23,22 @@ models:
     type: chat
     context_length: 200000
     input_modalities: [text, image, file]
-    endpoints: [{ provider: claude, model: claude-sonnet-4-5, price: { ${PRICES}, input_cache_read: 1, input_cache_write: 4, search: 2 }, native_messages: true }]
+    endpoints: [{ provider: claude, model: claude-sonnet-4-6, price: { ${PRICES}, input_cache_read: 1, input_cache_write: 4, search: 2 }, native_messages: true }]
   - id: anthropic/plain
     type: chat
     context_length: 200000
-    endpoints: [{ provider: claude, model: claude-sonnet-4-5, price: { ${PRICES} } }]
+    endpoints: [{ provider: claude, model: claude-sonnet-4-6, price: { ${PRICES} } }]
   - id: anthropic/short
     type: chat
     context_length: 200000
     max_completion_tokens: 8000
-    endpoints: [{ provider: claude, model: claude-sonnet-4-5, price: { ${PRICES} } }]
+    endpoints: [{ provider: claude, model: claude-sonnet-4-6, price: { ${PRICES} } }]
   - id: test/both
     type: chat
     context_length: 200000
     endpoints:
       - { provider: chats, model: upstream-model, price: { currency: RUB, prompt: 1, completion: 5 } }
-      - { provider: second, model: claude-sonnet-4-5, price: { ${PRICES} } }
+      - { provider: second, model: claude-sonnet-4-6, price: { ${PRICES} } }
   - id: test/chat
     type: chat
     context_length: 200000
@@ -71,16 +71,14 @@ function answerWhole(fields: Record<string, unknown> = {}): void {
     id: 'msg_up',
     type: 'message',
     role: 'assistant',
-    model: 'claude-sonnet-4-5',
+    model: 'claude-sonnet-4-6',
     content: [{ type: 'text', text: 'Fine.' }],
     stop_reason: 'end_turn',
     stop_sequence: null,
     usage: USAGE,
     ...fields,
   }
-  world.upstream.answer((response) =>
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(message)),
-  )
+  world.upstream.answer(answers(message))
 }
 
 function eventText(event: Readonly<Record<string, unknown>>): string {
@@ -93,7 +91,7 @@ const START = {
     id: 'msg_up',
     type: 'message',
     role: 'assistant',
-    model: 'claude-sonnet-4-5',
+    model: 'claude-sonnet-4-6',
     content: [],
     stop_reason: null,
     usage: { ...USAGE, output_tokens: 1 },
@@ -163,8 +161,10 @@ test("the provider gets the client's own body and headers, but for what is ours"
     [UPSTREAM_KEY, '2026-10-21', 'a-1,b-2', undefined],
   )
   assert.deepEqual([headers['anthropic-made-up'], headers['anthropic-workspace-id']], ['yes', undefined])
-  assert.deepEqual(world.upstream.requests.at(-1), {
-    model: 'claude-sonnet-4-5',
+  const { metadata, ...sent } = world.upstream.requests.at(-1) ?? assert.fail()
+  assert.match(JSON.stringify(metadata), /^\{"user_id":"[\w-]{22}"\}$/)
+  assert.deepEqual(sent, {
+    model: 'claude-sonnet-4-6',
     max_tokens: 1_000,
     stream: false,
     messages: [{ role: 'user', content: 'Hello, how are you doing today? '.repeat(10) }],
@@ -178,7 +178,6 @@ test("the provider gets the client's own body and headers, but for what is ours"
     safeguards: { categories: ['x'] },
     context_management: { edits: [{ type: 'clear_thinking_20251015' }] },
     service_tier: 'standard_only',
-    metadata: { user_id: '{"session_id":"s"}' },
     made_up: { deep: [1] },
   })
   assert.equal(answer.headers['x-tollgate-dropped'], 'speed, container, context_management')
@@ -196,7 +195,7 @@ test('safeguards reach the provider byte for byte: numbers, escapes and order as
     assert.equal(answer.status, 200, answer.text)
     const { body } = world.upstream.received.at(-1) ?? assert.fail()
     assert.ok(body.toString().includes(`"safeguards":${safeguards}`), body.toString())
-    assert.equal(JSON.parse(body.toString()).model, 'claude-sonnet-4-5')
+    assert.equal(JSON.parse(body.toString()).model, 'claude-sonnet-4-6')
   }
 })
 
@@ -451,7 +450,7 @@ test('a stream that breaks off ends with an error event, and costs nothing', asy
 })
 
 test('where the first provider fails another protocol answers, translated, and the header says so', async () => {
-  world.upstream.answer((response, { url }) => {
+  world.upstream.answer((response, { path: url }) => {
     if (url === '/chat/completions') return response.writeHead(500).end('{}')
     return response
       .writeHead(200, { 'content-type': 'text/event-stream' })
@@ -460,14 +459,12 @@ test('where the first provider fails another protocol answers, translated, and t
   const native = await ask({ model: 'test/both', stream: true, safeguards: { a: 1 } })
   assert.equal(native.text, 'Fine.', native.raw)
   assert.equal(native.headers['x-tollgate-dropped'], undefined)
-  world.upstream.answer((response) =>
-    response.writeHead(200, { 'content-type': 'application/json' }).end(
-      JSON.stringify({
-        id: 'c',
-        choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hi' } }],
-        usage: { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 },
-      }),
-    ),
+  world.upstream.answer(
+    answers({
+      id: 'c',
+      choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hi' } }],
+      usage: { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 },
+    }),
   )
   const translated = await ask({ model: 'test/chat', safeguards: { a: 1 } })
   assert.equal(translated.text, 'Hi')

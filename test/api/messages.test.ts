@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Answer } from '../harness/in-process.ts'
-import { loggedRow } from '../harness/log-row.ts'
+import { type Answer, serveSandbox } from '../harness/gateway.ts'
+import { loggedRow } from '../harness/money-check.ts'
 import { say, type FoldedMessage } from '../harness/message-fold.ts'
-import { serveSandbox } from '../harness/served.ts'
 
 const world = serveSandbox(`
 providers: { second: { name: Second, adapter: sandbox } }

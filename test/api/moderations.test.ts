@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { badRequestTests, type BadRequest } from '../harness/refused.ts'
 import { answers, startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
@@ -18,7 +18,7 @@ const CRUEL = {
 }
 const PICTURE = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 let upstream: ScriptedUpstream
 let account: { id: string; key: string }
 
@@ -26,7 +26,7 @@ before(async () => {
   upstream = await startScriptedUpstream()
   const endpoint = (price: string): string =>
     `endpoints: [{ provider: one, model: omni-2024, price: { currency: RUB, request: ${price} } }]`
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { NOT_OFFERED, WORDS_NOT_OFFERED } from '../../src/api/public/not-offered.ts'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { refused } from '../harness/refused.ts'
 
 // Names and paths that agents send (clients.md D-14.5 and 6).
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 let key = ''
 
 before(async () => {
-  tollgate = await startInProcess()
+  tollgate = await gateway()
   key = (await tollgate.createAccount({ balance: 100 })).key
 })
 

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { CHOSEN_KINDS, NOTICES, type NoticeKind } from '../../src/tables/notice-table.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { mailSettings, startMailServer, type MailServer } from '../harness/mail-server.ts'
 import { until } from '../harness/patience.ts'
+import { listen, sendJson } from '../harness/scripted-upstream.ts'
 
 /** Every kind of notice, each by its real cause, to a real mail server and a real receiver of webhooks. */
 
@@ -22,53 +21,44 @@ const told: Told[] = []
 /** The usage that the provider reports next. */
 let usage = ''
 let mail: MailServer
-let tollgate: InProcessServer
+let tollgate: Gateway
 let rich: { readonly id: string; readonly key: string }
 let receiver = ''
 
 /** The receiver, the providers and the Central Bank, by path. */
-const world = createServer((request, response) => {
-  const parts: Buffer[] = []
-  request.on('data', (part: Buffer) => parts.push(part))
-  request.on('end', () => {
-    const answer = (status: number, body: unknown): void =>
-      void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    switch (request.url) {
-      case '/hook':
-        told.push(JSON.parse(Buffer.concat(parts).toString()) as Told)
-        return answer(200, {})
-      case '/refuses/chat/completions':
-        return answer(401, { error: { message: 'no' } })
-      case '/works/chat/completions':
-        return answer(200, {
-          id: 'c',
-          choices: [{ index: 0, message: { role: 'assistant', content: 'one two three' }, finish_reason: 'stop' }],
-          usage: JSON.parse(usage) as unknown,
-        })
-      case '/works/models':
-        return answer(200, { data: [{ id: 'm', pricing: { prompt: '1', completion: '1' } }] })
-      case '/user/balance':
-        return answer(200, {
-          is_available: true,
-          balance_infos: [
-            { currency: 'CNY', total_balance: '7.50', granted_balance: '0.00', topped_up_balance: '7.50' },
-          ],
-        })
-      default:
-        return answer(503, {})
-    }
-  })
+const world = await listen((response, { path, json }) => {
+  const answer = (status: number, body: unknown): void => sendJson(response, body, status)
+  switch (path) {
+    case '/hook':
+      told.push(json as Told)
+      return answer(200, {})
+    case '/refuses/chat/completions':
+      return answer(401, { error: { message: 'no' } })
+    case '/works/chat/completions':
+      return answer(200, {
+        id: 'c',
+        choices: [{ index: 0, message: { role: 'assistant', content: 'one two three' }, finish_reason: 'stop' }],
+        usage: JSON.parse(usage) as unknown,
+      })
+    case '/works/models':
+      return answer(200, { data: [{ id: 'm', pricing: { prompt: '1', completion: '1' } }] })
+    case '/user/balance':
+      return answer(200, {
+        is_available: true,
+        balance_infos: [{ currency: 'CNY', total_balance: '7.50', granted_balance: '0.00', topped_up_balance: '7.50' }],
+      })
+    default:
+      return answer(503, {})
+  }
 })
 
 before(async () => {
-  await new Promise<void>((resolve) => world.listen(0, '127.0.0.1', resolve))
-  // A server that listens on a port has an address with it.
-  const own = `http://127.0.0.1:${(world.address() as AddressInfo).port}`
+  const own = world.url
   receiver = `${own}/hook`
   mail = await startMailServer()
   const model = (id: string, provider: string): string =>
     `  - { id: test/${id}, type: chat, context_length: 200000, tokenizer: o200k_base, max_completion_tokens: 1000, endpoints: [{ provider: ${provider}, model: m, price: { currency: RUB, prompt: 1000000, completion: 1000000 } }] }`
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     env: { ...mailSettings(mail), ALLOW_PRIVATE_UPSTREAMS: 'true', TOLLGATE_CBR_URL: `${own}/bank` },
   })
   rich = await tollgate.createAccount({ balance: 50_000 })
@@ -93,8 +83,7 @@ ${model('gone', 'gone')}
 after(async () => {
   await tollgate.stop()
   await mail.close()
-  world.closeAllConnections()
-  world.close()
+  await world.close()
 })
 
 async function ask(model: string, reported: readonly [number, number] = [20, 3], key = rich.key): Promise<void> {

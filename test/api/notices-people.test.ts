@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { noticeText } from '../../src/notices/notice-text.ts'
 import { NOTICE_KINDS } from '../../src/tables/notice-table.ts'
 import type { Answer } from '../harness/api-client.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { mailSettings, startMailServer, type MailServer } from '../harness/mail-server.ts'
 import { until } from '../harness/patience.ts'
+import { listen } from '../harness/scripted-upstream.ts'
 
 /** E-mail and Telegram: a real mail server and a receiver of bots' messages on loopback. */
 const BOT = '123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11'
@@ -15,30 +14,23 @@ const HOSTILE =
   'Evil\r\nBcc: victim@example.com\r\n\r\n<script>alert(1)</script> *bold* [x](http://evil.example)\u202E\u200B'
 
 let mail: MailServer
-let tollgate: InProcessServer
+let tollgate: Gateway
 const chats: { readonly path: string; readonly body: Readonly<Record<string, unknown>> }[] = []
 let telegramAnswer: { readonly status: number; readonly body: string } = { status: 200, body: '{"ok":true}' }
-const telegram = createServer((request, response) => {
-  const parts: Buffer[] = []
-  request.on('data', (part: Buffer) => parts.push(part))
-  request.on('end', () => {
-    const body = JSON.parse(Buffer.concat(parts).toString()) as Readonly<Record<string, unknown>>
-    chats.push({ path: request.url ?? '', body })
-    response.writeHead(telegramAnswer.status).end(telegramAnswer.body)
-  })
+const telegram = await listen((response, { path, json }) => {
+  chats.push({ path, body: json as Readonly<Record<string, unknown>> })
+  response.writeHead(telegramAnswer.status).end(telegramAnswer.body)
 })
 
 before(async () => {
   mail = await startMailServer({ user: 'tollgate', password: 'lanterns' })
-  await new Promise<void>((resolve) => telegram.listen(0, '127.0.0.1', resolve))
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     env: {
       ...mailSettings(mail),
       SMTP_USER: 'tollgate',
       SMTP_PASSWORD: 'lanterns',
       TELEGRAM_BOT_TOKEN: BOT,
-      // A server that listens on a port has an address with it.
-      TELEGRAM_API_URL: `http://127.0.0.1:${(telegram.address() as AddressInfo).port}`,
+      TELEGRAM_API_URL: telegram.url,
       TOLLGATE_PUBLIC_URL: 'https://ai.example.com',
     },
   })
@@ -46,8 +38,7 @@ before(async () => {
 after(async () => {
   await tollgate.stop()
   await mail.close()
-  telegram.closeAllConnections()
-  telegram.close()
+  await telegram.close()
 })
 
 function addChannel(fields: Readonly<Record<string, unknown>>): Promise<Answer> {

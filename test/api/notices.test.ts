@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
 import { after, before, test } from 'node:test'
 import { KeyWrap } from '../../src/ledger/key-wrap.ts'
 import { auditNotice, keyRefusedNotice } from '../../src/ledger/notice.ts'
-import { sendWebhook } from '../../src/notices/webhook.ts'
-import { patientAgent, publicConnector } from '../../src/providers/wire/connections.ts'
+import { sendWebhook } from '../../src/notices/senders.ts'
+import { patientAgent, publicConnector } from '../../src/protocols/wire/connections.ts'
 import { secretPurpose, type Channel } from '../../src/store/notices/notice-rows.ts'
 import { topUp } from '../harness/console-client.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
+import { listen } from '../harness/scripted-upstream.ts'
 
 interface Received {
   readonly path: string
@@ -21,35 +21,25 @@ interface Received {
 const received: Received[] = []
 /** What the receiver answers next, by path; absent = 204. */
 const answers = new Map<string, number>()
-const receiver = createServer((request, response) => {
-  const parts: Buffer[] = []
-  request.on('data', (part: Buffer) => parts.push(part))
-  request.on('end', () => {
-    const path = request.url ?? ''
-    received.push({ path, headers: request.headers, body: Buffer.concat(parts).toString() })
-    if (path === '/hangs') return
-    response.writeHead(answers.get(path) ?? 204, { location: '/elsewhere' }).end()
-  })
+const receiver = await listen((response, { path, headers, body }) => {
+  received.push({ path, headers, body: body.toString() })
+  if (path !== '/hangs') response.writeHead(answers.get(path) ?? 204, { location: '/elsewhere' }).end()
 })
-let tollgate: InProcessServer
+let tollgate: Gateway
 /** A provider that nobody listens for. */
 const CATALOG = `
 providers: { gone: { adapter: openai, base_url: 'http://127.0.0.1:9/v1', api_key: k } }
 models:
   - { id: acme/small, type: chat, context_length: 8000, endpoints: [{ provider: gone, model: small-1, price: { currency: RUB, prompt: 1, completion: 1 } }] }
 `
-let own = ''
+const own = receiver.url
 
 before(async () => {
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
-  // A server that listens on a port has an address with it.
-  own = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
-  tollgate = await startInProcess({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' }, catalog: CATALOG })
+  tollgate = await gateway({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' }, catalog: CATALOG })
 })
 after(async () => {
   await tollgate.stop()
-  receiver.closeAllConnections()
-  receiver.close()
+  await receiver.close()
 })
 
 async function channel(
@@ -62,7 +52,7 @@ async function channel(
   return made.body as unknown as { readonly id: string; readonly secret: string }
 }
 
-function sendTest(id: string): ReturnType<InProcessServer['admin']> {
+function sendTest(id: string): ReturnType<Gateway['admin']> {
   return tollgate.admin('POST', `/admin/v1/notices/channels/${id}/test`, {})
 }
 
@@ -79,7 +69,7 @@ test('a low balance reaches a webhook once, signed over its time and body; the s
   const listed = await tollgate.admin('GET', '/admin/v1/notices/channels')
   assert.ok(!listed.text.includes(made.secret))
   const account = await tollgate.admin('POST', '/admin/v1/accounts', { name: 'Lantern' })
-  const book = (kind: string, amount: number, reference: string): ReturnType<InProcessServer['admin']> =>
+  const book = (kind: string, amount: number, reference: string): ReturnType<Gateway['admin']> =>
     tollgate.admin('POST', `/admin/v1/accounts/${String(account.body.id)}/ledger`, {
       kind,
       amount,
@@ -160,7 +150,7 @@ test('doubtful usage, held rates, a refused key and broken books are told once u
   const { id } = await channel('/operator', ['usage.flagged', 'rates.held', 'provider.key_refused', 'audit.violation'])
   const { store } = tollgate.app
   const atMs = Date.now()
-  const append = (action: 'usage.flagged' | 'rates.refused' | 'rates.mended', object: string): Promise<void> =>
+  const append = (action: 'usage.flagged' | 'rates.refused' | 'rates.mended', object: string): Promise<boolean> =>
     store.events.append({
       atMs: atMs + appended++,
       actor: 'system',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { checkShape } from '../harness/door-errors.ts'
 import { protocolOfPath } from '../../src/base/client-protocol.ts'
-import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { serve } from '../harness/served.ts'
+import { answers, startScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
+import { serve } from '../harness/gateway.ts'
 
 /** A parsed body; a test that reads a field which is not there fails by itself. */
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -136,7 +136,7 @@ const PROVIDERS: Readonly<
   },
 }
 
-function reply(response: ServerResponse, { url = '' }: IncomingMessage): void {
+function reply(response: ServerResponse, { path: url }: Received): void {
   const { tools, answer } = PROVIDERS[url.split('/', 2)[1] ?? ''] ?? assert.fail(url)
   answers(answer(tools(world.upstream.requests.at(-1))[0]))(response)
 }

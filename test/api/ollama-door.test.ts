@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Answer } from '../harness/in-process.ts'
-import { loggedRow } from '../harness/log-row.ts'
+import { type Answer, serve } from '../harness/gateway.ts'
+import { loggedRow } from '../harness/money-check.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { serve } from '../harness/served.ts'
 
 /** The calls of Ollama's clients (clients.md 6). */
 const world = serve(

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
+import { listen, type LocalServer } from '../harness/scripted-upstream.ts'
 
 const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(20)
 
@@ -14,31 +12,25 @@ interface Sent {
   readonly body: unknown
 }
 
-let upstream: Server
-let tollgate: InProcessServer
+let upstream: LocalServer
+let tollgate: Gateway
 let key: string
 let lines: readonly unknown[] = []
 let sent: Sent[] = []
 
 before(async () => {
-  upstream = createServer((request, response) => {
-    void text(request).then((body) => {
-      sent.push({ url: request.url, authorization: request.headers.authorization, body: JSON.parse(body) })
-      response.writeHead(200, {
-        'content-type':
-          Object(JSON.parse(body)).stream === true ? 'application/x-ndjson' : 'application/json; charset=utf-8',
-      })
-      response.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  upstream = await listen((response, { path, headers, json }) => {
+    sent.push({ url: path, authorization: headers.authorization, body: json })
+    response.writeHead(200, {
+      'content-type': Object(json).stream === true ? 'application/x-ndjson' : 'application/json; charset=utf-8',
     })
+    response.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
   })
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
-  // A server that listens on a port has the address of one.
-  const { port } = upstream.address() as AddressInfo
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     catalog: `
 markup: 1
 providers:
-  local: { name: Local, adapter: ollama, base_url: http://127.0.0.1:${port} }
+  local: { name: Local, adapter: ollama, base_url: ${upstream.url} }
 models:
   - id: local/llama
     type: chat
@@ -52,7 +44,7 @@ models:
 
 after(async () => {
   await tollgate.stop()
-  await new Promise((resolve) => upstream.close(resolve))
+  await upstream.close()
 })
 
 async function ask(answer: readonly unknown[], body: Record<string, unknown>): Promise<FoldedAnswer> {

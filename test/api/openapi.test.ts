@@ -8,16 +8,15 @@ import type { OpenApiDocument } from '../../src/api/reference/openapi.ts'
 import { OTHER_CABINET_ROUTES, PUBLIC_ROUTES } from '../../src/api/reference/public-routes.ts'
 import { nameOf, PAGES, wireRouteOf } from '../../src/api/reference/route-table.ts'
 import type { RouteExample, WireRoute } from '../../src/http/wire-route.ts'
-import { ConsoleClient, PASSWORD, signedUp, topUp } from '../harness/console-client.ts'
+import { ConsoleClient, PASSWORD, signedUp, topUp, madeNotice } from '../harness/console-client.ts'
 import { faultsOf } from '../harness/contract-check.ts'
-import { madeNotice } from '../harness/made-notice.ts'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 
 /** Private addresses, since the example of a provider's trial must reach nothing. */
 const ENV = { TOLLGATE_ADMIN_TOKEN: 'the-admin-token-of-this-test-0123456789', ALLOW_PRIVATE_UPSTREAMS: 'true' }
 const CATALOG = 'rate_limit: { requests: 100000, window: 60 }'
 
-let server: InProcessServer
+let server: Gateway
 let document: OpenApiDocument
 /** A user with money, a key and a session. */
 let person: { readonly browser: ConsoleClient; readonly accountId: string; readonly userId: string }
@@ -27,7 +26,7 @@ let key: { readonly id: string; readonly key: string; readonly manager: string }
 const KEY_PLANES: ReadonlySet<string> = new Set(['key', 'management', 'any_key'])
 
 before(async () => {
-  server = await startInProcess({ catalog: CATALOG, env: ENV })
+  server = await gateway({ catalog: CATALOG, env: ENV })
   const answer = await server.request('GET', '/openapi.json')
   assert.equal(answer.status, 200)
   document = answer.body

@@ -3,19 +3,20 @@ import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { generateKey, isWellFormed } from '../../src/access/api-key.ts'
 import { randomIds } from '../../src/base/ids.ts'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { patient, until } from '../harness/patience.ts'
 import { exchangeRaw, parseRaw } from '../harness/raw-http.ts'
-import { assertAuditClean, balanceOf } from '../harness/video-jobs.ts'
-import { loggedRow } from '../harness/log-row.ts'
+import { balanceOf } from '../harness/video-jobs.ts'
+import { loggedRow } from '../harness/money-check.ts'
+import { auditClean } from '../harness/api-client.ts'
 
-/** Faults of other gateways (guarantees.md S5), each by its name. docs/reliability.md names the tests of the others. */
-let tollgate: InProcessServer
+/** Faults of other gateways (reliability.md S5), each by its name. That page names the tests of the others. */
+let tollgate: Gateway
 let key: string
 let accountId: string
 
 before(async () => {
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     catalog: `
 rate_limit: { requests: 100000, window: 60 }
 ip_block: { failures: 100000, window: 60, duration: 1 }
@@ -134,7 +135,7 @@ test('LiteLLM CVE-2024-5225, CVE-2024-4890; new-api CVE-2026-25591: no query, pa
       assert.equal((await tollgate.admin('GET', `/admin/v1/accounts/${made.body.id}`)).body.name, text)
     else assert.equal(made.status, 400, made.text)
   }
-  await assertAuditClean(tollgate)
+  await auditClean(tollgate)
 })
 
 test('LiteLLM CVE-2026-35030: a key that begins like another one is another key, cached or not', async () => {
@@ -348,5 +349,3 @@ test('one-api: there is no account and no password to begin with', async () => {
       token,
     )
 })
-
-test('after all of it the books agree', () => assertAuditClean(tollgate))

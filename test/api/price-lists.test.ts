@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
 import { parsePriceList } from '../../src/catalog/feeds/price-list-api.ts'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
+import { listen, sendJson } from '../harness/scripted-upstream.ts'
 
 /** Prices that follow a provider's own list: a real source on loopback, and what a hostile one may say. */
 type Pricing = Readonly<Record<string, unknown>>
@@ -14,46 +14,43 @@ interface Change {
   readonly reason: string | null
   readonly before: Readonly<Record<string, unknown>>
   readonly after: Readonly<Record<string, unknown>>
+  readonly row?: Readonly<Record<string, unknown>>
 }
 
 let answer: (response: ServerResponse) => void = () => undefined
 let asked = 0
-const source = createServer((request, response) => {
-  if (request.url?.endsWith('/models') === true) {
+const source = await listen((response, { path }) => {
+  if (path.endsWith('/models')) {
     asked += 1
     answer(response)
   } else
-    response.writeHead(200, { 'content-type': 'application/json' }).end(
-      JSON.stringify({
-        choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 20, completion_tokens: 3 },
-      }),
-    )
+    sendJson(response, {
+      choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 20, completion_tokens: 3 },
+    })
 })
-let server: MovingServer
+let server: MovingGateway
 
 before(async () => {
-  await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve))
-  // A server that listens on a port has an address with it.
-  const { port } = source.address() as AddressInfo
   const row = (id: string, price: string, sell = ''): string =>
     `  - { id: acme/${id}, type: chat, context_length: 8000, max_completion_tokens: 100, endpoints: [{ provider: acme, model: ${id}, price: { ${price} }${sell} }] }`
-  server = await startMovingServer(`
+  server = await movingGateway({
+    catalog: `
 rates: { USD: 100 }
 markup: 1
 providers:
-  acme: { adapter: openai, base_url: 'http://127.0.0.1:${port}/v1', api_key: k, price_list: { api: openrouter, rise: 10 } }
+  acme: { adapter: openai, base_url: '${source.url}/v1', api_key: k, price_list: { api: openrouter, rise: 10 } }
 models:
 ${row('a', 'currency: USD, prompt: 1, completion: 4, input_cache_read: 0.1')}
 ${row('b', 'currency: USD, prompt: 2, completion: 8')}
 ${row('c', 'currency: USD, prompt: 3, completion: 9', ', sell: { prompt: 310, completion: 920 }')}
 ${row('d', 'currency: RUB, prompt: 300, completion: 900')}
-`)
+`,
+  })
 })
 after(async () => {
   await server.stop()
-  source.closeAllConnections()
-  source.close()
+  await source.close()
 })
 
 /** Prices of a million tokens, as the list writes them. */
@@ -133,7 +130,7 @@ test('a hand approves or rejects, as itself; a rejected change is not proposed a
     name: 'pricer',
     scopes: ['catalog:read', 'catalog:write'],
   })
-  const asPricer = (path: string): ReturnType<MovingServer['request']> =>
+  const asPricer = (path: string): ReturnType<MovingGateway['request']> =>
     server.request('POST', `/admin/v1/price-changes/${path}`, { key: String(token.body.token), body: {} })
   assert.equal((await asPricer(`${b?.id}/approve`)).status, 200)
   assert.deepEqual(await price('acme/b'), { currency: 'USD', prompt: 2.5, completion: 8 })
@@ -152,8 +149,101 @@ test('a hand approves or rejects, as itself; a rejected change is not proposed a
   )
   entry.endpoints[0].price.prompt = 3.01
   assert.equal((await server.admin('PUT', '/admin/v1/models/acme/c', entry)).status, 200)
-  assert.equal((await asPricer(`${another?.id}/approve`)).status, 404)
+  const late = await asPricer(`${another?.id}/approve`)
+  assert.deepEqual([late.status, late.body.error.metadata.reason], [409, 'price_overtaken'])
   assert.deepEqual(await price('acme/c'), { currency: 'USD', prompt: 3.01, completion: 9 })
+})
+
+test('of several decisions at once one wins, and the others are told so', async () => {
+  let given = 3.3
+  for (const decisions of [
+    ['approve', 'reject'],
+    ['reject', 'approve', 'reject'],
+    ['approve', 'approve'],
+  ]) {
+    given += 1.7
+    lists({ c: perToken(given, 9) })
+    const [change] = (await fetchNow()).held
+    const before = await price('acme/c')
+    const seen = (await events()).length
+    const answers = await Promise.all(
+      decisions.map((one) => server.admin('POST', `/admin/v1/price-changes/${change?.id}/${one}`, {})),
+    )
+    const won = answers.findIndex(({ status }) => status === 200)
+    assert.deepEqual(
+      answers.map(({ status, body }) => [status, body.error?.metadata.reason]),
+      answers.map((_, index) => (index === won ? [200, undefined] : [409, 'price_overtaken'])),
+    )
+    const isApproved = decisions[won] === 'approve'
+    assert.deepEqual(await price('acme/c'), isApproved ? { ...before, prompt: change?.after['prompt'] } : before)
+    assert.equal((await events()).length, seen + 1)
+    assert.deepEqual((await fetchNow()).held, [])
+  }
+})
+
+test('a model that a list has and nobody sells waits with its price and limits, and is sold once a hand approves it', async () => {
+  const pricing = perToken(1, 4)
+  const models: Record<string, unknown>[] = [
+    {
+      id: 'new',
+      name: 'New',
+      created: 2,
+      context_length: 200_000,
+      top_provider: { max_completion_tokens: 32_000 },
+      pricing,
+    },
+    { id: 'newer/model', created: 3, context_length: 100_000, pricing },
+    { id: 'text-embed', created: 1, context_length: 8_000, pricing: perToken(0.1, 0) },
+    { id: 'no-window', pricing },
+    { id: 'no-price', context_length: 9_000 },
+    { id: 'tts-voice', context_length: 9_000, pricing },
+    { id: 'other-name', aliases: ['a'], context_length: 9_000, pricing: perToken(1.1, 3.9) },
+    { id: 'A', context_length: 9_000, pricing },
+    { id: 'bad id', context_length: 9_000, pricing },
+  ]
+  const fetched = async (all: readonly unknown[]): ReturnType<typeof fetchNow> => {
+    answer = (response) => void response.writeHead(200).end(JSON.stringify({ data: all }))
+    return fetchNow()
+  }
+  const before = await version()
+  const rows = (await fetched(models)).held.filter(({ reason }) => reason === 'new_model')
+  assert.deepEqual(
+    rows.map(({ model, after, row }) => [model, after['prompt'], row]),
+    [
+      [
+        'newer/model',
+        1,
+        { type: 'chat', context_length: 100_000, max_completion_tokens: 25_000, guessed: ['max_completion_tokens'] },
+      ],
+      ['acme/new', 1, { type: 'chat', name: 'New', context_length: 200_000, max_completion_tokens: 32_000 }],
+      ['acme/text-embed', 0.1, { type: 'embeddings', context_length: 8_000 }],
+      [
+        'acme/bad-id',
+        1,
+        { type: 'chat', context_length: 9_000, max_completion_tokens: 8_192, guessed: ['max_completion_tokens'] },
+      ],
+    ],
+  )
+  assert.equal(await version(), before, 'nothing is sold by itself')
+  const decide = async (id: string, decision: string): Promise<number> => {
+    const change = rows.find(({ model }) => model === id)
+    return (await server.admin('POST', `/admin/v1/price-changes/${change?.id}/${decision}`, {})).status
+  }
+  assert.deepEqual([await decide('acme/new', 'approve'), await decide('newer/model', 'reject')], [200, 200])
+  assert.deepEqual(await price('acme/new'), { currency: 'USD', prompt: 1, completion: 4 })
+  const later = (await fetched(models)).held.filter(({ reason }) => reason === 'new_model')
+  assert.deepEqual(
+    later.map(({ model }) => model),
+    ['acme/text-embed', 'acme/bad-id'],
+  )
+  const many = Array.from({ length: 300 }, (_, created) => ({ ...models[0], id: `m${created}`, created }))
+  const most = (await fetched([...many, { id: 'b', pricing: perToken(9, 90) }])).held
+  assert.deepEqual(
+    [most.length, most[0]?.reason, most[1]?.model, most.at(-1)?.model],
+    [51, 'rise', 'acme/m299', 'acme/m250'],
+  )
+  assert.deepEqual((await fetched([{ id: 'a', pricing: perToken(1.1, 3.9) }])).held, [])
+  assert.equal((await server.admin('DELETE', '/admin/v1/models/acme/new', {})).status, 200)
 })
 
 test('a list is fetched every six hours; one that cannot be used is one event until it can', async () => {
@@ -222,4 +312,55 @@ test('a price that is none, or beyond belief, leaves its model as it was; a pric
   const bare = JSON.parse('{"data":[null,1,{"id":{},"pricing":null},{"id":"x","pricing":[]},{"id":"y"}]}') as unknown
   assert.equal(parsePriceList('openrouter', bare), null)
   assert.equal(parsePriceList('openrouter', { data: { length: 1 } }), null)
+})
+
+test('small steps lead nowhere: each is measured by the price that a person approved last, for every meter', async () => {
+  const ends = async (
+    step: (prices: readonly [number, number, number]) => readonly [number, number, number],
+  ): Promise<string | null> => {
+    for (let steps = 0; steps < 12; steps += 1) {
+      const { prompt, completion, input_cache_read: read } = await price('acme/a')
+      const [p, c, r] = step([Number(prompt), Number(completion), Number(read)])
+      lists({ a: perToken(p, c, { input_cache_read: (r / 1e6).toFixed(15) }) })
+      const { held } = await fetchNow()
+      if (held.length > 0) return held[0]?.reason ?? null
+    }
+    return null
+  }
+  const set = async (prompt: number, completion: number, read: number): Promise<void> => {
+    const { body } = await server.admin('GET', '/admin/v1/models/acme/a')
+    const { warnings: _none, ...model } = body
+    model.endpoints[0].price = { currency: 'USD', prompt, completion, input_cache_read: read }
+    const put = await server.admin('PUT', '/admin/v1/models/acme/a', model)
+    assert.equal(put.status, 200, put.text)
+  }
+  for (const meter of [0, 1, 2]) {
+    for (const [factor, reason] of [
+      [1.09, 'rise'],
+      [0.6, 'fall'],
+    ] as const) {
+      await set(1, 4, 0.1)
+      assert.equal(
+        await ends((prices) => [0, 1, 2].map((at) => (prices[at] ?? 0) * (at === meter ? factor : 1)) as never),
+        reason,
+      )
+      const now = await price('acme/a')
+      const [prompt, completion, read] = [now['prompt'], now['completion'], now['input_cache_read']].map(Number)
+      const ratio = [prompt, (completion ?? 0) / 4, (read ?? 0) * 10][meter] ?? 0
+      assert.ok(ratio > 0.5 && ratio <= 1.25, `${meter}: ${ratio}`)
+    }
+  }
+  await set(1, 4, 0.1)
+  assert.equal(await ends(([p, c, r]) => [p * 1.09, c, r]), 'rise')
+  // A change of something else approves nothing; a hand does.
+  const { body: model } = await server.admin('GET', '/admin/v1/models/acme/a')
+  const { warnings: _none, ...entry } = model
+  const renamed = await server.admin('PUT', '/admin/v1/models/acme/a', { ...entry, name: 'Another name' })
+  assert.equal(renamed.status, 200, renamed.text)
+  const [held] = (await fetchNow()).held
+  assert.equal(held?.reason, 'rise')
+  assert.equal((await server.admin('POST', `/admin/v1/price-changes/${held?.id}/approve`, {})).status, 200)
+  const approved = Number((await price('acme/a'))['prompt'])
+  lists({ a: perToken(approved * 1.09, 4, { input_cache_read: '0.0000001' }) })
+  assert.deepEqual((await fetchNow()).held, [])
 })

@@ -1,36 +1,34 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { balanceIn, type BalanceApi } from '../../src/catalog/feeds/balance-api.ts'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { balanceIn } from '../../src/catalog/feeds/balance-api.ts'
+import type { BalanceApi } from '../../src/catalog/provider-feeds.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
+import { listen } from '../harness/scripted-upstream.ts'
 
 /** What providers tell of the money with them, read by its API and asked every 15 minutes. */
 const paths: string[] = []
 let left = 7.5
 let status = 200
-const provider = createServer(({ url = '', headers }, response) => {
+const provider = await listen((response, { path: url, headers }) => {
   paths.push(`${url} ${headers.authorization ?? ''}`)
   // This key may not read the credits of its account.
   if (url === '/v1/credits') response.writeHead(403).end('{}')
   else response.writeHead(status, { location: '/elsewhere' }).end(JSON.stringify({ data: { limit_remaining: left } }))
 })
-let server: MovingServer
+let server: MovingGateway
 
 before(async () => {
-  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve))
-  // A server that listens on a port has an address with it.
-  const { port } = provider.address() as AddressInfo
-  server = await startMovingServer(`
+  server = await movingGateway({
+    catalog: `
 providers:
-  acme: { adapter: openai, base_url: 'http://127.0.0.1:${port}/v1', api_key: [k1], balance: { api: openrouter, low: 20 } }
-`)
+  acme: { adapter: openai, base_url: '${provider.url}/v1', api_key: [k1], balance: { api: openrouter, low: 20 } }
+`,
+  })
 })
 after(async () => {
   await server.stop()
-  provider.closeAllConnections()
-  provider.close()
+  await provider.close()
 })
 
 /** Until it was asked again and has said so in the metrics. */

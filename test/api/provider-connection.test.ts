@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { ProviderTrial } from '../../src/api/admin/catalog-contract.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { startModelLister, type ModelLister } from '../harness/model-lister.ts'
 
 const KEY = 'sk-right-key-of-north'
 
-let server: InProcessServer
+let server: Gateway
 let north: ModelLister
 
 before(async () => {
-  server = await startInProcess({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' } })
+  server = await gateway({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' } })
   north = await startModelLister(KEY, [
     { id: 'gpt-4o-mini' },
     { id: 'north/large', context_window: 64_000 },

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 
 /** Links to stored files have the scheme that the client used: only a trusted proxy's word counts. */
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 let key: string
 
 before(async () => {
-  tollgate = await startInProcess({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
+  tollgate = await gateway({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
   key = (await tollgate.createAccount()).key
 })
 

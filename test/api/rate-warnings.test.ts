@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
+import { listen, type LocalServer } from '../harness/scripted-upstream.ts'
 
 const MINUTE_MS = 60_000
 const WAIT_MS = 5_000
 
 /** The Central Bank: its rates, and the number of fetches. */
 const bank = { usd: '100,0000', works: true, asked: 0 }
-let listener: Server
-let server: MovingServer
+let listener: LocalServer
+let server: MovingGateway
 
 before(async () => {
-  listener = createServer((_, response) => {
+  listener = await listen((response) => {
     bank.asked += 1
     if (!bank.works) return void response.writeHead(503).end('busy')
     const entry = (code: string, value: string): string =>
@@ -24,19 +22,15 @@ before(async () => {
       .writeHead(200)
       .end(`<ValCurs Date="21.11.2026">${entry('USD', bank.usd)}${entry('EUR', '110,0000')}</ValCurs>`)
   })
-  listener.listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  // A listening TCP server has an address object.
-  const { port } = listener.address() as AddressInfo
-  server = await startMovingServer('rates: { source: cbr, USD: 100 }\nmarkup: 1\n', {
-    env: { TOLLGATE_CBR_URL: `http://127.0.0.1:${port}/` },
+  server = await movingGateway({
+    catalog: 'rates: { source: cbr, USD: 100 }\nmarkup: 1\n',
+    env: { TOLLGATE_CBR_URL: `${listener.url}/` },
   })
 })
 
 after(async () => {
   await server.stop()
-  listener.closeAllConnections()
-  listener.close()
+  await listener.close()
 })
 
 async function warnings(): Promise<readonly Record<string, unknown>[]> {

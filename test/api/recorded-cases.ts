@@ -2,10 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { recordedCases, type ExpectedChoice, type RecordedCase } from '../harness/recording.ts'
-import type { ReplayOptions } from '../harness/replay-wire.ts'
-import { startReplayUpstream } from '../harness/replay.ts'
-import { PROMPT } from '../harness/long-prompt.ts'
-import { serve } from '../harness/served.ts'
+import { type ReplayOptions, startReplayUpstream } from '../harness/replay.ts'
+import { serve } from '../harness/gateway.ts'
+
+/**
+ * Long enough that the recorded usage (up to 14,640 input tokens) is plausible. Each slice of 1,024 characters has the
+ * same number of tokens, so that counting by sample, as on a busy machine, gives the whole count.
+ */
+export const PROMPT = 'one two '.repeat(128 * 50)
 
 export const PLAIN_VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }] as const
 /** Cuts that work for any framing. */
@@ -148,10 +152,13 @@ models:
   })
 }
 
-/** The client's statuses for an upstream's error status (wire.md 7.4); a 400 about our own credentials is a 502. */
+/**
+ * The client's statuses for an upstream's error status (wire.md 7.4); where the operator's key or account is to blame
+ * it is a 502.
+ */
 function clientStatuses(status: number): readonly number[] {
   if ([400, 413, 422].includes(status)) return [400, 502]
-  if ([429, 503, 529].includes(status)) return [503]
+  if ([429, 503, 529].includes(status)) return [503, 502]
   return status === 408 ? [504] : [502]
 }
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
-import type { ReplayOptions } from '../harness/replay-wire.ts'
-import { startReplayUpstream, type Replay } from '../harness/replay.ts'
+import { type ReplayOptions, startReplayUpstream, type Replay } from '../harness/replay.ts'
 
 export const UPSTREAM_KEY = 'upstream-canary-key'
 /** Other forms of the same body. */
@@ -10,7 +9,7 @@ export const BODY_VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 
 
 /** A server with one model for each provider of recorded answers of a kind, behind the adapter that speaks to it. */
 export interface UnitsUnderTest {
-  readonly tollgate: InProcessServer
+  readonly tollgate: Gateway
   readonly replay: Replay
   readonly key: string
   /** Asks, with the recorded case as the provider's answer. */
@@ -40,7 +39,7 @@ export async function startUnits(
 ): Promise<UnitsUnderTest> {
   const replay = await startReplayUpstream()
   const names = Object.keys(rows)
-  const tollgate = await startInProcess({
+  const tollgate = await gateway({
     catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }

@@ -1,11 +1,11 @@
 import { after, before } from 'node:test'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { recordTests } from './record-tests.ts'
 
-let server: InProcessServer
+let server: Gateway
 
 before(async () => {
-  server = await startInProcess()
+  server = await gateway()
 })
 
 after(() => server.stop())

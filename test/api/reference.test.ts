@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { audioForm } from '../harness/audio-form.ts'
-import { wavFile } from '../harness/audio-files.ts'
+import { audioForm, wavFile } from '../harness/audio-files.ts'
 import { pathTemplate } from '../../src/http/router.ts'
 import { signedUp } from '../harness/console-client.ts'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 
 /** A section of docs/reference/api.md. */
 interface Section {
@@ -35,10 +34,10 @@ const SECTIONS = [...page('api.md').matchAll(SECTION)].map(([, method = '', path
 }))
 const EXAMPLES = SECTIONS.flatMap((section) => examplesOf(section))
 
-let server: MovingServer
+let server: MovingGateway
 
 before(async () => {
-  server = await startMovingServer('')
+  server = await movingGateway({ catalog: '' })
 })
 after(() => server.stop())
 
@@ -68,6 +67,18 @@ function routesBelow(path: string): readonly string[] {
     .filter((route) => route.path.startsWith(path))
     .map((route) => `${route.method} ${route.path.replaceAll(/(?<=\/)[:*](\w+)/g, '{$1}')}`)
     .toSorted()
+}
+
+/** Records of the page by their names. */
+const RECORDS = new Map(
+  [...(page('api.md').split('\n## Records\n')[1] ?? '').matchAll(/^### (\w+)\n([\s\S]*?)(?=^### |(?![\s\S]))/gm)].map(
+    ([, name = '', text = '']) => [name, text],
+  ),
+)
+
+/** A section with the records that it links. */
+function withRecords(text: string): string {
+  return text + [...text.matchAll(/\[(\w+)\]\(#/g)].map(([, name = '']) => RECORDS.get(name) ?? '').join('')
 }
 
 /** All code-styled names in the text of a section. */
@@ -124,7 +135,7 @@ for (const { section, path, json, form } of EXAMPLES) {
     const { status, headers, text, body } = await server.request(section.method, path, { key, ...sent })
     assert.ok(status >= 200 && status < 300, `${status} ${text.slice(0, 200)}`)
     if (body === null) return assert.match(headers['content-type'] ?? '', /^audio\//)
-    const known = namesIn(section.text)
+    const known = namesIn(withRecords(section.text))
     if (section.path !== REPEATS)
       assert.deepEqual(
         // The items of a stream that is an array.

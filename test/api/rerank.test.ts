@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { answers, startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { until } from '../harness/patience.ts'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { badRequestTests, type BadRequest } from '../harness/refused.ts'
 
 const WARM_MS = 10_000
@@ -10,7 +10,7 @@ const WARM_MS = 10_000
 const DOCUMENTS = ['Berlin', 'Paris', 'Lyon']
 const QUERY = 'capital'
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 let upstream: ScriptedUpstream
 let other: ScriptedUpstream
 let account: { id: string; key: string }
@@ -20,7 +20,7 @@ before(async () => {
   other = await startScriptedUpstream()
   const model = (name: string, endpoints: string, fields = ''): string =>
     `  - { id: test/${name}, type: rerank, tokenizer: o200k_base${fields}, endpoints: [${endpoints}] }\n`
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }

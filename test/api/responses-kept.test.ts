@@ -308,6 +308,29 @@ test('in the background a failure is kept as one, and a cancelled answer keeps w
   assert.equal((await read(removed.response.id)).status, 404)
 })
 
+test('an answer too large to keep: charged and said so where its client had it, free in the background', async () => {
+  const big = {
+    ...CHAT_ANSWER,
+    choices: [{ ...CHAT_ANSWER.choices[0], message: { role: 'assistant', content: 'x'.repeat(9_000_000) } }],
+  }
+  answerJson(big)
+  const balance = async (): Promise<number> => (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance
+  const { response } = await ask({ model: 'test/chat', store: true })
+  const { body } = await read(response.id)
+  assert.deepEqual([body.status, body.output, body.usage], ['incomplete', [], response.usage])
+  assert.match(body.error.message, /was charged, and is not kept/)
+  assert.ok(body.usage.cost > 0)
+  assert.equal((await ask({ previous_response_id: response.id })).response.error.code, 'previous_response_not_found')
+
+  const before = await balance()
+  const queued = await ask({ model: 'test/chat', background: true })
+  await until(5_000, 'it has ended', async () => (await read(queued.response.id)).body.status === 'failed')
+  const failed = (await read(queued.response.id)).body
+  assert.deepEqual([failed.usage, failed.output], [null, []])
+  assert.match(failed.error.message, /too large to be kept/)
+  assert.equal(await balance(), before)
+})
+
 test('a stream in the background runs on without its client and is resumed by its events', async () => {
   const controller = new AbortController()
   const answer = await fetch(`${tollgate.url}/v1/responses`, {
@@ -333,4 +356,23 @@ test('a stream in the background runs on without its client and is resumed by it
   const { body } = await read(id)
   assert.deepEqual([body.status, body.background], ['completed', true])
   assert.equal((await logged(id.replace('resp-', 'gen-')))['status'], 'completed')
+})
+
+test('a model that cannot serve, a key that may not use it and an empty account are refused before anything kept is read', async () => {
+  const poor = await tollgate.createAccount({ balance: 0 })
+  const bound = await tollgate.createAccount({ key: { allowed_models: ['test/chat'] } })
+  const kept = [
+    { input: [{ type: 'item_reference', id: 'msg-1-none-0' }] },
+    { input: 'x', previous_response_id: 'resp-1-none' },
+  ]
+  for (const fields of kept) {
+    const refusalOf = async (model: string, as = key): Promise<Answer> =>
+      tollgate.request('POST', '/v1/responses', { key: as, body: { model, ...fields } })
+    refused(await refusalOf('test/none'), 400, 'model_not_found')
+    refused(await refusalOf('test/sandbox', bound.key), 403, 'access_denied')
+    const empty = await refusalOf('test/sandbox', poor.key)
+    assert.deepEqual([empty.status, empty.body.error.metadata.error_type], [402, 'insufficient_balance'])
+    const looked = (await refusalOf('test/sandbox')).body.error.metadata.error_type
+    assert.ok(['item_not_found', 'previous_response_not_found'].includes(looked), looked)
+  }
 })

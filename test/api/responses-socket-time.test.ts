@@ -3,10 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { startInProcess } from '../harness/in-process.ts'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
-import { paced } from '../harness/paced.ts'
-import { until } from '../harness/patience.ts'
+import { gateway, movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { paced, until } from '../harness/patience.ts'
 import { TurnClient } from '../harness/turn-client.ts'
 
 const CATALOG = `
@@ -15,10 +13,10 @@ providers: { sandbox: { name: Sandbox, adapter: sandbox, cancel_stops_billing: t
 models: [{ id: test/sandbox, type: chat, context_length: 128000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }]
 `
 
-let server: MovingServer
+let server: MovingGateway
 
 before(async () => {
-  server = await startMovingServer(CATALOG)
+  server = await movingGateway({ catalog: CATALOG })
 })
 
 after(() => server.stop())
@@ -88,7 +86,7 @@ test('a client that stops reading pauses its answer, is cut within a minute, and
 
 test('a shutdown closes idle sockets and lets a running turn end', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-  const own = await startInProcess({ catalog: CATALOG, dataDir })
+  const own = await gateway({ catalog: CATALOG, dataDir })
   try {
     const { key } = await own.createAccount()
     const clients = [0, 1].map(() => TurnClient.open(own.url, { authorization: `Bearer ${key}` }))

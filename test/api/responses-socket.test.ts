@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { until } from '../harness/patience.ts'
-import { frame, RawSocket } from '../harness/raw-frames.ts'
+import { frame, RawSocket, RefusedHandshake, TurnClient } from '../harness/turn-client.ts'
 import { key, logged, serveResponses, tollgate, upstream } from '../harness/responses-world.ts'
-import { RefusedHandshake, TurnClient } from '../harness/turn-client.ts'
 
 serveResponses()
 

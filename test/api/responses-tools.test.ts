@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { request } from 'undici'
 import { answerJson, ask, key, logged, serveResponses, tollgate, upstream } from '../harness/responses-world.ts'
+import { answers } from '../harness/scripted-upstream.ts'
 
 serveResponses()
 
@@ -254,11 +255,12 @@ test('errors that Codex acts on carry its words', async () => {
   })
   const { error } = (await broke.body.json()) as { error: { code: unknown } }
   assert.deepEqual([broke.statusCode, error.code], [402, 'insufficient_quota'])
-  upstream.answer((response) =>
-    response.writeHead(400, { 'content-type': 'application/json' }).end(
-      JSON.stringify({
+  upstream.answer(
+    answers(
+      {
         error: { code: 'context_length_exceeded', message: 'This model has a maximum context length of 10 tokens.' },
-      }),
+      },
+      400,
     ),
   )
   const upstreams = await ask({ model: 'test/native', stream: true })

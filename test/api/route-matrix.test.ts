@@ -3,15 +3,12 @@ import { after, before, test } from 'node:test'
 import type { Route } from '../../src/http/edge.ts'
 import { generateKey } from '../../src/access/api-key.ts'
 import { randomIds } from '../../src/base/ids.ts'
-import { administrator, ConsoleClient, PASSWORD, signedUp, topUp } from '../harness/console-client.ts'
-import { calledModel } from '../harness/protocol-bodies.ts'
-import { absent, BODIES, errorOf } from '../harness/route-calls.ts'
+import { administrator, ConsoleClient, PASSWORD, signedUp, topUp, madeNotice } from '../harness/console-client.ts'
+import { calledModel, absent, BODIES, errorOf } from '../harness/route-calls.ts'
 import { MANAGERS, PRINCIPALS, refusalOf, roleOf, type Principal } from './route-principals.ts'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import type { Answer } from '../harness/api-client.ts'
-import { wavFile } from '../harness/audio-files.ts'
-import { audioForm } from '../harness/audio-form.ts'
-import { madeNotice } from '../harness/made-notice.ts'
+import { wavFile, audioForm } from '../harness/audio-files.ts'
 
 /** Every route of the table × every principal × an object of account A (guarantees.md requirements 6 and 7, S1). */
 const CATALOG = `
@@ -33,7 +30,7 @@ interface Person {
   readonly spareId: string
 }
 
-let server: MovingServer
+let server: MovingGateway
 let adminCookie: string
 let people: { readonly A: Person; readonly B: Person }
 /** Sessions and keys of people in the account of A. */
@@ -83,7 +80,7 @@ async function joined(role: 'member' | 'billing'): Promise<{ readonly cookie: st
 }
 
 before(async () => {
-  server = await startMovingServer(CATALOG)
+  server = await movingGateway({ catalog: CATALOG })
   people = { A: await person('a@example.com'), B: await person('b@example.com') }
   adminCookie = (await administrator(server, 'root@example.com')).cookie
   staff = { member: await joined('member'), billing: await joined('billing') }

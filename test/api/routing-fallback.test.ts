@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
-import { nameOf, startRoutingBench, type Routed, type RoutingBench } from './routing-bench.ts'
-import { answers, answersAsCohere, fails, streamHead, streamRest } from '../harness/routing-upstream.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import {
+  nameOf,
+  startRoutingBench,
+  type Routed,
+  type RoutingBench,
+  answers,
+  answersAsCohere,
+  fails,
+  streamHead,
+  streamRest,
+} from './routing-bench.ts'
 
 // wire.md 8 and 3.2: the steps after a failed attempt. The bench checks the charge of every request.
 
@@ -14,7 +23,7 @@ const DEAR = { prompt: 1_000_000, completion: 1_000_000 }
 const POOLS = { pool401: [401, 300], pool402: [402, 300], pool403: [403, 300], pool429: [429, 10] } as const
 const KEYS = ['key-1', 'key-2', 'key-3']
 
-let bench: RoutingBench<MovingServer>
+let bench: RoutingBench<MovingGateway>
 
 before(async () => {
   bench = await startRoutingBench(
@@ -49,7 +58,7 @@ before(async () => {
         ),
       },
     },
-    startMovingServer,
+    (catalog) => movingGateway({ catalog }),
   )
 })
 
@@ -90,11 +99,12 @@ describe('models[]', () => {
     assert.deepEqual([answer.asked, answer.model], [['a'], 'v/first'])
   })
 
-  test('a request that one model refuses is put to the next model, to no other provider of the first', async () => {
+  test('a request that two providers of a model refuse is put to the next model', async () => {
     bench.upstream.says('b', fails(400))
-    assert.deepEqual(outcome(await bench.ask({ model: 'v/second', provider: { order: ['b'] } })), [['b'], 400])
+    bench.upstream.says('c', fails(400))
+    assert.deepEqual(outcome(await bench.ask({ model: 'v/second', provider: { order: ['b'] } })), [['b', 'c'], 400])
     const answer = await bench.ask({ models: ['v/second', 'v/first'], provider: { order: ['b'] } })
-    assert.deepEqual([answer.asked, answer.model], [['b', 'a'], 'v/first'])
+    assert.deepEqual([answer.asked, answer.model], [['b', 'c', 'a'], 'v/first'])
   })
 
   test('the preferences hold for every model, and a model they leave nothing of is passed over', async () => {

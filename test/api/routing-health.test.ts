@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
-import { startRoutingBench, type RoutingBench } from './routing-bench.ts'
-import { ANSWER_TOKENS, answers, fails, streamHead, streamRest } from '../harness/routing-upstream.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import {
+  startRoutingBench,
+  type RoutingBench,
+  ANSWER_TOKENS,
+  answers,
+  fails,
+  streamHead,
+  streamRest,
+} from './routing-bench.ts'
 
 // wire.md 8 and guarantees.md 5: the measurements of an endpoint decide whether it is asked. The bench checks the
 // charge of every request.
@@ -14,7 +21,7 @@ const DEAR = { prompt: 1_000_000, completion: 1_000_000 }
 const BOTH = { model: 'v/pair' }
 const FIRST_A = { model: 'v/pair', provider: { order: ['a'] } }
 
-let bench: RoutingBench<MovingServer>
+let bench: RoutingBench<MovingGateway>
 
 before(async () => {
   bench = await startRoutingBench(
@@ -34,7 +41,7 @@ before(async () => {
         'v/percentiles': [{ provider: 'paced', ...CHEAP }],
       },
     },
-    startMovingServer,
+    (catalog) => movingGateway({ catalog }),
   )
 })
 
@@ -100,6 +107,7 @@ describe('unhealthy', () => {
 
   test("a client's own bad request says nothing of the endpoint", async () => {
     bench.upstream.says('a', fails(400))
+    bench.upstream.says('b', fails(400))
     for (let count = 0; count < 6; count += 1) assert.equal((await bench.ask(FIRST_A)).status, 400)
     assert.equal(await statusOf('v/pair', 'a'), 0)
   })

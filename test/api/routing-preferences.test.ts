@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
-import { startRoutingBench, type RoutingBench } from './routing-bench.ts'
-import { fails } from '../harness/routing-upstream.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
+import { startRoutingBench, type RoutingBench, fails } from './routing-bench.ts'
 
 // wire.md 8: a client's preferences among providers. The bench checks the charge of every request.
 
@@ -13,7 +12,7 @@ const DEAR = { prompt: 1_000_000, completion: 1_000_000 }
 const TOOLS = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
 const FORMAT = { type: 'json_object' }
 
-let bench: RoutingBench<InProcessServer>
+let bench: RoutingBench<Gateway>
 
 before(async () => {
   bench = await startRoutingBench(
@@ -48,7 +47,7 @@ before(async () => {
         ],
       },
     },
-    (catalog) => startInProcess({ catalog }),
+    (catalog) => gateway({ catalog }),
   )
 })
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Answer } from '../harness/in-process.ts'
-import { serveSandbox } from '../harness/served.ts'
+import { type Answer, serveSandbox } from '../harness/gateway.ts'
 
 const world = serveSandbox('', 100)
 

@@ -1,6 +1,5 @@
 import { after, before } from 'node:test'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
-import { assertAuditClean } from '../harness/video-jobs.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 
 const CATALOG = `
 rate_limit: { requests: 100000, window: 60 }
@@ -23,7 +22,7 @@ models:
     endpoints: [{ provider: free-form, model: video, price: { currency: RUB, video_second: { 1280x720: 0.4, 1920x1080: 0.6 } } }]
 `
 
-export let tollgate: InProcessServer
+export let tollgate: Gateway
 export let key: string
 export let accountId: string
 
@@ -32,14 +31,13 @@ export const VIDEO = { model: 'sandbox/video', prompt: 'A lake at dawn' }
 /** A server with the sandbox's videos, for the tests of the file that calls it. */
 export function serveSandboxVideos(): void {
   before(async () => {
-    tollgate = await startInProcess({ catalog: CATALOG })
+    tollgate = await gateway({ catalog: CATALOG })
     const account = await tollgate.createAccount({ balance: 10_000 })
     key = account.key
     accountId = account.id
   })
 
   after(async () => {
-    await assertAuditClean(tollgate)
     await tollgate.stop()
   })
 }

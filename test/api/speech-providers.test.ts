@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { audioContainer, audioSeconds } from '../../src/kinds/transcription/duration/audio-duration.ts'
+import { audioContainer } from '../../src/kinds/transcription/audio-container.ts'
+import { soundSeconds } from '../harness/audio-files.ts'
 import { first, second, speak, post, lastLog, sound, serveSpeech } from './speech-world.ts'
 import { badRequest } from '../harness/refused.ts'
+import { answers } from '../harness/scripted-upstream.ts'
 
 serveSpeech()
 
@@ -14,7 +16,7 @@ test('wav is made of pcm where the provider has none, and its head fits', async 
   const { bytes, headers } = await speak({ model: 'test/voices', response_format: 'wav', speed: 1.1 })
   assert.equal(headers['content-type'], 'audio/wav')
   assert.equal(audioContainer(bytes), 'wav')
-  assert.equal(audioSeconds(bytes), 1)
+  assert.equal(await soundSeconds(bytes), 1)
   const { path, headers: sent } = second.received.at(-1) ?? assert.fail()
   assert.equal(path, '/v1/text-to-speech/Bella/stream?output_format=pcm_24000')
   assert.equal(sent['xi-api-key'], 'canary-second')
@@ -47,35 +49,30 @@ test('Deepgram: the voice is a part of the model, the format a part of the addre
     (response) =>
       void response
         .writeHead(400, { 'content-type': 'application/json' })
-        .end('{"err_code":"INVALID_QUERY","err_msg":"No such model","request_id":"r"}'),
+        .end('{"err_code":"INVALID_QUERY","err_msg":"No such voice","request_id":"r"}'),
   )
-  badRequest(await post({ model: 'test/deepgram', input: 'x' }), 'invalid_input', /^No such model$/)
+  badRequest(await post({ model: 'test/deepgram', input: 'x' }), 'invalid_input', /^No such voice$/)
 })
 
 test('Gemini: speech comes as samples, charged by the tokens it tells', async () => {
   const samples = Buffer.alloc(96_000, 3)
   second.answer(
-    (response) =>
-      void response.writeHead(200, { 'content-type': 'application/json' }).end(
-        JSON.stringify({
-          candidates: [
-            {
-              content: {
-                parts: [
-                  { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: samples.toString('base64') } },
-                ],
-              },
-              finishReason: 'STOP',
-            },
-          ],
-          usageMetadata: {
-            promptTokenCount: 7,
-            candidatesTokenCount: 50,
-            totalTokenCount: 57,
-            candidatesTokensDetails: [{ modality: 'AUDIO', tokenCount: 50 }],
+    answers({
+      candidates: [
+        {
+          content: {
+            parts: [{ inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: samples.toString('base64') } }],
           },
-        }),
-      ),
+          finishReason: 'STOP',
+        },
+      ],
+      usageMetadata: {
+        promptTokenCount: 7,
+        candidatesTokenCount: 50,
+        totalTokenCount: 57,
+        candidatesTokensDetails: [{ modality: 'AUDIO', tokenCount: 50 }],
+      },
+    }),
   )
   const { bytes } = await speak({
     model: 'test/gemini',
@@ -83,7 +80,7 @@ test('Gemini: speech comes as samples, charged by the tokens it tells', async ()
     instructions: 'Say cheerfully',
     voice: 'Puck',
   })
-  assert.equal(audioSeconds(bytes), 2)
+  assert.equal(await soundSeconds(bytes), 2)
   assert.ok(bytes.subarray(44).equals(samples))
   assert.equal(second.received.at(-1)?.path, '/v1beta/models/gemini-2.5-flash-preview-tts:generateContent')
   assert.deepEqual(second.requests.at(-1), {

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { after, before } from 'node:test'
 import { request as undiciRequest } from 'undici'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 export let first: ScriptedUpstream
 export let second: ScriptedUpstream
-export let tollgate: InProcessServer
+export let tollgate: Gateway
 export let key: string
 
 interface Spoken {
@@ -48,7 +48,7 @@ export function serveSpeech(): void {
     first = await startScriptedUpstream()
     second = await startScriptedUpstream()
     const price = 'price: { currency: RUB, characters: 1000 }'
-    tollgate = await startInProcess({
+    tollgate = await gateway({
       catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/automation.md'), 'utf8')
 /** The provider sends this with each request, whatever the method. */
@@ -17,10 +17,10 @@ interface Resource {
   readonly data: string
 }
 
-let server: InProcessServer
+let server: Gateway
 
 before(async () => {
-  server = await startInProcess()
+  server = await gateway()
 })
 
 after(() => server.stop())

@@ -12,6 +12,7 @@ import {
   SAID,
   serveTranscription,
 } from './transcription-world.ts'
+import { wavFile } from '../harness/audio-files.ts'
 import { badRequest } from '../harness/refused.ts'
 
 serveTranscription()
@@ -276,4 +277,157 @@ test('Gemini: the form of a client becomes base64 in a prompt, charged by the to
   answers(first, { promptFeedback: { blockReason: 'SAFETY' } })
   badRequest(await form({ model: 'test/gemini' }), 'content_filtered', /refused the recording/)
   assert.equal((await lastLog())['total_cost'], 0)
+})
+
+const CLIP = `data:audio/wav;base64,${WAV.toString('base64')}`
+const SPOKEN = {
+  task: 'transcribe',
+  duration: 2.04,
+  text: 'Hello. Hi there.',
+  segments: [
+    { type: 'transcript.text.segment', id: 'seg_1', start: 0, end: 0.9, text: 'Hello.', speaker: 'Ann' },
+    { type: 'transcript.text.segment', id: 'seg_2', start: 1, end: 2, text: 'Hi there.', speaker: 'A' },
+  ],
+  usage: { type: 'tokens', input_tokens: 20, output_tokens: 4, total_tokens: 24 },
+}
+
+/** Each segment as `speaker: text`. */
+function said({ body }: Awaited<ReturnType<typeof form>>): readonly string[] {
+  const segments: readonly { readonly speaker: string; readonly text: string }[] = body.segments
+  return segments.map(({ speaker, text }) => `${speaker}: ${text}`)
+}
+
+test('OpenAI: a transcript with speakers, in the words of both kinds of body', async () => {
+  answers(first, SPOKEN)
+  const lists = { known_speaker_names: ['Ann', 'Bo, the host'], known_speaker_references: [CLIP, CLIP] }
+  const bracketed = Object.fromEntries(Object.entries(lists).map(([name, value]) => [`${name}[]`, value]))
+  const asked = { model: 'test/speakers', response_format: 'diarized_json', prompt: 'x' }
+  const vad = { type: 'server_vad', threshold: 0.4, silence_duration_ms: 300 }
+  const sent = [
+    ['model', 'gpt-4o-transcribe-diarize'],
+    ['response_format', 'diarized_json'],
+  ]
+  const people = [
+    ['known_speaker_names[]', 'Ann'],
+    ['known_speaker_names[]', 'Bo, the host'],
+    ['known_speaker_references[]', CLIP],
+    ['known_speaker_references[]', CLIP],
+  ]
+  const cut = [
+    ['chunking_strategy[type]', 'server_vad'],
+    ['chunking_strategy[silence_duration_ms]', '300'],
+    ['chunking_strategy[threshold]', '0.4'],
+  ]
+  const parts = {
+    'chunking_strategy[type]': 'server_vad',
+    'chunking_strategy[threshold]': '0.4',
+    'chunking_strategy[silence_duration_ms]': '300',
+  }
+  for (const send of [
+    () => form({ ...asked, ...lists, chunking_strategy: JSON.stringify(vad) }),
+    () => form({ ...asked, ...bracketed, ...parts }),
+    () => json({ ...asked, ...lists, chunking_strategy: vad }),
+  ]) {
+    const answer = await send()
+    assert.deepEqual(sentForm(first).fields, [...sent, ...cut, ...people])
+    assert.equal(answer.headers['x-tollgate-dropped'], 'prompt')
+    assert.deepEqual(Object.keys(answer.body), ['task', 'duration', 'text', 'segments', 'usage'])
+    assert.deepEqual(answer.body.segments[0], { ...SPOKEN.segments[0], id: 'seg_001' })
+    assert.deepEqual(said(answer), ['Ann: Hello.', 'A: Hi there.'])
+    assert.deepEqual([answer.body.usage.input_tokens, (await lastLog())['input_tokens']], [20, 20])
+  }
+  const stream = await form({ ...asked, stream: 'true' })
+  assert.deepEqual(sentForm(first).fields, [...sent, ['chunking_strategy', 'auto']])
+  assert.deepEqual(
+    [...stream.text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type),
+    ['transcript.text.delta', 'transcript.text.segment', 'transcript.text.segment', 'transcript.text.done'],
+  )
+  assert.match(stream.text, /"id":"seg_002","start":1,"end":2,"text":"Hi there\.","speaker":"A"/)
+})
+
+test('Deepgram and ElevenLabs: speakers get letters in the order in which they speak', async () => {
+  const asked = { response_format: 'diarized_json', 'known_speaker_names[]': 'Ann', 'known_speaker_references[]': CLIP }
+  const utterances = [
+    { start: 0.1, end: 0.5, transcript: 'Hello.', speaker: 3 },
+    { start: 0.9, end: 1.4, transcript: 'Hi.', speaker: 0 },
+    { start: 1.5, end: 1.9, transcript: 'Well.', speaker: 3 },
+  ]
+  answers(first, {
+    metadata: { duration: 2.04 },
+    results: { channels: [{ alternatives: [{ transcript: 'Hello. Hi. Well.' }] }], utterances },
+  })
+  const deepgram = await form({ model: 'test/deepgram-speakers', ...asked })
+  assert.match(first.received.at(-1)?.path ?? '', /^\/v1\/listen\?model=nova-3&.*&diarize=true$/)
+  assert.deepEqual(said(deepgram), ['A: Hello.', 'B: Hi.', 'A: Well.'])
+  const words = ['It', ' ', 'works', ' ', 'well', ' ', 'enough'].map((text, index) => ({
+    text,
+    start: index * 0.2,
+    end: index * 0.2 + 0.2,
+    type: text === ' ' ? 'spacing' : 'word',
+    speaker_id: index < 3 ? 'speaker_1' : 'speaker_0',
+  }))
+  answers(first, { language_code: 'eng', text: 'It works well enough', words })
+  const eleven = await form({ model: 'test/eleven', ...asked })
+  assert.deepEqual(sentForm(first).fields.slice(2), [
+    ['timestamps_granularity', 'word'],
+    ['diarize', 'true'],
+  ])
+  assert.deepEqual(said(eleven), ['A: It works', 'B: well enough'])
+  for (const answer of [deepgram, eleven])
+    assert.equal(answer.headers['x-tollgate-dropped'], 'known_speaker_names, known_speaker_references')
+})
+
+test('a model without speakers, or whose price does not cover them, refuses; other formats name what is not sent', async () => {
+  const before = first.received.length
+  for (const [model, allowed] of [
+    ['test/whisper', 'json, text, srt, verbose_json, vtt'],
+    ['test/deepgram', 'json, text, srt, verbose_json, vtt'],
+    ['test/gpt', 'json, text'],
+  ] as const)
+    badRequest(
+      await form({ model, response_format: 'diarized_json' }),
+      'invalid_response_format',
+      new RegExp(`gives no speakers, which diarized_json needs. Allowed for transcriptions by it: ${allowed}$`),
+    )
+  badRequest(
+    await form({ model: 'test/speakers', response_format: 'srt' }),
+    'invalid_response_format',
+    /gives no times, which srt needs. Allowed for transcriptions by it: json, text, diarized_json$/,
+  )
+  const asked = { model: 'test/speakers', response_format: 'diarized_json' }
+  for (const [fields, words] of [
+    [{ 'known_speaker_names[]': ['a', 'b', 'c', 'd', 'e'] }, /^known_speaker_names: must be at most 4 texts/],
+    [{ 'known_speaker_references[]': 'https://x.test/a.wav' }, /^known_speaker_references: must be data URLs/],
+    [{ chunking_strategy: 'none' }, /^chunking_strategy: must be 'auto' or an object/],
+    [{ 'include[]': 'words' }, /^include: may hold only 'logprobs'/],
+  ] as const)
+    badRequest(await form({ ...asked, ...fields }), 'invalid_input', words)
+  assert.equal(first.received.length, before)
+  answers(first, { ...SAID, logprobs: [{ token: 'Hi', logprob: -0.1, bytes: [72, 105], more: 1 }] })
+  const fields = { chunking_strategy: 'auto', 'known_speaker_names[]': 'Ann', 'include[]': 'logprobs' }
+  const whisper = await form(fields)
+  assert.equal(whisper.status, 200, whisper.text)
+  assert.equal(whisper.headers['x-tollgate-dropped'], 'known_speaker_names, chunking_strategy, include')
+  const gpt = await form({ model: 'test/gpt', ...fields })
+  assert.equal(gpt.headers['x-tollgate-dropped'], 'known_speaker_names')
+  assert.deepEqual(sentForm(first).fields.slice(2), [
+    ['chunking_strategy', 'auto'],
+    ['include[]', 'logprobs'],
+  ])
+  assert.deepEqual(gpt.body.logprobs, [{ token: 'Hi', bytes: [72, 105], logprob: -0.1 }])
+})
+
+test('the clips of known speakers are held for: a provider bills their sound too', async () => {
+  answers(first, { ...SPOKEN, usage: { type: 'tokens', input_tokens: 1_500, output_tokens: 4, total_tokens: 1_504 } })
+  const long = wavFile(40, { rate: 8_000 })
+  const clip = `data:audio/wav;base64,${long.toString('base64')}`
+  assert.ok(clip.length > 262_144)
+  const answer = await form({
+    model: 'test/speakers',
+    response_format: 'diarized_json',
+    'known_speaker_names[]': 'Ann',
+    'known_speaker_references[]': clip,
+  })
+  assert.equal(answer.status, 200, answer.text)
+  assert.deepEqual([answer.body.usage.input_tokens, (await lastLog())['input_tokens']], [1_500, 1_500])
 })

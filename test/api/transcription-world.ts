@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import { parseMultipart } from '../../src/http/multipart.ts'
-import { wavFile } from '../harness/audio-files.ts'
-import { audioForm } from '../harness/audio-form.ts'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { wavFile, audioForm } from '../harness/audio-files.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 export const WAV = wavFile(2.04)
 export let first: ScriptedUpstream
 export let second: ScriptedUpstream
-export let tollgate: InProcessServer
+export let tollgate: Gateway
 export let key: string
 
 export type Fields = Readonly<Record<string, string | readonly string[]>>
@@ -77,7 +76,7 @@ export function serveTranscription(): void {
     first = await startScriptedUpstream()
     second = await startScriptedUpstream()
     const price = 'price: { currency: RUB, second: 0.01 }'
-    tollgate = await startInProcess({
+    tollgate = await gateway({
       catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
@@ -92,9 +91,11 @@ models:
   - { id: test/two, type: transcription, endpoints: [{ provider: first, model: whisper-1, ${price} }, { provider: second, model: whisper-large-v3, price: { currency: RUB, second: 0.02 } }] }
   - { id: test/turbo, type: transcription, endpoints: [{ provider: first, model: whisper-large-v3-turbo, ${price} }] }
   - { id: test/gpt, type: transcription, max_completion_tokens: 2000, endpoints: [{ provider: first, model: gpt-4o-transcribe, price: { currency: RUB, prompt: 1, audio: 10, completion: 100 } }] }
+  - { id: test/speakers, type: transcription, max_completion_tokens: 2000, endpoints: [{ provider: first, model: gpt-4o-transcribe-diarize, price: { currency: RUB, prompt: 1, audio: 10, completion: 100 } }] }
   - { id: test/mixed, type: transcription, max_completion_tokens: 2000, endpoints: [{ provider: first, model: gpt-4o-transcribe, ${price} }, { provider: second, model: whisper-1, price: { currency: RUB, second: 9 } }] }
   - { id: test/voxtral, type: transcription, endpoints: [{ provider: first, model: voxtral-mini-latest, ${price} }] }
   - { id: test/deepgram, type: transcription, endpoints: [{ provider: deepgram, model: nova-3, ${price} }] }
+  - { id: test/deepgram-speakers, type: transcription, endpoints: [{ provider: deepgram, model: nova-3, supported_parameters: [diarize], ${price} }] }
   - { id: test/eleven, type: transcription, endpoints: [{ provider: eleven, model: scribe_v1, ${price} }] }
   - { id: test/gemini, type: transcription, max_completion_tokens: 2000, endpoints: [{ provider: google, model: gemini-2.5-flash, price: { currency: RUB, prompt: 1, audio: 10, completion: 100 } }] }
   - { id: test/narrow, type: transcription, endpoints: [{ provider: first, model: whisper-1, supported_parameters: [language], ${price} }] }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { wavFile } from '../harness/audio-files.ts'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { badRequest, refused } from '../harness/refused.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { B64 } from './images-world.ts'
@@ -129,7 +129,7 @@ const FAILURES: Readonly<Record<string, readonly [reply: Reply, status: number, 
 
 let one: ScriptedUpstream
 let two: ScriptedUpstream
-let tollgate: InProcessServer
+let tollgate: Gateway
 let account: { id: string; key: string }
 
 before(async () => {
@@ -137,7 +137,7 @@ before(async () => {
   two = await startScriptedUpstream()
   const endpoint = (provider: string, [key, rub]: UnitKind['price'], times: number): string =>
     `{ provider: ${provider}, model: upstream-model, price: { currency: RUB, ${key}: ${rub * times} } }`
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }

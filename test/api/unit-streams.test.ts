@@ -2,23 +2,23 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
-import { audioForm } from '../harness/audio-form.ts'
-import { wavFile } from '../harness/audio-files.ts'
-import { sendJson, startImageUpstream, type ImageUpstream } from '../harness/image-upstream.ts'
+import { audioForm, wavFile } from '../harness/audio-files.ts'
+import { sendJson, startScriptedUpstream, type ScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
 import { B64, DATA, errorOf, generous, PNG } from './images-world.ts'
 import { checkBooks } from '../harness/money-check.ts'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 
 /** Images and transcripts as events: an answer that comes at once is sent when it is charged (clients.md 6). */
 
-let upstream: ImageUpstream
-let server: MovingServer
-let account: Awaited<ReturnType<MovingServer['createAccount']>>
+let upstream: ScriptedUpstream
+let server: MovingGateway
+let account: Awaited<ReturnType<MovingGateway['createAccount']>>
 
 before(async () => {
-  upstream = await startImageUpstream()
-  server = await startMovingServer(`
+  upstream = await startScriptedUpstream({ forgets: true })
+  server = await movingGateway({
+    catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
 providers:
@@ -27,7 +27,8 @@ models:
   - { id: test/image, type: image, endpoints: [{ provider: one, model: any, price: { currency: RUB, image_output: 2, image: 0.1 } }] }
   - { id: test/ear, type: transcription, endpoints: [{ provider: one, model: gpt-4o-transcribe, price: { currency: RUB, prompt: 1000, completion: 2000 } }], max_completion_tokens: 1000 }
   - { id: test/whisper, type: transcription, endpoints: [{ provider: one, model: whisper-1, price: { currency: RUB, second: 0.01 } }] }
-`)
+`,
+  })
   account = await server.createAccount({ balance: 1_000 })
 })
 
@@ -86,7 +87,12 @@ test('each picture is an event with its bytes, and the usage of all is in the la
   assert.deepEqual(Object(second?.['usage']).cost, 4)
   assert.deepEqual(await costOf(answer), ['completed', 4])
   // The provider is asked only for the whole image: each partial one would be billed.
-  assert.deepEqual(Object.keys(Object(upstream.seen[0]?.json)).toSorted(), ['model', 'n', 'prompt', 'response_format'])
+  assert.deepEqual(Object.keys(Object(upstream.received[0]?.json)).toSorted(), [
+    'model',
+    'n',
+    'prompt',
+    'response_format',
+  ])
 })
 
 test('an edit has its own name, and an address is given where it is asked for', async () => {
@@ -116,13 +122,13 @@ test('a stream with an X-Request-Id is numbered and can be read again', async ()
 })
 
 test('a failure is an HTTP error, or an event where the client has waited; both cost nothing', async () => {
-  upstream.answer((_request, response) => sendJson(response, { error: { message: 'no' } }, 400))
+  upstream.answer(answers({ error: { message: 'no' } }, 400))
   const refused = await draw({})
   assert.equal(refused.status, 400)
   assert.deepEqual(await costOf(refused), ['error', 0])
 
   let waiting: ServerResponse | null = null
-  upstream.answer((_request, response) => (waiting = response))
+  upstream.answer((response) => (waiting = response))
   const asked = draw({})
   await until(10_000, 'the request upstream', () => waiting !== null)
   await server.pass(12)
@@ -136,8 +142,8 @@ test('a failure is an HTTP error, or an event where the client has waited; both 
 })
 
 test('a transcript is a delta and an end with its usage', async () => {
-  upstream.answer((_request, response) =>
-    sendJson(response, {
+  upstream.answer(
+    answers({
       text: 'Hello there.',
       usage: {
         type: 'tokens',
@@ -166,7 +172,7 @@ test('a transcript is a delta and an end with its usage', async () => {
     },
   ])
   assert.deepEqual(await costOf(answer), ['completed', 0.03])
-  upstream.answer((_request, response) => sendJson(response, { text: '', duration: 2 }))
+  upstream.answer(answers({ text: '', duration: 2 }))
   const silent = await hear({ model: 'test/whisper' })
   assert.deepEqual(
     eventsOf(silent).map(({ type }) => type),
@@ -180,11 +186,11 @@ test('only JSON is streamed, and no translation', async () => {
   assert.deepEqual(errorOf(await hear({ response_format: 'text' })), [
     400,
     'invalid_response_format',
-    'Invalid response_format: text is not streamed. Allowed with stream: json',
+    'Invalid response_format: text is not streamed. Allowed with stream: json, diarized_json',
   ])
   assert.deepEqual(errorOf(await hear({ model: 'test/whisper' }, '/v1/audio/translations')).slice(0, 2), [
     400,
     'streaming_not_supported',
   ])
-  assert.equal(upstream.seen.length, 0)
+  assert.equal(upstream.received.length, 0)
 })

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.ts'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { DAY_MS, HOUR_MS } from '../../src/base/time.ts'
 
 /** What a customer's charts say when time has passed. */
 
-let server: MovingServer
+let server: MovingGateway
 let browser: ConsoleClient
 let email: string
 let key: string
 
 before(async () => {
-  server = await startMovingServer('', { startUnixMs: Date.parse('2026-11-10T10:30:00Z') })
+  server = await movingGateway({ catalog: '', startUnixMs: Date.parse('2026-11-10T10:30:00Z') })
   const made = await signedUp(server)
   ;({ browser, email } = made)
   const { accountId } = made

@@ -5,18 +5,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { until } from '../harness/patience.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { startVideoProvider, type VideoProvider } from '../harness/video-provider.ts'
-import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
+import { balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
+import { auditClean } from '../harness/api-client.ts'
 
 let provider: VideoProvider
-let tollgate: InProcessServer
+let tollgate: Gateway
 let key: string
 const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-video-admin-'))
 const [oldKek, newKek] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
 
-function start(kek: string): Promise<InProcessServer> {
-  return startInProcess({
+function start(kek: string): Promise<Gateway> {
+  return gateway({
     dataDir,
     env: { TOLLGATE_KEK: kek },
     catalog: `
@@ -85,7 +86,7 @@ test('a parked job is listed for the operator, who ends it by its real outcome',
   assert.equal((await tollgate.request('GET', '/admin/v1/videos/parked', { key })).status, 403)
   const { body: events } = await tollgate.admin('GET', '/admin/v1/events')
   assert.equal(events.data.filter(({ action }: { action: string }) => action === 'video.resolve').length, 2)
-  await assertAuditClean(tollgate)
+  await auditClean(tollgate)
 })
 
 test('a rotated KEK encrypts the prompts again: they are read without the old one', async () => {
@@ -116,5 +117,5 @@ test('SIGTERM with a job at its provider: the same job goes on after the restart
   tollgate = await start(newKek)
   await videoUntil(tollgate, key, id, 'completed')
   assert.equal(provider.submissions.length, submitted + 1)
-  await assertAuditClean(tollgate)
+  await auditClean(tollgate)
 })

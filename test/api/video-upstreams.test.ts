@@ -4,6 +4,7 @@ import { request } from 'undici'
 import { isDownload, json } from '../harness/video-provider.ts'
 import { createVideo, videoUntil } from '../harness/video-jobs.ts'
 import { first, tollgate, key, lastSubmission, serveVideos } from './video-world.ts'
+import { refused } from '../harness/refused.ts'
 import { askedAgain } from '../harness/patience.ts'
 
 serveVideos()
@@ -47,6 +48,44 @@ test('an endpoint’s supported parameters limit the sent parameters', async () 
   const { id } = await createVideo(tollgate, key, { model: 'test/narrow', prompt: 'A lake', user: 'me' })
   await videoUntil(tollgate, key, id, 'completed')
   assert.deepEqual(lastSubmission(first).body, { model: 'sora-2', prompt: 'A lake', size: '1280x720' })
+})
+
+test('nothing is priced that is not sent: another value than the first is refused, or goes where it can be told', async () => {
+  for (const [body, message] of [
+    [
+      { model: 'test/nodur', duration: 8 },
+      /^duration: 8 cannot be sent to any provider of model 'test\/nodur', and the price depends on it\. Allowed: 4$/,
+    ],
+    [{ model: 'test/nolist', duration: 30 }, /^duration: 30 .* Choose another model$/],
+    [{ model: 'test/nosize', size: '1920x1080' }, /^size: 1920x1080 .* Allowed: 1280x720$/],
+    [{ model: 'test/nosize', resolution: '1080p' }, /^resolution: .* Allowed: 1280x720$/],
+  ] as const) {
+    const answer = await tollgate.request('POST', '/v1/videos', { key, body: { prompt: 'x', ...body } })
+    refused(answer, 400, 'invalid_input')
+    assert.match(answer.body.error.message, message)
+  }
+  for (const [body, cost] of [
+    [{ model: 'test/nodur', duration: 4 }, 4],
+    [{ model: 'test/nosize', duration: 8 }, 8],
+    [{ model: 'test/resolutions', resolution: '1080p' }, 16],
+  ] as const)
+    assert.equal(Object(await createVideo(tollgate, key, { prompt: 'x', ...body }))['usage'].estimated_cost, cost)
+  // OpenAI's protocol has no resolutions, so its price of the first is the only one.
+  assert.equal(
+    Object(
+      await createVideo(tollgate, key, {
+        model: 'test/resolutions',
+        prompt: 'x',
+        provider: { only: ['openai-like'] },
+      }),
+    )['usage'].estimated_cost,
+    4,
+  )
+  const { body } = await tollgate.admin('GET', '/admin/v1/catalog/warnings')
+  const told = JSON.stringify(body)
+  for (const model of ['test/nodur', 'test/nolist', 'test/nosize'])
+    assert.match(told, new RegExp(`price_untold[^}]*${model}`))
+  assert.doesNotMatch(told, /price_untold[^}]*test\/(?:openai|narrow|two)/)
 })
 
 test('OpenRouter: its words, its addresses, several videos by their index', async () => {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach } from 'node:test'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { startVideoProvider, type VideoProvider, type VideoProviderRequest } from '../harness/video-provider.ts'
-import { assertAuditClean } from '../harness/video-jobs.ts'
 
 export let first: VideoProvider
 export let second: VideoProvider
-export let tollgate: InProcessServer
+export let tollgate: Gateway
 export let key: string
 
 function model(name: string, provider: string, upstream: string): string {
@@ -24,7 +23,7 @@ export function serveVideos(): void {
   before(async () => {
     first = await startVideoProvider()
     second = await startVideoProvider()
-    tollgate = await startInProcess({
+    tollgate = await gateway({
       catalog: `
 rate_limit: { requests: 100000, window: 60 }
 rates: { USD: 100 }
@@ -62,6 +61,10 @@ ${model('pooled', 'pooled', 'sora-2')}
     supported_durations: [4]
     supported_sizes: [1280x720]
     endpoints: [{ provider: openai-like, model: sora-2, supported_parameters: [size], price: { currency: RUB, request: 1 } }]
+  - { id: test/nodur, type: video, supported_durations: [4, 8], endpoints: [{ provider: openai-like, model: sora, supported_parameters: [size], price: { currency: RUB, video_second: 1 } }] }
+  - { id: test/nolist, type: video, endpoints: [{ provider: replicate, model: a/b, supported_parameters: [aspect_ratio], price: { currency: RUB, video_second: 1 } }] }
+  - { id: test/nosize, type: video, supported_sizes: [1280x720, 1920x1080], supported_durations: [4, 8], endpoints: [{ provider: openai-like, model: sora, supported_parameters: [duration], price: { currency: RUB, video_second: { 1280x720: 1, 1920x1080: 2 } } }] }
+  - { id: test/resolutions, type: video, supported_resolutions: [720p, 1080p], supported_durations: [4], endpoints: [{ provider: openai-like, model: sora, price: { currency: RUB, video_second: { 720p: 1, 1080p: 2 } } }, { provider: router, model: sora, price: { currency: RUB, video_second: { 720p: 3, 1080p: 4 } } }] }
 `,
     })
     key = (await tollgate.createAccount({ balance: 10_000 })).key
@@ -73,7 +76,6 @@ ${model('pooled', 'pooled', 'sora-2')}
   })
 
   after(async () => {
-    await assertAuditClean(tollgate)
     await tollgate.stop()
     await Promise.all([first.close(), second.close()])
   })

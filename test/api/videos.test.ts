@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request } from 'undici'
 import { until } from '../harness/patience.ts'
-import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
+import { balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 import { tollgate, key, accountId, VIDEO, serveSandboxVideos } from './sandbox-videos-world.ts'
 import { refused } from '../harness/refused.ts'
+import { auditClean } from '../harness/api-client.ts'
 
 serveSandboxVideos()
 
@@ -90,7 +91,7 @@ test('prices: by the second, by the resolution and by the request, each exact', 
     assert.deepEqual(job['usage'], { estimated_cost: cost, currency: 'RUB' }, JSON.stringify(body))
     assert.equal((await videoUntil(tollgate, key, job.id, 'completed')).usage.cost, cost)
   }
-  await assertAuditClean(tollgate)
+  await auditClean(tollgate)
 })
 
 test('what the request leaves open is the model’s first; seconds is a name of duration, auto no size, null nothing', async () => {
@@ -258,7 +259,7 @@ test('failures: refused at the submission, failed on the way, empty; each is fre
     .body
   assert.equal(total, cases.length)
   assert.ok(logs.every((row: Record<string, unknown>) => row['status'] === 'error' && row['total_cost'] === 0))
-  await assertAuditClean(tollgate)
+  await auditClean(tollgate)
 })
 
 test('a submission that may have arrived is parked: pending, not sent again; its owner may cancel it and has the money back', async () => {

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { signedUp, topUp } from '../harness/console-client.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
-import { startRoutingUpstream, type RoutingUpstream } from '../harness/routing-upstream.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
+import { startRoutingUpstream, type RoutingUpstream } from './routing-bench.ts'
 
 // clients.md D-14.7: the fields by which a client identifies its conversation.
 
 let upstream: RoutingUpstream
-let tollgate: InProcessServer
+let tollgate: Gateway
 let key = ''
 
 before(async () => {
   upstream = await startRoutingUpstream()
   const price = { currency: 'RUB', prompt: 1, completion: 1, input_cache_read: 0.1 }
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     catalog: JSON.stringify({
       bundled: false,
       rate_limit: { requests: 10_000, window: 60 },

@@ -1,6 +1,6 @@
 import { after } from 'node:test'
 import pg from 'pg'
-import { direct } from '../harness/direct.ts'
+import { direct } from '../harness/postgres.ts'
 import { until } from '../harness/patience.ts'
 
 /** Databases kept for the latest tests: Citus has a process of its own for each database. */

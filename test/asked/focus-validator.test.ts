@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { focusWorld, type Customer } from '../api/focus-world.ts'
-import type { InProcessServer } from '../harness/in-process.ts'
+import type { Gateway } from '../harness/gateway.ts'
 
 /** A Python of 3.12 with focus-validator 2.2.1 and pyarrow below 22: 645 MB with what they need. */
 const PYTHON = process.env['TOLLGATE_TEST_FOCUS'] ?? ''
@@ -20,7 +20,7 @@ const OTHER_ARM = 'InvoiceId-C-005-C'
 /** What we have of what the specification leaves open. */
 const CRITERIA = 'ACCOUNT_NAMING_SUPPORTED,USAGE_MEASUREMENT_SUPPORTED,SUB_ACCOUNT_SUPPORTED'
 
-let server: InProcessServer
+let server: Gateway
 let one: Customer
 let folder: string
 let packages: string

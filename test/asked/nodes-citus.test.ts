@@ -3,11 +3,10 @@ import { describe, test } from 'node:test'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { givenCitus, LAYOUTS, type Layout } from './citus.ts'
-import { direct } from '../harness/direct.ts'
+import { direct } from '../harness/postgres.ts'
 import { KEY_WRAP } from '../harness/key-wrap.ts'
 import { allowancesContract } from '../store/allowances-contract.ts'
 import { Bench, newId, NOON_MS, TestClock } from '../store/ledger-fixture.ts'
-import { logBlocksContract } from '../store/log-blocks-contract.ts'
 import { logPartsContract } from '../store/log-parts-contract.ts'
 import { openedBelow } from '../store/postgres-below.ts'
 import { statementsContract } from '../store/statements-contract.ts'
@@ -19,7 +18,7 @@ const MODEL = { runs: 5, nodesMax: 4, budgetMs: 1_200_000 }
 const citus = givenCitus()
 const open = (url: string): Promise<Store> => openStore({ dataDir: '', databaseUrl: url, keyWrap: KEY_WRAP })
 
-describe('what Citus refuses of the schema and the statements, as docs/operations.md says', () => {
+describe('what Citus refuses of the schema and the statements, as decision 17 says', () => {
   const refused: readonly (readonly [string, string, string, RegExp])[] = [
     ['a row that its id alone makes unique', 'generation', 'on', /cannot create constraint/],
     ['a table with a trigger', 'entry', 'off', /because it has triggers/],
@@ -79,7 +78,6 @@ for (const layout of ['coordinator', 'schema'] as const)
     describe('two nodes', () => twoNodeContract(database, open))
     describe('allowances', () => allowancesContract(database, open))
     describe('statements', () => statementsContract(openBelow))
-    describe('blocks of the log', () => logBlocksContract(openBelow))
     describe('parts of the log', () => logPartsContract(database, open))
   })
 

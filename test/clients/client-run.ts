@@ -6,6 +6,18 @@ import { endProcessesOf } from './run-folder.ts'
 
 /** Where `run.ts` installs the clients. */
 export const CLIENTS = join(import.meta.dirname, '../../node_modules/.cache/clients')
+/** The folders there, each with its packages. */
+export type Packages =
+  | 'npm'
+  | 'node'
+  | 'python'
+  | 'llamaindex'
+  | 'pydantic-ai'
+  | 'aider'
+  | 'dify'
+  | 'open-webui'
+  | 'librechat'
+  | 'n8n'
 const RUN_MS = 180_000
 
 /** The gateway for a client. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Answered } from './model-protocols.ts'
-import { isChosen, type ClientHome, type Ran, type Target } from './client-run.ts'
+import { isChosen, type ClientHome, type Packages, type Ran, type Target } from './client-run.ts'
 
 /** The file that the model writes into the client's folder, by a tool of that client. */
 export const EDITED = { file: 'note.txt', text: 'written by a tool' } as const
@@ -8,6 +8,8 @@ export const EDITED = { file: 'note.txt', text: 'written by a tool' } as const
 /** A real client: how a user sets it up and asks it. */
 export interface Client {
   readonly name: string
+  /** Where it is installed; absent = `npm`. */
+  readonly packages?: Packages
   /** Models of the scripted provider for its conversations: of its own protocol, and of another. */
   readonly models: readonly string[]
   /** Writes its settings, as `docs/clients` says. */
@@ -106,6 +108,7 @@ const opencode: Client = {
 
 const llm: Client = {
   name: 'llm',
+  packages: 'python',
   compacts: 'each further turn ends with the error',
   usage: { option: '--usage', shows: /1,000 input, 50 output/ },
   tells: { unknown: /'acme\/none' not found/, tooLong: /too long|context/i },
@@ -310,6 +313,7 @@ ${compacts === true ? '    defaultCompletionOptions: { contextLength: 60000 }\n'
 
 const aider: Client = {
   name: 'Aider',
+  packages: 'aider',
   usage: { shows: /Tokens: \S+ sent, \S+ received/ },
   // It makes the summary anew at each start.
   compacts: { model: 'acme/chat', asks: /^# USER/, bySize: true, summaries: 2 },

@@ -2,12 +2,13 @@ import { join } from 'node:path'
 import { CLIENT_SETUPS } from '../../src/tables/client-setups.ts'
 import { EDITED } from './clients.ts'
 import type { Answered } from './model-protocols.ts'
-import { CLIENTS, isChosen, type ClientHome, type Ran, type Target } from './client-run.ts'
+import { CLIENTS, isChosen, type ClientHome, type Packages, type Ran, type Target } from './client-run.ts'
 import { runN8n } from './n8n.ts'
 
 /** A library or an application, driven by a script that holds the whole conversation. */
 export interface Library {
   readonly name: string
+  readonly packages: Packages
   readonly models: readonly string[]
   /** Asks for each text; ends with an error at the first refusal. */
   run(home: ClientHome, target: Target, texts: readonly string[]): Promise<Ran>
@@ -34,14 +35,15 @@ export const EDIT = { tool: 'write_file', arguments: { path: EDITED.file, conten
 function pythonLibrary(
   name: string,
   models: readonly string[],
-  folder = 'python',
+  packages: Packages = 'python',
   script = 'library_turns.py',
 ): Library {
   return {
     name: `${name} (Python)`,
+    packages,
     models,
     run: (home, { url, key, model }, texts) =>
-      home.run(join(CLIENTS, folder, 'bin/python'), [join(import.meta.dirname, script)], {
+      home.run(join(CLIENTS, packages, 'bin/python'), [join(import.meta.dirname, script)], {
         LIBRARY: name,
         URL: url,
         KEY: key,
@@ -57,12 +59,12 @@ function pythonLibrary(
 /** Runs a script with the packages of a folder of the cache. */
 function nodeScript(
   script: string,
-  folder: string,
+  packages: Packages,
   more: (target: Target) => Readonly<Record<string, string>>,
-): Library['run'] {
-  return (home, target, texts) =>
+): Pick<Library, 'packages' | 'run'> {
+  const run: Library['run'] = (home, target, texts) =>
     home.run(process.execPath, [join(import.meta.dirname, script)], {
-      PACKAGES: join(CLIENTS, folder),
+      PACKAGES: join(CLIENTS, packages),
       URL: target.url,
       KEY: target.key,
       MODEL: target.model,
@@ -71,14 +73,16 @@ function nodeScript(
       DO_NOT_TRACK: '1',
       ...more(target),
     })
+  return { packages, run }
 }
 
 function nodeLibrary(name: string, models: readonly string[]): Library {
-  return { name: `${name} (Node)`, models, run: nodeScript('library-turns.ts', 'node', () => ({ LIBRARY: name })) }
+  return { name: `${name} (Node)`, models, ...nodeScript('library-turns.ts', 'node', () => ({ LIBRARY: name })) }
 }
 
 const libreChat: Library = {
   name: 'LibreChat',
+  packages: 'librechat',
   models: ['acme/chat', 'acme/messages'],
   usage: /"input_tokens":1000,"output_tokens":50/,
   compacts: {
@@ -111,7 +115,7 @@ const clineCore: Library = {
     marks: 'In short: the user said hello at length.',
     bySize: true,
   },
-  run: nodeScript('cline-turns.ts', 'npm', ({ compacts }) => ({ CONTEXT: compacts === true ? '60000' : '200000' })),
+  ...nodeScript('cline-turns.ts', 'npm', ({ compacts }) => ({ CONTEXT: compacts === true ? '60000' : '200000' })),
 }
 
 const LIBRARIES: readonly Library[] = [
@@ -123,7 +127,13 @@ const LIBRARIES: readonly Library[] = [
   pythonLibrary('anthropic', ['acme/messages', 'acme/chat']),
   pythonLibrary('google-genai', ['acme/gemini', 'acme/chat']),
   pythonLibrary('cohere', ['acme/chat', 'acme/messages']),
-  { name: 'n8n', models: ['acme/responses', 'acme/messages'], run: runN8n, usage: 'an estimate of its own' },
+  {
+    name: 'n8n',
+    packages: 'n8n',
+    models: ['acme/responses', 'acme/messages'],
+    run: runN8n,
+    usage: 'an estimate of its own',
+  },
   {
     ...pythonLibrary('Open WebUI', ['acme/chat', 'acme/messages'], 'open-webui', 'open_webui_turns.py'),
     usage: /"prompt_tokens": 1000/,

@@ -1,10 +1,8 @@
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { startPostgres } from '../harness/postgres.ts'
 import { CLIENTS, type ClientHome, type Ran, type Target } from './client-run.ts'
+import { listen, type LocalServer } from '../harness/scripted-upstream.ts'
 
 /**
  * Runs a workflow of an agent for each text, with one memory and one tool, by n8n's command line. The tool is a request
@@ -44,29 +42,13 @@ export async function runN8n(home: ClientHome, target: Target, texts: readonly s
   }
 }
 
-async function startWriter({ work }: ClientHome): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const server = createServer((request, response) => {
-    let text = ''
-    request.setEncoding('utf8').on('data', (part: string) => (text += part))
-    request.on('end', () => {
-      // Sent by n8n, as the workflow says.
-      const { path, content } = JSON.parse(text) as { readonly path: string; readonly content: string }
-      writeFileSync(join(work, path), content)
-      response.end('written')
-    })
+async function startWriter({ work }: ClientHome): Promise<LocalServer> {
+  return listen((response, { json }) => {
+    // Sent by n8n, as the workflow says.
+    const { path, content } = json as { readonly path: string; readonly content: string }
+    writeFileSync(join(work, path), content)
+    response.end('written')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // A TCP server's address is an object.
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}/`,
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
 }
 
 function credentialsOf({ url, key }: Target): unknown {

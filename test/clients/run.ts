@@ -3,19 +3,16 @@ import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
-import { CLIENTS } from './client-run.ts'
+import { CLIENTS, type Packages } from './client-run.ts'
+import { commandLineClients } from './clients.ts'
+import { libraries } from './libraries.ts'
 import { startRunFolder } from './run-folder.ts'
 
 /**
  * `npm run test:clients [-- first words of a client's name]`: real clients against a running server and a scripted
  * provider. They are installed into a folder of the cache, each once for its version.
  */
-const PACKAGES: Readonly<
-  Record<
-    'npm' | 'node' | 'python' | 'llamaindex' | 'pydantic-ai' | 'aider' | 'dify' | 'open-webui' | 'librechat' | 'n8n',
-    readonly string[]
-  >
-> = {
+const PACKAGES: Readonly<Record<Packages, readonly string[]>> = {
   npm: [
     '@anthropic-ai/claude-code@2.1.330',
     '@openai/codex@0.169.0',
@@ -55,6 +52,11 @@ const PACKAGES: Readonly<
   n8n: ['n8n@2.38.7'],
 }
 
+process.env['CLIENT'] = process.argv.slice(2).join(' ').toLowerCase()
+const chosen = [...commandLineClients(), ...libraries()]
+if (chosen.length === 0) throw new Error(`No client's name begins with '${process.env['CLIENT']}'.`)
+const wanted = new Set(chosen.map(({ packages = 'npm' }) => packages))
+
 install('npm', () => {
   npmPackages('npm')
 })
@@ -89,7 +91,6 @@ install('n8n', () => {
 
 const { folder, end } = startRunFolder()
 process.env['TMPDIR'] = folder
-process.env['CLIENT'] = process.argv.slice(2).join(' ').toLowerCase()
 const count = { passed: 0, failed: 0 }
 const events = run({ files: globSync(join(import.meta.dirname, '*.client.ts')), concurrency: 1, timeout: 1_800_000 })
 events.on('test:summary', ({ file, counts }) => {
@@ -100,13 +101,14 @@ await end()
 process.stdout.write(`\n${count.passed} passed, ${count.failed} failed\n`)
 process.exitCode = count.failed > 0 || count.passed === 0 ? 1 : 0
 
-/** Installs if the list of packages differs from the one installed last. */
-function install(kind: keyof typeof PACKAGES, work: () => void): void {
+/** Installs what a chosen client needs, if the list of packages differs from the one installed last. */
+function install(kind: Packages, work: () => void): void {
+  if (!wanted.has(kind)) return
   const list = join(CLIENTS, `${kind}.json`)
-  const wanted = JSON.stringify(PACKAGES[kind])
-  if (existsSync(list) && readFileSync(list, 'utf8') === wanted) return
+  const packages = JSON.stringify(PACKAGES[kind])
+  if (existsSync(list) && readFileSync(list, 'utf8') === packages) return
   work()
-  writeFileSync(list, wanted)
+  writeFileSync(list, packages)
 }
 
 /** Installs packages of npm into a folder. */

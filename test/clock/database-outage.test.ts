@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { answersSeen, checkMoney, type Observed } from '../harness/crash-clients.ts'
-import { form } from '../harness/form.ts'
 import {
+  answersSeen,
+  checkMoney,
+  type Observed,
   ask,
   clients,
   held,
@@ -12,9 +13,9 @@ import {
   untilExpired,
   untilServed,
   type World,
-} from '../harness/outage-world.ts'
-import { paced } from '../harness/paced.ts'
-import { patient, until } from '../harness/patience.ts'
+} from '../crash/crash-clients.ts'
+import { form } from '../harness/form.ts'
+import { paced, patient, until } from '../harness/patience.ts'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { mountSmallDisk, type SmallDisk } from '../crash/small-disk.ts'
 import { refused } from '../harness/refused.ts'

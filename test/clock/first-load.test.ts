@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { browserSkip, LOOKS, openBrowser, visitor, type Visitor } from '../harness/browser.ts'
-import { buildConsole, chat, enter, makeKey, signUp, type Customer } from '../harness/console-world.ts'
+import { test } from 'node:test'
+import { LOOKS, visitor, type Visitor } from '../harness/browser.ts'
+import {
+  chat,
+  enter,
+  makeKey,
+  signUp,
+  type Customer,
+  serveConsole,
+  tollgate,
+  browser,
+} from '../harness/console-world.ts'
 import { form, oneOf } from '../harness/form.ts'
 import { patient } from '../harness/patience.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startTollgate } from '../harness/server.ts'
 
-const skip = browserSkip()
 const FIRST = { bytes: 250_000, requests: 12 }
 /** Of a browser that opens a link to an inner page, with the calendar, the forms and the chart. */
 const DEEP = { bytes: 355_000, requests: 28 }
@@ -51,24 +58,15 @@ const TIMES = `new Promise((resolve) => {
   look()
 })`
 
-let tollgate: Tollgate
-let browser: Browser
 let customer: Customer
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate()
-  browser = await openBrowser()
-  customer = await signUp(tollgate, 'ann@example.com')
-  const { key } = await makeKey(tollgate, customer, { name: 'backend' })
-  await chat(tollgate, key, 'Hello')
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
+const skip = serveConsole({
+  start: () => startTollgate(),
+  fill: async () => {
+    customer = await signUp(tollgate, 'ann@example.com')
+    const { key } = await makeKey(tollgate, customer, { name: 'backend' })
+    await chat(tollgate, key, 'Hello')
+  },
 })
 
 /** A browser with an empty cache; close its context. */

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Pool } from 'undici'
 import { form } from '../harness/form.ts'
-import { paced } from '../harness/paced.ts'
-import { until } from '../harness/patience.ts'
+import { paced, until } from '../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 const PEAK_MS = form({ short: 800, long: 5_000, chaos: 20_000 })

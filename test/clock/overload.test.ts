@@ -56,7 +56,7 @@ function holding(): { readonly waiting: () => number; readonly letGo: () => void
   let open = false
   upstream.answer((response, request) => {
     const send = (): void => void response.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER)
-    if (open || request.url?.startsWith('/other') === true) send()
+    if (open || request.path.startsWith('/other')) send()
     else held.push(send)
   })
   return {

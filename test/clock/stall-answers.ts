@@ -1,5 +1,5 @@
 import { wavFile } from '../harness/audio-files.ts'
-import { converseEvent } from '../harness/event-stream.ts'
+import { converseEvent } from '../harness/aws.ts'
 
 export const MESSAGES = [{ role: 'user', content: 'x' }]
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, before, test } from 'node:test'
+import { after, before, beforeEach, test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { wavFile } from '../harness/audio-files.ts'
 import { form as formed } from '../harness/form.ts'
@@ -16,6 +16,11 @@ const EVENTS_HEAD = { 'content-type': 'text/event-stream' }
 let upstream: ScriptedUpstream
 let stalls: StallServer
 let key: string
+
+/** An account for each test: what the broken answers of one cost the operator would close the next one's. */
+beforeEach(async () => {
+  key = (await stalls.server.createAccount({ balance: 1_000_000_000 })).key
+})
 
 before(async () => {
   upstream = await startScriptedUpstream()
@@ -460,7 +465,7 @@ function pumped(response: ServerResponse, piece: string, count: number, end: str
 for (const [what, status, answer] of VERTEX_ANSWERS) {
   test(`no stall above ${STALL_MS_MAX} ms of CPU by the videos inside of an answer: ${what}`, async () => {
     let told = 0
-    upstream.answer((response, { url = '' }) => {
+    upstream.answer((response, { path: url }) => {
       response.writeHead(200, JSON_HEAD)
       if (!url.endsWith('fetchPredictOperation')) return void response.end(`{"name":"${VERTEX_NAME}"}`)
       response.on('close', () => (told += 1))

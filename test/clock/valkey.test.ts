@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { auditClean } from '../harness/audit.ts'
+import { auditClean } from '../harness/api-client.ts'
 import { percentile, spread } from '../harness/figures.ts'
 import { form, isChaos } from '../harness/form.ts'
 import { ask, NodeBench, until } from '../harness/node-bench.ts'
-import { paced } from '../harness/paced.ts'
-import { patient } from '../harness/patience.ts'
+import { paced, patient } from '../harness/patience.ts'
 import type { Answer, Tollgate } from '../harness/server.ts'
 
 /** Answers in a sample. */

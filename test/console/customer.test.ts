@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { seriousFindings } from '../harness/page-findings.ts'
-import { browserSkip, openBrowser, visitor, type Visitor } from '../harness/browser.ts'
-import { buildConsole, chat, enter, makeKey, PASSWORD, signUp, textPattern, texts } from '../harness/console-world.ts'
-import { form } from '../harness/form.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { visitor, type Visitor } from '../harness/browser.ts'
+import {
+  chat,
+  enter,
+  makeKey,
+  PASSWORD,
+  signUp,
+  textPattern,
+  texts,
+  serveConsole,
+  tollgate,
+  browser,
+} from '../harness/console-world.ts'
+import { casesOf } from '../harness/form.ts'
+import { startTollgate } from '../harness/server.ts'
 
-const skip = browserSkip()
 /** The texts of the console that the tests look for. */
 const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
   signUp: t('entry.sign_up'),
@@ -56,20 +66,8 @@ const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
 const CATALOGUE =
   'models: [{ id: aurora/mini, name: Sandbox Aurora, type: chat, context_length: 200000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 18, completion: 72 } }] }]\n'
 
-let tollgate: Tollgate
-let browser: Browser
-
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate({ catalog: CATALOGUE, env: { TOLLGATE_LOG_LEVEL: 'error' } })
-  browser = await openBrowser()
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
+const skip = serveConsole({
+  start: () => startTollgate({ catalog: CATALOGUE, env: { TOLLGATE_LOG_LEVEL: 'error' } }),
 })
 
 /** A signed-in customer's browser; at its end it must have no errors. */
@@ -90,7 +88,7 @@ async function asCustomer(
   await guest.close()
 }
 
-for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
+for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
   const words = wordsOf(language)
   const at = (name: string): string => `${name}.${language}@example.com`
 

@@ -1,29 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { seriousFindings } from '../harness/page-findings.ts'
-import { browserSkip, LOOKS, openBrowser, visitor } from '../harness/browser.ts'
-import { buildConsole, chat, enter, makeKey, signUp, texts } from '../harness/console-world.ts'
-import { englishTexts } from '../harness/english.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { test } from 'node:test'
+import { findings } from '../harness/page-findings.ts'
+import { LOOKS, visitor } from '../harness/browser.ts'
+import { chat, enter, makeKey, signUp, texts, serveConsole, tollgate, browser } from '../harness/console-world.ts'
 
-const skip = browserSkip()
-
-let tollgate: Tollgate
-let browser: Browser
-
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
-  browser = await openBrowser()
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
-})
+const skip = serveConsole()
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)
@@ -40,10 +21,7 @@ for (const { language, dark } of LOOKS) {
       await page.goto(tollgate.url)
       const step = (name: string, done: boolean) => page.locator(`[data-step=${name}][data-done=${done}]`)
       for (const name of ['money', 'key', 'request']) await step(name, false).waitFor()
-      const look = async () => [
-        ...(await seriousFindings(page)),
-        ...(language === 'ru' ? await englishTexts(page) : []),
-      ]
+      const look = async () => [...(await findings(page, language))]
       const problems = await look()
       const { id, code } = (await tollgate.admin('POST', '/admin/v1/codes', { amount: 20 })).body.data[0]
       assert.ok(id)

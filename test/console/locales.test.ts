@@ -1,3 +1,4 @@
+import { HOLD_REASONS } from '../../src/catalog/price-list.ts'
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -91,6 +92,7 @@ const BASIS: Readonly<Record<BillingBasis, true>> = {
 }
 const CHECKS: Readonly<Record<FieldCheck, true>> = {
   above_context: true,
+  absolute_path: true,
   above_zero: true,
   alias: true,
   amount: true,
@@ -119,6 +121,7 @@ const CHECKS: Readonly<Record<FieldCheck, true>> = {
   flag: true,
   guessable: true,
   header_name: true,
+  header_value: true,
   hours_most: true,
   http_address: true,
   incomplete_price: true,
@@ -129,6 +132,7 @@ const CHECKS: Readonly<Record<FieldCheck, true>> = {
   length: true,
   lines_most: true,
   list: true,
+  machine_auth: true,
   masked_key: true,
   member_limit: true,
   metadata_address: true,
@@ -142,10 +146,13 @@ const CHECKS: Readonly<Record<FieldCheck, true>> = {
   no_rate: true,
   not_after: true,
   not_negative: true,
+  nul: true,
   not_set_up: true,
   not_zero: true,
   object: true,
+  of_file: true,
   one_of: true,
+  one_credential: true,
   operation_path: true,
   other_adapter: true,
   other_id: true,
@@ -159,10 +166,12 @@ const CHECKS: Readonly<Record<FieldCheck, true>> = {
   rubles_only: true,
   sdk_missing: true,
   sdk_package: true,
+  service_key: true,
   slug: true,
   text: true,
   text_length: true,
   time: true,
+  time_of_day: true,
   uncharged: true,
   uncharged_search: true,
   unknown_field: true,
@@ -184,12 +193,16 @@ const CATALOG_WARNINGS: Readonly<Record<CatalogWarningName, true>> = {
   names_shared: true,
   fallback_unknown: true,
   pictures_unpriced: true,
+  price_untold: true,
+  steps_missing: true,
   sells_below_cost: true,
+  sells_below_cost_when: true,
   unroutable: true,
 }
 const REFUSALS: Readonly<Record<RefusalReason, true>> = {
   account_missing: true,
   another_needed: true,
+  beyond_end: true,
   beyond_own: true,
   channel_unconfirmed: true,
   channels_most: true,
@@ -211,6 +224,7 @@ const REFUSALS: Readonly<Record<RefusalReason, true>> = {
   link_not_yours: true,
   mail_unset: true,
   member_already: true,
+  maker_needed: true,
   member_keys_over: true,
   members_most: true,
   not_parked: true,
@@ -219,7 +233,9 @@ const REFUSALS: Readonly<Record<RefusalReason, true>> = {
   owner_stays: true,
   only_administrators: true,
   only_provider: true,
+  price_overtaken: true,
   reference_taken: true,
+  proof_needed: true,
   role_needed: true,
   scope_needed: true,
   session_stale: true,
@@ -278,6 +294,7 @@ const LISTS: readonly {
   { what: 'bases of a bill', of: 'request', names: Object.keys(BASIS).map((name) => `basis_${name}`) },
   { what: 'checks of fields', of: 'check', names: Object.keys(CHECKS), whole: true },
   { what: 'warnings of the catalogue', of: 'catalog_warning', names: Object.keys(CATALOG_WARNINGS), whole: true },
+  { what: 'reasons that a change waits', of: 'held_reason', names: HOLD_REASONS, whole: true },
   { what: 'reasons of a refusal', of: 'refusal', names: Object.keys(REFUSALS), whole: true },
   { what: 'fields of forms', of: 'field', names: fieldNames() },
   {
@@ -384,7 +401,7 @@ test('a counted text has every plural form of its language', () => {
  * problems is named line by line.
  */
 test('no refusal of the console is made without its name', () => {
-  const bare = ['admin', 'cabinet']
+  const bare = ['api/admin', 'api/cabinet']
     .flatMap((folder) => globSync(`${folder}/*.ts`, { cwd: SRC }))
     .flatMap((file) =>
       [

@@ -1,6 +1,10 @@
 import type { Page } from 'playwright-core'
-import { OTHER_ACCOUNTS, ROW_STEP_MS, type FullLog } from '../harness/full-log.ts'
-import { texts } from '../harness/console-world.ts'
+import { OTHER_ACCOUNTS, ROW_STEP_MS, type FullLog, fillEmbeddedLog, fillEmbeddedLists } from '../harness/full-log.ts'
+import { texts, promote, signUp, type Customer } from '../harness/console-world.ts'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 /** The page is in English. */
 const t = texts('en')
@@ -196,4 +200,44 @@ export async function clearFilters(page: Page, newest: readonly string[]): Promi
 /** The texts of the rows that are painted. */
 export function paintedRows(page: Page): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>('paintedRows()')
+}
+
+interface FullLists {
+  readonly entries: number
+  readonly accounts: number
+}
+
+export interface LogWorld {
+  readonly tollgate: Tollgate
+  readonly customer: Customer
+  readonly operator: Customer
+  readonly log: FullLog
+  /** The account with the long ledger; null = there is none. */
+  readonly ledger: string | null
+}
+
+/**
+ * A server on a store whose log has so many rows, half of them the customer's; the last row is current. `lists`: with
+ * another account's ledger and accounts beside.
+ */
+export async function startLogWorld(
+  rows: number,
+  told?: (rows: number) => void,
+  lists: FullLists | null = null,
+): Promise<LogWorld> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-log-'))
+  const env = { TOLLGATE_LOG_LEVEL: 'error' }
+  const first = await startTollgate({ dataDir, env })
+  const customer = await signUp(first, 'ann@example.com', { balance: 0 })
+  const billed = lists === null ? null : await signUp(first, 'bob@example.com', { balance: 0 })
+  const operator = await promote(first, await signUp(first, 'root@example.com', { balance: 0 }))
+  await first.kill('SIGTERM')
+  const log: FullLog = { rows, large: customer.accountId, startMs: Date.now() - rows * ROW_STEP_MS }
+  fillEmbeddedLog(dataDir, log, { there: true, ...(told === undefined ? {} : { told }) })
+  const ledger = billed?.accountId ?? null
+  if (lists !== null && ledger !== null) fillEmbeddedLists(dataDir, ledger, lists, log.startMs)
+  // Rows without charges violate the audit.
+  const tollgate = await startTollgate({ dataDir, env, audited: false })
+  const at = (who: Customer): Customer => ({ ...who, headers: { ...who.headers, origin: tollgate.url } })
+  return { tollgate, customer: at(customer), operator: at(operator), log, ledger }
 }

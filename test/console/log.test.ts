@@ -14,8 +14,9 @@ import {
   timePageDown,
   timeStep,
   watchLog,
+  startLogWorld,
+  type LogWorld,
 } from './log-watch.ts'
-import { startLogWorld, type LogWorld } from '../harness/log-world.ts'
 import { patient } from '../harness/patience.ts'
 
 const skip = browserSkip()

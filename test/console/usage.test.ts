@@ -1,34 +1,29 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { seriousFindings } from '../harness/page-findings.ts'
-import { browserSkip, LOOKS, openBrowser, visitor } from '../harness/browser.ts'
-import { buildConsole, chat, enter, makeKey, signUp, texts, type Customer } from '../harness/console-world.ts'
-import { englishTexts } from '../harness/english.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { test } from 'node:test'
+import { findings, seriousFindings } from '../harness/page-findings.ts'
+import { LOOKS, visitor } from '../harness/browser.ts'
+import {
+  chat,
+  enter,
+  makeKey,
+  signUp,
+  texts,
+  type Customer,
+  serveConsole,
+  tollgate,
+  browser,
+} from '../harness/console-world.ts'
 
-const skip = browserSkip()
-
-let tollgate: Tollgate
-let browser: Browser
 let customer: Customer
 let generation = ''
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
-  browser = await openBrowser()
-  customer = await signUp(tollgate, 'ann@example.com')
-  const { key } = await makeKey(tollgate, customer, { name: 'backend' })
-  generation = (await chat(tollgate, key, 'Hello', { 'x-title': 'Notes' })).headers['x-generation-id'] ?? ''
-  await chat(tollgate, key, 'Hello again')
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
+const skip = serveConsole({
+  fill: async () => {
+    customer = await signUp(tollgate, 'ann@example.com')
+    const { key } = await makeKey(tollgate, customer, { name: 'backend' })
+    generation = (await chat(tollgate, key, 'Hello', { 'x-title': 'Notes' })).headers['x-generation-id'] ?? ''
+    await chat(tollgate, key, 'Hello again')
+  },
 })
 
 for (const { language, dark } of LOOKS) {
@@ -58,7 +53,7 @@ for (const { language, dark } of LOOKS) {
       await page.getByText(t('chart.table'), { exact: true }).click()
       const table = page.getByRole('region', { name: t('usage.by_hour') }).getByRole('table')
       assert.equal(await table.getByRole('row').count(), 25)
-      problems.push(...(await seriousFindings(page)), ...(language === 'ru' ? await englishTexts(page) : []))
+      problems.push(...(await findings(page, language)))
       await page
         .locator('label')
         .filter({ hasText: t('usage.by_day') })

@@ -91,9 +91,9 @@ export function* variants(schema: JsonSchema, right: Body): Generator<Body> {
 }
 
 /** Whether a reader accepts a body; it refuses only with API errors. */
-export function isRead(read: (body: unknown) => unknown, body: unknown): boolean {
+export async function isRead(read: (body: unknown) => unknown, body: unknown): Promise<boolean> {
   try {
-    read(body)
+    await read(body)
     return true
   } catch (thrown) {
     assert.ok(thrown instanceof ApiError, String(thrown))

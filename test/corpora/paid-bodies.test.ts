@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { ApiError } from '../../src/base/errors.ts'
 import { parseChat } from '../../src/protocols/openai/client/chat/parse.ts'
 import { ChatBody } from '../../src/protocols/openai/client/chat/schema.ts'
-import { parseCompletions } from '../../src/kinds/completions/parse.ts'
-import { CompletionsBody } from '../../src/kinds/completions/schema.ts'
+import { parseCompletions } from '../../src/protocols/openai/client/completions.ts'
+import { CompletionsBody } from '../../src/protocols/openai/client/completions.ts'
 import { parseCohereEmbed } from '../../src/protocols/cohere/client/rerank.ts'
 import { parseCohereChat } from '../../src/protocols/cohere/client/parse.ts'
 import { CohereChatBody, CohereEmbedBody } from '../../src/protocols/cohere/client/schema.ts'
@@ -17,28 +17,27 @@ import {
   EmbedContentBody,
   GenerateContentBody,
 } from '../../src/protocols/gemini/client/schema.ts'
-import { parseEmbeddings } from '../../src/kinds/embeddings/parse.ts'
-import { EmbeddingsBody } from '../../src/kinds/embeddings/schema.ts'
-import { parseImageEdit, parseImageVariation } from '../../src/kinds/images/edits.ts'
-import { parseImages } from '../../src/kinds/images/parse.ts'
-import { ImageEditBody, ImagesBody, ImageVariationBody } from '../../src/kinds/images/schema.ts'
+import { parseEmbeddings } from '../../src/protocols/openai/client/embeddings.ts'
+import { EmbeddingsBody } from '../../src/protocols/openai/client/embeddings.ts'
+import { parseImageEdit, parseImageVariation } from '../../src/protocols/openai/client/images.ts'
+import { parseImages } from '../../src/protocols/openai/client/images.ts'
+import { ImageEditBody, ImagesBody, ImageVariationBody } from '../../src/protocols/openai/client/images.ts'
 import { parseCountedMessages, parseMessages } from '../../src/protocols/anthropic/client/parse.ts'
 import { CountedMessagesBody, MessagesBody } from '../../src/protocols/anthropic/client/schema.ts'
 import { parseModeration } from '../../src/protocols/openai/client/moderations.ts'
-import { ModerationBody } from '../../src/kinds/moderations/schema.ts'
-import { parseOllamaEmbed } from '../../src/kinds/ollama/embed.ts'
-import { parseOllamaChat } from '../../src/protocols/ollama/client/parse.ts'
+import { ModerationBody } from '../../src/protocols/openai/client/moderations.ts'
+import { parseOllamaEmbed, parseOllamaChat } from '../../src/protocols/ollama/client/parse.ts'
 import { OllamaChatBody, OllamaEmbedBody } from '../../src/protocols/ollama/client/schema.ts'
-import { parseRerank } from '../../src/kinds/rerank/parse.ts'
-import { RerankBody } from '../../src/kinds/rerank/schema.ts'
+import { parseRerank } from '../../src/protocols/openai/client/rerank.ts'
+import { RerankBody } from '../../src/protocols/openai/client/rerank.ts'
 import { parseResponses } from '../../src/protocols/responses/client/parse.ts'
 import { ResponsesBody } from '../../src/protocols/responses/client/schema.ts'
-import { parseSpeech } from '../../src/kinds/speech/parse.ts'
-import { SpeechBody } from '../../src/kinds/speech/schema.ts'
-import { parseTranscription } from '../../src/kinds/transcription/parse.ts'
-import { TranscriptionBody } from '../../src/kinds/transcription/schema.ts'
-import { parseVideo } from '../../src/kinds/video/parse.ts'
-import { VideoBody } from '../../src/kinds/video/schema.ts'
+import { parseSpeech } from '../../src/protocols/openai/client/speech.ts'
+import { SpeechBody } from '../../src/protocols/openai/client/speech.ts'
+import { parseTranscription } from '../../src/protocols/openai/client/transcription.ts'
+import { TranscriptionBody } from '../../src/protocols/openai/client/transcription.ts'
+import { parseVideo } from '../../src/protocols/openai/client/video.ts'
+import { VideoBody } from '../../src/protocols/openai/client/video.ts'
 import { PUBLIC_ROUTES } from '../../src/api/reference/public-routes.ts'
 import type { JsonSchema } from '../../src/base/schema.ts'
 import { wavFile } from '../harness/audio-files.ts'
@@ -235,9 +234,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
   video: { schema: VideoBody, read: parseVideo, right: [{ model: 'a/b', prompt: 'x' }] },
 }
 
-function transcriptionOf(body: unknown): unknown {
+async function transcriptionOf(body: unknown): Promise<unknown> {
   try {
-    return parseTranscription(body, 'transcribe')
+    return await parseTranscription(body, 'transcribe')
   } catch (thrown) {
     if (thrown instanceof ApiError && thrown.message.startsWith('input_audio.data: is no sound')) return null
     throw thrown
@@ -245,14 +244,14 @@ function transcriptionOf(body: unknown): unknown {
 }
 
 for (const [name, { schema, read, right }] of Object.entries(KINDS)) {
-  test(`${name}: the reader and the schema take and refuse the same bodies`, () => {
+  test(`${name}: the reader and the schema take and refuse the same bodies`, async () => {
     const apart = new Set<string>()
     let [taken, refused] = [0, 0]
     for (const base of right) {
-      assert.ok(isRead(read, base))
+      assert.ok(await isRead(read, base))
       assert.deepEqual(faultsOf(schema, base), [])
       for (const body of variants(schema, base)) {
-        const accepts = isRead(read, body)
+        const accepts = await isRead(read, body)
         if (accepts) taken += 1
         else refused += 1
         if (accepts !== (faultsOf(schema, body).length === 0))

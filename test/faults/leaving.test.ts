@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import { form } from '../harness/form.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startScriptedUpstream, type ScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
 
 /**
  * Clients that leave in every way, in the middle of every kind of answer: their requests end, and nothing stays open.
@@ -21,7 +21,7 @@ const EVENT =
   'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":null}]}\n\n'
 
 let upstream: ScriptedUpstream
-let tollgate: InProcessServer
+let tollgate: Gateway
 /** Running answers, and the function that ends each. */
 const underWay = new Set<() => void>()
 let nextAddress = 0
@@ -30,7 +30,7 @@ before(async () => {
   upstream = await startScriptedUpstream()
   const model = (id: string, type: string, price: string): string =>
     `  - { id: test/${id}, type: ${type}, ${type === 'chat' ? 'context_length: 10000, ' : ''}endpoints: [{ provider: p, model: m, price: { currency: RUB, ${price} } }] }\n`
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     catalog: `
 rate_limit: { requests: 100000, window: 60 }
 ip_block: { failures: 100000, window: 60, duration: 1 }
@@ -48,7 +48,7 @@ after(async () => {
 })
 
 /** Begins an answer and keeps it open until the test ends it. */
-function begun(response: ServerResponse, { url = '' }: IncomingMessage): void {
+function begun(response: ServerResponse, { path: url }: Received): void {
   const [head, first, last] = url.endsWith('/chat/completions')
     ? [SSE, EVENT, 'data: [DONE]\n\n']
     : url.endsWith('/audio/speech')

@@ -1,4 +1,5 @@
 import { request as undiciRequest, type Dispatcher } from 'undici'
+import assert from 'node:assert/strict'
 
 export interface Answer {
   readonly status: number
@@ -17,18 +18,14 @@ export interface RequestOptions {
   readonly dispatcher?: Dispatcher
 }
 
-/** Talks to a running server, as an administrator and as a customer. */
+/** Talks to a running server, as an administrator and as a customer; each answer is held against its route's contract. */
 export class ApiClient {
   readonly url: string
   readonly adminToken: string
 
-  readonly #checked: boolean
-
-  /** `checked`: each answer is held against the contract of its route. */
-  constructor(url: string, adminToken: string, checked = true) {
+  constructor(url: string, adminToken: string) {
     this.url = url
     this.adminToken = adminToken
-    this.#checked = checked
   }
 
   admin(method: string, path: string, body?: unknown): Promise<Answer> {
@@ -81,8 +78,26 @@ export class ApiClient {
     const contentType = headers['content-type'] ?? ''
     const parsed =
       contentType.includes('json') && !contentType.includes('ndjson') && text !== '' ? JSON.parse(text) : null
-    if (this.#checked)
-      (await import('./contract-check.ts')).checkAnswer(method, path, response.statusCode, contentType, parsed)
+    const { checkAnswer } = await import('./contract-check.ts')
+    checkAnswer(method, path, response.statusCode, contentType, parsed)
     return { status: response.statusCode, headers, text, body: parsed }
+  }
+}
+
+/** `tollgate audit` of a running server, as every server is audited when a test stops it: fails with each violation. */
+export async function auditClean(server: ApiClient): Promise<void> {
+  const audit = await reportOf(server)
+  if (audit === null) return
+  assert.equal(audit.status, 200, `the audit could not run: ${audit.text}`)
+  assert.equal(audit.body.violations, 0, audit.text)
+}
+
+/** null = it no longer listens. */
+async function reportOf(server: ApiClient): Promise<Answer | null> {
+  try {
+    return await server.admin('GET', '/admin/v1/audit')
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ECONNREFUSED') return null
+    throw thrown
   }
 }

@@ -1,4 +1,12 @@
+import { audioContainer } from '../../src/kinds/transcription/audio-container.ts'
+import { audioLength } from '../../src/kinds/transcription/audio-length.ts'
+
 /** Small audio files, built byte by byte: containers as encoders write them, filled with silence. */
+
+/** The length that we read, in seconds; null = none. */
+export async function soundSeconds(bytes: Buffer): Promise<number | null> {
+  return (await audioLength(bytes, audioContainer(bytes))).seconds
+}
 
 function u32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
@@ -47,13 +55,6 @@ export function mp3Frames(count: number, bitRates: readonly (64 | 128 | 320)[] =
   )
 }
 
-/** The first frame of a file with a variable bit rate: a table, no audio. */
-export function xingFrame(): Buffer {
-  const frame = mp3Frames(1)
-  frame.write('Xing', 36, 'latin1')
-  return frame
-}
-
 /** A tag of `size` bytes before the audio. */
 export function id3Tag(size: number): Buffer {
   return Buffer.concat([
@@ -77,13 +78,7 @@ export function opusHead(preSkip: number): Buffer {
   const head = Buffer.alloc(19)
   head.write('OpusHead', 0, 'latin1')
   head.writeUInt16LE(preSkip, 10)
-  return head
-}
-
-export function vorbisHead(rate: number): Buffer {
-  const head = Buffer.alloc(40)
-  head.write('\u0001vorbis', 0, 'latin1')
-  head.writeUInt32LE(rate, 12)
+  head.writeUInt32LE(48_000, 12)
   return head
 }
 
@@ -124,20 +119,6 @@ export function aiffFile(
   ])
 }
 
-/** Frames of AC-3 of 192 kbit/s: 1,536 samples each, at 48 kHz or, by another code, at 44.1 (1) or 32 kHz (2). */
-export function ac3Frames(count: number, rateCode: 0 | 1 | 2 = 0): Buffer {
-  const frame = Buffer.alloc([768, 834, 1_152][rateCode] ?? 0)
-  frame.set([0x0b, 0x77, 0, 0, (rateCode << 6) | 20, 8 << 3])
-  return Buffer.concat(Array.from({ length: count }, () => frame))
-}
-
-/** Frames of E-AC-3 of `size` bytes at 48 kHz: 256 samples a block. */
-export function eac3Frames(count: number, { size = 200, blocks = 6 }: { size?: number; blocks?: 1 | 6 } = {}): Buffer {
-  const frame = Buffer.alloc(size)
-  frame.set([0x0b, 0x77, (size / 2 - 1) >> 8, (size / 2 - 1) & 255, blocks === 6 ? 0x30 : 0, 16 << 3])
-  return Buffer.concat(Array.from({ length: count }, () => frame))
-}
-
 /** Frames of AMR of 20 ms, of a form of the narrow or the wide band; form 15 has no sound. */
 export function amrFile(count: number, band: 'narrow' | 'wide', form: 7 | 8 | 15): Buffer {
   const size = form === 15 ? 1 : form === 7 ? (band === 'narrow' ? 32 : 59) : band === 'narrow' ? 6 : 61
@@ -159,7 +140,7 @@ export function box(name: string, ...content: readonly Buffer[]): Buffer {
   return Buffer.concat([u32(body.length + 8), Buffer.from(name, 'latin1'), body])
 }
 
-function words(...values: readonly number[]): Buffer {
+export function words(...values: readonly number[]): Buffer {
   return Buffer.concat(values.map(u32))
 }
 
@@ -186,27 +167,6 @@ export function m4aFile(timescale: number, duration: number): Buffer {
   return Buffer.concat([box('ftyp', Buffer.from('M4A '), words(0)), box('mdat', Buffer.alloc(100, 0xff)), movie])
 }
 
-/** Fragments of 50 samples of 1,024 units each at 48 kHz: by a default, by the fragment, and sample by sample. */
-export function fragmentedM4a(): Buffer {
-  const movie = box(
-    'moov',
-    box('mvhd', words(0, 0, 0, 1_000, 0, 0)),
-    track(1, 'soun', 48_000, 0),
-    box('mvex', box('trex', words(0, 1, 1, 1_024, 0, 0))),
-  )
-  const fragment = (header: Buffer, run: Buffer): Buffer =>
-    box('moof', box('mfhd', words(0, 1)), box('traf', box('tfhd', header), box('trun', run)))
-  const each = Buffer.concat(Array.from({ length: 50 }, () => words(1_024, 77)))
-  return Buffer.concat([
-    box('ftyp', Buffer.from('iso5'), words(0)),
-    movie,
-    fragment(words(0, 1), words(0x1, 50, 8)),
-    fragment(words(0x2_0008, 1, 1_024), words(0, 50)),
-    fragment(words(0x2_0000, 1), Buffer.concat([words(0x301, 50, 8), each])),
-    box('mdat', Buffer.alloc(10)),
-  ])
-}
-
 export function element(id: string, content: Buffer, size: 'known' | 'unknown' = 'known'): Buffer {
   const length = Buffer.alloc(8)
   if (size === 'known') length.writeBigUInt64BE((1n << 56n) | BigInt(content.length))
@@ -214,24 +174,28 @@ export function element(id: string, content: Buffer, size: 'known' | 'unknown' =
   return Buffer.concat([Buffer.from(id, 'hex'), length, content])
 }
 
-/**
- * `duration` in milliseconds; null leaves it out and writes sizes as unknown, as a browser's recorder does. Blocks of
- * 20 ms follow for `recordedMs`.
- */
-export function webmFile(duration: number | null, recordedMs: number): Buffer {
-  const float = Buffer.alloc(8)
-  float.writeDoubleBE(duration ?? 0)
-  const scale = element('2ad7b1', Buffer.from([0x0f, 0x42, 0x40]))
-  const info = element('1549a966', duration === null ? scale : Buffer.concat([scale, element('4489', float)]))
-  const clusters: Buffer[] = []
-  for (let start = 0; start < recordedMs; start += 1_000) {
-    const blocks: Buffer[] = [element('e7', Buffer.from([start >> 16, (start >> 8) & 255, start & 255]))]
-    for (let at = 0; at < 1_000 && start + at < recordedMs; at += 20)
-      blocks.push(element('a3', Buffer.from([0x81, at >> 8, at & 255, 0x80, 1, 2, 3])))
-    clusters.push(element('1f43b675', Buffer.concat(blocks), duration === null ? 'unknown' : 'known'))
+/** A multipart body as a client's `FormData` would be, with a file of this name; a list gives a field several times. */
+export function audioForm(
+  fields: Readonly<Record<string, string | readonly string[]>>,
+  file: { readonly bytes: Buffer; readonly name?: string; readonly type?: string } | null,
+): { readonly body: Buffer; readonly headers: Record<string, string> } {
+  const parts: Buffer[] = []
+  for (const [name, value] of Object.entries(fields)) {
+    for (const text of typeof value === 'string' ? [value] : value)
+      parts.push(Buffer.from(`--form\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`))
   }
-  return Buffer.concat([
-    element('1a45dfa3', element('4282', Buffer.from('webm'))),
-    element('18538067', Buffer.concat([info, ...clusters]), duration === null ? 'unknown' : 'known'),
-  ])
+  if (file !== null) {
+    const { bytes, name = 'sound.wav', type = 'application/octet-stream' } = file
+    parts.push(
+      Buffer.from(
+        `--form\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: ${type}\r\n\r\n`,
+      ),
+      bytes,
+      Buffer.from('\r\n'),
+    )
+  }
+  return {
+    body: Buffer.concat([...parts, Buffer.from('--form--\r\n')]),
+    headers: { 'content-type': 'multipart/form-data; boundary=form' },
+  }
 }

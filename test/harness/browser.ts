@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
-import { form } from './form.ts'
+import { oneOf } from './form.ts'
 
 /** Runs in the page before its own scripts; a text, since the project's types do not know a document. */
 const REPORT_VIOLATIONS =
@@ -142,7 +142,7 @@ async function newVisitor(
     asked.add(request)
     if (!url.startsWith(origin) && !/^(?:data|blob|about):/.test(url)) troubles.push(`request to ${url}`)
   })
-  for (const end of ['requestfinished', 'requestfailed'] as const)
+  for (const end of ['requestfinished', 'requestfailed'])
     page.on(end as 'requestfinished', (request) => void asked.delete(request))
   const settled = async (): Promise<void> => {
     await page.locator('h1, [role=alert]').first().waitFor()
@@ -164,7 +164,7 @@ async function newVisitor(
  * Languages and colours in which a journey is made: each of both once. `pages.test.ts` opens every page in more of
  * them.
  */
-export const LOOKS = form({
-  short: [{ language: 'ru', dark: true }],
-  long: [{ language: 'en', dark: false }],
-} as const)
+export const LOOKS = oneOf(2, [
+  { language: 'ru', dark: true },
+  { language: 'en', dark: false },
+])

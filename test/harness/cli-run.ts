@@ -1,7 +1,7 @@
 import { openCore } from '../../src/app/core.ts'
 import { runCommand } from '../../src/cli/run-command.ts'
 import { parseWrappingKeys } from '../../src/ledger/key-wrap.ts'
-import { systemClock } from '../../src/lib/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { randomIds } from '../../src/base/ids.ts'
 import { adaptersNamed } from './adapters-named.ts'
 

@@ -1,9 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BrowserContext } from 'playwright-core'
+import type { BrowserContext, Browser } from 'playwright-core'
 import { tableTexts } from '../../console/src/locales/table-texts.ts'
 import type { ApiClient } from './api-client.ts'
+import { after, before } from 'node:test'
+import { browserSkip, openBrowser } from './browser.ts'
+import { startTollgate, type Tollgate } from './server.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 export const CONSOLE_DIR = join(ROOT, 'console/dist')
@@ -149,4 +152,37 @@ export function chat(
     headers,
     body: { model: 'sandbox/chat', messages: [{ role: 'user', content: text }], ...extra },
   })
+}
+
+export let tollgate: Tollgate
+export let browser: Browser
+
+/**
+ * A server with a built console and a browser, from before the first test of the calling file until after its last;
+ * `fill` gives it what the tests need. Answers the `skip` of the tests: they are skipped where no browser is.
+ */
+export function serveConsole({
+  start = () => startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } }),
+  fill,
+  close,
+}: {
+  readonly start?: () => Promise<Tollgate>
+  readonly fill?: () => Promise<void>
+  readonly close?: () => unknown
+} = {}): string | false {
+  const skip = browserSkip()
+  before(async () => {
+    if (skip !== false) return
+    buildConsole()
+    tollgate = await start()
+    browser = await openBrowser()
+    await fill?.()
+  })
+  after(async () => {
+    if (skip !== false) return
+    await browser.close()
+    await tollgate.stop()
+    await close?.()
+  })
+  return skip
 }

@@ -29,6 +29,7 @@ if (isMainThread && folder !== undefined && process.env['NODE_TEST_CONTEXT'] !==
   // Not for child processes: their cost is counted here.
   delete process.env[FOLDER]
   process.on('exit', writeCost)
+  // oxlint-disable-next-line eslint/no-restricted-globals -- ends a test process that hangs
   if (process.env['TOLLGATE_CHAOS'] === undefined) setTimeout(giveUp, MINUTES_MAX * 60_000).unref()
 }
 

@@ -5,7 +5,7 @@ import { ERRORS } from '../../src/base/error-table.ts'
 import type { ErrorName } from '../../src/base/errors.ts'
 import type { Route } from '../../src/http/edge.ts'
 import type { Answer } from './api-client.ts'
-import { calledModel } from './protocol-bodies.ts'
+import { calledModel } from './route-calls.ts'
 
 /** Routes that take a body from a customer's program, with whatever protocol they speak. */
 export function doorsOf(routes: readonly Route<unknown>[]): readonly Route<unknown>[] {

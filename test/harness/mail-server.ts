@@ -16,8 +16,10 @@ export interface MailServer {
   readonly received: readonly ReceivedMail[]
   /** Messages that came whole, whatever it said to them. */
   readonly offered: number
-  /** What it says to the next messages; null = it takes them. `hang`: it never answers. */
+  /** What it says to the next messages; null = it takes them. `hang`: it answers when it is told to. */
   answer: null | { readonly code: number } | 'hang'
+  /** Takes what it holds, and what comes. */
+  release(): void
   close(): Promise<void>
 }
 
@@ -42,9 +44,7 @@ export async function startMailServer(
       stream.on('data', (part: Buffer) => parts.push(part))
       stream.on('end', () => {
         offered += 1
-        if (mail.answer === 'hang') held.push(() => done())
-        else if (mail.answer !== null) done(Object.assign(new Error('no'), { responseCode: mail.answer.code }))
-        else {
+        const take = (): void => {
           const { mailFrom, rcptTo } = session.envelope
           const from = mailFrom === false ? '' : mailFrom.address
           received.push(
@@ -56,6 +56,9 @@ export async function startMailServer(
           )
           done()
         }
+        if (mail.answer === 'hang') held.push(take)
+        else if (mail.answer !== null) done(Object.assign(new Error('no'), { responseCode: mail.answer.code }))
+        else take()
       })
     },
   })
@@ -70,8 +73,12 @@ export async function startMailServer(
       return offered
     },
     answer: null,
+    release: () => {
+      mail.answer = null
+      for (const take of held.splice(0)) take()
+    },
     close: async () => {
-      for (const end of held) end()
+      mail.release()
       await new Promise<void>((resolve) => server.close(() => resolve()))
     },
   }

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
-import type { ApiClient } from './api-client.ts'
-import { auditClean } from './audit.ts'
-import { until } from './patience.ts'
+import { type ApiClient, auditClean, type Answer } from './api-client.ts'
+import { until, found } from './patience.ts'
+
+const LIMIT_MS = 10_000
+
+/** The log row of a generation; it is written a moment after the client has its answer or has left. */
+export function loggedRow(server: ApiClient, key: string, generationId: unknown): Promise<Answer['body']> {
+  return found(LIMIT_MS, `the log row of ${String(generationId)}`, async () => {
+    const { body } = await server.request('GET', `/v1/generation?generation_id=${String(generationId)}`, { key })
+    return body.total === 1 ? body.logs[0] : null
+  })
+}
 
 /**
  * After a fault: no hold is left, the account's loss is the sum of its log, and the audit is clean. Waits for running

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/lib/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
 
 export interface MovingClock extends Clock {
   /** Moves both clocks and runs the tasks that fall due, in order. */

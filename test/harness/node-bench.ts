@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import type { ApiClient } from './api-client.ts'
-import { auditClean } from './audit.ts'
+import { type ApiClient, auditClean } from './api-client.ts'
+
 export { until } from './patience.ts'
 import { startPgBouncer, type PgBouncer } from './pgbouncer.ts'
 import { startPostgres, type Postgres } from './postgres.ts'
@@ -74,7 +74,6 @@ export class NodeBench {
       readonly valkey?: boolean
       readonly hasty?: boolean
       readonly env?: Record<string, string>
-      readonly main?: string
     } = {},
   ): Promise<Tollgate> {
     const shared = this.valkey === null || options.valkey === false ? {} : { VALKEY_URL: this.valkey.url }
@@ -84,7 +83,6 @@ export class NodeBench {
       env,
       audited: false,
       ...(options.catalog === undefined ? {} : { catalog: options.catalog }),
-      ...(options.main === undefined ? {} : { main: options.main }),
     })
     this.#nodes.set(node, database)
     return node

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { ApiClient } from './api-client.ts'
 import { mailSettings, startMailServer } from './mail-server.ts'
+import { listen, sendJson } from './scripted-upstream.ts'
 
 export const RECEIVERS = ['webhook', 'telegram', 'email'] as const
 type Receiver = (typeof RECEIVERS)[number]
@@ -34,27 +33,20 @@ export async function startReceivers(): Promise<NoticeReceivers> {
   const taken: Taken[] = []
   const offered = { webhook: 0, telegram: 0 }
   let hangs = false
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = []
-    request.on('data', (part: Buffer) => parts.push(part))
-    request.on('end', () => {
-      const by = request.url === '/hook' ? 'webhook' : 'telegram'
-      const said = Buffer.concat(parts).toString()
-      offered[by] += 1
-      if (hangs) return
-      taken.push({ by, id: noticeIn(said), said })
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}')
-    })
+  const server = await listen((response, { path, body }) => {
+    const by = path === '/hook' ? 'webhook' : 'telegram'
+    const said = body.toString()
+    offered[by] += 1
+    if (hangs) return
+    taken.push({ by, id: noticeIn(said), said })
+    sendJson(response, { ok: true })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // A server that listens on a port has an address with it.
-  const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     env: {
       ...mailSettings(mail),
       ALLOW_PRIVATE_UPSTREAMS: 'true',
       TELEGRAM_BOT_TOKEN: '123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
-      TELEGRAM_API_URL: own,
+      TELEGRAM_API_URL: server.url,
     },
     taken: () => [
       ...taken,
@@ -71,7 +63,7 @@ export async function startReceivers(): Promise<NoticeReceivers> {
     },
     connect: async (to, kinds) => {
       for (const channel of [
-        { target: `${own}/hook` },
+        { target: `${server.url}/hook` },
         { type: 'telegram', target: '-100200' },
         { type: 'email', target: 'ops@example.com' },
       ]) {
@@ -80,8 +72,7 @@ export async function startReceivers(): Promise<NoticeReceivers> {
       }
     },
     close: async () => {
-      server.closeAllConnections()
-      server.close()
+      await server.close()
       await mail.close()
     },
   }

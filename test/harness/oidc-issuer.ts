@@ -1,7 +1,5 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen, sendJson, type Received } from './scripted-upstream.ts'
 
 export interface IssuedClaims {
   readonly sub: string
@@ -28,21 +26,14 @@ export async function startOidcIssuer(clientId: string, clientSecret: string): P
     { readonly challenge: string; readonly redirectUri: string; readonly claims: Record<string, unknown> }
   >()
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const server = createServer((request, response) => {
-    if (request.url?.startsWith('/authorize?') === true && issuer.person !== null) {
-      response.writeHead(302, { location: issuer.approve(`${url}${request.url}`, issuer.person) }).end()
-      return
-    }
-    void answer(request).then(([status, body]) =>
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
-    )
+  const { url, close } = await listen((response, request) => {
+    if (request.path.startsWith('/authorize?') && issuer.person !== null)
+      return response.writeHead(302, { location: issuer.approve(`${url}${request.path}`, issuer.person) }).end()
+    const [status, body] = answer(request)
+    return sendJson(response, body, status)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // A listening TCP server has an address object.
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const answer = async (request: IncomingMessage): Promise<[number, unknown]> => {
-    switch (`${request.method} ${request.url}`) {
+  const answer = ({ method, path, headers, body }: Received): [number, unknown] => {
+    switch (`${method} ${path}`) {
       case 'GET /.well-known/openid-configuration':
         return [
           200,
@@ -61,7 +52,7 @@ export async function startOidcIssuer(clientId: string, clientSecret: string): P
       case 'GET /jwks':
         return [200, { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'RS256', use: 'sig' }] }]
       case 'POST /token':
-        return token(await formOf(request), request.headers.authorization)
+        return token(new URLSearchParams(body.toString()), headers.authorization)
       default:
         return [404, {}]
     }
@@ -103,17 +94,7 @@ export async function startOidcIssuer(clientId: string, clientSecret: string): P
       back.searchParams.set('state', query.get('state') ?? '')
       return back.href
     },
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    close,
   }
   return issuer
-}
-
-async function formOf(request: IncomingMessage): Promise<URLSearchParams> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(Buffer.from(chunk))
-  return new URLSearchParams(Buffer.concat(chunks).toString())
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
+// oxlint-disable-next-line eslint/no-restricted-imports -- the pauses between two looks, and those that a test gives
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Answer } from './api-client.ts'
 
@@ -165,4 +166,19 @@ export function cpuMs(work: () => unknown, boundMs = Number.POSITIVE_INFINITY): 
     least = Math.min(least, (user + system) / 1_000)
   }
   return least
+}
+
+/**
+ * A pause that a test gives to the program: a client that asks at a pace, a provider that answers late, a death at a
+ * chosen moment. `what` names it. To wait for something, a test uses `until`, never a time.
+ */
+export async function paced(ms: number, what: string): Promise<void> {
+  if (what === '') throw new TypeError('paced: say what the pause is a part of')
+  if (ms > 0) await delay(ms)
+}
+
+/** Done once, however often it is asked for. */
+export function lazily<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | null = null
+  return () => (done ??= work())
 }

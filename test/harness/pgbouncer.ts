@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from './free-port.ts'
+import { freePort } from './program.ts'
 import { asOwner, ready, serverOwner } from './postgres.ts'
 
 const BINARY = '/usr/sbin/pgbouncer'

@@ -5,7 +5,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { freePort } from './free-port.ts'
+import { freePort } from './program.ts'
 
 const INSTALLATIONS = '/usr/lib/postgresql'
 const READY_MS = 20_000
@@ -203,6 +203,7 @@ export async function ready(url: string, child: ChildProcess): Promise<void> {
     } catch (thrown) {
       if (performance.now() > deadline) throw thrown
     }
+    // oxlint-disable-next-line eslint/no-restricted-globals -- looks whether a program answers
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }
@@ -238,4 +239,17 @@ function ended(child: ChildProcess): Promise<void> {
     // SIGQUIT is PostgreSQL's immediate shutdown: the directory is thrown away.
     child.kill('SIGQUIT')
   })
+}
+
+/** Runs statements on a connection of their own; answers the rows of the last one. */
+export async function direct(url: string, ...statements: readonly string[]): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    let rows: Record<string, unknown>[] = []
+    for (const statement of statements) ({ rows } = await client.query<Record<string, unknown>>(statement))
+    return rows
+  } finally {
+    await client.end()
+  }
 }

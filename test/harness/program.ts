@@ -1,10 +1,18 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { until } from './patience.ts'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import assert from 'node:assert/strict'
 
+const ROOT = join(import.meta.dirname, '../..')
+/** Ports that no outgoing connection gets: Linux gives those from 32,768 up. */
+const LOWEST = 10_000
+const HIGHEST = 32_000
+const TRIES = 100
 const READY_MS = 20_000
 
 /** Whether a program is on this machine. */
@@ -69,4 +77,49 @@ async function stopped(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGTERM')
   await ended
+}
+
+/** A shipped file with other values. Each edit must meet the text that it replaces: else another file was tried. */
+export function edited(text: string, edits: readonly (readonly [from: string, to: string])[]): string {
+  return edits.reduce((left, [from, to]) => {
+    assert.ok(left.includes(from), `the file has no ${from}`)
+    return left.replaceAll(from, to)
+  }, text)
+}
+
+/** A port of 127.0.0.1 that nobody listens on, for a program that has to be told one. */
+export async function freePort(): Promise<number> {
+  for (let turn = 1; ; turn += 1) {
+    const port = randomInt(LOWEST, HIGHEST)
+    const server = createServer().listen(port, '127.0.0.1')
+    try {
+      await once(server, 'listening')
+      server.close()
+      await once(server, 'close')
+      return port
+    } catch (failure) {
+      if (turn === TRIES) throw failure
+    }
+  }
+}
+
+/** The check of test/long/shipped/schemas.go, which `.ci/run` builds; null = there is none. */
+export const SCHEMAS = builtProgram(/^schemas-/)
+
+/** What the schema of a kind has to say of files; nothing where they are right. */
+export function schemaFindings(kind: 'dashboard' | 'compose' | 'monitor', ...files: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(SCHEMAS ?? '', [kind, ...files], {
+    encoding: 'utf8',
+    env: { TOLLGATE_KEK: 'k', TOLLGATE_ADMIN_TOKEN: 't', POSTGRES_PASSWORD: 'p' },
+  })
+  if (error !== undefined) throw error
+  return status === 0 ? stderr : `${stdout}${stderr}`
+}
+
+/** The npm package of this tree: the path of its tarball, written in `folder`. */
+export function packTarball(folder: string): string {
+  return execFileSync(process.execPath, [join(ROOT, 'scripts/package.ts'), folder], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  }).trim()
 }

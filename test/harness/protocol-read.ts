@@ -4,12 +4,11 @@ import { foldAnswer } from '../../src/kinds/answer/fold.ts'
 import type { ChatAnswer } from '../../src/kinds/chat/answer.ts'
 import { parseChat } from '../../src/protocols/openai/client/chat/parse.ts'
 import { endpoint } from './plan-fixture.ts'
-import type { AttemptFailure } from '../../src/providers/ports/attempt-failure.ts'
+import type { AttemptFailure } from '../../src/protocols/ports/attempt-failure.ts'
 import type { ChatCall } from '../../src/protocols/ports/call.ts'
 import { UnsendableError, type JsonRequest } from '../../src/protocols/ports/upstream-request.ts'
 import type { ChatProtocol, EventReader, MessageDecoding } from '../../src/protocols/upstream/events.ts'
-import { cutAtRandom, randomOf } from './random-cuts.ts'
-import { recordedCases, type RecordedCase } from './recording.ts'
+import { cutAtRandom, randomOf, recordedCases, type RecordedCase } from './recording.ts'
 
 export interface ProtocolRead {
   readonly answer: ChatAnswer
@@ -98,7 +97,7 @@ export function requestsOf(protocol: ChatProtocol, usual: Circumstances = {}): R
 export function readPieces(protocol: ChatProtocol, pieces: readonly Buffer[], call = callOf()): ProtocolRead {
   const reader = protocol.reader(call)
   const { events, failure } = eventsOf(reader, protocol.decoder, pieces)
-  return { answer: foldAnswer(events), failure, done: reader.done }
+  return { answer: foldAnswer(events), failure, done: reader.state === 'done' }
 }
 
 /** The events of a stream in the given pieces, and why it is not complete. */
@@ -115,10 +114,10 @@ export function eventsOf(
   }
   const decoder = decoding({
     message: (data) => {
-      if (failure === null && !reader.done) take(reader.message(data))
+      if (failure === null && reader.state !== 'done') take(reader.message(data))
     },
     known: (bytes, start) => {
-      const known = failure === null && !reader.done ? reader.known?.(bytes, start) : null
+      const known = failure === null && reader.state !== 'done' ? reader.known?.(bytes, start) : null
       if (known) take(known.read)
       return known?.end ?? start
     },

@@ -24,6 +24,7 @@ export function exchangeRaw(port: number, bytes: string | Buffer, options: RawOp
     let timer: NodeJS.Timeout | undefined
     const arm = (): void => {
       clearTimeout(timer)
+      // oxlint-disable-next-line eslint/no-restricted-globals -- lets go of a silent connection
       timer = setTimeout(() => socket.destroy(), patient(options.idleMs ?? 2_000))
     }
     arm()

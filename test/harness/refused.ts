@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Answer } from './api-client.ts'
 import type { FoldedAnswer } from './chat-fold.ts'
 import type { FoldedResponse } from './response-fold.ts'
+import { ApiError } from '../../src/base/errors.ts'
 
 /** Asserts this refusal: its status, its name and, if given, its message. */
 export function refused(
@@ -47,5 +48,28 @@ export function badRequestTests(
       badRequest(await send(body), errorType, message)
       assert.equal(sent(), before, 'nothing is sent')
     })
+  }
+}
+
+/** The error that `run` throws. */
+export function refusal(run: () => unknown): ApiError {
+  const thrown = refusalOrNull(run)
+  if (thrown === null) throw new Error('Nothing was refused.')
+  return thrown
+}
+
+/** The name and the words of the error that `run` throws, or `accepted`. */
+export function verdict(run: () => unknown): string {
+  const thrown = refusalOrNull(run)
+  return thrown === null ? 'accepted' : `${thrown.errorName} | ${thrown.message}`
+}
+
+function refusalOrNull(run: () => unknown): ApiError | null {
+  try {
+    run()
+    return null
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return thrown
+    throw thrown
   }
 }

@@ -1,11 +1,11 @@
 import { after, before } from 'node:test'
-import { startInProcess, type InProcessServer } from './in-process.ts'
-import { loggedRow } from './log-row.ts'
+import { gateway, type Gateway } from './gateway.ts'
+import { loggedRow } from './money-check.ts'
 import { respond, type FoldedResponse } from './response-fold.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts'
+import { startScriptedUpstream, type ScriptedUpstream, answers } from './scripted-upstream.ts'
 
 export let upstream: ScriptedUpstream
-export let tollgate: InProcessServer
+export let tollgate: Gateway
 export let key: string
 
 export function ask(body: Record<string, unknown>, headers: Record<string, string> = {}): Promise<FoldedResponse> {
@@ -13,9 +13,7 @@ export function ask(body: Record<string, unknown>, headers: Record<string, strin
 }
 
 export function answerJson(body: unknown): void {
-  upstream.answer((response) =>
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
-  )
+  upstream.answer(answers(body))
 }
 
 export function logged(id: unknown, as = key): Promise<Record<string, unknown>> {
@@ -31,7 +29,7 @@ export async function useNewAccount(): Promise<void> {
 export function serveResponses(): void {
   before(async () => {
     upstream = await startScriptedUpstream()
-    tollgate = await startInProcess({
+    tollgate = await gateway({
       catalog: `
 markup: 1
 stream_resume: { grace: 1, retention: 300 }

@@ -1,40 +1,33 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface ScriptedUpstream {
-  /** What stands before an operation's path. */
+/** A request whose whole body has arrived. */
+export interface Received {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+  /** undefined where the body is no JSON. */
+  readonly json: unknown
+}
+
+export interface LocalServer {
+  /** What stands before a path. */
   readonly url: string
-  /** Bodies received so far, parsed; those that are not JSON are left out. */
-  readonly requests: readonly Record<string, unknown>[]
-  /** All requests so far, as received. */
-  readonly received: readonly {
-    readonly path: string
-    readonly headers: IncomingMessage['headers']
-    readonly body: Buffer
-  }[]
-  /** Sets the answer to requests from now on. */
-  answer(script: (response: ServerResponse, request: IncomingMessage) => void): void
   close(): Promise<void>
 }
 
-/** A real HTTP server whose answers a test writes byte by byte, for cases without a recording. */
-export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
-  const requests: Record<string, unknown>[] = []
-  const received: { path: string; headers: IncomingMessage['headers']; body: Buffer }[] = []
-  let script: (response: ServerResponse, request: IncomingMessage) => void = (response) => {
-    response.writeHead(500).end()
-  }
+/** A real HTTP server of a test, on a free port of loopback. */
+export async function listen(handle: (response: ServerResponse, request: Received) => unknown): Promise<LocalServer> {
   const server = createServer((request, response) => {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
+      const { method = '', url = '', headers } = request
       const body = Buffer.concat(parts)
-      received.push({ path: request.url ?? '', headers: request.headers, body })
-      // Written by the server under test.
-      if ((request.headers['content-type'] ?? '').startsWith('application/json'))
-        requests.push(JSON.parse(body.toString('utf8')) as Record<string, unknown>)
-      script(response, request)
+      handle(response, { method, path: url, headers, body, json: jsonOf(body) })
     })
   })
   server.listen(0, '127.0.0.1')
@@ -43,11 +36,6 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
-    requests,
-    received,
-    answer: (next) => {
-      script = next
-    },
     close: async () => {
       server.closeAllConnections()
       server.close()
@@ -56,7 +44,60 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
   }
 }
 
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Writes an answer; `count` is the number of POSTs before since the script was set. */
+export type Script = (response: ServerResponse, request: Received, count: number) => unknown
+
+export interface ScriptedUpstream extends LocalServer {
+  /** Bodies received so far, parsed; those that are not JSON are left out. */
+  readonly requests: readonly Record<string, unknown>[]
+  /** All requests so far. */
+  readonly received: Received[]
+  /** Sets the answer to requests from now on. */
+  answer(script: Script): void
+}
+
+/**
+ * A provider whose answers a test writes byte by byte, for cases without a recording. `forgets`: with each new answer
+ * it forgets what it has received.
+ */
+export async function startScriptedUpstream({ forgets = false } = {}): Promise<ScriptedUpstream> {
+  const requests: Record<string, unknown>[] = []
+  const received: Received[] = []
+  let count = 0
+  let script: Script = (response) => response.writeHead(500).end()
+  const { url, close } = await listen((response, request) => {
+    received.push(request)
+    // Written by the server under test.
+    if (request.json !== undefined) requests.push(request.json as Record<string, unknown>)
+    if (request.method === 'POST') count += 1
+    script(response, request, count - 1)
+  })
+  return {
+    url,
+    close,
+    requests,
+    received,
+    answer: (next) => {
+      if (forgets) requests.length = received.length = 0
+      count = 0
+      script = next
+    },
+  }
+}
+
+export function sendJson(response: ServerResponse, body: unknown, status = 200): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
 /** A JSON answer for `answer`. */
 export function answers(body: unknown, status = 200): (response: ServerResponse) => void {
-  return (response) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  return (response) => sendJson(response, body, status)
 }

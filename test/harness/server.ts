@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { program } from '../../bin/program.js'
-import { ApiClient } from './api-client.ts'
-import { auditClean } from './audit.ts'
+import { patient } from './patience.ts'
+import { ApiClient, auditClean } from './api-client.ts'
 
 export type { Answer } from './api-client.ts'
 
@@ -41,7 +41,7 @@ export interface Tollgate extends ApiClient {
 
 /**
  * A real server in a separate process, on a free port, with the embedded store in a fresh directory unless one is
- * given; `command` stands before its own, such as `prlimit`; `main` is another program than this one. Its books are
+ * given; `command` stands before its own, such as `prlimit`; `main` is the program of another folder. Its books are
  * audited when it is stopped; `audited: false` where they are broken on purpose, or audited by others.
  */
 export async function startTollgate(
@@ -81,17 +81,17 @@ export async function startTollgate(
     ownsData: options.dataDir === undefined,
     audited: options.audited ?? true,
     isNode: env['DATABASE_URL'] !== undefined,
-    // An older program keeps the contract of its own time.
-    checked: options.main === undefined,
   })
 }
 
 function readyUrl(child: ChildProcess, output: { text: string; errors: string }): Promise<string> {
   return new Promise((resolve, reject) => {
+    const readyMs = patient(READY_MS)
+    // oxlint-disable-next-line eslint/no-restricted-globals -- kills a program that does not end
     const timer = setTimeout(() => {
       child.kill('SIGKILL')
-      reject(new Error(`not ready in ${READY_MS} ms\n${output.text}\n${output.errors}`))
-    }, READY_MS)
+      reject(new Error(`not ready in ${readyMs} ms\n${output.text}\n${output.errors}`))
+    }, readyMs)
     let isReady = false
     child.stdout?.on('data', (chunk: Buffer) => {
       output.text = newest(output.text) + chunk.toString()
@@ -129,14 +129,9 @@ class ServerProcess extends ApiClient implements Tollgate {
     url: string,
     adminToken: string,
     dataDir: string,
-    {
-      ownsData,
-      audited,
-      isNode,
-      checked,
-    }: { readonly ownsData: boolean; readonly audited: boolean; readonly isNode: boolean; readonly checked: boolean },
+    { ownsData, audited, isNode }: { readonly ownsData: boolean; readonly audited: boolean; readonly isNode: boolean },
   ) {
-    super(url, adminToken, checked)
+    super(url, adminToken)
     this.#child = child
     this.#output = output
     this.dataDir = dataDir
@@ -174,10 +169,12 @@ class ServerProcess extends ApiClient implements Tollgate {
     try {
       if (this.#audited && this.runs) await auditClean(this)
     } finally {
+      // oxlint-disable-next-line eslint/no-restricted-globals -- kills a program that does not end
       const timer = setTimeout(() => this.#child.kill('SIGKILL'), 10_000)
       // One of several nodes waits 5 s for balancers to see its stop: two more Ctrl-C end that.
       const hurries = this.#isNode
-        ? [1, 2].map((count) => setTimeout(() => this.#child.kill('SIGINT'), count * SIGNAL_MS))
+        ? // oxlint-disable-next-line eslint/no-restricted-globals -- kills a program that does not end
+          [1, 2].map((count) => setTimeout(() => this.#child.kill('SIGINT'), count * SIGNAL_MS))
         : []
       await this.kill('SIGTERM')
       for (const each of [timer, ...hurries]) clearTimeout(each)

@@ -1,10 +1,10 @@
 import { after, before } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { startMovingServer, type MovingServer } from './moving-server.ts'
+import { movingGateway, type MovingGateway } from './gateway.ts'
 
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
-export let server: MovingServer
+export let server: MovingGateway
 
 /** The code of an authenticator at the server's time. */
 export function codeAt(secret: string, offsetMs = 0): string {
@@ -14,7 +14,7 @@ export function codeAt(secret: string, offsetMs = 0): string {
 /** A server with a clock to move, for the tests of the file that calls it. */
 export function serveSignIn(): void {
   before(async () => {
-    server = await startMovingServer('bundled: true\n', { env: { TRUSTED_PROXIES: '127.0.0.1/32' } })
+    server = await movingGateway({ catalog: 'bundled: true\n', env: { TRUSTED_PROXIES: '127.0.0.1/32' } })
   })
 
   after(() => server.stop())

@@ -15,8 +15,6 @@ export interface SourceFile {
   readonly imports: readonly string[]
   /** Those of them that are still imported without types. */
   readonly runtimeImports: readonly string[]
-  /** Packages and `node:` modules it names. */
-  readonly packages: readonly string[]
 }
 
 /** Every TypeScript file in the given folders, by path. */
@@ -35,7 +33,6 @@ export function readSourceFile(path: string, text: string): SourceFile {
     runtimeImports: importedNames(withoutComments(stripTypeScriptTypes(text)))
       .filter(isRelative)
       .map((name) => target(path, name)),
-    packages: names.filter((name) => !isRelative(name)),
   }
 }
 
@@ -53,51 +50,6 @@ export function codeOnly(text: string): string {
 export function unitOf(path: string): string {
   const [, first = '', ...rest] = path.split('/')
   return rest.length > 0 ? first : first.replace(/\.ts$/, '')
-}
-
-/** A cycle among the given edges as a list of files, or null. */
-export function findCycle(edges: ReadonlyMap<string, readonly string[]>): readonly string[] | null {
-  const finished = new Set<string>()
-  const path: string[] = []
-  const visit = (file: string): readonly string[] | null => {
-    const seenAt = path.indexOf(file)
-    if (seenAt !== -1) return [...path.slice(seenAt), file]
-    if (finished.has(file)) return null
-    path.push(file)
-    for (const next of edges.get(file) ?? []) {
-      const cycle = visit(next)
-      if (cycle !== null) return cycle
-    }
-    path.pop()
-    finished.add(file)
-    return null
-  }
-  for (const file of edges.keys()) {
-    const cycle = visit(file)
-    if (cycle !== null) return cycle
-  }
-  return null
-}
-
-/** Groups of files of which each reaches the others, sorted and joined by spaces. */
-export function cyclesOf(edges: ReadonlyMap<string, readonly string[]>): readonly string[] {
-  const reached = new Map([...edges.keys()].map((file) => [file, reachableBy(file, edges)]))
-  const groups = [...edges.keys()]
-    .filter((file) => reached.get(file)?.has(file) === true)
-    .map((file) => [...(reached.get(file) ?? [])].filter((other) => reached.get(other)?.has(file) === true))
-  return [...new Set(groups.map((group) => group.toSorted().join(' ')))].toSorted()
-}
-
-/** The files that a file reaches by at least one import; itself only through others. */
-function reachableBy(from: string, edges: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
-  const reached = new Set<string>()
-  const waiting = [...(edges.get(from) ?? [])]
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    if (reached.has(path)) continue
-    reached.add(path)
-    waiting.push(...(edges.get(path) ?? []))
-  }
-  return reached
 }
 
 /** Everything that can be reached from `roots` by imports. */

@@ -1,10 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * Folders of files that need no separate process, with the most of them that share one: starting one costs more than
- * most of them do.
+ * Folders whose files share processes, with the most of them in one: starting one costs more than most of them do. A
+ * test that starts a program or changes its process stands in another folder (.oxlintrc.json).
  */
 const FILES_MAX: Readonly<Record<string, number>> = {
   'src/': 40,
@@ -14,27 +14,12 @@ const FILES_MAX: Readonly<Record<string, number>> = {
   'test/corpora/': 8,
   'test/sdk/': 12,
 }
-/** Files that act on the whole process, and files that start programs. */
-const ALONE =
-  /\bmock\.|\bsyncBuiltinESMExports\b|\bprocess\.(?:env\b[^=\n]*[^=!]=[^=]|on\(|once\(|exit|chdir\(|kill\(|setuid)|\bconfigureGlobal\b|node:(?:child_process|cluster|worker_threads)'|\/harness\/(?:server|stall-server|node-bench|console-world|postgres|valkey|form)\.ts/
 const TOGETHER = pathToFileURL(join(import.meta.dirname, 'together.ts')).href
 
-/** Whether a test file may share its process with others. */
-export function sharesProcess(path: string, text: string): boolean {
-  return folderOf(path) !== undefined && !path.endsWith('.long.test.ts') && !ALONE.test(text)
-}
-
-/**
- * The runner's input for `paths` below `root`: files in `folder` that load several of them, and all others as they are.
- */
-export function grouped(
-  paths: readonly string[],
-  root: string,
-  folder: string,
-): { readonly groups: readonly string[]; readonly alone: readonly string[] } {
-  const together = paths.filter((path) => sharesProcess(path, readFileSync(join(root, path), 'utf8')))
+/** The runner's input for `paths` below `root`: files in `folder` that load several of them, and all others as they are. */
+export function grouped(paths: readonly string[], root: string, folder: string): readonly string[] {
   const groups = Object.entries(FILES_MAX).flatMap(([of, filesMax]) => {
-    const members = together.filter((path) => folderOf(path) === of)
+    const members = paths.filter((path) => path.startsWith(of))
     const count = Math.ceil(members.length / filesMax)
     return Array.from({ length: count }, (_value, group) => {
       const entry = join(folder, `${of.replaceAll('/', '-')}${group + 1}.mjs`)
@@ -45,14 +30,11 @@ export function grouped(
       return entry
     })
   })
-  return { groups, alone: paths.filter((path) => !together.includes(path)) }
+  const alone = paths.filter((path) => !Object.keys(FILES_MAX).some((of) => path.startsWith(of)))
+  return [...groups, ...alone.map((path) => join(root, path))]
 }
 
 /** A program that runs the tests of `files`. */
 export function entryOf(files: readonly string[]): string {
   return `import { runTogether } from ${JSON.stringify(TOGETHER)}\nawait runTogether(${JSON.stringify(files, null, 2)})\n`
-}
-
-function folderOf(path: string): string | undefined {
-  return Object.keys(FILES_MAX).find((folder) => path.startsWith(folder))
 }

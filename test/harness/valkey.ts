@@ -2,9 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+// oxlint-disable-next-line eslint/no-restricted-imports -- looks whether a program answers
 import { setTimeout as delay } from 'node:timers/promises'
 import { Cluster, Redis } from 'ioredis'
-import { freePort } from './free-port.ts'
+import { freePort } from './program.ts'
 
 const NAMES = ['valkey-server', 'redis-server']
 const READY_MS = 10_000

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+// oxlint-disable-next-line eslint/no-restricted-imports -- looks at a job as a customer does
 import { setTimeout as delay } from 'node:timers/promises'
 import { patient } from './patience.ts'
 import type { Answer, ApiClient } from './api-client.ts'
@@ -47,9 +48,4 @@ export async function balanceOf(
 ): Promise<{ readonly balance: number; readonly reserved: number }> {
   const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
   return { balance: body.balance, reserved: body.reserved }
-}
-
-export async function assertAuditClean(tollgate: ApiClient): Promise<void> {
-  const audit = await tollgate.admin('GET', '/admin/v1/audit')
-  assert.equal(audit.body.violations, 0, audit.text)
 }

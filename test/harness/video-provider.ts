@@ -1,13 +1,12 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { sandboxMp4 } from '../../src/providers/sandbox/mp4.ts'
+import type { ServerResponse } from 'node:http'
+import { sandboxMp4 } from '../../src/protocols/sandbox/videos.ts'
+import { listen, sendJson, type Received } from './scripted-upstream.ts'
 
 export interface VideoProviderRequest {
   readonly method: string
   /** With its query. */
   readonly path: string
-  readonly headers: IncomingMessage['headers']
+  readonly headers: Received['headers']
   /** Parsed JSON; null without a body. */
   readonly body: Record<string, unknown> | null
 }
@@ -32,7 +31,7 @@ export interface VideoProvider {
 }
 
 export function json(response: ServerResponse, status: number, body: unknown): true {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  sendJson(response, body, status)
   return true
 }
 
@@ -47,23 +46,16 @@ export async function startVideoProvider(): Promise<VideoProvider> {
   const video = sandboxMp4('1280x720', 4)
   let script: VideoScript | null = null
   let jobs = 0
-  const server = createServer((incoming, response) => {
-    const parts: Buffer[] = []
-    incoming.on('data', (part: Buffer) => parts.push(part))
-    incoming.on('end', () => {
-      const bytes = Buffer.concat(parts)
-      // Written by the server under test.
-      const body = bytes.length === 0 ? null : (JSON.parse(bytes.toString('utf8')) as Record<string, unknown>)
-      const request = { method: incoming.method ?? '', path: incoming.url ?? '', headers: incoming.headers, body }
-      requests.push(request)
-      for (const waiter of waiting) {
-        if (!waiter.matches(request)) continue
-        waiting.delete(waiter)
-        waiter.resolve(request)
-      }
-      if (script?.(request, response) === true) return
-      usual(request, response)
-    })
+  const { url, close } = await listen((response, { method, path, headers, json: sent }) => {
+    // Written by the server under test.
+    const request = { method, path, headers, body: (sent ?? null) as Record<string, unknown> | null }
+    requests.push(request)
+    for (const waiter of waiting) {
+      if (!waiter.matches(request)) continue
+      waiting.delete(waiter)
+      waiter.resolve(request)
+    }
+    if (script?.(request, response) !== true) usual(request, response)
   })
   const usual = (request: VideoProviderRequest, response: ServerResponse): void => {
     if (request.method === 'POST') {
@@ -84,12 +76,9 @@ export async function startVideoProvider(): Promise<VideoProvider> {
       count === 1 ? { id, status: 'in_progress', progress: 50 } : { id, status: 'completed', progress: 100 },
     )
   }
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // A TCP server's address is an object.
-  const { port } = server.address() as AddressInfo
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
+    close,
     requests,
     get submissions() {
       return requests.filter(({ method }) => method === 'POST')
@@ -105,11 +94,6 @@ export async function startVideoProvider(): Promise<VideoProvider> {
       script = next
     },
     arrival: (matches) => new Promise((resolve) => waiting.add({ matches, resolve })),
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
   }
 }
 

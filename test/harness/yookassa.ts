@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen, sendJson, type Received } from './scripted-upstream.ts'
 
 interface Payment {
   id: string
@@ -42,28 +40,20 @@ export async function startYookassa(shopId: string, secretKey: string): Promise<
     broken: false,
   }
   const byIdempotenceKey = new Map<string, Payment>()
-  const server = createServer((request, response) => {
-    const reply = (status: number, body: unknown): void => {
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    }
-    void answer(request).then(([status, body]) => reply(status, body))
-  })
-  const answer = async (request: IncomingMessage): Promise<[number, unknown]> => {
-    if (request.headers.authorization !== authorization) return [401, { type: 'error', code: 'invalid_credentials' }]
+  const answer = ({ method, path, headers, json }: Received): [number, unknown] => {
+    if (headers.authorization !== authorization) return [401, { type: 'error', code: 'invalid_credentials' }]
     if (state.broken) return [500, { type: 'error', code: 'internal_server_error' }]
-    state.asked.push(`${request.method} ${request.url}`)
-    if (request.method === 'GET') {
-      const [, what, id = ''] = request.url?.split('/') ?? []
+    state.asked.push(`${method} ${path}`)
+    if (method === 'GET') {
+      const [, what, id = ''] = path.split('/')
       const found = what === 'refunds' ? state.refunds.get(id) : state.payments.get(id)
       return found === undefined ? [404, { type: 'error', code: 'not_found' }] : [200, found]
     }
-    const key = request.headers['idempotence-key']
+    const key = headers['idempotence-key']
     if (typeof key !== 'string') return [400, { type: 'error', code: 'invalid_request', parameter: 'Idempotence-Key' }]
     const known = byIdempotenceKey.get(key)
     if (known !== undefined) return [200, known]
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(Buffer.from(chunk))
-    const body = JSON.parse(Buffer.concat(chunks).toString())
+    const body = Object(json)
     const id = `2d8b6f9a-000f-5000-8000-${String(state.payments.size + 1).padStart(12, '0')}`
     const payment: Payment = {
       id,
@@ -81,16 +71,12 @@ export async function startYookassa(shopId: string, secretKey: string): Promise<
     byIdempotenceKey.set(key, payment)
     return [200, payment]
   }
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // A listening TCP server has an address object.
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listen((response, request) => {
+    const [status, body] = answer(request)
+    sendJson(response, body, status)
+  })
   return Object.assign(state, {
-    url: `http://127.0.0.1:${port}`,
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    url,
+    close,
   })
 }

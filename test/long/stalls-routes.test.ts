@@ -7,7 +7,7 @@ import type { Route } from '../../src/http/edge.ts'
 import { signedUp, topUp } from '../harness/console-client.ts'
 import { form } from '../harness/form.ts'
 import { fillEmbeddedLog, ROW_STEP_MS } from '../harness/full-log.ts'
-import { startMovingServer } from '../harness/moving-server.ts'
+import { movingGateway } from '../harness/gateway.ts'
 import { STALL_MS_MAX } from '../harness/patience.ts'
 import {
   charsOf,
@@ -42,7 +42,7 @@ let playgroundKey: string
 let managementKey: string
 
 before(async () => {
-  const listing = await startMovingServer(CATALOG)
+  const listing = await movingGateway({ catalog: CATALOG })
   routes = listing.app.routes
   await listing.stop()
   dataDir = mkdtempSync(join(tmpdir(), 'tollgate-stalls-'))

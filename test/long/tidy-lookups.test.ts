@@ -14,10 +14,10 @@ import {
 } from 'typescript/unstable/ast/is'
 import { API, TypeFlags, type Checker } from 'typescript/unstable/sync'
 
-const ROOT = join(import.meta.dirname, '..')
+const ROOT = join(import.meta.dirname, '../..')
 const OURS = /^(?:src|console\/src)\/.*(?<!\.test|-fixture)\.tsx?$/
 /** The one place that looks up a free word in an object, after it has looked whether the object itself has it. */
-const LOOKS_UP = 'src/lib/own-value.ts'
+const LOOKS_UP = 'src/base/own-value.ts'
 
 /**
  * `path:line: code` of every look-up by a free word in an object that has any names: `constructor` and `toString` are

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
-import { auditClean } from '../harness/audit.ts'
+import { auditClean, type ApiClient } from '../harness/api-client.ts'
 import { form, isChaos, isLong } from '../harness/form.ts'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { ask, until, type NodeBench } from '../harness/node-bench.ts'
 import { meanwhile } from '../harness/patience.ts'
-import type { ApiClient } from '../harness/api-client.ts'
 import type { Answer, Tollgate } from '../harness/server.ts'
 
 /** guarantees.md F11 and R4: the long form is 200 rounds of 50 requests. */
@@ -161,18 +160,18 @@ async function drawn(node: Tollgate): Promise<number> {
 }
 
 /** Two nodes in this process, with clocks that the test moves. */
-function movingPair(database: string): Promise<readonly [MovingServer, MovingServer]> {
+function movingPair(database: string): Promise<readonly [MovingGateway, MovingGateway]> {
   const env = {
     DATABASE_URL: database,
     TOLLGATE_ADMIN_TOKEN: randomBytes(24).toString('hex'),
     TOLLGATE_KEK: randomBytes(32).toString('base64'),
   }
-  const start = (): Promise<MovingServer> => startMovingServer('', { env })
+  const start = (): Promise<MovingGateway> => movingGateway({ catalog: '', env })
   return Promise.all([start(), start()])
 }
 
 /** Time goes faster for these servers while `work` runs. */
-function passing<T>(work: Promise<T>, ...servers: readonly MovingServer[]): Promise<T> {
+function passing<T>(work: Promise<T>, ...servers: readonly MovingGateway[]): Promise<T> {
   const pass = (): void => {
     for (const { clock } of servers) clock.advance(500)
   }

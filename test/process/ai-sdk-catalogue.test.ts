@@ -88,10 +88,13 @@ test('check: only this adapter takes package and factory', () => {
 test('check: the catalogues of docs/providers.md have no fault', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/providers.md'), 'utf8')
   const blocks = [...page.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text)
-  assert.equal(blocks.length, 4)
+  assert.equal(blocks.length, 6)
   for (const text of blocks) {
     const env = Object.fromEntries([...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [name, 'k']))
-    const { problems } = parseDocumentText(text, { adapters: adaptersNamed('openai', 'ai-sdk', 'elevenlabs'), env })
+    const { problems } = parseDocumentText(text, {
+      adapters: adaptersNamed('openai', 'ai-sdk', 'elevenlabs', 'bedrock', 'gemini', 'gigachat', 'yandex'),
+      env,
+    })
     assert.deepEqual(problems, [])
   }
 })

@@ -48,6 +48,26 @@ test('users are found, disabled and promoted, which ends their sessions; the las
   refused(await admin.request('PATCH', '/admin/v1/users/usr_none', { disabled: true }), 404, 'not_found')
 })
 
+test('of owners who are disabled, or demoted, at once one stays', async () => {
+  const owners = (await tollgate.admin('GET', '/admin/v1/users?role=admin')).body.data.map(
+    ({ id }: { id: string }) => id,
+  )
+  assert.ok(owners.length >= 2)
+  const all = (body: object): Promise<Answer[]> =>
+    Promise.all(owners.map((id: string) => tollgate.admin('PATCH', `/admin/v1/users/${id}`, body)))
+  for (const [takes, gives] of [
+    [{ disabled: true }, { disabled: false }],
+    [{ role: 'user' }, { role: 'admin' }],
+    [{ operator_role: 'support' }, { operator_role: 'owner' }],
+  ] as const) {
+    const answers = await all(takes)
+    assert.equal(answers.filter(({ status }) => status === 200).length, owners.length - 1)
+    for (const answer of answers) if (answer.status !== 200) refused(answer, 409, 'conflict', /last owner/)
+    for (const answer of await all(gives)) assert.equal(answer.status, 200, answer.text)
+  }
+  await admin.signIn('root@example.com')
+})
+
 test('accounts are found by state; models show what they cost and sell for; margin adds up', async () => {
   const { browser, accountId } = await signedUp(tollgate)
   await topUp(tollgate, accountId, 30)

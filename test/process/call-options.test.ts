@@ -36,7 +36,7 @@ before(async () => {
   const model = (id: string, provider: string, upstream: string, more = ''): string =>
     `  - { id: test/${id}, type: chat, context_length: 100000, input_modalities: [text, image, file, audio], endpoints: [{ provider: ${provider}, model: ${upstream}, price: { currency: RUB, prompt: 1, completion: 1 }${more} }] }\n`
   tollgate = await startTollgate({
-    catalog: `providers:\n${providers.join('')}models:\n${names.map((name) => model(name, name, `${name}-model`)).join('')}${model('thinking', 'mistral', 'magistral-medium', ', supported_parameters: [max_tokens, temperature, reasoning]')}${model('gpt-oss', 'groq', 'openai/gpt-oss-20b')}${model('listed', 'mistral', 'mistral-large', ', supported_parameters: [max_tokens, tools, parallel_tool_calls, response_format, structured_outputs]')}`,
+    catalog: `providers:\n${providers.join('')}models:\n${names.map((name) => model(name, name, `${name}-model`)).join('')}${model('thinking', 'mistral', 'magistral-medium', ', supported_parameters: [max_tokens, temperature, reasoning]')}${model('gpt-oss', 'groq', 'openai/gpt-oss-20b')}${model('quirky', 'mistral', 'mistral-large', ', dialect: { fixed: { temperature: 1, top_p: null }, strict: all_or_none, schema_words: { $comment: drop } }')}${model('opus', 'mistral', 'claude-opus-5-5')}${model('listed', 'mistral', 'mistral-large', ', supported_parameters: [max_tokens, tools, parallel_tool_calls, response_format, structured_outputs]')}`,
   })
   key = (await tollgate.createAccount()).key
 })
@@ -194,6 +194,30 @@ test("a JSON schema arrives as the provider's own form of it", async () => {
   assert.deepEqual((await sent('cohere', { response_format: { type: 'json_object' } })).body['response_format'], {
     type: 'json_object',
   })
+})
+
+test('quirks of a row and limits of a model hold before a package says them, and are named', async () => {
+  const parameters = { type: 'object', $comment: 'x', properties: {} }
+  const tools = [TOOL, { type: 'function', function: { name: 'g', parameters } }]
+  const { body } = await sent('mistral', { temperature: 0.2, top_p: 0.5, tools }, 'quirky')
+  assert.deepEqual([body['temperature'], body['top_p']], [1, undefined])
+  assert.equal(JSON.stringify(body['tools']).includes('$comment'), false)
+  assert.equal(JSON.stringify(body['tools']).includes('"strict":true'), false)
+  const opus = await sent('mistral', { temperature: 0.2, tools, tool_choice: 'required' }, 'opus')
+  assert.deepEqual([opus.body['temperature'], opus.body['tool_choice']], [undefined, 'auto'])
+  assert.match(JSON.stringify(opus.body['messages']), /Call one of the tools now/)
+  const answer = await fetch(`${tollgate.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'test/quirky',
+      max_tokens: 5,
+      top_p: 0.5,
+      messages: [{ role: 'user', content: 'x' }],
+    }),
+  })
+  assert.equal(answer.headers.get('x-tollgate-dropped'), 'top_p')
+  await answer.text()
 })
 
 test('images and documents as data URLs, addresses where the model takes them', async () => {

@@ -7,14 +7,14 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { request } from 'undici'
-import { audioForm } from '../harness/audio-form.ts'
-import { wavFile } from '../harness/audio-files.ts'
+import { audioForm, wavFile } from '../harness/audio-files.ts'
 import { administrator, PASSWORD, signedUp, topUp } from '../harness/console-client.ts'
-import { startImageUpstream, type ImageUpstream, type SeenRequest } from '../harness/image-upstream.ts'
+import { startScriptedUpstream, type ScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
 import { until } from '../harness/patience.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
-import { assertAuditClean, balanceOf, videoUntil } from '../harness/video-jobs.ts'
+import { balanceOf, videoUntil } from '../harness/video-jobs.ts'
+import { auditClean } from '../harness/api-client.ts'
 
 /**
  * Prompts, answers and secrets exist only in memory (guarantees.md requirements 20 and 21, S2): after calls of every
@@ -26,17 +26,17 @@ const ANSWER = `canaryanswer${letters()}`
 const PROVIDER_KEY = `canaryprovider${letters()}`
 const KEK = randomBytes(32).toString('base64')
 
-let upstream: ImageUpstream
+let upstream: ScriptedUpstream
 
 before(async () => {
-  upstream = await startImageUpstream()
+  upstream = await startScriptedUpstream({ forgets: true })
   upstream.answer(answerOf)
 })
 
 after(() => upstream.close())
 
 /** Answers, or fails, as the model's name says; a failure repeats the request. */
-function answerOf({ path, json, body }: SeenRequest, response: ServerResponse): void {
+function answerOf(response: ServerResponse, { path, json, body }: Received): void {
   const asked = (json ?? {}) as { model?: string; stream?: boolean }
   const send = (value: unknown, status = 200): unknown =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
@@ -206,7 +206,7 @@ async function everything(tollgate: Tollgate): Promise<readonly string[]> {
   left.body.once('data', () => left.body.destroy())
   await until(10_000, 'nothing runs any more', async () => (await balanceOf(tollgate, key)).reserved === 0)
   await tollgate.admin('POST', '/admin/v1/kek/rotate')
-  await assertAuditClean(tollgate)
+  await auditClean(tollgate)
   const sessions = [browser.cookie, admin.cookie].map((cookie) => cookie.split('=')[1] ?? '')
   const secrets = [PROMPT, ANSWER, PROVIDER_KEY, KEK, key, tollgate.adminToken, PASSWORD, ...sessions, totp.secret]
   assert.ok(

@@ -34,7 +34,7 @@ const PROVIDERS: readonly Fault[] = [
   ['required', 'base_url', { adapter: 'bedrock' }],
   ['empty_key', 'api_key', provider({ api_key: ' ' })],
   ['masked_key', 'providers.p.api_key', provider({ api_key: '…1234' })],
-  ['other_adapter', 'dialect', { adapter: 'anthropic', dialect: {} }],
+  ['other_adapter', 'dialect.reasoning', { adapter: 'anthropic', dialect: { reasoning: 'effort' } }],
   ['other_adapter', 'package', provider({ package: '@ai-sdk/mistral' })],
   ['sdk_package', 'package', { adapter: 'ai-sdk', base_url: 'https://api.acme.example', package: 'left-pad' }],
   ['sdk_missing', 'package', { adapter: 'ai-sdk', base_url: 'https://api.acme.example', package: '@ai-sdk/not-there' }],
@@ -44,6 +44,11 @@ const PROVIDERS: readonly Fault[] = [
     { adapter: 'ai-sdk', base_url: 'https://api.acme.example', package: '@ai-sdk/mistral', factory: 'mistral' },
   ],
   ['header_name', 'dialect.auth_header', provider({ dialect: { auth_header: 'a b' } })],
+  ['header_value', 'dialect.headers.X-A', provider({ dialect: { headers: { 'X-A': 'a\nb' } } })],
+  ['absolute_path', 'dialect.ca_file', provider({ dialect: { ca_file: 'a.pem' } })],
+  ['one_credential', 'auth', provider({ api_key: 'k', auth: { type: 'gigachat', key: 'k' } })],
+  ['service_key', 'auth.key', provider({ auth: { type: 'google', key: '{}' } })],
+  ['machine_auth', 'auth', provider({ auth: { type: 'google_metadata' } })],
   ['parameter_name', 'dialect.names.top_n', provider({ dialect: { names: { top_n: '9' } } })],
   ['whole', 'timeouts.connect', provider({ timeouts: { connect: 0 } })],
   ['flag', 'cancel_stops_billing', provider({ cancel_stops_billing: 1 })],
@@ -73,6 +78,30 @@ const MODELS: readonly Fault[] = [
   ['wholes', 'supported_durations', model({}, { supported_durations: ['long'] })],
   ['picture_key', 'endpoints[0].price.image_output.1x1/2x2', priced({ image_output: { '1x1/2x2': 1 } })],
   ['no_prices', 'endpoints[0].price.image_output', priced({ image_output: {} })],
+  ['time_of_day', 'endpoints[0].price.hours[0].to', priced({ hours: [{ from: '08:00', to: '24:00' }] })],
+  ['time_of_day', 'endpoints[0].price.hours[0].to', priced({ hours: [{ from: '08:00', to: '08:00' }] })],
+  ['names_of', 'endpoints[0].price.hours[0].days', priced({ hours: [{ from: '08:00', to: '09:00', days: ['Mon'] }] })],
+  ['names_of', 'endpoints[0].price.hours[0].days', priced({ hours: [{ from: '08:00', to: '09:00', days: [] }] })],
+  [
+    'bad_timezone',
+    'endpoints[0].price.hours[0].timezone',
+    priced({ hours: [{ from: '08:00', to: '09:00', timezone: 'Mars' }] }),
+  ],
+  ['required', 'endpoints[0].price.tiers[0].above', priced({ tiers: [{ prompt: 1 }] })],
+  ['least', 'endpoints[0].price.tiers[1].above', priced({ tiers: [{ above: 5 }, { above: 5 }] })],
+  ['unknown_field', 'endpoints[0].price.tiers[0].promt', priced({ tiers: [{ above: 5, promt: 1 }] })],
+  [
+    'uncharged',
+    'endpoints[0].price.service_tiers.flex.characters',
+    priced({ service_tiers: { flex: { characters: 1 } } }),
+  ],
+  ['slug', 'endpoints[0].price.service_tiers.FLEX', priced({ service_tiers: { FLEX: { prompt: 1 } } })],
+  ['items_most', 'endpoints[0].price.tiers', priced({ tiers: Array.from({ length: 25 }, (_, above) => ({ above })) })],
+  [
+    'decimal',
+    'endpoints[0].price.hours[0].prompt',
+    priced({ hours: [{ from: '08:00', to: '09:00', prompt: 'much' }] }),
+  ],
   ['name_taken', 'models[1].aliases[0]', model({}, { aliases: ['known'] })],
   ['unknown_provider', 'models[1].endpoints[0].provider', model({ provider: 'nobody' })],
   ['no_rate', 'models[1].endpoints[0].price.currency', priced({ currency: 'XTS' })],
@@ -101,8 +130,8 @@ const DOCUMENTS: readonly Fault[] = [
 
 /** Checks whose texts are among the operator's: those of the catalogue. */
 const CATALOG_CHECKS = Object.keys(operatorEn.check)
-/** An incomplete price is no error: the model is saved, with a warning. */
-const NO_FAULT: ReadonlySet<string> = new Set<FieldCheck>(['external_id', 'incomplete_price'])
+/** An incomplete price is no error: the model is saved, with a warning. A file is named where the address is judged. */
+const NO_FAULT: ReadonlySet<string> = new Set<FieldCheck>(['external_id', 'incomplete_price', 'of_file'])
 // Objects of texts in JSON.
 const TEXTS = (['en', 'ru'] as const).map(
   (language) =>

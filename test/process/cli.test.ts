@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { ADMIN_COMMANDS } from '../../src/admin/command-names.ts'
+import { ADMIN_ROUTES } from '../../src/api/admin/contract.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startPostgres } from '../harness/postgres.ts'
 import { KEK, runCli, type Outcome } from '../harness/cli-run.ts'
 
 const CATALOGUE = `
@@ -135,6 +136,27 @@ test('check tells of a misspelt setting', async () => {
   )
 })
 
+test('check tells which limits are guesses, and quotes each condition of a price', async () => {
+  const conditions = 'tiers: [{ above: 4000, prompt: 30 }], service_tiers: { flex: { prompt: 5, completion: 10.25 } }'
+  const file = join(directory, 'conditions.yaml')
+  writeFileSync(
+    file,
+    CATALOGUE.replace('completion: 20.5 }', `completion: 20.5, ${conditions} }`).replace(
+      'type: chat',
+      'type: chat\n    max_completion_tokens: 2000\n    guessed: [max_completion_tokens]',
+    ),
+  )
+  const { code, out, err } = await runCli(['check', file], { ACME_KEY: 'k' })
+  assert.deepEqual([code, err], [0, ''])
+  assert.deepEqual(out.split('\n').slice(-5), [
+    'max_completion_tokens is a guess, since no list states it, of acme/small',
+    'acme/small at acme/small, plain: 1000 input + 1000 output cost 0.0305 RUB, the provider 0.0305 RUB',
+    'acme/small at acme/small, flex: 1000 input + 1000 output cost 0.01525 RUB, the provider 0.01525 RUB',
+    'acme/small at acme/small, above 4000: 4001 input + 1000 output cost 0.14053 RUB, the provider 0.14053 RUB',
+    `Settings and ${file} are valid: 1 models, 1 providers`,
+  ])
+})
+
 test('a malformed setting stops a command that opens the store, but no thin client', async () => {
   const broken = await alone(['migrate'], { PORT: 'http' })
   assert.equal(broken.code, 2)
@@ -195,7 +217,7 @@ test('thin clients manage accounts, keys and money of the running server', async
 
 test('every route of the admin API has a command, whose help names its fields and says what it does', async () => {
   const general = await runCli(['help'])
-  for (const [route, words] of Object.entries(ADMIN_COMMANDS)) {
+  for (const [route, { command: words }] of Object.entries(ADMIN_ROUTES)) {
     const command = words.replace(/ \[.*/, '')
     const help = await runCli(['help', ...command.split(' ')])
     assert.match(help.out, new RegExp(`^Usage: tollgate ${command}\\b`), route)
@@ -298,4 +320,64 @@ test('a locked store and no token: one line that names both ways out', async () 
   const held = await runCli(['migrate'], { TOLLGATE_DATA: tollgate.dataDir })
   assert.equal(held.code, 1)
   assert.match(held.err, /in use by another running Tollgate/)
+})
+
+test('where there is no store, a command that asks or mends one says so and makes nothing', async () => {
+  const bill = join(directory, 'bill.csv')
+  writeFileSync(bill, 'date,model,cost,currency\n2026-11-01,m,1,RUB\n')
+  const database = await startPostgres()
+  const nowhere = { TOLLGATE_DATA: join(directory, 'nowhere') }
+  const ways: readonly (readonly [env: Record<string, string>, expected: RegExp])[] = [
+    [nowhere, /There is no store in .*nowhere\. Is TOLLGATE_DATA right\?/],
+    ...(database === null
+      ? []
+      : [
+          [
+            { DATABASE_URL: database.url, TOLLGATE_KEK: KEK },
+            /There is no store in the database of DATABASE_URL\. Is DATABASE_URL right\?/,
+          ] as const,
+        ]),
+  ]
+  try {
+    for (const [env, expected] of ways)
+      for (const argv of [
+        ['audit'],
+        ['audit', '--json'],
+        ['audit', '--replay'],
+        ['export'],
+        ['kek', 'rotate'],
+        ['catalog', 'update'],
+        ['catalog', 'update', '--yes'],
+        ['reconcile', bill, '--provider', 'acme'],
+        ...(env === nowhere ? [['migrate'], ['backup', join(directory, 'copy')]] : []),
+      ]) {
+        const { code, out, err } = await runCli(argv, env)
+        assert.deepEqual([code, out], [1, ''], argv.join(' '))
+        assert.match(err, expected)
+      }
+    const dry = await runCli(['apply', join(directory, 'catalogue.yaml'), '--dry-run'], { ...nowhere, ACME_KEY: 'k' })
+    assert.deepEqual([dry.code, dry.out], [0, '+ provider acme\n+ model acme/small'])
+    assert.equal(existsSync(join(directory, 'nowhere')), false)
+    // An empty database gets its tables so, and is a store from then on.
+    for (const [env] of ways.slice(1)) {
+      assert.equal((await runCli(['migrate'], env)).out, 'The schema is up to date')
+      assert.equal((await runCli(['audit'], env)).code, 0)
+    }
+  } finally {
+    await database?.stop()
+  }
+})
+
+test('operands are whole words in the singular', async () => {
+  const { out } = await runCli(['--help'])
+  const operands = new Set(
+    [...out.matchAll(/^  tollgate [a-z -]+?((?: \[?[A-Z_]+\]?)+)/gm)].flatMap(
+      ([, words = '']) => words.match(/[A-Z_]+/g) ?? [],
+    ),
+  )
+  assert.ok(operands.has('DELIVERY') && operands.has('PRICE_CHANGE') && operands.has('ACCOUNT'))
+  assert.deepEqual(
+    [...operands].filter((word) => /(IE|[^S]S)$/.test(word)),
+    [],
+  )
 })

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
 import { request } from 'undici'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { admitted, askedAgain, until } from '../harness/patience.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
-import { assertAuditClean, balanceOf, videoUntil } from '../harness/video-jobs.ts'
+import { balanceOf, videoUntil } from '../harness/video-jobs.ts'
+import { auditClean } from '../harness/api-client.ts'
 
 const CATALOG = `
 rate_limit: { requests: 100000, window: 60 }
@@ -97,7 +99,7 @@ function replays(
       [first.headers['x-generation-id']],
     )
     assert.equal(first.body.usage.cost, rows[0]?.total_cost)
-    await assertAuditClean(server())
+    await auditClean(server())
   })
 
   test('a failed request costs nothing and frees its key, each time; the one that succeeds ends it', async () => {
@@ -320,7 +322,7 @@ describe('one node', () => {
     assert.ok(isConflict(mute) && mute.headers['x-generation-id'] === spoken.headers['x-generation-id'])
     const { body } = await tollgate.request('GET', '/v1/generation?limit=100', { key })
     assert.equal(body.total, 8)
-    await assertAuditClean(tollgate)
+    await auditClean(tollgate)
   })
 
   test('an answer larger than a megabyte is charged once and not kept', async () => {
@@ -372,9 +374,9 @@ const WAV = ((): string => {
 })()
 
 describe('time', () => {
-  let server: MovingServer
+  let server: MovingGateway
   before(async () => {
-    server = await startMovingServer(CATALOG)
+    server = await movingGateway({ catalog: CATALOG })
   })
   after(() => server.stop())
 
@@ -452,6 +454,28 @@ if (postgres !== null)
       assert.equal(rows.length, 20)
       const spent = rows.reduce((sum, { total_cost: cost }) => sum + Math.round(cost * 1e6), 0)
       assert.equal(Math.round((before - (await balanceOf(node(), key)).balance) * 1e6), spent)
-      await assertAuditClean(node())
+      await auditClean(node())
+    })
+
+    test('beyond the room of an account a call runs, says that it will not be answered again, and is charged once', async () => {
+      const { key, id: accountId } = await node().createAccount()
+      const ask = (name: string, fields: Body = {}): Promise<Answer> =>
+        node().request('POST', '/v1/chat/completions', { key, body: chat('words=2', fields), headers: once(name) })
+      const small = await ask('small')
+      assert.deepEqual([small.status, small.headers['idempotent-replayable']], [200, undefined])
+      assert.equal((await ask('streamed', { stream: true })).headers['idempotent-replayable'], 'false')
+      const client = new pg.Client({ connectionString: postgres.url })
+      await client.connect()
+      await client.query('UPDATE kept_answer SET bytes = $1 WHERE account_id = $2', [200 * 1_048_576, accountId])
+      await client.end()
+      const full = await Promise.all(Array.from({ length: 6 }, (_, index) => ask(`full-${index}`)))
+      for (const answer of full)
+        assert.deepEqual([answer.status, answer.headers['idempotent-replayable']], [200, 'false'], answer.text)
+      for (const name of ['full-0', 'streamed']) {
+        const again = await ask(name, name === 'streamed' ? { stream: true } : {})
+        assert.ok(isConflict(again), again.text)
+      }
+      assert.equal((await ask('small')).text, small.text, 'what is kept stays')
+      assert.equal((await charged(node(), key)).length, 8)
     })
   })

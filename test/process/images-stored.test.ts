@@ -8,7 +8,7 @@ import { createApp, type AppLog } from '../../src/app/app.ts'
 import { readConfig } from '../../src/app/config.ts'
 import { newWrappingKey } from '../../src/ledger/key-wrap.ts'
 import { randomIds } from '../../src/base/ids.ts'
-import { sendJson, startImageUpstream } from '../harness/image-upstream.ts'
+import { sendJson, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { movingClock } from '../harness/moving-clock.ts'
 import { startTollgate } from '../harness/server.ts'
 
@@ -95,8 +95,8 @@ test('the public address of the service stands in the answer, and pictures outli
 })
 
 test('with fetch_urls a source image is fetched for a provider that takes only bytes, and only from public addresses', async () => {
-  const upstream = await startImageUpstream()
-  upstream.answer((request, response) =>
+  const upstream = await startScriptedUpstream({ forgets: true })
+  upstream.answer((response, request) =>
     request.method === 'GET'
       ? void response.writeHead(200).end('secret')
       : sendJson(response, { data: [{ b64_json: 'AAAA' }] }),
@@ -130,7 +130,7 @@ models: [{ id: v/x, type: image, endpoints: [{ provider: one, model: gpt-image-1
       image,
     )
   }
-  assert.equal(upstream.seen.length, 0)
+  assert.equal(upstream.received.length, 0)
   await tollgate.stop()
   await upstream.close()
 })

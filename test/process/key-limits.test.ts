@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
-import { startMovingServer, type MovingServer } from '../harness/moving-server.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 import { refused } from '../harness/refused.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
@@ -17,14 +17,14 @@ const ANSWER = JSON.stringify({
   usage: { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 },
 })
 let upstream: ScriptedUpstream
-let server: MovingServer
+let server: MovingGateway
 /** Waiting answers; null = each request is answered at once. */
 let waiting: ServerResponse[] | null = null
 
 before(async () => {
   upstream = await startScriptedUpstream()
-  server = await startMovingServer(
-    `
+  server = await movingGateway({
+    catalog: `
 rate_limit: { requests: 100000, window: 60 }
 ip_block: { failures: 3, window: 60, duration: 600 }
 providers:
@@ -33,8 +33,8 @@ models:
   - { id: test/chat, type: chat, context_length: 100000, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 100, completion: 100 } }] }
   - { id: test/other, type: chat, context_length: 100000, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 100, completion: 100 } }] }
 `,
-    { env: { TRUSTED_PROXIES: '127.0.0.1' } },
-  )
+    env: { TRUSTED_PROXIES: '127.0.0.1' },
+  })
   upstream.answer((response) => {
     if (waiting === null) answer(response)
     else waiting.push(response)
@@ -55,7 +55,7 @@ function chat(key: string, extra: object = {}, headers: Record<string, string> =
   return server.request('POST', '/v1/chat/completions', { key, body, headers })
 }
 
-function limited(limits: Record<string, unknown>): ReturnType<MovingServer['createAccount']> {
+function limited(limits: Record<string, unknown>): ReturnType<MovingGateway['createAccount']> {
   return server.createAccount({ key: limits })
 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test, type TestContext } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
@@ -33,14 +33,14 @@ before(async () => {
 after(() => upstream.close())
 
 interface World {
-  readonly server: InProcessServer
+  readonly server: Gateway
   readonly dataDir: string
   readonly key: string
 }
 
 async function world(context: TestContext): Promise<World> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-  const server = await startInProcess({
+  const server = await gateway({
     dataDir,
     catalog: `
 bundled: false

@@ -4,20 +4,20 @@ import { OpenRouter } from '@openrouter/sdk'
 import { generateKey, MANAGEMENT_PREFIX } from '../../src/access/api-key.ts'
 import { randomIds } from '../../src/base/ids.ts'
 import { signedUp, topUp } from '../harness/console-client.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { refused } from '../harness/refused.ts'
 import type { Answer } from '../harness/server.ts'
 
 /** A management key, made in the cabinet, makes and manages API keys of its account. */
 
 const HELLO = { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] }
-let server: InProcessServer
+let server: Gateway
 let one: Awaited<ReturnType<typeof signedUp>>
 let manager: string
 let managerId: string
 
 before(async () => {
-  server = await startInProcess({ catalog: 'rate_limit: { requests: 100000, window: 60 }' })
+  server = await gateway({ catalog: 'rate_limit: { requests: 100000, window: 60 }' })
   one = await signedUp(server, 'one@example.com')
   await topUp(server, one.accountId, 100)
   const made = await one.browser.post('management-keys', { name: 'provisioning' })
@@ -165,4 +165,43 @@ test('deleted or expired, or with a locked account, it opens nothing; the keys t
   assert.deepEqual((await two.browser.request('DELETE', `management-keys/${id}`)).body, { id, deleted: true })
   refused(await keys('GET', '', undefined, key), 401, 'invalid_api_key')
   assert.equal((await chat(made.key)).status, 200)
+})
+
+test('an account makes 600 changes a minute, its owner the last 60 of them; what is so already makes no event', async () => {
+  const { browser } = await signedUp(server, 'restless@example.com')
+  const { key: own } = (await browser.post('management-keys', { name: 'm' })).body
+  const { data } = (await keys('POST', '', { name: 'k' }, own)).body
+  const events = async (): Promise<number> => (await server.admin('GET', '/admin/v1/events?limit=1')).body.total
+  const before = await events()
+  const same = { name: 'k', disabled: false, limit: null, limit_reset: null, allowed_models: null, model_limits: {} }
+  const answers = [
+    ...(await Promise.all(Array.from({ length: 20 }, () => browser.request('PATCH', `keys/${data.hash}`, same)))),
+    await keys('PATCH', `/${data.hash}`, same, own),
+    await browser.request('PATCH', 'notices', { low_balance: null }),
+    await browser.request('PATCH', 'profile', { language: null, theme: 'auto', default_model: null }),
+    await server.admin('PATCH', `/admin/v1/keys/${data.hash}`, { name: 'k' }),
+  ]
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
+  assert.equal(await events(), before)
+  // With the two that were made, 25 changes of the account.
+  const change = (call: number): Promise<Answer> => keys('PATCH', `/${data.hash}`, { disabled: call % 2 === 0 }, own)
+  for (let call = 25; call < 540; call += 1) assert.equal((await change(call)).status, 200, String(call))
+  const refusal = await change(540)
+  refused(
+    refusal,
+    429,
+    'rate_limit_exceeded',
+    /^At most 600 changes of an account a minute, the last 60 by its owners alone\. Retry after \d+ seconds$/,
+  )
+  assert.ok(Number(refusal.headers['retry-after']) > 0)
+  const rest = Array.from({ length: 70 }, (_, call) =>
+    browser.request('PATCH', `keys/${data.hash}`, { name: `n${call}` }),
+  )
+  const last = (await Promise.all(rest)).map(({ status }) => status)
+  assert.deepEqual(
+    [last.filter((status) => status === 200).length, last.filter((status) => status === 429).length],
+    [60, 10],
+  )
+  assert.equal((await browser.get('keys')).status, 200, 'looks go on')
+  assert.equal((await one.browser.post('keys', { name: 'another account' })).status, 201)
 })

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { startInProcess } from '../harness/in-process.ts'
+import { gateway } from '../harness/gateway.ts'
 
 const PYTHON = join(import.meta.dirname, '../../node_modules/.cache/python/bin/python')
 
@@ -14,7 +14,7 @@ test('the official Python client', async (t) => {
     t.skip('SKIPPED: no Python client. .ci/run installs it into node_modules/.cache/python')
     return
   }
-  const tollgate = await startInProcess()
+  const tollgate = await gateway()
   try {
     const { key } = await tollgate.createAccount()
     const poor = await tollgate.createAccount({ balance: 0 })

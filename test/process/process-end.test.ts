@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 
-const HARNESS = join(import.meta.dirname, '../harness/in-process.ts')
+const HARNESS = join(import.meta.dirname, '../harness/gateway.ts')
 /** Far below the retention of a resumable stream. */
 const END_MS = 60_000
 
 const PROGRAM = `
-import { startInProcess } from ${JSON.stringify(HARNESS)}
-const tollgate = await startInProcess()
+import { gateway } from ${JSON.stringify(HARNESS)}
+const tollgate = await gateway()
 const { key } = await tollgate.createAccount()
 const response = await fetch(tollgate.url + '/v1/chat/completions', {
   method: 'POST',

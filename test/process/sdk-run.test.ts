@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
 import { startReplayUpstream, type Replay } from '../harness/replay.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startScriptedUpstream, type ScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 import { refused } from '../harness/refused.ts'
 
@@ -142,11 +142,7 @@ test('errors are read as everywhere: statuses, words and nothing of ours', async
   )
   const busy = await post('/v1/embeddings', { model: 'test/live', input: 'a' })
   assert.deepEqual([busy.status, busy.headers['retry-after']], [503, '7'])
-  upstream.answer((response) =>
-    response
-      .writeHead(400, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ message: `bad input_type for ${KEY}` })),
-  )
+  upstream.answer(answers({ message: `bad input_type for ${KEY}` }, 400))
   const answer = await post('/v1/embeddings', { model: 'test/live', input: 'a' })
   refused(answer, 400, 'invalid_input')
   assert.doesNotMatch(answer.text, /canary/)

@@ -5,13 +5,13 @@ import { FileFetch, FileFetchError } from '../../src/protocols/wire/file-fetch.t
 import { AddressRefusedError, guardedLookup, upstreamLookup } from '../../src/protocols/wire/guarded-lookup.ts'
 import { isPublicAddress } from '../../src/base/public-address.ts'
 import { startDnsServer, type DnsServer } from './dns-server.ts'
-import { startImageUpstream, type ImageUpstream } from '../harness/image-upstream.ts'
+import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 /** Addresses named by others (guarantees.md requirements 13 and 14, S3): only public ones are ever connected to. */
-let own: ImageUpstream
+let own: ScriptedUpstream
 /** Plays an internal service; no request may reach it. */
-let inside: ImageUpstream
+let inside: ScriptedUpstream
 let names: DnsServer
 let files: FileFetch
 /** All connections that were made, to the own host too. */
@@ -22,9 +22,9 @@ const onConnected = (message: unknown): void => {
 }
 
 before(async () => {
-  own = await startImageUpstream()
-  inside = await startImageUpstream()
-  inside.answer((_request, response) => response.writeHead(200).end('secret'))
+  own = await startScriptedUpstream({ forgets: true })
+  inside = await startScriptedUpstream({ forgets: true })
+  inside.answer((response) => response.writeHead(200).end('secret'))
   names = await startDnsServer()
   files = new FileFetch({ resolve: names.resolve })
   subscribe('undici:client:connected', onConnected)
@@ -161,7 +161,7 @@ test(`${HOSTS.length + OTHERS.length} addresses: not one is connected to`, async
   for (const host of HOSTS) await refused(`http://${host}:${port}/`)
   for (const address of OTHERS) await refused(address)
   assert.deepEqual(connected, [])
-  assert.equal(inside.seen.length, 0)
+  assert.equal(inside.received.length, 0)
 })
 
 test('a redirect leads nowhere that the address itself would not', async () => {
@@ -169,7 +169,7 @@ test('a redirect leads nowhere that the address itself would not', async () => {
     for (const name of [`http://${host}/`, `//${host}/`]) {
       // A header holds bytes.
       const location = Buffer.from(name).toString('latin1')
-      own.answer((_request, response) => response.writeHead(302, { location }).end())
+      own.answer((response) => response.writeHead(302, { location }).end())
       connected.length = 0
       await refused(`${own.url}/file`)
       assert.deepEqual(
@@ -180,14 +180,14 @@ test('a redirect leads nowhere that the address itself would not', async () => {
     }
   }
   for (const status of [301, 302, 303, 307, 308]) {
-    own.answer((request, response) =>
+    own.answer((response, request) =>
       request.path === '/file'
         ? response.writeHead(status, { location: '/next' }).end()
         : response.writeHead(status, { location: inside.url }).end(),
     )
     await refused(`${own.url}/file`)
   }
-  assert.equal(inside.seen.length, 0)
+  assert.equal(inside.received.length, 0)
 })
 
 test('names that resolve to an internal address are refused, whatever else they resolve to', async () => {
@@ -261,8 +261,8 @@ test("an operator's own upstream may be inside, but never where a cloud keeps a 
 })
 
 test('what a body names has no effect: no request chooses a host, and nothing is fetched for it', async () => {
-  const provider = await startImageUpstream()
-  provider.answer((_request, response) => {
+  const provider = await startScriptedUpstream({ forgets: true })
+  provider.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(
       JSON.stringify({
         id: 'x',
@@ -349,9 +349,9 @@ test('what a body names has no effect: no request chooses a host, and nothing is
         assert.ok([200, 400, 502].includes(answer.status), answer.text)
       }
     }
-    assert.equal(inside.seen.length, 0)
-    assert.ok(provider.seen.length > 6)
-    for (const { headers, body } of provider.seen) {
+    assert.equal(inside.received.length, 0)
+    assert.ok(provider.received.length > 6)
+    for (const { headers, body } of provider.received) {
       assert.ok(!JSON.stringify(headers).includes('stolen'))
       for (const field of fields) assert.equal(Object.hasOwn(JSON.parse(body.toString()), field), false, field)
     }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { found } from '../harness/patience.ts'
+import { listen, sendJson, type LocalServer } from '../harness/scripted-upstream.ts'
 
 // Traces and metrics over OTLP, received by a collector on loopback.
 
@@ -51,28 +50,21 @@ interface Export {
 const bodies: string[] = []
 const metricBodies: string[] = []
 const headers: (string | undefined)[] = []
-let collector: Server
+let collector: LocalServer
 let tollgate: Tollgate
 let key: string
 
 before(async () => {
-  collector = createServer((request, response) => {
-    const parts: Buffer[] = []
-    request.on('data', (part: Buffer) => parts.push(part))
-    request.on('end', () => {
-      const text = Buffer.concat(parts).toString('utf8')
-      if (request.url === '/base/v1/traces') bodies.push(text)
-      if (request.url === '/base/v1/metrics') metricBodies.push(text)
-      headers.push(request.headers['x-tenant']?.toString())
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
-    })
+  collector = await listen((response, request) => {
+    const text = request.body.toString('utf8')
+    if (request.path === '/base/v1/traces') bodies.push(text)
+    if (request.path === '/base/v1/metrics') metricBodies.push(text)
+    headers.push(request.headers['x-tenant']?.toString())
+    sendJson(response, {})
   })
-  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
-  // A server that listens on TCP has such an address.
-  const { port } = collector.address() as AddressInfo
   tollgate = await startTollgate({
     env: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}/base/`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/base/`,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=a%20b',
       OTEL_METRIC_EXPORT_INTERVAL: '200',
     },
@@ -92,7 +84,7 @@ models:
 })
 
 after(async () => {
-  collector.close()
+  await collector.close()
   if (tollgate !== undefined) await tollgate.stop()
 })
 

@@ -6,8 +6,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { after, afterEach, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
-import { paced } from '../harness/paced.ts'
-import { patient } from '../harness/patience.ts'
+import { paced, patient } from '../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 

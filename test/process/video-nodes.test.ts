@@ -5,7 +5,8 @@ import { request } from 'undici'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { isDownload, json, startVideoProvider, type VideoProvider } from '../harness/video-provider.ts'
-import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
+import { balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
+import { auditClean } from '../harness/api-client.ts'
 
 const JOBS = 12
 const COST = 6
@@ -73,7 +74,7 @@ models: [{ id: test/film, type: video, supported_durations: [4], endpoints: [{ p
       for (const [id, seen] of polls) assert.equal(seen.length, 2, `${id} was polled ${seen.length} times`)
       assert.equal(provider.downloads.length, JOBS)
       assert.deepEqual(await balanceOf(two, key), { balance: 1_000 - JOBS * COST, reserved: 0 })
-      await assertAuditClean(one)
+      await auditClean(one)
     },
   )
 
@@ -107,7 +108,7 @@ models: [{ id: test/film, type: video, supported_durations: [4], endpoints: [{ p
       }
       assert.equal(provider.submissions.length - submitted, jobs.length)
       assert.deepEqual(await balanceOf(two, key), { balance: 1_000 - (JOBS + jobs.length) * COST, reserved: 0 })
-      await assertAuditClean(two)
+      await auditClean(two)
     },
   )
 }

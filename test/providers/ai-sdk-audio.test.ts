@@ -2,20 +2,19 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request as undiciRequest } from 'undici'
 import { parseMultipart } from '../../src/http/multipart.ts'
-import { mp3Frames, wavFile } from '../harness/audio-files.ts'
-import { audioForm } from '../harness/audio-form.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { startInProcess, type Answer, type InProcessServer } from '../harness/in-process.ts'
+import { mp3Frames, wavFile, audioForm } from '../harness/audio-files.ts'
+import { startScriptedUpstream, type ScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
+import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 
 const WAV = wavFile(2.04)
 
 let upstream: ScriptedUpstream
-let tollgate: InProcessServer
+let tollgate: Gateway
 let key: string
 
 before(async () => {
   upstream = await startScriptedUpstream()
-  tollgate = await startInProcess({
+  tollgate = await gateway({
     catalog: `
 providers:
   mistral: { name: Mistral, adapter: ai-sdk, package: "@ai-sdk/mistral", base_url: "${upstream.url}/v1", api_key: canary }
@@ -56,29 +55,26 @@ async function lastLog(): Promise<Record<string, unknown>> {
 
 test("a package's form reaches the provider as it made it, and its answer the client in each format", async () => {
   upstream.answer(
-    (response) =>
-      void response.writeHead(200, { 'content-type': 'application/json' }).end(
-        JSON.stringify({
-          text: 'Hello.',
-          language: 'English',
-          duration: 2.04,
-          x_groq: { id: 'g-1' },
-          segments: [
-            {
-              id: 0,
-              seek: 0,
-              start: 0.2,
-              end: 1.5,
-              text: ' Hello.',
-              tokens: [1],
-              temperature: 0,
-              avg_logprob: 0,
-              compression_ratio: 1,
-              no_speech_prob: 0,
-            },
-          ],
-        }),
-      ),
+    answers({
+      text: 'Hello.',
+      language: 'English',
+      duration: 2.04,
+      x_groq: { id: 'g-1' },
+      segments: [
+        {
+          id: 0,
+          seek: 0,
+          start: 0.2,
+          end: 1.5,
+          text: ' Hello.',
+          tokens: [1],
+          temperature: 0,
+          avg_logprob: 0,
+          compression_ratio: 1,
+          no_speech_prob: 0,
+        },
+      ],
+    }),
   )
   const plain = await hear({ language: 'en', temperature: '0.5' })
   assert.deepEqual(plain.body, {
@@ -101,12 +97,7 @@ test("a package's form reaches the provider as it made it, and its answer the cl
 
 test('speech of a package comes whole, and is passed on as sound', async () => {
   const sound = mp3Frames(300)
-  upstream.answer(
-    (response) =>
-      void response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ audio_data: sound.toString('base64') })),
-  )
+  upstream.answer(answers({ audio_data: sound.toString('base64') }))
   const { status, bytes } = await speak({ model: 'test/voice', voice: 'calm' })
   assert.equal(status, 200)
   assert.ok(bytes.equals(sound))

@@ -3,11 +3,12 @@ import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, before, test, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { PLAIN_DIALECT } from '../../src/catalog/dialect.ts'
 import { createEdge } from '../../src/http/server.ts'
-import { systemClock } from '../../src/lib/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { randomIds } from '../../src/base/ids.ts'
 import { AnswerBudget } from '../../src/protocols/answer-budget.ts'
-import { type AttemptFailure, failure } from '../../src/providers/ports/attempt-failure.ts'
+import { type AttemptFailure, failure } from '../../src/protocols/ports/attempt-failure.ts'
 import { FileFetch } from '../../src/protocols/wire/file-fetch.ts'
 import { Transport, type HttpRequest } from '../../src/protocols/wire/transport.ts'
 import { JobHttp } from '../../src/protocols/wire/job-http.ts'
@@ -39,7 +40,8 @@ after(async () => {
 
 /** The request of an exchange with a provider. */
 function request(): HttpRequest {
-  const provider = { baseUrl: upstream.url, timeouts: { connect: 3, first_byte: 60, progress: 60, total: 600 } }
+  const timeouts = { connect: 3, first_byte: 60, progress: 60, total: 600 }
+  const provider = { baseUrl: upstream.url, timeouts, dialect: PLAIN_DIALECT }
   // The transport stops reading it.
   return {
     provider: provider as unknown as HttpRequest['provider'],

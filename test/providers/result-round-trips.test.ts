@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseMessages } from '../../src/protocols/anthropic/client/parse.ts'
-import { anthropicProtocol } from '../../src/providers/anthropic/anthropic.ts'
+import { anthropicProtocol } from '../../src/protocols/anthropic/provider/anthropic.ts'
 import { bedrockProtocol } from '../../src/protocols/bedrock/bedrock.ts'
 import { geminiProtocol } from '../../src/protocols/gemini/provider/gemini.ts'
-import { openaiBody } from '../../src/providers/openai/request.ts'
+import { openaiBody } from '../../src/protocols/openai/provider/request.ts'
 import type { ChatCall } from '../../src/protocols/ports/call.ts'
 import { callOf } from '../harness/protocol-read.ts'
 
@@ -50,7 +50,7 @@ const SENT: readonly (readonly [
   [
     'Anthropic',
     'claude-sonnet-4-5',
-    (call) => anthropicProtocol(() => 0).request(call).body,
+    (call) => anthropicProtocol.request(call).body,
     [
       '"signature":"claude-signature"',
       '"cache_control":{"type":"ephemeral"}',
@@ -70,7 +70,7 @@ const SENT: readonly (readonly [
   [
     'Gemini',
     'gemini-2.5-flash',
-    (call) => geminiProtocol(() => 0).request(call).body,
+    (call) => geminiProtocol.request(call).body,
     ['"response":{"error":"no such file"}', '"mimeType":"image/png"', '"mimeType":"application/pdf"'],
     ['claude-signature', 'cache'],
   ],

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseEmbeddings } from '../../src/kinds/embeddings/parse.ts'
-import { parseRerank } from '../../src/kinds/rerank/parse.ts'
+import { parseEmbeddings } from '../../src/protocols/openai/client/embeddings.ts'
+import { parseRerank } from '../../src/protocols/openai/client/rerank.ts'
 import { endpoint } from '../harness/plan-fixture.ts'
 import { bedrockEmbed } from '../../src/protocols/bedrock/embed.ts'
 import { bedrockRerank } from '../../src/protocols/bedrock/bedrock.ts'
-import { cohereEmbed } from '../../src/protocols/models/cohere-vectors.ts'
-import { cohereRerank } from '../../src/providers/cohere/cohere.ts'
-import type { EmbeddingsCall, EmbeddingsProtocol } from '../../src/providers/ports/embeddings-protocol.ts'
+import { cohereEmbed, cohereRerank } from '../../src/protocols/cohere/provider/cohere.ts'
+import type { EmbeddingsCall, EmbeddingsProtocol } from '../../src/protocols/upstream/embeddings.ts'
 import { geminiEmbed } from '../../src/protocols/gemini/provider/embed.ts'
 import { parseLifted } from '../../src/protocols/wire/lifted-json.ts'
 import type { JsonRequest } from '../../src/protocols/ports/upstream-request.ts'
-import { ollamaEmbed } from '../../src/providers/ollama/ollama.ts'
+import { ollamaEmbed } from '../../src/protocols/ollama/provider/ollama.ts'
 import { openaiEmbeddings } from '../../src/protocols/openai/provider/embeddings.ts'
 
 const now = (): number => Date.UTC(2026, 0, 1)
@@ -36,7 +35,7 @@ function request(protocol: EmbeddingsProtocol, call: EmbeddingsCall): JsonReques
 }
 
 test('OpenAI: numbers are asked for by silence, base64 by name, and long lists come in base64', () => {
-  const openai = openaiEmbeddings(now)
+  const openai = openaiEmbeddings
   assert.deepEqual(request(openai, callOf('e', {})), {
     path: '/embeddings',
     body: { model: 'e', input: 'a' },
@@ -53,7 +52,7 @@ test('OpenAI: numbers are asked for by silence, base64 by name, and long lists c
 })
 
 test('Gemini: a batch, with the task and the dimensions in its words', () => {
-  const gemini = geminiEmbed(now)
+  const gemini = geminiEmbed
   const call = callOf('gemini-embedding-001', { input: ['a', 'b'], dimensions: 768, input_type: 'search_query' })
   const asked = (text: string) => ({
     model: 'models/gemini-embedding-001',
@@ -70,7 +69,7 @@ test('Gemini: a batch, with the task and the dimensions in its words', () => {
 })
 
 test('Vertex AI: one request a text', () => {
-  const gemini = geminiEmbed(now)
+  const gemini = geminiEmbed
   const call = callOf(
     'gemini-embedding-2',
     { input_type: 'clustering' },
@@ -86,7 +85,7 @@ test('Vertex AI: one request a text', () => {
 })
 
 test('Ollama: nothing is cut without a word', () => {
-  assert.deepEqual(request(ollamaEmbed(now), callOf('all-minilm', { dimensions: 5 }, 'http://o', null)), {
+  assert.deepEqual(request(ollamaEmbed, callOf('all-minilm', { dimensions: 5 }, 'http://o', null)), {
     path: '/api/embed',
     body: { model: 'all-minilm', input: ['a'], truncate: false, dimensions: 5 },
     headers: {},
@@ -94,7 +93,7 @@ test('Ollama: nothing is cut without a word', () => {
 })
 
 test('Cohere: it must be told what a text is for; others name the same otherwise', () => {
-  const cohere = cohereEmbed(now)
+  const cohere = cohereEmbed
   const fields = { texts: ['a'], embedding_types: ['float'], truncate: 'NONE' }
   assert.deepEqual(request(cohere, callOf('embed-v4.0', {})), {
     path: '/v2/embed',
@@ -127,7 +126,7 @@ test('Cohere: an answer of the first version has its lists without types', () =>
     ),
   )
   assert.ok(answer)
-  const page = cohereEmbed(now).page(answer, {}, callOf('embed-v4.0', {}))
+  const page = cohereEmbed.page(answer, {}, callOf('embed-v4.0', {}))
   assert.ok('vectors' in page)
   assert.deepEqual(
     [page.vectors.map(({ bytes }) => bytes.toString()), page.usage?.inputTokens, page.upstreamId],
@@ -201,7 +200,7 @@ test('Bedrock: the billed tokens are read from a header or from beside the vecto
 })
 
 test('no provider but OpenAI reads token numbers', () => {
-  for (const protocol of [geminiEmbed(now), cohereEmbed(now), ollamaEmbed(now), bedrockEmbed(now)]) {
+  for (const protocol of [geminiEmbed, cohereEmbed, ollamaEmbed, bedrockEmbed(now)]) {
     assert.throws(() => request(protocol, callOf('m', { input: [1, 2] })), {
       name: 'UnsendableError',
       message: 'input: this provider takes texts and no token numbers',
@@ -217,7 +216,7 @@ test('rerank: Cohere at home and at Bedrock', () => {
     generationId,
     request: parseRerank({ model: 'v/m', query: 'q', documents: ['a', 'b'], top_n: 1 }),
   }
-  assert.deepEqual(cohereRerank(now).request(call), {
+  assert.deepEqual(cohereRerank.request(call), {
     path: '/v2/rerank',
     body: { model: 'cohere.rerank-v3-5:0', query: 'q', documents: ['a', 'b'], top_n: 1 },
     headers: { authorization: 'Bearer k' },

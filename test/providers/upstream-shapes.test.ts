@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CollectedBody } from '../../src/protocols/wire/collected-body.ts'
-import { ERROR_BYTES_MAX, parseErrorBody } from '../../src/providers/wire/error-body.ts'
+import { ERROR_BYTES_MAX, parseErrorBody } from '../../src/protocols/wire/error-body.ts'
 import { GeminiReader } from '../../src/protocols/gemini/provider/reader.ts'
 import { parseLifted } from '../../src/protocols/wire/lifted-json.ts'
 import { NdjsonDecoder } from '../../src/protocols/wire/ndjson-decoder.ts'
@@ -164,7 +164,13 @@ test('a long line in reads of a few bytes, and a read of nothing but line ends, 
 
 test('F48: an answer of more parts than a call has room for arguments is read', () => {
   const parts = Array.from({ length: 300_000 }, () => ({ text: 'x' }))
-  const reader = new GeminiReader({ generationId: 'gen-1', hidesReasoning: false, billsSearch: null }, () => 0)
+  const reader = new GeminiReader({
+    generationId: 'gen-1',
+    candidates: 1,
+    hidesReasoning: false,
+    billsSearch: null,
+    signer: null,
+  })
   assert.ok('length' in reader.whole({ candidates: [{ content: { parts }, finishReason: 'STOP' }] }))
 })
 
@@ -176,4 +182,17 @@ test('F30: a body in chunks of one byte costs little more than its bytes', () =>
     assert.equal(body.take().length, MEGABYTE)
   })
   assert.ok(took < 500, `${took.toFixed(0)} ms`)
+})
+
+test('F22: whether JSON is complete may be asked at each of its bytes, and of the blanks behind it', () => {
+  const body = new CollectedBody(null)
+  const json = JSON.stringify(Array.from({ length: 100_000 }, () => ({ '"[{\\"': '}]' })))
+  const text = Buffer.from(`\n${json}${' '.repeat(json.length)}`)
+  const took = cpuMs(() => {
+    for (let at = 0; at < text.length; at += 1) {
+      body.add(text.subarray(at, at + 1))
+      assert.equal(body.isWholeJson(), at >= json.length)
+    }
+  })
+  assert.ok(took < 4_000, `${took.toFixed(0)} ms`)
 })

@@ -9,9 +9,9 @@ import { mappedBody } from '../../scripts/recordings/body-mapping.ts'
 import { CaseMapping } from '../../scripts/recordings/case-mapping.ts'
 import { Letters } from '../../scripts/recordings/letters.ts'
 import { rowOf } from '../../scripts/recordings/recorded-case.ts'
-import { audioSeconds } from '../../src/kinds/transcription/duration/audio-duration.ts'
 import { imageTypeOf } from '../../src/kinds/images/bytes.ts'
-import { converseEvent } from '../harness/event-stream.ts'
+import { soundSeconds } from '../harness/audio-files.ts'
+import { converseEvent } from '../harness/aws.ts'
 import { formatOf, madeMedia } from '../harness/made-media.ts'
 import { caseOf } from '../harness/recording.ts'
 import { documentsOf } from './documents.ts'
@@ -195,7 +195,7 @@ test('signatures become other base64 of the same length; addresses keep their sc
   assert.equal(String.fromCharCode(...answer.logprobs[0].bytes), answer.logprobs[0].token)
 })
 
-test('media are made of their format and of any length, and decode', () => {
+test('media are made of their format and of any length, and decode', async () => {
   for (const [format, bytes] of [
     ['png', 69],
     ['png', 5_000],
@@ -218,8 +218,8 @@ test('media are made of their format and of any length, and decode', () => {
     'one pixel of one row',
   )
   assert.equal(imageTypeOf(madeMedia({ format: 'jpeg', bytes: 400, seed: 1 })), 'image/jpeg')
-  assert.equal(audioSeconds(madeMedia({ format: 'mp3', bytes: 28_320, seed: 1 })), 1.416)
-  assert.equal(audioSeconds(madeMedia({ format: 'ogg', bytes: 5_899, seed: 1 })), 0.02)
+  assert.equal(await soundSeconds(madeMedia({ format: 'mp3', bytes: 28_320, seed: 1 })), 1.416)
+  assert.equal(await soundSeconds(madeMedia({ format: 'ogg', bytes: 5_899, seed: 1 })), 0.02)
 })
 
 test('a folder becomes the same case twice, without its texts, and with the same identifiers everywhere', () => {

@@ -2,8 +2,14 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { request } from 'undici'
 import { recordedCase, recordedCases, type Exchange } from '../harness/recording.ts'
-import { bodyToSend, eventEnds, piecesOf, type ReplayOptions } from '../harness/replay-wire.ts'
-import { startReplayUpstream, type Replay } from '../harness/replay.ts'
+import {
+  bodyToSend,
+  eventEnds,
+  piecesOf,
+  type ReplayOptions,
+  startReplayUpstream,
+  type Replay,
+} from '../harness/replay.ts'
 import { documentsOf } from './documents.ts'
 
 const SPELLINGS: readonly ReplayOptions[] = [

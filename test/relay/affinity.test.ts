@@ -5,7 +5,7 @@ import { parseChat } from '../../src/protocols/openai/client/chat/parse.ts'
 import type { ChatRequest } from '../../src/kinds/chat/request.ts'
 import { orderEndpoints } from '../../src/pay/plan/endpoint-order.ts'
 import { conversationAffinity, sessionAffinity } from '../../src/pay/plan/affinity.ts'
-import { failure } from '../../src/providers/ports/attempt-failure.ts'
+import { failure } from '../../src/protocols/ports/attempt-failure.ts'
 import { KeyPools } from '../../src/pay/relay/key-pools.ts'
 import { endpoint, model } from '../harness/plan-fixture.ts'
 import { movingClock } from '../harness/moving-clock.ts'
@@ -36,7 +36,7 @@ function simulate(busyAtTurn: number | null, affine: boolean): { readonly warm: 
   const counts = new Map<string, number>()
   let found = 0
   for (let turn = 0; turn < TURNS; turn += 1) {
-    if (turn === busyAtTurn) pools.failed(PROVIDER, 'k1', failure('status', 429, 'busy'))
+    if (turn === busyAtTurn) pools.failed(PROVIDER, 'k1', { ...failure('status', 429, 'busy'), redacted: true })
     for (let conversation = 0; conversation < CONVERSATIONS; conversation += 1) {
       const affinity = affine ? conversationAffinity('account', request(conversation, turn)) : null
       const key = pools.pick(PROVIDER, affinity) ?? ''
@@ -72,6 +72,7 @@ test('endpoints share conversations by price, and only those of one that fails m
       maxTokens: null,
       adapters: new Map(),
       calls: 'chat',
+      met: ({ sell }) => sell,
       expectedCost: (one) => one.sell.input,
       sort: null,
       health: {

@@ -47,6 +47,13 @@ describe('ejection', () => {
     assert.equal(health.report('e').unhealthy, true)
   })
 
+  test('an endpoint that is closed is out at the first failure, and told of', () => {
+    const left: string[] = []
+    const health = new EndpointHealthBook(movingClock(), (id) => left.push(id))
+    health.failed(health.begin('acme/retired'), true)
+    assert.deepEqual([health.ejected('acme/retired'), left], [true, ['acme/retired']])
+  })
+
   test('an endpoint that leaves service is told of once, until it was back', () => {
     const clock = movingClock()
     const left: string[] = []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpoint } from '../harness/plan-fixture.ts'
-import { type AttemptFailure, failure } from '../../src/providers/ports/attempt-failure.ts'
+import { failure, type RedactedFailure } from '../../src/protocols/ports/attempt-failure.ts'
 import { KeyPools } from '../../src/pay/relay/key-pools.ts'
 import { movingClock } from '../harness/moving-clock.ts'
 
@@ -9,8 +9,8 @@ const POOL = { ...endpoint('p').provider, apiKeys: ['a', 'b', 'c'] }
 
 const quiet = (): void => undefined
 
-function status(code: number, retryAfterSeconds: number | null = null): AttemptFailure {
-  return { ...failure('status', code, 'x'), retryAfterSeconds }
+function status(code: number, retryAfterSeconds: number | null = null): RedactedFailure {
+  return { ...failure('status', code, 'x'), retryAfterSeconds, redacted: true }
 }
 
 test('keys take turns', () => {

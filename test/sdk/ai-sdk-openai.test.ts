@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createOpenAI, type OpenAIProvider } from '@ai-sdk/openai'
 import { APICallError, generateObject, generateText, jsonSchema, streamText, tool, type ModelMessage } from 'ai'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 
 /** The AI SDK's provider of OpenAI's own protocols, against the product: `openai(model)` speaks Responses. */
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 let openai: OpenAIProvider
 
 before(async () => {
-  tollgate = await startInProcess()
+  tollgate = await gateway()
   const { key } = await tollgate.createAccount()
   openai = createOpenAI({ baseURL: `${tollgate.url}/v1`, apiKey: key })
 })

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateText, jsonSchema, streamText, tool } from 'ai'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 
 type ChatModel = ReturnType<ReturnType<typeof createOpenAICompatible>['chatModel']>
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 let model: ChatModel
 
 before(async () => {
-  tollgate = await startInProcess()
+  tollgate = await gateway()
   const { key } = await tollgate.createAccount()
   model = chatModel(key)
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Anthropic, { APIError, AuthenticationError, NotFoundError, RateLimitError } from '@anthropic-ai/sdk'
-import { auditClean } from '../harness/audit.ts'
-import { serve } from '../harness/served.ts'
+import { auditClean } from '../harness/api-client.ts'
+import { serve } from '../harness/gateway.ts'
 import { catalogOf, COST_MICRO, spentMicro } from '../clients/money.ts'
 import { ScriptedModel } from '../clients/scripted-model.ts'
 

@@ -5,22 +5,22 @@ import { OpenRouter } from '@openrouter/sdk'
 import { BadRequestResponseError } from '@openrouter/sdk/models/errors'
 import { APICallError, experimental_generateSpeech as generateSpeech, experimental_transcribe as transcribe } from 'ai'
 import OpenAI, { APIError, BadRequestError, InternalServerError, toFile } from 'openai'
-import { audioContainer, audioSeconds } from '../../src/kinds/transcription/duration/audio-duration.ts'
-import { wavFile } from '../harness/audio-files.ts'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { audioContainer } from '../../src/kinds/transcription/audio-container.ts'
+import { soundSeconds, wavFile } from '../harness/audio-files.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 
 const VOICE = 'sandbox/tts'
 const EAR = 'sandbox/transcription'
 const WAV = wavFile(2)
 const SAID = 'Hello from the sandbox. You sent 2 seconds of wav.'
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 let key: string
 let client: OpenAI
 let router: OpenRouter
 
 before(async () => {
-  tollgate = await startInProcess()
+  tollgate = await gateway()
   key = (await tollgate.createAccount()).key
   client = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
   router = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1` })
@@ -37,7 +37,7 @@ test('openai: speech as a file and as a stream', async () => {
     speed: 1,
   })
   const bytes = Buffer.from(await file.arrayBuffer())
-  assert.equal(audioSeconds(bytes), 11 * 0.024)
+  assert.equal(await soundSeconds(bytes), 11 * 0.024)
   assert.match(file.headers.get('x-generation-id') ?? '', /^gen-/)
   const stream = await client.audio.speech.create({ model: VOICE, input: 'Hello there', voice: 'nova' })
   assert.ok(stream.body)
@@ -64,7 +64,7 @@ test('openai: errors of speech, and a break in the middle of it', async () => {
   await assert.rejects(broken.arrayBuffer())
 })
 
-test('openai: transcriptions in all five formats', async () => {
+test('openai: transcriptions in all six formats', async () => {
   const file = (): ReturnType<typeof toFile> => toFile(WAV, 'sound.wav')
   const plain = await client.audio.transcriptions.create({ model: EAR, file: await file() })
   assert.deepEqual([plain.text, plain.usage], [SAID, { type: 'duration', seconds: 2, cost: 0.02, currency: 'RUB' }])
@@ -75,6 +75,20 @@ test('openai: transcriptions in all five formats', async () => {
     timestamp_granularities: ['word', 'segment'],
   })
   assert.deepEqual([verbose.duration, verbose.segments?.length, verbose.words?.length], [2, 2, 10])
+  const spoken = await client.audio.transcriptions.create({
+    model: EAR,
+    file: await file(),
+    response_format: 'diarized_json',
+    chunking_strategy: { type: 'server_vad', threshold: 0.5 },
+    known_speaker_names: ['Ann'],
+    known_speaker_references: [`data:audio/wav;base64,${WAV.toString('base64')}`],
+  })
+  assert.partialDeepStrictEqual(spoken, {
+    segments: [
+      { id: 'seg_001', speaker: 'A', text: 'Hello from the sandbox.' },
+      { id: 'seg_002', speaker: 'B', text: 'You sent 2 seconds of wav.' },
+    ],
+  })
   assert.equal(
     await client.audio.transcriptions.create({ model: EAR, file: await file(), response_format: 'text' }),
     SAID,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CohereClientV2, CohereError, type Cohere } from 'cohere-ai'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { serve } from '../harness/served.ts'
+import { serve } from '../harness/gateway.ts'
 
 const world = serve(
   startScriptedUpstream,
@@ -168,9 +168,4 @@ test('cohere-ai ClientV2: embed and rerank', async () => {
   })
   assert.deepEqual(ranked.results, [{ index: 1, relevanceScore: 1 }])
   assert.equal(ranked.meta?.billedUnits?.searchUnits, 1)
-})
-
-test('the books are right after all of this', async () => {
-  const audit = await world.tollgate.admin('GET', '/admin/v1/audit')
-  assert.equal(audit.body.violations, 0, audit.text)
 })

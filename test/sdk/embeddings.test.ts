@@ -4,16 +4,16 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { OpenRouter } from '@openrouter/sdk'
 import { embed, embedMany } from 'ai'
 import OpenAI, { BadRequestError, InternalServerError } from 'openai'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 
 const MODEL = 'sandbox/embeddings'
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 let key: string
 let client: OpenAI
 
 before(async () => {
-  tollgate = await startInProcess()
+  tollgate = await gateway()
   key = (await tollgate.createAccount()).key
   client = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
 })

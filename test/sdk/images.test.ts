@@ -5,7 +5,7 @@ import { HTTPClient, OpenRouter } from '@openrouter/sdk'
 import { generateImage, NoImageGeneratedError } from 'ai'
 import OpenAI, { toFile, APIError, BadRequestError } from 'openai'
 import { PNG } from '../api/images-world.ts'
-import { serveSandbox } from '../harness/served.ts'
+import { serveSandbox } from '../harness/gateway.ts'
 
 const PNG_HEAD = '\x89PNG'
 

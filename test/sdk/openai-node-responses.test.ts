@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import OpenAI, { APIError, BadRequestError, InternalServerError, NotFoundError } from 'openai'
 import { ResponsesWS } from 'openai/resources/responses/ws'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 let client: OpenAI
 
 const SAID = 'Hello from the sandbox. You said: Hello'
@@ -17,7 +17,7 @@ const weather = {
 }
 
 before(async () => {
-  tollgate = await startInProcess()
+  tollgate = await gateway()
   client = new OpenAI({ apiKey: (await tollgate.createAccount()).key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
 })
 

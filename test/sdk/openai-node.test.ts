@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import OpenAI, {
   APIError,
   BadRequestError,
@@ -11,7 +11,7 @@ import OpenAI, {
   RateLimitError,
 } from 'openai'
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 let client: OpenAI
 
 const hello = [{ role: 'user' as const, content: 'Hello' }]
@@ -23,7 +23,7 @@ const weather = [
 ]
 
 before(async () => {
-  tollgate = await startInProcess()
+  tollgate = await gateway()
   client = clientOf((await tollgate.createAccount()).key)
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
-import { startInProcess, type InProcessServer } from '../harness/in-process.ts'
+import { gateway, type Gateway } from '../harness/gateway.ts'
 import {
   BadGatewayResponseError,
   BadRequestResponseError,
@@ -11,12 +11,12 @@ import {
   UnauthorizedResponseError,
 } from '@openrouter/sdk/models/errors'
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 let client: OpenRouter
 let key: string
 
 before(async () => {
-  tollgate = await startInProcess()
+  tollgate = await gateway()
   key = (await tollgate.createAccount()).key
   client = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1` })
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createCohere } from '@ai-sdk/cohere'
 import { OpenRouter } from '@openrouter/sdk'
 import { CohereClient, CohereError } from 'cohere-ai'
-import { serveSandbox } from '../harness/served.ts'
+import { serveSandbox } from '../harness/gateway.ts'
 
 const MODEL = 'sandbox/rerank'
 const DOCUMENTS = ['Berlin is a city', 'Paris is the capital of France', 'Lyon is in France']

@@ -34,13 +34,13 @@ export const ACCOUNT_LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a lowered limit of an account records no overrun',
-    file: 'src/store/accounts/account-limit-count.ts',
+    file: 'src/store/accounts/account-store.ts',
     find: 'overMicro > 0n ?',
     replace: 'overMicro < -1_000_000_000_000n ?',
   },
   {
     name: 'a new limit of an account counts from nothing',
-    file: 'src/store/accounts/account-limit-count.ts',
+    file: 'src/store/accounts/account-store.ts',
     find: "sum === undefined ? 0n : big(sum, 'spent')",
     replace: "sum === undefined ? 0n : big(sum, 'spent') * 0n",
   },

@@ -1,6 +1,8 @@
 import type { HoldRow } from '../../src/ledger/ledger-store.ts'
 import { big, integer, text } from '../../src/store/database.ts'
 import { USED_UP_MICRO, usedUpHourMs } from './customers.ts'
+import type { RequestFacts } from './facts.ts'
+import { isBlameless, isCaused } from './oracle.ts'
 import type { World } from './world.ts'
 
 const HOUR_MS = 3_600_000
@@ -58,19 +60,31 @@ export function checkHours(world: World): void {
     const id = text(row, 'id')
     const hourMs = integer(row, 'free_hour')
     const own = world.disk.all(
-      "SELECT kind, amount, created_at FROM entry WHERE account_id = ? AND kind IN ('charge', 'insured', 'shortfall')",
+      "SELECT kind, ref, amount, created_at FROM entry WHERE account_id = ? AND kind IN ('charge', 'insured', 'shortfall')",
       [id],
     )
     const inHour = own.filter((entry) => Math.floor(integer(entry, 'created_at') / HOUR_MS) * HOUR_MS === hourMs)
     const sum = (...kinds: readonly string[]): bigint =>
       inHour.reduce((total, entry) => (kinds.includes(text(entry, 'kind')) ? total + big(entry, 'amount') : total), 0n)
     const before = world.guarded.has(id) && hourMs === usedUpHourMs(world.beginMs) ? USED_UP_MICRO : 0n
-    const lost = sum('insured', 'shortfall') + before
-    if (big(row, 'free_insured') !== lost)
-      world.violation(`account ${id} lost us ${lost} in its hour, ${big(row, 'free_insured')} is counted`)
+    const insured = (counts: (facts: RequestFacts) => boolean): bigint =>
+      inHour
+        .filter((entry) => text(entry, 'kind') === 'insured')
+        .filter((entry) => counts(requestOf(world, text(entry, 'ref'))))
+        .reduce((total, entry) => total + big(entry, 'amount'), 0n)
+    const [least, most] = [insured(isCaused), insured((facts) => !isBlameless(facts))]
+    const counted = big(row, 'free_insured') - sum('shortfall') - before
+    if (counted < least || counted > most)
+      world.violation(`account ${id} made us lose ${least} to ${most} in its hour, ${counted} is counted`)
     if (big(row, 'free_spent') !== sum('charge'))
       world.violation(`account ${id} spent ${sum('charge')} in its hour, ${big(row, 'free_spent')} is counted`)
     if (own.some((entry) => integer(entry, 'created_at') >= hourMs + HOUR_MS))
       world.violation(`account ${id} has a later hour than the one that is counted`)
   }
+}
+
+function requestOf({ requests }: World, generation: string): RequestFacts {
+  const facts = requests.find(({ generationId }) => generationId === generation)
+  if (facts === undefined) throw new Error(`Nobody asked for ${generation}.`)
+  return facts
 }

@@ -1,5 +1,6 @@
 import type { Endpoint, Snapshot } from '../../src/catalog/catalog.ts'
 import { decimal, endpoint, model, prices, snapshot } from '../harness/plan-fixture.ts'
+import { drawConditions } from './conditions.ts'
 import type { Random } from './random.ts'
 import { MODELS, type SimType } from './requests.ts'
 
@@ -14,6 +15,7 @@ const MONTH_ENDS = {
 /** Versions of the prices, of which the newest is sold; a request keeps the one under which it was admitted. */
 export class SimCatalog {
   readonly #random: Random
+  readonly #conditions: Random | null
   readonly #midstreamError: 'free' | 'delivered'
   #timezone: keyof typeof MONTH_ENDS
   /** Providers with native completions take all prompts in one call. */
@@ -22,8 +24,10 @@ export class SimCatalog {
   /** By price version. */
   readonly versions = new Map<number, Snapshot>()
 
-  constructor(random: Random) {
+  /** `conditions`: its rows have prices under conditions; null = they have none. */
+  constructor(random: Random, conditions: Random | null) {
     this.#random = random
+    this.#conditions = conditions
     this.#midstreamError = random.chance(0.25) ? 'delivered' : 'free'
     this.#timezone = random.pick(['UTC', 'UTC', 'Europe/Moscow', 'America/New_York'] as const)
     this.takesList = random.chance(0.5)
@@ -85,26 +89,42 @@ export class SimCatalog {
     const plain = endpoint(slug)
     const fee = this.#random.chance(0.5)
     const bySearch = type === 'rerank' && slug !== 'beta'
-    const sheet = (input: number, output: number): Endpoint['sell'] => {
-      const made = prices(this.#price(input), this.#price(output))
-      const read = bySearch && slug === 'alpha' ? prices('0', '0') : made
+    const byTokens = !bySearch || slug !== 'alpha'
+    const sheet = (input: number, output: number, random = this.#random): Endpoint['sell'] => {
+      const made = prices(priceOf(random, input), priceOf(random, output))
+      const read = byTokens ? made : prices('0', '0')
       return {
         ...read,
-        request: type === 'chat' && fee ? decimal(this.#price(output * 3)) : read.request,
-        search: bySearch ? decimal(this.#price(output * 5)) : read.search,
+        request: type === 'chat' && fee ? decimal(priceOf(random, output * 3)) : read.request,
+        search: bySearch ? decimal(priceOf(random, output * 5)) : read.search,
       }
     }
+    const conditions = this.#conditions
     return {
       ...plain,
       id: `${slug}/${type}`,
-      provider: { ...plain.provider, cancelStopsBilling },
+      provider: {
+        ...plain.provider,
+        cancelStopsBilling,
+        ...(conditions === null ? {} : { servesAsAsked: conditions.chance(0.5) }),
+      },
       nativeCompletions: slug !== 'beta',
       sell: sheet(5, 30),
       buy: sheet(3, 20),
+      ...(conditions === null
+        ? {}
+        : {
+            conditions: drawConditions(
+              conditions,
+              byTokens,
+              () => sheet(9, 50, conditions),
+              () => sheet(7, 40, conditions),
+            ),
+          }),
     }
   }
+}
 
-  #price(most: number): string {
-    return `${this.#random.below(most)}.${1 + this.#random.below(99)}${this.#random.below(10)}7`
-  }
+function priceOf(random: Random, most: number): string {
+  return `${random.below(most)}.${1 + random.below(99)}${random.below(10)}7`
 }

@@ -4,9 +4,10 @@ import { AuditStore } from '../../src/store/audit/audit-store.ts'
 import { HOLD_SELECT, readHoldRow } from '../../src/store/ledger/ledger-rows.ts'
 import { big } from '../../src/store/database.ts'
 import { checkHours, checkMoney, checkNodes } from './books.ts'
+import { sheetMet } from './conditions.ts'
 import type { RequestFacts } from './facts.ts'
 import type { Intent } from './node.ts'
-import { dueOf, insuredOf, priceOf, type Due } from './oracle.ts'
+import { dueOf, insuredOf, costOf, type Due } from './oracle.ts'
 import { SIM_SEAL } from './sim-stores.ts'
 import type { World } from './world.ts'
 
@@ -35,15 +36,18 @@ export async function auditWorld(world: World, except: readonly string[] = []): 
   const replay: Replay = async (row) => {
     const models = world.catalog.versions.get(row.priceVersion)?.models.values() ?? []
     for (const { endpoints } of models)
-      for (const { id, sell, buy } of endpoints)
-        if (id === row.endpointId)
+      for (const endpoint of endpoints)
+        if (endpoint.id === row.endpointId) {
+          const cost = (side: 'sell' | 'buy', usage: typeof row.usage): bigint =>
+            costOf(usage, sheetMet(endpoint, side, usage, row.createdAtMs, row.serviceTier ?? null))
           return {
-            costMicro: priceOf(row.usage, row.billingBasis === 'provider_cost' ? buy : sell),
-            providerCostMicro: priceOf(row.reportedUsage ?? row.usage, buy),
+            costMicro: cost(row.billingBasis === 'provider_cost' ? 'buy' : 'sell', row.usage),
+            providerCostMicro: cost('buy', row.reportedUsage ?? row.usage),
           }
+        }
     return null
   }
-  const checks = await new AuditStore(world.database(), { seal: SIM_SEAL, isSealed: async () => true })
+  const checks = await new AuditStore(world.database(), SIM_SEAL)
     .run({ sinceMs: 0, nowMs: Math.floor(world.beginMs + world.nowMs + world.skewMs), replay })
     .catch((thrown: unknown) => {
       world.trace(`the audit could not run: ${String(thrown)}`)

@@ -25,7 +25,6 @@ export interface ClientPorts {
   readonly random: Random
   /** Clients survive their node. */
   readonly world: Owner
-  readonly beginMs: number
   readonly trace: (text: string) => void
   readonly admitted: (facts: RequestFacts) => void
   /** Called when a request ends in a forbidden way. */
@@ -60,10 +59,10 @@ export class Client {
   }
 
   async ask(): Promise<void> {
-    const { scheduler, world, beginMs } = this.#ports
+    const { scheduler, world } = this.#ports
     const { leavesMs, resumable } = this.#habits
     if (leavesMs !== null) scheduler.after(leavesMs, world, () => this.#leave())
-    const { accountId, keyId, number } = this.#facts
+    const { accountId, keyId, number, arrivedAtMs } = this.#facts
     try {
       const generation = await this.#node.relay.admit({
         principal: this.#node.principal(accountId, keyId),
@@ -71,13 +70,14 @@ export class Client {
         requestId: `req-${number}`,
         requestIdGiven: resumable,
         startedMs: scheduler.nowMs,
-        arrivedAtMs: Math.floor(beginMs + scheduler.nowMs + this.#node.skewMs),
+        arrivedAtMs,
         appUrl: null,
         appTitle: null,
         claim: null,
         keeper: null,
         session: null,
         sent: undefined,
+        earlier: [],
       })
       await this.#serve(generation)
     } catch (thrown) {

@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Database, Row, Sql, SqlValue } from '../../src/store/database.ts'
+import { withoutLocks } from '../../src/store/dialect.ts'
 import { migrate } from '../../src/store/migrations.ts'
 
 export class DiskFullError extends Error {
@@ -33,7 +34,7 @@ export class Disk {
   prepare(text: string): StatementSync {
     let statement = this.#statements.get(text)
     if (statement === undefined) {
-      statement = this.#database.prepare(text)
+      statement = this.#database.prepare(withoutLocks(text))
       this.#statements.set(text, statement)
     }
     return statement

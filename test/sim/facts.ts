@@ -1,12 +1,14 @@
 import type { Endpoint } from '../../src/catalog/catalog.ts'
 import type { UsageReport } from '../../src/kinds/chat/answer.ts'
-import type { Plan } from '../../src/plan/plan.ts'
+import type { Plan } from '../../src/pay/plan/plan.ts'
 import type { SimRequest } from './requests.ts'
 
 /** One call of an attempt. */
 export interface PartFacts {
   /** The last usage that the gateway has read. */
   usage: UsageReport | null
+  /** The service tier that the gateway has read. */
+  serviceTier: string | null
   ended: boolean
 }
 
@@ -31,6 +33,8 @@ export interface AttemptFacts {
   gaveUp: boolean
   /** The answer was an error. */
   erred: boolean
+  /** It has had to wait for its reader. */
+  slowed: boolean
 }
 
 /** The answer as the client saw it. */
@@ -45,6 +49,8 @@ export type Sight =
 export interface RequestFacts {
   readonly number: number
   readonly askedMs: number
+  /** When it arrived by the clock of its node, Unix ms. */
+  readonly arrivedAtMs: number
   readonly node: string
   readonly accountId: string
   readonly keyId: string

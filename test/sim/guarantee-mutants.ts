@@ -83,38 +83,38 @@ export const GUARANTEE_MUTANTS: readonly Mutant[] = [
   {
     name: 'an abort is not billed',
     file: GENERATION,
-    find: 'void (outcome === null ? this.#finishFree(null) : this.#settle(outcome, (_usage) => undefined))',
-    replace: 'void this.#finishFree(null)',
+    find: "void this.#end(outcome === null ? { as: 'free', error: null } : { as: 'charged', outcome, show: showNothing })",
+    replace: "void this.#end({ as: 'free', error: null })",
   },
   {
     name: 'a drained answer is not billed',
     file: GENERATION,
-    find: "    if (attempt.isEmpty()) return this.#attemptFailed('empty')",
+    find: '    if (bad !== null) return this.#attemptFailed(bad)',
     replace:
-      "    if (this.#draining) return this.#finishFree(null)\n    if (attempt.isEmpty()) return this.#attemptFailed('empty')",
+      "    if (this.#draining) return this.#end({ as: 'free', error: null })\n    if (bad !== null) return this.#attemptFailed(bad)",
   },
   {
     name: 'zero usage is taken for missing usage',
-    file: 'src/operations/chat-attempt.ts',
+    file: 'src/pay/operations/chat-attempt.ts',
     find: 'return usage === null ? this.delivered() : this.#measure(usage)',
     replace:
       "return usage === null || usage.inputTokens === 0 ? this.#measure({ ...countedReport(0, 0), missing: ['input', 'output'] }) : this.#measure(usage)",
   },
   {
     name: 'missing usage is free',
-    file: 'src/operations/chat-attempt.ts',
+    file: 'src/pay/operations/chat-attempt.ts',
     find: 'return usage === null ? this.delivered() : this.#measure(usage)',
     replace: 'return this.#measure(usage ?? countedReport(0, 0))',
   },
   {
     name: 'implausible usage is believed',
-    file: 'src/plan/usage-bounds.ts',
+    file: 'src/pay/plan/usage-bounds.ts',
     find: 'if (inputOk && outputOk) return report',
     replace: 'if (inputOk || outputOk || !inputOk) return report',
   },
   {
     name: 'a number that cannot be read is 0',
-    file: 'src/plan/usage-bounds.ts',
+    file: 'src/pay/plan/usage-bounds.ts',
     find: 'report.missing === undefined ? report : counted(report, limits)',
     replace: 'report',
   },
@@ -126,7 +126,7 @@ export const GUARANTEE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'money in floats',
-    file: 'src/meters.ts',
+    file: 'src/tables/meters.ts',
     find: 'return ceilMicro(exactCost(usage, prices))',
     replace:
       'const exact = exactCost(usage, prices)\n  return BigInt(Math.round(Number(exact.digits) / 10 ** exact.scale))',

@@ -1,19 +1,9 @@
 import { ACCOUNT_LIMIT_MUTANTS } from './account-limit-mutants.ts'
 import { ALLOWANCE_MUTANTS } from './allowance-mutants.ts'
+import { CONDITION_MUTANTS } from './condition-mutants.ts'
 import { GUARANTEE_MUTANTS } from './guarantee-mutants.ts'
 import { ROW_JOURNAL_MUTANTS } from './row-journal-mutants.ts'
-import {
-  VALUES,
-  STATEMENTS,
-  JOURNAL,
-  CORE,
-  RULES,
-  LEDGER,
-  WRITER,
-  GENERATION,
-  EMBEDDED,
-  type Mutant,
-} from './mutant.ts'
+import { SUMS, STATEMENTS, JOURNAL, CORE, RULES, LEDGER, WRITER, GENERATION, EMBEDDED, type Mutant } from './mutant.ts'
 
 /** The list of guarantees.md 3.3, and other bugs; `find` occurs exactly once in its file. */
 export const MUTANTS: readonly Mutant[] = [
@@ -21,46 +11,47 @@ export const MUTANTS: readonly Mutant[] = [
   ...ALLOWANCE_MUTANTS,
   ...ACCOUNT_LIMIT_MUTANTS,
   ...ROW_JOURNAL_MUTANTS,
+  ...CONDITION_MUTANTS,
   {
     name: 'the end is shown before the settle is durable',
     file: GENERATION,
-    find: '    try {\n      const settled = await this.#ports.ledger.settle({',
+    find: '    const settled = await this.#ports.ledger.settle({',
     replace:
-      "    if (this.#client.isShown && outcome.status === 'completed') show({ report, chargedMicro: chargeMicro(report.usage, endpoint.sell) })\n    try {\n      const settled = await this.#ports.ledger.settle({",
+      "    if (this.#client.isShown && outcome.status === 'completed') show({ report, chargedMicro: chargeMicro(report.usage, charged.sheet) })\n    const settled = await this.#ports.ledger.settle({",
   },
   {
     name: 'a cut answer is charged',
     file: GENERATION,
-    find: "if (plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error, asked.attempt.delivered())",
+    find: "if (plan.snapshot.settings.midstreamError === 'free') return { as: 'free', error, guarded }",
     replace: '',
   },
   {
     name: 'an empty answer is charged',
     file: GENERATION,
-    find: "if (attempt.isEmpty()) return this.#attemptFailed('empty')",
-    replace: '',
+    find: "attempt.isEmpty() ? 'empty' : (attempt.badEnd?.() ?? null)",
+    replace: 'attempt.badEnd?.() ?? null',
   },
   {
     name: 'another provider is asked after the answer has begun',
     file: GENERATION,
-    find: "    if (asked?.heard === 'content') return void this.#brokeMidStream(asked, attempt, failure)\n",
+    find: "    if (asked?.heard === 'content') return void this.#end(this.#brokenEnd(asked, attempt, failure))\n",
     replace: '',
   },
   {
     name: 'the buying price is charged',
     file: GENERATION,
-    find: 'costMicro: chargeMicro(report.usage, endpoint.sell)',
-    replace: 'costMicro: chargeMicro(report.usage, endpoint.buy)',
+    find: 'costMicro: chargeMicro(report.usage, charged.sheet)',
+    replace: 'costMicro: chargeMicro(report.usage, billed.sheet)',
   },
   {
     name: 'a charge at the prices of now',
-    file: 'src/relay/relay.ts',
+    file: 'src/pay/relay/relay.ts',
     find: 'priceVersion: plan.snapshot.priceVersion',
     replace: 'priceVersion: plan.snapshot.priceVersion + 1',
   },
   {
     name: 'a log row names the wrong price version',
-    file: 'src/relay/outcome.ts',
+    file: 'src/pay/relay/outcome.ts',
     find: 'priceVersion: input.plan.snapshot.priceVersion',
     replace: 'priceVersion: input.plan.snapshot.priceVersion - 1',
   },
@@ -73,13 +64,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what a provider may bill for an answer that was cut off is not booked',
     file: GENERATION,
-    find: 'if (stopped && this.#keepsBilling) this.#insuredMicro += restMicro(this.input.plan.holdMicro, outcome, this.#candidate.endpoint)',
+    find: 'if (stopped && this.#keepsBilling) this.#loseRest(outcome)',
     replace: '',
   },
   {
     name: 'what a provider may bill beyond what came of an answer that was waited for in vain is not booked',
     file: GENERATION,
-    find: 'if (this.#draining && isGivenUp(failure)) this.#insuredMicro += restMicro(plan.holdMicro, left, this.#candidate.endpoint)',
+    find: 'if (this.#draining && isGivenUp(failure)) this.#loseRest(left)',
     replace: '',
   },
   {
@@ -91,7 +82,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what a provider may bill for an answer that was waited for in vain is not booked',
     file: GENERATION,
-    find: 'if (this.#draining && lost === null && isGivenUp(failure)) this.#insuredMicro += this.input.plan.holdMicro',
+    find: 'if (this.#draining && lost === null && isGivenUp(failure)) this.#losses.add(this.input.plan.holdMicro)',
     replace: '',
   },
   {
@@ -213,16 +204,16 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a node that stops starts one more answer',
-    file: 'src/relay/relay.ts',
+    file: 'src/pay/relay/relay.ts',
     find: '    await Promise.allSettled([...this.#admitting].map(({ generation }) => generation))\n',
     replace: '',
   },
   {
     name: 'a client that is gone before the start is charged',
     file: GENERATION,
-    find: '    void (outcome === null ? this.#finishFree(null) : this.#settle(outcome, (_usage) => undefined))',
+    find: "void this.#end(outcome === null ? { as: 'free', error: null } : { as: 'charged', outcome, show: showNothing })",
     replace:
-      "    void (asked === null ? this.#finishFree(null) : this.#settle(countedOutcome(asked.attempt, 'cancelled'), (_usage) => undefined))",
+      "void this.#end(asked === null ? { as: 'free', error: null } : { as: 'charged', outcome: countedOutcome(asked.attempt, 'cancelled'), show: showNothing })",
   },
   {
     name: 'a client that leaves goes unnoticed',
@@ -233,12 +224,12 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a client in its grace loses its answer for good',
     file: GENERATION,
-    find: 'if (this.#draining) return this.#settle(',
-    replace: 'if (this.#client.isGone) return this.#settle(',
+    find: 'if (this.#draining) return {',
+    replace: 'if (this.#client.isGone) return {',
   },
   {
     name: 'a broken answer ends as if it were whole',
-    file: 'src/relay/client-end.ts',
+    file: 'src/pay/relay/client-end.ts',
     find: '    stream.write(missed)\n    stream.reset()\n',
     replace: '    stream.end(missed)\n',
   },
@@ -257,14 +248,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'kept rows outlive a failed write',
     file: EMBEDDED,
-    find: '      return work()\n    } catch (thrown) {\n      this.#stale = true\n',
+    find: "      return work()\n    } catch (thrown) {\n      this.#kept = { at: 'stale' }\n",
     replace: '      return work()\n    } catch (thrown) {\n',
   },
   {
     name: 'kept rows outlive the writes of others',
     file: EMBEDDED,
-    find: 'if (!full && !this.#stale && this.#coldWrites === coldWrites) return',
-    replace: 'if (!full && !this.#stale) return',
+    find: "if (!full && this.#kept.at === 'written' && this.#kept.coldWrites === coldWrites) return",
+    replace: "if (!full && this.#kept.at === 'written') return",
   },
   {
     name: 'a free answer is charged before its account has used up what is free',
@@ -316,49 +307,49 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the output bound ignores n',
-    file: 'src/operations/chat-attempt.ts',
+    file: 'src/pay/operations/chat-attempt.ts',
     find: ') * written * inputs,',
     replace: ') * inputs,',
   },
   {
     name: 'the output bound ignores the prompts',
-    file: 'src/operations/chat-attempt.ts',
+    file: 'src/pay/operations/chat-attempt.ts',
     find: ') * written * inputs,',
     replace: ') * written,',
   },
   {
     name: 'the per-request price is taken once for several prompts',
-    file: 'src/plan/worst-price.ts',
+    file: 'src/pay/plan/worst-price.ts',
     find: 'return { request: inputs, ',
     replace: 'return { request: 1, ',
   },
   {
     name: 'the hold ignores n',
-    file: 'src/plan/chat-plan.ts',
+    file: 'src/pay/plan/chat-plan.ts',
     find: 'const answers = (input.written ?? request.n) * (input.inputs ?? 1)',
     replace: 'const answers = input.inputs ?? 1',
   },
   {
     name: 'the hold ignores the prompts',
-    file: 'src/plan/chat-plan.ts',
+    file: 'src/pay/plan/chat-plan.ts',
     find: 'const answers = (input.written ?? request.n) * (input.inputs ?? 1)',
     replace: 'const answers = input.written ?? request.n',
   },
   {
     name: 'one prompt of several that reports nothing hides what the others report',
-    file: 'src/operations/fan-out.ts',
+    file: 'src/pay/operations/completions.ts',
     find: "return [{ type: 'usage', usage: this.#told() }]",
     replace: "return this.#usage.includes(null) ? [] : [{ type: 'usage', usage: this.#told() }]",
   },
   {
     name: 'search units are charged however many are said',
-    file: 'src/operations/rerank.ts',
+    file: 'src/pay/operations/rerank.ts',
     find: 'Math.min(searches, most)',
     replace: 'searches',
   },
   {
     name: 'what a provider reports is booked clamped',
-    file: 'src/plan/usage-bounds.ts',
+    file: 'src/pay/plan/usage-bounds.ts',
     find: 'return { report: billed, reported, ',
     replace: 'return { report: billed, reported: billed, ',
   },
@@ -371,8 +362,20 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what is free is not counted in the guard',
     file: CORE,
-    find: 'countInFreeHour(account, atMs, { lostMicro: insuredMicro })',
+    find: 'countInFreeHour(account, atMs, { lostMicro: insuredMicro - blamelessMicro })',
     replace: 'countInFreeHour(account, atMs, {})',
+  },
+  {
+    name: 'what a provider did is counted in the guard',
+    file: CORE,
+    find: 'countInFreeHour(account, atMs, { lostMicro: insuredMicro - blamelessMicro })',
+    replace: 'countInFreeHour(account, atMs, { lostMicro: insuredMicro })',
+  },
+  {
+    name: 'what a provider cut is charged at its price',
+    file: 'src/pay/relay/generation.ts',
+    find: 'const guarded = this.#isBlameless(asked, failure) ? null : asked.attempt.delivered()',
+    replace: 'const guarded = asked.attempt.delivered()',
   },
   {
     name: 'what is spent is not counted in the guard',
@@ -388,7 +391,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an answer gives up its place among the running as soon as it begins',
-    file: 'src/relay/relay.ts',
+    file: 'src/pay/relay/relay.ts',
     find: '      this.#running.delete(generation)\n      this.inFlight.leave(principal.accountId, principal.keyId)\n    })',
     replace:
       '      this.#running.delete(generation)\n    })\n    this.inFlight.leave(principal.accountId, principal.keyId)',
@@ -414,9 +417,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'usage_day loses late charges',
-    file: VALUES,
-    find: '    sum.revenueMicro += log.costMicro\n',
-    replace: "    if (log.bookedDay === '') sum.revenueMicro += log.costMicro\n",
+    file: SUMS,
+    find: 'sumOf(own, ({ costMicro }) => costMicro),\n    sumOf(own, ({ providerCostMicro })',
+    replace:
+      "sumOf(own, ({ bookedDay, costMicro }) => (bookedDay === '' ? costMicro : 0n)),\n    sumOf(own, ({ providerCostMicro })",
   },
   {
     name: 'usage_day of the embedded store loses late charges',
@@ -427,16 +431,16 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'usage_day loses what was settled after its lease',
-    file: VALUES,
-    find: '  for (const log of logs) {\n    const { accountId, keyId, model, providerSlug',
+    file: SUMS,
+    find: 'return grouped(logs, ({ day, record: { accountId, keyId, model, providerSlug',
     replace:
-      '  for (const log of logs) {\n    if (log.atMs - log.record.createdAtMs > 60_000) continue\n    const { accountId, keyId, model, providerSlug',
+      'return grouped(logs.filter(({ atMs, record }) => atMs - record.createdAtMs <= 60_000), ({ day, record: { accountId, keyId, model, providerSlug',
   },
   {
     name: 'what is insured is missing in the daily sums',
-    file: VALUES,
-    find: '    sum.insuredMicro += log.insuredMicro\n',
-    replace: '',
+    file: SUMS,
+    find: '({ insuredMicro }) => insuredMicro',
+    replace: '() => 0n',
   },
   {
     name: 'sums begin anew after a restart',

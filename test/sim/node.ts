@@ -3,7 +3,7 @@ import type { Principal } from '../../src/access/principal.ts'
 import { EndJournal } from '../../src/ledger/end-journal.ts'
 import { Ledger, type LedgerPorts } from '../../src/ledger/ledger.ts'
 import { periodEndMs } from '../../src/ledger/period.ts'
-import type { Clock } from '../../src/lib/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
 import type { IdSource } from '../../src/base/ids.ts'
 import type { TokenCounter } from '../../src/pay/plan/token-count.ts'
 import { UsageWatch } from '../../src/pay/relay/usage-watch.ts'
@@ -98,6 +98,7 @@ export interface NodePorts {
   readonly closing: () => boolean
   readonly longAnswers: boolean
   readonly empties: boolean
+  readonly conditions: Random | null
   readonly note: (end: Intent['end'], node: string) => Intent
   readonly trace: (text: string) => void
 }
@@ -160,6 +161,7 @@ export class SimNode {
       closing: ports.closing,
       longAnswers: ports.longAnswers,
       empties: ports.empties,
+      conditions: ports.conditions,
       trace: ports.trace,
     })
     this.adapters = new Map([[this.upstream.adapter.name, this.upstream.adapter]])

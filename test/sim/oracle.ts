@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../src/catalog/catalog.ts'
-import type { Usage } from '../../src/tables/meters.ts'
-import type { PriceSheet } from '../../src/tables/meters.ts'
+import type { PriceSheet, Usage } from '../../src/tables/meters.ts'
+import { sheetMet } from './conditions.ts'
 import type { TokenCounter } from '../../src/pay/plan/token-count.ts'
 import type { AttemptFacts, RequestFacts } from './facts.ts'
 import { isUnits } from './requests.ts'
@@ -29,7 +29,7 @@ export function dueOf(facts: RequestFacts, tokens: TokenCounter, guarded: boolea
       return { kind: 'open' }
     case 'ended':
       return isEmpty(facts, last)
-        ? free(facts, last, reported(facts, last, tokens), guarded)
+        ? free(facts, last, reported(facts, last, tokens), guarded, tokens)
         : exact(facts, last, reported(facts, last, tokens), tokens)
     case 'failed':
       return failed(facts, last, tokens, guarded)
@@ -43,13 +43,12 @@ export function dueOf(facts: RequestFacts, tokens: TokenCounter, guarded: boolea
 }
 
 /** If the account has used up the free amount of an hour, the provider's price may be charged (rule 20). */
-function free(facts: RequestFacts, attempt: AttemptFacts, usage: Usage, guarded: boolean): Due {
-  const { buy } = attempt.endpoint
+function free(facts: RequestFacts, attempt: AttemptFacts, usage: Usage, guarded: boolean, tokens: TokenCounter): Due {
   return guarded
     ? {
         kind: 'free-or',
-        micro: priceOf(bounded(facts, usage), buy),
-        billedMicro: priceOf(usage, buy),
+        micro: attemptCost(facts, attempt, 'buy', bounded(facts, usage), tokens),
+        billedMicro: attemptCost(facts, attempt, 'buy', usage, tokens),
         isOrdinary: false,
       }
     : { kind: 'free' }
@@ -59,7 +58,7 @@ function failed(facts: RequestFacts, last: AttemptFacts, tokens: TokenCounter, g
   if (!facts.request.stream || last.text === '') return { kind: 'free' }
   const delivered = facts.plan?.snapshot.settings.midstreamError === 'delivered'
   return last.clientPresent && !delivered
-    ? free(facts, last, received(facts, last, tokens), guarded)
+    ? free(facts, last, received(facts, last, tokens), guarded && mayBeCaused(last), tokens)
     : exact(facts, last, received(facts, last, tokens), tokens)
 }
 
@@ -120,7 +119,7 @@ function bounded({ request, plan }: RequestFacts, usage: Usage): Usage {
 
 function exact(
   facts: RequestFacts,
-  { endpoint }: AttemptFacts,
+  attempt: AttemptFacts,
   usage: Usage,
   tokens: TokenCounter,
 ): Extract<Due, { kind: 'exact' | 'free-or' }> {
@@ -128,19 +127,74 @@ function exact(
   const { input = 0, output = 0, search = 0 } = usage
   const isOrdinary =
     input <= facts.request.count(tokens) && output <= (most.output ?? 0) && search <= (most.search ?? 0)
-  return { kind: 'exact', micro: priceOf(most, endpoint.sell), billedMicro: priceOf(usage, endpoint.buy), isOrdinary }
+  return {
+    kind: 'exact',
+    micro: attemptCost(facts, attempt, 'sell', most, tokens),
+    billedMicro: attemptCost(facts, attempt, 'buy', usage, tokens),
+    isOrdinary,
+  }
 }
 
+/** What a usage costs at the price that the attempt meets. */
+function attemptCost(
+  facts: RequestFacts,
+  attempt: AttemptFacts,
+  side: 'sell' | 'buy',
+  usage: Usage,
+  tokens: TokenCounter,
+): bigint {
+  const tier = servedTier(facts, attempt, tokens)
+  return costOf(usage, sheetMet(attempt.endpoint, side, usage, facts.arrivedAtMs, tier))
+}
+
+/** Of several calls the tier that is the dearest for all that they read and wrote, for its customer first. */
+function servedTier(facts: RequestFacts, attempt: AttemptFacts, tokens: TokenCounter): string | null {
+  const [first = null, ...others] = new Set(attempt.parts.map(({ serviceTier }) => serviceTier))
+  if (others.length === 0) return first
+  const usage = bounded(facts, reported(facts, attempt, tokens))
+  const total = (side: 'sell' | 'buy', tier: string | null): bigint =>
+    exactCost(usage, sheetMet(attempt.endpoint, side, usage, facts.arrivedAtMs, tier))
+  let dearest = first
+  for (const tier of others) {
+    const more = total('sell', tier) - total('sell', dearest)
+    if (more > 0n || (more === 0n && total('buy', tier) > total('buy', dearest))) dearest = tier
+  }
+  return dearest
+}
+
+const UNIT = 10n ** 12n
+
 /** Σ units × price, rounded up once, in separate arithmetic. */
-export function priceOf(usage: Usage, sheet: PriceSheet): bigint {
-  const SCALE = 12
+export function costOf(usage: Usage, sheet: PriceSheet): bigint {
+  const total = exactCost(usage, sheet)
+  return total / UNIT + (total % UNIT === 0n ? 0n : 1n)
+}
+
+/** In parts of a micro-ruble. */
+function exactCost(usage: Usage, sheet: PriceSheet): bigint {
   let total = 0n
   for (const meter of ['input', 'output', 'request', 'search'] as const) {
     const { digits, scale } = sheet[meter]
-    total += BigInt(usage[meter] ?? 0) * digits * 10n ** BigInt(SCALE - scale)
+    total += (BigInt(usage[meter] ?? 0) * digits * UNIT) / 10n ** BigInt(scale)
   }
-  const unit = 10n ** BigInt(SCALE)
-  return total / unit + (total % unit === 0n ? 0n : 1n)
+  return total
+}
+
+/** Whether a client may have brought it about that the operator pays for the attempt (rule 20). */
+function mayBeCaused({ outcome, clientPresent, erred, slowed, gaveUp, text }: AttemptFacts): boolean {
+  return outcome !== 'failed' || !clientPresent || erred || slowed || (gaveUp && text !== '')
+}
+
+/** Whether only providers, or a stopping node, are to blame for all that the operator paid. */
+export function isBlameless({ attempts }: RequestFacts): boolean {
+  return attempts.every((attempt) => !mayBeCaused(attempt))
+}
+
+/** Whether a client has certainly brought about all that the operator paid. */
+export function isCaused({ attempts }: RequestFacts): boolean {
+  return attempts.every(
+    ({ outcome, clientPresent, nodeClosing }) => (outcome === 'ended' || !clientPresent) && !nodeClosing,
+  )
 }
 
 /** The operator's cost of failed attempts and free answers, as far as it is known. */
@@ -168,7 +222,7 @@ function isCutOff(facts: RequestFacts, { endpoint, outcome, gaveUp, clientPresen
 }
 
 function insuredAttempt(facts: RequestFacts, attempt: AttemptFacts, tokens: TokenCounter): bigint {
-  const buy = (usage: Usage): bigint => priceOf(usage, (attempt.endpoint satisfies Endpoint).buy)
+  const buy = (usage: Usage): bigint => attemptCost(facts, attempt, 'buy', usage, tokens)
   const said = facts.request.stream && attempt.text !== ''
   // Once text was sent, the cost of a broken stream is its received part.
   if (said) return buy(received(facts, attempt, tokens))

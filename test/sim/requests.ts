@@ -1,11 +1,12 @@
 import { chat } from '../harness/plan-fixture.ts'
-import { parseCompletions } from '../../src/kinds/completions/parse.ts'
-import { parseEmbeddings } from '../../src/kinds/embeddings/parse.ts'
-import { parseRerank } from '../../src/kinds/rerank/parse.ts'
-import { chatOperation } from '../../src/operations/text-kinds.ts'
-import { completionsOperation } from '../../src/operations/completions.ts'
+import { parseCompletions } from '../../src/protocols/openai/client/completions.ts'
+import { parseEmbeddings } from '../../src/protocols/openai/client/embeddings.ts'
+import { parseRerank } from '../../src/protocols/openai/client/rerank.ts'
+import { chatOperation } from '../../src/pay/operations/chat.ts'
+import { completionsOperation } from '../../src/pay/operations/completions.ts'
+import { chatCall } from '../../src/protocols/openai/client/chat/call.ts'
 import { embeddingsOperations } from '../../src/pay/operations/embeddings.ts'
-import { rerankOperations } from '../../src/operations/rerank.ts'
+import { rerankOperations } from '../../src/pay/operations/rerank.ts'
 import type { TokenCounter } from '../../src/pay/plan/token-count.ts'
 import type { AdapterTable } from '../../src/protocols/ports/adapter.ts'
 import type { Operation } from '../../src/pay/relay/operation.ts'
@@ -36,6 +37,8 @@ export interface SimRequest {
   readonly inputMax: number
   readonly count: (tokens: TokenCounter) => number
   readonly operation: (adapters: AdapterTable) => Operation
+  /** The same request for a service tier; absent = its kind has none. */
+  readonly inTier?: (serviceTier: string) => SimRequest
 }
 
 /** Whether its price does not depend on the length of the answer, and nothing of it is shown before it is whole. */
@@ -65,13 +68,14 @@ function limit(maxTokens: number | null): { readonly max_tokens?: number } {
   return maxTokens === null ? {} : { max_tokens: maxTokens }
 }
 
-function chatOf(n: number, stream: boolean, maxTokens: number | null): SimRequest {
+function chatOf(n: number, stream: boolean, maxTokens: number | null, serviceTier: string | null = null): SimRequest {
   const request = chat({
     model: MODELS.chat,
     messages: [{ role: 'user', content: PROMPT }],
     n,
     ...limit(maxTokens),
     ...(stream ? STREAM : {}),
+    ...(serviceTier === null ? {} : { service_tier: serviceTier }),
   })
   return {
     type: 'chat',
@@ -82,7 +86,8 @@ function chatOf(n: number, stream: boolean, maxTokens: number | null): SimReques
     choices: n,
     inputMax: Buffer.byteLength(PROMPT) + FRAME_TOKENS_MAX * 2,
     count: (tokens) => tokens.countChat(request, TOKENIZER),
-    operation: (adapters) => chatOperation(request, adapters),
+    operation: (adapters) => chatOperation(chatCall(request), adapters),
+    inTier: (wished) => chatOf(n, stream, maxTokens, wished),
   }
 }
 

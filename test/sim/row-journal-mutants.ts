@@ -1,16 +1,16 @@
-import { EMBEDDED, PENDING, ROWS, TABLES, type Mutant } from './mutant.ts'
+import { DISK, EMBEDDED, PENDING, ROWS, TABLES, type Mutant } from './mutant.ts'
 
 /** Bugs of the embedded store's journal of rows. */
 export const ROW_JOURNAL_MUTANTS: readonly Mutant[] = [
   {
     name: 'a charge is answered before the journal is on the disk',
     file: EMBEDDED,
-    find: 'if (isJournaled) await this.#syncJournal()',
-    replace: 'if (isJournaled) void this.#syncJournal().catch(() => undefined)',
+    find: 'if (isJournaled) await this.#rows.syncJournal()',
+    replace: 'if (isJournaled) void this.#rows.syncJournal().catch(() => undefined)',
   },
   {
     name: 'the journal is read again from its beginning',
-    file: 'src/store/sqlite/left-rows.ts',
+    file: DISK,
     find: "const position = big(row, 'position')",
     replace: "const position = 0n * big(row, 'position')",
   },
@@ -47,14 +47,14 @@ export const ROW_JOURNAL_MUTANTS: readonly Mutant[] = [
   {
     name: 'kept rows are read again while newer ones wait in the journal',
     file: EMBEDDED,
-    find: '    this.#checkpoint()\n    this.#accounts.clear()\n',
+    find: '    this.#rows.checkpoint()\n    this.#accounts.clear()\n',
     replace: '    this.#accounts.clear()\n',
   },
   {
     name: 'a reader does not see what waits in the journal',
-    file: EMBEDDED,
-    find: '    this.#writeHolds()\n    this.#checkpoint()\n',
-    replace: '    this.#writeHolds()\n',
+    file: DISK,
+    find: '  flush(): void {\n    this.checkpoint()\n',
+    replace: '  flush(): void {\n',
   },
   {
     name: 'the number of a record that the disk refused is used again',
@@ -71,14 +71,14 @@ export const ROW_JOURNAL_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'after a failed write the journal goes on where it was',
-    file: EMBEDDED,
-    find: '      this.#barred = true\n      this.isFailing = true\n      throw thrown\n',
+    file: DISK,
+    find: '      this.#bar()\n      this.isFailing = true\n      throw thrown\n',
     replace:
-      '      this.#tables = new TableWrites(this.#database, this.#rollup, this.#checkpointCharges)\n      throw thrown\n',
+      '      this.#tables = new TableWrites(this.#ports.database, this.#rollup, this.#ports.charges)\n      throw thrown\n',
   },
   {
     name: 'the position after rows that went in slices names records that came meanwhile',
-    file: EMBEDDED,
+    file: DISK,
     find: 'this.#tables.begin(this.#journal.position)',
     replace:
       'this.#tables.begin({ mark: this.#journal.position.mark, position: this.#journal.position.position + 1n })',

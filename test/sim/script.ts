@@ -1,6 +1,6 @@
 import type { AnswerEvent } from '../../src/kinds/answer/event.ts'
 import type { UsageReport } from '../../src/kinds/chat/answer.ts'
-import type { AttemptFailure } from '../../src/providers/ports/attempt-failure.ts'
+import type { AttemptFailure } from '../../src/protocols/ports/attempt-failure.ts'
 import type { Random } from './random.ts'
 
 /** The possible behaviours of a provider (guarantees.md 3.5), and their frequencies. */
@@ -53,6 +53,8 @@ export interface Wish {
   /** Answers that it writes and bills. */
   readonly written: number
   readonly maxTokens: number | null
+  /** That it is asked for. */
+  readonly serviceTier: string | null
 }
 
 export function script(outcome: Outcome, wish: Wish, random: Random): Step[] {

@@ -35,13 +35,8 @@ import {
 import {
   accountValues,
   allowanceValues,
-  bookedLater,
   holdEndValues,
   holdValues,
-  usageDays,
-  usageDayValues,
-  appDays,
-  appDayValues,
   INSERT_ENTRY,
   INSERT_HOLD,
   INSERT_LOG,
@@ -53,23 +48,16 @@ import {
   UPDATE_HOLD,
   UPDATE_KEY,
 } from '../../src/store/ledger/ledger-values.ts'
+import { addSums, appDays, bookedLater, sumColumns, usageDays } from '../../src/store/ledger/sums.ts'
 import type { SqliteDatabase } from '../../src/store/sqlite/database.ts'
 import { SqliteLedger } from '../../src/store/sqlite/ledger.ts'
 import { DiskFullError, type Disk } from './disk.ts'
 import type { Link } from './link.ts'
 import type { SimRowJournal } from './row-journal.ts'
 
-const ADD_SPEND = `INSERT INTO key_spend (key_id, period, start, spent, excess) VALUES (?,?,?,?,?)
-  ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
-const ADD_USAGE_DAY = `INSERT INTO usage_day (account_id, day, key_id, model, provider, requests, input_tokens, output_tokens, revenue, provider_cost, insured, shortfall)
-  VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
-  input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
-  provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
-const ADD_APP_DAY = `INSERT INTO app_day (account_id, day, key_id, model, app, title, requests, errors, input_tokens, output_tokens, cost, saved, last_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)
-  ON CONFLICT (account_id, day, key_id, model, app) DO UPDATE SET requests = app_day.requests + excluded.requests, input_tokens = app_day.input_tokens + excluded.input_tokens,
-  output_tokens = app_day.output_tokens + excluded.output_tokens, cost = app_day.cost + excluded.cost, saved = app_day.saved + excluded.saved`
-const ADD_BOOKED_LATER = `INSERT INTO booked_later (account_id, booked, placed, model, requests, amount) VALUES (?,?,?,?,?,?)
-  ON CONFLICT (account_id, booked, placed, model) DO UPDATE SET requests = booked_later.requests + excluded.requests, amount = booked_later.amount + excluded.amount`
+const [ADD_SPEND, ADD_USAGE_DAY, ADD_APP_DAY, ADD_BOOKED_LATER] = (
+  ['key_spend', 'usage_day', 'app_day', 'booked_later'] as const
+).map((table) => addSums(table, `VALUES (${sumColumns(table).map(() => '?')})`)) as [string, string, string, string]
 /** The key of all universes' seals. */
 export const SIM_SEAL = new BookSeal(Buffer.alloc(32, 1))
 const OPEN_HOLDS = `${HOLD_SELECT} WHERE state = 'open'`
@@ -253,8 +241,8 @@ export class SharedLedger implements LedgerStore {
         row.hash,
       ])
     for (const row of changes.log) disk.run(INSERT_LOG, logValues(row, SIM_SEAL))
-    for (const row of usageDays(changes.log)) disk.run(ADD_USAGE_DAY, usageDayValues(row))
-    for (const row of appDays(changes.log)) disk.run(ADD_APP_DAY, appDayValues(row))
+    for (const row of usageDays(changes.log)) disk.run(ADD_USAGE_DAY, row)
+    for (const row of appDays(changes.log)) disk.run(ADD_APP_DAY, row)
     for (const row of bookedLater(changes.log)) disk.run(ADD_BOOKED_LATER, row)
     for (const notice of changes.notices) disk.run(INSERT_NOTICE, noticeValues(notice))
   }

@@ -27,6 +27,9 @@ const SAMPLE = [
   'usage_day loses late charges',
   'the output bound ignores n',
   'the per-request price is taken once for several prompts',
+  'the service tier that was asked for is charged, whatever was served',
+  'hours include their end',
+  'a hold is for the cheapest condition',
 ]
 const SAMPLE_SEEDS = 300
 

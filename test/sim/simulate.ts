@@ -37,6 +37,7 @@ export function simulate(job: Job): Promise<Summary> {
       })
       finish()
     }
+    // oxlint-disable-next-line eslint/no-restricted-globals -- ends a universe that hangs
     let silence = setTimeout(() => broke('the universe hangs'), SILENCE_MS)
     let finished = false
     const finish = (): void => {
@@ -56,6 +57,7 @@ export function simulate(job: Job): Promise<Summary> {
     }
     worker.on('message', (verdict: Verdict | typeof LOADED) => {
       clearTimeout(silence)
+      // oxlint-disable-next-line eslint/no-restricted-globals -- ends a universe that hangs
       silence = setTimeout(() => broke('the universe hangs'), SILENCE_MS)
       if (verdict === LOADED) {
         loaded = true

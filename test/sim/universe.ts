@@ -39,6 +39,7 @@ export async function playUniverse(
     guards: seed % 3 === 0,
     allowances: hasAllowances(seed),
     accountLimits: hasAccountLimits(seed),
+    conditions: hasConditions(seed) ? new Random(seed ^ 0x5eed) : null,
     checkpointCharges: checkpointCharges(seed),
     ...parts,
   })
@@ -77,6 +78,11 @@ function hasAllowances(seed: number): boolean {
 /** As above. */
 function hasAccountLimits(seed: number): boolean {
   return [2, 4, 7, 11].includes(seed % 13)
+}
+
+/** As above: of prices. */
+function hasConditions(seed: number): boolean {
+  return [0, 2, 5, 10, 12, 15, 16].includes(seed % 17)
 }
 
 /** In a third of the universes so few that a checkpoint, with the sums, comes between any two writes. */

@@ -1,9 +1,11 @@
 import type { Endpoint } from '../../src/catalog/catalog.ts'
 import type { AnswerEvent } from '../../src/kinds/answer/event.ts'
 import type { UsageReport } from '../../src/kinds/chat/answer.ts'
-import { inputUsage } from '../../src/kinds/answer/input-usage.ts'
+import type { ChatRequest } from '../../src/kinds/chat/request.ts'
+import { inputUsage } from '../../src/kinds/answer/usage.ts'
 import { NO_PARAMETERS, type Adapter } from '../../src/protocols/ports/adapter.ts'
 import type { AnswerSink, ResultSink, RunningCall } from '../../src/protocols/ports/call.ts'
+import { drawTier } from './conditions.ts'
 import type { AttemptFacts, PartFacts, RequestFacts } from './facts.ts'
 import type { Random } from './random.ts'
 import { isUnits } from './requests.ts'
@@ -16,6 +18,8 @@ export interface UpstreamPorts {
   readonly node: Owner
   /** A provider with native completions takes all prompts in one call. */
   readonly takesList: boolean
+  /** For the service tiers in which it serves; null = it says none. */
+  readonly conditions: Random | null
   /** Many answers are empty, because the universe is about free answers. */
   readonly empties: boolean
   /** Many answers last for minutes. */
@@ -34,14 +38,20 @@ export class Upstream {
   constructor(ports: UpstreamPorts) {
     this.#ports = ports
     const ask = (endpoint: Endpoint, wish: Wish, sink: AnswerSink): RunningCall => this.#ask(endpoint, wish, sink)
-    const once: Wish = { stream: false, choices: 1, written: 1, maxTokens: null }
+    const once: Wish = { stream: false, choices: 1, written: 1, maxTokens: null, serviceTier: null }
     this.adapter = {
       name: 'openai',
-      parameters: { ...NO_PARAMETERS, chat: ['max_tokens', 'temperature', 'n', 'best_of'] },
+      parameters: { ...NO_PARAMETERS, chat: ['max_tokens', 'temperature', 'n', 'best_of', 'service_tier'] },
       chat: ({ endpoint, request, sendMaxTokens }, sink) =>
         ask(
           endpoint,
-          { stream: request.stream, choices: request.n, written: request.n, maxTokens: sendMaxTokens },
+          {
+            stream: request.stream,
+            choices: request.n,
+            written: request.n,
+            maxTokens: sendMaxTokens,
+            serviceTier: tierOf(request),
+          },
           sink,
         ),
       completions: {
@@ -54,6 +64,7 @@ export class Upstream {
               choices: chat.n * prompts.length,
               written: (bestOf ?? chat.n) * prompts.length,
               maxTokens: sendMaxTokens,
+              serviceTier: tierOf(chat),
             },
             sink,
           ),
@@ -93,6 +104,7 @@ export class Upstream {
       nodeClosing: false,
       gaveUp: false,
       erred: false,
+      slowed: false,
     }
     request.attempts.push(attempt)
     this.#begun = { request, attempt }
@@ -103,6 +115,11 @@ export class Upstream {
       throw new Error(`${endpoint.id} was reached, and nobody had asked for it.`)
     return new ScriptedCall(this.#ports, this.#begun, wish, sink)
   }
+}
+
+function tierOf({ parameters }: ChatRequest): string | null {
+  const tier = parameters['service_tier']
+  return typeof tier === 'string' ? tier : null
 }
 
 /** An answer that is not streamed: nothing of it is known before it is whole, except the billed usage of a failure. */
@@ -138,7 +155,7 @@ class ScriptedCall implements RunningCall {
   readonly #sink: AnswerSink
   readonly #request: RequestFacts
   readonly #attempt: AttemptFacts
-  readonly #part: PartFacts = { usage: null, ended: false }
+  readonly #part: PartFacts = { usage: null, serviceTier: null, ended: false }
   readonly #firstChoice: number
   readonly #steps: Step[]
   #stop: (() => void) | null = null
@@ -161,8 +178,29 @@ class ScriptedCall implements RunningCall {
     const outcome = ports.longAnswers && ports.random.chance(0.3) ? 'endless' : draw(ports.random, ports.empties)
     ports.trace(`r${request.number}: ${attempt.endpoint.id} will do: ${outcome}`)
     const steps = script(outcome, wish, ports.random)
-    this.#steps = isUnits(request.request) ? steps.map(asRead) : steps
+    this.#steps = isUnits(request.request) ? steps.map(asRead) : this.#underConditions(steps, wish)
     this.#next()
+  }
+
+  /** Its first words or its last ones say in which tier it is served, or none do; it may be as long as is allowed. */
+  #underConditions(steps: readonly Step[], { serviceTier, maxTokens, written }: Wish): Step[] {
+    const { conditions: random } = this.#ports
+    if (random === null) return [...steps]
+    const { servesAsAsked = false } = this.#attempt.endpoint.provider
+    const served = random.chance(0.1) ? null : drawTier(random, serviceTier, servesAsAsked)
+    const says = { type: 'origin', upstreamId: null, systemFingerprint: null, serviceTier: served } as const
+    const speaks = ({ does }: Step): boolean => does === 'push'
+    const at = random.chance(0.7) ? steps.findIndex(speaks) : steps.findLastIndex(speaks)
+    const isLong = maxTokens !== null && random.chance(0.4)
+    const lengthened = (event: AnswerEvent): AnswerEvent =>
+      isLong && event.type === 'usage' && (event.usage.usage.output ?? 0) > 0
+        ? { ...event, usage: withOutput(event.usage, maxTokens * written) }
+        : event
+    return steps.map((step, index) =>
+      step.does === 'push'
+        ? { ...step, events: [...(index === at ? [says] : []), ...step.events.map(lengthened)] }
+        : step,
+    )
   }
 
   cancel(): void {
@@ -195,6 +233,7 @@ class ScriptedCall implements RunningCall {
         if (isUnits(this.#request.request)) this.#unread.push(...step.events)
         else for (const event of step.events) this.#note(event)
         this.#paused = !this.#sink.push(step.events)
+        attempt.slowed ||= this.#paused
         // A reader that asked for a pause resumes it; it may have been cancelled meanwhile.
         if (!this.#paused && attempt.outcome === 'running') this.#next()
         return
@@ -216,6 +255,7 @@ class ScriptedCall implements RunningCall {
   #note(event: AnswerEvent): void {
     if (event.type === 'text') this.#attempt.text += event.text
     if (event.type === 'usage') this.#part.usage = event.usage
+    if (event.type === 'origin') this.#part.serviceTier = event.serviceTier ?? null
     if (event.type === 'finish') this.#attempt.finishes.set(this.#firstChoice + event.choice, event.native)
   }
 
@@ -229,6 +269,10 @@ class ScriptedCall implements RunningCall {
       !this.#request.cancelled && (this.#request.present || scheduler.nowMs < this.#request.graceUntilMs)
     trace(`r${this.#request.number}: attempt ${this.#request.attempts.length} ${outcome}`)
   }
+}
+
+function withOutput(report: UsageReport, output: number): UsageReport {
+  return { ...report, usage: { ...report.usage, output }, outputTokens: output }
 }
 
 function asRead(step: Step): Step {

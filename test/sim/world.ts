@@ -9,6 +9,7 @@ import { KeyStore } from '../../src/store/accounts/key-store.ts'
 import type { NewEntry } from '../../src/store/ledger/entry-store.ts'
 import { SimCatalog } from './catalog.ts'
 import { Client, drawHabits } from './client.ts'
+import { drawWish } from './conditions.ts'
 import { createCustomers, type Customer } from './customers.ts'
 import type { Disk } from './disk.ts'
 import type { LedgerStore } from '../../src/ledger/ledger-store.ts'
@@ -52,6 +53,8 @@ export class World {
   readonly allowances: boolean
   /** Its accounts have limits. */
   readonly accountLimits: boolean
+  /** For prices under conditions, and the tiers that clients wish and providers serve; null = there are none. */
+  readonly conditions: Random | null
   /** Nodes that stood still for a while. */
   readonly stopped = new Set<string>()
   /** Some of its accounts have used up the free amount of an hour. */
@@ -92,6 +95,7 @@ export class World {
     readonly guards: boolean
     readonly allowances: boolean
     readonly accountLimits: boolean
+    readonly conditions: Random | null
     /** Of the embedded store; undefined = the product's own number. */
     readonly checkpointCharges: number | undefined
     readonly disk: Disk
@@ -102,6 +106,7 @@ export class World {
     this.guards = parts.guards
     this.allowances = parts.allowances
     this.accountLimits = parts.accountLimits
+    this.conditions = parts.conditions
     this.#checkpointCharges = parts.checkpointCharges
     this.disk = parts.disk
     this.tokens = parts.tokens
@@ -112,7 +117,7 @@ export class World {
     this.aboutLeases = !this.embedded && parts.random.chance(0.3)
     this.aboutLimits = !this.aboutLeases && parts.random.chance(0.25)
     this.journaled = !this.embedded && (parts.allowances || parts.random.chance(0.5))
-    this.catalog = new SimCatalog(parts.random.fork())
+    this.catalog = new SimCatalog(parts.random.fork(), this.conditions)
     // Shortly before a midnight, the end of a Sunday or of a month, in some zone, or at any time.
     this.beginMs = parts.random.chance(0.4)
       ? this.catalog.monthEndMs - parts.random.below(25_000)
@@ -205,6 +210,7 @@ export class World {
         beginMs: this.beginMs,
         longAnswers: this.aboutLeases,
         empties: this.journaled && this.guards,
+        conditions: this.conditions,
         closing: () => this.nodes.some((node) => node.name === name && node.closed),
         note: (end, node) => this.#note(end, node),
         trace: this.trace,
@@ -351,10 +357,13 @@ export class World {
     if (open.length === 0) return
     const node = this.random.pick(open)
     const { accountId, keyId } = whose ?? this.random.pick(this.customers)
-    const request = this.random.pick(REQUESTS)
+    const plain = this.random.pick(REQUESTS)
+    const tier = this.conditions === null ? null : drawWish(this.conditions)
+    const request = tier === null ? plain : (plain.inTier?.(tier) ?? plain)
     const facts: RequestFacts = {
       number: this.requests.length,
       askedMs: this.nowMs,
+      arrivedAtMs: Math.floor(this.beginMs + this.nowMs + node.skewMs),
       node: node.name,
       accountId,
       keyId,
@@ -385,13 +394,12 @@ export class World {
         `r${admittedFacts.number}: admitted as ${admittedFacts.generationId}, holds ${admittedFacts.plan?.holdMicro}`,
       )
     }
-    const { scheduler, owner, beginMs } = this
+    const { scheduler, owner } = this
     const client = new Client(
       {
         scheduler,
         random: this.random.fork(),
         world: owner,
-        beginMs,
         trace: this.trace,
         admitted,
         violation: this.violation,

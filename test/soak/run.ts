@@ -5,7 +5,7 @@ const { values } = parseArgs({ options: { minutes: { type: 'string', default: '6
 const done = await soak(Number(values.minutes) * 60_000, (line) => console.log(line))
 console.log(report(done))
 for (const wrong of done.wrong.slice(0, 5)) console.log(wrong)
-// guarantees.md R14.
+// reliability.md R14.
 const good =
   done.endBytes <= done.warmBytes * 1.05 &&
   done.heldMicro === 0 &&

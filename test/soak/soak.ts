@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
+// oxlint-disable-next-line eslint/no-restricted-imports -- the pace of a load over hours
 import { setTimeout as delay } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { percentile } from '../harness/figures.ts'

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { UserPatch } from '../../src/store/people/user-store.ts'
 import { NOON_MS, type BenchTest } from './ledger-fixture.ts'
 
 /** An attempt to sign in with a password. */
@@ -40,12 +41,13 @@ export function administratorTests(records: BenchTest): void {
       assert.equal(await users.owners(), 1)
       await users.putSetupToken({ hash: 'once', userId: 'usr_1', clearTotp: true, expiresAtMs: NOON_MS + 10 })
       await users.putSetupToken({ hash: 'late', userId: null, clearTotp: false, expiresAtMs: NOON_MS + 10 })
-      const claims = await Promise.all(Array.from({ length: 8 }, () => users.claimSetupToken('once', NOON_MS)))
+      const use = (hash: string, nowMs: number) => users.useSetupToken(hash, nowMs, 'new', { ...person, id: 'usr_3' })
+      const claims = await Promise.all(Array.from({ length: 8 }, () => use('once', NOON_MS)))
       assert.deepEqual(
-        claims.filter((claim) => claim !== null),
-        [{ userId: 'usr_1', clearTotp: true }],
+        claims.flatMap((claimed) => (claimed === null ? [] : [[claimed.id, claimed.passwordHash]])),
+        [['usr_1', 'new']],
       )
-      assert.equal(await users.claimSetupToken('late', NOON_MS + 11), null)
+      assert.equal(await use('late', NOON_MS + 11), null)
       const session = {
         hash: 'session',
         id: 'ses_1',
@@ -64,10 +66,16 @@ export function administratorTests(records: BenchTest): void {
       await sessions.touch('session', NOON_MS + 20)
       assert.equal((await sessions.find('session', NOON_MS + 24))?.user.id, 'usr_1')
       assert.equal(await sessions.find('session', NOON_MS + 25), null, 'over')
-      await users.update('usr_1', { disabled: true })
+      await users.create({
+        ...person,
+        id: 'usr_2',
+        email: 'other@example.com',
+        operatorRole: 'owner',
+        passwordHash: 'h',
+      })
+      await users.change('usr_1', () => ({ disabled: true }))
       assert.equal(await sessions.find('session', NOON_MS + 1), null, 'disabled')
-      assert.equal(await sessions.deleteOthers('usr_1', 'session'), 0)
-      assert.equal(await sessions.delete('session'), true)
+      assert.equal(await sessions.delete('session'), false, 'it has ended')
     },
   )
 
@@ -82,6 +90,7 @@ export function administratorTests(records: BenchTest): void {
         label: 'sk-tga-ab…xyz',
         scopes: ['log:read', 'money:write'] as const,
         createdBy: 'token',
+        madeBy: null,
         createdAtMs: NOON_MS,
         expiresAtMs: NOON_MS + 10,
       })
@@ -96,7 +105,7 @@ export function administratorTests(records: BenchTest): void {
       assert.deepEqual(await adminTokens.get(winner), changed)
       assert.equal(await externalIds.find('admin_token', `deploy-${winner}`), winner)
       const revoked = await Promise.all([1, 2, 3].map((more) => adminTokens.revoke(winner, NOON_MS + more)))
-      assert.equal(revoked.filter(Boolean).length, 1)
+      assert.equal(revoked.filter(({ length }) => length === 1).length, 1)
       assert.equal(await externalIds.find('admin_token', `deploy-${winner}`), null, 'it is free again')
       assert.equal(await adminTokens.update(winner, () => ({ scopes: [] })), null)
       assert.ok(((await adminTokens.get(winner))?.revokedAtMs ?? 0) > NOON_MS)
@@ -104,6 +113,51 @@ export function administratorTests(records: BenchTest): void {
       const { data, total } = await adminTokens.list({ limit: 1, offset: 0 })
       assert.deepEqual([data.length, total], [1, 2])
       assert.equal(await adminTokens.findByDigest(Buffer.alloc(32, 'x')), null)
+    },
+  )
+
+  records(
+    'a token never may more or lasts longer than the one that it came from: it is narrowed, ended and revoked with it',
+    async ({ store: { adminTokens } }) => {
+      const scopes = ['log:read', 'money:write', 'tokens:write'] as const
+      const make = (id: string, madeBy: string | null, check?: Parameters<typeof adminTokens.create>[1]) =>
+        adminTokens.create(
+          {
+            id,
+            externalId: null,
+            name: id,
+            digest: Buffer.alloc(32, id),
+            label: id,
+            scopes,
+            createdBy: 'token',
+            madeBy,
+            createdAtMs: NOON_MS,
+            expiresAtMs: NOON_MS + 100,
+          },
+          check,
+        )
+      await make('a', null)
+      await make('b', 'a', (maker) => assert.equal(maker?.id, 'a'))
+      await make('c', 'b')
+      await make('d', null)
+      await adminTokens.update('a', () => ({ scopes: ['log:read', 'tokens:write'], expiresAtMs: NOON_MS + 50 }))
+      for (const id of ['a', 'b', 'c']) {
+        const token = await adminTokens.get(id)
+        assert.deepEqual([token?.scopes, token?.expiresAtMs], [['log:read', 'tokens:write'], NOON_MS + 50], id)
+      }
+      // A token that is made while its maker is revoked comes before that and is revoked too, or is not made.
+      const refuse = (maker: unknown): void => assert.notEqual(maker, null)
+      const [, ...raced] = await Promise.allSettled([
+        adminTokens.revoke('a', NOON_MS),
+        make('e', 'a', refuse),
+        make('f', 'b', refuse),
+        make('g', 'c', refuse),
+      ])
+      for (const [index, id] of ['e', 'f', 'g'].entries())
+        assert.equal(raced[index]?.status === 'fulfilled', (await adminTokens.get(id)) !== null)
+      for (const id of ['a', 'b', 'c', 'e', 'f', 'g'])
+        assert.notEqual((await adminTokens.get(id))?.revokedAtMs, null, `${id} is in force`)
+      assert.equal((await adminTokens.get('d'))?.revokedAtMs, null)
     },
   )
 
@@ -123,11 +177,13 @@ export function administratorTests(records: BenchTest): void {
     assert.equal((await users.create(person('one', 'support')))?.operatorRole, 'support')
     assert.equal((await users.create(person('two', null)))?.operatorRole, null)
     assert.equal(await users.owners(), 0)
-    assert.equal((await users.update('one', { operatorRole: 'owner' }))?.operatorRole, 'owner')
-    assert.equal((await users.update('two', { role: 'admin' }))?.operatorRole, 'owner', 'as made by an older program')
+    const change = async (id: string, patch: UserPatch) => (await users.change(id, () => patch))?.after.operatorRole
+    assert.equal(await change('one', { operatorRole: 'owner' }), 'owner')
+    assert.equal(await change('two', { role: 'admin' }), 'owner', 'as made by an older program')
     assert.equal(await users.owners(), 2)
-    assert.equal((await users.update('two', { role: 'user', operatorRole: null }))?.operatorRole, null)
+    assert.equal(await change('two', { role: 'user', operatorRole: null }), null)
     assert.equal(await users.owners(), 1)
+    assert.equal(await users.change('none', () => ({})), null)
   })
 
   records('a step of two-step sign-in and a recovery code work once, also at once', async ({ store: { users } }) => {
@@ -142,7 +198,8 @@ export function administratorTests(records: BenchTest): void {
       oidc: { issuer: 'https://i', subject: 's', email: null },
       createdAtMs: NOON_MS,
     })
-    await users.setTotp('usr_1', { seed: Buffer.from('sealed'), enabled: true, step: 5, recoveryHashes: ['r1', 'r2'] })
+    const totp = { seed: Buffer.from('sealed'), enabled: true, step: 5, recoveryHashes: ['r1', 'r2'] }
+    await users.setTotp('usr_1', totp, { totpSeed: null, totpEnabled: false })
     const steps = await Promise.all(Array.from({ length: 6 }, () => users.useTotpStep('usr_1', 6)))
     assert.equal(steps.filter(Boolean).length, 1)
     assert.equal(await users.useTotpStep('usr_1', 5), false)

@@ -15,7 +15,7 @@ const IDLE_MS = 5_001
  * node within what it has set aside.
  */
 const POLICIES = ['exact', 'asked', 'slice'] as const
-/** guarantees.md R4: 10,000 races in the long form. */
+/** reliability.md R4: 10,000 races in the long form. */
 const ROUNDS = form({ short: 40, long: 1_250 })
 const RACERS = 12
 

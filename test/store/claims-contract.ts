@@ -235,4 +235,30 @@ export function claimsContract(open: () => Promise<Store>): void {
       })
     }
   })
+
+  claims(
+    'the bytes that are kept for an account are known, until the hour in which they expire is over',
+    async (bench, customer) => {
+      const { idempotency } = bench.store
+      const other = await bench.customer(1_000n)
+      const nowMs = bench.clock.now()
+      const wanted = [customer, customer, customer, other].map((owner, index) =>
+        claimOf(bench, owner, { id: `sized-${index}`, expiresAtMs: nowMs + (index === 1 ? 2 : 1) * DAY_MS }),
+      )
+      for (const claim of wanted) await idempotency.claim(claim)
+      const [charged, job, none, foreign] = wanted
+      if (charged === undefined || job === undefined || none === undefined || foreign === undefined) return
+      await bench.hold(customer, 10n, charged.generationId)
+      assert.equal((await settle(bench, customer, charged, randomBytes(1_000))).status, 'settled')
+      await idempotency.end(job.id, job.generationId, randomBytes(500))
+      await idempotency.end(none.id, none.generationId, null)
+      await idempotency.end(job.id, job.generationId, randomBytes(500))
+      await idempotency.end(foreign.id, foreign.generationId, randomBytes(70))
+      const kept = (atMs: number): Promise<number> => idempotency.keptBytes(customer.accountId, atMs)
+      assert.deepEqual([await kept(nowMs), await kept(nowMs + DAY_MS + 3_600_000)], [1_500, 500])
+      assert.equal(await idempotency.keptBytes(other.accountId, nowMs), 70)
+      await idempotency.removeExpired(nowMs + DAY_MS + 3_600_000)
+      assert.equal(await kept(nowMs), 500)
+    },
+  )
 }

@@ -79,6 +79,43 @@ export function guardContract(open: () => Promise<Store>): void {
     },
   )
 
+  guard('what no customer caused is booked and not counted', async (bench, customer) => {
+    const id = newId('gen-')
+    assert.deepEqual(await guardedVoid(bench, customer, 50n * RUB, { id, blamelessMicro: 50n * RUB }), {
+      status: 'voided',
+    })
+    assert.equal((await bench.store.generations.get(id))?.insuredMicro, 50n * RUB)
+    assert.equal((await guardedVoid(bench, customer, 20n * RUB)).status, 'voided')
+    assert.equal((await guardedVoid(bench, customer, 1n)).status, 'voided')
+    assert.equal((await guardedVoid(bench, customer, 1n)).status, 'charged')
+  })
+
+  guard(
+    'after a loss few requests that may exceed their hold run at once: each holds the loss of the hour beside',
+    async (bench, customer) => {
+      const place = async (): Promise<bigint> => {
+        const before = (await bench.money(customer.accountId)).held
+        const placed = await bench.ledger.hold({
+          generationId: newId('gen-'),
+          accountId: customer.accountId,
+          keyId: customer.keyId,
+          amountMicro: 100n * RUB,
+          priceVersion: 1,
+          mayExceed: true,
+          subject: { type: 'chat', model: 'openai/gpt-4o', requestId: 'r', streamed: false },
+        })
+        assert.equal(placed.status, 'held')
+        return (await bench.money(customer.accountId)).held - before
+      }
+      assert.equal(await place(), 100n * RUB)
+      await guardedVoid(bench, customer, 15n * RUB)
+      assert.equal(await place(), 115n * RUB)
+      await bench.hold(customer, 9_680n * RUB, newId('gen-'))
+      // The last one takes what is left, and is not refused for it.
+      assert.equal(await place(), 105n * RUB)
+    },
+  )
+
   guard('the next hour begins with nothing', async (bench, customer) => {
     await guardedVoid(bench, customer, 21n * RUB)
     bench.clock.advance(HOUR_MS - 1)
@@ -127,10 +164,10 @@ export async function guardedVoid(
   bench: Ended,
   customer: Customer,
   costMicro: bigint,
-  { id = newId('gen-'), insuredMicro = costMicro } = {},
+  { id = newId('gen-'), insuredMicro = costMicro, blamelessMicro = 0n } = {},
 ): Promise<VoidOutcome> {
   await bench.hold(customer, costMicro, id)
-  return voidAgain(bench, customer, id, costMicro, insuredMicro)
+  return voidAgain(bench, customer, id, costMicro, insuredMicro, blamelessMicro)
 }
 
 export function voidAgain(
@@ -139,11 +176,13 @@ export function voidAgain(
   generationId: string,
   costMicro: bigint,
   insuredMicro = costMicro,
+  blamelessMicro = 0n,
 ): Promise<VoidOutcome> {
   const record = { ...bench.record(customer, generationId), status: 'error', billingBasis: 'free' } as const
   return bench.ledger.void({
     generationId,
     insuredMicro,
+    blamelessMicro,
     record,
     guarded: { costMicro, providerCostMicro: costMicro, record: { ...record, billingBasis: 'provider_cost' } },
   })

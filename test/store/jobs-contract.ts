@@ -201,7 +201,9 @@ export function jobsContract(open: () => Promise<Store>): void {
     const foreign = await createJob(bench, other)
     const made = [first, ...[second, twin].toSorted((one, two) => (one.id < two.id ? -1 : 1))].map(({ id }) => id)
     const listed = async (after: string | null, ascending: boolean, limit = 5): Promise<readonly string[] | null> =>
-      (await bench.store.jobs.list(customer.accountId, { limit, after, ascending }))?.map(({ id }) => id) ?? null
+      (await bench.store.jobs.list({ accountId: customer.accountId }, { limit, after, ascending }))?.map(
+        ({ id }) => id,
+      ) ?? null
     assert.deepEqual(await listed(null, true), made)
     assert.deepEqual(await listed(null, false), made.toReversed())
     assert.deepEqual(await listed(null, true, 1), [first.id])
@@ -209,7 +211,10 @@ export function jobsContract(open: () => Promise<Store>): void {
     assert.deepEqual(await listed(made[1] ?? '', false), [first.id])
     assert.equal(await listed(foreign.id, true), null)
     assert.equal(await listed('gen-vid-none', true), null)
-    const rows = await bench.store.jobs.list(customer.accountId, { limit: 5, after: null, ascending: true })
+    const rows = await bench.store.jobs.list(
+      { accountId: customer.accountId },
+      { limit: 5, after: null, ascending: true },
+    )
     assert.deepEqual(rows?.find(({ id }) => id === second.id)?.request.length, 0, 'pictures are not read for a list')
     assert.deepEqual((await bench.store.jobs.find(second.id))?.request, picture)
   })
@@ -235,7 +240,7 @@ export function jobsContract(open: () => Promise<Store>): void {
       ids.push(row.id)
     }
     await createJob(bench, customer, { holdMicro: 1n })
-    const page = await bench.store.jobs.completed(customer.accountId, { limit: 2, offset: 1 })
+    const page = await bench.store.jobs.completed({ accountId: customer.accountId }, { limit: 2, offset: 1 })
     assert.deepEqual([page.total, page.data.map(({ id }) => id)], [3, [ids[1], ids[0]]])
   })
 

@@ -3,7 +3,8 @@ import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openJournal, type Journal } from '../../src/store/sqlite/journal-file.ts'
+import type { Journal } from '../../src/ledger/end-journal.ts'
+import { openJournal } from '../../src/store/sqlite/journal-file.ts'
 
 const SEGMENT_BYTES = 8 * 1_048_576
 

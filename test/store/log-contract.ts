@@ -36,6 +36,7 @@ async function fill(bench: Bench, customers: readonly Customer[]): Promise<void>
       appUrl: index % 5 === 1 ? 'https://app.example' : null,
       appTitle: ['Ti_le', 'Title', null][index % 3] ?? null,
       ...(index % 4 === 1 ? { cacheSaved: index - 20 } : {}),
+      ...(index % 3 === 1 ? { condition: `above ${index % 2}` } : {}),
     }
     if (record.status === 'completed')
       await bench.ledger.settle({ generationId: id, costMicro: 3n, providerCostMicro: 1n, insuredMicro: 0n, record })
@@ -252,6 +253,28 @@ export function logContract(open: () => Promise<Store>): void {
       models: [],
       keys: [],
     })
+  })
+
+  log('of all accounts, each price of the models that were sold under a condition', async (bench) => {
+    const all = (await bench.store.generations.list({ limit: 1_000, offset: 0 })).data
+    const under = new Set(all.filter(({ condition }) => condition !== undefined).map(({ model }) => model))
+    const rows = all.filter(({ model }) => under.has(model))
+    const { conditions } = await bench.store.generations.margin('2000-01-01', '2100-01-01')
+    assert.ok(conditions.length > under.size)
+    assert.deepEqual(
+      new Map(
+        conditions.map(({ group, condition, requests, revenueMicro }) => [
+          `${group} ${condition}`,
+          [requests, revenueMicro],
+        ]),
+      ),
+      new Map(
+        [...Map.groupBy(rows, ({ model, condition = '' }) => `${model} ${condition}`)].map(([name, own]) => [
+          name,
+          [own.length, own.reduce((sum, { costMicro }) => sum + costMicro, 0n)],
+        ]),
+      ),
+    )
   })
 
   log('the accounts that used a model since a day, those that paid the most first', async (bench) => {

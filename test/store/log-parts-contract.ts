@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store } from '../../src/store/store.ts'
-import { direct } from '../harness/direct.ts'
+import { direct } from '../harness/postgres.ts'
 import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 
 /** The usage log on PostgreSQL grows and shrinks by whole partitions. */

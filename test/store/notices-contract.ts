@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import type { NewNotice } from '../../src/ledger/new-notice.ts'
 import type { Channel, Delivery } from '../../src/store/notices/notice-rows.ts'
-import { DeliveryError } from '../../src/notices/delivery-error.ts'
-import { Notifier } from '../../src/notices/notifier.ts'
+import { DeliveryError, Notifier } from '../../src/notices/notifier.ts'
 import { UnwrittenNotices } from '../../src/store/notices/unwritten-notices.ts'
 import { StoreUnavailableError } from '../../src/ledger/store-unavailable-error.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -365,7 +364,6 @@ export function noticesContract(open: () => Promise<Store>): void {
       leads: () => true,
       random: () => (random = (random + 0.37) % 1),
       log: () => undefined,
-      close: async () => undefined,
       send: ({ channel: { id, target } }) =>
         target === 'hangs'
           ? new Promise((_resolve, reject) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/base/errors.ts'
-import { systemClock } from '../../src/lib/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Bench, newId } from './ledger-fixture.ts'
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PAGE_DEPTH_MAX } from '../../src/lib/page-depth.ts'
+import { PAGE_DEPTH_MAX } from '../../src/base/query-parameters.ts'
 import type { Page, PageRange } from '../../src/store/page.ts'
 import type { Store } from '../../src/store/store.ts'
-import { accountsStatement } from '../harness/full-ledger.ts'
+import { accountsStatement } from '../harness/full-log.ts'
 import type { OpenedBelow } from './append-only.ts'
+import { oneOf } from '../harness/form.ts'
 import { NOON_MS } from './ledger-fixture.ts'
 
 /** More than an offset may skip. */
@@ -80,14 +81,16 @@ async function walked(name: string, list: List): Promise<string> {
   return before
 }
 
-async function medianMs(list: List, cursor: string | null): Promise<number> {
-  const took: number[] = []
-  for (let turn = 0; turn < TURNS; turn += 1) {
-    const startMs = performance.now()
-    await list({ limit: PAGE, offset: 0, cursor, uncounted: true })
-    took.push(performance.now() - startMs)
-  }
-  return took.toSorted((one, other) => one - other)[Math.floor(TURNS / 2)] ?? 0
+/** Of the page at each cursor, measured in turns, so that other work of the machine slows all of them. */
+async function medianMs(list: List, cursors: readonly (string | null)[]): Promise<readonly number[]> {
+  const took: number[][] = cursors.map(() => [])
+  for (let turn = 0; turn < TURNS; turn += 1)
+    for (const [index, cursor] of cursors.entries()) {
+      const startMs = performance.now()
+      await list({ limit: PAGE, offset: 0, cursor, uncounted: true })
+      took[index]?.push(performance.now() - startMs)
+    }
+  return took.map((each) => each.toSorted((one, other) => one - other)[Math.floor(TURNS / 2)] ?? 0)
 }
 
 /** Lists that are paged. */
@@ -95,10 +98,12 @@ export function pageContract(open: () => Promise<OpenedBelow>, blob: (text: stri
   test('each page of a list is as quick as its first, and a walk by cursors has each row once; no offset skips more than a bound', async () => {
     const opened = await open()
     for (const statement of statements(blob)) await opened.below(statement)
+    // As the database does by itself soon after so many rows.
+    await opened.below('ANALYZE')
     const { store } = opened
-    for (const [name, list] of Object.entries(listsOf(store))) {
+    for (const [name, list] of oneOf(2, Object.entries(listsOf(store)))) {
       const deep = await walked(name, list)
-      const [first, last] = [await medianMs(list, null), await medianMs(list, deep)]
+      const [first = 0, last = 0] = await medianMs(list, [null, deep])
       assert.ok(
         last < first * GROWTH_MAX,
         `${name}: the first page ${first.toFixed(2)} ms, a deep one ${last.toFixed(2)} ms`,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { shortAndRest } from '../harness/form.ts'
+import { casesOf } from '../harness/form.ts'
 import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixture.ts'
 import { NEW_DETAILS, type JobDetails } from '../../src/ledger/job.ts'
 import { newJob } from './new-job.ts'
@@ -61,7 +61,7 @@ export async function withBooks(
 export function plantedViolations(open: () => Promise<OpenedBelow>, every: number): void {
   const firsts = PLANTED.filter(({ check }, index) => PLANTED.findIndex((damage) => damage.check === check) === index)
   const short = firsts.filter((_, index) => index % every === 0)
-  for (const { check, what, statements, also = [] } of shortAndRest(PLANTED, short)) {
+  for (const { check, what, statements, also = [] } of casesOf(PLANTED, short)) {
     test(`${check} tells of ${what}`, () =>
       withBooks(open, async (bench, { below }) => {
         for (const statement of statements) await below(statement)

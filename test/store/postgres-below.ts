@@ -1,6 +1,6 @@
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import { direct } from '../harness/direct.ts'
+import { direct } from '../harness/postgres.ts'
 import type { OpenedBelow } from './append-only.ts'
 
 const DROP_FOREIGN_KEYS = `DO $$ DECLARE c RECORD; BEGIN

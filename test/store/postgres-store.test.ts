@@ -3,16 +3,17 @@ import { randomBytes } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import pg from 'pg'
 import { KEY_WRAP } from '../harness/key-wrap.ts'
-import type { Sql } from '../../src/store/database.ts'
+import { CHANGE, type Sql } from '../../src/store/database.ts'
+import { openFailure } from '../../src/store/open-failure.ts'
 import { openStore } from '../../src/store/open.ts'
-import { PostgresDatabase } from '../../src/store/postgres/database.ts'
+import { holderOf, PostgresDatabase } from '../../src/store/postgres/database.ts'
 import { arrayText } from '../../src/store/postgres/ledger.ts'
 import type { Store } from '../../src/store/store.ts'
 import { StoreUnavailableError } from '../../src/ledger/store-unavailable-error.ts'
-import { direct } from '../harness/direct.ts'
+import { direct, startPostgres, type Postgres } from '../harness/postgres.ts'
 import { form } from '../harness/form.ts'
-import { until } from '../harness/patience.ts'
-import { startPostgres, type Postgres } from '../harness/postgres.ts'
+import { migrateLater } from '../harness/later-migration.ts'
+import { patient, until } from '../harness/patience.ts'
 import { startTollgate } from '../harness/server.ts'
 import { Bench, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
 import { statementsContract } from './statements-contract.ts'
@@ -24,7 +25,6 @@ import { booksContract } from './books-contract.ts'
 import { coveredColumns } from './covered-columns.ts'
 import { pageContract } from './page-contract.ts'
 import { ledgerDepthContract } from './ledger-depth-contract.ts'
-import { logBlocksContract } from './log-blocks-contract.ts'
 import { logPartsContract } from './log-parts-contract.ts'
 import { plantedViolations } from './planted-violations.ts'
 import { openedBelow } from './postgres-below.ts'
@@ -144,6 +144,14 @@ function postgresTests(postgres: Postgres): void {
         await broken('rows that everybody wants', (sql) =>
           sql.run("DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END $$"),
         )
+        let tries = 0
+        await database.transaction(async (sql) => {
+          tries += 1
+          // A lock that was not there in time, then a deadlock, more often than a charge is tried.
+          const code = tries % 2 === 0 ? '40P01' : '55P03'
+          if (tries < 12) await sql.run(`DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '${code}'; END $$`)
+        }, CHANGE)
+        assert.equal(tries, 12, 'a change is tried until it is done')
         await broken('a server that only reads', async (sql) => {
           await sql.run('SET TRANSACTION READ ONLY')
           await sql.run('CREATE TABLE none (id int)')
@@ -217,7 +225,6 @@ function postgresTests(postgres: Postgres): void {
     statementsContract(openBelow)
     ledgerDepthContract(openBelow)
     pageContract(openBelow, (text) => `CAST(CAST(${text} AS TEXT) AS BYTEA)`)
-    logBlocksContract(openBelow)
     test('a database that acknowledges commits before they are on the disk is refused, however it was told to, before anything is written', async () => {
       const url = await emptyDatabase()
       const { pathname } = new URL(url)
@@ -298,11 +305,11 @@ function migrationTests(emptyDatabase: () => Promise<string>, open: (url: string
 
   test('F14: a migration that meets a busy table lets others through and tries again', async () => {
     const url = await emptyDatabase()
-    await direct(url, 'CREATE TABLE schema_version (version BIGINT PRIMARY KEY, name TEXT NOT NULL)')
+    await (await open(url)).close()
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     await client.query('BEGIN; LOCK TABLE schema_version IN SHARE MODE')
-    const opening = open(url)
+    const migrating = migrateLater(url)
     await until(20_000, 'it waits for the table', async () => {
       const waiting = await direct(
         url,
@@ -310,9 +317,65 @@ function migrationTests(emptyDatabase: () => Promise<string>, open: (url: string
       )
       return waiting.length > 0
     })
-    // It queues behind the waiting one, and gets through when that one gives up.
-    await direct(url, 'SELECT * FROM schema_version')
+    // Who queues behind the waiting one gets through when that one gives up, before a charge would.
+    for (let looks = 0; looks < 5; looks += 1) {
+      const fromMs = performance.now()
+      await direct(url, 'SELECT * FROM schema_version')
+      assert.ok(performance.now() - fromMs < patient(800), 'it waited as long as the migration')
+    }
+    // Transactions that last longer than its first waits, one after another, do not keep it out for ever.
+    await until(20_000, 'it waits for longer', async () => {
+      const waiting = await direct(
+        url,
+        "SELECT 1 FROM pg_locks WHERE NOT granted AND clock_timestamp() - waitstart > interval '300 ms'",
+      )
+      return waiting.length > 0
+    })
     await client.end()
-    await (await opening).close()
+    await migrating
+  })
+
+  test('a migration that waited in vain names the table, and who has held it for long, but nothing that may be a secret', async () => {
+    const url = await emptyDatabase()
+    await direct(url, 'CREATE TABLE busy (id int8, name text)')
+    const database = new PostgresDatabase(url)
+    const holder = new pg.Client({ connectionString: url })
+    await holder.connect()
+    try {
+      await holder.query('BEGIN')
+      await holder.query("SELECT count(*)\n FROM busy WHERE name <> 'hunter2' AND id > 0")
+      for (const [what, statement] of [
+        ['a table', 'ALTER TABLE busy ADD COLUMN more int8'],
+        ['all of it', 'DROP TABLE busy'],
+      ] as const)
+        await assert.rejects(
+          database.transaction((sql) => sql.run(statement), { purpose: 'migration' }),
+          (thrown: Error) => {
+            assert.equal(thrown.name, 'LockHeldError', what)
+            assert.equal(
+              thrown.message,
+              'PostgreSQL: busy is locked by transactions of less than 10 s. Try again when there is less load.',
+            )
+            assert.equal(
+              openFailure(thrown, { dataDir: '', databaseUrl: url }),
+              thrown,
+              'the operator sees it as it is',
+            )
+            return true
+          },
+        )
+      const query = "SELECT count(*)\n FROM busy WHERE name <> 'hunter2' AND id > 0"
+      for (const [pid, seconds] of [
+        [7n, 10n],
+        [0n, 0n],
+      ] as const)
+        assert.equal(
+          holderOf({ what: 'busy', pid, query, seconds }),
+          `PostgreSQL: process ${pid} has locked busy in a transaction of ${seconds} s: SELECT count(*) FROM busy WHERE name <> …. Wait until it has ended, or end it with pg_terminate_backend(${pid}), and start again.`,
+        )
+    } finally {
+      await holder.end()
+      await database.close()
+    }
   })
 }

@@ -7,7 +7,9 @@ import type { NewEvent } from '../../src/store/events/event-store.ts'
 import type { LedgerEntry, LedgerFilter, NewEntry } from '../../src/store/ledger/entry-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { administratorTests } from './administrators-contract.ts'
+import { keyListTests } from './key-lists-contract.ts'
 import { Bench, type BenchTest, benchTests, newId, NOON_MS, TestClock } from './ledger-fixture.ts'
+import { peopleRaces } from './people-races-contract.ts'
 
 const RUB = 1_000_000n
 
@@ -15,15 +17,26 @@ const RUB = 1_000_000n
 export function recordsContract(open: () => Promise<Store>): void {
   const records = benchTests(open)
   accountTests(records)
+  keyListTests(records)
   entryTests(records)
   balanceTests(records)
   logTests(records)
   catalogTests(records)
   administratorTests(records)
+  peopleRaces(records)
   auditTests(open)
 }
 
 function accountTests(records: BenchTest): void {
+  records('a text with NUL is refused in a sentence, whether it is written or looked up', async ({ store }) => {
+    const account = { id: 'acc_1', defaultModel: null, rateLimit: null, createdAtMs: NOON_MS }
+    for (const refused of [
+      () => store.accounts.create({ ...account, name: 'a\0b', email: null }),
+      () => store.accounts.get('acc\0'),
+      () => store.responses.find({ accountId: 'acc_1' }, 'resp\0', 0),
+    ])
+      await assert.rejects(refused, { errorName: 'invalid_input', message: /the character NUL/ })
+  })
   records('an account comes back as it was made and patched; others stay as they are', async ({ store }) => {
     const made = {
       id: 'acc_1',
@@ -105,7 +118,7 @@ function accountTests(records: BenchTest): void {
     await bench.store.keys.touch([customer.keyId], NOON_MS + 5)
     const periods = bench.ledger.periods(NOON_MS)
     assert.equal((await bench.store.keys.get(customer.keyId, periods))?.key.lastUsedAtMs, NOON_MS + 5)
-    assert.equal((await bench.store.keys.list(customer.accountId, periods)).length, 1)
+    assert.equal((await bench.store.keys.lists.sums({ accountId: customer.accountId }, periods)).keys, 1)
     assert.equal(await bench.store.keys.delete(customer.keyId), true)
     assert.equal(await bench.store.keys.delete(customer.keyId), false)
     assert.equal(await bench.store.keys.findByDigest(customer.digest), null)
@@ -427,6 +440,12 @@ function auditTests(open: () => Promise<Store>): void {
     await Promise.all(Array.from({ length: 5 }, () => store.events.append(event('sign_out'))))
     const page = await store.events.list({ limit: 2, offset: 6 })
     assert.equal(page.total, 10)
+    const [newest] = (await store.events.list({ limit: 1, offset: 0 }, { action: 'sign_' })).data
+    const next = { action: 'sign_', id: newest?.id ?? 0 }
+    const tries = Array.from({ length: 3 }, () => store.events.append(event('sign_in'), next))
+    assert.equal((await Promise.all(tries)).filter(Boolean).length, 1, 'one of several is the next')
+    assert.equal(await store.events.append({ ...event('sign_in'), object: 'acc_2' }, next), true)
+    assert.equal(await store.events.append(event('sign_in'), { ...next, action: 'price_' }), true)
     assert.deepEqual(
       page.data.map(({ action }) => action),
       [EVENT_ACTIONS[3], EVENT_ACTIONS[2]],

@@ -14,13 +14,14 @@ export function responsesContract(open: () => Promise<Store>): void {
 
   const added = async (
     bench: Bench,
-    { accountId }: Customer,
+    { accountId, keyId }: Customer,
     fields: Partial<NewKeptResponse> = {},
     bytesMax = ROOM,
   ): Promise<string> => {
     const row = {
       id: newId('gen-'),
       accountId,
+      keyId,
       previousId: null,
       input: Buffer.from('asked'),
       answer: Buffer.from('so far'),
@@ -40,7 +41,7 @@ export function responsesContract(open: () => Promise<Store>): void {
       kept: { answer: (chargedMicro) => Buffer.from(`cost ${chargedMicro}`) },
     })
   const found = async (bench: Bench, { accountId }: Customer, id: string): Promise<unknown> => {
-    const kept = await bench.store.responses.find(accountId, id, 0)
+    const kept = await bench.store.responses.find({ accountId }, id, 0)
     return kept === null ? null : `${kept.state}: ${kept.answer.toString()}`
   }
 
@@ -50,7 +51,7 @@ export function responsesContract(open: () => Promise<Store>): void {
     await added(bench, customer, { id })
     assert.equal(await found(bench, customer, id), 'running: so far')
     const bytes = async (): Promise<number | undefined> =>
-      (await bench.store.responses.turns(customer.accountId, id, 0))[0]?.bytes
+      (await bench.store.responses.turns({ accountId: customer.accountId }, id, 0))[0]?.bytes
     assert.equal(await bytes(), 'askedso far'.length)
     assert.equal((await settle(bench, customer, id)).status, 'settled')
     assert.equal(await found(bench, customer, id), 'ended: cost 1000')
@@ -60,7 +61,7 @@ export function responsesContract(open: () => Promise<Store>): void {
     await bench.store.responses.end(id, Buffer.from('failed'))
     await bench.store.responses.drop(id)
     assert.equal(await found(bench, customer, id), 'ended: cost 1000')
-    assert.equal(await bench.store.responses.find('another', id, 0), null)
+    assert.equal(await bench.store.responses.find({ accountId: 'another' }, id, 0), null)
   })
 
   responses('without a hold that is open it is lost; a late settle brings it after all', async (bench, customer) => {
@@ -88,13 +89,13 @@ export function responsesContract(open: () => Promise<Store>): void {
     const ids = [marked, removed, ended, going, "'; --"]
     assert.deepEqual(await store.toStop(ids), ["'; --"])
     await store.end(ended, Buffer.from('ended'))
-    assert.equal(await store.askToStop(other.accountId, marked), false)
+    assert.equal(await store.askToStop({ accountId: other.accountId }, marked), false)
     assert.deepEqual(
       [
-        await store.askToStop(customer.accountId, marked),
-        await store.askToStop(customer.accountId, marked),
-        await store.askToStop(customer.accountId, ended),
-        await store.remove(customer.accountId, removed, 0),
+        await store.askToStop({ accountId: customer.accountId }, marked),
+        await store.askToStop({ accountId: customer.accountId }, marked),
+        await store.askToStop({ accountId: customer.accountId }, ended),
+        await store.remove({ accountId: customer.accountId }, removed, 0),
       ],
       [true, false, false, true],
     )
@@ -113,8 +114,8 @@ export function responsesContract(open: () => Promise<Store>): void {
     const id = newId('gen-')
     await bench.hold(customer, 10n, id)
     await added(bench, customer, { id })
-    assert.equal(await bench.store.responses.remove('another', id, 0), false)
-    assert.equal(await bench.store.responses.remove(customer.accountId, id, 0), true)
+    assert.equal(await bench.store.responses.remove({ accountId: 'another' }, id, 0), false)
+    assert.equal(await bench.store.responses.remove({ accountId: customer.accountId }, id, 0), true)
     assert.equal((await settle(bench, customer, id)).status, 'settled')
     assert.equal(await found(bench, customer, id), null)
   })
@@ -126,7 +127,7 @@ export function responsesContract(open: () => Promise<Store>): void {
     const second = await added(bench, customer, { previousId: first })
     const third = await added(bench, customer, { previousId: second, input: Buffer.from('third') })
     const ids = async (accountId: string, id: string, since = 0): Promise<readonly string[]> =>
-      (await bench.store.responses.turns(accountId, id, since)).map((turn) => turn.id)
+      (await bench.store.responses.turns({ accountId }, id, since)).map((turn) => turn.id)
     assert.deepEqual(await ids(customer.accountId, third), [first, second, third])
     assert.deepEqual(await ids(customer.accountId, third, bench.clock.now() - 5), [second, third])
     assert.deepEqual(await ids(other.accountId, third), [])
@@ -176,7 +177,7 @@ export function responsesContract(open: () => Promise<Store>): void {
     const ids = await Promise.all(Array.from({ length: 103 }, () => added(bench, customer)))
     await bench.store.responses.rewrap((purpose, encrypted) => Buffer.from(`${purpose} ${encrypted.toString()}`))
     for (const id of ids) {
-      const kept = await bench.store.responses.find(customer.accountId, id, 0)
+      const kept = await bench.store.responses.find({ accountId: customer.accountId }, id, 0)
       assert.deepEqual(
         [kept?.input.toString(), kept?.answer.toString()],
         [`response input:${id} asked`, `response answer:${id} so far`],

@@ -8,7 +8,6 @@ import { Ledger } from '../../src/ledger/ledger.ts'
 import { openBooks } from '../../src/store/audit/book-store.ts'
 import { backupStore } from '../../src/store/backup.ts'
 import { EntryStore } from '../../src/store/ledger/entry-store.ts'
-import { SEALING_SCHEMA } from '../../src/store/migrations.ts'
 import { openStore } from '../../src/store/open.ts'
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
 import { JournalFileBytes, ROW_HALF_BYTES, rowJournalPath } from '../../src/store/sqlite/journal-bytes.ts'
@@ -180,14 +179,15 @@ test('a record counts only with all before it: those behind one that is torn are
 })
 
 test('rows keep every value exactly; what no program of this layout has written is refused in words', () => {
-  const hold = ['gen-1', 'acc', 'key', 9_007_199_254_740_993n, 'open', 1n, '{"a":"\\u0000 «ы»"}', null, -1n]
-  const rows = { accounts: [], keys: [[5n, 'key']], holds: [hold], entries: [], log: [] }
+  const account = [9_007_199_254_740_993n, 3n, -1n, '{"a":"\\u0000 «ы»"}', 0n, 0n, 0n, null, 5n, 'seal', 'acc_2']
+  const rows = { accounts: [account], keys: [[5n, 'key']], holds: [], entries: [], log: [] }
   assert.deepEqual(decodeRows(encodeRows(rows)), rows)
   const key = [[1, 'key']]
   for (const strange of [
     [2, [], key, [], [], []],
     [1, [], key, [], []],
     [1, [], [[1]], [], [], []],
+    [1, [[7, 3, 2, 'head', 0, 0, 0, 'seal', 'acc_1']], key, [], [], []],
     [1, [], [[1.5, 'key']], [], [], []],
     [1, [], [[{}, 'key']], [], [], []],
     [1, [], [[['1; DROP TABLE entry'], 'key']], [], [], []],
@@ -239,7 +239,7 @@ test('kill -9 while rows go to their tables in slices, with both halves of an ea
   await first.store.close()
   rmSync(rowJournalPath(first.dataDir), { force: true })
   const database = new SqliteDatabase(first.dataDir)
-  const { seal } = await openBooks(database, KEY_WRAP, SEALING_SCHEMA)
+  const { seal } = await openBooks(database, KEY_WRAP)
   const store = new SqliteLedger(database, seal, new JournalFileBytes(first.dataDir, OLD_HALF), 256)
   store.open()
   const bench = Object.assign(new Bench({ ...first.store, ledger: store }, first.clock), {})
@@ -439,7 +439,7 @@ test('the power goes at any moment: what was answered is there, once, and the bo
     const customers = [await first.customer(BALANCE), await first.customer(BALANCE, { limitMicro: 900_000n })]
     await first.store.close()
     const database = new WatchedDatabase(first.dataDir)
-    const { seal } = await openBooks(database, KEY_WRAP, SEALING_SCHEMA)
+    const { seal } = await openBooks(database, KEY_WRAP)
     const rows = new WatchedBytes(first.dataDir)
     const store = new SqliteLedger(database, seal, rows)
     store.open()

@@ -16,7 +16,6 @@ import { coveredColumns } from './covered-columns.ts'
 import { benchTests } from './ledger-fixture.ts'
 import { pageContract } from './page-contract.ts'
 import { ledgerDepthContract } from './ledger-depth-contract.ts'
-import { logBlocksContract } from './log-blocks-contract.ts'
 import { plantedViolations } from './planted-violations.ts'
 import { statementsContract } from './statements-contract.ts'
 import { storeContract } from './store-contract.ts'
@@ -117,7 +116,6 @@ describe('embedded store', () => {
   statementsContract(openBelow)
   ledgerDepthContract(openBelow)
   pageContract(openBelow, (text) => `CAST(${text} AS TEXT)`)
-  logBlocksContract(openBelow)
 
   test('a second process finds the directory taken and says so in one sentence', async () => {
     const dataDir = newDirectory()
@@ -158,7 +156,7 @@ describe('embedded store', () => {
       INSERT INTO kept_response (id, account_id, previous_id, state, bytes, created_at, input, answer)
       SELECT 'gen-' || n, 'acc_1', CASE WHEN n % 1000 = 1 THEN NULL ELSE 'gen-' || (n - 1) END, 'ended', 2, n, x'00', x'00' FROM made`)
     database.close()
-    const turns = await noStall('the turns', () => store.responses.turns('acc_1', 'gen-10000', 0))
+    const turns = await noStall('the turns', () => store.responses.turns({ accountId: 'acc_1' }, 'gen-10000', 0))
     const ids = turns.map(({ id }) => id)
     const contents = await noStall('their contents', () => store.responses.contents('acc_1', ids, 0))
     assert.deepEqual([turns.length, turns[0]?.id, contents.length], [1_000, 'gen-9001', 1_000])

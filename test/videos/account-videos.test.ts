@@ -32,12 +32,12 @@ test('a video is kept for 72 hours: then its file is gone, and its record stays 
   })
   const { expiresAtMs } = await job(world)
   assert.ok(expiresAtMs !== null)
-  const record = (await videos.history(customer.accountId, 10, 0, 'http://gate.test')).data[0]
+  const record = (await videos.history({ accountId: customer.accountId }, 10, 0, 'http://gate.test')).data[0]
   assert.deepEqual(record?.['unsigned_urls'], [`http://gate.test/v1/videos/content?id=${id}`])
-  assert.equal((await videos.file(customer.accountId, id, 0)).bytes, VIDEO.length)
+  assert.equal((await videos.file({ accountId: customer.accountId }, id, 0)).bytes, VIDEO.length)
 
   bench.clock.advance(VIDEO_KEPT_MS)
-  await assert.rejects(videos.file(customer.accountId, id, 0), (thrown: unknown) => {
+  await assert.rejects(videos.file({ accountId: customer.accountId }, id, 0), (thrown: unknown) => {
     assert.ok(thrown instanceof ApiError)
     assert.deepEqual(
       [thrown.errorType, thrown.status, thrown.message],
@@ -46,7 +46,7 @@ test('a video is kept for 72 hours: then its file is gone, and its record stays 
     return true
   })
   assert.equal(await files.removeExpired(bench.clock.now()), 1)
-  const later = await videos.history(customer.accountId, 10, 0, 'http://gate.test')
+  const later = await videos.history({ accountId: customer.accountId }, 10, 0, 'http://gate.test')
   assert.deepEqual(
     [later.total, later.data[0]?.['status'], later.data[0]?.['unsigned_urls'], later.data[0]?.['expires_at']],
     [1, 'completed', undefined, record?.['expires_at']],

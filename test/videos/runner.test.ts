@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import type { VideoHandle, VideoState } from '../../src/providers/ports/video-upstream.ts'
+import type { VideoHandle, VideoState } from '../../src/protocols/upstream/videos.ts'
+import { failure } from '../../src/protocols/ports/attempt-failure.ts'
 import { endFree } from '../../src/pay/jobs/job-end.ts'
 import { JOB_TTL_MS } from '../../src/pay/jobs/video-job.ts'
 import { NOON_MS, TestClock } from '../store/ledger-fixture.ts'
@@ -95,6 +96,38 @@ test('a job is polled after 1 s, then at intervals growing to 10 s, and expires 
     const { data } = await bench.store.generations.list({ accountId: customer.accountId, limit: 10, offset: 0 })
     assert.deepEqual([data[0]?.status, data[0]?.costMicro, data[0]?.insuredMicro], ['error', 0n, 200n])
   }))
+
+for (const [name, misses, end] of [
+  ['completes', 0, 'completed'],
+  ['completes, though its provider is away at first', 3, 'completed'],
+  ['expires once its provider has been away for long', Infinity, 'expired'],
+] as const)
+  test(`a job whose deadline passed while no node ran is looked at once more, and ${name}`, () =>
+    inWorld(async (world) => {
+      const { bench, provider, customer } = world
+      let looks = 0
+      provider.poll = async (): Promise<VideoState> => ({ status: 'running', progress: 20 })
+      const first = runnerOf(world, bench.clock)
+      await first.start()
+      await settle(async () => (await job(world)).phase === 'accepted')
+      await first.stop()
+      bench.clock.advance(JOB_TTL_MS + 600_000)
+      provider.poll = async (): Promise<VideoState> => {
+        looks += 1
+        return looks > misses
+          ? { status: 'done', videos: [{ bytes: [VIDEO], mediaType: 'video/mp4' }] }
+          : { status: 'unreachable', gone: false, failure: failure('connect', null, 'away') }
+      }
+      const second = runnerOf(world, bench.clock)
+      await second.start()
+      await drive(bench.clock, async () => (await job(world)).status === end)
+      await second.stop()
+      assert.equal(looks, Math.min(misses + 1, 5))
+      assert.deepEqual(await bench.money(customer.accountId), {
+        available: end === 'completed' ? 700n : 1_000n,
+        held: 0n,
+      })
+    }))
 
 test('a parked job is not looked at before its deadline, and then expires', () =>
   inWorld(async (world) => {

@@ -3,8 +3,8 @@ import type { Snapshot } from '../../src/catalog/catalog.ts'
 import type { VideoOperation } from '../../src/kinds/video.ts'
 import { endpoint, model } from '../harness/plan-fixture.ts'
 import { NO_PARAMETERS, type Adapter } from '../../src/protocols/ports/adapter.ts'
-import { sandboxMp4 } from '../../src/providers/sandbox/mp4.ts'
-import type { VideoUpstream } from '../../src/providers/ports/video-upstream.ts'
+import { sandboxMp4 } from '../../src/protocols/sandbox/videos.ts'
+import type { VideoUpstream } from '../../src/protocols/upstream/videos.ts'
 import { EndpointHealthBook } from '../../src/pay/relay/endpoint-health.ts'
 import { KeyPools } from '../../src/pay/relay/key-pools.ts'
 import { RetryBudget } from '../../src/pay/relay/retry-budget.ts'
@@ -14,7 +14,7 @@ import { openStore } from '../../src/store/open.ts'
 import { VideoRunner, type RunnerPorts } from '../../src/pay/jobs/video-runner.ts'
 import { JOB_TTL_MS } from '../../src/pay/jobs/video-job.ts'
 import { Bench, newId, NOON_MS, TestClock, type Customer } from '../store/ledger-fixture.ts'
-import { paced } from '../harness/paced.ts'
+import { paced } from '../harness/patience.ts'
 
 export const COST = 300n
 const OPERATION: VideoOperation = {
@@ -37,6 +37,10 @@ export class Provider implements VideoUpstream {
   readonly supportedParameters: readonly string[] = []
   submissions = 0
   polls = 0
+
+  tells(): boolean {
+    return true
+  }
 
   async submit(): ReturnType<VideoUpstream['submit']> {
     this.submissions += 1

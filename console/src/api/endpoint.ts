@@ -17,6 +17,7 @@ type ParameterNames<Path extends string> = Path extends `${string}/${':' | '*'}$
 type Parameters<E extends Endpoint> = [ParameterNames<E>] extends [never]
   ? unknown
   : { readonly params: Readonly<Record<ParameterNames<E>, string>> }
+export type QueryOf<E extends Endpoint> = Api[E] extends { readonly query?: infer Q } ? Q : {}
 type Query<E extends Endpoint> = Api[E] extends { readonly query: infer Q }
   ? {} extends Q
     ? { readonly query?: Q }
@@ -53,5 +54,23 @@ export function address(endpoint: string, { params = {}, query = {} }: AnyInput)
 
 export function queryText(query: object): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
-  return new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString()
+  return new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)])).toString()
+}
+
+/** The fields that have a value. */
+export function given<Fields extends object>(
+  fields: Fields,
+): { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+  // What is left out was undefined.
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
+}
+
+/** What was typed into these fields, without the spaces around it; what is empty is left out. */
+export function typed<Name extends string>(
+  texts: Readonly<Record<Name, string>>,
+): { readonly [Field in Name]?: string } {
+  // The names stay.
+  return Object.fromEntries(
+    Object.entries<string>(texts).flatMap(([name, text]) => (text.trim() === '' ? [] : [[name, text.trim()]])),
+  ) as never
 }

@@ -2,17 +2,17 @@ import { notifications } from '@mantine/notifications'
 import {
   keepPreviousData,
   QueryClient,
+  type QueryFunction,
   useMutation,
+  type UseMutationResult,
   useQuery,
   useQueryClient,
-  type QueryFunction,
-  type UseMutationResult,
   type UseQueryResult,
 } from '@tanstack/react-query'
 import type { SessionState } from '../../../src/api/cabinet/session-contract.ts'
-import { closeName, tellFailure } from '../parts/tell-failure.tsx'
+import { closeName, tellFailure } from '../parts/Loaded.tsx'
 import { ApiFailure, call } from './call.ts'
-import type { ActEndpoint, Answer, Endpoint, Input, ReadEndpoint } from './endpoint.ts'
+import type { ActEndpoint, Answer, AnyInput, Endpoint, Input, ReadEndpoint } from './endpoint.ts'
 
 const FRESH_MS = 15_000
 const TRIES_MAX = 2
@@ -36,6 +36,11 @@ export function startSession(client: QueryClient, state: SessionState): void {
   const session = queryKey('GET /cabinet/v1/session')
   client.removeQueries({ predicate: (query) => query.queryKey[0] !== session[0] })
   client.setQueryData(session, state)
+}
+
+/** The user has changed: what the session says of them is out of date. */
+export function setProfile(client: QueryClient, profile: NonNullable<SessionState['profile']>): void {
+  client.setQueryData<SessionState>(queryKey('GET /cabinet/v1/session'), (state) => state && { ...state, profile })
 }
 
 export interface ReadOptions {
@@ -94,6 +99,23 @@ export interface ActOptions<A> {
   readonly quiet?: boolean
 }
 
+function needsProof(thrown: unknown): thrown is ApiFailure {
+  return thrown instanceof ApiFailure && thrown.metadata['reason'] === 'proof_needed'
+}
+
+/** Calls again with a proof of the person where the server asks for one: the sign-in is too long ago. */
+async function proven<E extends ActEndpoint>(endpoint: E, input: Input<E>): Promise<Answer<E>> {
+  try {
+    return await call(endpoint, input)
+  } catch (thrown) {
+    if (!needsProof(thrown)) throw thrown
+    const { askForProof } = await import('../parts/ask-for-proof.tsx')
+    // A field of AnyInput has this type in every Input<E>, or is absent there; a route that asks has a body with a proof.
+    const given = input as AnyInput & { readonly body?: object }
+    return askForProof(thrown, (proof) => call(endpoint, { ...given, body: { ...given.body, ...proof } } as Input<E>))
+  }
+}
+
 /** Calls a changing endpoint when asked to; failures are notifications unless the form shows them. */
 export function useAct<E extends ActEndpoint>(
   endpoint: E,
@@ -101,7 +123,7 @@ export function useAct<E extends ActEndpoint>(
 ): UseMutationResult<Answer<E>, Error, Input<E>> {
   const client = useQueryClient()
   return useMutation<Answer<E>, Error, Input<E>>({
-    mutationFn: (input) => call(endpoint, input),
+    mutationFn: (input) => proven(endpoint, input),
     onSuccess: async (answer) => {
       await Promise.all((options.renews ?? []).map((renewed) => client.invalidateQueries({ queryKey: [renewed] })))
       if (options.said !== undefined)
@@ -109,7 +131,8 @@ export function useAct<E extends ActEndpoint>(
       options.done?.(answer)
     },
     onError: (failure) => {
-      if (options.quiet !== true) tellFailure(failure)
+      // Who closed the question for a proof knows why nothing was done.
+      if (options.quiet !== true && !needsProof(failure)) tellFailure(failure)
     },
   })
 }

@@ -1,6 +1,6 @@
 import { ERRORS } from '../../../src/base/error-table.ts'
 import type { ErrorType } from '../../../src/base/errors.ts'
-import type { Label } from '../../../src/lib/label.ts'
+import type { Label } from '../../../src/base/text.ts'
 import { METER_TABLE, PRICED_METERS, type Meter, type PriceKey } from '../../../src/tables/meter-table.ts'
 import { MODALITIES, REQUEST_TYPE_TABLE, type Modality, type RequestType } from '../../../src/tables/model-types.ts'
 import { viewFields, type FactStyle } from '../../../src/ledger/generation-record.ts'

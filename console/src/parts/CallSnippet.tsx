@@ -1,16 +1,18 @@
-import { Stack } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import { useSession } from '../session.tsx'
-import { chatSnippet, type ChatCall, type SnippetLanguage } from './call-snippet.ts'
+import { SegmentedControl, Stack, Text } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import type { Summary } from '../../../src/api/cabinet/summary-contract.ts'
+import { useMay, useSession } from '../session.tsx'
 import { CopyBlock } from './Copy.tsx'
-import { SnippetLanguageField } from './SnippetLanguageField.tsx'
+import { Section } from './Page.tsx'
+import { type ChatCall, chatSnippet, LANGUAGE_NAMES, SNIPPET_LANGUAGES, type SnippetLanguage } from './call-snippet.ts'
+import { ButtonLink } from './cells.tsx'
+import { useWords } from './words.ts'
 
 const PLACEHOLDER = 'sk-tg-…'
 
 /** A chat request as a program, without the key's secret, which the console does not have. */
 export function CallSnippet({ body, files = [] }: Pick<ChatCall, 'body' | 'files'>): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { service } = useSession()
   const [language, setLanguage] = useState<SnippetLanguage>('curl')
   return (
@@ -21,5 +23,58 @@ export function CallSnippet({ body, files = [] }: Pick<ChatCall, 'body' | 'files
         label={t('home.snippet')}
       />
     </Stack>
+  )
+}
+
+export interface SnippetLanguageFieldProps {
+  readonly value: SnippetLanguage
+  readonly change: (value: SnippetLanguage) => void
+}
+
+export function SnippetLanguageField({ value, change }: SnippetLanguageFieldProps): ReactNode {
+  const { t } = useWords()
+  return (
+    <SegmentedControl
+      size="xs"
+      value={value}
+      onChange={change}
+      data={SNIPPET_LANGUAGES.map((language) => ({ value: language, label: LANGUAGE_NAMES[language] }))}
+      aria-label={t('home.snippet_language')}
+    />
+  )
+}
+
+/** The first request, ready to paste. Right after a key was created, the request contains it. */
+export function FirstRequest({
+  summary,
+  apiKey,
+}: {
+  readonly summary: Pick<Summary, 'example_model' | 'has_requests' | 'keys'>
+  readonly apiKey?: string
+}): ReactNode {
+  const { t } = useWords()
+  const { service } = useSession()
+  const may = useMay()
+  const [language, setLanguage] = useState<SnippetLanguage>('curl')
+  const text = chatSnippet(language, {
+    base: service.api_base,
+    key: apiKey ?? PLACEHOLDER,
+    body: { model: summary.example_model ?? 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] },
+  })
+  return (
+    <Section
+      title={summary.has_requests ? t('home.snippets') : t('home.first_request')}
+      lead={summary.has_requests ? t('home.snippets_lead') : t('home.first_request_lead')}
+      actions={<SnippetLanguageField value={language} change={setLanguage} />}
+    >
+      <CopyBlock text={text} label={t('home.snippet')} />
+      {apiKey === undefined && may('keys:write') && (
+        <Text size="sm" mt={-30} component="div">
+          <ButtonLink to="/keys" search={{ create: '1' }} size="xs" variant="light">
+            {t('home.make_key')}
+          </ButtonLink>
+        </Text>
+      )}
+    </Section>
   )
 }

@@ -1,13 +1,12 @@
 import { ActionIcon, Button, CopyButton, Group } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import css from '../style/layout.module.css'
 import { CheckIcon, CopyIcon } from './icons.ts'
+import { useWords } from './words.ts'
 
 const SHOWN_MS = 2_000
 
 export function CopyIconButton({ text }: { readonly text: string }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <CopyButton value={text} timeout={SHOWN_MS}>
       {({ copied, copy }) => (
@@ -27,10 +26,10 @@ export function CopyIconButton({ text }: { readonly text: string }): ReactNode {
 
 /** A text in full with its copy button: a key that is shown once, a snippet. */
 export function CopyBlock({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <div>
-      <code className={css.code} tabIndex={0} role="region" aria-label={label}>
+      <code className="code" tabIndex={0} role="region" aria-label={label}>
         {text}
       </code>
       <Group justify="flex-end" mt={8}>

@@ -1,14 +1,26 @@
+import { Button, Group, Text } from '@mantine/core'
+import type { UseQueryResult } from '@tanstack/react-query'
+import { useSearch } from '@tanstack/react-router'
 import clsx from 'clsx'
-import type { ReactNode } from 'react'
+import { type ReactNode, useMemo, useSyncExternalStore } from 'react'
+import type { CsvValue } from '../../../src/base/csv.ts'
+import { PAGE_DEPTH_MAX } from '../../../src/base/query-parameters.ts'
+import { given, type Answer, type Input, type QueryOf, type ReadEndpoint } from '../api/endpoint.ts'
 import css from '../style/list.module.css'
-import { useListChoice } from './list-choice.ts'
-import { useListModel } from './list-model.ts'
-import { useListPlace } from './list-place.ts'
-import { ListTable, type ListProps, type ListTableProps } from './List.tsx'
-import { ListTools } from './ListTools.tsx'
-import { Pager } from './Pager.tsx'
-import { useFormat } from './use-format.ts'
-import { usePaper } from './use-paper.ts'
+import {
+  isAtEnd,
+  type Column,
+  type ListModel,
+  type ListProps,
+  ListTable,
+  type ListTableProps,
+  type Sorted,
+} from './List.tsx'
+import { fileAddress, ListTools, useListChoice } from './ListTools.tsx'
+import type { Format } from './format.ts'
+import { placeOf, type Search, sortOf, useListPlace, useListRead } from './list-place.ts'
+import { Loaded } from './Loaded.tsx'
+import { useWords } from './words.ts'
 
 /** Rows of a page, of the server's and of ours. */
 export const PAGE_ROWS = 50
@@ -63,18 +75,22 @@ export function DataList<Row extends object>({
   own,
   ...list
 }: DataListProps<Row>): ReactNode {
-  const format = useFormat()
+  const { format } = useWords()
   const { sort, offset, go } = useListPlace(prefix)
   const setSort = (wish: string | null): void => go({ sort: wish, offset: 0 })
   const [choice, choose] = useListChoice(name, { hidden: hiddenAtFirst, dense: denseAtFirst })
-  const model = useListModel({
+  // Rows keep their columns as long as none is hidden or shown. The first column names the row.
+  const seen = useMemo(
+    () => list.columns.filter(({ id }, index) => index === 0 || !choice.hidden.includes(id)),
+    [list.columns, choice.hidden],
+  )
+  const model = listModel({
     columns: list.columns,
     rows: list.rows,
     paged: page !== undefined || begun,
     sort,
     setSort,
-    // The first column names the row.
-    hidden: choice.hidden.filter((id) => id !== list.columns[0]?.id),
+    seen,
     format,
   })
   const total = page?.total ?? model.rows.length
@@ -115,4 +131,179 @@ export function DataList<Row extends object>({
       )}
     </div>
   )
+}
+
+/** A list of all that an endpoint answers, with the states before and instead of the answer. */
+export function ReadList<Row extends object>({
+  of,
+  height = 240,
+  ...list
+}: Omit<DataListProps<Row>, 'rows'> & {
+  readonly of: UseQueryResult<{ readonly data: readonly Row[] }>
+  readonly height?: number
+}): ReactNode {
+  return (
+    <Loaded of={of} height={height}>
+      {({ data }) => <DataList {...list} rows={data} />}
+    </Loaded>
+  )
+}
+
+/** The endpoints that answer a page of rows and the number of all. */
+type ListEndpoint = {
+  [E in ReadEndpoint]: Answer<E> extends { readonly data: readonly object[]; readonly total: number } ? E : never
+}[ReadEndpoint]
+type RowOf<E extends ListEndpoint> = Answer<E>['data'][number]
+type Asked<E extends ListEndpoint> = Omit<NonNullable<QueryOf<E>>, 'limit' | 'offset' | 'sort' | 'format'>
+
+export type ServerListProps<E extends ListEndpoint> = Omit<DataListProps<RowOf<E>>, 'rows' | 'page' | 'file'> & {
+  readonly read: E
+  readonly params?: Readonly<Record<string, string>>
+  /** What is asked for at an address, beside the order and the page. */
+  readonly query?: (search: Search) => { readonly [Name in keyof Asked<E>]?: Asked<E>[Name] | undefined }
+  readonly everyMs?: number
+  /** Any page can be asked for. */
+  readonly deep?: boolean
+  /** Where one page holds all rows, they are sorted here. */
+  readonly small?: boolean
+  readonly height?: number
+}
+
+/** A list of which the server has the pages, the order and the file. */
+export function ServerList<E extends ListEndpoint>({
+  read,
+  params = {},
+  query = () => ({}),
+  everyMs,
+  deep = false,
+  small = false,
+  height = 360,
+  ...list
+}: ServerListProps<E>): ReactNode {
+  const search: Search = useSearch({ strict: false })
+  const sorts = list.columns.filter(({ ordered = false }) => ordered).map(({ id }) => id)
+  // The parts of an input of this endpoint.
+  const inputOf = (at: Search, page: object): Input<E> =>
+    ({ params, query: given({ ...query(at), ...sortOf(sorts, placeOf(at).sort), ...page }) }) as unknown as Input<E>
+  const paged = (at: Search): Input<E> => inputOf(at, { limit: PAGE_ROWS, offset: placeOf(at).offset })
+  const answer = useListRead(read, paged, given({ everyMs }))
+  return (
+    <Loaded of={answer} height={height}>
+      {({ data, total }: { readonly data: readonly RowOf<E>[]; readonly total: number }) => {
+        const rest =
+          small && total <= PAGE_ROWS ? {} : { page: { total, deep }, file: fileAddress(read, inputOf(search, {})) }
+        return <DataList {...list} rows={data} {...rest} />
+      }}
+    </Loaded>
+  )
+}
+
+interface ListModelOptions<Row> {
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  /** The rows are a page, in the order that the server gave them. */
+  readonly paged: boolean
+  readonly sort: string | null
+  readonly setSort: (sort: string | null) => void
+  readonly seen: readonly Column<Row>[]
+  readonly format: Format
+}
+
+function listModel<Row>({ columns, rows, paged, sort, setSort, seen, format }: ListModelOptions<Row>): ListModel<Row> {
+  const isSortable = ({ value, ordered = false }: Column<Row>): boolean => (paged ? ordered : value !== undefined)
+  const sortedOf = ({ id }: Column<Row>): Sorted =>
+    sort === id ? 'ascending' : sort === `-${id}` ? 'descending' : 'none'
+  const by = columns.find((column) => isSortable(column) && sortedOf(column) !== 'none')
+  return {
+    rows: paged || by?.value === undefined ? rows : sortedRows(rows, by.value, sort?.startsWith('-') === true, format),
+    columns: seen,
+    sorting: {
+      of: (column) => (isSortable(column) ? sortedOf(column) : null),
+      // A column of numbers begins with the largest.
+      toggle: (column) => {
+        const [rising, falling] = [column.id, `-${column.id}`]
+        const order = isAtEnd(column) ? [null, falling, rising] : [null, rising, falling]
+        const at = by === column ? order.indexOf(sort) : 0
+        setSort(order[(at + 1) % order.length] ?? null)
+      },
+    },
+  }
+}
+
+/** A missing value is last in either order. */
+function sortedRows<Row>(
+  rows: readonly Row[],
+  valueOf: (row: Row) => CsvValue,
+  isFalling: boolean,
+  format: Format,
+): readonly Row[] {
+  const keyed = rows.map((row) => ({ row, key: sortKey(valueOf(row)) }))
+  const known = keyed.filter(({ key }) => key !== null)
+  const sorted = known.toSorted(({ key: one }, { key: other }) => {
+    const order =
+      typeof one === 'number' && typeof other === 'number' ? one - other : format.compare(String(one), String(other))
+    return isFalling ? -order : order
+  })
+  return [...sorted, ...keyed.filter(({ key }) => key === null)].map(({ row }) => row)
+}
+
+function sortKey(value: CsvValue): string | number | null {
+  if (value === null) return null
+  if (typeof value === 'object') return Number(value.decimal)
+  return typeof value === 'boolean' ? Number(value) : value
+}
+
+export interface PagerProps {
+  readonly offset: number
+  readonly size: number
+  readonly total: number
+  readonly go: (offset: number) => void
+  /** The list has more rows than `total`. */
+  readonly atLeast?: boolean
+  /** Any page can be asked for. */
+  readonly deep?: boolean
+}
+
+/** Buttons to the next and the previous page of a list. A list with only one page has none. */
+export function Pager({ offset, size, total, go, atLeast = false, deep = false }: PagerProps): ReactNode {
+  const { t, format } = useWords()
+  if (total <= size && offset === 0) return null
+  const next = offset + size
+  const isDeepest = !deep && next > PAGE_DEPTH_MAX && next < total
+  return (
+    <Group justify="space-between">
+      <Text size="sm" c="dimmed">
+        {t(atLeast ? 'requests.at_least' : 'common.shown', {
+          from: format.number(Math.min(offset + 1, total)),
+          to: format.number(Math.min(offset + size, total)),
+          total: format.number(total),
+        })}
+      </Text>
+      <Group gap="xs">
+        <Button size="xs" variant="default" disabled={offset === 0} onClick={() => go(Math.max(0, offset - size))}>
+          {t('common.previous')}
+        </Button>
+        {isDeepest && (
+          <Text size="sm" c="dimmed">
+            {t('list.deepest')}
+          </Text>
+        )}
+        <Button size="xs" variant="default" disabled={isDeepest || next >= total} onClick={() => go(next)}>
+          {t('common.next')}
+        </Button>
+      </Group>
+    </Group>
+  )
+}
+
+const paper = window.matchMedia('print')
+
+/** Whether the page is being printed. React writes what it shows then before the browser goes on. */
+export function usePaper(): boolean {
+  return useSyncExternalStore(subscribe, () => paper.matches)
+}
+
+function subscribe(changed: () => void): () => void {
+  paper.addEventListener('change', changed)
+  return () => paper.removeEventListener('change', changed)
 }

@@ -1,13 +1,12 @@
 import { ColorSwatch, Group, Text } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
-import { useState, type ReactNode, type Ref } from 'react'
-import { colourOf, type ChartSeries, type Figures } from './chart-figures.ts'
-import { ChartTable } from './ChartTable.tsx'
-import css from './day-chart.module.css'
+import { type ReactNode, type Ref, useState } from 'react'
+import { ownValue } from '../../../src/base/own-value.ts'
 import { Failed, Outline } from './Loaded.tsx'
 import { onDemand } from './OnDemand.tsx'
-import { useFormat } from './use-format.ts'
-import { ownValue } from '../../../src/base/own-value.ts'
+import { type ChartSeries, colourOf, type Figures } from './chart-figures.ts'
+import css from './day-chart.module.css'
+import { useWords } from './words.ts'
 
 export interface DayChartProps {
   readonly kind: 'area' | 'bars'
@@ -79,7 +78,7 @@ export function DayChart(props: DayChartProps): ReactNode {
 }
 
 function useFigures({ days, series, unit, nameOf, tickOf }: DayChartProps): Figures {
-  const format = useFormat()
+  const { format } = useWords()
   const name = nameOf ?? ((day) => format.day(day))
   return {
     days: days.map((day) => String(day['day'])),
@@ -174,5 +173,53 @@ function Legend({ series }: { readonly series: readonly ChartSeries[] }): ReactN
         </Group>
       ))}
     </Group>
+  )
+}
+
+interface ChartTableProps {
+  readonly label: string
+  readonly figures: Figures
+  readonly startsOpen: boolean
+}
+
+/** The figures of a chart as a table, the newest first. Its rows are made when it is opened. */
+export function ChartTable({
+  label,
+  figures: { days, rows, series, nameOf, valueText },
+  startsOpen,
+}: ChartTableProps): ReactNode {
+  const { t } = useWords()
+  const [isOpen, setIsOpen] = useState(startsOpen)
+  const order = days.map((day, index) => ({ day, values: rows[index] ?? [] })).toReversed()
+  return (
+    <details className={css.data} open={isOpen} onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+      <summary>{t('chart.table')}</summary>
+      {isOpen && (
+        <div className={css.scroll} tabIndex={0} role="region" aria-label={label}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{t('chart.when')}</th>
+                {series.map(({ name, label: title }) => (
+                  <th key={name} scope="col">
+                    {title}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {order.map(({ day, values }) => (
+                <tr key={day}>
+                  <th scope="row">{nameOf(day)}</th>
+                  {series.map(({ name }, number) => (
+                    <td key={name}>{valueText(values[number] ?? 0)}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </details>
   )
 }

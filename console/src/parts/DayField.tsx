@@ -1,3 +1,4 @@
+import { Select } from '@mantine/core'
 import { DateInput } from '@mantine/dates'
 import '@mantine/dates/styles.css'
 import dayjs from 'dayjs'
@@ -6,6 +7,8 @@ import 'dayjs/locale/ru'
 import customParseFormat from 'dayjs/plugin/customParseFormat'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { useWords } from './words.ts'
+import { type DayRange, lastDays, monthDays } from './zoned-day.ts'
 
 dayjs.extend(customParseFormat)
 
@@ -13,8 +16,9 @@ export interface DayFieldProps {
   readonly label: string
   readonly description?: string
   /** `YYYY-MM-DD`; empty = none. */
-  readonly value: string
+  readonly value?: string
   readonly onChange: (day: string) => void
+  readonly error?: ReactNode
   /** A required day has no button that clears it. */
   readonly required?: boolean
   readonly min?: string
@@ -27,8 +31,9 @@ export interface DayFieldProps {
 export function DayField({
   label,
   description,
-  value,
+  value = '',
   onChange,
+  error,
   required = false,
   min,
   max,
@@ -38,7 +43,7 @@ export function DayField({
   const isRussian = i18n.language === 'ru'
   return (
     <DateInput
-      {...(compact ? { 'aria-label': label, size: 'xs' } : { label, description })}
+      {...(compact ? { 'aria-label': label, size: 'xs' } : { label, description, error })}
       value={value === '' ? null : value}
       onChange={(day) => (day !== null || !required) && onChange(day ?? '')}
       locale={isRussian ? 'ru' : 'en-gb'}
@@ -52,5 +57,64 @@ export function DayField({
       {...(min === undefined ? {} : { minDate: min })}
       {...(max === undefined ? {} : { maxDate: max })}
     />
+  )
+}
+
+/** The first one whose days are shown is named, so a month comes after the days that it may equal. */
+const PRESETS = {
+  days_1: () => lastDays(1),
+  days_7: () => lastDays(7),
+  days_30: () => lastDays(30),
+  this_month: () => monthDays('this'),
+  last_month: () => monthDays('last'),
+  days_90: () => lastDays(90),
+  days_365: () => lastDays(365),
+} as const satisfies Readonly<Record<string, () => DayRange>>
+// The keys of the object.
+const NAMES = Object.keys(PRESETS) as (keyof typeof PRESETS)[]
+
+/** A range of whole days: a preset, or two days. */
+export function RangeFields({
+  range,
+  change,
+}: {
+  readonly range: DayRange
+  readonly change: (range: DayRange) => void
+}): ReactNode {
+  const { t } = useWords()
+  const preset = NAMES.find((name) => {
+    const { from, to } = PRESETS[name]()
+    return range.from === from && range.to === to
+  })
+  return (
+    <>
+      <Select
+        label={t('range.period')}
+        allowDeselect={false}
+        value={preset ?? 'own'}
+        data={[
+          ...NAMES.map((value) => ({ value: value as string, label: t(`range.${value}`) })),
+          { value: 'own', label: t('range.own') },
+        ]}
+        onChange={(value) => {
+          const name = NAMES.find((known) => known === value)
+          if (name !== undefined) change(PRESETS[name]())
+        }}
+      />
+      <DayField
+        label={t('range.from')}
+        value={range.from}
+        max={range.to}
+        required
+        onChange={(from) => change({ ...range, from })}
+      />
+      <DayField
+        label={t('range.to')}
+        value={range.to}
+        min={range.from}
+        required
+        onChange={(to) => change({ ...range, to })}
+      />
+    </>
   )
 }

@@ -1,15 +1,124 @@
-import { Modal, type ModalProps } from '@mantine/core'
+import { Alert, Button, type ButtonProps, Modal, type ModalProps, Stack, Text } from '@mantine/core'
+import { modals } from '@mantine/modals'
+import i18n from 'i18next'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import { dialogName } from './dialog-name.ts'
+import { CopyBlock } from './Copy.tsx'
+import { PlusIcon } from './icons.ts'
+import { useWords } from './words.ts'
 
-interface DialogProps extends ModalProps {
+/** Names a dialog in the page: a test opens each name of the source. */
+export function dialogName(name: string): Readonly<Record<string, string>> {
+  return { 'data-dialog': name }
+}
+
+interface DialogProps<Shown> extends Pick<ModalProps, 'title' | 'size'> {
   /** A word of its own, which stands first in its source. */
   readonly name: string
+  /** What it shows; null or false = it is closed. */
+  readonly of: Shown | null | false
+  readonly close: () => void
+  /** Only its own button closes it: what it shows is shown this once. */
+  readonly sealed?: boolean
+  /** A click beside it does not close it. */
+  readonly held?: boolean
+  readonly children: ReactNode | ((shown: Shown) => ReactNode)
 }
 
 /** A modal whose close button has a name for screen readers. */
-export function Dialog({ name, ...props }: DialogProps): ReactNode {
-  const { t } = useTranslation()
-  return <Modal closeButtonProps={{ 'aria-label': t('common.close') }} {...dialogName(name)} {...props} />
+export function Dialog<Shown>({
+  name,
+  of,
+  close,
+  sealed = false,
+  held = sealed,
+  children,
+  ...props
+}: DialogProps<Shown>): ReactNode {
+  const { t } = useWords()
+  return (
+    <Modal
+      closeButtonProps={{ 'aria-label': t('common.close') }}
+      opened={of !== null && of !== false}
+      onClose={close}
+      closeOnClickOutside={!held}
+      closeOnEscape={!held}
+      withCloseButton={!sealed}
+      {...dialogName(name)}
+      {...props}
+    >
+      {of !== null && of !== false && (typeof children === 'function' ? children(of) : children)}
+    </Modal>
+  )
+}
+
+interface SecretProps {
+  readonly text: string
+  readonly label: string
+  readonly warning: string
+  /** The name of the button that closes it, where only that does. */
+  readonly kept?: string
+  readonly close?: () => void
+  readonly children?: ReactNode
+}
+
+/** A text that is shown this once, in full. */
+export function Secret({ text, label, warning, kept, close, children }: SecretProps): ReactNode {
+  return (
+    <Stack>
+      <Alert color="yellow">{warning}</Alert>
+      <CopyBlock text={text} label={label} />
+      {children}
+      {kept !== undefined && (
+        <Button ml="auto" onClick={close}>
+          {kept}
+        </Button>
+      )}
+    </Stack>
+  )
+}
+
+/** A button that opens a form for one more. */
+export function AddButton(props: ButtonProps & { readonly onClick: () => void; readonly children: string }): ReactNode {
+  return <Button leftSection={<PlusIcon size={17} />} {...props} />
+}
+
+export interface Question {
+  /** As of a dialog. */
+  readonly name: string
+  readonly title: string
+  readonly text: string
+  /** The label of the confirming button; absent = Delete. */
+  readonly act?: string
+  readonly harmful?: boolean
+  readonly onConfirm: () => void
+}
+
+/** Asks before something that cannot be taken back. */
+export function confirm({ name, title, text, act, harmful = true, onConfirm }: Question): void {
+  modals.openConfirmModal({
+    ...dialogName(name),
+    title,
+    children: <Text size="sm">{text}</Text>,
+    labels: { confirm: act ?? i18n.t('common.delete'), cancel: i18n.t('common.cancel') },
+    closeButtonProps: { 'aria-label': i18n.t('common.close') },
+    confirmProps: harmful ? { color: 'red.8' } : {},
+    onConfirm,
+  })
+}
+
+/** Opens a dialog over whatever is there; answers what closes it. */
+export function ask({
+  name,
+  title,
+  content,
+  onClose,
+}: Pick<Question, 'name' | 'title'> & { readonly content: ReactNode; readonly onClose: () => void }): () => void {
+  const id = modals.open({
+    ...dialogName(name),
+    title,
+    children: content,
+    closeButtonProps: { 'aria-label': i18n.t('common.close') },
+    onClose,
+  })
+  return () => modals.close(id)
 }

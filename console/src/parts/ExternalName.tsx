@@ -1,20 +1,18 @@
-import { Button, Stack, TextInput, type TextInputProps } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import { useAct } from '../api/hooks.ts'
-import css from '../style/layout.module.css'
+import { Button, TextInput, type TextInputProps } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
 import { Can } from './Can.tsx'
 import { Dialog } from './Dialog.tsx'
-import { Failed } from './Loaded.tsx'
+import { Form, useCall } from './Form.tsx'
+import { useWords } from './words.ts'
 
 const CHARS_MAX = 128
 
 /** The name that a program gave a record, as paths take it; nothing where it has none. */
 export function ExternalName({ of }: { readonly of: { readonly external_id: string | null } }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   if (of.external_id === null) return null
   return (
-    <div className={css.mono} title={t('field.external_id')}>
+    <div className="mono" title={t('field.external_id')}>
       external:{of.external_id}
     </div>
   )
@@ -38,25 +36,16 @@ interface ExternalIdButtonProps {
 
 /** Gives a record a name for programs, changes it or takes it away. */
 export function ExternalIdButton({ change, of, name }: ExternalIdButtonProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [opened, setOpened] = useState(false)
+  const title = `${t('field.external_id')}: ${name}`
   return (
     <Can call={change}>
-      <Button
-        size="compact-sm"
-        variant="subtle"
-        aria-label={`${t('field.external_id')}: ${name}`}
-        onClick={() => setOpened(true)}
-      >
+      <Button size="compact-sm" variant="subtle" aria-label={title} onClick={() => setOpened(true)}>
         {t('field.external_id')}
       </Button>
-      <Dialog
-        name="external-id"
-        opened={opened}
-        onClose={() => setOpened(false)}
-        title={`${t('field.external_id')}: ${name}`}
-      >
-        {opened && <ExternalIdForm change={change} of={of} done={() => setOpened(false)} />}
+      <Dialog name="external-id" of={opened} close={() => setOpened(false)} title={title}>
+        <ExternalIdForm change={change} of={of} done={() => setOpened(false)} />
       </Dialog>
     </Can>
   )
@@ -67,35 +56,24 @@ function ExternalIdForm({
   of: { id, external_id: known },
   done,
 }: Omit<ExternalIdButtonProps, 'name'> & { readonly done: () => void }): ReactNode {
-  const { t } = useTranslation()
-  const [text, setText] = useState(known ?? '')
+  const { t } = useWords()
   // Each of these routes takes the field alike.
-  const save = useAct(change as 'PATCH /admin/v1/accounts/:id', {
-    quiet: true,
+  const form = useCall(change as 'PATCH /admin/v1/accounts/:id', {
     said: t('common.saved'),
     renews: SHOWN_IN[change],
     done,
+    first: { external_id: known ?? '' },
+    input: ({ external_id: text }) => ({ params: { id }, body: { external_id: externalIdOf(text) } }),
   })
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        save.mutate({ params: { id }, body: { external_id: externalIdOf(text) } })
-      }}
-    >
-      <Stack>
-        {save.isError && <Failed failure={save.error} />}
-        <ExternalIdField value={text} onChange={({ currentTarget }) => setText(currentTarget.value)} data-autofocus />
-        <Button type="submit" loading={save.isPending}>
-          {t('common.save')}
-        </Button>
-      </Stack>
-    </form>
+    <Form of={form} form="dialog" act={t('common.save')}>
+      <ExternalIdField data-autofocus {...form.field('external_id')} />
+    </Form>
   )
 }
 
 export function ExternalIdField(props: TextInputProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <TextInput
       label={t('field.external_id')}

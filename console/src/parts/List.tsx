@@ -1,26 +1,60 @@
+import { Button } from '@mantine/core'
+import { Link, type LinkProps } from '@tanstack/react-router'
 import clsx from 'clsx'
-import { memo, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import type { TFunction } from 'i18next'
+import { isValidElement, memo, type ReactElement, type ReactNode } from 'react'
 import type { CsvValue } from '../../../src/base/csv.ts'
 import css from '../style/list.module.css'
+import { Clip, Moment, StatusBadge, type Tone } from './cells.tsx'
+import type { Format } from './format.ts'
 import { Empty, type EmptyProps } from './Loaded.tsx'
+import { useWords } from './words.ts'
+
+/** How a value is written; `percent` is of hundred, `share` of one. */
+type CellKind = 'text' | 'clip' | 'mono' | 'count' | 'compact' | 'money' | 'percent' | 'share' | TimeKind
+type TimeKind = 'moment' | 'date' | 'ago'
+/** Numbers and days are aligned at the end of their cells. */
+const AT_END: ReadonlySet<CellKind> = new Set(['count', 'compact', 'money', 'percent', 'share', 'date', 'ago'])
 
 export interface Column<Row> {
   readonly id: string
-  /** Empty for a column of buttons. */
-  readonly title: string
-  readonly cell: (row: Row) => ReactNode
-  /** Numbers are aligned at the end of the cell. */
+  /** Absent for a column of buttons. */
+  readonly title?: string
+  /** What a list of all rows is sorted by, and what a file has; also what is seen, unless there is a `cell`. */
+  readonly value?: (row: Row) => CsvValue
+  readonly as?: CellKind
+  /** The value is a word with the colour of its meaning. */
+  readonly tone?: (row: Row) => Tone
+  /** Where the value leads; null = nowhere. */
+  readonly to?: (row: Row) => LinkProps | null
+  /** A code below the value, and what else stands there, both small. */
+  readonly code?: (row: Row) => string | null
+  readonly under?: (row: Row) => ReactNode
+  /** Stands for a value that is missing. */
+  readonly none?: string
+  /** What is seen, where a value alone does not say it. */
+  readonly cell?: (row: Row) => ReactNode
+  readonly acts?: (row: Row) => readonly Act[]
   readonly end?: boolean
   /** Takes the whole width of a card on a phone. */
   readonly wide?: boolean
   readonly className?: string | undefined
   /** The whole text of a cell that is cut off. */
   readonly hint?: (row: Row) => string | undefined
-  /** What a list of all rows is sorted by, and what a file has; a column of buttons has none. */
-  readonly value?: (row: Row) => CsvValue
   /** The server can sort by it, under the column's id. */
   readonly ordered?: boolean
+}
+
+/** A button in a row, a part of its own, or none. */
+export type Act = ButtonAct | ReactElement | false | null
+interface ButtonAct {
+  readonly label: string
+  /** With the name of the row, for screen readers. */
+  readonly name?: string
+  readonly run: () => void
+  readonly harmful?: boolean
+  readonly variant?: 'subtle' | 'light' | 'filled'
+  readonly disabled?: boolean
 }
 
 export interface ListProps<Row> {
@@ -28,15 +62,12 @@ export interface ListProps<Row> {
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  readonly rowId: (row: Row) => string | number
+  /** Absent = its `id`. */
+  readonly rowId?: (row: Row) => string | number
   readonly empty: EmptyProps
 }
 
 /** The styles of a list with a form of its own. */
-export interface ListLook {
-  readonly frame: string | undefined
-  readonly list: string | undefined
-}
 
 export type Sorted = 'ascending' | 'descending' | 'none'
 
@@ -46,9 +77,18 @@ export interface ListSorting<Row> {
   readonly toggle: (column: Column<Row>) => void
 }
 
+/** The order of the rows, and which columns are seen. */
+export interface ListModel<Row> {
+  /** In their order. */
+  readonly rows: readonly Row[]
+  readonly columns: readonly Column<Row>[]
+  readonly sorting: ListSorting<Row>
+}
+
 export interface ListTableProps<Row> extends ListProps<Row> {
   readonly dense?: boolean
-  readonly look?: ListLook
+  /** The class of the table, in place of the look of lists. */
+  readonly look?: string | undefined
   readonly rowClass?: (row: Row) => string | undefined
   readonly sorting?: ListSorting<Row>
 }
@@ -66,24 +106,25 @@ export function ListTable<Row>({
   label,
   columns,
   rows,
-  rowId,
+  rowId = idOf,
   empty,
   dense = false,
-  look = { frame: css.frame, list: css.list },
+  look = css.list,
   rowClass,
   sorting,
 }: ListTableProps<Row>): ReactNode {
+  const { t, format } = useWords()
   if (rows.length === 0)
     return (
-      <div className={look.frame}>
+      <div className={css.frame}>
         <Empty {...empty} />
       </div>
     )
   return (
-    <div className={look.frame} role="region" aria-label={label} tabIndex={0}>
-      <table className={look.list} role="table" data-dense={dense}>
-        <caption className={css.caption}>{label}</caption>
-        <thead role="rowgroup">
+    <div className={css.frame} role="region" aria-label={label} tabIndex={0}>
+      <table className={look} role="table" data-dense={dense}>
+        <caption className="unseen">{label}</caption>
+        <thead className={css.head} role="rowgroup">
           <tr role="row">
             {columns.map((column) => (
               <Head key={column.id} column={column} sorting={sorting} />
@@ -92,7 +133,7 @@ export function ListTable<Row>({
         </thead>
         <tbody role="rowgroup">
           {rows.map((row) => (
-            <ListRow key={rowId(row)} row={row} columns={columns} look={rowClass?.(row)} />
+            <ListRow key={rowId(row)} row={row} columns={columns} look={rowClass?.(row)} t={t} format={format} />
           ))}
         </tbody>
       </table>
@@ -100,31 +141,130 @@ export function ListTable<Row>({
   )
 }
 
+function idOf(row: unknown): string | number {
+  // A list whose rows have no id says what names them.
+  return (row as { readonly id: string | number }).id
+}
+
 interface ListRowProps<Row> {
   readonly row: Row
   readonly columns: readonly Column<Row>[]
   readonly look: string | undefined
+  readonly t: TFunction
+  readonly format: Format
 }
 
 /** It is drawn again when its record or the columns change: a page with long lists keeps both. */
-const ListRow = memo(function ListRow<Row>({ row, columns, look }: ListRowProps<Row>): ReactNode {
+const ListRow = memo(function ListRow<Row>({ row, columns, look, t, format }: ListRowProps<Row>): ReactNode {
   return (
     <tr role="row" className={look}>
-      {columns.map(({ id, title, cell, end, wide, className, hint }, index) => (
+      {columns.map((column, index) => (
         <td
-          key={id}
+          key={column.id}
           role="cell"
-          data-label={index === 0 ? '' : title}
-          title={hint?.(row)}
-          className={clsx(end === true && css.end, wide === true && css.wide, index === 0 && css.lead, className)}
+          data-label={index === 0 ? '' : (column.title ?? '')}
+          title={column.hint?.(row)}
+          className={clsx(
+            isAtEnd(column) && css.end,
+            column.wide === true && css.wide,
+            index === 0 && css.lead,
+            column.className,
+          )}
         >
-          {cell(row)}
+          {drawn(column, row, t, format)}
         </td>
       ))}
     </tr>
   )
   // The library's type of a memoised component has no type parameters.
 }) as <Row>(props: ListRowProps<Row>) => ReactNode
+
+export function isAtEnd<Row>({ as = 'text', acts, end = acts !== undefined || AT_END.has(as) }: Column<Row>): boolean {
+  return end
+}
+
+/** A cell of a column: what the column makes of a row, its buttons, or its value. */
+function drawn<Row>(column: Column<Row>, row: Row, t: TFunction, format: Format): ReactNode {
+  if (column.acts !== undefined) return <Acts acts={column.acts(row)} />
+  const { code, under, to } = column
+  const link = to?.(row) ?? null
+  const face = column.cell === undefined ? valueFace(column, row, t, format) : column.cell(row)
+  const main = link === null ? face : <Link {...link}>{face}</Link>
+  const mark = code?.(row) ?? null
+  if (code === undefined && under === undefined) return main
+  return (
+    <div>
+      {main}
+      {mark !== null && <div className={clsx(css.under, 'mono')}>{mark}</div>}
+      {under !== undefined && <div className={css.under}>{under(row)}</div>}
+    </div>
+  )
+}
+
+function valueFace<Row>(
+  { value, as = 'text', tone, none }: Column<Row>,
+  row: Row,
+  t: TFunction,
+  format: Format,
+): ReactNode {
+  const given = value?.(row) ?? null
+  if (given === null) return none ?? (as === 'ago' ? t('keys.never') : AT_END.has(as) ? '–' : '')
+  if (typeof given === 'number') return numberText(given, as, format)
+  const text = typeof given === 'object' ? given.decimal : String(given)
+  if (tone !== undefined) return <StatusBadge tone={tone(row)}>{text}</StatusBadge>
+  switch (as) {
+    case 'clip':
+    case 'mono':
+      return <Clip text={text} mono={as === 'mono'} />
+    case 'moment':
+    case 'date':
+    case 'ago':
+      return <Moment at={text} as={as} />
+    default:
+      return text
+  }
+}
+
+function numberText(value: number, as: CellKind, format: Format): string {
+  switch (as) {
+    case 'money':
+      return format.moneyInColumn(value)
+    case 'percent':
+      return format.percent(value / 100)
+    case 'share':
+      return format.percent(value)
+    case 'compact':
+      return format.compact(value)
+    default:
+      return format.number(value)
+  }
+}
+
+function Acts({ acts }: { readonly acts: readonly Act[] }): ReactNode {
+  const shown = acts.filter((act) => act !== false && act !== null)
+  if (shown.length === 0) return null
+  return (
+    <div className={css.acts}>
+      {shown.map((act) => {
+        if (isValidElement(act)) return act
+        const { label, name, run, harmful = false, variant = 'subtle', disabled = false } = act
+        return (
+          <Button
+            key={label}
+            size="compact-sm"
+            variant={variant}
+            disabled={disabled}
+            onClick={run}
+            {...(name === undefined ? {} : { 'aria-label': name })}
+            {...(harmful ? { color: 'red' } : {})}
+          >
+            {label}
+          </Button>
+        )
+      })}
+    </div>
+  )
+}
 
 function Head<Row>({
   column,
@@ -133,18 +273,18 @@ function Head<Row>({
   readonly column: Column<Row>
   readonly sorting: ListSorting<Row> | undefined
 }): ReactNode {
-  const { t } = useTranslation()
-  const { title, end, className } = column
+  const { t } = useWords()
+  const { title = '', className } = column
   const sorted = sorting?.of(column) ?? null
   return (
     <th
       scope="col"
       role="columnheader"
       aria-sort={sorted ?? undefined}
-      className={clsx(end === true && css.end, className)}
+      className={clsx(isAtEnd(column) && css.end, className)}
     >
       {title === '' ? (
-        <span className={css.caption}>{t('common.actions')}</span>
+        <span className="unseen">{t('common.actions')}</span>
       ) : sorted === null ? (
         title
       ) : (

@@ -1,14 +1,16 @@
 import { Button } from '@mantine/core'
+import { useLocalStorage } from '@mantine/hooks'
 import clsx from 'clsx'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { CSV_TYPE, csvLine } from '../../../src/base/csv.ts'
+import { ownValue } from '../../../src/base/own-value.ts'
+import { address, type AnyInput, type Input, type ReadEndpoint } from '../api/endpoint.ts'
 import css from '../style/list.module.css'
-import { DownloadIcon } from './icons.ts'
-import { saveCsv } from './list-csv.ts'
-import type { ListChoice } from './list-choice.ts'
-import type { ListModel } from './list-model.ts'
-import type { Column } from './List.tsx'
+import type { Column, ListModel } from './List.tsx'
 import { ListView } from './ListView.tsx'
+import { DownloadIcon } from './icons.ts'
+import { useWords } from './words.ts'
+import { today } from './zoned-day.ts'
 
 export interface ListToolsProps<Row> {
   readonly name: string
@@ -34,8 +36,10 @@ export function ListTools<Row>({
   setSort,
   file,
 }: ListToolsProps<Row>): ReactNode {
-  const sortable = columns.filter((column) => model.sorting.of(column) !== null)
-  const hideable = columns.filter(({ title }, index) => index > 0 && title !== '')
+  const sortable = columns.flatMap((column) =>
+    model.sorting.of(column) === null ? [] : [{ id: column.id, title: column.title ?? '' }],
+  )
+  const hideable = columns.flatMap(({ id, title = '' }, index) => (index > 0 && title !== '' ? [{ id, title }] : []))
   return (
     <div className={clsx(css.tools, 'off-paper')}>
       {file !== null && <CsvButton name={name} model={model} file={file} />}
@@ -50,7 +54,7 @@ function CsvButton<Row>({
   model,
   file,
 }: Pick<ListToolsProps<Row>, 'name' | 'model'> & { readonly file: string | undefined }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const look = {
     size: 'compact-sm',
     variant: 'subtle',
@@ -66,4 +70,75 @@ function CsvButton<Row>({
       {t('list.csv')}
     </Button>
   )
+}
+
+/** How a reader wants to see a list; kept in the browser. */
+export interface ListChoice {
+  readonly hidden: readonly string[]
+  readonly dense: boolean
+}
+
+type Choices = Readonly<Record<string, ListChoice>>
+
+export function useListChoice(
+  name: string,
+  atFirst: ListChoice,
+): readonly [ListChoice, (change: Partial<ListChoice>) => void] {
+  const [choices, setChoices] = useLocalStorage<Choices>({
+    key: 'tollgate-lists',
+    defaultValue: {},
+    getInitialValueInEffect: false,
+    deserialize: parsed,
+  })
+  const choice = ownValue(choices, name) ?? atFirst
+  return [choice, (change) => setChoices((before) => ({ ...before, [name]: { ...choice, ...change } }))]
+}
+
+/** What another release or a person has stored may be anything. */
+function parsed(text: string | undefined): Choices {
+  try {
+    const value: unknown = JSON.parse(text ?? '{}')
+    return value === null || typeof value !== 'object'
+      ? {}
+      : Object.fromEntries(Object.entries(value).filter((entry): entry is [string, ListChoice] => isChoice(entry[1])))
+  } catch {
+    return {}
+  }
+}
+
+function isChoice(value: unknown): value is ListChoice {
+  return (
+    value !== null &&
+    typeof value === 'object' &&
+    'dense' in value &&
+    typeof value.dense === 'boolean' &&
+    'hidden' in value &&
+    Array.isArray(value.hidden) &&
+    value.hidden.every((id) => typeof id === 'string')
+  )
+}
+
+/** Spreadsheets take a text for UTF-8 only with it. */
+const BYTE_ORDER_MARK = '\uFEFF'
+
+/** The address of the server's file of all that a list's query finds. */
+export function fileAddress<E extends ReadEndpoint>(endpoint: E, input: Input<E>): string {
+  // A field of AnyInput has this type in every Input<E>, or is absent there.
+  const { params = {}, query = {} } = input as AnyInput
+  return address(endpoint, { params, query: { ...query, format: 'csv' } })
+}
+
+/** Saves the columns that have a value, as they stand in a list whose rows are all here. */
+export function saveCsv<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[]): void {
+  const written = columns.flatMap(({ title = '', value }) => (value === undefined ? [] : [{ title, value }]))
+  const lines = rows.map((row) => csvLine(written.map(({ value }) => value(row))))
+  const text = [BYTE_ORDER_MARK, csvLine(written.map(({ title }) => title)), ...lines].join('')
+  saveFile(`tollgate-${name}-${today()}.csv`, CSV_TYPE, text)
+}
+
+/** Hands a text over to the browser as a file. */
+export function saveFile(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }))
+  Object.assign(document.createElement('a'), { href: url, download: name }).click()
+  URL.revokeObjectURL(url)
 }

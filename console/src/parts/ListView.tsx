@@ -1,10 +1,10 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import type { ListChoice } from './ListTools.tsx'
+import { onDemand } from './OnDemand.tsx'
 import { useFirstUse } from './first-use.ts'
 import { ColumnsIcon } from './icons.ts'
-import type { ListChoice } from './list-choice.ts'
-import { onDemand } from './OnDemand.tsx'
+import { useWords } from './words.ts'
 
 /** A column by its name. */
 export interface ViewColumn {
@@ -33,7 +33,7 @@ const OpenedListView = onDemand('OpenedListView', async () => (await import('./O
 
 /** A button that opens the order of a list, its columns and the height of its rows. */
 export function ListView(props: ListViewProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { isUsed, button } = useFirstUse(OpenedListView)
   if (isUsed) return <OpenedListView {...props} />
   return (

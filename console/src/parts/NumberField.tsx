@@ -1,8 +1,7 @@
 import { Text, TextInput, type TextInputProps } from '@mantine/core'
-import { useEffect, useRef, useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import { readNumber, writtenNumber, type NumberBounds } from './number-text.ts'
-import { useFormat } from './use-format.ts'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type NumberBounds, readNumber, writtenNumber } from './number-text.ts'
+import { useWords } from './words.ts'
 
 const TEXT_CHARS_MAX = 60
 
@@ -30,8 +29,8 @@ export function NumberField({
   onBlur,
   ...props
 }: NumberFieldProps): ReactNode {
-  const { t } = useTranslation()
-  const { decimalMark } = useFormat()
+  const { t } = useWords()
+  const { decimalMark } = useWords().format
   const [told, setTold] = useState(value)
   const [text, setText] = useState(() => writtenNumber(value, decimalMark))
   const input = useRef<HTMLInputElement>(null)

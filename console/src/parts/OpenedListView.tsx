@@ -1,13 +1,13 @@
 import { Button, Checkbox, NativeSelect, Popover, Stack, Switch } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
 import css from '../style/list.module.css'
-import { VIEW_LOOK, type ListViewProps } from './ListView.tsx'
-import { useOpenedAtOnce } from './use-opened-at-once.ts'
+import { type ListViewProps, VIEW_LOOK } from './ListView.tsx'
+import { useOpenedAtOnce } from './first-use.ts'
+import { useWords } from './words.ts'
 
 /** The order of a list, its columns and the height of its rows, open at once. */
 export function OpenedListView({ sortable, hideable, choice, choose, sort, setSort }: ListViewProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { ref, opened, onChange } = useOpenedAtOnce()
   return (
     <Popover position="bottom-end" trapFocus returnFocus width={270} shadow="md" opened={opened} onChange={onChange}>
@@ -53,7 +53,7 @@ export function OpenedListView({ sortable, hideable, choice, choose, sort, setSo
 
 /** The order of a list whose head is not seen, as on a phone. */
 function SortField({ sortable, sort, setSort }: Pick<ListViewProps, 'sortable' | 'sort' | 'setSort'>): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <NativeSelect
       label={t('list.sort')}

@@ -1,6 +1,8 @@
 import { Group, Text, Title } from '@mantine/core'
-import { useEffect, type ReactNode } from 'react'
-import css from '../style/layout.module.css'
+import clsx from 'clsx'
+import { type CSSProperties, Fragment, type ReactNode, useEffect } from 'react'
+import type { AccountLimit } from '../../../src/api/records/account-limit-contract.ts'
+import { useWords } from './words.ts'
 
 export interface PageProps {
   readonly title: string
@@ -15,12 +17,12 @@ export function Page({ title, lead, actions, children }: PageProps): ReactNode {
     document.title = `${title} · Tollgate`
   }, [title])
   return (
-    <div className={css.page}>
-      <div className={css.head}>
+    <div className="page">
+      <div className="page-head">
         <div>
           <Title order={1}>{title}</Title>
           {lead !== undefined && (
-            <Text c="dimmed" mt={4} className={css.lead ?? ''} component="div">
+            <Text c="dimmed" mt={4} className="page-lead" component="div">
               {lead}
             </Text>
           )}
@@ -33,5 +35,137 @@ export function Page({ title, lead, actions, children }: PageProps): ReactNode {
       </div>
       {children}
     </div>
+  )
+}
+
+export interface SectionProps {
+  readonly title: string
+  readonly lead?: ReactNode
+  readonly actions?: ReactNode
+  /** Around what is filled in and sent as one thing. Figures and lists stand on the page itself. */
+  readonly boxed?: boolean
+  readonly children: ReactNode
+}
+
+export function Section({ title, lead, actions, boxed = false, children }: SectionProps): ReactNode {
+  return (
+    <section className={boxed ? 'box' : 'section'}>
+      <Group justify="space-between" mb="md" gap="sm" align="flex-start">
+        <div>
+          <Title order={2} size="h4">
+            {title}
+          </Title>
+          {lead !== undefined && (
+            <Text size="sm" c="dimmed" mt={2} component="div">
+              {lead}
+            </Text>
+          )}
+        </div>
+        {actions}
+      </Group>
+      {children}
+    </section>
+  )
+}
+
+/** Names with their values, a line each. Empty values are left out. */
+export function Facts({
+  items,
+}: {
+  readonly items: readonly (readonly [name: string, value: ReactNode])[]
+}): ReactNode {
+  return (
+    <dl className="facts">
+      {items
+        .filter(([, value]) => value !== null && value !== '')
+        .map(([name, value]) => (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </Fragment>
+        ))}
+    </dl>
+  )
+}
+
+/** Characters of a value whose text is not known here. */
+const CHARACTERS = 10
+
+export interface TileProps {
+  readonly label: string
+  readonly value: ReactNode
+  readonly note?: ReactNode
+  /** The figure that the page is about: it stands first, and larger than the others. */
+  readonly lead?: boolean
+}
+
+/** One important number, with its name above and its meaning below. */
+export function Tile({ label, value, note, lead = false }: TileProps): ReactNode {
+  // A long value is written smaller, so that it stays on its line. The type CSSProperties does not have custom properties.
+  const style = { '--characters': typeof value === 'string' ? value.length : CHARACTERS } as CSSProperties
+  return (
+    <div className="tile" data-lead={lead}>
+      <div className="tile-name">{label}</div>
+      <div className="tile-fitted" style={style}>
+        <div className="tile-value">{value}</div>
+      </div>
+      {note !== undefined && <div className="tile-note">{note}</div>}
+    </div>
+  )
+}
+
+const HIGH = 0.8
+
+/** A bar of the used share, 0 to 1. It warns from 80% on, unless it is `plain`. */
+export function LimitBar({
+  share,
+  label,
+  plain = false,
+}: {
+  readonly share: number
+  readonly label: string
+  readonly plain?: boolean
+}): ReactNode {
+  const shown = Math.max(0, Math.min(1, share))
+  // The type CSSProperties does not have custom properties.
+  const style = { '--share': shown } as CSSProperties
+  return (
+    <div
+      className="limit-bar"
+      role="meter"
+      aria-valuenow={Math.round(shown * 100)}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-label={label}
+      title={label}
+    >
+      <div className="limit-track">
+        <div
+          className={clsx('limit-fill', !plain && (shown >= 1 ? 'limit-full' : shown >= HIGH && 'limit-high'))}
+          style={style}
+        />
+      </div>
+    </div>
+  )
+}
+
+/** What is used of the limit that all keys of an account have together, and when it starts again. */
+export function SpendingLimitTile({ of }: { readonly of: AccountLimit }): ReactNode {
+  const { t, format } = useWords()
+  const { limit, limit_reset: reset, limit_used: used, limit_resets_at: resetsAt } = of
+  if (limit === null || used === null) return null
+  const text = t('limits.used_of', { used: format.money(used), limit: format.money(limit) })
+  return (
+    <Tile
+      label={reset === null ? t('limits.total') : t(`limits.${reset}`)}
+      value={format.money(used)}
+      note={
+        <>
+          <LimitBar share={limit === 0 ? 1 : used / limit} label={text} />
+          <div>{t('limits.of', { limit: format.money(limit) })}</div>
+          {resetsAt !== null && <div>{t('limits.resets', { when: format.moment(resetsAt) })}</div>}
+        </>
+      }
+    />
   )
 }

@@ -1,12 +1,10 @@
 import { SegmentedControl, Select, Text } from '@mantine/core'
 import type { GetInputPropsReturnType } from '@mantine/form'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
 import type { LimitReset } from '../../../src/api/cabinet/key-contract.ts'
-import css from '../style/layout.module.css'
 import { NumberField } from './NumberField.tsx'
 import { plainNumber } from './number-text.ts'
-import { useFormat } from './use-format.ts'
+import { useWords } from './words.ts'
 
 type LimitKind = 'none' | 'fixed' | 'periodic'
 
@@ -35,8 +33,7 @@ export function SpendingLimitFields({
   /** What the keys of this person may spend in a month; null = as much as the account has. */
   readonly most?: number | null
 }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   return (
     <>
       <div>
@@ -56,7 +53,7 @@ export function SpendingLimitFields({
         />
       </div>
       {kind !== 'none' && (
-        <div className={css.fields}>
+        <div className="fields">
           <NumberField label={t('keys.amount')} unit="₽" decimals={6} least={0} required {...props('limit')} />
           {kind === 'periodic' && (
             <Select

@@ -1,7 +1,9 @@
 import i18n from 'i18next'
 import type { CatalogProblem } from '../../../src/api/admin/catalog-contract.ts'
+import type { StoryAttempt } from '../../../src/api/records/request-story-contract.ts'
 import type { ErrorType } from '../../../src/base/errors.ts'
 import type { FieldCheck, RefusalReason } from '../../../src/base/refusals.ts'
+import type { AttemptReason } from '../../../src/ledger/generation-record.ts'
 import { ApiFailure, type FailureType } from '../api/call.ts'
 import { browserZone, createFormat, type Format } from './format.ts'
 
@@ -189,4 +191,14 @@ export function errorNames(): { value: string; label: string }[] {
   return Object.entries(error)
     .map(([value, label]) => ({ value, label }))
     .toSorted((one, other) => one.label.localeCompare(other.label, i18n.language))
+}
+
+/** Why an attempt failed, with the status of its answer; empty for one that answered. */
+export function attemptText({ reason, status }: Pick<StoryAttempt, 'reason' | 'status'>): string {
+  const why = reason === null ? null : isAttemptReason(reason) ? i18n.t(`attempt.${reason}`) : errorName(reason)
+  return [why, status].filter((part) => part !== null).join(' · ')
+}
+
+function isAttemptReason(reason: string): reason is AttemptReason {
+  return i18n.exists(`attempt.${reason}`)
 }

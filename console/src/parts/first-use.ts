@@ -1,19 +1,13 @@
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
+import { tellFailure } from './Loaded.tsx'
 import type { OnDemand } from './OnDemand.tsx'
-import { tellFailure } from './tell-failure.tsx'
-
-/** What a button needs whose file comes with its first use. */
-export interface FirstUse {
-  /** The file is there, and what it has takes the button's place. */
-  readonly isUsed: boolean
-  readonly button: { readonly onPointerEnter: () => void; readonly onFocus: () => void; readonly onClick: () => void }
-}
 
 /**
  * A fifth of the first load is the library's menus and what places them, so they come with the first use of one. A file
  * that cannot be loaded is a notice with a button to try again.
  */
-export function useFirstUse<Props extends object>(opened: OnDemand<Props>): FirstUse {
+export function useFirstUse<Props extends object>(opened: OnDemand<Props>) {
+  /** The file is there, and what it has takes the button's place. */
   const [isUsed, setIsUsed] = useState(false)
   const warm = (): void => void opened.preload()
   const open = (): void => {
@@ -23,4 +17,18 @@ export function useFirstUse<Props extends object>(opened: OnDemand<Props>): Firs
     )
   }
   return { isUsed, button: { onPointerEnter: warm, onFocus: warm, onClick: open } }
+}
+
+/**
+ * For what takes the place of a button that was used: the new button gets the focus of the old one before it opens, so
+ * that the focus comes back to it.
+ */
+export function useOpenedAtOnce() {
+  const ref = useRef<HTMLButtonElement>(null)
+  const [opened, onChange] = useState(false)
+  useEffect(() => {
+    ref.current?.focus({ preventScroll: true })
+    onChange(true)
+  }, [])
+  return { ref, opened, onChange }
 }

@@ -5,52 +5,12 @@ const FRACTION_MIN = 2
 const FIGURE_SPACE = '\u2007'
 
 /** Numbers, money and times as the reader's language and time zone write them. */
-export interface Format {
-  readonly locale: string
-  readonly zone: string
-  /** The decimal mark. */
-  readonly decimalMark: string
-  /** Rubles to the last micro-ruble. Nothing is rounded, so figures that are shown together add up. */
-  money(rub: number): string
-  /** The same for the end of a column: the decimal marks stand in line, since digits that are missing leave their room. */
-  moneyInColumn(rub: number): string
-  /** An exact decimal of rubles, with all its digits: those of a price times tokens are more than a number holds. */
-  exactMoney(decimal: string): string
-  /** The same for a column of decimals that have `places` at most. */
-  exactInColumn(decimal: string, places: number): string
-  /** A price in rubles, without needless zeros. */
-  price(rub: string | number): string
-  /** A provider's price in its currency. */
-  cost(amount: string | number, currency: string): string
-  number(value: number, digits?: number): string
-  /** 12.3 thousand and the like, for tiles and axes. */
-  compact(value: number): string
-  compactMoney(rub: number): string
-  percent(share: number, digits?: number): string
-  dateTime(iso: string): string
-  date(iso: string): string
-  /** A `YYYY-MM-DD`: it is the same day in every time zone. */
-  day(day: string): string
-  /** The day and the hour that begins. */
-  hour(iso: string): string
-  /** Hours and minutes. */
-  clock(iso: string): string
-  /** The first and the last day of a period. The year is written once if both days are in it. */
-  span(from: string, to: string): { readonly from: string; readonly to: string }
-  time(iso: string): string
-  /** As short as a list needs: the time of today, the day and the minute of other days, the year of other years. */
-  moment(iso: string): string
-  ago(iso: string): string
-  duration(ms: number): string
-  /** The order of two texts, numbers in them by their size. */
-  compare(one: string, other: string): number
-  /** The size of a file. */
-  bytes(count: number): string
-}
+export type Format = ReturnType<typeof createFormat>
 
 type Part = Pick<Intl.NumberFormatPart, 'type' | 'value'>
 
-export function createFormat(language: string, zone: string): Format {
+// oxlint-disable-next-line eslint/max-lines-per-function -- how each kind of value is written
+export function createFormat(language: string, zone: string) {
   const locale = language === 'ru' ? 'ru-RU' : 'en-GB'
   // Making a formatter takes longer than drawing a row of a list, so each is made once.
   const numbers = remembered((options: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options))
@@ -66,6 +26,8 @@ export function createFormat(language: string, zone: string): Format {
     times({ timeZone: 'UTC', day: 'numeric', month: 'long', ...(withYear ? { year: 'numeric' } : {}) }).format(
       new Date(`${day}T00:00:00Z`),
     )
+  const exactRublesOf = (decimal: string): readonly Part[] =>
+    exactRubles(decimal, rubles({ minimumFractionDigits: 1 }), numbers({}))
   return {
     locale,
     zone,
@@ -74,20 +36,28 @@ export function createFormat(language: string, zone: string): Format {
         .formatToParts(0.5)
         .find(({ type }) => type === 'decimal')?.value ?? '.',
     number,
-    money: (value) => rub(value, exact),
-    moneyInColumn: (value) => withRoom(rubles(exact).formatToParts(value), MICRO_DIGITS),
-    exactMoney: (decimal) =>
-      exactRubles(decimal, rubles({ minimumFractionDigits: 1 }), numbers({}))
+    /** Rubles to the last micro-ruble. Nothing is rounded, so figures that are shown together add up. */
+    money: (value: number): string => rub(value, exact),
+    /**
+     * The same for the end of a column: the decimal marks stand in line, since digits that are missing leave their
+     * room.
+     */
+    moneyInColumn: (value: number): string => withRoom(rubles(exact).formatToParts(value), MICRO_DIGITS),
+    /** An exact decimal of rubles, with all its digits: those of a price times tokens are more than a number holds. */
+    exactMoney: (decimal: string): string =>
+      exactRublesOf(decimal)
         .map(({ value }) => value)
         .join(''),
-    exactInColumn: (decimal, places) =>
-      withRoom(exactRubles(withKopecks(decimal), rubles({ minimumFractionDigits: 1 }), numbers({})), places),
-    price: (value) =>
+    /** The same for a column of decimals that have `places` at most. */
+    exactInColumn: (decimal: string, places: number): string => withRoom(exactRublesOf(withKopecks(decimal)), places),
+    /** A price in rubles, without needless zeros. */
+    price: (value: string | number): string =>
       rub(Number(value), {
         minimumFractionDigits: 0,
         maximumFractionDigits: Math.abs(Number(value)) < 1 ? MICRO_DIGITS : 2,
       }),
-    cost: (amount, currency) =>
+    /** A provider's price in its currency. */
+    cost: (amount: string | number, currency: string): string =>
       numbers({
         style: 'currency',
         currency,
@@ -95,25 +65,38 @@ export function createFormat(language: string, zone: string): Format {
         minimumFractionDigits: 0,
         maximumFractionDigits: MICRO_DIGITS,
       }).format(Number(amount)),
-    compact: (value) => numbers({ notation: 'compact', maximumFractionDigits: 1 }).format(value),
-    compactMoney: (value) =>
+    /** 12.3 thousand and the like, for tiles and axes. */
+    compact: (value: number): string => numbers({ notation: 'compact', maximumFractionDigits: 1 }).format(value),
+    compactMoney: (value: number): string =>
       rub(value, { notation: 'compact', minimumFractionDigits: 0, maximumFractionDigits: Math.abs(value) < 1 ? 4 : 1 }),
-    percent: (share, digits = 1) => numbers({ style: 'percent', maximumFractionDigits: digits }).format(share),
-    dateTime: (iso) => time(iso, { dateStyle: 'medium', timeStyle: 'medium' }),
-    date: (iso) => time(iso, { dateStyle: 'medium' }),
-    day: (day) => times({ timeZone: 'UTC', day: 'numeric', month: 'short' }).format(new Date(`${day}T00:00:00Z`)),
-    hour: (iso) => time(iso, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
-    clock: (iso) => time(iso, { hour: '2-digit', minute: '2-digit' }),
-    span: (from, to) => ({ from: longDay(from, from.slice(0, 4) !== to.slice(0, 4)), to: longDay(to, true) }),
-    time: (iso) => time(iso, { timeStyle: 'medium' }),
-    moment: (iso) => moment(iso, time),
-    ago: (iso) => ago(locale, iso),
-    compare: new Intl.Collator(locale, { numeric: true }).compare,
-    duration: (ms) =>
+    percent: (share: number, digits = 1): string =>
+      numbers({ style: 'percent', maximumFractionDigits: digits }).format(share),
+    dateTime: (iso: string): string => time(iso, { dateStyle: 'medium', timeStyle: 'medium' }),
+    date: (iso: string): string => time(iso, { dateStyle: 'medium' }),
+    /** A `YYYY-MM-DD`: it is the same day in every time zone. */
+    day: (day: string): string =>
+      times({ timeZone: 'UTC', day: 'numeric', month: 'short' }).format(new Date(`${day}T00:00:00Z`)),
+    /** The day and the hour that begins. */
+    hour: (iso: string): string => time(iso, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
+    clock: (iso: string): string => time(iso, { hour: '2-digit', minute: '2-digit' }),
+    /** The first and the last day of a period. The year is written once if both days are in it. */
+    span: (from: string, to: string): { readonly from: string; readonly to: string } => ({
+      from: longDay(from, from.slice(0, 4) !== to.slice(0, 4)),
+      to: longDay(to, true),
+    }),
+    time: (iso: string): string => time(iso, { timeStyle: 'medium' }),
+    /** As short as a list needs: the time of today, the day and the minute of other days, the year of other years. */
+    moment: (iso: string): string => moment(iso, time),
+    ago: (iso: string): string => ago(locale, iso),
+    duration: (ms: number): string =>
       ms < 1_000
         ? `${number(ms)} ${language === 'ru' ? 'мс' : 'ms'}`
         : `${number(ms / 1_000, ms < 10_000 ? 2 : 1)} ${language === 'ru' ? 'с' : 's'}`,
-    bytes: (count) => numbers(bytesStyle(count)).format(count < 1_000_000 ? count / 1_000 : count / 1_000_000),
+    /** The order of two texts, numbers in them by their size. */
+    compare: new Intl.Collator(locale, { numeric: true }).compare,
+    /** The size of a file. */
+    bytes: (count: number): string =>
+      numbers(bytesStyle(count)).format(count < 1_000_000 ? count / 1_000 : count / 1_000_000),
   }
 }
 

@@ -1,8 +1,10 @@
 import { useDebouncedCallback } from '@mantine/hooks'
-import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useQueryClient, type UseQueryResult } from '@tanstack/react-query'
+import { type AnyRouter, useNavigate, useRouter, useSearch } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
 import { ownValue } from '../../../src/base/own-value.ts'
-import { askAhead, wishedSearch, type Search } from './ask-ahead.ts'
+import type { Answer, Input, ReadEndpoint } from '../api/endpoint.ts'
+import { type ReadOptions, readOptions, useRead } from '../api/hooks.ts'
 import { useIsHere } from './is-here.ts'
 
 const TYPING_MS = 250
@@ -42,6 +44,8 @@ export function placeOf(search: Search, prefix = ''): Omit<ListPlace, 'go'> {
 export function useFilters<const Name extends string>(): {
   readonly filters: Readonly<Partial<Record<Name, string>>>
   readonly filter: (name: Name, value: string | null) => void
+  /** Takes all of them away. */
+  readonly clear: () => void
 } {
   const search: Search = useSearch({ strict: false })
   const change = useChange()
@@ -49,6 +53,7 @@ export function useFilters<const Name extends string>(): {
     // The other parameters of the address are of no interest here.
     filters: search as Readonly<Partial<Record<Name, string>>>,
     filter: (name, value) => change({ [name]: value === null || value === '' ? undefined : value, offset: undefined }),
+    clear: () => change(Object.fromEntries(Object.keys(search).map((name) => [name, undefined]))),
   }
 }
 
@@ -96,4 +101,54 @@ export function sortOf<const Name extends string>(
   const name = names.find((known) => known === sort?.replace(/^-/, ''))
   if (name === undefined || sort === null) return {}
   return { sort: sort.startsWith('-') ? `-${name}` : name }
+}
+
+/** The parameters of an address. */
+export type Search = Readonly<Record<string, string | undefined>>
+
+/** The parameters of the newest address, which the page is perhaps not yet drawn for. */
+export function wishedSearch({ latestLocation }: AnyRouter): Search {
+  // The router's type has no parameters; ours keeps them all as texts.
+  return latestLocation.search as Search
+}
+
+const asks = new Set<(search: Search) => void>()
+
+/** Asks for what a page will show at another address, as soon as it is wished for. */
+export function useAsk(ask: (search: Search) => void): void {
+  useEffect(() => {
+    asks.add(ask)
+    return () => void asks.delete(ask)
+  })
+}
+
+/** Asks the server for the lists of the page at the click, so that the answer comes while the page is drawn. */
+export function askAhead(search: Search): void {
+  for (const ask of asks) ask(search)
+}
+
+/** Reads a list whose filters, order and page are in the address. The old rows stay until the new ones come. */
+export function useListRead<E extends ReadEndpoint>(
+  endpoint: E,
+  inputOf: (search: Search) => Input<E>,
+  options: Omit<ReadOptions, 'keep'> = {},
+): UseQueryResult<Answer<E>> {
+  const search: Search = useSearch({ strict: false })
+  const client = useQueryClient()
+  useAsk((wish) => void client.prefetchQuery(readOptions(endpoint, inputOf(wish), client)))
+  return useRead(endpoint, inputOf(search), { ...options, keep: true })
+}
+
+/**
+ * What the rows that are shown were asked for. While the answer to a new question is on its way, the old rows and all
+ * that belongs to them stay as they are, and are not drawn again.
+ *
+ * @param asked compared by identity
+ * @param isOld whether the rows still answer the question before
+ */
+export function useShown<Question>(asked: Question, isOld: boolean): Question {
+  const [shown, setShown] = useState(asked)
+  if (isOld || shown === asked) return shown
+  setShown(asked)
+  return asked
 }

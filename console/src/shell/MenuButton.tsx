@@ -1,24 +1,13 @@
 import { UnstyledButton } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useFirstUse } from '../parts/first-use.ts'
+import type { MenuEntry } from '../parts/RowMenu.tsx'
 import { onDemand } from '../parts/OnDemand.tsx'
-
-/** A line of a menu: what it does, or a line between others. */
-export type MenuEntry =
-  | 'line'
-  | {
-      readonly label: string
-      readonly icon: ReactNode
-      readonly to?: string
-      readonly act?: () => void
-    }
 
 export interface MenuButtonProps {
   readonly face: ReactNode
   readonly label: string
   readonly className: string | undefined
-  /** Stands above the entries. */
-  readonly title?: string
   readonly entries: readonly MenuEntry[]
 }
 

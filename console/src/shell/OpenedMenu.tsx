@@ -1,11 +1,11 @@
 import { Menu, UnstyledButton } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useOpenedAtOnce } from '../parts/use-opened-at-once.ts'
+import { useOpenedAtOnce } from '../parts/first-use.ts'
+import { MenuEntries } from '../parts/RowMenu.tsx'
 import type { MenuButtonProps } from './MenuButton.tsx'
 
 /** The menu of a MenuButton, open at once. */
-export function OpenedMenu({ face, label, className, title, entries }: MenuButtonProps): ReactNode {
+export function OpenedMenu({ face, label, className, entries }: MenuButtonProps): ReactNode {
   const { ref, opened, onChange } = useOpenedAtOnce()
   return (
     <Menu position="bottom-end" width={240} opened={opened} onChange={onChange}>
@@ -15,20 +15,7 @@ export function OpenedMenu({ face, label, className, title, entries }: MenuButto
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
-        {title !== undefined && <Menu.Label>{title}</Menu.Label>}
-        {entries.map((entry, index) => {
-          if (entry === 'line') return <Menu.Divider key={index} />
-          const { label: text, icon, to, act } = entry
-          return to === undefined ? (
-            <Menu.Item key={text} leftSection={icon} onClick={act}>
-              {text}
-            </Menu.Item>
-          ) : (
-            <Menu.Item key={text} leftSection={icon} component={Link} to={to}>
-              {text}
-            </Menu.Item>
-          )
-        })}
+        <MenuEntries entries={entries} />
       </Menu.Dropdown>
     </Menu>
   )

@@ -1,16 +1,14 @@
-import { Center, Group, Loader, Text, useMantineColorScheme } from '@mantine/core'
-import { Navigate, Outlet, useLocation, useMatches } from '@tanstack/react-router'
-import { useEffect, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { Button, Center, Group, Loader, Text, useMantineColorScheme } from '@mantine/core'
+import { Link, Navigate, Outlet, useLocation, useMatches } from '@tanstack/react-router'
+import { type ReactNode, useEffect } from 'react'
 import type { SessionState } from '../../../src/api/cabinet/session-contract.ts'
 import { useRead } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
-import { FailedPlace } from '../parts/Loaded.tsx'
-import { tellFailure } from '../parts/tell-failure.tsx'
+import { Empty, FailedPlace, tellFailure } from '../parts/Loaded.tsx'
+import { Page } from '../parts/Page.tsx'
+import { useWords } from '../parts/words.ts'
 import { SessionProvider } from '../session.tsx'
-import { Brand } from './Brand.tsx'
-import { Preferences } from './Preferences.tsx'
-import { Shell } from './Shell.tsx'
+import { Brand, Preferences, Shell } from './Shell.tsx'
 import css from './shell.module.css'
 
 const ENTRY_PATHS: readonly string[] = ['/sign-in', '/sign-up', '/forgot-password', '/setup', '/join']
@@ -93,7 +91,7 @@ function useEntered(isEntered: boolean): void {
 
 /** The frame of the pages before sign-in. */
 function EntryFrame({ children }: { readonly children: ReactNode }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <div className={css.entry}>
       <header className={css.entryHead}>
@@ -117,5 +115,22 @@ function EntryFrame({ children }: { readonly children: ReactNode }): ReactNode {
         Tollgate
       </Text>
     </div>
+  )
+}
+
+export function NotFound(): ReactNode {
+  const { t } = useWords()
+  return (
+    <Page title={t('shell.not_found')}>
+      <Empty
+        picture="lost"
+        title={t('shell.not_found_text')}
+        action={
+          <Button component={Link} to="/" mt="sm">
+            {t('nav.home')}
+          </Button>
+        }
+      />
+    </Page>
   )
 }

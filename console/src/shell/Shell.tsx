@@ -1,11 +1,26 @@
-import { ActionIcon, Alert, Drawer, Group, SegmentedControl } from '@mantine/core'
+import {
+  ActionIcon,
+  Alert,
+  Button,
+  Drawer,
+  Group,
+  type MantineColorScheme,
+  SegmentedControl,
+  useMantineColorScheme,
+} from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation, useNavigate } from '@tanstack/react-router'
-import { useEffect, useRef, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import { useAct, useRead } from '../api/hooks.ts'
+import { type ReactNode, useEffect, useRef } from 'react'
+import type { Language } from '../../../src/api/cabinet/session-contract.ts'
+import { setProfile, useAct, useRead } from '../api/hooks.ts'
+import { currentLanguage, speak } from '../i18n.ts'
+import { dialogName } from '../parts/Dialog.tsx'
+import { tellFailure } from '../parts/Loaded.tsx'
 import {
+  AutoIcon,
+  DarkIcon,
+  LightIcon,
   MenuIcon,
   SecurityIcon,
   SettingsIcon,
@@ -14,14 +29,10 @@ import {
   WalletIcon,
   WarningIcon,
 } from '../parts/icons.ts'
-import { dialogName } from '../parts/dialog-name.ts'
-import { useMay } from '../parts/may.ts'
-import { useFormat } from '../parts/use-format.ts'
-import { useProfile, useSession } from '../session.tsx'
-import { Brand } from './Brand.tsx'
+import { useWords } from '../parts/words.ts'
+import { useMay, useProfile, useSession } from '../session.tsx'
 import { MenuButton } from './MenuButton.tsx'
 import { CUSTOMER, openedBy, OPERATOR } from './navigation.ts'
-import { Preferences } from './Preferences.tsx'
 import css from './shell.module.css'
 
 /** Every other address begins with one of these. */
@@ -29,7 +40,7 @@ const HOMES: ReadonlySet<string> = new Set(['/', '/operator'])
 
 /** The frame of the console: the navigation, the account and the page. */
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [opened, { open, close }] = useDisclosure(false)
   const { pathname } = useLocation()
   const main = useRef<HTMLElement>(null)
@@ -94,7 +105,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
 }
 
 function Navigation(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const profile = useProfile()
   const { role } = profile
   const { pathname } = useLocation()
@@ -140,8 +151,7 @@ function Navigation(): ReactNode {
 }
 
 function Balance(): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const may = useMay()
   const summary = useRead('GET /cabinet/v1/summary', {})
   if (summary.data === undefined) return null
@@ -158,7 +168,7 @@ function Balance(): ReactNode {
 }
 
 function UserMenu(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const profile = useProfile()
   const others = profile.accounts.filter(({ account }) => account !== profile.account_id)
   const initials = initialsOf(profile.name === '' ? profile.email : profile.name)
@@ -177,10 +187,10 @@ function UserMenu(): ReactNode {
       className={css.avatar}
       label={`${initials} · ${t('shell.user_menu', { email: profile.email })}`}
       face={initials}
-      title={profile.email}
       entries={[
-        { label: t('nav.settings'), icon: <SettingsIcon size={17} />, to: '/settings' },
-        { label: t('nav.security'), icon: <SecurityIcon size={17} />, to: '/security' },
+        { heading: profile.email },
+        { label: t('nav.settings'), icon: <SettingsIcon size={17} />, to: { to: '/settings' } },
+        { label: t('nav.security'), icon: <SecurityIcon size={17} />, to: { to: '/security' } },
         ...others.map(({ account, name }) => ({
           label: t('shell.go_to', { name: name === '' ? account : name }),
           icon: <SwitchIcon size={17} />,
@@ -195,7 +205,7 @@ function UserMenu(): ReactNode {
 
 /** Notices above every page: maintenance, a closed account, a missing step. */
 function Notices(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { service } = useSession()
   const profile = useProfile()
   return (
@@ -223,4 +233,83 @@ function initialsOf(name: string): string {
     .slice(0, 2)
     .map((word) => [...word][0]?.toUpperCase() ?? '')
     .join('')
+}
+
+export function Brand(): ReactNode {
+  return (
+    <span className={css.brand}>
+      <svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
+        <rect width="32" height="32" rx="8" fill="#0b6e6e" />
+        <path d="M8 24V11m16 13V11M8 14h16" stroke="#fff" strokeWidth="3" strokeLinecap="round" fill="none" />
+        <path d="M13 24v-5a3 3 0 0 1 6 0v5" stroke="#7fe3d4" strokeWidth="2.5" strokeLinecap="round" fill="none" />
+      </svg>
+      Tollgate
+    </span>
+  )
+}
+
+/** The choice of language and theme. It is saved with the user, and before sign-in in this browser. */
+export function Preferences(): ReactNode {
+  return (
+    <>
+      <LanguageSwitch />
+      <ThemeSwitch />
+    </>
+  )
+}
+
+function useSaveWish(): (wish: { readonly language?: Language; readonly theme?: MantineColorScheme }) => void {
+  const { profile } = useSession()
+  const client = useQueryClient()
+  const save = useAct('PATCH /cabinet/v1/profile', {
+    done: (answer) => setProfile(client, answer),
+  })
+  return (wish) => {
+    if (profile !== null) save.mutate({ body: wish })
+  }
+}
+
+function LanguageSwitch(): ReactNode {
+  const { t } = useWords()
+  const save = useSaveWish()
+  const other: Language = currentLanguage() === 'ru' ? 'en' : 'ru'
+  const change = (): void => {
+    speak(other).catch((failure: unknown) => tellFailure(failure, { retry: change }))
+    save({ language: other })
+  }
+  return (
+    <Button
+      variant="subtle"
+      color="gray"
+      size="compact-sm"
+      onClick={change}
+      lang={other}
+      aria-label={t('shell.switch_language')}
+    >
+      {other === 'ru' ? 'Русский' : 'English'}
+    </Button>
+  )
+}
+
+function ThemeSwitch(): ReactNode {
+  const { t } = useWords()
+  const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true })
+  const save = useSaveWish()
+  const icons = { light: <LightIcon size={19} />, dark: <DarkIcon size={19} />, auto: <AutoIcon size={19} /> }
+  const change = (theme: MantineColorScheme): void => {
+    setColorScheme(theme)
+    save({ theme })
+  }
+  return (
+    <MenuButton
+      className={css.iconButton}
+      label={t('shell.theme')}
+      face={icons[colorScheme]}
+      entries={(['light', 'dark', 'auto'] as const).map((theme) => ({
+        label: t(`theme.${theme}`),
+        icon: icons[theme],
+        act: () => change(theme),
+      }))}
+    />
+  )
 }

@@ -1,30 +1,5 @@
 import type { Icon } from '@tabler/icons-react'
-import {
-  AccountsIcon,
-  AdministratorsIcon,
-  AppsIcon,
-  AuditIcon,
-  BlocksIcon,
-  CodesIcon,
-  DifferenceIcon,
-  EventsIcon,
-  HealthIcon,
-  HomeIcon,
-  KeyIcon,
-  LogIcon,
-  MarginIcon,
-  ModelsIcon,
-  NoticesIcon,
-  PaymentsIcon,
-  PlaygroundIcon,
-  PricesIcon,
-  ProviderIcon,
-  SecurityIcon,
-  SettingsIcon,
-  StatementIcon,
-  UsageIcon,
-  WalletIcon,
-} from '../parts/icons.ts'
+import * as icons from '../parts/icons.ts'
 import type { AdminScope } from '../../../src/tables/admin-scopes.ts'
 import type { MemberScope } from '../../../src/tables/member-scopes.ts'
 import type en from '../locales/en.json'
@@ -48,35 +23,35 @@ export const CUSTOMER: readonly DestinationGroup[] = [
   {
     name: 'work',
     items: [
-      { to: '/', name: 'home', icon: HomeIcon },
-      { to: '/keys', name: 'keys', icon: KeyIcon, needs: 'keys:read' },
-      { to: '/models', name: 'models', icon: ModelsIcon },
-      { to: '/playground', name: 'playground', icon: PlaygroundIcon, needs: 'playground' },
+      { to: '/', name: 'home', icon: icons.HomeIcon },
+      { to: '/keys', name: 'keys', icon: icons.KeyIcon, needs: 'keys:read' },
+      { to: '/models', name: 'models', icon: icons.ModelsIcon },
+      { to: '/playground', name: 'playground', icon: icons.PlaygroundIcon, needs: 'playground' },
     ],
   },
   {
     name: 'observe',
     items: [
-      { to: '/usage', name: 'usage', icon: UsageIcon },
-      { to: '/log', name: 'log', icon: LogIcon },
-      { to: '/apps', name: 'apps', icon: AppsIcon },
+      { to: '/usage', name: 'usage', icon: icons.UsageIcon },
+      { to: '/log', name: 'log', icon: icons.LogIcon },
+      { to: '/apps', name: 'apps', icon: icons.AppsIcon },
     ],
   },
   {
     name: 'billing',
     items: [
-      { to: '/top-up', name: 'top_up', icon: WalletIcon, needs: 'money:write' },
-      { to: '/ledger', name: 'ledger', icon: PaymentsIcon, needs: 'money:read' },
-      { to: '/statement', name: 'statement', icon: StatementIcon, needs: 'money:read' },
+      { to: '/top-up', name: 'top_up', icon: icons.WalletIcon, needs: 'money:write' },
+      { to: '/ledger', name: 'ledger', icon: icons.PaymentsIcon, needs: 'money:read' },
+      { to: '/statement', name: 'statement', icon: icons.StatementIcon, needs: 'money:read' },
     ],
   },
   {
     name: 'account',
     items: [
-      { to: '/people', name: 'people', icon: AccountsIcon, needs: 'members:read' },
-      { to: '/notices', name: 'notices', icon: NoticesIcon, needs: 'money:read' },
-      { to: '/settings', name: 'settings', icon: SettingsIcon },
-      { to: '/security', name: 'security', icon: SecurityIcon },
+      { to: '/people', name: 'people', icon: icons.AccountsIcon, needs: 'members:read' },
+      { to: '/notices', name: 'notices', icon: icons.NoticesIcon, needs: 'money:read' },
+      { to: '/settings', name: 'settings', icon: icons.SettingsIcon },
+      { to: '/security', name: 'security', icon: icons.SecurityIcon },
     ],
   },
 ]
@@ -85,39 +60,39 @@ export const OPERATOR: readonly DestinationGroup[] = [
   {
     name: 'reports',
     items: [
-      { to: '/operator', name: 'home', icon: HomeIcon, scope: 'usage:read' },
-      { to: '/operator/margin', name: 'margin', icon: MarginIcon, scope: 'usage:read' },
-      { to: '/operator/requests', name: 'requests', icon: LogIcon, scope: 'log:read' },
-      { to: '/operator/audit', name: 'audit', icon: AuditIcon, scope: 'audit:read' },
-      { to: '/operator/events', name: 'events', icon: EventsIcon, scope: 'audit:read' },
+      { to: '/operator', name: 'home', icon: icons.HomeIcon, scope: 'usage:read' },
+      { to: '/operator/margin', name: 'margin', icon: icons.MarginIcon, scope: 'usage:read' },
+      { to: '/operator/requests', name: 'requests', icon: icons.LogIcon, scope: 'log:read' },
+      { to: '/operator/audit', name: 'audit', icon: icons.AuditIcon, scope: 'audit:read' },
+      { to: '/operator/events', name: 'events', icon: icons.EventsIcon, scope: 'audit:read' },
     ],
   },
   {
     name: 'customers',
     items: [
-      { to: '/operator/accounts', name: 'accounts', icon: AccountsIcon, scope: 'accounts:read' },
-      { to: '/operator/customer-prices', name: 'customer_prices', icon: PricesIcon, scope: 'accounts:read' },
-      { to: '/operator/users', name: 'users', icon: AdministratorsIcon, scope: 'people:read' },
-      { to: '/operator/codes', name: 'codes', icon: CodesIcon, scope: 'money:read' },
-      { to: '/operator/payments', name: 'payments', icon: WalletIcon, scope: 'money:read' },
+      { to: '/operator/accounts', name: 'accounts', icon: icons.AccountsIcon, scope: 'accounts:read' },
+      { to: '/operator/customer-prices', name: 'customer_prices', icon: icons.PricesIcon, scope: 'accounts:read' },
+      { to: '/operator/users', name: 'users', icon: icons.AdministratorsIcon, scope: 'people:read' },
+      { to: '/operator/codes', name: 'codes', icon: icons.CodesIcon, scope: 'money:read' },
+      { to: '/operator/payments', name: 'payments', icon: icons.WalletIcon, scope: 'money:read' },
     ],
   },
   {
     name: 'catalogue',
     items: [
-      { to: '/operator/providers', name: 'providers', icon: ProviderIcon, scope: 'catalog:read' },
-      { to: '/operator/prices', name: 'prices', icon: PricesIcon, scope: 'catalog:read' },
-      { to: '/operator/catalog', name: 'catalog_document', icon: DifferenceIcon, scope: 'catalog:read' },
-      { to: '/operator/health', name: 'health', icon: HealthIcon, scope: 'health:read' },
+      { to: '/operator/providers', name: 'providers', icon: icons.ProviderIcon, scope: 'catalog:read' },
+      { to: '/operator/prices', name: 'prices', icon: icons.PricesIcon, scope: 'catalog:read' },
+      { to: '/operator/catalog', name: 'catalog_document', icon: icons.DifferenceIcon, scope: 'catalog:read' },
+      { to: '/operator/health', name: 'health', icon: icons.HealthIcon, scope: 'health:read' },
     ],
   },
   {
     name: 'service',
     items: [
-      { to: '/operator/settings', name: 'service_settings', icon: SettingsIcon, scope: 'settings:read' },
-      { to: '/operator/notices', name: 'notices', icon: NoticesIcon, scope: 'settings:read' },
-      { to: '/operator/tokens', name: 'tokens', icon: KeyIcon, scope: 'tokens:read' },
-      { to: '/operator/ip-blocks', name: 'ip_blocks', icon: BlocksIcon, scope: 'security:read' },
+      { to: '/operator/settings', name: 'service_settings', icon: icons.SettingsIcon, scope: 'settings:read' },
+      { to: '/operator/notices', name: 'notices', icon: icons.NoticesIcon, scope: 'settings:read' },
+      { to: '/operator/tokens', name: 'tokens', icon: icons.KeyIcon, scope: 'tokens:read' },
+      { to: '/operator/ip-blocks', name: 'ip_blocks', icon: icons.BlocksIcon, scope: 'security:read' },
     ],
   },
 ]

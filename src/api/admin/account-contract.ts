@@ -16,12 +16,14 @@ import {
   type Schema,
   type Static,
 } from '../../base/schema.ts'
+import { ProofBody, partsOf } from '../../http/wire-route.ts'
 import { CUSTOMER_MARKUP_MAX } from '../../catalog/customer-prices.ts'
 import { OPERATOR_ROLES } from '../../tables/admin-scopes.ts'
 import { OperatorRole } from './token-contract.ts'
-import { EXTERNAL_ID, EXTERNAL_ID_CHANGE } from './record-contract.ts'
+import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed } from './record-contract.ts'
 import { ACCOUNT_LIMIT, LIMIT_RESET } from '../records/account-limit-contract.ts'
-import { ALLOWED_MODELS, KEY_STATE, keyBodies } from '../records/key-limits-contract.ts'
+import { ALLOWED_MODELS, KEY_STATE, keyBodies, KeyRotationBody } from '../records/key-limits-contract.ts'
+import { Statement } from '../records/statement.ts'
 
 export const FileFormat = oneOf(['csv'], 'A file of all that is filtered, in place of a page.')
 
@@ -254,15 +256,18 @@ export const UserPatch = body({
   role: optional(nullable(UserRole)),
   operator_role: optional(nullable(oneOf(OPERATOR_ROLES, 'It makes a user an operator.'))),
   disabled: optional(flag()),
+  ...ProofBody.fields,
 })
 
 export const PasswordLinkBody = body({
   clear_totp: optional(flag('Two-step sign-in is taken off too, when the link is used.')),
+  ...ProofBody.fields,
 })
 
 export const AdministratorBody = body({
   email: filled('', 255),
   role: optional(oneOf(OPERATOR_ROLES, '`owner` if absent.')),
+  ...ProofBody.fields,
 })
 
 /** A person and the link to hand to them. */
@@ -272,3 +277,201 @@ export const PersonLink = object({
   link: text(),
   mailed: flag('It is sent to the address too.'),
 })
+
+const DAYS = { from: '2026-01-01', to: '2026-01-31' }
+const ACCOUNT = { id: 'acc_Vb3kQ9xT2mLr7dWa' }
+const KEY = { id: 'key_Vb3kQ9xT2mLr7dWa' }
+
+/** The price of a customer is money. */
+const PRICE_RULE = { group: 'money:write', markup: 'money:write' } as const
+/** Who only writes keys renames them and switches them off and on. */
+const KEY_TERMS = partsOf(
+  Object.keys(KeyPatch.fields).filter((name) => !['name', 'disabled', 'external_id'].includes(name)),
+  'keys:issue',
+)
+
+/** The routes of accounts, their money and their keys, a part of the operator's contract. */
+export const ACCOUNT_ROUTES = {
+  'GET /admin/v1/accounts': {
+    command: 'account list',
+    scope: 'accounts:read',
+    summary: 'Lists accounts. `query` finds by the beginning of id, name or e-mail.',
+    query: AccountQuery,
+    answer: listed(Account),
+    errors: ['invalid_input'],
+    example: { query: { limit: '10' } },
+  },
+  'POST /admin/v1/accounts': {
+    command: 'account create [name]',
+    scope: 'accounts:write',
+    parts: PRICE_RULE,
+    summary: 'Makes an account.',
+    body: AccountBody,
+    answer: Account,
+    status: 201,
+    errors: ['invalid_input'],
+    example: { body: { name: 'Lantern Ltd', email: 'books@example.com' } },
+  },
+  'GET /admin/v1/accounts/:id': {
+    command: 'account show',
+    versioned: true,
+    scope: 'accounts:read',
+    summary: 'One account.',
+    answer: Account,
+    errors: ['not_found'],
+    example: { path: ACCOUNT },
+  },
+  'PUT /admin/v1/accounts/:id': {
+    command: 'account put',
+    versioned: true,
+    scope: 'accounts:write',
+    parts: PRICE_RULE,
+    summary: 'Makes the account of an external id, or makes it equal to the body. The same body again changes nothing.',
+    body: AccountPut,
+    answer: Account,
+    alsoStatus: 201,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: { id: 'external:team-a' }, body: { name: 'Team A', rate_limit: { requests: 300, window: 60 } } },
+  },
+  'PATCH /admin/v1/accounts/:id': {
+    command: 'account update',
+    versioned: true,
+    scope: 'accounts:write',
+    parts: PRICE_RULE,
+    summary: 'Changes the fields that are given.',
+    body: AccountPatch,
+    answer: Account,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: ACCOUNT, body: { allowed_models: null, limit: 50_000, limit_reset: 'monthly' } },
+  },
+  'DELETE /admin/v1/accounts/:id': {
+    command: 'account close',
+    versioned: true,
+    scope: 'accounts:write',
+    summary:
+      'Closes an account: it is deactivated and loses its external id and its group. Its books stay under its own id.',
+    answer: Removed,
+    errors: ['not_found'],
+    example: { path: { id: 'external:team-z' } },
+  },
+  'PUT /admin/v1/accounts/:id/topups/:reference': {
+    command: 'ledger put',
+    scope: 'money:write',
+    summary: 'Books a top-up, once for its reference. Repeated it answers the first; with another amount it is a 409.',
+    body: TopUpPut,
+    answer: Entry,
+    alsoStatus: 201,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: { ...ACCOUNT, reference: 'invoice-18' }, body: { amount: 100, reason: 'invoice 18' } },
+  },
+  'GET /admin/v1/accounts/:id/topups/:reference': {
+    command: 'ledger show',
+    scope: 'money:read',
+    summary: 'A top-up by its reference.',
+    answer: Entry,
+    errors: ['not_found'],
+    example: { path: { ...ACCOUNT, reference: 'invoice-18' } },
+  },
+  'POST /admin/v1/accounts/:id/ledger': {
+    command: 'ledger create',
+    scope: 'money:write',
+    summary:
+      'Books money. A repeated reference answers 200 with the first entry; with another amount, or where `available` does not cover it, 409.',
+    body: EntryBody,
+    answer: object({ id: whole(), kind: text(), amount: rub(), balance: rub() }),
+    status: 201,
+    alsoStatus: 200,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: ACCOUNT, body: { kind: 'topup', amount: 1500.5, reason: 'invoice 17', reference: 'invoice-17' } },
+  },
+  'GET /admin/v1/accounts/:id/ledger': {
+    command: 'ledger list',
+    scope: 'money:read',
+    summary: 'The entries of an account, newest first, each with the balance after it.',
+    query: PageQuery,
+    answer: listed(LedgerEntry),
+    errors: ['invalid_input', 'not_found'],
+    example: { path: ACCOUNT },
+  },
+  'GET /admin/v1/accounts/:id/statement': {
+    command: 'statement show',
+    scope: 'money:read',
+    summary: 'A statement of whole days: opening + lines = closing. At most 366 days.',
+    query: object({ from: text('A day.', { format: 'date' }), to: text('A day, included.', { format: 'date' }) }),
+    answer: Statement,
+    errors: ['invalid_input', 'not_found'],
+    example: { path: ACCOUNT, query: DAYS },
+  },
+  'GET /admin/v1/accounts/:id/keys': {
+    command: 'key list',
+    scope: 'keys:read',
+    summary: 'The keys of an account.',
+    query: PageQuery,
+    answer: listed(Key),
+    errors: ['invalid_input', 'not_found'],
+    example: { path: ACCOUNT },
+  },
+  'POST /admin/v1/accounts/:id/keys': {
+    command: 'key create [name]',
+    scope: 'keys:issue',
+    summary: 'Makes a key. `key` is in this answer only.',
+    body: KeyBody,
+    answer: object({ ...Key.fields, key: text() }),
+    status: 201,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: ACCOUNT, body: { name: 'production', limit: 500, limit_reset: 'monthly' } },
+  },
+  'GET /admin/v1/keys/:id': {
+    command: 'key show',
+    versioned: true,
+    scope: 'keys:read',
+    summary: 'One key, with its account.',
+    answer: Key,
+    errors: ['not_found'],
+    example: { path: KEY },
+  },
+  'PUT /admin/v1/keys/:id': {
+    command: 'key put',
+    versioned: true,
+    scope: 'keys:issue',
+    summary:
+      'Makes the key of an external id, or makes it equal to the body. `key` is in the answer that makes it only.',
+    body: KeyPut,
+    answer: object({ ...Key.fields, key: optional(text()) }),
+    alsoStatus: 201,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: {
+      path: { id: 'external:team-a-ci' },
+      body: { account: 'external:team-a', name: 'CI of team A', limit: 500, limit_reset: 'monthly' },
+    },
+  },
+  'PATCH /admin/v1/keys/:id': {
+    command: 'key update',
+    versioned: true,
+    scope: 'keys:write',
+    parts: KEY_TERMS,
+    summary: 'Changes the fields that are given.',
+    body: KeyPatch,
+    answer: Key,
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: KEY, body: { disabled: true } },
+  },
+  'POST /admin/v1/keys/:id/rotate': {
+    command: 'key rotate',
+    scope: 'keys:issue',
+    summary: 'Gives a key a new secret; the old one works until its grace ends. `key` is in this answer only.',
+    body: KeyRotationBody,
+    answer: object({ ...Key.fields, key: text() }),
+    errors: ['invalid_input', 'not_found', 'conflict'],
+    example: { path: KEY, body: { grace_seconds: 3_600 } },
+  },
+  'DELETE /admin/v1/keys/:id': {
+    command: 'key delete',
+    versioned: true,
+    scope: 'keys:issue',
+    summary: 'Deletes a key. Requests with it are refused from then on.',
+    answer: Removed,
+    errors: ['not_found'],
+    example: { path: KEY },
+  },
+} as const

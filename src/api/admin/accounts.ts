@@ -16,35 +16,27 @@ import {
   AccountPut,
   AccountSort,
   AccountStatus,
-  type Account,
+  Account,
+  Entry,
+  LedgerEntry,
   type AccountBody,
-  type Entry,
   type EntryBody,
 } from './account-contract.ts'
-import { listBody, listRoute } from '../../admin/list-route.ts'
 import {
+  listBody,
+  listRoute,
   actor,
+  adminReply,
   adminRoute,
   notFound,
   param,
-  recordEvent,
-  type AdminBody,
+  recordChange,
   type AdminCall,
-  type AdminReply,
+  type AdminAnswer,
   type AdminPorts,
-} from '../../admin/ports.ts'
-import {
-  changedRecord,
-  externalIdPatch,
-  patchRoute,
-  putNamed,
-  recordId,
-  recordRoutes,
-  type Guard,
-  type RecordKind,
-  type Written,
-} from '../../admin/records.ts'
-import { isoTime } from '../../base/time.ts'
+} from './ports.ts'
+import { changedNamed, findNamed, namedRecordRoutes, postRoute, recordId, type NamedRecords } from './records.ts'
+import { wire } from '../../base/wire.ts'
 
 const ID_LETTERS = 16
 const REFERENCE_CHARS_MAX = 200
@@ -53,7 +45,7 @@ const REFERENCE_CHARS_MAX = 200
 export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   const kind = accountKind(ports)
   return [
-    adminRoute('POST /admin/v1/accounts', (call, read) => createAccount(ports, call, read())),
+    postRoute(ports, kind, 'POST /admin/v1/accounts'),
     listRoute(ports, 'GET /admin/v1/accounts', async ({ query }, range) =>
       listBody(
         await ports.store.accounts.list({
@@ -66,20 +58,16 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
         (record) => accountBody(ports, record),
       ),
     ),
-    ...recordRoutes(ports, kind),
-    patchRoute(ports, kind, (_call, id, read, guard) => patchAccount(ports, id, read, guard)),
-    adminRoute('POST /admin/v1/accounts/:id/ledger', async (call, read) => {
+    ...namedRecordRoutes(ports, kind),
+    adminReply('POST /admin/v1/accounts/:id/ledger', async (call, read) => {
       const { status, kind: booked, amount, entry, balanceMicro } = await postEntry(ports, call, read('kind', 'amount'))
       return { status, body: { id: entry.id, kind: booked, amount, balance: rubles(balanceMicro) } }
     }),
     listRoute(ports, 'GET /admin/v1/accounts/:id/ledger', async (call, range) => {
       const { id } = await account(ports, param(call, 'id'))
-      return listBody(await ports.store.entries.list(id, range), (entry) => ({
-        ...entryBody(entry),
-        balance: entry.balanceMicro === null ? null : rubles(entry.balanceMicro),
-      }))
+      return listBody(await ports.store.entries.list(id, range), (entry) => wire(LedgerEntry, entry))
     }),
-    adminRoute('PUT /admin/v1/accounts/:id/topups/:reference', async (call, read) => {
+    adminReply('PUT /admin/v1/accounts/:id/topups/:reference', async (call, read) => {
       const { amount, reason } = read()
       const reference = param(call, 'reference')
       if (reference.trim() === '' || reference.length > REFERENCE_CHARS_MAX)
@@ -90,91 +78,39 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
           `must be a text of 1 to ${REFERENCE_CHARS_MAX} characters`,
         )
       const { status, entry } = await postEntry(ports, call, { kind: 'topup', amount, reason, reference })
-      return { status, body: entryBody(entry) }
+      return { status, body: wire(Entry, entry) }
     }),
     adminRoute('GET /admin/v1/accounts/:id/topups/:reference', async (call) => {
       const { id } = await account(ports, param(call, 'id'))
       const reference = param(call, 'reference')
       const entry = await ports.store.entries.topUp(id, reference)
       if (entry === null) throw notFound('Top-up', reference)
-      return { status: 200, body: entryBody(entry) }
+      return wire(Entry, entry)
     }),
     adminRoute('GET /admin/v1/accounts/:id/statement', (call) => statement(ports, call)),
   ]
 }
 
-/** By its id or its external id. */
-async function named(ports: AdminPorts, given: string): Promise<AccountRecord | null> {
-  const id = await recordId(ports, 'account', given)
-  return id === null ? null : ports.store.accounts.get(id)
-}
-
-/** The same; throws where there is none. */
+/** By its id or its external id; throws where there is none. */
 export async function account(ports: AdminPorts, given: string): Promise<AccountRecord> {
-  const found = await named(ports, given)
+  const found = await findNamed(ports, { kind: 'account', get: (id) => ports.store.accounts.get(id) }, given)
   if (found === null) throw notFound('Account', given)
   return found
 }
 
-function accountBody(ports: AdminPorts, record: AccountRecord): Account {
-  const { timezone } = ports.catalog.current().settings
-  return {
-    id: record.id,
-    external_id: record.externalId,
-    name: record.name,
-    email: record.email,
-    status: record.status,
-    default_model: record.defaultModel,
-    rate_limit: record.rateLimit,
-    allowed_models: record.allowedModels,
-    exact_holds: record.exactHolds,
-    group: record.groupId,
-    markup: record.markup,
-    ...accountLimit(record, { periods: ports.periods(), atMs: ports.clock.now(), timezone }),
-    balance: rubles(record.availableMicro + record.heldMicro),
-    available: rubles(record.availableMicro),
-    reserved: rubles(record.heldMicro),
-    created_at: isoTime(record.createdAtMs),
-  }
-}
-
-function newId({ ids }: AdminPorts): string {
-  return `acc_${ids.letters(ID_LETTERS)}`
-}
-
-async function createAccount(
-  ports: AdminPorts,
-  call: AdminCall,
-  given: AccountBody,
-): Promise<AdminReply<'POST /admin/v1/accounts'>> {
-  const record = {
-    id: newId(ports),
-    name: given.name,
-    email: given.email ?? null,
-    defaultModel: given.default_model ?? null,
-    rateLimit: given.rate_limit ?? null,
-    ...(await priceRule(ports, given)),
-    ...limitPatchOf(given, null),
-    createdAtMs: ports.clock.now(),
-  }
-  const body = accountBody(ports, await ports.store.accounts.create(record))
-  await recordEvent(ports, call, 'account.create', record.id, null, body)
-  return { status: 201, body }
-}
-
 /** Accounts as records that a client describes. */
-function accountKind(ports: AdminPorts): RecordKind<'/admin/v1/accounts/:id'> {
-  const { accounts } = ports.store
-  return {
+function accountKind(ports: AdminPorts): NamedRecords<'/admin/v1/accounts/:id', AccountRecord, AccountPatch> {
+  const { accounts, files } = ports.store
+  const kind: NamedRecords<'/admin/v1/accounts/:id', AccountRecord, AccountPatch> = {
     path: '/admin/v1/accounts/:id',
     noun: 'Account',
+    kind: 'account',
     event: 'account',
     terms: Object.keys(AccountPut.fields),
-    show: async (given) => {
-      const found = await named(ports, given)
-      return found === null ? null : accountBody(ports, found)
-    },
-    put: async (_call, given, read, guard) => {
+    get: (id) => accounts.get(id),
+    shown: (record) => accountBody(ports, record),
+    update: (id, decide) => accounts.update(id, decide, ports.periods()),
+    describe: async (_call, read) => {
       const { status, group = null, markup = null, limit = null, limit_reset: reset = null, ...terms } = read()
       const patch = {
         name: terms.name,
@@ -187,67 +123,50 @@ function accountKind(ports: AdminPorts): RecordKind<'/admin/v1/accounts/:id'> {
         ...limitPatchOf({ limit, limit_reset: reset }, null),
         ...(typeof status === 'string' ? { status } : {}),
       }
-      return putNamed(
-        ports,
-        { kind: 'account', noun: 'Account', given, guard },
-        (id) => changeAccount(ports, id, () => patch, guard),
-        async (externalId) => {
-          const id = newId(ports)
-          const made = await accounts.create({ ...patch, id, externalId, createdAtMs: ports.clock.now() })
-          return { id, before: null, after: accountBody(ports, made), changed: true }
+      return {
+        change: () => patch,
+        create: async (externalId) => {
+          const id = `acc_${ports.ids.letters(ID_LETTERS)}`
+          return { record: await accounts.create({ ...patch, id, externalId, createdAtMs: ports.clock.now() }) }
         },
-      )
+      }
     },
-    remove: async (_call, given, guard) => {
-      const found = await named(ports, given)
-      if (found === null || (found.status === 'deactivated' && found.externalId === null)) return null
-      const closed = await changeAccount(
-        ports,
-        found.id,
-        () => ({ status: 'deactivated', externalId: null, groupId: null }),
-        guard,
-      )
-      return closed?.before ? { id: closed.id, before: closed.before } : null
+    patch: async (_call, { name, status, exact_holds: exactHolds, ...terms }) => {
+      const { default_model: defaultModel, rate_limit: rateLimit, allowed_models: allowedModels } = terms
+      const patch = {
+        ...(typeof name === 'string' ? { name } : {}),
+        ...(typeof status === 'string' ? { status } : {}),
+        ...(typeof exactHolds === 'boolean' ? { exactHolds } : {}),
+        ...(defaultModel === undefined ? {} : { defaultModel }),
+        ...(rateLimit === undefined ? {} : { rateLimit }),
+        ...(await priceRule(ports, terms)),
+        ...(allowedModels === undefined ? {} : { allowedModels }),
+      }
+      return (current) => ({ ...patch, ...limitPatchOf(terms, current.limitMicro) })
+    },
+    remove: async ({ id, status, externalId }, guard) => {
+      if (status === 'deactivated' && externalId === null) return false
+      const closed = { status: 'deactivated', externalId: null, groupId: null } as const
+      return (await changedNamed(kind, id, guard, () => closed)) !== null
+    },
+    changed: async ({ id, before, after }) => {
+      ports.access.invalidate({ accountId: id })
+      // What fails here is removed with what has expired.
+      if (after.status === 'deactivated' && before?.status !== 'deactivated')
+        await files.removeExpired(ports.clock.now()).catch(() => undefined)
     },
   }
+  return kind
 }
 
-async function patchAccount(
-  ports: AdminPorts,
-  given: string,
-  read: AdminBody<'PATCH /admin/v1/accounts/:id'>,
-  guard: Guard,
-): Promise<Written<Account> | null> {
-  const { name, status, external_id: externalId, ...rest } = read()
-  const { default_model: defaultModel, rate_limit: rateLimit, allowed_models: allowedModels, exact_holds: exact } = rest
-  const id = await recordId(ports, 'account', given)
-  const patch = {
-    ...(typeof name === 'string' ? { name } : {}),
-    ...(typeof status === 'string' ? { status } : {}),
-    ...(typeof exact === 'boolean' ? { exactHolds: exact } : {}),
-    ...externalIdPatch(externalId),
-    ...(defaultModel === undefined ? {} : { defaultModel }),
-    ...(rateLimit === undefined ? {} : { rateLimit }),
-    ...(await priceRule(ports, rest)),
-    ...(allowedModels === undefined ? {} : { allowedModels }),
-  }
-  const decided = (current: AccountRecord): AccountPatch => ({ ...patch, ...limitPatchOf(rest, current.limitMicro) })
-  return id === null ? null : changeAccount(ports, id, decided, guard)
-}
-
-async function changeAccount(
-  ports: AdminPorts,
-  id: string,
-  patchOf: (current: AccountRecord) => AccountPatch,
-  guard: Guard,
-): Promise<Written<Account> | null> {
-  const written = await changedRecord<AccountRecord, AccountPatch, Account>(
-    { id, guard, shown: (record) => accountBody(ports, record) },
-    (decide) => ports.store.accounts.update(id, decide, ports.periods()),
-    patchOf,
-  )
-  if (written?.changed === true) ports.access.invalidate({ accountId: id })
-  return written
+function accountBody(ports: AdminPorts, record: AccountRecord): Account {
+  const { timezone } = ports.catalog.current().settings
+  return wire(Account, record, {
+    group: record.groupId,
+    ...accountLimit(record, { periods: ports.periods(), atMs: ports.clock.now(), timezone }),
+    balance: rubles(record.availableMicro + record.heldMicro),
+    reserved: rubles(record.heldMicro),
+  })
 }
 
 /** The exact text of a decimal that was read from a body. */
@@ -332,33 +251,17 @@ async function postEntry(
     case 'created': {
       const booked = { kind, amount: rubles(amountMicro), entry: outcome.entry, balanceMicro: outcome.balanceMicro }
       if (outcome.status === 'existing') return { ...booked, status: 200 }
-      await recordEvent(ports, call, `ledger.${kind}`, accountId, null, { amount: booked.amount, reason, reference })
+      await recordChange(ports, call, `ledger.${kind}`, accountId, null, { amount: booked.amount, reason, reference })
       return { ...booked, status: 201 }
     }
-  }
-}
-
-/** Amounts are signed by what they did to the account, so that they add up to the balance. */
-function entryBody(entry: EntryRecord): Entry {
-  return {
-    id: entry.id,
-    kind: entry.kind,
-    amount: rubles(entry.amountMicro),
-    reference: entry.reference,
-    reason: entry.reason,
-    actor: entry.actor,
-    created_at: isoTime(entry.createdAtMs),
   }
 }
 
 async function statement(
   ports: AdminPorts,
   call: AdminCall,
-): Promise<AdminReply<'GET /admin/v1/accounts/:id/statement'>> {
+): Promise<AdminAnswer<'GET /admin/v1/accounts/:id/statement'>> {
   const { timezone } = ports.catalog.current().settings
   const range = { ...dayRange(call.query, ports.periods().day), timezone, nowMs: ports.clock.now() }
-  return {
-    status: 200,
-    body: await statementOf(ports.store.statements, await account(ports, param(call, 'id')), range),
-  }
+  return await statementOf(ports.store.statements, await account(ports, param(call, 'id')), range)
 }

@@ -1,5 +1,7 @@
-import { BALANCE_API_NAMES } from '../../catalog/feeds/balance-api.ts'
-import { PRICE_LIST_API_NAMES } from '../../catalog/feeds/price-list-api.ts'
+import { AUTH_TYPE_NAMES } from '../../catalog/auth.ts'
+import { GUESSABLE } from '../../catalog/model-entry.ts'
+import { BALANCE_API_NAMES, PRICE_LIST_API_NAMES } from '../../catalog/provider-feeds.ts'
+import { EFFORTS, REASONING_ECHOES, REASONING_FORMS } from '../../catalog/quirks.ts'
 import { INPUT_MODALITIES, MODEL_TYPES, OUTPUT_MODALITIES } from '../../tables/model-types.ts'
 import { PARAMETER_NAMES } from '../../tables/parameter-table.ts'
 import { PRICED_METERS } from '../../tables/meter-table.ts'
@@ -56,6 +58,21 @@ const PRICES = maybeEach(
 
 const named = (names: readonly string[]): Schema<readonly string[]> => list(oneOf(names))
 
+/** Of a service, or of one model there. */
+const QUIRKS = {
+  reasoning: oneOf(REASONING_FORMS),
+  reasoning_budgets: body(maybeEach(Object.fromEntries(EFFORTS.map((effort) => [effort, TOKENS])))),
+  reasoning_echo: oneOf(REASONING_ECHOES),
+  reasoning_blank: NAME,
+  fixed: map(nullable(either(number(), either(NAME, flag())))),
+  strict: oneOf(['each', 'all_or_none']),
+  schema_words: map(nullable(oneOf(['drop', 'describe']))),
+  json_word: flag(),
+  stream: oneOf(['as_asked', 'always']),
+  tools: oneOf(['tools', 'functions']),
+  system: oneOf(['anywhere', 'first']),
+}
+
 export const EndpointBody = body({
   provider: FILLED,
   model: narrowed<string>({ ...FILLED, description: "The provider's own name of the model." }),
@@ -71,6 +88,8 @@ export const EndpointBody = body({
   native_responses: maybe(flag()),
   native_messages: maybe(flag()),
   native_completions: maybe(flag()),
+  dialect: maybe(body(maybeEach(QUIRKS), 'Over those of its provider.')),
+  cache_marks: maybe(flag('Prompts without cache marks get them, where writing a cache has a price.')),
   force: maybe(flag('Its prices are meant, however far they are from what is known of the model.')),
 })
 
@@ -87,6 +106,7 @@ const MODEL = body({
     hidden: flag(),
     context_length: TOKENS,
     max_completion_tokens: TOKENS,
+    guessed: named(GUESSABLE),
     max_prompt_length: TOKENS,
     input_modalities: named(INPUT_MODALITIES),
     output_modalities: named(OUTPUT_MODALITIES),
@@ -114,6 +134,27 @@ export const ProviderBody = narrowed<ProviderEntry>(
     {
       adapter: narrowed<string>({ ...FILLED, description: 'Its protocol: `openai`, `anthropic`, …' }),
       api_key: maybe(either(NAME, NAMES)),
+      auth: maybe(
+        body(
+          {
+            type: oneOf(AUTH_TYPE_NAMES),
+            ...maybeEach({
+              token_url: NAME,
+              authority: NAME,
+              tenant: NAME,
+              client: NAME,
+              secret: NAME,
+              key: NAME,
+              key_file: NAME,
+              scope: NAME,
+              profile: NAME,
+              headers: map(nullable(NAME)),
+              params: map(nullable(NAME)),
+            }),
+          },
+          'In place of `api_key`: how its tokens are got. Each type has its own fields.',
+        ),
+      ),
       timeouts: maybe(
         body(
           maybeEach({
@@ -149,14 +190,16 @@ export const ProviderBody = narrowed<ProviderEntry>(
               auth_header: NAME,
               query: map(nullable(NAME)),
               stream_usage: flag(),
-              reasoning: oneOf(['effort', 'object', 'thinking']),
               names: body(maybeEach({ dimensions: NAME, top_n: NAME })),
               videos: oneOf(['openai', 'openrouter', 'xai']),
               images: oneOf(['size', 'words']),
               vectors: oneOf(['float32', 'int8']),
+              ...QUIRKS,
+              headers: map(nullable(NAME)),
+              ca_file: text('', { pattern: '^/' }),
             }),
           },
-          'How its protocol differs from that of OpenAI. For the adapter `openai`.',
+          'How its protocol differs from that of OpenAI. Only `headers`, `ca_file` and `reasoning_echo` are for other adapters than `openai` too.',
         ),
       ),
       ...maybeEach({
@@ -169,7 +212,7 @@ export const ProviderBody = narrowed<ProviderEntry>(
         factory: narrowed<string>({ ...NAME, description: 'For the adapter `ai-sdk`.' }),
       }),
     },
-    'A provider as in the catalogue file. An `api_key` that comes back cut to its last four characters stays when it is sent back.',
+    'A provider as in the catalogue file. An `api_key`, a value of `headers`, or a `key` or `secret` of `auth` that comes back cut to its last four characters stays when it is sent back.',
   ),
 )
 
@@ -188,6 +231,7 @@ const { maintenance: _ofTheApiOnly, ...FILE_SETTINGS } = SettingsPatch.fields
 export const CatalogBody = narrowed<CatalogDocument>(
   body({
     bundled: maybe(flag('Whether the bundled models are offered too; true if absent.')),
+    bundled_except: maybe(list(NAME, 'Slugs and ids of the bundled providers and models that are left out.')),
     ...FILE_SETTINGS,
     providers: maybe(map(nullable(ProviderBody))),
     models: maybe(list(MODEL, '', { maxItems: 10_000 })),

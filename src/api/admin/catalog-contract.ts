@@ -25,6 +25,7 @@ import {
   type Static,
   type Schema,
 } from '../../base/schema.ts'
+import { AUTH_TYPE_NAMES } from '../../catalog/auth.ts'
 import { SETTING_ROWS, type SettingName, type SettingRow, type SettingValue } from '../../tables/settings-table.ts'
 
 /**
@@ -37,6 +38,13 @@ export const ProviderEntry = open(
     adapter: text('Its protocol: `openai`, `anthropic`, …'),
     base_url: optional(text()),
     api_key: optional(either(text(), list(text()))),
+    auth: optional(
+      open(
+        { type: oneOf(AUTH_TYPE_NAMES) },
+        either(text(), map(text())),
+        'In place of `api_key`: how its tokens are got.',
+      ),
+    ),
     cancel_stops_billing: optional(flag()),
     markup: optional(either(number(), text('Of everything that it serves.'))),
     bundled_models: optional(list(text(), 'Ids of the bundled models that it serves; absent = all of them.')),
@@ -74,7 +82,9 @@ export const ProviderTrial = object(
 export type ProviderTrial = Static<typeof ProviderTrial>
 
 const Decimal = either(number(), text())
-const Price = either(Decimal, map(Decimal))
+const Conditional = map(anything('A price of a key, or the bound, the hours and the tiers of the condition.'))
+/** One decimal, some by size, or the conditions `tiers`, `hours` and `service_tiers`. */
+const Price = either(Decimal, map(Decimal), list(Conditional), map(Conditional))
 
 export const PriceEntry = open(
   { currency: text() },
@@ -131,12 +141,25 @@ export const PriceChange = object(
     model: text(),
     provider: text(),
     endpoint: text("The provider's own name of the model."),
-    before: PriceEntry,
+    before: nullable(PriceEntry),
     after: PriceEntry,
     reason: nullable(
       oneOf(
         HOLD_REASONS,
-        'Why it waits: a rise above the limit, half the price or less, no price, a price that the row lacks, another currency, prices by other sizes, a `sell` below the cost. null = it does not.',
+        'Why it waits: a rise above the limit, half the price or less, no price, a price that the row lacks, another currency, prices by other sizes, a `sell` below the cost; a new model, other limits, a model that the published lists no longer have; a change within the limits that a look has found. null = it does not.',
+      ),
+    ),
+    row: optional(
+      object(
+        {
+          name: optional(text()),
+          type: text(),
+          context_length: optional(whole()),
+          max_completion_tokens: optional(whole()),
+          guessed: optional(list(text(), 'Limits that nobody has stated.')),
+          input_modalities: optional(list(text())),
+        },
+        'Of a new model, other limits, or a model that is gone.',
       ),
     ),
   },
@@ -151,10 +174,22 @@ export const CatalogChange = object(
     changes: list(text()),
     price_version: whole(),
     held: optional(list(PriceChange, 'Of an update: prices that wait for a hand, or would.')),
+    failure: optional(
+      nullable(text('Of an update: why the published lists could not be read; the release alone was taken.')),
+    ),
   },
   '`changes`: one line each, `+ model a/b`, `- …`, `~ …`.',
 )
 export type CatalogChange = Static<typeof CatalogChange>
+
+const PriceLines = list(
+  object({
+    price: text('As in the file: `prompt`, `completion`, …'),
+    cost: text(),
+    sell: text(),
+    margin_percent: nullable(number('(sell − cost) / sell in percent, one decimal; null when it sells for nothing.')),
+  }),
+)
 
 export const PricedEndpoint = object(
   {
@@ -163,15 +198,10 @@ export const PricedEndpoint = object(
     provider_name: text(),
     upstream_model: text("The provider's own name of the model."),
     state: oneOf(['healthy', 'cooling_down']),
-    lines: list(
-      object({
-        price: text('As in the file: `prompt`, `completion`, …'),
-        cost: text(),
-        sell: text(),
-        margin_percent: nullable(
-          number('(sell − cost) / sell in percent, one decimal; null when it sells for nothing.'),
-        ),
-      }),
+    lines: PriceLines,
+    conditions: list(
+      object({ condition: text('Such as `above 200000`, `flex` or `16:30-00:30 UTC`.'), lines: PriceLines }),
+      'Prices under conditions; those that are not named stay as they are.',
     ),
   },
   'What one endpoint of a model costs us and sells for, in RUB: per million tokens or characters, else per unit; exact decimals.',

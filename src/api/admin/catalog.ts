@@ -9,17 +9,19 @@ import type { Route } from '../../http/edge.ts'
 import { decimalText } from '../../base/money.ts'
 import type { Settings, Warned } from './catalog-contract.ts'
 import { applied, refuse } from './catalog-problems.ts'
-import { priceActor, wireChange } from '../../admin/prices.ts'
+import { priceActor, wireChange } from './prices.ts'
 import {
+  adminReply,
   adminRoute,
-  recordEvent,
+  recordChange,
+  requireParts,
   type AdminCall,
   type AdminReply,
   type AdminPorts,
   type TextReply,
-} from '../../admin/ports.ts'
+} from './ports.ts'
 import { providerAdminRoutes, refusePrivate } from './providers.ts'
-import { etagOf, guardOf, recordRoutes, watched, type RecordKind } from '../../admin/records.ts'
+import { etagOf, guardOf, recordRoutes, watched, type RecordKind } from './records.ts'
 import { namedSettings } from '../../tables/settings-table.ts'
 
 const SETTINGS_RECORD = { noun: 'Settings', terms: null }
@@ -28,43 +30,39 @@ const SETTINGS_RECORD = { noun: 'Settings', terms: null }
 export function catalogAdminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonly Route<Principal>[] {
   const context = { adapters, env: {} }
   return [
-    adminRoute('GET /admin/v1/catalog', async (call) => showCatalog(ports, call)),
-    adminRoute('GET /admin/v1/catalog/warnings', async () => ({ status: 200, body: { data: ports.catalog.notes() } })),
+    adminReply('GET /admin/v1/catalog', async (call) => showCatalog(ports, call)),
+    adminRoute('GET /admin/v1/catalog/warnings', async () => ({ data: ports.catalog.notes() })),
     adminRoute('PUT /admin/v1/catalog', async (call) => {
       const { document, problems } = parseDocumentJson(call.json, context)
       refuse(problems)
-      for (const [slug, entry] of Object.entries(document.providers)) await refusePrivate(ports, slug, entry)
+      for (const [slug, entry] of Object.entries(document.providers)) refusePrivate(ports, slug, entry, context)
       const dryRun = call.query.get('dry_run') === '1'
-      const lines = await applied(() => ports.catalog.applyDocument(document, dryRun))
-      if (!dryRun && lines.length > 0) await recordEvent(ports, call, 'catalog.put', 'catalog', null, lines)
+      const check = (before: CatalogDocument, after: CatalogDocument): void =>
+        requireParts(ports, call, 'PUT /admin/v1/catalog', wireDocument(before), wireDocument(after))
+      const lines = await applied(() => ports.catalog.applyDocument(document, dryRun, check))
+      if (!dryRun && lines.length > 0) await recordChange(ports, call, 'catalog.put', 'catalog', null, lines)
       return {
-        status: 200,
-        body: {
-          applied: !dryRun,
-          changes: lines,
-          price_version: ports.catalog.current().priceVersion,
-          ...warned(ports.catalog.warnings(document)),
-        },
+        applied: !dryRun,
+        changes: lines,
+        price_version: ports.catalog.current().priceVersion,
+        ...warned(ports.catalog.warnings(document)),
       }
     }),
     adminRoute('POST /admin/v1/catalog/update', async (call) => {
       const dryRun = call.query.get('dry_run') === '1'
-      const { lines, held } = await applied(() => ports.prices.book.updateBundle(dryRun, priceActor(ports, call)))
-      if (!dryRun && lines.length > 0) await recordEvent(ports, call, 'catalog.update', 'catalog', null, lines)
+      const { lines, held, failure } = await applied(() => ports.prices.updateBundle(dryRun, priceActor(ports, call)))
+      if (!dryRun && lines.length > 0) await recordChange(ports, call, 'catalog.update', 'catalog', null, lines)
       const { priceVersion } = ports.catalog.current()
-      return {
-        status: 200,
-        body: { applied: !dryRun, changes: lines, price_version: priceVersion, held: held.map(wireChange) },
-      }
+      return { applied: !dryRun, changes: lines, price_version: priceVersion, held: held.map(wireChange), failure }
     }),
     ...providerAdminRoutes(ports, context),
     ...recordRoutes(ports, modelKind(ports)),
-    adminRoute('GET /admin/v1/settings', async () => {
+    adminReply('GET /admin/v1/settings', async () => {
       await ports.catalog.refresh()
       const body = settingsBody(ports)
       return { status: 200, body, headers: { etag: etagOf(SETTINGS_RECORD, body) } }
     }),
-    adminRoute('PATCH /admin/v1/settings', (call) => patchSettings(ports, call)),
+    adminReply('PATCH /admin/v1/settings', (call) => patchSettings(ports, call)),
   ]
 }
 
@@ -163,7 +161,7 @@ async function patchSettings(ports: AdminPorts, call: AdminCall): Promise<AdminR
   const check = (): void => guard(settingsBody(ports))
   const changed = await applied(() => ports.catalog.patchSettings({ ...settings, ...rates }, check))
   const after = settingsBody(ports)
-  if (changed) await recordEvent(ports, call, 'settings.update', 'settings', before, after)
+  if (changed) await recordChange(ports, call, 'settings.update', 'settings', before, after)
   const headers = { etag: etagOf(SETTINGS_RECORD, after) }
   return {
     status: 200,

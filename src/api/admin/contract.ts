@@ -1,5 +1,5 @@
 import { object, whole } from '../../base/schema.ts'
-import type { AdminWireRoute, ApiOf } from '../../http/wire-route.ts'
+import { partsOf, type AdminWireRoute, type ApiOf } from '../../http/wire-route.ts'
 import {
   AdministratorBody,
   ConsoleUser,
@@ -10,8 +10,8 @@ import {
   PersonLink,
   UserPatch,
   UserQuery,
+  ACCOUNT_ROUTES,
 } from './account-contract.ts'
-import { ACCOUNT_ROUTES } from '../../admin/account-routes.ts'
 import {
   CatalogChange,
   CatalogDocument,
@@ -28,8 +28,7 @@ import {
 } from './catalog-contract.ts'
 import { CatalogBody, ConnectionBody, ModelBody, ProviderBody, TrialBody } from './catalog-body.ts'
 import { Removed } from './record-contract.ts'
-import { ParkedVideo, ResolveBody, Resolved } from './report-contract.ts'
-import { REPORT_ROUTES } from '../../admin/report-routes.ts'
+import { ParkedVideo, ResolveBody, Resolved, REPORT_ROUTES } from './report-contract.ts'
 import {
   Code,
   CodeBody,
@@ -61,6 +60,7 @@ export const ADMIN_ROUTES = {
   ...ACCOUNT_ROUTES,
 
   'GET /admin/v1/users': {
+    command: 'user list',
     scope: 'people:read',
     summary: 'Lists the people of the console.',
     query: UserQuery,
@@ -69,6 +69,7 @@ export const ADMIN_ROUTES = {
     example: { query: { role: 'user' } },
   },
   'GET /admin/v1/users/:id': {
+    command: 'user show',
     scope: 'people:read',
     summary: 'One person.',
     answer: ConsoleUser,
@@ -76,7 +77,9 @@ export const ADMIN_ROUTES = {
     example: { path: USER },
   },
   'PATCH /admin/v1/users/:id': {
+    command: 'user update',
     scope: 'people:write',
+    proof: ['role', 'operator_role', 'disabled'],
     summary:
       'Changes the role, or locks somebody out. Nobody can lock out or demote themselves or the last owner (409), or whoever may do more than they (403).',
     body: UserPatch,
@@ -85,7 +88,9 @@ export const ADMIN_ROUTES = {
     example: { path: USER, body: { disabled: true } },
   },
   'POST /admin/v1/users/:id/password-link': {
+    command: 'user password-link',
     scope: 'people:write',
+    proof: true,
     summary: 'A link, good once and for 60 minutes, with which the user sets a new password.',
     body: PasswordLinkBody,
     answer: PersonLink,
@@ -93,6 +98,7 @@ export const ADMIN_ROUTES = {
     example: { path: USER, body: { clear_totp: true } },
   },
   'DELETE /admin/v1/users/:id/identities/:identity': {
+    command: 'user unlink',
     scope: 'people:write',
     summary: "Takes a single sign-on away. Every session of the user ends. 409 for the user's only way in.",
     answer: Deleted,
@@ -100,7 +106,9 @@ export const ADMIN_ROUTES = {
     example: { path: { ...USER, identity: 'Vb3kQ9xT2mLr7dWa' } },
   },
   'POST /admin/v1/administrators': {
+    command: 'admin create',
     scope: 'people:write',
+    proof: true,
     summary: 'Makes an operator of the console, and a link with which they set their password.',
     body: AdministratorBody,
     answer: PersonLink,
@@ -112,6 +120,7 @@ export const ADMIN_ROUTES = {
   ...TOKEN_ROUTES,
 
   'GET /admin/v1/catalog': {
+    command: 'catalog show',
     scope: 'catalog:read',
     summary: 'The whole catalogue, credentials cut to their last four characters.',
     query: CatalogQuery,
@@ -119,13 +128,20 @@ export const ADMIN_ROUTES = {
     example: {},
   },
   'GET /admin/v1/catalog/warnings': {
+    command: 'catalog warnings',
     scope: 'catalog:read',
     summary: 'What of the catalogue in force is sold at a loss, or cannot be sold.',
     answer: CatalogWarnings,
     example: {},
   },
   'PUT /admin/v1/catalog': {
+    command: 'catalog put',
     scope: 'catalog:write',
+    // The maintenance notice is not of the file: a document leaves it as it is.
+    parts: partsOf(
+      Object.keys(SettingsPatch.fields).filter((name) => name !== 'maintenance'),
+      'settings:write',
+    ),
     summary: 'Makes the catalogue equal to the document, and answers the difference.',
     query: DryRunQuery,
     body: CatalogBody,
@@ -153,6 +169,7 @@ export const ADMIN_ROUTES = {
     },
   },
   'POST /admin/v1/catalog/update': {
+    command: 'catalog update',
     scope: 'catalog:write',
     summary: 'Takes the bundled models of this release, and those of its prices that need no hand.',
     query: DryRunQuery,
@@ -162,6 +179,7 @@ export const ADMIN_ROUTES = {
     example: { query: { dry_run: '1' }, body: {} },
   },
   'POST /admin/v1/providers/try': {
+    command: 'provider try',
     scope: 'catalog:write',
     summary: 'Asks a provider for its models with an address and a key, before they are kept.',
     body: TrialBody,
@@ -175,6 +193,7 @@ export const ADMIN_ROUTES = {
     },
   },
   'POST /admin/v1/providers': {
+    command: 'provider connect',
     scope: 'catalog:write',
     summary: 'Makes or replaces a provider together with models that it serves, in one price version.',
     body: ConnectionBody,
@@ -198,6 +217,7 @@ export const ADMIN_ROUTES = {
     },
   },
   'GET /admin/v1/providers/:slug': {
+    command: 'provider show',
     versioned: true,
     scope: 'catalog:read',
     summary: 'One provider, with its credentials cut to their last four characters.',
@@ -206,6 +226,7 @@ export const ADMIN_ROUTES = {
     example: { path: { slug: 'sandbox' } },
   },
   'PUT /admin/v1/providers/:slug': {
+    command: 'provider put',
     versioned: true,
     scope: 'catalog:write',
     summary: 'Makes or replaces a provider.',
@@ -225,6 +246,7 @@ export const ADMIN_ROUTES = {
     },
   },
   'DELETE /admin/v1/providers/:slug': {
+    command: 'provider delete',
     versioned: true,
     scope: 'catalog:write',
     summary: 'Takes a provider out.',
@@ -233,6 +255,7 @@ export const ADMIN_ROUTES = {
     example: { path: { slug: 'example' } },
   },
   'GET /admin/v1/models/*id': {
+    command: 'model show',
     versioned: true,
     scope: 'catalog:read',
     summary: 'One model as in the catalogue file.',
@@ -241,6 +264,7 @@ export const ADMIN_ROUTES = {
     example: { path: { id: 'sandbox/chat' } },
   },
   'PUT /admin/v1/models/*id': {
+    command: 'model put',
     versioned: true,
     scope: 'catalog:write',
     summary: 'Makes or replaces a model. The slashes of its id stay in the path.',
@@ -258,6 +282,7 @@ export const ADMIN_ROUTES = {
     },
   },
   'DELETE /admin/v1/models/*id': {
+    command: 'model delete',
     versioned: true,
     scope: 'catalog:write',
     summary: 'Takes a model out.',
@@ -266,12 +291,14 @@ export const ADMIN_ROUTES = {
     example: { path: { id: 'example/echo' } },
   },
   'GET /admin/v1/models': {
+    command: 'model list',
     scope: 'catalog:read',
     summary: 'Every model with what it costs and sells for, hidden and inactive ones included.',
     answer: listed(PricedModel),
     example: {},
   },
   'GET /admin/v1/settings': {
+    command: 'settings show',
     versioned: true,
     scope: 'settings:read',
     summary: 'The live settings.',
@@ -279,6 +306,7 @@ export const ADMIN_ROUTES = {
     example: {},
   },
   'PATCH /admin/v1/settings': {
+    command: 'settings update',
     versioned: true,
     scope: 'settings:write',
     summary: 'Changes the settings that are given, on every node within 5 seconds.',
@@ -294,6 +322,7 @@ export const ADMIN_ROUTES = {
   ...REPORT_ROUTES,
 
   'POST /admin/v1/kek/rotate': {
+    command: 'kek rotate',
     scope: 'security:write',
     summary: 'Wraps the credentials of providers anew with the first key of `TOLLGATE_KEK`.',
     answer: object({ rewrapped: whole('Credentials.') }),
@@ -301,6 +330,7 @@ export const ADMIN_ROUTES = {
   },
 
   'GET /admin/v1/codes': {
+    command: 'code list',
     scope: 'money:read',
     summary: 'Codes that customers redeem for money.',
     query: CodeQuery,
@@ -309,6 +339,7 @@ export const ADMIN_ROUTES = {
     example: {},
   },
   'POST /admin/v1/codes': {
+    command: 'code create',
     scope: 'money:write',
     summary:
       'Makes codes. `code` of each is shown this once. One with an `external_id` is made once: again it is a 409.',
@@ -319,6 +350,7 @@ export const ADMIN_ROUTES = {
     example: { body: { amount: 100, count: 2, note: 'fair' } },
   },
   'GET /admin/v1/codes/:id': {
+    command: 'code show',
     versioned: true,
     scope: 'money:read',
     summary: 'One code, without its secret.',
@@ -327,6 +359,7 @@ export const ADMIN_ROUTES = {
     example: { path: CODE },
   },
   'PUT /admin/v1/codes/:id': {
+    command: 'code put',
     versioned: true,
     scope: 'money:write',
     summary:
@@ -338,6 +371,7 @@ export const ADMIN_ROUTES = {
     example: { path: { id: 'external:spring-fair' }, body: { amount: 100, uses_max: 50, note: 'fair' } },
   },
   'PATCH /admin/v1/codes/:id': {
+    command: 'code update',
     versioned: true,
     scope: 'money:write',
     summary: 'Switches a code off or on, or changes its note or its external id.',
@@ -347,6 +381,7 @@ export const ADMIN_ROUTES = {
     example: { path: CODE, body: { disabled: true } },
   },
   'DELETE /admin/v1/codes/:id': {
+    command: 'code withdraw',
     versioned: true,
     scope: 'money:write',
     summary:
@@ -356,6 +391,7 @@ export const ADMIN_ROUTES = {
     example: { path: CODE },
   },
   'GET /admin/v1/payments': {
+    command: 'payment list',
     scope: 'money:read',
     summary: 'Orders at the payment provider, with what was refunded.',
     query: PaymentQuery,
@@ -364,12 +400,14 @@ export const ADMIN_ROUTES = {
     example: {},
   },
   'GET /admin/v1/ip-blocks': {
+    command: 'ip-block list',
     scope: 'security:read',
     summary: 'Blocked addresses.',
     answer: listed(IpBlock),
     example: {},
   },
   'DELETE /admin/v1/ip-blocks/*ip': {
+    command: 'ip-block delete',
     scope: 'security:write',
     summary: 'Lifts a block.',
     answer: Deleted,
@@ -377,12 +415,14 @@ export const ADMIN_ROUTES = {
     example: { path: { ip: '203.0.113.7' } },
   },
   'GET /admin/v1/videos/parked': {
+    command: 'video parked',
     scope: 'log:read',
     summary: 'Video jobs whose submission may have arrived at the provider.',
     answer: listed(ParkedVideo),
     example: {},
   },
   'POST /admin/v1/videos/:id/resolve': {
+    command: 'video resolve',
     scope: 'money:write',
     summary: 'Says what became of such a job at the provider.',
     body: ResolveBody,

@@ -1,8 +1,8 @@
 import { endpointId, type CatalogDocument, type ModelEntry } from '../../catalog/document.ts'
-import type { Endpoint, Model } from '../../catalog/catalog.ts'
+import type { Endpoint, Model, Prices } from '../../catalog/catalog.ts'
 import { pricesFor } from '../../catalog/customer-prices.ts'
 import { markupRule } from '../../catalog/markup.ts'
-import { priceText, shownPrices } from '../../catalog/shown-prices.ts'
+import { priceText, shownConditions, shownPrices, type ShownPrice } from '../../catalog/shown-prices.ts'
 import { ownValue } from '../../base/own-value.ts'
 import { fieldError } from '../../base/refusals.ts'
 import type { AccountGroup } from '../../store/accounts/account-group-store.ts'
@@ -10,7 +10,7 @@ import type { AccountRecord } from '../../store/accounts/account-store.ts'
 import { pageOf, type Page, type PageRange } from '../../store/page.ts'
 import type { CustomerEndpoint, CustomerPrice } from './group-contract.ts'
 import { percent } from './margin.ts'
-import { notFound, type AdminPorts } from '../../admin/ports.ts'
+import { notFound, type AdminPorts } from './ports.ts'
 
 type PayingCustomer = Pick<CustomerPrice, 'account' | 'account_name' | 'group' | 'rule' | 'markup'>
 
@@ -89,17 +89,27 @@ function endpointOf(
 ): CustomerEndpoint {
   const { slug, name } = endpoint.provider
   const isSold = entry?.endpoints.some((one) => endpointId(one) === endpoint.id && one.sell !== undefined)
-  const paid = pricesFor(endpoint, markup ?? undefined).sell
+  const linesOf = (
+    shown: readonly ShownPrice[],
+    { sell, buy }: Pick<Prices, 'sell' | 'buy'>,
+  ): CustomerEndpoint['lines'] => {
+    const paid = pricesFor({ sell, buy }, markup ?? undefined).sell
+    return shown.map(({ key, meter, text: listed }) => {
+      const [cost, pays] = [priceText(meter, buy), priceText(meter, paid)]
+      const margin = percent(Number(pays) - Number(cost), Number(pays))
+      return { price: key, cost, listed, paid: pays, margin_percent: margin }
+    })
+  }
   return {
     endpoint: endpoint.id,
     provider_name: name,
     ...(isSold === true
       ? { rule: 'sell', markup: null }
       : markupRule(entry ?? {}, ownValue(providers, slug), settings)),
-    lines: shownPrices(model.type, endpoint.sell).map(({ key, meter, text: listed }) => {
-      const [cost, pays] = [priceText(meter, endpoint.buy), priceText(meter, paid)]
-      const margin = percent(Number(pays) - Number(cost), Number(pays))
-      return { price: key, cost, listed, paid: pays, margin_percent: margin }
-    }),
+    lines: linesOf(shownPrices(model.type, endpoint.sell), endpoint),
+    conditions: shownConditions(endpoint).map(({ condition, lines, ...prices }) => ({
+      condition,
+      lines: linesOf(lines, prices),
+    })),
   }
 }

@@ -49,13 +49,15 @@ export const CustomerPriceQuery = object({
 
 export type CustomerPriceQuery = Static<typeof CustomerPriceQuery>
 
-const CustomerLine = object({
-  price: text('As in the file: `prompt`, `completion`, …'),
-  cost: text("The provider's."),
-  listed: text("Everybody's."),
-  paid: text("The customer's."),
-  margin_percent: nullable(number('(paid − cost) / paid in percent, one decimal; null when it is free.')),
-})
+const CustomerLines = list(
+  object({
+    price: text('As in the file: `prompt`, `completion`, …'),
+    cost: text("The provider's."),
+    listed: text("Everybody's."),
+    paid: text("The customer's."),
+    margin_percent: nullable(number('(paid − cost) / paid in percent, one decimal; null when it is free.')),
+  }),
+)
 
 export const CustomerEndpoint = object({
   endpoint: text(),
@@ -65,7 +67,11 @@ export const CustomerEndpoint = object({
     "What made everybody's price: a `sell` of the endpoint, or the nearest `markup`; `none` = the provider's own price.",
   ),
   markup: nullable(text('Of that rule; null = a `sell`, or none.')),
-  lines: list(CustomerLine),
+  lines: CustomerLines,
+  conditions: list(
+    object({ condition: text('Such as `above 200000`, `flex` or `16:30-00:30 UTC`.'), lines: CustomerLines }),
+    'Prices under conditions; those that are not named stay as they are.',
+  ),
 })
 export type CustomerEndpoint = Static<typeof CustomerEndpoint>
 
@@ -90,13 +96,16 @@ const GROUP = { id: 'grp_Vb3kQ9xT2mLr7dWa' }
 /** The routes of what customers pay, a part of the operator's contract. */
 export const GROUP_ROUTES = {
   'GET /admin/v1/account-groups': {
+    command: 'account group-list',
     scope: 'accounts:read',
     summary: 'Groups of accounts, by name.',
     answer: listed(AccountGroup),
     example: {},
   },
   'POST /admin/v1/account-groups': {
+    command: 'account group-create [name]',
     scope: 'accounts:write',
+    parts: { markup: 'money:write' },
     summary: 'Makes a group of accounts. `PATCH /admin/v1/accounts/:id` puts an account into it.',
     body: AccountGroupBody,
     answer: AccountGroup,
@@ -105,6 +114,7 @@ export const GROUP_ROUTES = {
     example: { body: { name: 'Partners', markup: '0.9' } },
   },
   'GET /admin/v1/account-groups/:id': {
+    command: 'account group-show',
     versioned: true,
     scope: 'accounts:read',
     summary: 'One group.',
@@ -113,8 +123,10 @@ export const GROUP_ROUTES = {
     example: { path: GROUP },
   },
   'PUT /admin/v1/account-groups/:id': {
+    command: 'account group-put',
     versioned: true,
     scope: 'accounts:write',
+    parts: { markup: 'money:write' },
     summary: 'Makes the group of an external id, or makes it equal to the body. The same body again changes nothing.',
     body: AccountGroupBody,
     answer: AccountGroup,
@@ -123,8 +135,10 @@ export const GROUP_ROUTES = {
     example: { path: { id: 'external:schools' }, body: { name: 'Schools', markup: '0.8' } },
   },
   'PATCH /admin/v1/account-groups/:id': {
+    command: 'account group-update',
     versioned: true,
     scope: 'accounts:write',
+    parts: { markup: 'money:write' },
     summary:
       'Changes the fields that are given, for requests that begin afterwards: at once on the node that is asked, on the others within 5 seconds.',
     body: AccountGroupPatch,
@@ -133,6 +147,7 @@ export const GROUP_ROUTES = {
     example: { path: GROUP, body: { markup: 0.85 } },
   },
   'DELETE /admin/v1/account-groups/:id': {
+    command: 'account group-delete',
     versioned: true,
     scope: 'accounts:write',
     summary: 'Deletes a group without accounts; 409 if there are any in it.',
@@ -141,6 +156,7 @@ export const GROUP_ROUTES = {
     example: { path: GROUP },
   },
   'GET /admin/v1/customer-prices': {
+    command: 'price customers',
     scope: 'accounts:read',
     summary: 'What one account pays for each model, or each account for one model, and which rules make the price.',
     query: CustomerPriceQuery,

@@ -1,27 +1,29 @@
 import type { KnownAdapters } from '../../catalog/adapters.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
+import type { AdminWireRoute } from '../../http/wire-route.ts'
 import { accountNoticeRoutes } from './account-notices.ts'
 import { accountAdminRoutes } from './accounts.ts'
-import { groupAdminRoutes } from '../../admin/account-groups.ts'
+import { groupAdminRoutes } from './account-groups.ts'
 import { catalogAdminRoutes } from './catalog.ts'
-import { codeAdminRoutes } from '../../admin/codes.ts'
-import { keyAdminRoutes } from '../../admin/keys.ts'
+import { ADMIN_ROUTES } from './contract.ts'
+import { codeAdminRoutes } from './codes.ts'
+import { keyAdminRoutes } from './keys.ts'
 import { marginAdminRoutes } from './margin.ts'
 import { logAdminRoutes } from './operator-log.ts'
 import { overviewAdminRoutes } from './overview.ts'
-import type { AdminPorts } from '../../admin/ports.ts'
-import { noticeAdminRoutes } from '../../admin/notices.ts'
-import { priceAdminRoutes } from '../../admin/prices.ts'
+import type { AdminPorts } from './ports.ts'
+import { noticeAdminRoutes } from './notices.ts'
+import { priceAdminRoutes } from './prices.ts'
 import { proofAdminRoutes } from './proof.ts'
 import { reportAdminRoutes } from './reports.ts'
-import { tokenAdminRoutes } from '../../admin/tokens.ts'
+import { tokenAdminRoutes } from './tokens.ts'
 import { userAdminRoutes } from './users.ts'
 import { videoAdminRoutes } from './video-jobs.ts'
 
 /** Every route of `/admin/v1` (operator.md 4). */
 export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonly Route<Principal>[] {
-  return [
+  const routes = [
     ...accountAdminRoutes(ports),
     ...groupAdminRoutes(ports),
     ...keyAdminRoutes(ports),
@@ -39,4 +41,28 @@ export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonl
     ...marginAdminRoutes(ports),
     ...overviewAdminRoutes(ports),
   ]
+  return routes.map((route) => proven(ports, route))
+}
+
+/**
+ * Whoever finds a session open makes nothing with it that lasts longer: the row of the route says where it proves
+ * itself.
+ */
+function proven({ access, prove }: AdminPorts, route: Route<Principal>): Route<Principal> {
+  const { proof }: Pick<AdminWireRoute, 'proof'> =
+    new Map<string, AdminWireRoute>(Object.entries(ADMIN_ROUTES)).get(`${route.method} ${route.path}`) ?? {}
+  if (proof === undefined) return route
+  return {
+    ...route,
+    handle: async (call) => {
+      const given = new Map<string, unknown>(Object.entries(call.json ?? {}))
+      const text = (name: string): string | null => {
+        const value = given.get(name)
+        return typeof value === 'string' ? value : null
+      }
+      if (access.hasSession(call.request) && (proof === true || proof.some((part) => given.has(part))))
+        await prove(call, { password: text('password'), code: text('code') })
+      return route.handle(call)
+    },
+  }
 }

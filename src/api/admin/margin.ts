@@ -1,24 +1,26 @@
 import type { Principal } from '../../access/principal.ts'
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
-import { priceText, shownPrices } from '../../catalog/shown-prices.ts'
+import { priceText, shownConditions, shownPrices, type ShownPrice } from '../../catalog/shown-prices.ts'
+import type { PriceSheet } from '../../tables/meters.ts'
 import { dayRange, daysBetween } from '../../http/day-range.ts'
 import type { Route } from '../../http/edge.ts'
 import { rubles } from '../../base/money.ts'
 import type { UsageRow } from '../../store/log/generation-store.ts'
 import type { PricedEndpoint, PricedModel } from './catalog-contract.ts'
-import type { MarginReport, UsageSums } from './report-contract.ts'
-import { adminRoute, type AdminCall, type AdminReply, type AdminPorts } from '../../admin/ports.ts'
+import { UsageSums, type MarginReport } from './report-contract.ts'
+import { adminRoute, type AdminCall, type AdminAnswer, type AdminPorts } from './ports.ts'
 import { dayAfter } from '../../base/time.ts'
+import { wire } from '../../base/wire.ts'
 
 /** Margin reports: by model at today's prices, and by what was sold. */
 export function marginAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/models', async () => pricedModels(ports)),
-    adminRoute('GET /admin/v1/margin', async (call) => ({ status: 200, body: await report(ports, call) })),
+    adminRoute('GET /admin/v1/margin', async (call) => await report(ports, call)),
   ]
 }
 
-function pricedModels(ports: AdminPorts): AdminReply<'GET /admin/v1/models'> {
+function pricedModels(ports: AdminPorts): AdminAnswer<'GET /admin/v1/models'> {
   const { models } = ports.catalog.current()
   const data = ports.catalog.shown().models.map((entry): PricedModel => {
     const model = models.get(entry.id)
@@ -32,7 +34,7 @@ function pricedModels(ports: AdminPorts): AdminReply<'GET /admin/v1/models'> {
       endpoints: model === undefined ? [] : model.endpoints.map((endpoint) => pricedEndpoint(ports, model, endpoint)),
     }
   })
-  return { status: 200, body: { data, total: data.length } }
+  return { data, total: data.length }
 }
 
 function pricedEndpoint(ports: AdminPorts, model: Model, endpoint: Endpoint): PricedEndpoint {
@@ -42,11 +44,17 @@ function pricedEndpoint(ports: AdminPorts, model: Model, endpoint: Endpoint): Pr
     provider_name: endpoint.provider.name,
     upstream_model: endpoint.upstreamModel,
     state: ports.health.report(endpoint.id).unhealthy ? 'cooling_down' : 'healthy',
-    lines: shownPrices(model.type, endpoint.sell).map(({ key, meter, text }) => {
-      const cost = priceText(meter, endpoint.buy)
-      return { price: key, cost, sell: text, margin_percent: percent(Number(text) - Number(cost), Number(text)) }
-    }),
+    lines: shownPrices(model.type, endpoint.sell).map((shown) => priceLine(shown, endpoint.buy)),
+    conditions: shownConditions(endpoint).map(({ condition, buy, lines }) => ({
+      condition,
+      lines: lines.map((shown) => priceLine(shown, buy)),
+    })),
   }
+}
+
+function priceLine({ key: price, meter, text: sell }: ShownPrice, buy: PriceSheet): PricedEndpoint['lines'][number] {
+  const cost = priceText(meter, buy)
+  return { price, cost, sell, margin_percent: percent(Number(sell) - Number(cost), Number(sell)) }
 }
 
 /** For display only: no amount is calculated with it. */
@@ -56,7 +64,10 @@ export function percent(part: number, whole: number): number | null {
 
 async function report(ports: AdminPorts, call: AdminCall): Promise<MarginReport> {
   const { from, to } = dayRange(call.query, ports.periods().day)
-  const { days, models, providers, accounts, caches } = await ports.store.generations.margin(from, dayAfter(to, 1))
+  const { days, models, providers, conditions, accounts, caches } = await ports.store.generations.margin(
+    from,
+    dayAfter(to, 1),
+  )
   const byDay = new Map(days.map((row) => [row.group, row]))
   const whole = days.reduce(added, NOTHING)
   return {
@@ -66,6 +77,7 @@ async function report(ports: AdminPorts, call: AdminCall): Promise<MarginReport>
     days: daysBetween(from, to).map((day) => ({ day, ...usageSums(byDay.get(day) ?? NOTHING) })),
     models: models.map(marginRow),
     providers: providers.map(marginRow),
+    conditions: conditions.map((row) => ({ ...marginRow(row), condition: row.condition || null })),
     accounts: accounts.map((row) => ({ ...marginRow(row), name: row.name })),
     caches: {
       saved: rubles(caches.models.reduce((sum, { savedMicro }) => sum + savedMicro, 0n)),
@@ -110,16 +122,7 @@ function added(left: UsageRow, right: UsageRow): UsageRow {
 
 /** The numbers of a report's row. */
 export function usageSums(row: UsageRow): UsageSums {
-  return {
-    requests: row.requests,
-    input_tokens: row.inputTokens,
-    output_tokens: row.outputTokens,
-    revenue: rubles(row.revenueMicro),
-    provider_cost: rubles(row.providerCostMicro),
-    margin: rubles(row.revenueMicro - row.providerCostMicro - row.insuredMicro),
-    insured: rubles(row.insuredMicro),
-    shortfall: rubles(row.shortfallMicro),
-  }
+  return wire(UsageSums, row, { margin: rubles(row.revenueMicro - row.providerCostMicro - row.insuredMicro) })
 }
 
 function marginPercent(row: UsageRow): number | null {

@@ -49,6 +49,7 @@ const CHANNEL = { id: 'chn_Vb3kQ9xT2mLr7dWa' }
 /** The routes of notices, a part of the operator's contract. */
 export const NOTICE_ROUTES = {
   'GET /admin/v1/accounts/:id/notices': {
+    command: 'account notices',
     scope: 'accounts:read',
     summary: 'Who is told about an account, and below which balance.',
     answer: AccountNotices,
@@ -56,6 +57,7 @@ export const NOTICE_ROUTES = {
     example: { path: ACCOUNT },
   },
   'PATCH /admin/v1/accounts/:id/notices': {
+    command: 'account notices-update',
     scope: 'accounts:write',
     summary: 'The threshold of a low balance, in rubles; 0: none is low; null: that of the service.',
     body: body({ low_balance: nullable(rub('', { minimum: 0, maximum: 1_000_000_000 })) }),
@@ -64,6 +66,7 @@ export const NOTICE_ROUTES = {
     example: { path: ACCOUNT, body: { low_balance: 500 } },
   },
   'POST /admin/v1/accounts/:id/notices/channels': {
+    command: 'account channel-create',
     scope: 'accounts:write',
     summary:
       'Makes a receiver of an account, which needs no code; at most 5. The `secret` of a webhook is in this answer only.',
@@ -74,6 +77,7 @@ export const NOTICE_ROUTES = {
     example: { path: ACCOUNT, body: { target: 'https://hooks.example.com/tollgate', kinds: ['balance.low'] } },
   },
   'PATCH /admin/v1/accounts/:id/notices/channels/:channel': {
+    command: 'account channel-update',
     scope: 'accounts:write',
     summary: "Changes the fields of an account's receiver that are given.",
     body: body({ ...NoticeChannelPatch.fields, kinds: optional(AccountKinds) }),
@@ -82,6 +86,7 @@ export const NOTICE_ROUTES = {
     example: { path: OWN_CHANNEL, body: { enabled: false } },
   },
   'DELETE /admin/v1/accounts/:id/notices/channels/:channel': {
+    command: 'account channel-delete',
     scope: 'accounts:write',
     summary: "Removes an account's receiver with its messages.",
     answer: Removed,
@@ -89,6 +94,7 @@ export const NOTICE_ROUTES = {
     example: { path: OWN_CHANNEL },
   },
   'POST /admin/v1/accounts/:id/notices/channels/:channel/test': {
+    command: 'account channel-test',
     scope: 'accounts:write',
     summary:
       "Sends a notice of kind `test` to an account's receiver, even while it is off. 409 before it is confirmed.",
@@ -99,12 +105,14 @@ export const NOTICE_ROUTES = {
     example: { path: OWN_CHANNEL, body: {} },
   },
   'GET /admin/v1/notices/channels': {
+    command: 'notice channels',
     scope: 'settings:read',
     summary: "The receivers of the operator's notices.",
     answer: object({ data: list(OperatorChannel) }),
     example: {},
   },
   'POST /admin/v1/notices/channels': {
+    command: 'notice channel-create [target]',
     scope: 'settings:write',
     summary: 'Makes a receiver. The `secret` of a webhook is in this answer only. At most 20.',
     body: NoticeChannelBody,
@@ -114,6 +122,7 @@ export const NOTICE_ROUTES = {
     example: { body: { target: 'https://hooks.example.com/tollgate', kinds: ['shortfall', 'balance.low'] } },
   },
   'GET /admin/v1/notices/channels/:id': {
+    command: 'notice channel-show',
     versioned: true,
     scope: 'settings:read',
     summary: 'One receiver.',
@@ -122,6 +131,7 @@ export const NOTICE_ROUTES = {
     example: { path: CHANNEL },
   },
   'PUT /admin/v1/notices/channels/:id': {
+    command: 'notice channel-put',
     versioned: true,
     scope: 'settings:write',
     summary:
@@ -136,6 +146,7 @@ export const NOTICE_ROUTES = {
     },
   },
   'PATCH /admin/v1/notices/channels/:id': {
+    command: 'notice channel-update',
     versioned: true,
     scope: 'settings:write',
     summary: 'Changes the fields that are given.',
@@ -145,6 +156,7 @@ export const NOTICE_ROUTES = {
     example: { path: CHANNEL, body: { enabled: false } },
   },
   'DELETE /admin/v1/notices/channels/:id': {
+    command: 'notice channel-delete',
     versioned: true,
     scope: 'settings:write',
     summary: 'Removes a receiver with its messages.',
@@ -153,6 +165,7 @@ export const NOTICE_ROUTES = {
     example: { path: CHANNEL },
   },
   'POST /admin/v1/notices/channels/:id/test': {
+    command: 'notice test',
     scope: 'settings:write',
     summary: 'Sends a notice of kind `test`, even while the receiver is off.',
     body: body({}),
@@ -162,6 +175,7 @@ export const NOTICE_ROUTES = {
     example: { path: CHANNEL, body: {} },
   },
   'GET /admin/v1/notices/deliveries': {
+    command: 'notice deliveries',
     scope: 'settings:read',
     summary: 'Messages of the last 90 days, newest first.',
     query: OperatorDeliveryQuery,
@@ -170,6 +184,7 @@ export const NOTICE_ROUTES = {
     example: { query: { state: 'dead' } },
   },
   'POST /admin/v1/notices/deliveries/:id/replay': {
+    command: 'notice replay',
     scope: 'settings:write',
     summary: 'Sends a message once more, with all its attempts. 404 while it is under way.',
     body: body({}),

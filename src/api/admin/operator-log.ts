@@ -6,8 +6,16 @@ import { readLogFilter } from '../../ledger/log-filters.ts'
 import { attemptsOf, invoiceOf, storyOf, tokensPerSecond } from '../records/request-story.ts'
 import { viewOf } from '../../ledger/row-view.ts'
 import type { PageRange } from '../../store/page.ts'
-import { listBody, listRoute } from '../../admin/list-route.ts'
-import { adminRoute, notFound, param, type AdminCall, type AdminPorts, type AdminReply } from '../../admin/ports.ts'
+import {
+  listBody,
+  listRoute,
+  adminRoute,
+  notFound,
+  param,
+  type AdminCall,
+  type AdminPorts,
+  type AdminAnswer,
+} from './ports.ts'
 import type { Generation } from './report-contract.ts'
 
 /** The log of all accounts. */
@@ -22,13 +30,13 @@ async function generations(
   ports: AdminPorts,
   query: URLSearchParams,
   range: PageRange,
-): Promise<AdminReply<'GET /admin/v1/generations'>['body']> {
+): Promise<AdminAnswer<'GET /admin/v1/generations'>> {
   const found = await ports.store.generations.list({ ...readLogFilter(query, 'operator'), ...range })
   const names = await ports.store.accounts.names(new Set(found.data.map(({ accountId }) => accountId)))
   return { ...listBody(found, (row) => operatorRecord(row, names)), ...searchNotes(found) }
 }
 
-async function generation(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/generations/:id'>> {
+async function generation(ports: AdminPorts, call: AdminCall): Promise<AdminAnswer<'GET /admin/v1/generations/:id'>> {
   const id = param(call, 'id')
   const row = await ports.store.generations.get(id)
   if (row === null) throw notFound('Generation', id)
@@ -38,7 +46,7 @@ async function generation(ports: AdminPorts, call: AdminCall): Promise<AdminRepl
     await log.hold(row.generationId),
     await ports.catalog.pricesOf(row),
   ]
-  const provider = invoiceOf(row.reportedUsage ?? row.usage, prices === null ? null : prices.buy, {
+  const provider = invoiceOf(row.reportedUsage ?? row.usage, prices?.billed.sheet ?? null, {
     bookedMicro: row.providerCostMicro,
     notCoveredMicro: 0n,
     insuredMicro: row.insuredMicro,
@@ -54,7 +62,7 @@ async function generation(ports: AdminPorts, call: AdminCall): Promise<AdminRepl
     provider_bill_adjustments: provider.adjustments,
     tokens_per_second: tokensPerSecond(row),
   }
-  return { status: 200, body }
+  return body
 }
 
 function operatorRecord(row: GenerationRow, names: ReadonlyMap<string, string>): Generation {

@@ -3,7 +3,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
 import { rubles } from '../../base/money.ts'
 import type { Overview } from './report-contract.ts'
-import { adminRoute, type AdminPorts } from '../../admin/ports.ts'
+import { adminRoute, type AdminPorts } from './ports.ts'
 import { DAY_MS, dayAfter, isoTime } from '../../base/time.ts'
 
 const DAYS = 30
@@ -11,7 +11,7 @@ const COVERED_DAYS = 3
 
 /** The operator's first page, beside the reports. */
 export function overviewAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
-  return [adminRoute('GET /admin/v1/overview', async () => ({ status: 200, body: await overview(ports) }))]
+  return [adminRoute('GET /admin/v1/overview', async () => await overview(ports))]
 }
 
 async function overview({ store, clock, periods }: AdminPorts): Promise<Overview> {

@@ -11,12 +11,14 @@ const CHANGE = { path: { id: 'prc_Vb3kQ9xT2mLr7dWa' }, body: {} }
 /** The routes of prices that follow providers' lists, a part of the operator's contract. */
 export const PRICE_ROUTES = {
   'GET /admin/v1/price-changes': {
+    command: 'price held',
     scope: 'catalog:read',
     summary: 'Prices by lists of providers, and by releases, that wait for a hand.',
     answer: PriceChanges,
     example: {},
   },
   'POST /admin/v1/price-changes/fetch': {
+    command: 'price fetch',
     scope: 'catalog:write',
     summary: 'Fetches the lists of prices now, applies what needs no hand, and answers what became of each list.',
     body: body({}),
@@ -33,6 +35,7 @@ export const PRICE_ROUTES = {
     example: { body: {} },
   },
   'GET /admin/v1/price-changes/accounts': {
+    command: 'price accounts',
     scope: 'catalog:read',
     summary: 'The accounts that used a model in the last 30 days, those that paid the most first, at most 1,000.',
     query: PriceAccountsQuery,
@@ -43,19 +46,21 @@ export const PRICE_ROUTES = {
     example: { query: { model: 'acme/large' } },
   },
   'POST /admin/v1/price-changes/:id/approve': {
+    command: 'price approve',
     scope: 'catalog:write',
-    summary: 'Applies a price that waits. 404 too if the price was changed meanwhile.',
+    summary: 'Applies a price that waits. 409 if another hand has decided it meanwhile, or the price was changed.',
     body: body({}),
     answer: PriceChange,
-    errors: ['invalid_input', 'not_found'],
+    errors: ['invalid_input', 'not_found', 'conflict'],
     example: CHANGE,
   },
   'POST /admin/v1/price-changes/:id/reject': {
+    command: 'price reject',
     scope: 'catalog:write',
     summary: 'Keeps the price as it is; the same change is not proposed again.',
     body: body({}),
     answer: PriceChange,
-    errors: ['not_found'],
+    errors: ['not_found', 'conflict'],
     example: CHANGE,
   },
 } as const

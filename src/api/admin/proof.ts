@@ -8,7 +8,7 @@ import { decimalText, microOf, rubles } from '../../base/money.ts'
 import type { AuditCheck, AuditStore } from '../../store/audit/audit-store.ts'
 import { parseBill } from './bill-csv.ts'
 import type { AuditReport, ReconciliationBody, ReplayReport } from './report-contract.ts'
-import { adminRoute, recordEvent, type AdminCall, type AdminReply, type AdminPorts } from '../../admin/ports.ts'
+import { adminRoute, recordChange, type AdminCall, type AdminAnswer, type AdminPorts } from './ports.ts'
 import { reconcile } from './reconciliation.ts'
 import { isoTime } from '../../base/time.ts'
 
@@ -18,10 +18,9 @@ export const PERCENT = 1_000_000n
 /** Checks that the books are right: audit, replay, and comparison with a provider's bill. */
 export function proofAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
-    adminRoute('GET /admin/v1/audit', async (call) => ({
-      status: 200,
-      body: auditBody(await ports.audit(timeParameter(call.query, 'since') ?? 0)),
-    })),
+    adminRoute('GET /admin/v1/audit', async (call) =>
+      auditBody(await ports.audit(timeParameter(call.query, 'since') ?? 0)),
+    ),
     adminRoute('GET /admin/v1/audit/replay', (call) => replay(ports, call)),
     adminRoute('POST /admin/v1/reconciliations', (call, read) => reconciliation(ports, call, read('tolerance'))),
   ]
@@ -33,7 +32,13 @@ export function auditBody(checks: readonly AuditCheck[]): AuditReport {
   return {
     ok: violations === 0,
     violations,
-    checks: checks.map(({ id, name, violations: found }) => ({ id, name, ok: found.length === 0, violations: found })),
+    checks: checks.map(({ id, name, violations: found }) => ({
+      id,
+      name,
+      ok: found.length === 0,
+      violations: found.length,
+      found,
+    })),
   }
 }
 
@@ -43,9 +48,9 @@ export interface ReplayRange {
   readonly toMs: number | null
 }
 
-async function replay(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/audit/replay'>> {
+async function replay(ports: AdminPorts, call: AdminCall): Promise<AdminAnswer<'GET /admin/v1/audit/replay'>> {
   const range = { fromMs: timeParameter(call.query, 'from'), toMs: timeParameter(call.query, 'to') }
-  return { status: 200, body: await replayBody(range, ports.replay, ports.catalog) }
+  return await replayBody(range, ports.replay, ports.catalog)
 }
 
 /** The report of `tollgate audit --replay`. */
@@ -76,7 +81,8 @@ export async function replayBody(
     types: types.map(([type, each]) => ({ type, ...sums(each) })),
     price_versions: await versionsOf(report, catalog),
     without_log: { rows: report.withoutLog.rows, charged: rubles(report.withoutLog.chargedMicro) },
-    violations: report.violations,
+    violations: report.violations.length,
+    found: report.violations,
   }
 }
 
@@ -119,19 +125,19 @@ async function reconciliation(
   ports: AdminPorts,
   call: AdminCall,
   { provider, csv, tolerance, currency = null }: Judged<ReconciliationBody, 'tolerance'>,
-): Promise<AdminReply<'POST /admin/v1/reconciliations'>> {
+): Promise<AdminAnswer<'POST /admin/v1/reconciliations'>> {
   const body = await reconcile(
     { catalog: ports.catalog, generations: ports.store.generations },
     await parseBill(csv, currency),
     { provider, toleranceBasisPoints: basisPoints(microOf(tolerance ?? 1)) },
   )
-  await recordEvent(ports, call, 'provider.reconcile', provider, null, {
+  await recordChange(ports, call, 'provider.reconcile', provider, null, {
     from: body.from,
     to: body.to,
     ok: body.ok,
     ...body.totals,
   })
-  return { status: 200, body }
+  return body
 }
 
 /** Basis points of a percentage in millionths, such as 1.25 % = 1 250 000. */

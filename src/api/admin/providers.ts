@@ -6,22 +6,32 @@ import {
   slugProblem,
   type DocumentContext,
 } from '../../catalog/document-reader.ts'
+import { fault } from '../../catalog/problem.ts'
 import { offeredModels } from '../../catalog/offered-models.ts'
+import { ambientRefusal, authAddresses } from '../../catalog/auth.ts'
 import { wireModel, wireProvider, type WireProvider } from '../../catalog/wire-document.ts'
+import { addressOf } from '../../catalog/snapshot.ts'
 import type { Route } from '../../http/edge.ts'
-import { isPrivateAddress } from '../../lib/private-address.ts'
+import { isPrivateAddress } from '../../base/public-address.ts'
 import { ownValue } from '../../base/own-value.ts'
-import { withoutTrailing } from '../../lib/trailing.ts'
 import { fieldError } from '../../base/refusals.ts'
 import { applied, refuse } from './catalog-problems.ts'
-import { adminRoute, recordEvent, type AdminCall, type AdminPorts, type AdminReply } from '../../admin/ports.ts'
-import { recordRoutes, watched, type RecordKind } from '../../admin/records.ts'
+import {
+  adminReply,
+  adminRoute,
+  type AdminReply,
+  recordChange,
+  type AdminCall,
+  type AdminPorts,
+  type AdminAnswer,
+} from './ports.ts'
+import { recordRoutes, watched, type RecordKind } from './records.ts'
 
 /** Providers: tried, made with their models, and changed. */
 export function providerAdminRoutes(ports: AdminPorts, context: DocumentContext): readonly Route<Principal>[] {
   return [
     adminRoute('POST /admin/v1/providers/try', (call) => tryProvider(ports, call, context)),
-    adminRoute('POST /admin/v1/providers', (call) => connectProvider(ports, call, context)),
+    adminReply('POST /admin/v1/providers', (call) => connectProvider(ports, call, context)),
     ...recordRoutes(ports, providerKind(ports, context)),
   ]
 }
@@ -30,7 +40,7 @@ async function tryProvider(
   ports: AdminPorts,
   call: AdminCall,
   context: DocumentContext,
-): Promise<AdminReply<'POST /admin/v1/providers/try'>> {
+): Promise<AdminAnswer<'POST /admin/v1/providers/try'>> {
   const { slug, entry } = await connectionOf(ports, call, context)
   const provider = await applied(async () => ports.catalog.providerOf(slug, entry))
   const startedMs = ports.clock.now()
@@ -38,19 +48,16 @@ async function tryProvider(
   const present = new Set(ports.catalog.shown().models.map(({ id }) => id))
   const offered = offeredModels(slug, trial, ports.catalog.knownModels(slug))
   return {
-    status: 200,
-    body: {
-      outcome: trial.outcome,
-      status: trial.status,
-      said: trial.said,
-      elapsed_ms: Math.max(0, Math.round(ports.clock.now() - startedMs)),
-      models: offered.map(({ listed, bundled, entry: model }) => ({
-        listed,
-        bundled,
-        exists: present.has(model.id),
-        entry: wireModel(model),
-      })),
-    },
+    outcome: trial.outcome,
+    status: trial.status,
+    said: trial.said,
+    elapsed_ms: Math.max(0, Math.round(ports.clock.now() - startedMs)),
+    models: offered.map(({ listed, bundled, entry: model }) => ({
+      listed,
+      bundled,
+      exists: present.has(model.id),
+      entry: wireModel(model),
+    })),
   }
 }
 
@@ -72,7 +79,7 @@ async function connectProvider(
   const outcome = await applied(() => ports.catalog.connectProvider(slug, entry, models))
   const after = providerAfter(ports, slug)
   const served = { ...after, models: models.map(({ id }) => id) }
-  await recordEvent(ports, call, `provider.${outcome === 'created' ? 'create' : 'update'}`, slug, before, served)
+  await recordChange(ports, call, `provider.${outcome === 'created' ? 'create' : 'update'}`, slug, before, served)
   return { status: outcome === 'created' ? 201 : 200, body: { slug, ...after } }
 }
 
@@ -96,7 +103,7 @@ async function connectionOf(
   refuse(problems)
   const entry = ownValue(document.providers, slug)
   if (entry === undefined) throw fieldError('provider', 'required', {}, 'is required')
-  await refusePrivate(ports, slug, entry)
+  refusePrivate(ports, slug, entry, context)
   return { slug, entry, models: document.models }
 }
 
@@ -105,25 +112,38 @@ function checkSlug(slug: string): void {
   if (wrong !== null) throw fieldError('slug', 'slug', {}, wrong)
 }
 
-/** A private address is always allowed in the operator's file only (guarantees.md requirement 14). */
-export async function refusePrivate(
-  ports: AdminPorts,
+/**
+ * The files of the server and a private address are for the operator's file (guarantees.md requirement 14); what a name
+ * resolves to is judged when the connection is made.
+ */
+export function refusePrivate(
+  { catalog }: AdminPorts,
   slug: string,
-  { base_url: baseUrl }: ProviderEntry,
-): Promise<void> {
-  if (
-    ports.allowPrivateUpstreams ||
-    baseUrl === undefined ||
-    ports.catalog.current().providers.get(slug)?.baseUrl === withoutTrailing(baseUrl, '/')
-  )
-    return
-  if (isPrivateAddress(new URL(baseUrl).hostname)) {
-    throw fieldError(
-      'base_url',
-      'private_address',
-      { host: new URL(baseUrl).host },
-      `'${new URL(baseUrl).host}' is a private address; a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true`,
-    )
+  entry: ProviderEntry,
+  { adapters }: Pick<DocumentContext, 'adapters'>,
+): void {
+  const { mayBePrivate, mayTrust, isFiled } = catalog.rightsOf(slug, entry)
+  const refuseAt = (path: string, check: 'of_file' | 'machine_auth', message: string): void =>
+    refuse([{ ...fault(path, check, {}, message), line: 0 }])
+  if (!mayTrust)
+    refuseAt('dialect.ca_file', 'of_file', 'is for the catalogue file: the admin API names no files of the server')
+  const baseUrl = addressOf(entry, adapters)
+  const refusal = entry.auth === undefined || isFiled ? null : ambientRefusal(entry.auth, baseUrl)
+  if (refusal !== null) refuseAt('auth', 'machine_auth', refusal)
+  if (mayBePrivate) return
+  const addresses = [
+    ['base_url', baseUrl],
+    ...(entry.auth === undefined ? [] : authAddresses(entry.auth).map((url) => ['auth', url])),
+  ]
+  for (const [field = '', address = ''] of addresses) {
+    const { host, hostname } = URL.canParse(address) ? new URL(address) : { host: '', hostname: 'public' }
+    if (isPrivateAddress(hostname))
+      throw fieldError(
+        field,
+        'private_address',
+        { host },
+        `'${host}' is a private address; a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true`,
+      )
   }
 }
 
@@ -146,7 +166,7 @@ function providerKind(ports: AdminPorts, context: DocumentContext): RecordKind<'
       checkSlug(slug)
       const { entry, problems } = parseProviderJson(json, context)
       refuse(problems)
-      await refusePrivate(ports, slug, entry)
+      refusePrivate(ports, slug, entry, context)
       const seen = watched(guard, (document) => named(slug, providerIn(document, slug)))
       const outcome = await applied(() => catalog.putProvider(slug, entry, seen.check))
       const after = { slug, ...providerAfter(ports, slug) }

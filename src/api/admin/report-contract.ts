@@ -27,6 +27,8 @@ import {
   whole,
   type Static,
 } from '../../base/schema.ts'
+import type { AdminWireRoute } from '../../http/wire-route.ts'
+import { OperatorWarning } from './warning-contract.ts'
 
 export const UsageGroup = oneOf(['model', 'provider', 'account', 'key', 'day'])
 export type UsageGroup = Static<typeof UsageGroup>
@@ -64,6 +66,15 @@ export const MarginReport = object({
   days: list(object({ ...UsageSums.fields, day: day() }), 'Each day of the range, zeros included.'),
   models: list(object({ ...UsageSums.fields, id: text(), margin_percent: nullable(number()) })),
   providers: list(object({ ...UsageSums.fields, id: text(), margin_percent: nullable(number()) })),
+  conditions: list(
+    object({
+      ...UsageSums.fields,
+      id: text('Of the model.'),
+      condition: nullable(text('Of the price that was charged; null = the plain one.')),
+      margin_percent: nullable(number()),
+    }),
+    'Each price of the models that were sold under any condition.',
+  ),
   accounts: list(
     object({ ...UsageSums.fields, id: text(), name: text(), margin_percent: nullable(number()) }),
     'At most 100, by revenue.',
@@ -142,6 +153,22 @@ export const EndpointHealth = object({
   error_rate_30m: nullable(number('0 to 1.')),
   ttft_ms_30m: nullable(Percentiles),
   throughput_30m: nullable(Percentiles),
+  refused_today: list(
+    object({
+      parameter: text(),
+      requests: whole(),
+      said: nullable(
+        text("The provider's newest words, without secrets and texts of the request; null = it said nothing."),
+      ),
+      others: nullable(
+        list(
+          text(),
+          "The endpoint's `supported_parameters` without it, to put to the model: it is then no longer sent, and named in `X-Tollgate-Dropped`. null = that would not help, or the model is not of type `chat`.",
+        ),
+      ),
+    }),
+    'Parameters for which it refused requests since midnight UTC, as this node has seen, while it is sent them.',
+  ),
 })
 export type EndpointHealth = Static<typeof EndpointHealth>
 
@@ -153,7 +180,8 @@ export const AuditReport = object({
       id: text<AuditInvariant>('The invariant, such as `I1`.'),
       name: text(),
       ok: flag(),
-      violations: list(text()),
+      violations: whole('How many.'),
+      found: list(text(), 'Each of them.'),
     }),
   ),
 })
@@ -177,7 +205,8 @@ export const ReplayReport = object(
       }),
     ),
     without_log: object({ rows: whole(), charged: rub() }, 'Charges whose log rows retention has taken.'),
-    violations: list(text()),
+    violations: whole('How many charges differ.'),
+    found: list(text(), 'Each of them.'),
   },
   'The charges of a period made again from the log: price version (with its exchange rates) × meters. Amounts are RUB.',
 )
@@ -271,3 +300,114 @@ export const ResolveBody = body({
   upstream_id: nullable(filled("The provider's own id of the job; null where it never arrived.", REFERENCE_CHARS_MAX)),
 })
 export const Resolved = object({ id: text(), status: oneOf(['failed', 'in_progress']) })
+
+const DAYS = { from: '2026-01-01', to: '2026-01-31' }
+
+/** Rows of the admin API that tell what happened, and change nothing. */
+export const REPORT_ROUTES = {
+  'GET /admin/v1/usage': {
+    command: 'usage',
+    scope: 'usage:read',
+    summary: 'Requests, tokens and money by group.',
+    query: UsageQuery,
+    answer: listed(UsageRow),
+    errors: ['invalid_input'],
+    example: { query: { group_by: 'provider' } },
+  },
+  'GET /admin/v1/margin': {
+    command: 'margin',
+    scope: 'usage:read',
+    summary: 'What was earned, by day, model, provider and account.',
+    query: DayRangeQuery,
+    answer: MarginReport,
+    errors: ['invalid_input'],
+    example: { query: DAYS },
+  },
+  'GET /admin/v1/focus.csv': {
+    command: 'focus',
+    scope: 'usage:read',
+    summary:
+      'Usage and cost as CSV by FOCUS 1.2: a row for each day, account, key, model, provider and condition of the price, and for each adjustment. At most 366 days.',
+    query: object({
+      ...DayRangeQuery.fields,
+      account: optional(text("Narrows to one account's, and to its columns.")),
+    }),
+    answer: { media: 'text/csv' },
+    errors: ['invalid_input', 'not_found'],
+    example: { query: DAYS },
+  },
+  'GET /admin/v1/generations': {
+    command: 'generation list',
+    scope: 'log:read',
+    summary: 'The log of all accounts, newest first.',
+    query: GenerationQuery,
+    answer: Generations,
+    errors: ['invalid_input'],
+    example: { query: { status: 'completed', limit: '20' } },
+  },
+  'GET /admin/v1/generations/:id': {
+    command: 'generation show',
+    scope: 'log:read',
+    summary: 'One request: its attempts with what each provider said, both bills, its hold and its times.',
+    answer: GenerationStory,
+    errors: ['not_found'],
+    example: { path: { id: 'gen-Vb3kQ9xT2mLr7dWa' } },
+  },
+  'GET /admin/v1/endpoints/health': {
+    command: 'health',
+    scope: 'health:read',
+    summary: 'Of each endpoint its state, errors, and percentiles.',
+    answer: listed(EndpointHealth),
+    example: {},
+  },
+  'GET /admin/v1/audit': {
+    command: 'audit',
+    scope: 'audit:read',
+    summary: 'Checks the invariants of the books.',
+    query: SinceQuery,
+    answer: AuditReport,
+    errors: ['invalid_input'],
+    example: {},
+  },
+  'GET /admin/v1/audit/replay': {
+    command: 'audit',
+    scope: 'audit:read',
+    summary: 'Makes every charge of a period again from the log: price version × meters.',
+    query: ReplayQuery,
+    answer: ReplayReport,
+    errors: ['invalid_input'],
+    example: {},
+  },
+  'POST /admin/v1/reconciliations': {
+    command: 'reconcile',
+    scope: 'audit:read',
+    summary: "Compares a provider's bill with what its answers cost by the log.",
+    body: ReconciliationBody,
+    answer: Reconciliation,
+    errors: ['invalid_input', 'not_found'],
+    example: { body: { provider: 'sandbox', csv: 'day,model,amount,currency\n2026-01-31,chat,12.50,RUB\n' } },
+  },
+  'GET /admin/v1/events': {
+    command: 'event list',
+    scope: 'audit:read',
+    summary: 'Who changed what, when. The filters match exactly; `action` matches by its beginning.',
+    query: EventQuery,
+    answer: listed(AuditEvent),
+    errors: ['invalid_input'],
+    example: { query: { action: 'account.' } },
+  },
+  'GET /admin/v1/overview': {
+    command: 'overview',
+    scope: 'usage:read',
+    summary: 'What an operator looks at first: the last requests and their errors, low and locked balances, payments.',
+    answer: Overview,
+    example: {},
+  },
+  'GET /admin/v1/warnings': {
+    command: 'warnings',
+    scope: 'health:read',
+    summary: 'What the operator should look at.',
+    answer: object({ data: list(OperatorWarning) }),
+    example: {},
+  },
+} as const satisfies Readonly<Record<string, AdminWireRoute>>

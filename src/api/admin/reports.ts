@@ -1,4 +1,4 @@
-import { readEmail } from '../../email.ts'
+import { readEmail } from '../../base/mail-address.ts'
 import { ROLE_SCOPES } from '../../tables/admin-scopes.ts'
 import type { BodyOf } from '../../http/wire-route.ts'
 import type { AdminApi } from './contract.ts'
@@ -12,21 +12,92 @@ import { focusCsv } from '../records/focus-export.ts'
 import type { EventAction } from '../../ledger/event-action.ts'
 import { periodStarts } from '../../ledger/period.ts'
 import type { EventFilter, EventRecord } from '../../store/events/event-store.ts'
-import { listBody, listRoute } from '../../admin/list-route.ts'
 import { usageSums } from './margin.ts'
 import {
+  listBody,
+  listRoute,
+  adminReply,
   adminRoute,
   notFound,
-  recordEvent,
+  recordChange,
   refuseBeyondOwn,
+  refuseLonger,
   type AdminCall,
-  type AdminReply,
+  type AdminAnswer,
   type AdminPorts,
-} from '../../admin/ports.ts'
+} from './ports.ts'
 import { handedLink, refuseOwnLink } from './users.ts'
 import { EventSort, UsageGroup, type AuditEvent } from './report-contract.ts'
 import type { OperatorWarning } from './warning-contract.ts'
 import { DAY_MS, isoTime } from '../../base/time.ts'
+import type { Endpoint, Model } from '../../catalog/catalog.ts'
+import { PARAMETER_NAMES, PARAMETER_TABLE } from '../../tables/parameter-table.ts'
+
+/** Parameters that carry the same field: an endpoint that takes one of them is sent it. */
+const ALIKE: readonly (readonly string[])[] = [
+  ['reasoning', 'reasoning_effort', 'include_reasoning'],
+  ['response_format', 'structured_outputs'],
+]
+/** The cap of the output goes under the one name or the other. */
+const CAPS: readonly string[] = ['max_tokens', 'max_completion_tokens']
+/** Sent by its price, whatever the endpoint lists. */
+const PRICED = 'service_tier'
+/** What an endpoint is sent only if it lists it, or is sent in another form then. */
+const LISTED: ReadonlySet<string> = new Set([
+  'reasoning',
+  'developer',
+  ...PARAMETER_NAMES.filter((name) => {
+    const { cost } = PARAMETER_TABLE[name]
+    return cost !== 'units' && cost.where === 'listed' && name !== PRICED
+  }),
+])
+
+/** Health of every endpoint as this node sees it, with the parameters that it refused today and still takes. */
+function endpointHealth(ports: AdminPorts): AdminAnswer<'GET /admin/v1/endpoints/health'> {
+  const data = [...ports.catalog.current().models.values()].flatMap((model) =>
+    model.endpoints.map((endpoint) => {
+      const report = ports.health.report(endpoint.id)
+      return {
+        model: model.id,
+        provider: endpoint.provider.slug,
+        endpoint: endpoint.id,
+        state: report.unhealthy ? ('cooling_down' as const) : ('healthy' as const),
+        error_rate_30m: report.uptime30m === null ? null : Math.round((100 - report.uptime30m) * 10) / 1_000,
+        ttft_ms_30m: report.latency30m,
+        throughput_30m: report.throughput30m,
+        refused_today: report.refused
+          .filter(({ parameter }) => takes(endpoint, parameter))
+          .map((refused) => ({ ...refused, others: othersOf(ports, model, endpoint, refused.parameter) })),
+      }
+    }),
+  )
+  return { data, total: data.length }
+}
+
+function takes({ supportedParameters: listed }: Endpoint, parameter: string): boolean {
+  return listed === null || parameter === PRICED || alikeOf(parameter).some((name) => listed.includes(name))
+}
+
+function alikeOf(parameter: string): readonly string[] {
+  return ALIKE.find((names) => names.includes(parameter)) ?? [parameter]
+}
+
+/** What the endpoint lists, or would list for what it is sent, without the parameter; null = that would not help. */
+function othersOf(
+  ports: AdminPorts,
+  { type }: Model,
+  { provider, supportedParameters: listed }: Endpoint,
+  parameter: string,
+): readonly string[] | null {
+  // Other kinds of requests would get another picture or voice, and no header would say so.
+  if (type !== 'chat') return null
+  const taken = listed ?? ports.parametersOf(provider.adapter, type).filter((name) => !LISTED.has(name))
+  const alike = alikeOf(parameter)
+  const others = taken.filter((name) => !alike.includes(name))
+  const isCap = CAPS.includes(parameter)
+  const helps = others.length < taken.length && parameter !== PRICED
+  return helps && (!isCap || CAPS.some((cap) => others.includes(cap))) ? others : null
+}
 
 const USAGE_DAYS = 30
 
@@ -34,25 +105,25 @@ const USAGE_DAYS = 30
 export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/usage', (call) => usage(ports, call)),
-    adminRoute('GET /admin/v1/focus.csv', (call) => focusExport(ports, call)),
+    adminReply('GET /admin/v1/focus.csv', (call) => focusExport(ports, call)),
     adminRoute('GET /admin/v1/endpoints/health', async () => endpointHealth(ports)),
     listRoute(ports, 'GET /admin/v1/events', async ({ query }, range) => {
       const order = choiceParameter(query, 'sort', EventSort) ?? undefined
       return listBody(await ports.store.events.list(range, eventFilter(query), order), wireEvent)
     }),
-    adminRoute('GET /admin/v1/warnings', async () => ({ status: 200, body: { data: await warnings(ports) } })),
+    adminRoute('GET /admin/v1/warnings', async () => ({ data: await warnings(ports) })),
     adminRoute('POST /admin/v1/administrators', (call, read) => invite(ports, call, read())),
     adminRoute('POST /admin/v1/kek/rotate', (call) => rotateKek(ports, call)),
   ]
 }
 
-async function rotateKek(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'POST /admin/v1/kek/rotate'>> {
+async function rotateKek(ports: AdminPorts, call: AdminCall): Promise<AdminAnswer<'POST /admin/v1/kek/rotate'>> {
   const body = { rewrapped: await ports.rewrap() }
-  await recordEvent(ports, call, 'kek.rotate', 'kek', null, body)
-  return { status: 200, body }
+  await recordChange(ports, call, 'kek.rotate', 'kek', null, body)
+  return body
 }
 
-async function usage(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GET /admin/v1/usage'>> {
+async function usage(ports: AdminPorts, call: AdminCall): Promise<AdminAnswer<'GET /admin/v1/usage'>> {
   const groupBy = choiceParameter(call.query, 'group_by', UsageGroup) ?? 'model'
   const { timezone } = ports.catalog.current().settings
   const toMs = timeParameter(call.query, 'to') ?? ports.clock.now() + DAY_MS
@@ -66,7 +137,7 @@ async function usage(ports: AdminPorts, call: AdminCall): Promise<AdminReply<'GE
     [groupBy]: row.group,
     ...usageSums(row),
   }))
-  return { status: 200, body: { data, total: data.length } }
+  return { data, total: data.length }
 }
 
 async function focusExport(ports: AdminPorts, call: AdminCall): Promise<typeof HIJACKED> {
@@ -76,24 +147,6 @@ async function focusExport(ports: AdminPorts, call: AdminCall): Promise<typeof H
   if (accountId !== null && (await ports.store.accounts.get(accountId)) === null) throw notFound('Account', accountId)
   const lines = focusCsv(ports.store.charges, { accountId, from, to, timezone })
   return sendCsv(call, `tollgate-focus-${from}-${to}.csv`, lines)
-}
-
-function endpointHealth(ports: AdminPorts): AdminReply<'GET /admin/v1/endpoints/health'> {
-  const data = [...ports.catalog.current().models.values()].flatMap((model) =>
-    model.endpoints.map((endpoint) => {
-      const report = ports.health.report(endpoint.id)
-      return {
-        model: model.id,
-        provider: endpoint.provider.slug,
-        endpoint: endpoint.id,
-        state: report.unhealthy ? ('cooling_down' as const) : ('healthy' as const),
-        error_rate_30m: report.uptime30m === null ? null : Math.round((100 - report.uptime30m) * 10) / 1_000,
-        ttft_ms_30m: report.latency30m,
-        throughput_30m: report.throughput30m,
-      }
-    }),
-  )
-  return { status: 200, body: { data, total: data.length } }
 }
 
 function wireEvent({ atMs, before, after, ...event }: EventRecord): AuditEvent {
@@ -132,11 +185,12 @@ async function invite(
   ports: AdminPorts,
   call: AdminCall,
   { email, role = 'owner' }: BodyOf<AdminApi['POST /admin/v1/administrators']>,
-): Promise<AdminReply<'POST /admin/v1/administrators'>> {
+): Promise<AdminAnswer<'POST /admin/v1/administrators'>> {
   refuseBeyondOwn(ports, call, ROLE_SCOPES[role])
+  refuseLonger(ports, call, null)
   refuseOwnLink(ports, call, readEmail(email))
   const { id, email: kept, token } = await ports.links.invite(email, role)
-  await recordEvent(ports, call, 'administrator.create', id, null, { email: kept, role })
+  await recordChange(ports, call, 'administrator.create', id, null, { email: kept, role })
   const person = { id, email: kept, language: null }
-  return { status: 201, body: handedLink(ports, call, person, { kind: 'invitation', token }) }
+  return await handedLink(ports, call, person, { kind: 'invitation', token })
 }

@@ -1,5 +1,6 @@
 import { ADMIN_SCOPES, OPERATOR_ROLES } from '../../tables/admin-scopes.ts'
 import { body, list, nullable, object, oneOf, optional, text, time, type Static } from '../../base/schema.ts'
+import { ProofBody } from '../../http/wire-route.ts'
 import { EXTERNAL_ID, EXTERNAL_ID_CHANGE } from './record-contract.ts'
 
 export const Scope = oneOf(ADMIN_SCOPES, 'What its caller may do.')
@@ -34,6 +35,7 @@ export const AdminTokenBody = body({
   scopes: optional(SCOPES),
   role: optional(nullable(oneOf(OPERATOR_ROLES, 'In place of `scopes`: those of this role.'))),
   expires_at: optional(nullable(time('Absent = never.'))),
+  ...ProofBody.fields,
 })
 export type AdminTokenBody = Static<typeof AdminTokenBody>
 
@@ -41,6 +43,7 @@ export const AdminTokenPatch = body({
   external_id: EXTERNAL_ID_CHANGE,
   scopes: optional(SCOPES),
   expires_at: optional(nullable(time('null = never.'))),
+  ...ProofBody.fields,
 })
 
 export const NewAdminToken = object({ ...AdminToken.fields, token: text() })

@@ -1,31 +1,36 @@
+import { isDeepStrictEqual } from 'node:util'
 import { identitiesOf, identityNamed, takeIdentity } from '../../access/identities.ts'
 import type { Principal } from '../../access/principal.ts'
 import { ROLE_SCOPES, type OperatorRole } from '../../tables/admin-scopes.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
 import type { Route } from '../../http/edge.ts'
 import { publicUrlOf } from '../../http/public-url.ts'
+import { differing, isEmpty } from '../../base/differing.ts'
 import type { MailedLink } from '../../notices/mailed-links.ts'
 import { choiceParameter } from '../../base/query-parameters.ts'
 import type { Static } from '../../base/schema.ts'
 import type { UserPatch, UserRecord } from '../../store/people/user-store.ts'
-import { UserRole, UserSort, type ConsoleUser, type PersonLink } from './account-contract.ts'
+import { ConsoleUser, UserRole, UserSort, type PersonLink } from './account-contract.ts'
 import type { BodyOf } from '../../http/wire-route.ts'
 import type { AdminApi } from './contract.ts'
-import { listBody, listRoute } from '../../admin/list-route.ts'
 import {
+  listBody,
+  listRoute,
   actor,
   adminRoute,
   notFound,
   param,
-  recordEvent,
+  recordChange,
   refuseBeyondOwn,
+  refuseLonger,
   type AdminBody,
   type AdminCall,
-  type AdminReply,
+  type AdminAnswer,
   type AdminPorts,
-} from '../../admin/ports.ts'
-import { externalIdPatch, recordId, refusingTaken } from '../../admin/records.ts'
+} from './ports.ts'
+import { externalIdPatch, recordId, refusingTaken } from './records.ts'
 import { isoTime } from '../../base/time.ts'
+import { wire } from '../../base/wire.ts'
 
 /** People of the console, and blocked addresses. Nobody ever acts as somebody else. */
 export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
@@ -42,39 +47,31 @@ export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] 
         wireUser,
       ),
     ),
-    adminRoute('GET /admin/v1/users/:id', async (call) => ({ status: 200, body: wireUser(await one(ports, call)) })),
+    adminRoute('GET /admin/v1/users/:id', async (call) => wireUser(await one(ports, call))),
     adminRoute('PATCH /admin/v1/users/:id', (call, read) => patchUser(ports, call, read)),
     adminRoute('POST /admin/v1/users/:id/password-link', (call, read) => passwordLink(ports, call, read)),
     adminRoute('DELETE /admin/v1/users/:id/identities/:identity', (call) => unlinkIdentity(ports, call)),
     adminRoute('GET /admin/v1/ip-blocks', async () => {
       const data = ports.access.blocks().map(({ ip, untilMs, times }) => ({ ip, until: isoTime(untilMs), times }))
-      return { status: 200, body: { data, total: data.length } }
+      return { data, total: data.length }
     }),
     adminRoute('DELETE /admin/v1/ip-blocks/*ip', async (call) => {
       const ip = param(call, 'ip')
       if (!(await ports.access.unblock(ip))) throw notFound('Blocked address', ip)
-      await recordEvent(ports, call, 'ip_block.delete', ip, null, null)
-      return { status: 200, body: { id: ip, deleted: true } }
+      await recordChange(ports, call, 'ip_block.delete', ip, null, null)
+      return { id: ip, deleted: true }
     }),
   ]
 }
 
 function wireUser(user: UserRecord): ConsoleUser {
-  return {
-    id: user.id,
-    external_id: user.externalId,
-    email: user.email,
-    role: user.role,
-    operator_role: user.operatorRole,
+  return wire(ConsoleUser, user, {
     account: user.accountId,
-    disabled: user.disabled,
     has_password: user.passwordHash !== null,
     has_oidc: user.oidc !== null,
     identities: identitiesOf(user),
     totp: user.totpEnabled,
-    created_at: isoTime(user.createdAtMs),
-    last_sign_in_at: isoTime(user.lastSignInAtMs),
-  }
+  })
 }
 
 async function one(ports: AdminPorts, call: AdminCall): Promise<UserRecord> {
@@ -108,9 +105,27 @@ async function patchUser(
   ports: AdminPorts,
   call: AdminCall,
   read: AdminBody<'PATCH /admin/v1/users/:id'>,
-): Promise<AdminReply<'PATCH /admin/v1/users/:id'>> {
-  const before = await one(ports, call)
+): Promise<AdminAnswer<'PATCH /admin/v1/users/:id'>> {
+  const { id } = await one(ports, call)
   const body = read()
+  const changed = await refusingTaken(() =>
+    ports.store.users.change(id, (current) => patchOf(ports, call, current, body)),
+  )
+  if (changed === null) throw notFound('User', id)
+  const { accountId } = changed.after
+  if (accountId !== null) ports.access.invalidate({ accountId })
+  const [before, after] = [wireUser(changed.before), wireUser(changed.after)]
+  if (!isDeepStrictEqual(before, after)) await recordChange(ports, call, 'user.update', id, before, after)
+  return after
+}
+
+/** Decided by the user as they are while nobody else changes them. */
+function patchOf(
+  ports: AdminPorts,
+  call: AdminCall,
+  before: UserRecord,
+  body: BodyOf<AdminApi['PATCH /admin/v1/users/:id']>,
+): UserPatch {
   const operatorRole = operatorRoleAfter(before, body)
   const { disabled, external_id: externalId } = body
   const patch: UserPatch = {
@@ -121,55 +136,54 @@ async function patchUser(
   }
   for (const role of [before.operatorRole, operatorRole])
     if (role !== null) refuseBeyondOwn(ports, call, ROLE_SCOPES[role])
+  if (isEmpty(differing(before, patch))) return {}
+  const gains =
+    operatorRole !== null && (operatorRole !== before.operatorRole || (before.disabled && disabled === false))
+  if (gains) refuseLonger(ports, call, null)
   const loses =
     before.operatorRole !== null && !before.disabled && (operatorRole !== before.operatorRole || disabled === true)
   if (loses && before.email === actor(ports, call))
     throw reasonError('conflict', 'another_needed', {}, 'Another administrator must take this from you')
-  if (loses && before.operatorRole === 'owner' && (await ports.store.users.owners()) <= 1)
-    throw reasonError('conflict', 'last_owner', {}, 'This is the last owner')
-  const after = await refusingTaken(() => ports.store.users.update(before.id, patch))
-  if (after === null) throw notFound('User', before.id)
-  // A session keeps the rights of the role that it was opened with, so it must end when they change.
-  if (after.disabled || after.role !== before.role) await ports.store.sessions.deleteOthers(after.id, null)
-  await recordEvent(ports, call, 'user.update', after.id, wireUser(before), wireUser(after))
-  return { status: 200, body: wireUser(after) }
+  return patch
 }
 
 /** Every session of the user ends, since any of them may have been opened through this identity. */
 async function unlinkIdentity(
   ports: AdminPorts,
   call: AdminCall,
-): Promise<AdminReply<'DELETE /admin/v1/users/:id/identities/:identity'>> {
+): Promise<AdminAnswer<'DELETE /admin/v1/users/:id/identities/:identity'>> {
   const user = await oneWithin(ports, call)
   const identity = identityNamed(user, param(call, 'identity'))
   await takeIdentity(ports.store.users, user, identity)
   await ports.store.sessions.deleteOthers(user.id, null)
-  await recordEvent(ports, call, 'user.oidc_unlink', user.id, identity, null)
-  return { status: 200, body: { id: identity.id, deleted: true } }
+  await recordChange(ports, call, 'user.oidc_unlink', user.id, identity, null)
+  return { id: identity.id, deleted: true }
 }
 
 async function passwordLink(
   ports: AdminPorts,
   call: AdminCall,
   read: AdminBody<'POST /admin/v1/users/:id/password-link'>,
-): Promise<AdminReply<'POST /admin/v1/users/:id/password-link'>> {
+): Promise<AdminAnswer<'POST /admin/v1/users/:id/password-link'>> {
   const user = await oneWithin(ports, call)
   const { clear_totp: clearTotp = false } = read()
   refuseOwnLink(ports, call, user.email)
+  if (user.operatorRole !== null) refuseLonger(ports, call, null)
   const token = await ports.links.newPassword(user, clearTotp)
-  await recordEvent(ports, call, 'user.password_link', user.id, null, { clear_totp: clearTotp })
-  return { status: 200, body: handedLink(ports, call, user, { kind: 'password', token }) }
+  await recordChange(ports, call, 'user.password_link', user.id, null, { clear_totp: clearTotp })
+  return await handedLink(ports, call, user, { kind: 'password', token })
 }
 
 /** A link for the operator to hand over; its person gets it by mail too, where mail is set up. */
-export function handedLink(
-  { mailedLinks, publicUrl }: AdminPorts,
+export async function handedLink(
+  ports: AdminPorts,
   call: AdminCall,
   { id, email, language }: Pick<UserRecord, 'id' | 'email' | 'language'>,
-  { kind, token }: Pick<MailedLink, 'kind' | 'token'>,
-): Static<typeof PersonLink> {
-  mailedLinks?.send({ email, language, kind, token })
-  return { id, email, link: `${publicUrlOf(publicUrl, call)}/setup?token=${token}`, mailed: mailedLinks !== null }
+  { kind, token }: Pick<MailedLink, 'kind'> & { readonly token: string },
+): Promise<Static<typeof PersonLink>> {
+  const letter = { email, language, kind, from: ['admin_letters', actor(ports, call)] } as const
+  const mailed = (await ports.mailedLinks?.send(letter, () => token)) === true
+  return { id, email, link: `${publicUrlOf(ports.publicUrl, call)}/setup?token=${token}`, mailed }
 }
 
 /** Anyone at a session left open could otherwise set a new password with a link for its user. */

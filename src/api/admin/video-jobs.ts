@@ -8,12 +8,12 @@ import {
   adminRoute,
   notFound,
   param,
-  recordEvent,
+  recordChange,
   type AdminBody,
   type AdminCall,
-  type AdminReply,
+  type AdminAnswer,
   type AdminPorts,
-} from '../../admin/ports.ts'
+} from './ports.ts'
 import { isoTime } from '../../base/time.ts'
 
 /** Video jobs that may or may not have reached the provider, and what the operator found out there. */
@@ -24,9 +24,9 @@ export function videoAdminRoutes(ports: AdminPorts): readonly Route<Principal>[]
   ]
 }
 
-async function parked({ store }: AdminPorts): Promise<AdminReply<'GET /admin/v1/videos/parked'>> {
+async function parked({ store }: AdminPorts): Promise<AdminAnswer<'GET /admin/v1/videos/parked'>> {
   const data = (await store.jobs.parked()).map(parkedRecord)
-  return { status: 200, body: { data, total: data.length } }
+  return { data, total: data.length }
 }
 
 function parkedRecord({ id, accountId, model, holdMicro, createdAtMs, deadlineMs, details }: JobRow): ParkedVideo {
@@ -48,7 +48,7 @@ async function resolve(
   ports: AdminPorts,
   call: AdminCall,
   read: AdminBody<'POST /admin/v1/videos/:id/resolve'>,
-): Promise<AdminReply<'POST /admin/v1/videos/:id/resolve'>> {
+): Promise<AdminAnswer<'POST /admin/v1/videos/:id/resolve'>> {
   const id = param(call, 'id')
   const { upstream_id: upstreamId } = read('upstream_id')
   if (upstreamId === undefined)
@@ -61,6 +61,6 @@ async function resolve(
   const outcome = await ports.videos.resolve(id, upstreamId)
   if (outcome === 'unknown') throw notFound('Video job', id)
   if (outcome === 'not_parked') throw reasonError('conflict', 'not_parked', { id }, `Video job '${id}' is not parked`)
-  await recordEvent(ports, call, 'video.resolve', id, null, { upstream_id: upstreamId })
-  return { status: 200, body: { id, status: upstreamId === null ? 'failed' : 'in_progress' } }
+  await recordChange(ports, call, 'video.resolve', id, null, { upstream_id: upstreamId })
+  return { id, status: upstreamId === null ? 'failed' : 'in_progress' }
 }

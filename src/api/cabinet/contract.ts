@@ -1,13 +1,14 @@
 import { Statement } from '../records/statement.ts'
 import { KeyRotationBody } from '../records/key-limits-contract.ts'
 import { list, object, only, text, whole } from '../../base/schema.ts'
-import type { ApiOf, WireRoute } from '../../http/wire-route.ts'
-import { Identity, ProofBody } from '../../cabinet/identity-contract.ts'
+import { ProofBody, type ApiOf, type WireRoute } from '../../http/wire-route.ts'
+import { Identity } from './identity-contract.ts'
 import {
   Key,
   KeyBody,
   KeyPatch,
   Keys,
+  KeysQuery,
   ManagementKeyBody,
   ManagementKeys,
   NewKey,
@@ -234,7 +235,13 @@ export const CABINET_ROUTES = {
   },
 
   'GET /cabinet/v1/summary': { summary: 'The first page after signing in.', answer: Summary, example: {} },
-  'GET /cabinet/v1/keys': { summary: 'The keys of the account.', answer: Keys, example: {} },
+  'GET /cabinet/v1/keys': {
+    summary: 'The keys of the account.',
+    query: KeysQuery,
+    answer: Keys,
+    errors: ['invalid_input'],
+    example: { query: { limit: '50' } },
+  },
   'POST /cabinet/v1/keys': {
     summary: 'Makes a key. `key` is in this answer only.',
     body: KeyBody,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayAfter } from '../../base/time.ts'
-import { forecastFrom, monthForecast } from '../../cabinet/forecast.ts'
+import { forecastFrom, monthForecast } from './usage.ts'
 
 const day = (name: string, costMicro: bigint) => ({ day: name, costMicro })
 /** Each day of November up to the 20th costs 7 µRUB, and today 3 so far. */

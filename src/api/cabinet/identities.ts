@@ -3,9 +3,10 @@ import type { Principal } from '../../access/principal.ts'
 import { reasonError } from '../../base/refusals.ts'
 import type { Route } from '../../http/edge.ts'
 import type { OidcSignIn } from './oidc.ts'
-import { flowCookie, FLOW_SECONDS, redirectUri } from '../../cabinet/oidc-flow.ts'
-import { proofOf, proveOwner, type OwnProof } from '../../cabinet/own-proof.ts'
-import { recordEvent, visitReply, visitRoute, type CabinetPorts, type Visit } from '../../cabinet/ports.ts'
+import { flowCookie, FLOW_SECONDS, redirectUri } from './oidc-routes.ts'
+import { proofOf, proveOwner, type OwnProof } from './own-proof.ts'
+import { recordEvent } from '../records/ports.ts'
+import { visitReply, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
 
 /**
  * The user's identities at the single sign-on issuer: the user lists, adds and removes them, each change with a proof.
@@ -40,6 +41,6 @@ async function unlink(
   await takeIdentity(ports.store.users, user, known)
   // Other sessions may have been opened through this identity.
   await ports.store.sessions.deleteOthers(user.id, session.hash)
-  await recordEvent(ports, user.email, call.clientIp, 'user.oidc_unlink', user.id, known)
+  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'user.oidc_unlink', user.id, known)
   return { id, deleted: true }
 }

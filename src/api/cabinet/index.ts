@@ -1,15 +1,12 @@
 import { Passwords } from '../../access/passwords.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
-import { redeemCode } from '../../cabinet/codes.ts'
-import { noticeRoutes } from '../../cabinet/notices.ts'
+import { noticeRoutes } from './notices.ts'
 import { identityRoutes } from './identities.ts'
-import { keyRoutes } from '../../cabinet/keys.ts'
+import { keyRoutes } from './keys.ts'
 import { managementKeyRoutes } from './management-keys.ts'
 import { focusExport, ledgerPage, statement } from './ledger.ts'
-import { listVisit } from '../../cabinet/list-visit.ts'
-import { logCsv } from '../../cabinet/log-csv.ts'
-import { logPage } from '../../cabinet/log.ts'
+import { logPage, logRow, logCsv } from './log.ts'
 import { modelList, oneModel } from './models.ts'
 import { OidcSignIn, type OidcOptions } from './oidc.ts'
 import { oidcRoutes } from './oidc-routes.ts'
@@ -18,54 +15,35 @@ import { PaymentBooking } from './payment-booking.ts'
 import { PaymentWatch } from './payment-watch.ts'
 import { paymentRoutes, type Payments } from './payments.ts'
 import { setUp, type SetUpRequest } from './people.ts'
-import { visitOf, visitRoute, type CabinetCall, type CabinetPorts } from '../../cabinet/ports.ts'
-import { passwordResetRoutes } from '../../cabinet/password-reset.ts'
+import { recordEvent } from '../records/ports.ts'
+import { listVisit, visitOf, visitRoute, type CabinetCall, type CabinetPorts, type Visit, openRoute } from './ports.ts'
+import { proveAnew, type OwnProof } from './own-proof.ts'
 import { profileRoutes } from './profile.ts'
 import { ROUTE_SCOPES } from './route-scopes.ts'
 import { memberRoutes } from './members.ts'
 import { joinRoutes } from './join.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { noted } from './sign-in.ts'
-import { requestStory } from '../../cabinet/story.ts'
 import { summary } from './summary.ts'
 import { totpRoutes } from './totp-routes.ts'
-import { turns } from '../../cabinet/turns.ts'
 import { apps, logFilters, usage, usageHours } from './usage.ts'
 import { Yookassa, type YookassaOptions } from './yookassa.ts'
-import { DAY_MS } from '../../base/time.ts'
+import { DAY_MS, HOUR_MS } from '../../base/time.ts'
+import { ApiError } from '../../base/errors.ts'
+import { attemptsOf, storyOf } from '../records/request-story.ts'
+import { viewOf } from '../../ledger/row-view.ts'
+import type { RequestStory } from './log-contract.ts'
+import { createHash } from 'node:crypto'
+import { reasonError } from '../../base/refusals.ts'
+import { rubles } from '../../base/money.ts'
+import { readEmail } from '../../base/mail-address.ts'
+import { ipKey } from '../../http/client-ip.ts'
+import { thrownMessage } from '../../base/text.ts'
 
-/** Counted in the process: each node counts for itself. */
-const HOUR_SECONDS = 3_600
-const DAY_SECONDS = 86_400
-const SIGN_UPS = 100
-const REDEMPTIONS = 10
-const PROOFS = 20
-const RESETS = 20
-const RESET_MAILS = 3
-const ACCOUNT_CODES = 5
-const ADDRESS_CODES = 3
-const NOTICE_TESTS = 20
-/** Each reads a part of the log. */
-const HOUR_REPORTS = 600
-/** Far above any shop; the provider repeats a notification that is refused. */
-const NOTICES = 20_000
-const PRUNE_MS = 6 * HOUR_SECONDS * 1_000
+const PRUNE_MS = 6 * HOUR_MS
 const SIGN_INS_KEPT_MS = 90 * DAY_MS
 
-export interface CabinetOptions extends Omit<
-  CabinetPorts,
-  | 'passwords'
-  | 'resets'
-  | 'resetMails'
-  | 'signUps'
-  | 'redemptions'
-  | 'proofs'
-  | 'accountCodes'
-  | 'addressCodes'
-  | 'noticeTests'
-  | 'hourReports'
-  | 'notices'
-> {
+export interface CabinetOptions extends Omit<CabinetPorts, 'passwords'> {
   readonly oidc: OidcOptions | null
   readonly yookassa: YookassaOptions | null
   /** Whether this node does the work that one node does for all. */
@@ -76,6 +54,8 @@ export interface Cabinet {
   readonly routes: readonly Route<Principal>[]
   /** Uses up a set-up link; answers each `Set-Cookie` of the session. */
   setUp(request: SetUpRequest, call: CabinetCall): Promise<readonly string[]>
+  /** Throws unless the person of the call's session proves themselves anew. */
+  prove(call: CabinetCall, proof: OwnProof): Promise<void>
   stop(): Promise<void>
 }
 
@@ -89,16 +69,6 @@ export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOption
   const ports: CabinetPorts = {
     ...given,
     passwords: new Passwords(),
-    signUps: turns(clock, SIGN_UPS, HOUR_SECONDS),
-    redemptions: turns(clock, REDEMPTIONS, HOUR_SECONDS),
-    proofs: turns(clock, PROOFS, HOUR_SECONDS),
-    resets: turns(clock, RESETS, HOUR_SECONDS),
-    resetMails: turns(clock, RESET_MAILS, HOUR_SECONDS),
-    accountCodes: turns(clock, ACCOUNT_CODES, HOUR_SECONDS),
-    addressCodes: turns(clock, ADDRESS_CODES, DAY_SECONDS),
-    noticeTests: turns(clock, NOTICE_TESTS, HOUR_SECONDS),
-    hourReports: turns(clock, HOUR_REPORTS, HOUR_SECONDS),
-    notices: turns(clock, NOTICES, HOUR_SECONDS),
   }
   let cancel = (): void => undefined
   const prune = (): void => {
@@ -119,6 +89,7 @@ export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOption
       await noted(ports, call, user, 'setup')
       return (await ports.sessions.open(user, call.request, call.clientIp)).cookies
     },
+    prove: (call, proof) => proveAnew(ports, visitOf(ports, call, 'self'), proof),
     stop: async () => {
       cancel()
       await watch?.stop()
@@ -170,4 +141,81 @@ function cabinetRoutes(
     visitRoute(ports, 'POST /cabinet/v1/codes/redeem', (visit, read) => redeemCode(ports, visit, read().code)),
     ...paymentRoutes(ports, parts.payments),
   ]
+}
+
+/** Everything about one request: endpoints tried, usage and prices, amounts held and charged, times. */
+async function requestStory(ports: CabinetPorts, { call, accountId }: Visit): Promise<RequestStory> {
+  const id = (call.params['id'] ?? '').replace(/^resp-/, 'gen-')
+  const row = await ports.store.generations.get(id)
+  if (row === null || row.accountId !== accountId)
+    throw new ApiError('generation_not_found', `Generation '${id.slice(0, 80)}' not found`)
+  const hold = await ports.store.log.hold(row.generationId)
+  return {
+    ...logRow(row),
+    ...viewOf(row, 'request'),
+    // Without the provider's words.
+    attempts: attemptsOf(row).map(({ provider, outcome, reason, status }) => ({ provider, outcome, reason, status })),
+    attempt_count: row.attempts,
+    ...storyOf(row, await ports.catalog.pricesOf(row), hold),
+  }
+}
+
+/** Redeems a code; each account can redeem it once. */
+async function redeemCode(
+  ports: CabinetPorts,
+  { call, user, accountId }: Visit,
+  code: string,
+): Promise<{ readonly amount: number; readonly balance: number }> {
+  await ports.access.bounds.take('codes', accountId)
+  const digest = createHash('sha256').update(readable(code)).digest()
+  const outcome = await ports.store.codes.redeem({ digest, accountId, actor: user.email, atMs: ports.clock.now() })
+  switch (outcome.status) {
+    case 'unknown':
+      throw reasonError('not_found', 'code_unknown', {}, 'code: is unknown, used up or expired')
+    case 'used_by_account':
+      throw reasonError('conflict', 'code_used', {}, 'code: this account has used it already')
+    case 'redeemed': {
+      const body = { amount: rubles(outcome.amountMicro), balance: rubles(outcome.balanceMicro) }
+      await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'code.redeem', outcome.codeId, {
+        account: accountId,
+        amount: body.amount,
+      })
+      return body
+    }
+  }
+}
+
+/** Reads letters that look like digits as digits: codes have no such letters. */
+function readable(code: string): string {
+  return code.replaceAll(/[\s-]/g, '').toUpperCase().replaceAll('O', '0').replaceAll(/[IL]/g, '1')
+}
+
+/** A link for a forgotten password, by e-mail. Whether there is such a user shows neither in the answer nor in its time. */
+function passwordResetRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
+  return [
+    openRoute('POST /cabinet/v1/password-reset', async (call, read) => {
+      const email = readEmail(read().email)
+      if (ports.mailedLinks === null)
+        throw reasonError('access_denied', 'mail_unset', {}, 'No mail is sent here: ask the operator for a link')
+      await ports.access.bounds.take('resets', ipKey(call.clientIp))
+      // The answer does not wait for what depends on the user.
+      setImmediate(() => {
+        sendLink(ports, email, call.clientIp).catch((thrown: unknown) =>
+          ports.notice(`A password link was not made: ${thrownMessage(thrown)}`),
+        )
+      })
+      return { status: 202, body: { accepted: true } }
+    }),
+  ]
+}
+
+async function sendLink(ports: CabinetPorts, email: string, ip: string): Promise<void> {
+  const user = await ports.store.users.findByEmail(email)
+  // Who has no password came by single sign-on, or has a link already.
+  if (user === null || user.disabled || user.passwordHash === null) return
+  await ports.mailedLinks?.send({ email, language: user.language, kind: 'password', from: null }, async () => {
+    const token = await ports.newPasswordToken(user)
+    await recordEvent(ports, { actor: email, ip }, 'user.password_link', user.id)
+    return token
+  })
 }

@@ -1,20 +1,19 @@
+import { TOKEN_SHAPE, tokenHash, type ConsoleSession } from '../../access/console-sessions.ts'
 import { ipKey } from '../../http/client-ip.ts'
 import type { Principal } from '../../access/principal.ts'
-import { readEmail } from '../../email.ts'
+import { readEmail } from '../../base/mail-address.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
 import type { Reply, Route } from '../../http/edge.ts'
 import { rubles } from '../../base/money.ts'
+import type { SessionRecord } from '../../store/people/session-store.ts'
 import type { Invitation } from '../../store/people/member-store.ts'
-import type { UserRecord } from '../../store/people/user-store.ts'
-import { hashOfInvitation } from './members.ts'
+import { emailTaken, type NewUser, type UserRecord } from '../../store/people/user-store.ts'
 import type { InvitationFacts, JoinBody } from './member-contract.ts'
 import { newUser } from './people.ts'
-import { openRoute, recordEvent, visitRoute, type CabinetCall, type CabinetPorts } from '../../cabinet/ports.ts'
+import { notFound, recordEvent } from '../records/ports.ts'
+import { openRoute, visitRoute, type CabinetCall, type CabinetPorts } from './ports.ts'
 import { sessionState } from './session-state.ts'
 import { noted } from './sign-in.ts'
-import { takeTurn } from '../../cabinet/turns.ts'
-
-const TOKEN_SHAPE = /^[A-Za-z0-9_-]{43}$/
 
 /** Joining an account by an invitation, and going from one account to another. */
 export function joinRoutes(ports: CabinetPorts, oidcName: string | null): readonly Route<Principal>[] {
@@ -36,10 +35,7 @@ export function joinRoutes(ports: CabinetPorts, oidcName: string | null): readon
     visitRoute(ports, 'POST /cabinet/v1/account', async ({ call, user, session }, read) => {
       const { account } = read()
       const memberships = await ports.store.members.of(user)
-      if (!memberships.some(({ accountId }) => accountId === account)) {
-        const id = account.slice(0, 80)
-        throw reasonError('not_found', 'unknown_id', { id }, `Account '${id}' not found`)
-      }
+      if (!memberships.some(({ accountId }) => accountId === account)) throw notFound('Account', account)
       await ports.store.sessions.choose(session.hash, account)
       return sessionState(ports, call, oidcName, { user, session: { ...session, accountId: account } })
     }),
@@ -48,7 +44,7 @@ export function joinRoutes(ports: CabinetPorts, oidcName: string | null): readon
 
 async function checkInvitation(ports: CabinetPorts, token: string): Promise<Invitation> {
   const found = TOKEN_SHAPE.test(token)
-    ? await ports.store.members.findInvitation(hashOfInvitation(token), ports.clock.now())
+    ? await ports.store.members.findInvitation(tokenHash(token), ports.clock.now())
     : null
   if (found === null) throw deadLink()
   return found
@@ -58,20 +54,35 @@ async function join(ports: CabinetPorts, call: CabinetCall, given: JoinBody, oid
   const invitation = await checkInvitation(ports, given.token)
   const visitor = await ports.sessions.find(call.request)
   if (visitor !== null) await refuseSigned(ports, visitor.user, invitation)
-  const user = visitor?.user ?? (await newPerson(ports, call, invitation, given))
-  const used = await ports.store.members.join(hashOfInvitation(given.token), user, ports.clock.now())
+  const made = visitor === null ? await newPerson(ports, call, invitation, given) : null
+  const user = visitor?.user ?? made
+  if (user === null) throw new Error('Who is no visitor is a new person.')
+  const used = await ports.store.members.join(tokenHash(given.token), user, made, ports.clock.now())
   if (used === null) throw deadLink()
-  await recordEvent(ports, user.email, call.clientIp, 'member.join', user.id, {
+  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.join', user.id, {
     account: used.accountId,
     invitation: used.id,
     role: used.role,
   })
-  if (visitor === null) await noted(ports, call, user, 'sign_up')
-  const after = (await ports.store.users.update(user.id, { lastSignInAtMs: ports.clock.now() })) ?? user
-  // A new session: the one from before was for another account.
-  const { session, cookies } = await ports.sessions.open(after, call.request, call.clientIp, used.accountId)
+  const after = await ports.store.users.update(user.id, { lastSignInAtMs: ports.clock.now() })
+  if (after === null) throw new Error(`User ${user.id} was not found after they joined.`)
+  if (visitor === null) await noted(ports, call, after, 'sign_up')
+  const { session, cookies } = await sessionIn(ports, call, after, visitor, used.accountId)
   const body = { status: 'signed_in', ...(await sessionState(ports, call, oidcName, { user: after, session })) }
   return { status: 201, body, headers: { 'set-cookie': cookies } }
+}
+
+/** Whoever is signed in has proved nothing anew: their session goes on, with its age and its end. */
+async function sessionIn(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  user: UserRecord,
+  visitor: ConsoleSession | null,
+  accountId: string,
+): Promise<{ readonly session: SessionRecord; readonly cookies: readonly string[] }> {
+  if (visitor === null) return ports.sessions.open(user, call.request, call.clientIp, accountId)
+  await ports.store.sessions.choose(visitor.session.hash, accountId)
+  return { session: { ...visitor.session, accountId }, cookies: [] }
 }
 
 async function refuseSigned(ports: CabinetPorts, user: UserRecord, { email, accountId }: Invitation): Promise<void> {
@@ -81,13 +92,13 @@ async function refuseSigned(ports: CabinetPorts, user: UserRecord, { email, acco
     throw reasonError('conflict', 'member_already', {}, 'You are in this account already')
 }
 
-/** A new user without an account of their own. */
+/** A user without an account of their own, not stored yet. */
 async function newPerson(
   ports: CabinetPorts,
   call: CabinetCall,
   invitation: Invitation,
   { email: givenEmail = null, password = null, name, language = null }: JoinBody,
-): Promise<UserRecord> {
+): Promise<NewUser> {
   if (givenEmail === null && invitation.email === null) throw fieldError('email', 'required', {}, 'is required')
   if (password === null) throw fieldError('password', 'required', {}, 'is required')
   const email = readEmail(givenEmail ?? invitation.email ?? '')
@@ -99,7 +110,10 @@ async function newPerson(
       `This invitation is for ${invitation.email}`,
     )
   ports.passwords.check('password', password, [email, email.split('@')[0] ?? ''])
-  takeTurn(ports.signUps, ipKey(call.clientIp), 'sign-ups from your address')
+  await ports.access.bounds.take('sign_ups', ipKey(call.clientIp))
+  // A taken address is refused and leaves the link: it must not tell of many.
+  await ports.access.bounds.take('joins', invitation.id)
+  if ((await ports.store.users.findByEmail(email)) !== null) throw emailTaken(email)
   return newUser(ports, {
     email,
     name: name ?? email,

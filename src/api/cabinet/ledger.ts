@@ -4,14 +4,14 @@ import type { HIJACKED } from '../../http/edge.ts'
 import { sendCsv } from '../../http/sent-csv.ts'
 import { focusCsv } from '../records/focus-export.ts'
 import { statementOf, type Statement } from '../records/statement.ts'
-import { rubles } from '../../base/money.ts'
 import { fieldError } from '../../base/refusals.ts'
 import type { LedgerEntry, LedgerFilter } from '../../store/ledger/entry-store.ts'
-import { EntryFilter, type EntryPage } from './money-contract.ts'
-import type { ListRange } from '../../cabinet/list-visit.ts'
-import type { CabinetPorts, Visit } from '../../cabinet/ports.ts'
+import { Entry, EntryFilter, type EntryPage } from './money-contract.ts'
+import type { ListRange } from '../records/list-file.ts'
+import type { CabinetPorts, Visit } from './ports.ts'
 import { accountOf, moneyOf } from './summary.ts'
 import { isoTime } from '../../base/time.ts'
+import { wire } from '../../base/wire.ts'
 
 /** A page begins below an entry, and its balances are counted from the one before that entry. */
 const CURSOR = /^(\d{1,15})(?:_(-?\d{1,19}))?$/
@@ -24,15 +24,7 @@ export async function ledgerPage(
 ): Promise<EntryPage> {
   const kind = choiceParameter(call.query, 'kind', EntryFilter)
   const rows = await ports.store.entries.before({ accountId, kind, before: beforeOf(cursor), limit })
-  const data = rows.map((entry) => ({
-    id: entry.id,
-    at: isoTime(entry.createdAtMs),
-    kind: entry.kind,
-    amount: rubles(entry.amountMicro),
-    balance: entry.balanceMicro === null ? null : rubles(entry.balanceMicro),
-    reference: entry.reference,
-    reason: entry.reason,
-  }))
+  const data = rows.map((entry) => wire(Entry, entry, { at: isoTime(entry.createdAtMs) }))
   return {
     data,
     next_cursor: rows.length < limit ? null : nextOf(rows.at(-1)),

@@ -14,7 +14,7 @@ import {
   type Static,
 } from '../../base/schema.ts'
 import type { WireRoute } from '../../http/wire-route.ts'
-import { ProofBody } from '../../cabinet/identity-contract.ts'
+import { ProofBody } from '../../http/wire-route.ts'
 import { Language, MemberRole, MONTHLY_LIMIT, SessionState, SignedIn } from './session-contract.ts'
 
 export const Member = object({

@@ -1,18 +1,27 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { KEYS_PAGE_MAX } from './key-contract.ts'
+import { randomBytes } from 'node:crypto'
+import { tokenHash } from '../../access/console-sessions.ts'
 import type { Principal } from '../../access/principal.ts'
-import { readEmail } from '../../email.ts'
+import { readEmail } from '../../base/mail-address.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
 import type { Route } from '../../http/edge.ts'
 import { publicUrlOf } from '../../http/public-url.ts'
 import { isoTime, DAY_MS } from '../../base/time.ts'
+import { wire } from '../../base/wire.ts'
 import { microOf, rubles, type Micro } from '../../base/money.ts'
-import type { Invitation as InvitationRecord, Member as MemberRecord } from '../../store/people/member-store.ts'
-import type { Invitation, InvitationBody, Member, MemberPatch, NewInvitation } from './member-contract.ts'
+import type { Member as MemberRecord } from '../../store/people/member-store.ts'
+import {
+  Invitation,
+  type InvitationBody,
+  type Member,
+  type MemberPatch,
+  type NewInvitation,
+} from './member-contract.ts'
 import type { MemberRole } from './session-contract.ts'
 import type { Static } from '../../base/schema.ts'
-import { proofOf, proveOwner } from '../../cabinet/own-proof.ts'
-import { may, recordEvent, visitRoute, type CabinetPorts, type Visit } from '../../cabinet/ports.ts'
-import { hasTurn } from '../../cabinet/turns.ts'
+import { proofOf, proveOwner } from './own-proof.ts'
+import { notFound, recordEvent } from '../records/ports.ts'
+import { may, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
 
 const INVITATION_MS = 7 * DAY_MS
 const TOKEN_BYTES = 32
@@ -26,7 +35,7 @@ export function memberRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
     visitRoute(ports, 'GET /cabinet/v1/members', async (visit) => ({
       members: await shownMembers(ports, visit),
       invitations: may(visit, 'members:write')
-        ? (await members.invitations(visit.accountId, ports.clock.now())).map(shownInvitation)
+        ? (await members.invitations(visit.accountId, ports.clock.now())).map((open) => wire(Invitation, open))
         : [],
     })),
     visitRoute(ports, 'PATCH /cabinet/v1/members/:id', (visit, read) => patchMember(ports, visit, read())),
@@ -36,30 +45,27 @@ export function memberRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
     visitRoute(ports, 'POST /cabinet/v1/members/leave', async (visit) => {
       const { accountId, user, call } = visit
       if ((await members.remove(accountId, user.id, { leaves: true })) === 'last_owner') throw lastOwner()
-      await recordEvent(ports, user.email, call.clientIp, 'member.leave', user.id, { account: accountId })
+      ports.access.invalidate({ accountId })
+      await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.leave', user.id, {
+        account: accountId,
+      })
       return { left: true }
     }),
-    visitRoute(ports, 'POST /cabinet/v1/invitations', (visit, read) => invite(ports, visit, read()), 201),
+    visitRoute(ports, 'POST /cabinet/v1/invitations', (visit, read) => invite(ports, visit, read())),
     visitRoute(ports, 'DELETE /cabinet/v1/invitations/:id', async ({ call, accountId, user }) => {
       const id = call.params['id'] ?? ''
-      if (!(await members.revoke(accountId, id))) throw unknown('Invitation', id)
-      await recordEvent(ports, user.email, call.clientIp, 'member.revoke', id, { account: accountId })
+      if (!(await members.revoke(accountId, id))) throw notFound('Invitation', id)
+      await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.revoke', id, { account: accountId })
       return { id, deleted: true }
     }),
   ]
 }
 
-/** Its store has only this hash. */
-export function hashOfInvitation(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
-}
-
 async function shownMembers(ports: CabinetPorts, { accountId, user }: Visit): Promise<readonly Member[]> {
-  const keys = await ports.store.keys.list(accountId, ports.periods())
+  const makers = await ports.store.keys.lists.byMaker(accountId, ports.periods())
   return (await ports.store.members.list(accountId)).map((member) => {
-    const own = keys.filter(({ key }) => key.madeBy === member.userId)
-    const spentMicro = own.reduce((sum, { spend }) => sum + spend.monthMicro, 0n)
-    return { ...shownMember(member, user.id), keys: own.length, spent_month: rubles(spentMicro) }
+    const { keys, spentMicro } = makers.get(member.userId) ?? { keys: 0, spentMicro: 0n }
+    return { ...shownMember(member, user.id), keys, spent_month: rubles(spentMicro) }
   })
 }
 
@@ -73,19 +79,6 @@ function shownMember(member: MemberRecord, ownId: string): Omit<Member, 'keys' |
     added_at: isoTime(member.addedAtMs),
     last_sign_in_at: isoTime(member.lastSignInAtMs),
     you: member.userId === ownId,
-  }
-}
-
-function shownInvitation(invitation: InvitationRecord): Invitation {
-  const { id, role, email, createdBy, createdAtMs, expiresAtMs } = invitation
-  return {
-    id,
-    role,
-    monthly_limit: limitOf(invitation),
-    email,
-    created_by: createdBy,
-    created_at: isoTime(createdAtMs),
-    expires_at: isoTime(expiresAtMs),
   }
 }
 
@@ -121,7 +114,7 @@ async function invite(
     createdAtMs: nowMs,
     expiresAtMs: nowMs + INVITATION_MS,
   }
-  const outcome = await ports.store.members.invite({ ...record, hash: hashOfInvitation(token) }, nowMs)
+  const outcome = await ports.store.members.invite({ ...record, hash: tokenHash(token) }, nowMs)
   if (outcome === 'full')
     throw reasonError(
       'conflict',
@@ -129,11 +122,15 @@ async function invite(
       { most: PEOPLE_MAX },
       `An account has at most ${PEOPLE_MAX} people and open invitations`,
     )
-  await recordEvent(ports, user.email, call.clientIp, 'member.invite', record.id, { account: accountId, role, email })
-  const mailed = email !== null && ports.mailedLinks !== null && hasTurn(ports.resetMails, email)
-  if (mailed) ports.mailedLinks?.send({ email, language: user.language, kind: 'join', token })
+  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.invite', record.id, {
+    account: accountId,
+    role,
+    email,
+  })
+  const letter = { language: user.language, kind: 'join', from: ['letters', accountId] } as const
+  const mailed = email !== null && (await ports.mailedLinks?.send({ email, ...letter }, () => token)) === true
   return {
-    ...shownInvitation(record),
+    ...wire(Invitation, record),
     link: `${publicUrlOf(ports.publicUrl, call)}/join?token=${token}`,
     mailed,
   }
@@ -143,15 +140,16 @@ async function patchMember(ports: CabinetPorts, visit: Visit, given: MemberPatch
   const { accountId, user, call } = visit
   const id = call.params['id'] ?? ''
   const before = (await ports.store.members.list(accountId)).find(({ userId }) => userId === id)
-  if (before === undefined) throw unknown('Person', id)
+  if (before === undefined) throw notFound('Person', id)
   const role = given.role ?? before.role
   const limit = given.monthly_limit === undefined && role === before.role ? limitOf(before) : given.monthly_limit
   const monthlyLimitMicro = memberLimit(role, limit ?? null)
   if (role === 'owner' && before.role !== 'owner') await proveOwner(ports, visit, proofOf(given))
+  if (role === before.role && monthlyLimitMicro === before.monthlyLimitMicro) return shownOne(ports, visit, id)
   const { month } = ports.periods()
   const change = { accountId, role, monthlyLimitMicro }
   const outcome = await ports.store.members.change(change, id, { by: user.id, month })
-  if (outcome === 'missing') throw unknown('Person', id)
+  if (outcome === 'missing') throw notFound('Person', id)
   if (outcome === 'owner') throw ownerStays()
   if (outcome === 'last_owner') throw lastOwner()
   if (outcome === 'over')
@@ -161,14 +159,19 @@ async function patchMember(ports: CabinetPorts, visit: Visit, given: MemberPatch
       {},
       'The keys of this person may spend more than that in a month, or have no monthly limit: change or delete them first',
     )
-  await recordEvent(ports, user.email, call.clientIp, 'member.update', id, {
+  ports.access.invalidate({ accountId })
+  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.update', id, {
     account: accountId,
     role,
     monthly_limit: limitOf(change),
   })
-  const after = (await shownMembers(ports, visit)).find((member) => member.user === id)
-  if (after === undefined) throw unknown('Person', id)
-  return after
+  return shownOne(ports, visit, id)
+}
+
+async function shownOne(ports: CabinetPorts, visit: Visit, id: string): Promise<Member> {
+  const shown = (await shownMembers(ports, visit)).find((member) => member.user === id)
+  if (shown === undefined) throw notFound('Person', id)
+  return shown
 }
 
 /** Their keys are the account's: they work on, or are disabled first, so that a crash between the two leaves none open. */
@@ -179,27 +182,31 @@ async function removeMember(
 ): Promise<{ readonly id: string; readonly deleted: true; readonly disabled_keys: number }> {
   const id = call.params['id'] ?? ''
   const member = (await ports.store.members.list(accountId)).find(({ userId }) => userId === id)
-  if (member === undefined) throw unknown('Person', id)
+  if (member === undefined) throw notFound('Person', id)
   if (member.role === 'owner') throw ownerStays()
   const periods = ports.periods()
   const disable = async (): Promise<number> => {
-    const open = (await ports.store.keys.list(accountId, periods)).filter(
-      ({ key }) => key.madeBy === id && !key.disabled,
-    )
+    const filter = { accountId, madeBy: id, disabled: false }
+    const { data: open } = await ports.store.keys.lists.page(filter, periods, {
+      limit: KEYS_PAGE_MAX,
+      offset: 0,
+      uncounted: true,
+    })
     for (const { key } of open) {
       await ports.store.keys.update(key.id, { disabled: true }, periods)
       ports.access.invalidate({ keyId: key.id })
-      await recordEvent(ports, user.email, call.clientIp, 'key.update', key.id, { disabled: true })
+      await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'key.update', key.id, { disabled: true })
     }
     return open.length
   }
   const before = disableKeys ? await disable() : 0
   const outcome = await ports.store.members.remove(accountId, id, { leaves: false })
-  if (outcome === 'missing') throw unknown('Person', id)
+  if (outcome === 'missing') throw notFound('Person', id)
   if (outcome !== 'removed') throw ownerStays()
+  ports.access.invalidate({ accountId })
   // A key that the person made meanwhile.
   const disabled = disableKeys ? before + (await disable()) : 0
-  await recordEvent(ports, user.email, call.clientIp, 'member.remove', id, {
+  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.remove', id, {
     account: accountId,
     email: member.email,
     disabled_keys: disabled,
@@ -213,9 +220,4 @@ function ownerStays(): Error {
 
 function lastOwner(): Error {
   return reasonError('conflict', 'last_owner', {}, 'This is the last owner')
-}
-
-function unknown(what: string, id: string): Error {
-  const shown = id.slice(0, 80)
-  return reasonError('not_found', 'unknown_id', { id: shown }, `${what} '${shown}' not found`)
 }

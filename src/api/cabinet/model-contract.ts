@@ -10,6 +10,11 @@ export const Prices = map(
 )
 export type Prices = Static<typeof Prices>
 
+const Conditions = list(
+  object({ condition: text('Such as `above 200000`, `flex` or `16:30-00:30 UTC`.'), prices: Prices }),
+  'Prices under conditions; those that are not named stay as they are.',
+)
+
 export const Percentiles = object({ p50: number(), p75: number(), p90: number(), p99: number() })
 export type Percentiles = Static<typeof Percentiles>
 
@@ -19,6 +24,7 @@ export const ModelEndpoint = object({
   provider_name: text(),
   state: oneOf(['healthy', 'cooling_down']),
   prices: Prices,
+  conditions: Conditions,
   context_length: nullable(whole()),
   max_completion_tokens: nullable(whole()),
   supported_parameters: list(text()),
@@ -37,10 +43,12 @@ export const ModelRow = object({
   description: nullable(text()),
   context_length: nullable(whole()),
   max_completion_tokens: nullable(whole()),
+  guessed: list(text(), 'Which of `context_length` and `max_completion_tokens` nobody has stated.'),
   input_modalities: list(text()),
   output_modalities: list(text()),
   created: day(),
   prices: Prices,
+  conditions: Conditions,
   aliases: list(text()),
   allowed: flag('Usable by this account and its settings.'),
   voices: list(text()),

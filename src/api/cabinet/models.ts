@@ -1,11 +1,12 @@
 import type { Endpoint, Model, Snapshot } from '../../catalog/catalog.ts'
 import { snapshotFor } from '../../catalog/customer-prices.ts'
-import { cheapestEndpoint, shownPrices } from '../../catalog/shown-prices.ts'
+import { cheapestEndpoint, shownConditions, shownPrices } from '../../catalog/shown-prices.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { ModelEndpoint, ModelRow, Prices } from './model-contract.ts'
-import type { CabinetPorts, Visit } from '../../cabinet/ports.ts'
+import { ModelRow, type ModelEndpoint, type Prices } from './model-contract.ts'
+import type { CabinetPorts, Visit } from './ports.ts'
 import { accountOf } from './summary.ts'
 import { isoDay } from '../../base/time.ts'
+import { wire } from '../../base/wire.ts'
 
 export async function modelList(
   ports: CabinetPorts,
@@ -33,25 +34,19 @@ async function ownCatalog(ports: CabinetPorts, accountId: string): Promise<Snaps
 
 function modelRow(ports: CabinetPorts, model: Model, allowed: readonly string[] | null): ModelRow {
   const cheapest = cheapestEndpoint(model.endpoints)
-  return {
-    id: model.id,
-    name: model.name,
-    type: model.type,
+  return wire(ModelRow, model, {
     description: model.description === '' ? null : model.description,
-    context_length: model.contextLength,
-    max_completion_tokens: model.maxCompletionTokens,
-    input_modalities: model.inputModalities,
-    output_modalities: model.outputModalities,
+    guessed: model.guessed ?? [],
     created: isoDay(model.created * 1_000),
     prices: cheapest === null ? {} : pricesOf(model, cheapest),
-    aliases: model.aliases,
+    conditions: cheapest === null ? [] : conditionsOf(cheapest),
     allowed: allowed === null || allowed.includes(model.id),
     voices: model.supportedVoices ?? [],
     formats: model.supportedFormats ?? [],
     sizes: model.supportedSizes ?? [],
     durations: model.supportedDurations ?? [],
     endpoints: model.endpoints.map((endpoint) => endpointRow(ports, model, endpoint)),
-  }
+  })
 }
 
 function endpointRow(ports: CabinetPorts, model: Model, endpoint: Endpoint): ModelEndpoint {
@@ -62,6 +57,7 @@ function endpointRow(ports: CabinetPorts, model: Model, endpoint: Endpoint): Mod
     provider_name: endpoint.provider.name,
     state: report.unhealthy ? 'cooling_down' : 'healthy',
     prices: pricesOf(model, endpoint),
+    conditions: conditionsOf(endpoint),
     context_length: endpoint.contextLength ?? model.contextLength,
     max_completion_tokens: endpoint.maxCompletionTokens ?? model.maxCompletionTokens,
     supported_parameters: endpoint.supportedParameters ?? ports.parametersOf(endpoint.provider.adapter, model.type),
@@ -75,4 +71,13 @@ function endpointRow(ports: CabinetPorts, model: Model, endpoint: Endpoint): Mod
 
 function pricesOf(model: Model, endpoint: Endpoint): Prices {
   return Object.fromEntries(shownPrices(model.type, endpoint.sell).map(({ key, text }) => [key, text]))
+}
+
+/** Of the customer's price: conditions of the provider's alone are none of theirs. */
+function conditionsOf({ sell, conditions }: Endpoint): ModelRow['conditions'] {
+  const own = conditions === undefined ? {} : { conditions: { sell: conditions.sell, buy: [] } }
+  return shownConditions({ sell, buy: sell, ...own }).map(({ condition, lines }) => ({
+    condition,
+    prices: Object.fromEntries(lines.map(({ key, text }) => [key, text])),
+  }))
 }

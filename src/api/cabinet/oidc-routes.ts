@@ -1,5 +1,5 @@
-import { cookieOf } from '../../access/cookies.ts'
-import { readEmail } from '../../email.ts'
+import { cookieOf } from '../../access/same-origin.ts'
+import { readEmail } from '../../base/mail-address.ts'
 import type { Principal } from '../../access/principal.ts'
 import { asApiError } from '../../base/errors.ts'
 import { reasonError } from '../../base/refusals.ts'
@@ -7,9 +7,9 @@ import type { Reply, Route } from '../../http/edge.ts'
 import { publicUrlOf } from '../../http/public-url.ts'
 import type { UserRecord } from '../../store/people/user-store.ts'
 import type { FlowLink, OidcIdentity, OidcSignIn } from './oidc.ts'
-import { CALLBACK, FLOW_COOKIE, flowCookie, FLOW_SECONDS, redirectUri } from '../../cabinet/oidc-flow.ts'
-import { signUp } from './people.ts'
-import { recordEvent, type CabinetCall, type CabinetPorts } from '../../cabinet/ports.ts'
+import { refuseClosedSignUp, signUp } from './people.ts'
+import { recordEvent } from '../records/ports.ts'
+import type { CabinetCall, CabinetPorts } from './ports.ts'
 import { signInProven } from './sign-in.ts'
 
 /**
@@ -77,7 +77,11 @@ async function link(
     throw outcome === 'taken'
       ? reasonError('conflict', 'identity_taken', {}, 'Another user has this single sign-on')
       : reasonError('conflict', 'connected', {}, 'A single sign-on is connected already')
-  await recordEvent(ports, visitor.user.email, call.clientIp, 'user.oidc_link', userId, { issuer, subject, email })
+  await recordEvent(ports, { actor: visitor.user.email, ip: call.clientIp }, 'user.oidc_link', userId, {
+    issuer,
+    subject,
+    email,
+  })
   return leave(call, '/security#linked', [])
 }
 
@@ -92,13 +96,7 @@ async function userOf(
 ): Promise<UserRecord> {
   const known = await ports.store.users.findByOidc(issuer, subject)
   if (known !== null) return known
-  if ((ports.catalog.current().settings.signup ?? ports.signupDefault) === 'closed')
-    throw reasonError(
-      'access_denied',
-      'sign_up_closed',
-      {},
-      'Signing up is closed here: ask the operator for an account',
-    )
+  refuseClosedSignUp(ports)
   if (email === null || !emailVerified)
     throw reasonError('access_denied', 'email_unproven', {}, 'The identity provider has not verified your e-mail')
   const address = readEmail(email)
@@ -123,4 +121,17 @@ function leave(call: CabinetCall, location: string, cookies: readonly string[]):
     contentType: 'text/plain',
     headers: { location, 'set-cookie': [...cookies, flowCookie(call, '', 0)] },
   }
+}
+
+export const FLOW_SECONDS = 600
+export const FLOW_COOKIE = 'tg_oidc'
+export const CALLBACK = '/cabinet/v1/oidc/callback'
+
+export function redirectUri({ publicUrl }: Pick<CabinetPorts, 'publicUrl'>, call: CabinetCall): string {
+  return `${publicUrlOf(publicUrl, call)}${CALLBACK}`
+}
+
+/** Sent only to the callback. SameSite is Lax, since the browser comes there from the issuer's site. */
+export function flowCookie({ isSecure }: CabinetCall, value: string, maxAgeSeconds: number): string {
+  return `${FLOW_COOKIE}=${value}; Path=${CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${isSecure ? '; Secure' : ''}`
 }

@@ -9,10 +9,10 @@ import {
   randomState,
   type Configuration,
 } from 'openid-client'
-import type { Cipher } from '../../lib/cipher.ts'
+import type { Cipher } from '../../base/cipher.ts'
 import { unavailable } from '../../base/errors.ts'
 import { reasonError } from '../../base/refusals.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 const FLOW_MS = 10 * 60_000
 const PURPOSE = 'cabinet/oidc-flow/v1'

@@ -1,10 +1,11 @@
 import type { EventAction } from '../../ledger/event-action.ts'
-import { isObject } from '../../kinds/fields/json-fields.ts'
+import { isObject } from '../../kinds/fields/body-fields.ts'
 import { serviceLowBalance } from '../../ledger/notice.ts'
 import { rubles } from '../../base/money.ts'
 import type { PaymentRecord } from '../../store/accounts/payment-store.ts'
 import type { PaymentProvider, ProviderPayment, ProviderRefund } from './payment-provider.ts'
-import { recordEvent, type CabinetPorts } from '../../cabinet/ports.ts'
+import { recordEvent } from '../records/ports.ts'
+import type { CabinetPorts } from './ports.ts'
 
 type BookingPorts = Pick<CabinetPorts, 'store' | 'clock' | 'notice' | 'freed' | 'catalog'>
 
@@ -41,7 +42,7 @@ export class PaymentBooking {
     // A crash between the provider's answer and our note of it can leave an order without a payment id.
     if (found.paymentId === null) await store.payments.begin(found.id, paymentId, null)
     if (!(await store.payments.pay({ id: found.id, paymentId, atMs: clock.now() }))) return 'nothing_new'
-    await recordEvent(this.#ports, this.#provider.id, ip, 'payment.paid', found.id, {
+    await recordEvent(this.#ports, { actor: this.#provider.id, ip }, 'payment.paid', found.id, {
       account: found.accountId,
       amount: rubles(found.amountMicro),
       payment: paymentId,
@@ -94,8 +95,7 @@ export class PaymentBooking {
     }
     await recordEvent(
       this.#ports,
-      this.#provider.id,
-      ip,
+      { actor: this.#provider.id, ip },
       missing > 0n ? 'payment.refund_short' : 'payment.refund',
       found.id,
       told,
@@ -128,7 +128,7 @@ export class PaymentBooking {
   ): Promise<boolean> {
     const before = await this.#ports.store.events.list({ limit: 1, offset: 0 }, { action, object })
     if (before.total > 0) return false
-    await recordEvent(this.#ports, this.#provider.id, ip, action, object, after)
+    await recordEvent(this.#ports, { actor: this.#provider.id, ip }, action, object, after)
     return true
   }
 }

@@ -1,8 +1,9 @@
 import type { PaymentRecord } from '../../store/accounts/payment-store.ts'
 import type { PaymentBooking } from './payment-booking.ts'
-import { recordEvent, type CabinetPorts } from '../../cabinet/ports.ts'
+import { recordEvent } from '../records/ports.ts'
+import type { CabinetPorts } from './ports.ts'
 import { DAY_MS, MINUTE_MS } from '../../base/time.ts'
-import { thrownMessage } from '../../lib/thrown-message.ts'
+import { thrownMessage } from '../../base/text.ts'
 
 const EVERY_MS = MINUTE_MS
 /** The time between two looks at an order: a minute, doubled each time up to this. */
@@ -73,6 +74,8 @@ export class PaymentWatch {
     if (ageMs <= (order.paymentId === null ? NEVER_TAKEN_MS : GIVE_UP_MS)) return
     // It may still be paid at the provider: its notification then books it.
     if (await store.payments.cancel(order.id))
-      await recordEvent(this.#ports, order.method, null, 'payment.given_up', order.id, { account: order.accountId })
+      await recordEvent(this.#ports, { actor: order.method, ip: null }, 'payment.given_up', order.id, {
+        account: order.accountId,
+      })
   }
 }

@@ -1,17 +1,16 @@
 import type { Principal } from '../../access/principal.ts'
-import { fieldError, reasonError } from '../../base/refusals.ts'
+import { fieldError } from '../../base/refusals.ts'
 import type { Reply, Route } from '../../http/edge.ts'
 import { publicUrlOf } from '../../http/public-url.ts'
 import type { Judged } from '../../kinds/fields/strict-body.ts'
 import { microOf, rubles } from '../../base/money.ts'
 import type { PaymentRecord } from '../../store/accounts/payment-store.ts'
-import type { Payment, PaymentBody, PaymentMethod } from './money-contract.ts'
+import { Payment, type PaymentBody, type PaymentMethod } from './money-contract.ts'
 import type { PaymentBooking } from './payment-booking.ts'
-import type { PaymentProvider } from './payment-provider.ts'
-import { listVisit } from '../../cabinet/list-visit.ts'
-import { recordEvent, visitRoute, type CabinetPorts, type Visit } from '../../cabinet/ports.ts'
-import { takeTurn } from '../../cabinet/turns.ts'
-import { isoTime } from '../../base/time.ts'
+import type { PaymentNotice, PaymentProvider } from './payment-provider.ts'
+import { notFound, recordEvent } from '../records/ports.ts'
+import { listVisit, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
+import { wire } from '../../base/wire.ts'
 
 const ID_LETTERS = 16
 const KOPECK_MICRO = 10_000n
@@ -40,12 +39,14 @@ export function paymentRoutes(ports: CabinetPorts, payments: Payments | null): r
       })
       return { methods, data: data.map(wirePayment), next_cursor: next }
     }),
-    visitRoute(ports, 'POST /cabinet/v1/payments', (visit, read) => order(ports, provider, visit, read('amount')), 201),
+    visitRoute(ports, 'POST /cabinet/v1/payments', (visit, read) => order(ports, provider, visit, read('amount'))),
     visitRoute(ports, 'GET /cabinet/v1/payments/:id', async (visit) => wirePayment(await ownOrder(ports, visit))),
     visitRoute(ports, 'POST /cabinet/v1/payments/:id/check', async (visit) => {
       const found = await ownOrder(ports, visit)
-      if (payments !== null && found.state === 'pending' && found.paymentId !== null)
+      if (payments !== null && found.state === 'pending' && found.paymentId !== null) {
+        await ports.access.bounds.take('looks', found.id)
         await payments.booking.payment(found.paymentId, visit.call.clientIp)
+      }
       return wirePayment(await ownOrder(ports, visit))
     }),
     ...(payments === null ? [] : [notificationRoute(ports, payments)]),
@@ -63,7 +64,7 @@ function notificationRoute(ports: CabinetPorts, { provider, booking }: Payments)
       const notice = provider.notified(call.json)
       // A notification about an unknown order is an event, and is still answered with success: otherwise it would be
       // repeated for a day.
-      takeTurn(ports.notices, provider.id, 'notifications')
+      await takeNotificationTurns(ports, provider, notice)
       const booked = await (notice === null
         ? booking.strange(call.json, call.clientIp)
         : booking[notice.of](notice.id, call.clientIp))
@@ -72,25 +73,29 @@ function notificationRoute(ports: CabinetPorts, { provider, booking }: Payments)
   }
 }
 
+/** A notification makes us ask the provider: as often as an order's customer may, and seldom where it names no order. */
+async function takeNotificationTurns(
+  { access: { bounds }, store }: CabinetPorts,
+  { id: method }: PaymentProvider,
+  notice: PaymentNotice | null,
+): Promise<void> {
+  await bounds.take('notifications', method)
+  const named = notice?.of === 'payment' ? await store.payments.findByPayment(method, notice.id) : null
+  await (named === null ? bounds.take('strange_notifications', method) : bounds.take('looks', named.id))
+}
+
 export function wirePayment(payment: PaymentRecord): Payment {
-  return {
-    id: payment.id,
+  return wire(Payment, payment, {
     method: 'yookassa',
-    amount: rubles(payment.amountMicro),
     currency: 'RUB',
-    state: payment.state,
     confirmation_url: payment.state === 'pending' ? payment.confirmationUrl : null,
-    created_at: isoTime(payment.createdAtMs),
-    paid_at: isoTime(payment.paidAtMs),
-    refunded: rubles(payment.refundedMicro),
-  }
+  })
 }
 
 async function ownOrder({ store }: CabinetPorts, { call, accountId }: Visit): Promise<PaymentRecord> {
   const id = call.params['id'] ?? ''
   const found = await store.payments.get(id)
-  if (found === null || found.accountId !== accountId)
-    throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Payment '${id.slice(0, 80)}' not found`)
+  if (found === null || found.accountId !== accountId) throw notFound('Payment', id)
   return found
 }
 
@@ -111,6 +116,7 @@ async function order(
       `must be whole kopecks, from ${rubles(provider.leastMicro)} to ${rubles(provider.mostMicro)} RUB`,
     )
   }
+  await ports.access.bounds.take('orders', accountId)
   const id = `pay_${ports.ids.letters(ID_LETTERS)}`
   const made = { id, accountId, method, amountMicro, currency: 'RUB', createdAtMs: ports.clock.now() }
   await ports.store.payments.create(made)
@@ -126,7 +132,7 @@ async function order(
   }
   const payment = await provider.create(blank, `${publicUrlOf(ports.publicUrl, call)}/top-up?payment=${id}`)
   await ports.store.payments.begin(id, payment.paymentId, payment.confirmationUrl)
-  await recordEvent(ports, user.email, call.clientIp, 'payment.create', id, {
+  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'payment.create', id, {
     amount: rubles(amountMicro),
     payment: payment.paymentId,
   })

@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto'
-import { readEmail } from '../../email.ts'
-import type { ApiError } from '../../base/errors.ts'
+import { TOKEN_SHAPE, tokenHash } from '../../access/console-sessions.ts'
+import { readEmail } from '../../base/mail-address.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
-import type { NewUser, SetupTokenClaim, UserRecord } from '../../store/people/user-store.ts'
-import { recordEvent, type CabinetCall, type CabinetPorts } from '../../cabinet/ports.ts'
+import { emailTaken, type NewUser, type SetupTokenClaim, type UserRecord } from '../../store/people/user-store.ts'
+import { recordEvent } from '../records/ports.ts'
+import type { CabinetCall, CabinetPorts } from './ports.ts'
 import { proveSecondFactor } from './sign-in.ts'
 
 const ID_LETTERS = 16
-const TOKEN_SHAPE = /^[A-Za-z0-9_-]{43}$/
 
-type PeoplePorts = Pick<CabinetPorts, 'store' | 'passwords' | 'clock' | 'ids'>
+type PeoplePorts = Pick<CabinetPorts, 'store' | 'passwords' | 'clock' | 'ids' | 'catalog' | 'signupDefault'>
 
 export interface SetUpRequest {
   readonly token: string
@@ -20,53 +19,53 @@ export interface SetUpRequest {
   readonly code: string | null
 }
 
+export function refuseClosedSignUp(ports: PeoplePorts): void {
+  if (isSignUpOpen(ports)) return
+  const message = 'Signing up is closed here: ask the operator for an account'
+  throw reasonError('access_denied', 'sign_up_closed', {}, message)
+}
+
+function isSignUpOpen({ catalog, signupDefault }: PeoplePorts): boolean {
+  return (catalog.current().settings.signup ?? signupDefault) === 'open'
+}
+
+type Person = Pick<NewUser, 'email' | 'name' | 'passwordHash' | 'language' | 'oidc'>
+
 /** A new user with an account of their own. */
-export async function signUp(
-  ports: PeoplePorts,
-  person: Pick<NewUser, 'email' | 'name' | 'passwordHash' | 'language' | 'oidc'>,
-  ip: string,
-): Promise<UserRecord> {
-  const user = await withAccount(ports, await newUser(ports, person))
-  await recordEvent(ports, user.email, ip, 'user.sign_up', user.id, { account: user.accountId })
+export async function signUp(ports: PeoplePorts, person: Person, ip: string): Promise<UserRecord> {
+  const created = await ports.store.users.create(newUser(ports, person))
+  if (created === null) throw emailTaken(person.email)
+  const user = await withAccount(ports, created)
+  await recordEvent(ports, { actor: user.email, ip }, 'user.sign_up', user.id, { account: user.accountId })
   return user
 }
 
-/** A new user without an account. */
-export async function newUser(
-  ports: PeoplePorts,
-  person: Pick<NewUser, 'email' | 'name' | 'passwordHash' | 'language' | 'oidc'>,
-): Promise<UserRecord> {
-  if ((await ports.store.users.findByEmail(person.email)) !== null) throw taken(person.email)
-  const created = await ports.store.users.create({
-    ...person,
-    id: newUserId(ports),
-    role: 'user',
-    accountId: null,
-    createdAtMs: ports.clock.now(),
-  })
-  if (created === null) throw taken(person.email)
-  return created
+/** A user without an account, not stored yet. */
+export function newUser(ports: PeoplePorts, person: Person): NewUser {
+  const id = `usr_${ports.ids.letters(ID_LETTERS)}`
+  return { ...person, id, role: 'user', accountId: null, createdAtMs: ports.clock.now() }
 }
 
 /**
- * Every user acts for an account: who is in none gets one. In a demo the first administrator takes the account that is
- * already there.
+ * Every user acts for an account: who is in none gets one, a customer only while sign-up is open. In a demo the first
+ * administrator takes the account that is already there.
  */
 export async function withAccount(ports: PeoplePorts, user: UserRecord): Promise<UserRecord> {
   const { accounts, members, users } = ports.store
   if ((await members.of(user)).length > 0) return user
+  if (user.role !== 'admin' && !isSignUpOpen(ports)) return user
   const demo = user.role === 'admin' ? await demoAccount(ports) : null
-  const account =
-    demo ??
-    (await accounts.create({
+  if (demo !== null) await users.update(user.id, { accountId: demo.id })
+  else
+    await accounts.createFor(user.id, {
       id: `acc_${ports.ids.letters(ID_LETTERS)}`,
       name: user.name,
       email: user.email,
       defaultModel: null,
       rateLimit: null,
       createdAtMs: ports.clock.now(),
-    }))
-  const after = await users.update(user.id, { accountId: account.id })
+    })
+  const after = await users.get(user.id)
   if (after === null) throw new Error(`User ${user.id} was not found after it was created.`)
   return after
 }
@@ -86,10 +85,12 @@ export async function checkLink(
   token: string,
 ): Promise<{ readonly claim: SetupTokenClaim; readonly user: UserRecord | null }> {
   const claim = TOKEN_SHAPE.test(token)
-    ? await ports.store.users.findSetupToken(hashOf(token), ports.clock.now())
+    ? await ports.store.users.findSetupToken(tokenHash(token), ports.clock.now())
     : null
   if (claim === null) throw badLink()
-  return { claim, user: claim.userId === null ? null : await ports.store.users.get(claim.userId) }
+  const user = claim.userId === null ? null : await ports.store.users.get(claim.userId)
+  if (user?.disabled === true) throw badLink()
+  return { claim, user }
 }
 
 /**
@@ -115,63 +116,25 @@ export async function setUp(
     if (code === null) throw fieldError('code', 'code_required', {}, 'is required, since two-step sign-in is on')
     await proveSecondFactor(ports, call, user, code)
   }
-  const claim = await ports.store.users.claimSetupToken(hashOf(token), ports.clock.now())
-  if (claim === null) throw badLink()
   const passwordHash = await ports.passwords.hash(password)
-  const ready =
-    claim.userId === null
-      ? await first(ports, address, passwordHash)
-      : await ports.store.users.update(claim.userId, { passwordHash })
+  const person = { email: address, name: address, passwordHash, language: null, oidc: null }
+  const first: NewUser = { ...newUser(ports, person), role: 'admin', operatorRole: 'owner' }
+  const ready = await ports.store.users.useSetupToken(tokenHash(token), ports.clock.now(), passwordHash, first)
   if (ready === null) throw badLink()
-  if (claim.clearTotp)
-    await ports.store.users.setTotp(ready.id, { seed: null, enabled: false, step: 0, recoveryHashes: [] })
-  await ports.store.sessions.deleteOthers(ready.id, null)
   await recordEvent(
     ports,
-    ready.id,
-    call.clientIp,
+    { actor: ready.id, ip: call.clientIp },
     ready.role === 'admin' ? 'administrator.setup' : 'user.password',
     ready.id,
   )
-  return withAccount(ports, (await ports.store.users.get(ready.id)) ?? ready)
+  return withAccount(ports, ready)
 }
 
-async function first(ports: PeoplePorts, email: string, passwordHash: string): Promise<UserRecord> {
-  if ((await ports.store.users.owners()) > 0)
-    throw reasonError('access_denied', 'has_administrator', {}, 'There is an administrator already')
-  const created = await ports.store.users.create({
-    id: newUserId(ports),
-    email,
-    name: email,
-    role: 'admin',
-    operatorRole: 'owner',
-    accountId: null,
-    passwordHash,
-    language: null,
-    oidc: null,
-    createdAtMs: ports.clock.now(),
-  })
-  if (created === null) throw taken(email)
-  return created
-}
-
-function newUserId({ ids }: PeoplePorts): string {
-  return `usr_${ids.letters(ID_LETTERS)}`
-}
-
-function taken(email: string): ApiError {
-  return reasonError('conflict', 'email_taken', { email }, `email: a user with '${email}' exists already`)
-}
-
-function badLink(): ApiError {
+function badLink(): Error {
   return reasonError(
     'access_denied',
     'link_dead',
     {},
     'This set-up link is used, expired or unknown. Start the server again, or ask an administrator for a new one',
   )
-}
-
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
 }

@@ -1,14 +1,16 @@
 import type { Principal } from '../../access/principal.ts'
-import { fieldError, reasonError } from '../../base/refusals.ts'
+import { fieldError } from '../../base/refusals.ts'
 import type { Route } from '../../http/edge.ts'
 import { wholeParameter } from '../../base/query-parameters.ts'
 import { isTimezone } from '../../ledger/period.ts'
 import type { UserPatch } from '../../store/people/user-store.ts'
-import type { PasswordBody, Profile, ProfilePatch } from './session-contract.ts'
-import { cursorOf, recordEvent, requireScope, visitRoute, type CabinetPorts, type Visit } from '../../cabinet/ports.ts'
-import { proveOwner } from '../../cabinet/own-proof.ts'
+import { SessionItem, SignInItem, type PasswordBody, type Profile, type ProfilePatch } from './session-contract.ts'
+import { notFound, recordEvent } from '../records/ports.ts'
+import { cursorOf, requireScope, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
+import { proveOwner } from './own-proof.ts'
 import { profileOf } from './session-state.ts'
-import { isoTime } from '../../base/time.ts'
+import { differing, isEmpty } from '../../base/differing.ts'
+import { wire } from '../../base/wire.ts'
 
 /** The signed-in user's settings, password, sessions and sign-ins. */
 export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
@@ -17,40 +19,26 @@ export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] 
     visitRoute(ports, 'PATCH /cabinet/v1/profile', (visit, read) => patchProfile(ports, visit, read())),
     visitRoute(ports, 'POST /cabinet/v1/password', (visit, read) => changePassword(ports, visit, read())),
     visitRoute(ports, 'GET /cabinet/v1/sessions', async ({ user, session }) => ({
-      data: (await ports.store.sessions.list(user.id, ports.clock.now())).map((item) => ({
-        id: item.id,
-        current: item.id === session.id,
-        ip: item.ip,
-        user_agent: item.userAgent,
-        created_at: isoTime(item.createdAtMs),
-        last_seen_at: isoTime(item.lastSeenAtMs),
-        ends_at: isoTime(item.endsAtMs),
-      })),
+      data: (await ports.store.sessions.list(user.id, ports.clock.now())).map((item) =>
+        wire(SessionItem, item, { current: item.id === session.id }),
+      ),
     })),
     visitRoute(ports, 'DELETE /cabinet/v1/sessions/:id', async ({ call, user }) => {
       const id = call.params['id'] ?? ''
-      if (!(await ports.store.sessions.deleteById(user.id, id)))
-        throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Session '${id.slice(0, 80)}' not found`)
-      await recordEvent(ports, user.email, call.clientIp, 'session.revoke', id)
+      if (!(await ports.store.sessions.deleteById(user.id, id))) throw notFound('Session', id)
+      await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'session.revoke', id)
       return { id, deleted: true }
     }),
     visitRoute(ports, 'POST /cabinet/v1/sessions/revoke-others', async ({ call, user, session }) => {
       const revoked = await ports.store.sessions.deleteOthers(user.id, session.hash)
-      await recordEvent(ports, user.email, call.clientIp, 'session.revoke_others', user.id, { revoked })
+      await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'session.revoke_others', user.id, { revoked })
       return { revoked }
     }),
     visitRoute(ports, 'GET /cabinet/v1/sign-ins', async ({ call, user }) => {
       const limit = wholeParameter(call.query, 'limit', 1, 300) ?? 50
       const rows = await ports.store.signIns.list(user.id, cursorOf(call.query), limit)
       return {
-        data: rows.map(({ id, atMs, ip, userAgent, method, outcome }) => ({
-          id,
-          at: isoTime(atMs),
-          ip,
-          user_agent: userAgent,
-          method,
-          outcome,
-        })),
+        data: rows.map((row) => wire(SignInItem, row)),
         next_cursor: rows.length < limit ? null : String(rows.at(-1)?.id ?? 0),
       }
     }),
@@ -63,12 +51,12 @@ async function patchProfile(
   { name, default_model: defaultModel, timezone, language, theme }: ProfilePatch,
 ): Promise<Profile> {
   const { user, session, accountId } = visit
-  const patch: UserPatch = {
+  const patch: UserPatch = differing(user, {
     ...(typeof name === 'string' ? { name } : {}),
     ...(timezone === undefined ? {} : { timezone }),
     ...(language === undefined ? {} : { language }),
     ...(typeof theme === 'string' ? { theme } : {}),
-  }
+  })
   if (typeof timezone === 'string' && !isTimezone(timezone))
     throw fieldError(
       'timezone',
@@ -78,11 +66,12 @@ async function patchProfile(
     )
   if (defaultModel !== undefined) requireScope(visit, 'account:write')
   if (typeof defaultModel === 'string') checkModel(ports, defaultModel)
-  if (defaultModel !== undefined) {
+  if (defaultModel !== undefined && defaultModel !== (await ports.store.accounts.get(accountId))?.defaultModel) {
     await ports.store.accounts.update(accountId, { defaultModel })
     ports.access.invalidate({ accountId })
   }
-  return profileOf(ports, (await ports.store.users.update(user.id, patch)) ?? user, session)
+  const after = isEmpty(patch) ? user : ((await ports.store.users.update(user.id, patch)) ?? user)
+  return profileOf(ports, after, session)
 }
 
 function checkModel({ catalog }: CabinetPorts, id: string): void {
@@ -106,6 +95,6 @@ async function changePassword(
   ports.passwords.check('new_password', next, [user.email, user.email.split('@')[0] ?? ''])
   await ports.store.users.update(user.id, { passwordHash: await ports.passwords.hash(next) })
   await ports.store.sessions.deleteOthers(user.id, session.hash)
-  await recordEvent(ports, user.email, call.clientIp, 'user.password', user.id)
+  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'user.password', user.id)
   return profileOf(ports, user, session)
 }

@@ -1,20 +1,12 @@
 import type { Principal } from '../../access/principal.ts'
-import { reasonError } from '../../base/refusals.ts'
 import { ipKey } from '../../http/client-ip.ts'
 import type { Reply, Route } from '../../http/edge.ts'
-import { readEmail } from '../../email.ts'
+import { readEmail } from '../../base/mail-address.ts'
 import type { UserRecord } from '../../store/people/user-store.ts'
 import type { SignInAnswer } from './session-contract.ts'
-import { checkLink, needsCode, setUp, signUp, withAccount } from './people.ts'
-import { takeTurn } from '../../cabinet/turns.ts'
-import {
-  openRoute,
-  recordEvent,
-  visitReply,
-  type CabinetBody,
-  type CabinetCall,
-  type CabinetPorts,
-} from '../../cabinet/ports.ts'
+import { checkLink, needsCode, refuseClosedSignUp, setUp, signUp, withAccount } from './people.ts'
+import { recordEvent } from '../records/ports.ts'
+import { openRoute, visitReply, type CabinetBody, type CabinetCall, type CabinetPorts } from './ports.ts'
 import { sessionState } from './session-state.ts'
 import { noted, signIn, signInWithCode, type SignInResult } from './sign-in.ts'
 
@@ -57,7 +49,7 @@ export function sessionRoutes(ports: CabinetPorts, oidcName: string | null): rea
     }),
     visitReply(ports, 'POST /cabinet/v1/sign-out', async ({ call, session, user }) => {
       await ports.store.sessions.delete(session.hash)
-      await recordEvent(ports, user.email, call.clientIp, 'sign_out', user.id)
+      await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'sign_out', user.id)
       return { status: 200, body: { signed_out: true }, headers: { 'set-cookie': ports.sessions.forget(call.request) } }
     }),
   ]
@@ -84,19 +76,12 @@ async function signUpHere(
   call: CabinetCall,
   read: CabinetBody<'POST /cabinet/v1/sign-up'>,
 ): Promise<UserRecord> {
-  const { signup } = ports.catalog.current().settings
-  if ((signup ?? ports.signupDefault) === 'closed')
-    throw reasonError(
-      'access_denied',
-      'sign_up_closed',
-      {},
-      'Signing up is closed here: ask the operator for an account',
-    )
+  refuseClosedSignUp(ports)
   const { email: given, password, name: givenName, language = null } = read()
   const email = readEmail(given)
   const name = givenName ?? email
   ports.passwords.check('password', password, [email, email.split('@')[0] ?? ''])
-  takeTurn(ports.signUps, ipKey(call.clientIp), 'sign-ups from your address')
+  await ports.access.bounds.take('sign_ups', ipKey(call.clientIp))
   const user = await signUp(
     ports,
     { email, name, passwordHash: await ports.passwords.hash(password), language, oidc: null },

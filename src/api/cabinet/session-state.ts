@@ -6,10 +6,11 @@ import { rubles } from '../../base/money.ts'
 import { currentMembership } from '../../store/people/member-store.ts'
 import type { SessionRecord } from '../../store/people/session-store.ts'
 import type { UserRecord } from '../../store/people/user-store.ts'
-import type { Profile, ServiceFacts, SessionState } from './session-contract.ts'
-import { FRESH_SIGN_IN_MS } from '../../cabinet/own-proof.ts'
-import { type CabinetCall, type CabinetPorts } from '../../cabinet/ports.ts'
+import { Profile, type ServiceFacts, type SessionState } from './session-contract.ts'
+import { FRESH_SIGN_IN_MS } from './own-proof.ts'
+import { type CabinetCall, type CabinetPorts } from './ports.ts'
 import { isoTime } from '../../base/time.ts'
+import { wire } from '../../base/wire.ts'
 
 /** Facts about the service that the sign-in page shows. */
 async function serviceFacts(ports: CabinetPorts, call: CabinetCall, oidcName: string | null): Promise<ServiceFacts> {
@@ -40,12 +41,8 @@ export async function profileOf(
   const account = membership === null ? null : await ports.store.accounts.get(membership.accountId)
   const names = await ports.store.accounts.names(new Set(memberships.map(({ accountId }) => accountId)))
   const limitMicro = membership?.monthlyLimitMicro ?? null
-  return {
+  return wire(Profile, user, {
     user_id: user.id,
-    email: user.email,
-    name: user.name,
-    role: user.role,
-    operator_role: user.operatorRole,
     scopes: user.operatorRole === null ? [] : [...ROLE_SCOPES[user.operatorRole]],
     account_id: account?.id ?? '',
     account_status: account?.status ?? 'active',
@@ -58,9 +55,6 @@ export async function profileOf(
       role,
     })),
     default_model: account?.defaultModel ?? null,
-    timezone: user.timezone,
-    language: user.language,
-    theme: user.theme,
     has_password: user.passwordHash !== null,
     has_oidc: user.oidc !== null,
     totp: {
@@ -68,8 +62,7 @@ export async function profileOf(
       recovery_codes_left: user.totpEnabled ? await ports.store.users.recoveryCodesLeft(user.id) : 0,
     },
     must_enrol_totp: user.role === 'admin' && ports.adminTotpRequired && !user.totpEnabled,
-    created_at: isoTime(user.createdAtMs),
-  }
+  })
 }
 
 export async function sessionState(

@@ -1,11 +1,12 @@
-import { readEmail } from '../../email.ts'
+import { readEmail } from '../../base/mail-address.ts'
 import { userAgentOf } from '../../access/console-sessions.ts'
 import { ApiError } from '../../base/errors.ts'
 import { reasonError } from '../../base/refusals.ts'
 import { ipKey } from '../../http/client-ip.ts'
 import type { SignInMethod, SignInRule } from '../../store/people/sign-in-store.ts'
 import type { UserRecord } from '../../store/people/user-store.ts'
-import { recordEvent, type CabinetCall, type CabinetPorts } from '../../cabinet/ports.ts'
+import { recordEvent } from '../records/ports.ts'
+import type { CabinetCall, CabinetPorts } from './ports.ts'
 import type { CodeSignInBody, SignInBody } from './session-contract.ts'
 import { useCode } from './totp.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time.ts'
@@ -53,7 +54,7 @@ export async function signIn(
     throw thrown
   })
   if (!right || user === null || user.disabled) {
-    await recordEvent(ports, email, call.clientIp, 'sign_in.failed', user?.id ?? email)
+    await recordEvent(ports, { actor: email, ip: call.clientIp }, 'sign_in.failed', user?.id ?? email)
     throw wrong()
   }
   if (!user.totpEnabled) return done(ports, call, attempt, user, 'password')
@@ -177,7 +178,7 @@ async function rightCode(
   const method = await useCode({ users: ports.store.users, cipher: ports.cipher }, user, code, ports.clock.now())
   if (method !== null) return method
   await ports.store.signIns.failCode(attempt)
-  await recordEvent(ports, user.email, call.clientIp, 'sign_in.failed', user.id)
+  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'sign_in.failed', user.id)
   throw reasonError('unauthorized', 'wrong_code', {}, 'code: is wrong, or was used before')
 }
 
@@ -188,8 +189,9 @@ async function done(
   user: UserRecord,
   method: SignInMethod,
 ): Promise<SignInResult> {
+  await ports.access.bounds.take('sign_ins', user.id)
   await ports.store.signIns.succeed(attempt, user.id, method)
-  await recordEvent(ports, user.email, call.clientIp, 'sign_in', user.id, { method })
+  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'sign_in', user.id, { method })
   return { status: 'signed_in', user }
 }
 

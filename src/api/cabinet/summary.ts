@@ -1,19 +1,22 @@
 import type { Snapshot } from '../../catalog/catalog.ts'
+import { limitRemaining } from '../records/key-body.ts'
+import type { PeriodStarts } from '../../ledger/ledger-store.ts'
+import type { KeyWithSpend } from '../../store/accounts/key-store.ts'
 import { accountLimit } from '../records/account-limit-body.ts'
 import { reasonError } from '../../base/refusals.ts'
 import { rubles, compare } from '../../base/money.ts'
 import type { AccountRecord } from '../../store/accounts/account-store.ts'
-import type { Key } from './key-contract.ts'
 import type { Money } from './money-contract.ts'
 import type { Summary } from './summary-contract.ts'
-import { shownKeys, visibleKeys } from '../../cabinet/keys.ts'
-import type { CabinetPorts, Visit } from '../../cabinet/ports.ts'
+import { shownKeys, visibleTo } from './keys.ts'
+import type { CabinetPorts, Visit } from './ports.ts'
 import { byCost, everyDay, total, wireSums } from './sums.ts'
 import { DAY_MS, dayAfter } from '../../base/time.ts'
 
 const DAYS = 30
 const TOP_MODELS = 5
-const NEAR_SHARE = 0.8
+/** Keys near their end that the page names. */
+const NEAR_MOST = 50
 const EXPIRES_SOON_MS = 7 * DAY_MS
 
 /** The first page after signing in. */
@@ -25,7 +28,11 @@ export async function summary(ports: CabinetPorts, visit: Visit): Promise<Summar
   const days = everyDay(await ports.store.log.days(accountId, from, today), from, today)
   const rows = await ports.store.log.grouped(accountId, 'model', from, today)
   const since = (day: string): ReturnType<typeof wireSums> => wireSums(total(rows.filter((row) => row.day >= day)))
-  const keys = await shownKeys(ports, await visibleKeys(ports, visit))
+  const visible = visibleTo(visit)
+  const keys = await ports.store.keys.lists.sums(visible, ports.periods())
+  const soon = { beforeMs: ports.clock.now() + EXPIRES_SOON_MS, most: NEAR_MOST }
+  const found = await ports.store.keys.lists.nearEnd(visible, ports.periods(), soon)
+  const near = found.filter((one) => isNearEnd(one, ports.periods(), soon.beforeMs))
   return {
     money: moneyOf(account),
     account_limit: limitOf(ports, account),
@@ -36,9 +43,9 @@ export async function summary(ports: CabinetPorts, visit: Visit): Promise<Summar
     top_models: byCost(rows, ({ group }) => group)
       .slice(0, TOP_MODELS)
       .map(({ id, sums }) => ({ model: id, ...wireSums(sums) })),
-    keys_near_limit: keys.filter((key) => nearLimit(key, ports.clock.now())),
-    keys: keys.length,
-    has_requests: rows.length > 0 || keys.some(({ last_used_at: used }) => used !== null),
+    keys_near_limit: await shownKeys(ports, visit, near),
+    keys: keys.keys,
+    has_requests: rows.length > 0 || keys.hasUsed,
     example_model: exampleModel(ports.catalog.current(), account),
   }
 }
@@ -63,13 +70,10 @@ function limitOf(ports: CabinetPorts, account: AccountRecord): Summary['account_
   return accountLimit(account, { periods: ports.periods(), atMs: ports.clock.now(), timezone })
 }
 
-function nearLimit(
-  { limit, limit_remaining: remaining, expires_at: expiresAt, disabled }: Key,
-  nowMs: number,
-): boolean {
-  if (disabled) return false
-  if (expiresAt !== null && Date.parse(expiresAt) - nowMs < EXPIRES_SOON_MS) return true
-  return limit !== null && remaining !== null && remaining <= limit * (1 - NEAR_SHARE)
+function isNearEnd({ key, spend }: KeyWithSpend, periods: PeriodStarts, beforeMs: number): boolean {
+  if (key.expiresAtMs !== null && key.expiresAtMs < beforeMs) return true
+  const left = limitRemaining(key, spend, periods)
+  return key.limitMicro !== null && left !== null && 5n * left <= key.limitMicro
 }
 
 function exampleModel({ models, aliases }: Snapshot, { defaultModel, allowedModels }: AccountRecord): string | null {

@@ -1,13 +1,13 @@
 import type { EventAction } from '../../ledger/event-action.ts'
 import type { Principal } from '../../access/principal.ts'
-import { decryptSeed, encryptSeed } from '../../access/totp-seeds.ts'
+import { decryptSeed, encryptSeed } from '../../access/identities.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
 import type { Route } from '../../http/edge.ts'
-import { proveOwner, proofOf } from '../../cabinet/own-proof.ts'
-import { recordEvent, visitRoute, type CabinetBody, type CabinetPorts, type Visit } from '../../cabinet/ports.ts'
+import { proveOwner, proofOf } from './own-proof.ts'
+import { recordEvent } from '../records/ports.ts'
+import { visitRoute, type CabinetBody, type CabinetPorts, type Visit } from './ports.ts'
 import { profileOf } from './session-state.ts'
 import { newRecoveryCodes, newSeed, stepOf, totpUri, useCode } from './totp.ts'
-import { takeTurn } from '../../cabinet/turns.ts'
 
 /** Turning two-step sign-in on and off. */
 export function totpRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
@@ -18,12 +18,16 @@ export function totpRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
       await proveCode(ports, visit, read().code)
       const { codes, hashes } = newRecoveryCodes()
       await ports.store.users.setRecoveryCodes(visit.user.id, hashes)
-      await recordEvent(ports, visit.user.email, visit.call.clientIp, 'totp.recovery_codes', visit.user.id)
+      await recordEvent(ports, visit, 'totp.recovery_codes', visit.user.id)
       return { recovery_codes: codes }
     }),
     visitRoute(ports, 'POST /cabinet/v1/totp/disable', async (visit, read) => {
       await proveCode(ports, visit, read().code)
-      await ports.store.users.setTotp(visit.user.id, { seed: null, enabled: false, step: 0, recoveryHashes: [] })
+      await ports.store.users.setTotp(
+        visit.user.id,
+        { seed: null, enabled: false, step: 0, recoveryHashes: [] },
+        visit.user,
+      )
       await changed(ports, visit, 'totp.disable')
       return profileOf(ports, visit.user, visit.session)
     }),
@@ -39,12 +43,8 @@ async function begin(
   if (user.totpEnabled) throw reasonError('conflict', 'totp_on', {}, 'Two-step sign-in is on: turn it off first')
   await proveOwner(ports, visit, proofOf(read()))
   const seed = newSeed()
-  await ports.store.users.setTotp(user.id, {
-    seed: encryptSeed(ports.cipher, user.id, seed),
-    enabled: false,
-    step: 0,
-    recoveryHashes: [],
-  })
+  const totp = { seed: encryptSeed(ports.cipher, user.id, seed), enabled: false, step: 0, recoveryHashes: [] }
+  if (!(await ports.store.users.setTotp(user.id, totp, user))) throw overtaken()
   return totpUri(seed, user.email)
 }
 
@@ -56,24 +56,30 @@ async function confirm(
   const { user } = visit
   if (user.totpEnabled || user.totpSeed === null)
     throw reasonError('conflict', 'totp_none_new', {}, 'There is no new two-step sign-in to confirm')
-  takeTurn(ports.proofs, user.id, 'tries')
+  await ports.access.bounds.take('proofs', user.id)
   const step = stepOf(decryptSeed(ports.cipher, user.id, user.totpSeed), code, ports.clock.now())
   if (step === null) throw fieldError('code', 'wrong', {}, 'is wrong')
   const { codes, hashes } = newRecoveryCodes()
   // Confirming uses the code up.
-  await ports.store.users.setTotp(user.id, { seed: user.totpSeed, enabled: true, step, recoveryHashes: hashes })
+  const totp = { seed: user.totpSeed, enabled: true, step, recoveryHashes: hashes }
+  if (!(await ports.store.users.setTotp(user.id, totp, user))) throw overtaken()
   await changed(ports, visit, 'totp.enable')
   return { recovery_codes: codes }
 }
 
 async function proveCode(ports: CabinetPorts, { user }: Visit, code: string): Promise<void> {
   if (!user.totpEnabled) throw reasonError('conflict', 'totp_off', {}, 'Two-step sign-in is off')
-  takeTurn(ports.proofs, user.id, 'tries')
+  await ports.access.bounds.take('proofs', user.id)
   if ((await useCode({ users: ports.store.users, cipher: ports.cipher }, user, code, ports.clock.now())) === null)
     throw fieldError('code', 'used_code', {}, 'is wrong, or was used before')
 }
 
+/** Two requests at once: the codes that the other one answered are in force. */
+function overtaken(): Error {
+  return reasonError('conflict', 'totp_none_new', {}, 'Another request has changed the two-step sign-in meanwhile')
+}
+
 async function changed(ports: CabinetPorts, { user, session, call }: Visit, action: EventAction): Promise<void> {
   await ports.store.sessions.deleteOthers(user.id, session.hash)
-  await recordEvent(ports, user.email, call.clientIp, action, user.id)
+  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, action, user.id)
 }

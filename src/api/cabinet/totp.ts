@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
-import { decryptSeed } from '../../access/totp-seeds.ts'
-import type { Cipher } from '../../lib/cipher.ts'
+import { decryptSeed } from '../../access/identities.ts'
+import type { Cipher } from '../../base/cipher.ts'
 import type { UserRecord, UserStore } from '../../store/people/user-store.ts'
 
 const PERIOD_SECONDS = 30

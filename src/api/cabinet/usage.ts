@@ -1,10 +1,9 @@
 import { fieldError } from '../../base/refusals.ts'
 import { dayRange } from '../../http/day-range.ts'
 import { choiceParameter, timeParameter } from '../../base/query-parameters.ts'
-import { rubles } from '../../base/money.ts'
+import { rubles, type Micro } from '../../base/money.ts'
 import { HOUR_ROWS_MAX } from '../../store/log/log-store.ts'
 import type { SpendSums as StoredSums } from '../../store/log/spend-sums.ts'
-import { forecastFrom, monthForecast } from '../../cabinet/forecast.ts'
 import {
   UsageGroup,
   type AppRow,
@@ -13,10 +12,62 @@ import {
   type UsageAnswer,
   type UsageHours,
 } from './log-contract.ts'
-import { type CabinetPorts, type Visit } from '../../cabinet/ports.ts'
+import type { CabinetPorts, Visit } from './ports.ts'
 import { byCost, everyDay, total, wireSums } from './sums.ts'
-import { takeTurn } from '../../cabinet/turns.ts'
 import { DAY_MS, dayAfter, HOUR_MS, isoTime } from '../../base/time.ts'
+
+/** Full days whose average the rest of the month is expected to cost. */
+const FORECAST_DAYS = 7
+
+interface DayCost {
+  readonly day: string
+  readonly costMicro: Micro
+}
+
+interface MonthForecast {
+  /** Since the first day of the month. */
+  readonly spentMicro: Micro
+  /** Of one of the last seven full days. */
+  readonly averageMicro: Micro
+  /** Days after today. */
+  readonly daysLeft: number
+  readonly expectedMicro: Micro
+}
+
+/** The first day whose cost a forecast needs. */
+export function forecastFrom(today: string): string {
+  const [month, week] = [firstOfMonth(today), dayAfter(today, -FORECAST_DAYS)]
+  return month < week ? month : week
+}
+
+/**
+ * What the month will cost: spent so far + the average of the last seven full days × the days after today. null for an
+ * account that made its first request (`firstDay`) less than seven full days ago, or spent nothing in them.
+ */
+export function monthForecast(days: readonly DayCost[], today: string, firstDay: string | null): MonthForecast | null {
+  const week = dayAfter(today, -FORECAST_DAYS)
+  if (firstDay === null || firstDay > week) return null
+  const sum = (from: string, before: string): Micro =>
+    days.filter(({ day }) => day >= from && day < before).reduce((all, { costMicro }) => all + costMicro, 0n)
+  const weekMicro = sum(week, today)
+  if (weekMicro === 0n) return null
+  const spentMicro = sum(firstOfMonth(today), dayAfter(today))
+  const daysLeft = daysOfMonth(today) - Number(today.slice(8))
+  return {
+    spentMicro,
+    averageMicro: weekMicro / BigInt(FORECAST_DAYS),
+    daysLeft,
+    expectedMicro: spentMicro + (weekMicro * BigInt(daysLeft)) / BigInt(FORECAST_DAYS),
+  }
+}
+
+function firstOfMonth(day: string): string {
+  return `${day.slice(0, 8)}01`
+}
+
+function daysOfMonth(day: string): number {
+  return new Date(Date.UTC(Number(day.slice(0, 4)), Number(day.slice(5, 7)), 0)).getUTCDate()
+}
 
 const GROUPS_MAX = 50
 /** A week. */
@@ -52,7 +103,7 @@ export async function usage(ports: CabinetPorts, { call, accountId }: Visit): Pr
 export async function usageHours(ports: CabinetPorts, { call, accountId }: Visit): Promise<UsageHours> {
   const group = choiceParameter(call.query, 'group_by', UsageGroup) ?? 'model'
   const { fromMs, toMs } = hourRange(call.query, ports.clock.now())
-  takeTurn(ports.hourReports, accountId, 'reports by hour')
+  await ports.access.bounds.take('hour_reports', accountId)
   const rows = await ports.store.log.hours({ accountId, fromMs, toMs }, group)
   if (rows === null)
     throw fieldError(

@@ -3,8 +3,8 @@ import { unavailable, type ApiError } from '../../base/errors.ts'
 import { reasonError } from '../../base/refusals.ts'
 import { proxyList } from '../../http/client-ip.ts'
 import type { IpList } from '../../http/ip-list.ts'
-import { isObject } from '../../kinds/fields/json-fields.ts'
-import { request } from '../../base/http-request.ts'
+import { isObject } from '../../kinds/fields/body-fields.ts'
+import { bodyBytes, request } from '../../base/http-request.ts'
 import { decimalText, MICRO_PER_RUB, parseDecimal, shift, type Micro } from '../../base/money.ts'
 import type { PaymentRecord } from '../../store/accounts/payment-store.ts'
 import type { PaymentNotice, PaymentProvider, ProviderPayment, ProviderRefund } from './payment-provider.ts'
@@ -134,14 +134,9 @@ export class Yookassa implements PaymentProvider {
 }
 
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > BYTES_MAX) throw new Error(`the answer is longer than ${BYTES_MAX} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  const bytes = await bodyBytes(body, BYTES_MAX)
+  if (bytes === null) throw new Error(`the answer is longer than ${BYTES_MAX} bytes`)
+  return bytes.toString('utf8')
 }
 
 /** null for a body that is not a payment. */

@@ -3,9 +3,11 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { Call, Reply, Route } from '../../http/edge.ts'
 import type { PeriodStarts } from '../../ledger/ledger-store.ts'
-import { limitFieldsOf, limitRemaining } from '../records/key-body.ts'
+import { limitFieldsOf, limitRemaining, NOTHING_SPENT, usageOf } from '../records/key-body.ts'
+import type { KeySpend } from '../../store/accounts/key-lists.ts'
+import type { KeyRecord } from '../../store/accounts/key-store.ts'
 import { periodEndMs } from '../../ledger/period.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { rubles } from '../../base/money.ts'
 import type { Store } from '../../store/store.ts'
 import { isoSeconds, isoTime } from '../../base/time.ts'
@@ -16,6 +18,8 @@ export interface AccountRoutePorts {
   readonly clock: Clock
   readonly periods: () => PeriodStarts
 }
+
+type ShownKey = Pick<KeyRecord, 'id' | 'label' | 'name' | 'limitMicro' | 'limitReset' | 'expiresAtMs' | 'limits'>
 
 /** Balance, credits and key of the caller, always for the principal's own account. */
 export function accountRoutes(ports: AccountRoutePorts): readonly Route<Principal>[] {
@@ -62,16 +66,31 @@ async function credits({ store }: AccountRoutePorts, principal: Principal): Prom
 
 async function key(ports: AccountRoutePorts, principal: Principal): Promise<Reply> {
   if (principal.isManagement === true) return managementKey(ports, principal)
-  const periods = ports.periods()
-  const found = await ports.store.keys.get(principal.keyId, periods)
+  const found = await ports.store.keys.get(principal.keyId, ports.periods())
   if (found === null) throw new ApiError('invalid_api_key', 'Invalid API key')
-  const { settings } = ports.catalog.current()
-  const { key: record, spend } = found
-  const remaining = limitRemaining(record, spend, periods)
+  return keyReply(ports, principal, found)
+}
+
+const UNLIMITED = { limitMicro: null, limitReset: null, limits: null } as const
+
+/** A management key spends nothing. */
+async function managementKey(ports: AccountRoutePorts, principal: Principal): Promise<Reply> {
+  const found = await ports.store.managementKeys.get(principal.keyId)
+  if (found === null) throw new ApiError('invalid_api_key', 'Invalid API key')
+  return keyReply(ports, principal, { key: { ...found, ...UNLIMITED }, spend: NOTHING_SPENT })
+}
+
+function keyReply(
+  ports: AccountRoutePorts,
+  principal: Principal,
+  { key: record, spend }: { readonly key: ShownKey; readonly spend: KeySpend },
+): Reply {
+  const { timezone } = ports.catalog.current().settings
+  const remaining = limitRemaining(record, spend, ports.periods())
   const resetsAt =
     record.limitMicro === null || record.limitReset === null
       ? null
-      : isoSeconds(periodEndMs(ports.clock.now(), record.limitReset, settings.timezone))
+      : isoSeconds(periodEndMs(ports.clock.now(), record.limitReset, timezone))
   const data = {
     label: record.label,
     name: record.name,
@@ -79,37 +98,11 @@ async function key(ports: AccountRoutePorts, principal: Principal): Promise<Repl
     limit_reset: record.limitReset,
     limit_remaining: remaining === null ? null : rubles(remaining),
     limit_resets_at: resetsAt,
-    usage: rubles(spend.totalMicro),
-    usage_daily: rubles(spend.dayMicro),
-    usage_weekly: rubles(spend.weekMicro),
-    usage_monthly: rubles(spend.monthMicro),
+    ...usageOf(spend),
     currency: 'RUB',
     expires_at: isoTime(record.expiresAtMs),
     ...sharedFields(ports, principal),
     ...limitFieldsOf(record.limits),
-  }
-  return { status: 200, body: { data } }
-}
-
-/** A management key spends nothing. */
-async function managementKey(ports: AccountRoutePorts, principal: Principal): Promise<Reply> {
-  const found = await ports.store.managementKeys.get(principal.keyId)
-  if (found === null) throw new ApiError('invalid_api_key', 'Invalid API key')
-  const data = {
-    label: found.label,
-    name: found.name,
-    limit: null,
-    limit_reset: null,
-    limit_remaining: null,
-    limit_resets_at: null,
-    usage: 0,
-    usage_daily: 0,
-    usage_weekly: 0,
-    usage_monthly: 0,
-    currency: 'RUB',
-    expires_at: isoTime(found.expiresAtMs),
-    ...sharedFields(ports, principal),
-    ...limitFieldsOf(null),
   }
   return { status: 200, body: { data } }
 }

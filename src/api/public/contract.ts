@@ -24,7 +24,19 @@ import { MODEL_FILTERS } from './model-list.ts'
 
 const NULL = narrowed<null>({ type: 'null' })
 const Percentiles = object({ p50: number(), p75: number(), p90: number(), p99: number() })
-const Pricing = open({ currency: only('RUB'), prompt: text(), completion: text() }, text(), 'RUB a unit, as decimals.')
+const PricesWhen = list(map(anything()))
+const Pricing = open(
+  {
+    currency: only('RUB'),
+    prompt: text(),
+    completion: text(),
+    overrides: optional(PricesWhen),
+    service_tiers: optional(map(map(anything()))),
+    hours: optional(PricesWhen),
+  },
+  text(),
+  'RUB a unit, as decimals.',
+)
 
 const Architecture = object({
   modality: text(),

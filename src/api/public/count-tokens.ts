@@ -2,6 +2,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Call, Reply, Route } from '../../http/edge.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
+import { PROMPT_MEMBERS } from '../../kinds/fields/prompt-members.ts'
 import { parseCountTokens } from '../../protocols/gemini/client/parse.ts'
 import { parseCountedMessages } from '../../protocols/anthropic/client/parse.ts'
 import { REQUEST_TYPE_TABLE, type RequestType } from '../../tables/model-types.ts'
@@ -14,7 +15,7 @@ export interface CountPorts {
   readonly tokens: Pick<TokenCounter, 'countChat'>
 }
 
-const PLANE = { method: 'POST', plane: 'key', body: 'json', priority: 'low' } as const
+const PLANE = { method: 'POST', plane: 'key', body: 'json', priority: 'low', prompts: PROMPT_MEMBERS } as const
 
 /** Our own count of a request's input, free of charge (clients.md 2 and 4). */
 export function countTokensRoutes(ports: CountPorts): readonly Route<Principal>[] {

@@ -78,7 +78,7 @@ async function cacheDiscount(row: GenerationRow, catalog: GenerationRoutePorts['
   if (row.cachedTokens === 0 || row.endpointId === null || row.billingBasis === 'free') return null
   const prices = await catalog.pricesOf(row)
   if (prices === null) return null
-  return rubles(cacheSavedMicro(row.usage, row.billingBasis === 'provider_cost' ? prices.buy : prices.sell))
+  return rubles(cacheSavedMicro(row.usage, prices.charged.sheet))
 }
 
 /** OpenRouter's record with every key that its clients' schemas require; null where we do not know the value. */
@@ -125,7 +125,7 @@ function openRouterRecord(row: GenerationRow, discount: number | null): Record<s
     num_fetches: null,
     web_search_engine: null,
     router: null,
-    service_tier: null,
+    service_tier: row.serviceTier ?? null,
     data_region: 'global',
     preset_id: null,
     workspace_id: null,

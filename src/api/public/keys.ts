@@ -1,14 +1,14 @@
 import type { Access } from '../../access/access.ts'
-import { keyPatchOf, newKey, tooManyKeys } from '../../access/key-terms.ts'
+import { changedKey, madeKey, newKey } from '../../access/key-terms.ts'
 import type { Principal } from '../../access/principal.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { Call, Reply, Route } from '../../http/edge.ts'
 import { wholeParameter } from '../../base/query-parameters.ts'
 import { readBody } from '../../kinds/fields/strict-body.ts'
-import type { EventAction } from '../../ledger/event-action.ts'
 import { keyBody, NOTHING_SPENT } from '../records/key-body.ts'
+import { recordEvent, type Actor } from '../records/ports.ts'
 import type { PeriodStarts } from '../../ledger/ledger-store.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { IdSource } from '../../base/ids.ts'
 import { fieldError } from '../../base/refusals.ts'
 import type { KeyWithSpend } from '../../store/accounts/key-store.ts'
@@ -46,19 +46,19 @@ async function listKeys(ports: ManagedKeyPorts, call: ManagedCall): Promise<Repl
   const disabled = call.query.get('include_disabled') ?? 'false'
   if (disabled !== 'true' && disabled !== 'false')
     throw fieldError('include_disabled', 'one_of', { allowed: 'true, false' }, 'must be one of true, false')
-  const all = await ports.store.keys.list(principalOf(call).accountId, ports.periods())
-  const shown = all.filter(({ key }) => disabled === 'true' || !key.disabled).slice(offset, offset + PAGE_MAX)
-  return { status: 200, body: { data: shown.map((found) => managedKey(ports, found)) } }
+  const { accountId } = principalOf(call)
+  const filter = { accountId, ...(disabled === 'true' ? {} : { disabled: false }) }
+  const range = { limit: PAGE_MAX, offset, uncounted: true }
+  const { data } = await ports.store.keys.lists.page(filter, ports.periods(), range)
+  return { status: 200, body: { data: data.map((found) => managedKey(ports, found)) } }
 }
 
 async function createKey(ports: ManagedKeyPorts, call: ManagedCall): Promise<Reply> {
   const { accountId } = principalOf(call)
   const given = readBody(ManagedKeyBody, call.json)
   const { key, record } = newKey(given, accountId, ports.ids, ports.clock.now())
-  const refusal = tooManyKeys((await ports.store.keys.list(accountId, ports.periods())).length)
-  if (refusal !== null) throw refusal
-  const made = managedKey(ports, { key: await ports.store.keys.create(record), spend: NOTHING_SPENT })
-  await recordEvent(ports, call, 'key.create', record.id, { after: made })
+  const made = managedKey(ports, { key: await madeKey(ports.store.keys, record), spend: NOTHING_SPENT })
+  await recordEvent(ports, actorOf(call), 'key.create', record.id, made)
   return { status: 201, body: { data: made, key } }
 }
 
@@ -68,12 +68,13 @@ async function showKey(ports: ManagedKeyPorts, call: ManagedCall): Promise<Reply
 
 async function patchKey(ports: ManagedKeyPorts, call: ManagedCall): Promise<Reply> {
   const before = await ownKey(ports, call)
-  const { id, limitMicro } = before.key
+  const { id } = before.key
   const given = readBody<typeof ManagedKeyPatch>(ManagedKeyPatch, call.json)
-  await ports.store.keys.update(id, keyPatchOf(given, limitMicro), ports.periods())
+  if (!(await changedKey(ports.store.keys, id, given, ports.periods())))
+    return { status: 200, body: { data: managedKey(ports, before) } }
   ports.access.invalidate({ keyId: id })
   const after = managedKey(ports, await ownKey(ports, call))
-  await recordEvent(ports, call, 'key.update', id, { before: managedKey(ports, before), after })
+  await recordEvent(ports, actorOf(call), 'key.update', id, after, managedKey(ports, before))
   return { status: 200, body: { data: after } }
 }
 
@@ -82,7 +83,7 @@ async function deleteKey(ports: ManagedKeyPorts, call: ManagedCall): Promise<Rep
   const { id } = before.key
   if (!(await ports.store.keys.delete(id))) throw unknownKey(id)
   ports.access.invalidate({ keyId: id })
-  await recordEvent(ports, call, 'key.delete', id, { before: managedKey(ports, before) })
+  await recordEvent(ports, actorOf(call), 'key.delete', id, null, managedKey(ports, before))
   return { status: 200, body: { deleted: true } }
 }
 
@@ -117,21 +118,7 @@ function managedKey(ports: ManagedKeyPorts, { key, spend }: KeyWithSpend): Manag
   }
 }
 
-/** The actor is the management key, by its label. */
-async function recordEvent(
-  { store, clock }: ManagedKeyPorts,
-  call: ManagedCall,
-  action: EventAction,
-  object: string,
-  { before, after }: { readonly before?: ManagedKey; readonly after?: ManagedKey },
-): Promise<void> {
-  await store.events.append({
-    atMs: clock.now(),
-    actor: principalOf(call).keyLabel,
-    ip: call.clientIp,
-    action,
-    object,
-    before: before === undefined ? null : JSON.stringify(before),
-    after: after === undefined ? null : JSON.stringify(after),
-  })
+/** The management key, by its label. */
+function actorOf(call: ManagedCall): Actor {
+  return { actor: principalOf(call).keyLabel, ip: call.clientIp }
 }

@@ -1,4 +1,4 @@
-import type { Endpoint, Model, ModelType } from '../../catalog/catalog.ts'
+import type { Endpoint, Model, ModelType, PriceGroup, Prices } from '../../catalog/catalog.ts'
 import { cheapestEndpoint, saysMore } from '../../catalog/shown-prices.ts'
 import { SPEECH_VOICES } from '../../kinds/speech.ts'
 import { PRICED_METERS, PRICE_SCALES } from '../../tables/meter-table.ts'
@@ -6,8 +6,9 @@ import { MODEL_TYPE_TABLE } from '../../tables/model-types.ts'
 import type { PriceSheet } from '../../tables/meters.ts'
 import { decimalText, shift } from '../../base/money.ts'
 import { isPriced } from '../../pay/plan/parameter-costs.ts'
-import { videoFields, videoSecond } from '../../endpoints/video-fields.ts'
+import type { HealthReport, Percentiles } from '../../pay/relay/endpoint-health.ts'
 import { ownValue } from '../../base/own-value.ts'
+import { keyFor, resolutionOf } from '../../catalog/resolution.ts'
 
 /** The facts of a record that are not in the model itself. */
 export interface RecordFacts {
@@ -20,21 +21,7 @@ export interface RecordFacts {
 }
 
 /** Measured state of one endpoint; null where nothing is known. */
-export interface EndpointState {
-  readonly unhealthy: boolean
-  readonly uptime5m: number | null
-  readonly uptime30m: number | null
-  readonly uptime1d: number | null
-  readonly latency30m: HealthPercentiles | null
-  readonly throughput30m: HealthPercentiles | null
-}
-
-interface HealthPercentiles {
-  readonly p50: number
-  readonly p75: number
-  readonly p90: number
-  readonly p99: number
-}
+export type EndpointState = Omit<HealthReport, 'refused'>
 
 /** Prices of a record, in the order in which it shows them. */
 const SHOWN = PRICED_METERS.flatMap((row) =>
@@ -64,10 +51,7 @@ export function modelRecord(model: Model, facts: RecordFacts): Record<string, un
     description: model.description,
     context_length: model.contextLength,
     architecture: architectureOf(model),
-    pricing:
-      top === null
-        ? { currency: 'RUB', prompt: '0', completion: '0' }
-        : pricingOf(model.type, model.type === 'video' ? videoSecond(model, top) : top.sell),
+    pricing: top === null ? { currency: 'RUB', prompt: '0', completion: '0' } : pricingOf(model, top),
     top_provider: {
       context_length: top?.contextLength ?? model.contextLength,
       max_completion_tokens: top?.maxCompletionTokens ?? model.maxCompletionTokens,
@@ -133,7 +117,7 @@ function endpointRecord(
     max_prompt_tokens: null,
     quantization: 'unknown',
     status: state.unhealthy ? -2 : 0,
-    pricing: pricingOf(model.type, model.type === 'video' ? videoSecond(model, endpoint) : endpoint.sell),
+    pricing: pricingOf(model, endpoint),
     supported_parameters: parameters,
     supports_implicit_caching: false,
     supports_voice_cloning: false,
@@ -147,17 +131,51 @@ function endpointRecord(
 }
 
 /**
- * The client's prices as decimal strings in RUB per unit. A price of 0, or equal to its parent's, is left out: clients
- * would show an equal cache price as a discount. The price by which a type is sold is always there.
+ * The client's prices as decimal strings in RUB per unit. Prices by length are in `overrides`, as OpenRouter has them;
+ * those of a service tier or of hours are under the names of the catalogue.
  */
-export function pricingOf(type: ModelType, sheet: PriceSheet): Record<string, string> {
-  const { alwaysShown } = MODEL_TYPE_TABLE[type]
-  const pricing: Record<string, string> = { currency: 'RUB' }
-  for (const { row, name } of SHOWN) {
-    if (!ALWAYS.includes(name) && !alwaysShown.includes(row.priceKey) && !saysMore(row, sheet)) continue
-    pricing[name] = decimalText(shift(sheet[row.meter], PRICE_SCALES[row.scale].wirePlaces))
+function pricingOf(model: Model, endpoint: Endpoint): Record<string, unknown> {
+  const { sell, conditions: { sell: groups = [] } = {} } =
+    model.type === 'video' ? plainVideo(model, endpoint) : endpoint
+  const under = ({ steps: [plain, ...longer] }: PriceGroup): Record<string, unknown> => ({
+    ...(plain === undefined ? {} : pricesOf(model.type, plain.sheet, sell)),
+    ...(longer.length === 0
+      ? {}
+      : {
+          overrides: longer.map(({ above, sheet }) => ({
+            min_prompt_tokens: above + 1,
+            ...pricesOf(model.type, sheet, plain?.sheet),
+          })),
+        }),
+  })
+  const tiered = groups.flatMap((group) =>
+    group.serviceTier === null ? [] : [[group.serviceTier, under(group)] as const],
+  )
+  const hourly = groups.flatMap((group) => (group.hours === null ? [] : [{ ...group.hours.named, ...under(group) }]))
+  const plain = groups.at(-1)
+  return {
+    currency: 'RUB',
+    ...pricesOf(model.type, sell),
+    ...(plain === undefined ? {} : under(plain)),
+    ...(tiered.length === 0 ? {} : { service_tiers: Object.fromEntries(tiered) }),
+    ...(hourly.length === 0 ? {} : { hours: hourly }),
   }
-  return pricing
+}
+
+/**
+ * A price of 0, or equal to its parent's, is left out: clients would show an equal cache price as a discount. The price
+ * by which a type is sold is always there, and so is one that is shown of the prices `beside`, which it takes the place
+ * of.
+ */
+export function pricesOf(type: ModelType, sheet: PriceSheet, beside = sheet): Record<string, string> {
+  const { alwaysShown } = MODEL_TYPE_TABLE[type]
+  const shown = SHOWN.filter(
+    ({ row, name }) =>
+      ALWAYS.includes(name) || alwaysShown.includes(row.priceKey) || saysMore(row, sheet) || saysMore(row, beside),
+  )
+  return Object.fromEntries(
+    shown.map(({ row, name }) => [name, decimalText(shift(sheet[row.meter], PRICE_SCALES[row.scale].wirePlaces))]),
+  )
 }
 
 function fieldsOfType(model: Model, top: Endpoint | null, facts: RecordFacts): Record<string, unknown> {
@@ -194,7 +212,7 @@ function detailsPath(model: Model): string {
   return `/v1/models/${model.id}/endpoints`
 }
 
-function percentiles(values: HealthPercentiles | null): HealthPercentiles | null {
+function percentiles(values: Percentiles | null): Percentiles | null {
   return values === null
     ? null
     : { p50: round(values.p50), p75: round(values.p75), p90: round(values.p90), p99: round(values.p99) }
@@ -206,4 +224,52 @@ function rounded(value: number | null): number | null {
 
 function round(value: number): number {
   return Math.round(value * 100) / 100
+}
+
+/** The fields that wire.md D-1.2 adds for video models. */
+function videoFields(model: Model, top: Endpoint | null): Record<string, unknown> {
+  const listed = model.endpoints.every(({ supportedParameters }) => supportedParameters !== null)
+  const parameters = new Set(model.endpoints.flatMap(({ supportedParameters }) => supportedParameters ?? []))
+  const can = (name: string): boolean | null => (listed ? parameters.has(name) : null)
+  return {
+    supported_sizes: model.supportedSizes,
+    supported_resolutions: model.supportedResolutions,
+    supported_aspect_ratios: model.supportedAspectRatios,
+    supported_durations: model.supportedDurations,
+    supported_frame_images:
+      model.inputModalities.includes('image') && can('frame_images') === true ? ['first_frame', 'last_frame'] : null,
+    generate_audio: can('generate_audio'),
+    seed: can('seed'),
+    creativity: null,
+    upscale_factor: null,
+    pricing_skus: top === null ? {} : pricingSkus(model, top),
+    allowed_passthrough_parameters: [],
+  }
+}
+
+/** The prices of a request without options. */
+function plainVideo(model: Model, endpoint: Endpoint): Prices {
+  const { variants } = endpoint
+  const [first] = variants?.keys() ?? []
+  const asked = model.supportedSizes?.[0] ?? model.supportedResolutions?.[0] ?? null
+  const key = asked === null ? null : keyFor(asked, [...(variants?.keys() ?? [])])
+  return variants?.get(key ?? first ?? '') ?? endpoint
+}
+
+function pricingSkus(model: Model, top: Endpoint): Record<string, string> {
+  const base = plainVideo(model, top).sell
+  const skus: Record<string, string> = {}
+  if (base.video_seconds.digits > 0n) skus['per-video-second'] = rubles(base, 'video_seconds')
+  if (base.request.digits > 0n) skus['per-request'] = rubles(base, 'request')
+  for (const [key, { sell }] of top.variants ?? []) {
+    const name = `per-video-second-${resolutionOf(key)}`
+    // Two price keys of one resolution have different sizes.
+    if (sell !== base)
+      skus[ownValue(skus, name) === undefined ? name : `per-video-second-${key}`] = rubles(sell, 'video_seconds')
+  }
+  return skus
+}
+
+function rubles(sheet: PriceSheet, meter: 'video_seconds' | 'request'): string {
+  return decimalText(shift(sheet[meter], -6))
 }

@@ -9,7 +9,7 @@ import { Router } from '../../http/router.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { EndpointState } from './model-record.ts'
 import { modelRoutes } from './models.ts'
-import { refusal } from '../../../test/harness/refusal.ts'
+import { refusal } from '../../../test/harness/refused.ts'
 import { adaptersNamed } from '../../../test/harness/adapters-named.ts'
 
 const CATALOGUE = `bundled: false

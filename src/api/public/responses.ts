@@ -2,8 +2,9 @@ import type { Principal } from '../../access/principal.ts'
 import { ApiError } from '../../base/errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from '../../http/edge.ts'
 import { choiceParameter, wholeParameter } from '../../base/query-parameters.ts'
+import type { Reach } from '../../store/accounts/key-lists.ts'
 import { principalOf } from './account.ts'
-import type { JsonObject } from '../../lib/json-object.ts'
+import type { JsonObject } from '../../base/json-text.ts'
 
 const ITEMS_DEFAULT = 20
 const ITEMS_MAX = 100
@@ -21,26 +22,26 @@ export interface ResponseRoutePorts {
   /** Sends the events after number `after`, then the live ones; false = the stream cannot be resumed. */
   readonly attach: (call: Call<Principal>, id: string, after: number) => boolean
   /** Found by generation id. */
-  readonly find: (accountId: string, id: string) => FoundResponse | null
-  /** Answers that are kept for the account, by generation id. */
+  readonly find: (reach: Reach, id: string) => FoundResponse | null
+  /** Answers that are kept, by generation id. */
   readonly kept: {
-    find(accountId: string, id: string): Promise<JsonObject | null>
+    find(reach: Reach, id: string): Promise<JsonObject | null>
     /** `isFound`: the item `after` is in the list. */
     inputOf(
-      accountId: string,
+      reach: Reach,
       id: string,
       page: { readonly order: 'asc' | 'desc'; readonly after: string | null; readonly limit: number },
     ): Promise<{ readonly data: readonly JsonObject[]; readonly hasMore: boolean; readonly isFound: boolean } | null>
-    remove(accountId: string, id: string): Promise<boolean>
+    remove(reach: Reach, id: string): Promise<boolean>
     /** Stops one that another node runs, through the store. */
-    stop(accountId: string, id: string): Promise<void>
+    stop(reach: Reach, id: string): Promise<void>
   }
   /** Responses of other nodes; null = no other nodes can be reached. */
   readonly elsewhere: {
     readonly attach: (call: Call<Principal>, id: string, after: number) => Promise<boolean>
-    readonly cancel: (accountId: string, id: string) => Promise<unknown>
+    readonly cancel: (reach: Reach, id: string) => Promise<unknown>
     /** null = no node has it. */
-    readonly body: (accountId: string, id: string) => Promise<JsonObject | null>
+    readonly body: (reach: Reach, id: string) => Promise<JsonObject | null>
   } | null
 }
 
@@ -66,8 +67,8 @@ export function responseRoutes(ports: ResponseRoutePorts): readonly Route<Princi
 }
 
 async function retrieve(ports: ResponseRoutePorts, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {
-  const { accountId, id } = asked(call)
-  const body = await responseOf(ports, accountId, id)
+  const { reach, id } = asked(call)
+  const body = await responseOf(ports, reach, id)
   if (body === null) throw notFound(call)
   if (call.query.get('stream') !== 'true') return { status: 200, body }
   // Events are counted from 1, their sequence numbers from 0.
@@ -79,39 +80,39 @@ async function retrieve(ports: ResponseRoutePorts, call: Call<Principal>): Promi
 
 /** A running answer is stopped, and its delivered part is charged. */
 async function cancel(ports: ResponseRoutePorts, call: Call<Principal>): Promise<Reply> {
-  const { accountId, id } = asked(call)
-  const found = ports.find(accountId, id)
+  const { reach, id } = asked(call)
+  const found = ports.find(reach, id)
   if (found !== null) {
     await found.cancel()
     // Its end may have come first: then it is kept as that, or nowhere.
-    const ended = (await found.body()) ?? (await ports.kept.find(accountId, id))
+    const ended = (await found.body()) ?? (await ports.kept.find(reach, id))
     if (ended === null) throw notFound(call)
     return { status: 200, body: ended }
   }
-  const cancelled = await ports.elsewhere?.cancel(accountId, id)
+  const cancelled = await ports.elsewhere?.cancel(reach, id)
   // That node may share no Valkey with this one.
-  if (cancelled === null || cancelled === undefined) await ports.kept.stop(accountId, id)
-  const body = await responseOf(ports, accountId, id)
+  if (cancelled === null || cancelled === undefined) await ports.kept.stop(reach, id)
+  const body = await responseOf(ports, reach, id)
   if (body === null) throw notFound(call)
   return { status: 200, body }
 }
 
 /** An answer that still runs is stopped too: nobody could read it. */
 async function remove(ports: ResponseRoutePorts, call: Call<Principal>): Promise<Reply> {
-  const { accountId, id } = asked(call)
-  if (!(await ports.kept.remove(accountId, id))) throw notFound(call)
-  const found = ports.find(accountId, id)
-  await (found === null ? ports.elsewhere?.cancel(accountId, id) : found.cancel())
+  const { reach, id } = asked(call)
+  if (!(await ports.kept.remove(reach, id))) throw notFound(call)
+  const found = ports.find(reach, id)
+  await (found === null ? ports.elsewhere?.cancel(reach, id) : found.cancel())
   found?.forget()
   return { status: 200, body: { id: call.params['id'] ?? '', object: 'response', deleted: true } }
 }
 
 async function inputItems({ kept }: ResponseRoutePorts, call: Call<Principal>): Promise<Reply> {
-  const { accountId, id } = asked(call)
+  const { reach, id } = asked(call)
   const limit = wholeParameter(call.query, 'limit', 1, ITEMS_MAX) ?? ITEMS_DEFAULT
   const order = choiceParameter(call.query, 'order', { enum: ['asc', 'desc'] }) ?? 'desc'
   const after = call.query.get('after')
-  const page = await kept.inputOf(accountId, id, { order, after, limit })
+  const page = await kept.inputOf(reach, id, { order, after, limit })
   if (page === null) throw notFound(call)
   const { data, hasMore, isFound } = page
   if (!isFound) throw unknownItem(after)
@@ -135,13 +136,13 @@ function unknownItem(after: string | null): ApiError {
 }
 
 /** As it runs here, as it is kept, or as another node has it. */
-async function responseOf(ports: ResponseRoutePorts, accountId: string, id: string): Promise<JsonObject | null> {
-  const here = await ports.find(accountId, id)?.body()
-  return here ?? (await ports.kept.find(accountId, id)) ?? (await ports.elsewhere?.body(accountId, id)) ?? null
+async function responseOf(ports: ResponseRoutePorts, reach: Reach, id: string): Promise<JsonObject | null> {
+  const here = await ports.find(reach, id)?.body()
+  return here ?? (await ports.kept.find(reach, id)) ?? (await ports.elsewhere?.body(reach, id)) ?? null
 }
 
-function asked(call: Call<Principal>): { readonly accountId: string; readonly id: string } {
-  return { accountId: principalOf(call).accountId, id: (call.params['id'] ?? '').replace(/^resp-/, 'gen-') }
+function asked(call: Call<Principal>): { readonly reach: Reach; readonly id: string } {
+  return { reach: principalOf(call), id: (call.params['id'] ?? '').replace(/^resp-/, 'gen-') }
 }
 
 /** The answer is there, its events are not. */

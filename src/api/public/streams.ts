@@ -1,6 +1,7 @@
 import type { Principal } from '../../access/principal.ts'
 import { ApiError } from '../../base/errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from '../../http/edge.ts'
+import type { Reach } from '../../store/accounts/key-lists.ts'
 import { principalOf } from './account.ts'
 import { wholeParameter } from '../../base/query-parameters.ts'
 
@@ -15,11 +16,11 @@ interface FoundStream {
 export interface StreamRoutePorts {
   /** Sends the events after number `after`, then the live ones; false = the stream cannot be resumed. */
   readonly attach: (call: Call<Principal>, id: string, after: number) => boolean
-  readonly find: (accountId: string, id: string) => FoundStream | null
+  readonly find: (reach: Reach, id: string) => FoundStream | null
   /** Streams of other nodes; null = no other nodes can be reached. */
   readonly elsewhere: {
     readonly attach: (call: Call<Principal>, id: string, after: number) => Promise<boolean>
-    readonly cancel: (accountId: string, id: string) => Promise<CancelledStream | null>
+    readonly cancel: (reach: Reach, id: string) => Promise<CancelledStream | null>
   } | null
 }
 
@@ -47,9 +48,9 @@ async function resume(ports: StreamRoutePorts, call: Call<Principal>): Promise<t
 
 async function cancel(ports: StreamRoutePorts, call: Call<Principal>): Promise<Reply> {
   const id = idOf(call)
-  const { accountId } = principalOf(call)
-  const stream = ports.find(accountId, id)
-  const cancelled = stream === null ? await ports.elsewhere?.cancel(accountId, id) : await cancelHere(stream)
+  const reach = principalOf(call)
+  const stream = ports.find(reach, id)
+  const cancelled = stream === null ? await ports.elsewhere?.cancel(reach, id) : await cancelHere(stream)
   if (cancelled === null || cancelled === undefined) throw notFound(id)
   return { status: 200, body: { id: cancelled.generationId, object: 'stream', status: cancelled.status } }
 }

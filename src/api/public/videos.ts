@@ -6,12 +6,14 @@ import { HIJACKED, type Call, type Reply, type Route } from '../../http/edge.ts'
 import { parseMultipart } from '../../http/multipart.ts'
 import { publicUrlOf } from '../../http/public-url.ts'
 import { sendBytes } from '../../http/sent-bytes.ts'
-import { parseVideoForm } from '../../kinds/video/form.ts'
-import { parseVideo } from '../../kinds/video/parse.ts'
+import { outwardBody, outwardForm, type OutwardName } from '../../kinds/fields/outward-names.ts'
+import { PROMPT_MEMBERS, refuseNulInForm } from '../../kinds/fields/prompt-members.ts'
+import { parseVideoForm, parseVideo } from '../../protocols/openai/client/video.ts'
 import type { VideoCall, VideoRequest } from '../../kinds/video.ts'
 import type { StoredFile } from '../../store/files/file-rows.ts'
 import type { JobPage } from '../../ledger/job.ts'
 import type { Page } from '../../store/page.ts'
+import type { Reach } from '../../store/accounts/key-lists.ts'
 import { principalOf } from './account.ts'
 import { choiceParameter, wholeParameter } from '../../base/query-parameters.ts'
 
@@ -24,12 +26,12 @@ const LIST_MAX = 100
 /** The videos of an account, with the facts that this folder needs. */
 interface Videos {
   create(principal: Principal, call: VideoCall, publicUrl: string): Promise<Record<string, unknown>>
-  show(accountId: string, id: string, publicUrl: string): Promise<Record<string, unknown>>
-  list(accountId: string, page: JobPage, publicUrl: string): Promise<readonly Record<string, unknown>[]>
-  history(accountId: string, limit: number, offset: number, publicUrl: string): Promise<Page<Record<string, unknown>>>
-  file(accountId: string, id: string, index: number): Promise<StoredFile>
+  show(reach: Reach, id: string, publicUrl: string): Promise<Record<string, unknown>>
+  list(reach: Reach, page: JobPage, publicUrl: string): Promise<readonly Record<string, unknown>[]>
+  history(reach: Reach, limit: number, offset: number, publicUrl: string): Promise<Page<Record<string, unknown>>>
+  file(reach: Reach, id: string, index: number): Promise<StoredFile>
   read(file: StoredFile, range: { readonly start: number; readonly end: number }): AsyncIterable<Buffer>
-  remove(accountId: string, id: string): Promise<void>
+  remove(reach: Reach, id: string): Promise<void>
 }
 
 /** Runs a call once for each Idempotency-Key. */
@@ -45,6 +47,8 @@ export interface VideoRoutePorts {
   readonly videos: Videos
   readonly idempotency: OnceOnly
   readonly publicUrl: string | null
+  /** The form that a name of an account has at providers. */
+  readonly outwardName: (accountId: string, name: string) => string
 }
 
 /**
@@ -61,6 +65,7 @@ export function videoRoutes(ports: VideoRoutePorts): readonly Route<Principal>[]
     path,
     plane: 'key',
     body: method === 'POST' ? 'json-or-multipart' : 'none',
+    prompts: PROMPT_MEMBERS,
     handle,
     ...(priority === undefined ? {} : { priority }),
   })
@@ -79,9 +84,15 @@ export function videoRoutes(ports: VideoRoutePorts): readonly Route<Principal>[]
   ]
 }
 
-function created({ videos, idempotency, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
-  const request = withSession(requestOf(call), call)
+function created(
+  { videos, idempotency, publicUrl, outwardName }: VideoRoutePorts,
+  call: Call<Principal>,
+): Promise<Reply> {
   const principal = principalOf(call)
+  const request = withSession(
+    requestOf(call, (name) => outwardName(principal.accountId, name)),
+    call,
+  )
   const address = publicUrlOf(publicUrl, call)
   const { requestId, arrivedAtMs } = call
   const create = async (id: string | null): Promise<Reply> =>
@@ -93,15 +104,15 @@ function created({ videos, idempotency, publicUrl }: VideoRoutePorts, call: Call
         address,
       ),
     )
-  return idempotency.job(call, create, async (id) =>
-    accepted(call, await videos.show(principal.accountId, id, address)),
-  )
+  return idempotency.job(call, create, async (id) => accepted(call, await videos.show(principal, id, address)))
 }
 
 /** OpenAI's clients send a form, with or without a file. */
-function requestOf({ json, request, rawBody }: Call<Principal>): VideoRequest {
-  if (json !== undefined) return parseVideo(json)
-  return parseVideoForm(parseMultipart(request.headers['content-type'], rawBody ?? Buffer.alloc(0)))
+function requestOf({ json, request, rawBody }: Call<Principal>, outward: OutwardName): VideoRequest {
+  if (json !== undefined) return parseVideo(outwardBody(json, outward))
+  const form = parseMultipart(request.headers['content-type'], rawBody ?? Buffer.alloc(0))
+  refuseNulInForm(form)
+  return parseVideoForm(outwardForm(form, outward))
 }
 
 function accepted(call: Call<Principal>, record: Record<string, unknown>): Reply {
@@ -121,7 +132,7 @@ function withSession(request: VideoRequest, { request: { headers } }: Call<Princ
 async function shown({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
   return {
     status: 200,
-    body: await videos.show(principalOf(call).accountId, idOf(call), publicUrlOf(publicUrl, call)),
+    body: await videos.show(principalOf(call), idOf(call), publicUrlOf(publicUrl, call)),
   }
 }
 
@@ -136,7 +147,7 @@ async function listed({ videos, publicUrl }: VideoRoutePorts, call: Call<Princip
   const limit = Math.min(LIST_MAX, wholeParameter(call.query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIST_DEFAULT)
   const order = choiceParameter(call.query, 'order', { enum: ['asc', 'desc'] }) ?? 'desc'
   const page = { limit: limit + 1, after: call.query.get('after'), ascending: order === 'asc' }
-  const found = await videos.list(principalOf(call).accountId, page, publicUrlOf(publicUrl, call))
+  const found = await videos.list(principalOf(call), page, publicUrlOf(publicUrl, call))
   const data = found.slice(0, limit)
   const [first, last] = [data[0]?.['id'] ?? null, data.at(-1)?.['id'] ?? null]
   const body = { object: 'list', data, first_id: first, last_id: last, has_more: found.length > limit }
@@ -146,13 +157,13 @@ async function listed({ videos, publicUrl }: VideoRoutePorts, call: Call<Princip
 async function history({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
   const limit = Math.min(LIMIT_MAX, wholeParameter(call.query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIMIT_DEFAULT)
   const offset = wholeParameter(call.query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
-  const { data, total } = await videos.history(principalOf(call).accountId, limit, offset, publicUrlOf(publicUrl, call))
+  const { data, total } = await videos.history(principalOf(call), limit, offset, publicUrlOf(publicUrl, call))
   return { status: 200, body: { object: 'list', data, total, has_more: offset + data.length < total } }
 }
 
 async function removed({ videos }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
   const id = idOf(call)
-  await videos.remove(principalOf(call).accountId, id)
+  await videos.remove(principalOf(call), id)
   return { status: 200, body: { id, object: 'video.deleted', deleted: true } }
 }
 
@@ -166,7 +177,7 @@ async function sent(ports: VideoRoutePorts, call: Call<Principal>): Promise<type
   const { request, response, baseHeaders, log } = call
   const id = idOf(call)
   const file = await ports.videos.file(
-    principalOf(call).accountId,
+    principalOf(call),
     id,
     wholeParameter(call.query, 'index', 0, Number.MAX_SAFE_INTEGER) ?? 0,
   )

@@ -48,7 +48,7 @@ const day = ({ of }: Charge): ChargedDay | null => ('requests' in of ? of : null
 const COLUMNS: readonly FocusColumn[] = [
   ['BilledCost', billed],
   ['BillingAccountId', ({ of }) => of.accountId],
-  // A name must not be empty, and accounts of an older program may have none.
+  // A name must not be empty.
   ['BillingAccountName', ({ of }) => of.accountName.trim() || of.accountId],
   ['BillingCurrency', () => 'RUB'],
   ['BillingPeriodEnd', ({ times }) => times.monthAfter],
@@ -81,6 +81,7 @@ const COLUMNS: readonly FocusColumn[] = [
   ['SubAccountType', (charge) => (day(charge) === null ? null : 'API key')],
   ['x_InputTokens', (charge) => day(charge)?.inputTokens ?? null],
   ['x_OutputTokens', (charge) => day(charge)?.outputTokens ?? null],
+  ['x_PriceCondition', (charge) => day(charge)?.condition || null],
 ]
 
 /** Columns that only the operator sees. */
@@ -91,9 +92,9 @@ const OPERATOR: readonly FocusColumn[] = [
 ]
 
 /**
- * Usage and cost by the FinOps Open Cost and Usage Specification, as CSV: a row for each day, key, model and provider,
- * and one for each adjustment. Its costs add up to the charges of the ledger less the adjustments, to the micro-ruble;
- * what was paid in is no cost. Reads a page when the one before was taken.
+ * Usage and cost by the FinOps Open Cost and Usage Specification, as CSV: a row for each day, key, model, provider and
+ * condition of the price, and one for each adjustment. Its costs add up to the charges of the ledger less the
+ * adjustments, to the micro-ruble; what was paid in is no cost. Reads a page when the one before was taken.
  */
 export async function* focusCsv(store: ChargeStore, query: FocusQuery): AsyncGenerator<string, void> {
   const columns = query.accountId === null ? [...COLUMNS, ...OPERATOR] : COLUMNS

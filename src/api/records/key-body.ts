@@ -1,12 +1,17 @@
 import { rubles } from '../../base/money.ts'
 import { NO_LIMITS, type KeyLimits } from '../../store/accounts/key-limits.ts'
-import type { KeyRecord, KeySpend } from '../../store/accounts/key-store.ts'
+import type { KeySpend } from '../../store/accounts/key-lists.ts'
+import type { KeyRecord } from '../../store/accounts/key-store.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { PeriodStarts } from '../../ledger/ledger-store.ts'
 import { isoTime } from '../../base/time.ts'
 
 /** The rest of a key's limit in its period; null without a limit. */
-export function limitRemaining(key: KeyRecord, spend: KeySpend, periods: PeriodStarts): bigint | null {
+export function limitRemaining(
+  key: Pick<KeyRecord, 'id' | 'limitMicro' | 'limitReset'>,
+  spend: KeySpend,
+  periods: PeriodStarts,
+): bigint | null {
   const period = limitPeriod(key, periods)
   if (period === null || key.limitMicro === null) return null
   const spent = { total: spend.totalMicro, day: spend.dayMicro, week: spend.weekMicro, month: spend.monthMicro }[
@@ -36,16 +41,23 @@ export function keyBody<More extends object>(
     limit_reset: key.limitReset,
     limit_remaining: remaining === null ? null : rubles(remaining),
     ...limitFields,
-    usage: rubles(spend.totalMicro),
-    usage_daily: rubles(spend.dayMicro),
-    usage_weekly: rubles(spend.weekMicro),
-    usage_monthly: rubles(spend.monthMicro),
+    ...usageOf(spend),
     expires_at: isoTime(key.expiresAtMs),
     allowed_models: key.allowedModels,
     ...limitFieldsOf(key.limits),
     created_at: isoTime(key.createdAtMs),
     last_used_at: isoTime(key.lastUsedAtMs),
     old_secret_until: isoTime(key.graceUntilMs),
+  }
+}
+
+/** What a key has spent, with the names of the wire. */
+export function usageOf({ totalMicro, dayMicro, weekMicro, monthMicro }: KeySpend) {
+  return {
+    usage: rubles(totalMicro),
+    usage_daily: rubles(dayMicro),
+    usage_weekly: rubles(weekMicro),
+    usage_monthly: rubles(monthMicro),
   }
 }
 

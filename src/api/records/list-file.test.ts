@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { flag, list, nullable, object, optional, rub, text, whole } from '../../base/schema.ts'
-import { listLines, type ListedRows } from '../../ledger/list-file.ts'
+import { listLines, type ListedRows } from './list-file.ts'
 
 const Answer = object({
   data: list(

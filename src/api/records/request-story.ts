@@ -15,15 +15,14 @@ import type { HoldRow } from '../../ledger/ledger-store.ts'
 import type { BillAdjustment, BillLine, StoryAttempt, StoryParts } from './request-story-contract.ts'
 import { isoTime } from '../../base/time.ts'
 
-/** The prices of an endpoint: its provider's, and those of customers. */
+/** The prices that the row was charged at. */
 export interface StoryPrices {
-  readonly buy: PriceSheet
-  readonly sell: PriceSheet
+  readonly charged: { readonly sheet: PriceSheet }
 }
 
 /** A request's bill, hold and times, from its row of the log. null prices = their version is gone. */
-export function storyOf(row: GenerationRow, both: StoryPrices | null, hold: HoldRow | null): StoryParts {
-  const prices = both === null ? null : row.billingBasis === 'provider_cost' ? both.buy : both.sell
+export function storyOf(row: GenerationRow, by: StoryPrices | null, hold: HoldRow | null): StoryParts {
+  const prices = by?.charged.sheet ?? null
   return {
     ...customerBill(row, prices),
     cache_saved: prices === null || row.billingBasis === 'free' ? null : rubles(cacheSavedMicro(row.usage, prices)),

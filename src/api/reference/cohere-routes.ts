@@ -6,10 +6,10 @@ import {
   CohereEmbedBody,
   CohereRerankAnswer,
 } from '../../protocols/cohere/client/schema.ts'
-import { RerankBody } from '../../kinds/rerank/schema.ts'
+import { RerankBody } from '../../protocols/openai/client/rerank.ts'
 import type { WireRoute } from '../../http/wire-route.ts'
 
-const UNITS: readonly ErrorName[] = ['missing_model', 'invalid_input', 'content_filtered', 'empty_response']
+const UNITS: readonly ErrorName[] = ['missing_model', 'invalid_input', 'empty_response']
 
 /** The routes of Cohere's second version. */
 export const COHERE_ROUTES: Readonly<Record<string, WireRoute>> = {
@@ -26,7 +26,6 @@ export const COHERE_ROUTES: Readonly<Record<string, WireRoute>> = {
       'invalid_input',
       'invalid_base64',
       'token_limit_exceeded',
-      'content_filtered',
       'empty_response',
     ],
     example: { body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 } },

@@ -21,10 +21,9 @@ const CHAT: readonly ErrorName[] = [
   'invalid_input',
   'invalid_base64',
   'token_limit_exceeded',
-  'content_filtered',
   'empty_response',
 ]
-const EMBED: readonly ErrorName[] = ['missing_input', 'invalid_input', 'content_filtered', 'empty_response']
+const EMBED: readonly ErrorName[] = ['missing_input', 'invalid_input', 'empty_response']
 const CONTENTS = [{ role: 'user', parts: [{ text: 'Hello' }] }]
 const MODEL = { model: 'sandbox/chat' }
 const EMBEDDING_MODEL = { model: 'sandbox/embeddings' }

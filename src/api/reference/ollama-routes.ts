@@ -9,7 +9,7 @@ import {
 } from '../../protocols/ollama/client/schema.ts'
 import type { WireRoute } from '../../http/wire-route.ts'
 
-const UNITS: readonly ErrorName[] = ['missing_model', 'invalid_input', 'content_filtered', 'empty_response']
+const UNITS: readonly ErrorName[] = ['missing_model', 'invalid_input', 'empty_response']
 
 /** The routes of Ollama's clients. */
 export const OLLAMA_ROUTES: Readonly<Record<string, WireRoute>> = {
@@ -26,7 +26,6 @@ export const OLLAMA_ROUTES: Readonly<Record<string, WireRoute>> = {
       'invalid_input',
       'invalid_base64',
       'token_limit_exceeded',
-      'content_filtered',
       'empty_response',
     ],
     example: {

@@ -22,8 +22,9 @@ export interface Operation {
   readonly tags: readonly Tag[]
   readonly summary: string
   readonly operationId: string
-  /** The scope that a route of the admin API needs. */
+  /** The scope that a route of the admin API needs, and those of parts of its body besides. */
   readonly 'x-scope'?: string
+  readonly 'x-scopes-of-parts'?: unknown
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters: readonly Parameter[]
   readonly requestBody?: { readonly required: boolean; readonly content: MediaContent }
@@ -109,6 +110,7 @@ function operationOf(route: ServedRoute, row: WireRoute): Operation {
       .toLowerCase(),
     security: securityOf(route),
     ...('scope' in row ? { 'x-scope': String(row.scope) } : {}),
+    ...('parts' in row ? { 'x-scopes-of-parts': row.parts } : {}),
     parameters: parametersOf(route, row),
     ...(body === undefined
       ? {}

@@ -47,9 +47,9 @@ import { StatementQuery } from '../cabinet/money-contract.ts'
 import { MetricsQuery } from '../public/metrics.ts'
 import type { ErrorName } from '../../base/errors.ts'
 import { ChatAnswer, ChatBody } from '../../protocols/openai/client/chat/schema.ts'
-import { CompletionsAnswer, CompletionsBody } from '../../kinds/completions/schema.ts'
-import { EmbeddingsAnswer, EmbeddingsBody } from '../../kinds/embeddings/schema.ts'
-import { ImageEditBody, ImagesAnswer, ImagesBody, ImageVariationBody } from '../../kinds/images/schema.ts'
+import { CompletionsAnswer, CompletionsBody } from '../../protocols/openai/client/completions.ts'
+import { EmbeddingsAnswer, EmbeddingsBody } from '../../protocols/openai/client/embeddings.ts'
+import { ImageEditBody, ImagesAnswer, ImagesBody, ImageVariationBody } from '../../protocols/openai/client/images.ts'
 import {
   CountedMessages,
   CountedMessagesBody,
@@ -57,12 +57,12 @@ import {
   MessagesBody,
 } from '../../protocols/anthropic/client/schema.ts'
 import type { PaidPath } from '../../tables/model-types.ts'
-import { ModerationAnswer, ModerationBody } from '../../kinds/moderations/schema.ts'
-import { RerankAnswer, RerankBody } from '../../kinds/rerank/schema.ts'
+import { ModerationAnswer, ModerationBody } from '../../protocols/openai/client/moderations.ts'
+import { RerankAnswer, RerankBody } from '../../protocols/openai/client/rerank.ts'
 import { ResponsesAnswer, ResponsesBody } from '../../protocols/responses/client/schema.ts'
-import { SpeechBody } from '../../kinds/speech/schema.ts'
-import { TranscriptionAnswer, TranscriptionBody } from '../../kinds/transcription/schema.ts'
-import { VideoBody } from '../../kinds/video/schema.ts'
+import { SpeechBody } from '../../protocols/openai/client/speech.ts'
+import { TranscriptionAnswer, TranscriptionBody } from '../../protocols/openai/client/transcription.ts'
+import { VideoBody } from '../../protocols/openai/client/video.ts'
 import { anything, either, flag, object, only, open, optional, text } from '../../base/schema.ts'
 import type { WireRoute } from '../../http/wire-route.ts'
 import { COHERE_ROUTES } from './cohere-routes.ts'
@@ -75,7 +75,6 @@ const TEXT: readonly ErrorName[] = [
   'invalid_input',
   'invalid_base64',
   'token_limit_exceeded',
-  'content_filtered',
   'empty_response',
 ]
 const CHAT: readonly ErrorName[] = [
@@ -96,7 +95,6 @@ const IMAGES: WireRoute = {
     'invalid_response_format',
     'streaming_not_supported',
     'invalid_input',
-    'content_filtered',
     'empty_response',
   ],
   example: { body: { model: 'sandbox/image', prompt: 'A lake at dawn', size: '1024x1024' } },
@@ -115,7 +113,6 @@ const SOUND: readonly ErrorName[] = [
   'missing_model',
   'missing_input',
   'file_upload_error',
-  'content_filtered',
   'invalid_base64',
   'invalid_response_format',
   'invalid_input',
@@ -195,21 +192,14 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute> & Record<PaidRout
     summary: 'Turns texts into vectors.',
     body: EmbeddingsBody,
     answer: EmbeddingsAnswer,
-    errors: ['content_filtered', 'missing_model', 'missing_input', 'invalid_input', 'empty_response'],
+    errors: ['missing_model', 'missing_input', 'invalid_input', 'empty_response'],
     example: { body: { model: 'sandbox/embeddings', input: ['first', 'second'] } },
   },
   'POST /v1/rerank': {
     summary: 'Sorts documents by how well they answer a query.',
     body: RerankBody,
     answer: RerankAnswer,
-    errors: [
-      'content_filtered',
-      'missing_model',
-      'missing_query',
-      'missing_documents',
-      'invalid_input',
-      'empty_response',
-    ],
+    errors: ['missing_model', 'missing_query', 'missing_documents', 'invalid_input', 'empty_response'],
     example: {
       body: {
         model: 'sandbox/rerank',
@@ -473,7 +463,7 @@ export const OTHER_CABINET_ROUTES: Readonly<Record<string, WireRoute>> = {
   },
   'GET /cabinet/v1/focus.csv': {
     summary:
-      'Usage and cost as CSV by FOCUS 1.2: a row for each day, key, model and provider, and for each adjustment. At most 366 days.',
+      'Usage and cost as CSV by FOCUS 1.2: a row for each day, key, model, provider and condition of the price, and for each adjustment. At most 366 days.',
     query: StatementQuery,
     answer: { media: 'text/csv' },
     errors: ['invalid_input'],

@@ -12,7 +12,7 @@ export const RESPONSE_ROUTES: Readonly<Record<string, WireRoute>> = {
     example: { path: { id: 'resp-Vb3kQ9xT2mLr7dWa' } },
   },
   'DELETE /v1/responses/:id': {
-    summary: 'Removes a kept Response. One that runs is stopped.',
+    summary: 'Removes a kept Response. One that runs is stopped; the delivered part is charged.',
     answer: ResponseDeleted,
     errors: ['stream_not_found'],
     example: { path: { id: 'resp-Vb3kQ9xT2mLr7dWa' } },
@@ -25,7 +25,7 @@ export const RESPONSE_ROUTES: Readonly<Record<string, WireRoute>> = {
     example: { path: { id: 'resp-Vb3kQ9xT2mLr7dWa' }, query: { order: 'asc' } },
   },
   'POST /v1/responses/:id/cancel': {
-    summary: 'Stops such a Response and answers it. What was delivered is charged.',
+    summary: 'Stops a Response that runs and answers it. The delivered part is charged.',
     answer: ResponsesAnswer,
     errors: ['stream_not_found', 'invalid_input'],
     example: { path: { id: 'resp-Vb3kQ9xT2mLr7dWa' } },

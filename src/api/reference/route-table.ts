@@ -70,6 +70,7 @@ const PAID: readonly ErrorName[] = [
   'model_not_found',
   'model_not_supported',
   'input_tokens_exceeded',
+  'content_filtered',
   'prompt_too_long',
   'insufficient_balance',
   'limit_exceeded',
@@ -98,7 +99,9 @@ export function ownErrorsOf(
 /** All errors that a route may answer. */
 export function errorsOf(route: ServedRoute, row: WireRoute): readonly ErrorName[] {
   const foreign: readonly ErrorName[] =
-    route.plane === 'open' && route.method !== 'GET' ? ['access_denied', 'rate_limit_exceeded'] : []
+    route.method === 'GET' || (route.plane !== 'open' && route.plane !== 'session')
+      ? []
+      : ['access_denied', 'rate_limit_exceeded']
   return [
     ...new Set([
       ...ownErrorsOf(route, row),

@@ -1,5 +1,5 @@
-import { fieldsOf, type JsonObject } from '../../lib/json-object.ts'
-import { defined, type FieldReader } from '../field-reader.ts'
+import { fieldsOf, type JsonObject } from '../../base/json-text.ts'
+import type { BalanceApi } from '../provider-feeds.ts'
 
 /** What is left of the money with a provider. */
 export interface LeftMoney {
@@ -18,7 +18,7 @@ interface BalanceRow {
 }
 
 /** Services that tell the balance of an API key, each by its documentation. */
-const BALANCE_APIS = {
+const BALANCE_APIS: Readonly<Record<BalanceApi, BalanceRow>> = {
   // Keys of some accounts may not read the credits, but each may read its own limit.
   openrouter: {
     paths: ['credits', 'key'],
@@ -31,30 +31,6 @@ const BALANCE_APIS = {
   },
   deepseek: { paths: ['/user/balance'], read: deepseekBalance },
   moonshot: { paths: ['users/me/balance'], read: ({ data }) => dollars(finite(fieldsOf(data)['available_balance'])) },
-} as const satisfies Readonly<Record<string, BalanceRow>>
-
-export type BalanceApi = keyof typeof BALANCE_APIS
-
-// The table's own names.
-export const BALANCE_API_NAMES = Object.keys(BALANCE_APIS) as readonly BalanceApi[]
-
-/** As in the catalogue file. `low`: the amount below which people are told, in the provider's currency; 0 = never. */
-export interface BalanceEntry {
-  readonly api: BalanceApi
-  readonly low: number
-}
-
-export const BALANCE_LOW = 10
-const LOW_MAX = 1_000_000_000
-
-export function readBalance(reader: FieldReader): BalanceEntry | null {
-  const map = reader.map('balance')
-  if (map === null) return null
-  if (!map.has('api')) map.problem('api', 'required', {}, 'is required')
-  const entry = defined({ api: map.oneOf('api', BALANCE_API_NAMES), low: map.whole('low', 0, LOW_MAX) })
-  map.done()
-  // Without an API the entry is refused.
-  return { api: 'openrouter', low: BALANCE_LOW, ...entry }
 }
 
 /** The addresses to ask, in this order. */

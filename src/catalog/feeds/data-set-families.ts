@@ -1,15 +1,16 @@
-/** Facts about models that no data set has, by family. */
+/** What a model probably takes and gives, by family. */
 export interface Family {
   readonly inputModalities: readonly string[]
-  /** The provider's upper limit for a request. */
-  readonly maxCompletionTokens: number
+  /**
+   * The longest answer, tokens; null = what another host states, else a quarter of the context window, within 8,192 and
+   * 32,768.
+   */
+  readonly maxCompletionTokens: number | null
 }
 
 /**
- * The price data set has neither the input modalities of a model nor its longest answer. These are the only facts of
- * the bundled catalogue about a model that do not come from a package: stated by hand for whole families, and rather
- * too low than too high, since a provider refuses a larger limit. An entry of the operator overrides them. The first
- * matching row counts.
+ * For models of which the data set does not say it: a guess for whole families, rather too low than too high, since a
+ * provider refuses a larger limit. A row with a guessed limit says so in `guessed`. The first matching row counts.
  */
 const FAMILIES: readonly (readonly [RegExp, Family])[] = [
   [/^anthropic\/claude-(2|3-|v)/, { inputModalities: ['text'], maxCompletionTokens: 4_096 }],
@@ -21,21 +22,31 @@ const FAMILIES: readonly (readonly [RegExp, Family])[] = [
   [/^openai\/(gpt-4\.1|o[134])/, { inputModalities: ['text', 'image'], maxCompletionTokens: 32_768 }],
   [/^openai\/gpt-4o/, { inputModalities: ['text', 'image'], maxCompletionTokens: 16_384 }],
   [/^openai\/gpt-oss/, { inputModalities: ['text'], maxCompletionTokens: 32_768 }],
-  [/^openai\//, { inputModalities: ['text'], maxCompletionTokens: 4_096 }],
+  [/^openai\/(gpt-3|chatgpt)/, { inputModalities: ['text'], maxCompletionTokens: 4_096 }],
   [/^x-ai\/grok-(3|code)/, { inputModalities: ['text'], maxCompletionTokens: 16_384 }],
+  // "No text output limit": https://docs.x.ai/developers/grok-4-6 (seen on 27 November 2026). A hold has a limit.
+  [/^x-ai\/grok-4\.([2-9]|1\d)/, { inputModalities: ['text', 'image'], maxCompletionTokens: 128_000 }],
   [/^x-ai\/grok-/, { inputModalities: ['text', 'image'], maxCompletionTokens: 32_768 }],
   [
     /^mistralai\/(pixtral|mistral-(small|medium)-(2[5-9]|3|latest)|mistral-large-2512|ministral-\w+-2512)/,
     { inputModalities: ['text', 'image'], maxCompletionTokens: 16_384 },
   ],
   [/^meta-llama\/llama-4/, { inputModalities: ['text', 'image'], maxCompletionTokens: 8_192 }],
-  [/[-/](vl|vision)\b|-vl-|\d[vV]$/, { inputModalities: ['text', 'image'], maxCompletionTokens: 8_192 }],
+  [/[-/](vl|vision)\b|-vl-|\d[vV]$/, { inputModalities: ['text', 'image'], maxCompletionTokens: null }],
   [/^cohere\//, { inputModalities: ['text'], maxCompletionTokens: 4_096 }],
   [/^perplexity\//, { inputModalities: ['text'], maxCompletionTokens: 8_192 }],
 ]
-const OTHERS: Family = { inputModalities: ['text'], maxCompletionTokens: 8_192 }
+const OTHERS: Family = { inputModalities: ['text'], maxCompletionTokens: null }
+const LEAST = 8_192
+const MOST = 32_768
 
 /** `id` in OpenRouter's form. */
 export function familyOf(id: string): Family {
   return FAMILIES.find(([pattern]) => pattern.test(id))?.[1] ?? OTHERS
+}
+
+/** The longest answer of a model of this family and window, in tokens. `elsewhere`: the one that another host states. */
+export function guessedOutput({ maxCompletionTokens }: Family, context: number, elsewhere: number | null): number {
+  const guess = maxCompletionTokens ?? elsewhere ?? Math.max(LEAST, Math.min(MOST, Math.floor(context / 4)))
+  return Math.min(guess, context)
 }

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { compare, parseDecimal } from '../../base/money.ts'
-import { parsePriceList, PRICE_LIST_API_NAMES, priceListUrl, type PriceListApi } from './price-list-api.ts'
-import { listSource, priceChanges, releaseSource } from '../price-list.ts'
+import { listedModels, parsePriceList, priceListUrl } from './price-list-api.ts'
+import { PRICE_LIST_API_NAMES, type PriceListApi } from '../provider-feeds.ts'
+import { listSource } from './list-changes.ts'
+import { priceChanges, releaseSource } from '../price-list.ts'
 import type { ModelEntry } from '../document.ts'
 
 /** A model of $3 and $15 for a million tokens, read from cache for $0.30, as each service writes it. */
@@ -42,7 +44,9 @@ for (const api of PRICE_LIST_API_NAMES) {
   test(`${api}: prices come in the units of the file`, () => {
     const list = parsePriceList(api, answer(api, [WRITTEN[api]('m', THREE[api])]))
     const cached = api === 'together' ? {} : { input_cache_read: '0.3' }
-    assert.deepEqual(list?.get('m'), { prompt: '3', completion: '15', ...cached })
+    const whole = { prompt: '3', completion: '15', ...cached }
+    const stepped = { ...whole, completion: '10', tiers: [{ above: 199_999, ...whole }] }
+    assert.deepEqual(list?.get('m'), api === 'xai' ? stepped : whole)
     assert.equal(list.get('m-latest')?.prompt, api === 'xai' ? '3' : undefined)
     assert.equal(
       priceListUrl(api, 'https://a.example/v1'),
@@ -77,13 +81,18 @@ for (const api of PRICE_LIST_API_NAMES) {
         const list = parsePriceList(api, answer(api, isCut ? models.slice(0, -1) : models))
         if (!isCut) assert.equal(list?.get('\0good')?.prompt, '3')
         for (const prices of list?.values() ?? [])
-          for (const price of Object.values(prices)) {
+          for (const price of Object.values(prices).filter((one) => typeof one === 'string')) {
             const value = parseDecimal(String(price))
             assert.ok(value !== null && value.digits >= 0n && compare(value, { digits: 1_000_000n, scale: 0 }) <= 0)
           }
       }),
     )
-    fc.assert(fc.property(fc.jsonValue(), (body) => void parsePriceList(api, body)))
+    fc.assert(
+      fc.property(fc.jsonValue(), (body) => {
+        parsePriceList(api, body)
+        listedModels(api, answer(api, [body]))
+      }),
+    )
   })
 
   test(`${api}: a list in another unit changes nothing by itself`, () => {
@@ -122,4 +131,23 @@ test('a release: prices by size are compared size by size, other sizes wait, and
   assert.equal(reason('2', sizes), 'unit')
   const source = releaseSource([entry({ currency: 'USD', prompt: '9' })], new Set(['p']), 10)
   assert.deepEqual(priceChanges({ models: [entry({ currency: 'USD', prompt: '3' })], settings: {} }, source), [])
+})
+
+test('a release brings the conditions of its prices with them, and waits where the dearest of them rises; a list leaves them', () => {
+  const short = entry({ currency: 'USD', prompt: '4' })
+  const price = { currency: 'USD', prompt: '3', tiers: [{ above: 200_000, prompt: '4' }] }
+  const changes = (from: ModelEntry, to: ModelEntry): ReturnType<typeof priceChanges> =>
+    priceChanges({ models: [from], settings: {} }, releaseSource([to], new Set(), 10))
+  assert.deepEqual(
+    changes(short, entry(price)).map(({ after, reason }) => [after, reason]),
+    [[price, null]],
+  )
+  const dearer = entry({ ...price, tiers: [{ above: 200_000, prompt: '5' }] })
+  assert.deepEqual(
+    changes(entry(price), dearer).map(({ reason }) => reason),
+    ['rise'],
+  )
+  const list = listSource('p', new Map([['m', { prompt: '3.1' }]]), 10)
+  const [listed] = priceChanges({ models: [entry(price)], settings: {} }, list)
+  assert.deepEqual(listed?.after, { ...price, prompt: '3.1' })
 })

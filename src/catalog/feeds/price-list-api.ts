@@ -1,11 +1,15 @@
-import { fieldsOf, type JsonObject } from '../../lib/json-object.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { fieldsOf, type JsonObject } from '../../base/json-text.ts'
 import { ownValue } from '../../base/own-value.ts'
 import type { PriceKey } from '../../tables/meter-table.ts'
 import { compare, decimalText, parseDecimal, shift, type Decimal } from '../../base/money.ts'
+import type { PriceListApi } from '../provider-feeds.ts'
+import type { ListedModel } from '../listed-model.ts'
 
 /** Far above any price of a million tokens. */
 const PRICE_MAX: Decimal = { digits: 1_000_000n, scale: 0 }
 const MODELS_MAX = 10_000
+const NAME_CHARS_MAX = 200
 /** Names of one model in a list of xAI's. */
 const ALIASES_MAX = 20
 
@@ -28,12 +32,14 @@ interface PriceListRow {
   /** The part of a model that has its prices. */
   readonly prices: (model: JsonObject) => JsonObject
   readonly fields: readonly PriceField[]
+  /** Input tokens above which the highest of the names counts; absent = always. */
+  readonly longAbove?: number
 }
 
 const dataOf = (body: unknown): unknown => fieldsOf(body)['data']
 
 /** Providers that publish their prices where their models are listed, in dollars, each by its documentation. */
-const PRICE_LIST_APIS = {
+const PRICE_LIST_APIS: Readonly<Record<PriceListApi, PriceListRow>> = {
   openrouter: {
     path: 'models',
     models: dataOf,
@@ -89,9 +95,10 @@ const PRICE_LIST_APIS = {
       ['input_cache_read', ['cache_read_tokens'], PER_MILLION],
     ],
   },
-  // A long prompt has another price there; the file has one for each model.
+  // From 200,000 tokens on a prompt is a long one there (docs.x.ai/docs/models, by lists of 20 November 2026).
   xai: {
     path: 'language-models',
+    longAbove: 199_999,
     models: (body) => fieldsOf(body)['models'],
     prices: (model) => model,
     fields: [
@@ -108,15 +115,13 @@ const PRICE_LIST_APIS = {
       ],
     ],
   },
-} as const satisfies Readonly<Record<string, PriceListRow>>
-
-export type PriceListApi = keyof typeof PRICE_LIST_APIS
-
-// The table's own names.
-export const PRICE_LIST_API_NAMES = Object.keys(PRICE_LIST_APIS) as readonly PriceListApi[]
+}
 
 /** Decimal texts in the units of the file. */
-type ListedPrices = Readonly<Partial<Record<PriceKey, string>>>
+type PlainPrices = Readonly<Partial<Record<PriceKey, string>>>
+interface ListedPrices extends PlainPrices {
+  readonly tiers?: readonly (PlainPrices & { readonly above: number })[]
+}
 /** By the provider's name of the model. */
 export type PriceList = ReadonlyMap<string, ListedPrices>
 
@@ -126,7 +131,7 @@ export function priceListUrl(api: PriceListApi, baseUrl: string): string {
 
 /** null = no list. A model with a price that is none, or that is beyond belief, is left out whole. */
 export function parsePriceList(api: PriceListApi, body: unknown): PriceList | null {
-  const { models, prices, fields }: PriceListRow = PRICE_LIST_APIS[api]
+  const { models, prices, fields, longAbove } = PRICE_LIST_APIS[api]
   const data = models(body)
   if (!Array.isArray(data) || data.length > MODELS_MAX) return null
   const list = new Map<string, ListedPrices>()
@@ -134,9 +139,48 @@ export function parsePriceList(api: PriceListApi, body: unknown): PriceList | nu
     const model = fieldsOf(each)
     const found = pricesOf(prices(model), fields)
     if (found === null) continue
-    for (const name of namesOf(model)) if (!list.has(name)) list.set(name, found)
+    const plain = longAbove === undefined ? null : pricesOf(prices(model), plainOf(fields))
+    const isStep = plain !== null && longAbove !== undefined && !isDeepStrictEqual(plain, found)
+    const listed = isStep ? { ...plain, tiers: [{ above: longAbove, ...found }] } : found
+    for (const name of namesOf(model)) if (!list.has(name)) list.set(name, listed)
   }
   return list.size === 0 ? null : list
+}
+
+/** A model of a list, with the other names that it has there. */
+export interface NamedModel extends ListedModel {
+  readonly names: readonly string[]
+}
+
+/** The models of the same answer, the newest first where it says when they were made. */
+export function listedModels(api: PriceListApi, body: unknown): readonly NamedModel[] {
+  const data = PRICE_LIST_APIS[api].models(body)
+  if (!Array.isArray(data) || data.length > MODELS_MAX) return []
+  const found = (data as readonly unknown[]).flatMap((each) => {
+    const model = fieldsOf(each)
+    const { id, name, created } = model
+    if (typeof id !== 'string' || id.length > NAME_CHARS_MAX) return []
+    const parts = [model, fieldsOf(model['top_provider']), fieldsOf(model['metadata'])]
+    const tokens = (...keys: readonly string[]): number | null => {
+      const all = parts.flatMap((part) => keys.map((key) => ownValue(part, key)))
+      return all.find((one): one is number => Number.isSafeInteger(one) && Number(one) > 0) ?? null
+    }
+    const shown = typeof name === 'string' && name !== '' && name.length <= NAME_CHARS_MAX ? name : null
+    const listed: NamedModel = {
+      id,
+      name: shown,
+      names: namesOf(model),
+      contextLength: tokens('context_length', 'context_window'),
+      maxCompletionTokens: tokens('max_completion_tokens', 'max_output_tokens', 'max_tokens'),
+    }
+    return [{ listed, created: typeof created === 'number' ? created : 0 }]
+  })
+  return found.toSorted((one, other) => other.created - one.created).map(({ listed }) => listed)
+}
+
+/** The fields with the first name of each alone: the price of a short prompt. */
+function plainOf(fields: readonly PriceField[]): readonly PriceField[] {
+  return fields.map(([ours, theirs, places]) => [ours, theirs.slice(0, 1), places])
 }
 
 function namesOf({ id, aliases }: JsonObject): readonly string[] {
@@ -145,7 +189,7 @@ function namesOf({ id, aliases }: JsonObject): readonly string[] {
   return [id, ...others.filter((name) => typeof name === 'string')]
 }
 
-function pricesOf(pricing: JsonObject, fields: readonly PriceField[]): ListedPrices | null {
+function pricesOf(pricing: JsonObject, fields: readonly PriceField[]): PlainPrices | null {
   const prices: Partial<Record<PriceKey, string>> = {}
   for (const [ours, theirs, places] of fields) {
     let highest: Decimal | null = null

@@ -2,11 +2,12 @@ import type { Dispatcher } from 'undici'
 import { balanceIn, balanceUrls, type LeftMoney } from './balance-api.ts'
 import type { CatalogService } from '../catalog-service.ts'
 import type { Provider } from '../catalog.ts'
+import type { BalanceReading } from '../feed-ports.ts'
 import { providerBalanceNotice, providerBalanceSubject } from '../../ledger/notice.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { fetchedJson } from '../../base/fetched.ts'
 import type { NoticeStore } from '../../store/notices/notice-store.ts'
-import { thrownMessage } from '../../lib/thrown-message.ts'
+import { thrownMessage } from '../../base/text.ts'
 import { keyHeaders } from '../dialect.ts'
 
 const EVERY_MS = 15 * 60_000
@@ -17,16 +18,10 @@ export interface ProviderBalancesPorts {
   readonly catalog: Pick<CatalogService, 'current' | 'onChange'>
   readonly store: Pick<NoticeStore, 'raise' | 'clear'>
   readonly clock: Clock
-  /** Connects as to providers. */
-  readonly dispatcher: Dispatcher
+  /** Connects as to the provider. */
+  readonly dispatcherOf: (provider: Provider) => Dispatcher
   readonly leads: () => boolean
   readonly log: (message: string) => void
-}
-
-/** The money with a provider that one of its keys draws on. `key`: which, from 1. */
-interface Reading extends LeftMoney {
-  readonly provider: string
-  readonly key: number
 }
 
 /** A provider whose API tells it. */
@@ -37,7 +32,7 @@ export class ProviderBalances {
   readonly #ports: ProviderBalancesPorts
   readonly #stop = new AbortController()
   readonly #unread = new Set<string>()
-  #readings: readonly Reading[] = []
+  #readings: readonly BalanceReading[] = []
   #asked = ''
   #running: Promise<void> | null = null
   #cancel: () => void = () => undefined
@@ -61,7 +56,7 @@ export class ProviderBalances {
   }
 
   /** For the metrics; empty on nodes that do not ask. */
-  readings(): readonly Reading[] {
+  readings(): readonly BalanceReading[] {
     return this.#ports.leads() ? this.#readings : []
   }
 
@@ -85,7 +80,7 @@ export class ProviderBalances {
     const providers = this.#providers()
     if (!this.#ports.leads()) return
     this.#asked = wishOf(providers)
-    const readings: Reading[] = []
+    const readings: BalanceReading[] = []
     for (const provider of providers)
       for (const [index, apiKey] of provider.apiKeys.entries()) {
         if (this.#stop.signal.aborted) return
@@ -112,13 +107,14 @@ export class ProviderBalances {
     }
   }
 
-  async #fetch({ balance, baseUrl, dialect }: Telling, apiKey: string): Promise<LeftMoney> {
+  async #fetch(provider: Telling, apiKey: string): Promise<LeftMoney> {
+    const { balance, baseUrl, dialect } = provider
     let failure: unknown = new Error('the answer does not tell it')
     for (const url of balanceUrls(balance.api, baseUrl)) {
       try {
         const body = await fetchedJson(url, {
-          headers: keyHeaders(dialect, apiKey),
-          dispatcher: this.#ports.dispatcher,
+          headers: { ...keyHeaders(dialect, apiKey), ...dialect.headers },
+          dispatcher: this.#ports.dispatcherOf(provider),
           timeoutMs: TIMEOUT_MS,
           bytesMax: BYTES_MAX,
           stop: this.#stop.signal,

@@ -1,11 +1,11 @@
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { fetchedBytes } from '../../base/fetched.ts'
 import type { CatalogService } from '../catalog-service.ts'
 import type { EventStore } from '../../store/events/event-store.ts'
 import { parseDailyRates, refusalText } from '../feed-rates.ts'
 import { noteRates, type RateTrouble } from '../rate-trouble.ts'
 import { HOUR_MS } from '../../base/time.ts'
-import { thrownMessage } from '../../lib/thrown-message.ts'
+import { thrownMessage } from '../../base/text.ts'
 
 const EVERY_MS = 6 * HOUR_MS
 /** Rates that did not arrive, or were not believed, are fetched again sooner. */

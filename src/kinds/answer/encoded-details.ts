@@ -1,5 +1,5 @@
 import { BODY_LIMITS, JsonScan } from '../../base/json-scan.ts'
-import { copyJson } from '../fields/json-fields.ts'
+import { copyJson } from '../fields/body-fields.ts'
 
 const PREFIX = 'tollgate-reasoning-1:'
 

@@ -13,6 +13,7 @@ export class AnswerEnd {
   readonly #choices = new Map<number, ChoiceEnd>()
   #usage: UsageReport | null = null
   #upstreamId: string | null = null
+  #serviceTier: string | null = null
   #hasContent = false
 
   get hasContent(): boolean {
@@ -27,13 +28,18 @@ export class AnswerEnd {
     return this.#upstreamId
   }
 
+  get serviceTier(): string | null {
+    return this.#serviceTier
+  }
+
   add(event: AnswerEvent): void {
     switch (event.type) {
       case 'usage':
         this.#usage = event.usage
         return
       case 'origin':
-        this.#upstreamId = event.upstreamId
+        this.#upstreamId = event.upstreamId ?? this.#upstreamId
+        this.#serviceTier = event.serviceTier ?? this.#serviceTier
         return
       case 'wire':
         return
@@ -69,6 +75,7 @@ export class AnswerEnd {
       isReasoned: choices[0] !== undefined && reasonOf(choices[0][1]) !== null,
       usage: this.#usage,
       upstreamId: this.#upstreamId,
+      serviceTier: this.#serviceTier,
       hasContent: this.#hasContent,
     }
   }

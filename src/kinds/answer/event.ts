@@ -1,3 +1,4 @@
+import { tierNamed } from '../../tables/service-tier-table.ts'
 import type { FinishReason, UsageReport } from '../chat/answer.ts'
 
 /** Lists and objects of a message that pass through unchanged. */
@@ -14,6 +15,8 @@ export type AnswerEvent =
       readonly choice: number
       readonly text: string
       readonly logprobs?: unknown
+      /** A piece that is not shown to the client, such as hidden thinking: without it the call would count as stalled. */
+      readonly silent?: true
     }
   /** Opens call `index` of its choice; indexes count from 0 without gaps. */
   | {
@@ -44,7 +47,13 @@ export type AnswerEvent =
   | { readonly type: 'finish'; readonly choice: number; readonly native: string | null; readonly finish?: FinishReason }
   /** Of several usage events the last one counts, not their sum. */
   | { readonly type: 'usage'; readonly usage: UsageReport }
-  | { readonly type: 'origin'; readonly upstreamId: string | null; readonly systemFingerprint: string | null }
+  /** null = this message does not say. `serviceTier`: in which the answer is served, in our word; absent = likewise. */
+  | {
+      readonly type: 'origin'
+      readonly upstreamId: string | null
+      readonly systemFingerprint: string | null
+      readonly serviceTier?: string | null
+    }
 
 /**
  * Events that only the Responses protocol has; other formats leave them out. Its text, reasoning and calls come as
@@ -83,6 +92,15 @@ export type ItemEvent =
     }
 
 export type ItemFields = Readonly<Record<string, unknown>>
+
+/** The tier in which a message says that its answer is served, in the service's word; none = it does not say. */
+export function tierEvents(word: unknown): readonly AnswerEvent[] {
+  const serviceTier = tierNamed(word)
+  return serviceTier === null ? [] : [{ type: 'origin', upstreamId: null, systemFingerprint: null, serviceTier }]
+}
+
+/** Progress without content for the client. */
+export const SILENT = Object.freeze({ type: 'reasoning', choice: 0, text: '', silent: true } as const)
 
 /** The output text of an event. */
 export function eventText(event: AnswerEvent): string {

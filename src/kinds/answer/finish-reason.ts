@@ -18,15 +18,24 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ...names('error', ['error', 'MALFORMED_FUNCTION_CALL', 'insufficient_system_resource', 'OTHER']),
 ])
 
+/** Words of services that name a reason in every piece, for one that has none yet. */
+const NO_REASONS: ReadonlySet<unknown> = new Set(['', 'null', 'None', 'FINISH_REASON_UNSPECIFIED'])
+
 function names(reason: FinishReason, natives: readonly string[]): (readonly [string, FinishReason])[] {
   return natives.map((native) => [native, reason] as const)
 }
 
+/** A provider's own reason; null = it names none, so that the answer goes on. */
+export function namedReason(raw: unknown): string | null {
+  return typeof raw === 'string' && !NO_REASONS.has(raw) ? raw : null
+}
+
 /**
  * The normalised form of a provider's reason. An answer with tool calls is `tool_calls` whatever the provider says,
- * unless it was cut by length: half a tool call must not be run. null = the provider named none.
+ * unless it was cut by length or broken off: half a tool call must not be run. null = the provider named none.
  */
 export function finishReasonOf(native: string | null, hasToolCalls: boolean): FinishReason | null {
   const reason = native === null ? null : (FINISH_REASONS.get(native) ?? 'stop')
-  return hasToolCalls && reason !== 'length' ? 'tool_calls' : reason
+  const isCut = reason === 'length' || (reason === 'error' && native !== 'OTHER')
+  return hasToolCalls && !isCut ? 'tool_calls' : reason
 }

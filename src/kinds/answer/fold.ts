@@ -25,12 +25,12 @@ export function foldAnswer(events: readonly AnswerEvent[]): ChatAnswer {
   let systemFingerprint: string | null = null
   for (const event of events) {
     end.add(event)
-    if (event.type === 'origin') systemFingerprint = event.systemFingerprint
+    if (event.type === 'origin') systemFingerprint = event.systemFingerprint ?? systemFingerprint
     else if (event.type === 'spliced')
       addText(choiceAt(choices, 0), event.field === 'content' ? 'text' : 'reasoning', event.text)
     else if (event.type !== 'usage' && event.type !== 'wire') addToChoice(choiceAt(choices, event.choice), event)
   }
-  const { finishes, usage, upstreamId, hasContent } = end.result()
+  const { finishes, usage, upstreamId, serviceTier, hasContent } = end.result()
   return {
     choices: finishes.map(({ index, finish, native }) => {
       const choice = choiceAt(choices, index)
@@ -38,6 +38,7 @@ export function foldAnswer(events: readonly AnswerEvent[]): ChatAnswer {
     }),
     usage,
     upstreamId,
+    serviceTier,
     systemFingerprint,
     hasContent,
   }

@@ -12,6 +12,14 @@ export interface ChargedUsage {
 /** `cancelled`: stopped by its owner, or it broke off with its client; `failed`: its provider broke off. */
 export type KeptEnd = 'ended' | 'cancelled' | 'failed'
 
+/** The kept part of a stream. */
+export interface KeptStream {
+  /** Its newest event as sent; null where none is kept. */
+  readonly lastEvent: Buffer | null
+  /** How it ended for its client; null while it runs. */
+  readonly ended: { readonly error: ApiError | null; readonly usage: ChargedUsage | null } | null
+}
+
 /**
  * Writes one answer in the client's format: chat, completions or responses. Stateful: calls come in the order of the
  * answer, and each attempt has another writer, since it starts a new stream.

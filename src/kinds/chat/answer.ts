@@ -47,6 +47,8 @@ export interface StreamEnd {
   readonly isReasoned: boolean
   readonly usage: UsageReport | null
   readonly upstreamId: string | null
+  /** In our word; null = the provider did not say. */
+  readonly serviceTier: string | null
   readonly hasContent: boolean
 }
 
@@ -64,6 +66,7 @@ export interface ChatAnswer {
   }[]
   readonly usage: UsageReport | null
   readonly upstreamId: string | null
+  readonly serviceTier: string | null
   readonly systemFingerprint: string | null
   readonly hasContent: boolean
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '../../base/errors.ts'
 import { contentOf } from './parts.ts'
 import type { ChatMessage, ChatToolCall } from './request.ts'
-import { copyJson, field, isObject, quoted, type RawObject } from '../fields/json-fields.ts'
+import { copyJson, field, isObject, quoted, type RawObject } from '../fields/body-fields.ts'
 
 const ROLES: readonly ChatMessage['role'][] = ['system', 'developer', 'user', 'assistant', 'tool']
 

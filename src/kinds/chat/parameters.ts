@@ -1,85 +1,99 @@
 import {
-  booleanField,
-  copyJson,
-  copyObject,
-  field,
-  invalidInput,
-  isObject,
-  numberField,
-  objectField,
-  stringField,
-  type RawObject,
-} from '../fields/json-fields.ts'
+  anything,
+  either,
+  flag,
+  list,
+  map,
+  maybe,
+  narrowed,
+  number,
+  object,
+  oneOf,
+  readBy,
+  said,
+  text,
+  whole,
+  type Static,
+} from '../../base/schema.ts'
+import { copyObject, field, invalidInput, isObject, numberField, type RawObject } from '../fields/body-fields.ts'
+import { readFields, readValue } from '../fields/paid-body.ts'
+import { USER } from '../fields/routed-request.ts'
 
-interface NumberRule {
-  readonly name: string
-  readonly allows: (value: number) => boolean
-  readonly what: string
-}
-
-const between = (name: string, low: number, high: number): NumberRule => ({
-  name,
-  allows: (value) => value >= low && value <= high,
-  what: `must be between ${low} and ${high}`,
-})
-const above = (name: string, low: number, high: number): NumberRule => ({
-  name,
-  allows: (value) => value > low && value <= high,
-  what: `must be greater than ${low} and at most ${high}`,
-})
-
-/** The ranges of api.md POST /v1/chat/completions. */
-const NUMBERS: readonly NumberRule[] = [
-  between('temperature', 0, 2),
-  above('top_p', 0, 1),
-  { name: 'top_k', allows: (value) => value >= 1, what: 'must be at least 1' },
-  between('frequency_penalty', -2, 2),
-  between('presence_penalty', -2, 2),
-  above('repetition_penalty', 0, 2),
-  between('min_p', 0, 1),
-  between('top_a', 0, 1),
-  { name: 'seed', allows: () => true, what: 'must be a number' },
-  {
-    name: 'top_logprobs',
-    allows: (value) => Number.isInteger(value) && value >= 0 && value <= 20,
-    what: 'must be an integer between 0 and 20',
-  },
-]
-const BOOLEANS = ['parallel_tool_calls', 'logprobs', 'include_reasoning']
-const STRINGS = ['user', 'service_tier', 'prompt_cache_key', 'safety_identifier', 'verbosity']
-const OBJECTS = ['metadata', 'prediction', 'web_search_options', 'audio']
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+const FILLED = text('', { minLength: 1 })
 const STOPS_MAX = 4
-const STOP = `must be a non-empty string or 1 to ${STOPS_MAX} non-empty strings`
+const STOPS = said(
+  list(FILLED, '', { minItems: 1, maxItems: STOPS_MAX }),
+  `must be a non-empty string or 1 to ${STOPS_MAX} non-empty strings`,
+)
 const MAX_TOKENS = 'must be an integer of at least 1, or -1 for no limit'
+const PASSED_ON = 'Passed on.'
+const OBJECT = maybe(readBy<RawObject>(map(anything(), PASSED_ON), copied))
+const EFFORT = oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+const REASONING = object({
+  effort: maybe(EFFORT),
+  max_tokens: maybe(whole('', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  exclude: maybe(flag('Keeps it out of the answer.')),
+  enabled: maybe(flag()),
+  summary: maybe(text()),
+})
 
-/**
- * The parameters that an upstream may get unchanged, each checked and rebuilt; the adapter drops those that its
- * provider lacks.
- */
+/** Parameters of sampling, which chat, Responses and completions share. */
+export const SAMPLING = {
+  stop: maybe(
+    readBy(either(FILLED, STOPS), (given, path) =>
+      typeof given === 'string' && given !== '' ? given : readValue(STOPS, given, path),
+    ),
+  ),
+  temperature: maybe(number('', { minimum: 0, maximum: 2 })),
+  top_p: maybe(number('', { exclusiveMinimum: 0, maximum: 1 })),
+  top_k: maybe(number('', { minimum: 1 })),
+  frequency_penalty: maybe(number('', { minimum: -2, maximum: 2 })),
+  presence_penalty: maybe(number('', { minimum: -2, maximum: 2 })),
+  repetition_penalty: maybe(number('', { exclusiveMinimum: 0, maximum: 2 })),
+  min_p: maybe(number('', { minimum: 0, maximum: 1 })),
+  top_a: maybe(number('', { minimum: 0, maximum: 1 })),
+  seed: maybe(number()),
+} as const
+
+/** Answers, each of which is held for. */
+export const N = whole('Answers, each paid for; 1 if absent.', { minimum: 1, maximum: 10 })
+export const LOGIT_BIAS = maybe(
+  readBy(
+    narrowed({ ...map(number(), 'Token number → number.'), propertyNames: { pattern: '^\\d{1,9}$' } }),
+    logitBiasOf,
+  ),
+)
+
+/** Parameters that an upstream may get unchanged; the adapter drops those that its provider lacks. */
+export const PARAMETERS = object({
+  ...SAMPLING,
+  top_logprobs: maybe(whole('', { minimum: 0, maximum: 20 })),
+  logit_bias: LOGIT_BIAS,
+  parallel_tool_calls: maybe(flag()),
+  logprobs: maybe(flag()),
+  include_reasoning: maybe(flag()),
+  user: USER,
+  service_tier: maybe(text('Asked for where it has a price, else the plain one.')),
+  prompt_cache_key: maybe(text(PASSED_ON)),
+  safety_identifier: maybe(text(PASSED_ON)),
+  verbosity: maybe(text(PASSED_ON)),
+  metadata: OBJECT,
+  prediction: OBJECT,
+  web_search_options: OBJECT,
+  audio: OBJECT,
+  modalities: maybe(said(list(text(), PASSED_ON), 'must be an array of strings')),
+  reasoning: maybe(REASONING),
+  reasoning_effort: maybe(EFFORT),
+})
+
+/** The parameters of a body, each checked and rebuilt. */
 export function parseParameters(body: RawObject): Readonly<Record<string, unknown>> {
-  const parameters: Record<string, unknown> = {}
-  const put = (name: string, value: unknown): void => {
-    if (value !== undefined) parameters[name] = value
-  }
-  put('stop', stopOf(body))
-  for (const { name, allows, what } of NUMBERS) put(name, numberField(body, name, allows, what))
-  put('logit_bias', logitBiasOf(body))
-  for (const name of BOOLEANS) put(name, booleanField(body, name))
-  for (const name of STRINGS) put(name, stringField(body, name))
-  for (const name of OBJECTS) {
-    const value = objectField(body, name)
-    if (value !== undefined) put(name, copyObject(value, name))
-  }
-  put('modalities', modalitiesOf(body))
-  const reasoning = reasoningOf(body)
-  const effort = effortOf(body, 'reasoning_effort', 'reasoning_effort')
-  const inner = reasoning?.['effort']
-  if (effort !== undefined && inner !== undefined && effort !== inner)
+  const parameters = readFields(PARAMETERS, body, '')
+  const { reasoning, reasoning_effort: effort } = parameters
+  if (effort !== undefined && reasoning?.effort && effort !== reasoning.effort)
     throw invalidInput('reasoning_effort', 'must equal reasoning.effort when both are given')
-  put('reasoning', reasoning)
-  put('reasoning_effort', effort)
-  return parameters
+  const switched = reasoning === undefined ? switchOf(body) : undefined
+  return switched === undefined ? parameters : { ...parameters, reasoning: switched }
 }
 
 /** Both ways to ask that reasoning be hidden. */
@@ -97,79 +111,55 @@ export function parseMaxTokens(body: RawObject): number | null {
 
 /** The number of answers; it is bounded because each of them is held for. */
 export function parseN(body: RawObject): number {
-  return (
-    numberField(
-      body,
-      'n',
-      (value) => Number.isInteger(value) && value >= 1 && value <= 10,
-      'must be an integer between 1 and 10',
-    ) ?? 1
-  )
+  const n = field(body, 'n')
+  return n === undefined ? 1 : readValue(N, n, 'n')
 }
 
-function stopOf(body: RawObject): string | readonly string[] | undefined {
-  const stop = field(body, 'stop')
-  if (stop === undefined) return undefined
-  if (typeof stop === 'string' && stop !== '') return stop
-  if (!Array.isArray(stop) || stop.length === 0 || stop.length > STOPS_MAX) throw invalidInput('stop', STOP)
-  return stop.map((item: unknown) => {
-    if (typeof item !== 'string' || item === '') throw invalidInput('stop', STOP)
-    return item
-  })
+function copied(given: unknown, path: string): RawObject {
+  if (!isObject(given)) throw invalidInput(path, 'must be an object')
+  return copyObject(given, path)
 }
 
-function logitBiasOf(body: RawObject): Record<string, number> | undefined {
-  const raw = objectField(body, 'logit_bias')
-  if (raw === undefined) return undefined
+function logitBiasOf(raw: unknown, path: string): Readonly<Record<string, number>> {
+  if (!isObject(raw)) throw invalidInput(path, 'must be an object')
   const biases: Record<string, number> = {}
   for (const token of Object.keys(raw)) {
     const bias = raw[token]
     if (!/^\d{1,9}$/.test(token) || typeof bias !== 'number' || !Number.isFinite(bias))
-      throw invalidInput('logit_bias', 'must map numeric token ids to numbers')
+      throw invalidInput(path, 'must map numeric token ids to numbers')
     biases[token] = bias
   }
   return biases
 }
 
-function modalitiesOf(body: RawObject): readonly string[] | undefined {
-  const raw = field(body, 'modalities')
-  if (raw === undefined) return undefined
-  if (!Array.isArray(raw)) throw invalidInput('modalities', 'must be an array of strings')
-  return raw.map((item: unknown) => {
-    if (typeof item !== 'string') throw invalidInput('modalities', 'must be an array of strings')
-    return item
-  })
-}
-
-function reasoningOf(body: RawObject): Record<string, unknown> | undefined {
-  const raw = field(body, 'reasoning')
-  if (raw === undefined) return undefined
-  if (!isObject(raw)) throw invalidInput('reasoning', 'must be an object')
-  const reasoning: Record<string, unknown> = {}
-  const put = (name: string, value: unknown): void => {
-    if (value !== undefined) reasoning[name] = copyJson(value, `reasoning.${name}`)
-  }
-  put('effort', effortOf(raw, 'effort', 'reasoning.effort'))
-  put(
-    'max_tokens',
-    numberField(
-      raw,
-      'max_tokens',
-      (value) => Number.isSafeInteger(value) && value >= 0,
-      'must be an integer of at least 0',
-      'reasoning.max_tokens',
-    ),
+/**
+ * The wish of a client of another service: Qwen's `enable_thinking` and `thinking_budget`, a template's
+ * `enable_thinking` or `thinking`, DeepSeek's `thinking {type}`. Values of another form are ignored like unknown
+ * fields.
+ */
+function switchOf(body: RawObject): Static<typeof REASONING> | undefined {
+  if (field(body, 'reasoning_effort') !== undefined) return undefined
+  const template = memberOf(body, 'chat_template_kwargs')
+  const thinking = memberOf(body, 'thinking')
+  const type = field(thinking, 'type')
+  const given = [
+    field(body, 'enable_thinking'),
+    field(template, 'enable_thinking'),
+    field(template, 'thinking'),
+    type === 'disabled' ? false : type === 'enabled' ? true : undefined,
+  ]
+  const enabled = given.find((value) => typeof value === 'boolean')
+  const budget = [field(body, 'thinking_budget'), field(thinking, 'budget_tokens')].find(
+    (value): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0,
   )
-  put('exclude', booleanField(raw, 'exclude', 'reasoning.exclude'))
-  put('enabled', booleanField(raw, 'enabled', 'reasoning.enabled'))
-  put('summary', stringField(raw, 'summary', 'reasoning.summary'))
-  return reasoning
+  if (enabled === undefined && budget === undefined) return undefined
+  return {
+    ...(enabled === undefined ? {} : { enabled }),
+    ...(budget === undefined || enabled === false ? {} : { max_tokens: budget }),
+  }
 }
 
-function effortOf(object: RawObject, name: string, path: string): string | undefined {
-  const effort = field(object, name)
-  if (effort === undefined) return undefined
-  if (typeof effort !== 'string' || !EFFORTS.includes(effort))
-    throw invalidInput(path, `must be one of ${EFFORTS.join(', ')}`)
-  return effort
+function memberOf(body: RawObject, name: string): RawObject {
+  const value = field(body, name)
+  return isObject(value) ? value : {}
 }

@@ -1,9 +1,26 @@
 import { ApiError } from '../../base/errors.ts'
-import type { ChatPart } from './request.ts'
-import { copyJson, field, invalidInput, isObject, quoted, type RawObject } from '../fields/json-fields.ts'
+import type { ChatPart, ChatMessage } from './request.ts'
+import { copyJson, field, invalidInput, isObject, quoted, type RawObject } from '../fields/body-fields.ts'
+import { isBase64, dataOf, realMedia, type GivenMedia, type Medium } from '../fields/media.ts'
 
 const TYPES = ['text', 'image_url', 'input_audio', 'file', 'video_url', 'refusal']
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
+/** Sound formats whose names differ from the media subtype. */
+const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
+  ['mpeg', 'mp3'],
+  ['x-wav', 'wav'],
+  ['wave', 'wav'],
+  ['x-m4a', 'm4a'],
+  ['l16', 'pcm16'],
+])
+const MEDIA: Readonly<Record<ChatPart['type'], Medium | null>> = {
+  text: null,
+  refusal: null,
+  image_url: 'image',
+  input_audio: 'audio',
+  audio_url: 'audio',
+  video_url: 'video',
+  file: 'file',
+}
 
 /** The content of a message: text, a non-empty list of parts, or null where none was given. */
 export function contentOf(raw: unknown, path: string): string | readonly ChatPart[] | null {
@@ -25,13 +42,16 @@ function partOf(raw: unknown, path: string): ChatPart {
     case 'text':
       return { type, text: textIn(raw, 'text', path), ...cacheMark(raw, path) }
     case 'image_url':
-      return { type, image_url: imageOf(raw, path), ...cacheMark(raw, path) }
+      return mediaPart({ url: urlOf(raw, type, path), as: 'image' }, `${path}.image_url.url`, {
+        ...detailOf(raw, path),
+        ...cacheMark(raw, path),
+      })
     case 'input_audio':
       return { type, input_audio: audioOf(raw, path) }
     case 'file':
-      return { type, file: fileOf(raw, path) }
+      return mediaPart({ ...fileOf(raw, path), as: 'file' }, `${path}.file.file_data`)
     case 'video_url':
-      return { type, video_url: { url: urlOf(raw, 'video_url', path) } }
+      return mediaPart({ url: urlOf(raw, type, path), as: 'video' }, `${path}.video_url.url`)
     case 'refusal':
       return { type, refusal: textIn(raw, 'refusal', path) }
     case undefined:
@@ -39,6 +59,40 @@ function partOf(raw: unknown, path: string): ChatPart {
     default:
       throw bad(path, `type '${quoted(type)}' is not allowed. Allowed: ${TYPES.join(', ')}`)
   }
+}
+
+/** The part of a file by what the file is (guarantees.md, holds), whatever its client calls it. */
+export function mediaPart(
+  given: GivenMedia,
+  path: string,
+  { detail, ...mark }: { readonly detail?: string; readonly cache_control?: unknown } = {},
+): ChatPart {
+  const real = realMedia(given, path)
+  const { filename } = given
+  switch (real.medium) {
+    case 'image':
+      return { type: 'image_url', image_url: { url: real.url, ...(detail === undefined ? {} : { detail }) }, ...mark }
+    case 'video':
+      return { type: 'video_url', video_url: { url: real.url } }
+    case 'audio': {
+      const found = dataOf(real.url)
+      return found === null
+        ? { type: 'audio_url', audio_url: { url: real.url } }
+        : { type: 'input_audio', input_audio: { data: found.data, format: audioFormat(found.mediaType) } }
+    }
+    case 'file':
+      return { type: 'file', file: { ...(filename === undefined ? {} : { filename }), file_data: real.url } }
+  }
+}
+
+/** What a part holds; null = text. */
+export function mediumOfPart({ type }: ChatPart): Medium | null {
+  return MEDIA[type]
+}
+
+function audioFormat(mimeType: string): string {
+  const subtype = mimeType.slice('audio/'.length)
+  return AUDIO_FORMATS.get(subtype) ?? subtype
 }
 
 function cacheMark(raw: RawObject, path: string): { cache_control?: unknown } {
@@ -60,13 +114,12 @@ function urlOf(raw: RawObject, name: string, path: string): string {
   throw bad(path, `${name}.url must be a non-empty string`)
 }
 
-function imageOf(raw: RawObject, path: string): { url: string; detail?: string } {
-  const url = urlOf(raw, 'image_url', path)
+function detailOf(raw: RawObject, path: string): { detail?: string } {
   const given = field(raw, 'image_url')
   const detail = isObject(given) ? field(given, 'detail') : undefined
-  if (detail === undefined) return { url }
+  if (detail === undefined) return {}
   if (typeof detail !== 'string') throw bad(path, 'image_url.detail must be a string')
-  return { url, detail }
+  return { detail }
 }
 
 function audioOf(raw: RawObject, path: string): { data: string; format: string } {
@@ -80,13 +133,7 @@ function audioOf(raw: RawObject, path: string): { data: string; format: string }
   return { data, format }
 }
 
-/** Padding is optional, but the last group must make whole bytes. */
-export function isBase64(text: string): boolean {
-  if (!BASE64.test(text)) return false
-  return text.endsWith('=') ? text.length % 4 === 0 : text.length % 4 !== 1
-}
-
-function fileOf(raw: RawObject, path: string): { filename?: string; file_data: string } {
+function fileOf(raw: RawObject, path: string): { filename?: string; url: string } {
   const file = field(raw, 'file')
   if (!isObject(file)) throw bad(path, 'file must be an object')
   const data = field(file, 'file_data')
@@ -94,7 +141,28 @@ function fileOf(raw: RawObject, path: string): { filename?: string; file_data: s
     throw invalidInput(`${path}.file.file_id`, 'files are not stored here, send file_data instead')
   if (typeof data !== 'string' || data === '') throw bad(path, 'file.file_data must be a non-empty string')
   const filename = field(file, 'filename')
-  if (filename === undefined) return { file_data: data }
+  if (filename === undefined) return { url: data }
   if (typeof filename !== 'string') throw bad(path, 'file.filename must be a string')
-  return { filename, file_data: data }
+  return { filename, url: data }
+}
+
+/** Every text of the messages that a model reads: contents, names, reasoning, refusals and tool calls. */
+export function* textsOf(messages: readonly ChatMessage[]): Generator<string> {
+  for (const message of messages) {
+    if (typeof message.content === 'string') yield message.content
+    else for (const part of message.content ?? []) yield partText(part)
+    if (message.name !== undefined) yield message.name
+    if (message.reasoning !== undefined) yield message.reasoning
+    // The details usually repeat the reasoning, but may hold signatures that a provider reads as tokens as well.
+    if (message.reasoning_details !== undefined) yield JSON.stringify(message.reasoning_details)
+    if (message.refusal !== undefined) yield message.refusal
+    if (message.tool_call_id !== undefined) yield message.tool_call_id
+    for (const call of message.tool_calls ?? []) yield `${call.id} ${call.function.name} ${call.function.arguments}`
+  }
+}
+
+function partText(part: ChatPart): string {
+  if (part.type === 'text') return part.text
+  if (part.type === 'refusal') return part.refusal
+  return part.type === 'file' ? (part.file.filename ?? '') : ''
 }

@@ -1,6 +1,6 @@
 import type { JsonMember } from '../../base/json-scan.ts'
-import { isObject } from '../fields/json-fields.ts'
-import type { ChatRequest } from './request.ts'
+import { isObject } from '../fields/body-fields.ts'
+import type { ChatMessage, ChatPart, ChatRequest } from './request.ts'
 import { ownValue } from '../../base/own-value.ts'
 
 /** A shorter one is written again as quickly. */
@@ -13,7 +13,7 @@ const BYTES_MIN = 8_192
  */
 export function withRawMessages(request: ChatRequest, json: unknown, member: JsonMember | null): ChatRequest {
   if (member === null || member.bytes.length < BYTES_MIN || !isObject(json)) return request
-  return keysKept(json['messages']) === member.keys
+  return keysKept(json['messages'], request.messages) === member.keys
     ? { ...request, rawMessages: { of: request.messages, bytes: member.bytes } }
     : request
 }
@@ -24,24 +24,35 @@ export function rawMessagesOf({ messages, rawMessages }: ChatRequest): Buffer | 
 }
 
 /** The number of keys in the messages; NaN if one of them is not passed on unchanged. */
-function keysKept(messages: unknown): number {
+function keysKept(messages: unknown, read: readonly ChatMessage[]): number {
   return Array.isArray(messages)
-    ? messages.reduce((sum: number, message) => sum + keysOfMessage(message), 0)
+    ? messages.reduce((sum: number, message, index) => sum + keysOfMessage(message, read[index]?.content), 0)
     : Number.NaN
 }
 
-function keysOfMessage(message: unknown): number {
+function keysOfMessage(message: unknown, content: ChatMessage['content'] | undefined): number {
   // Without content, null would be sent.
   if (!isObject(message) || !Object.hasOwn(message, 'content')) return Number.NaN
   let keys = 0
-  for (const [name, value] of Object.entries(message)) keys += 1 + keysOfField(name, value, message['role'])
+  for (const [name, value] of Object.entries(message))
+    keys += 1 + keysOfField(name, value, { role: message['role'], content })
   return keys
 }
 
-function keysOfField(name: string, value: unknown, role: unknown): number {
+interface Kept {
+  readonly role: unknown
+  /** As it was read. */
+  readonly content: ChatMessage['content'] | undefined
+}
+
+function keysOfField(name: string, value: unknown, { role, content }: Kept): number {
   switch (name) {
     case 'content':
-      return value === null ? 0 : Array.isArray(value) ? sumOf(value, keysOfPart) : keysOfText(value)
+      return value === null
+        ? 0
+        : Array.isArray(value)
+          ? sumOf(value, (part, index) => keysOfPart(part, content?.[index]))
+          : keysOfText(value)
     case 'tool_calls':
       return role === 'assistant' && Array.isArray(value) && value.length > 0 ? sumOf(value, keysOfCall) : Number.NaN
     case 'role':
@@ -56,14 +67,16 @@ function keysOfField(name: string, value: unknown, role: unknown): number {
   }
 }
 
-function keysOfPart(part: unknown): number {
+/** A picture whose address is written otherwise, or that is none, is not passed on unchanged. */
+function keysOfPart(part: unknown, read: ChatPart | string | undefined): number {
   if (!isObject(part)) return Number.NaN
   const { type } = part
   if (type === 'text') return keysIn(part, { type: keysOfText, text: keysOfText })
-  if (type === 'image_url')
+  if (type === 'image_url' && typeof read === 'object' && read.type === type)
     return keysIn(part, {
       type: keysOfText,
-      image_url: (image) => keysIn(image, { url: keysOfText, detail: keysOfText }),
+      image_url: (image) =>
+        keysIn(image, { url: (url) => (url === read.image_url.url ? 0 : Number.NaN), detail: keysOfText }),
     })
   return Number.NaN
 }
@@ -100,6 +113,6 @@ function exactly(keys: number, wanted: number): number {
   return keys === wanted ? keys : Number.NaN
 }
 
-function sumOf(values: readonly unknown[], keysOf: KeysOf): number {
-  return values.reduce((sum: number, value) => sum + keysOf(value), 0)
+function sumOf(values: readonly unknown[], keysOf: (value: unknown, index: number) => number): number {
+  return values.reduce((sum: number, value, index) => sum + keysOf(value, index), 0)
 }

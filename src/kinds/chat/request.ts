@@ -1,3 +1,4 @@
+import type { MediaUrl, Medium } from '../fields/media.ts'
 import type { RoutedRequest } from '../fields/routed-request.ts'
 
 /** A validated chat request: the allow-listed fields only, in the wire's names, ready to be mapped by an adapter. */
@@ -19,10 +20,12 @@ export interface ChatRequest extends RoutedRequest {
   readonly parameters: Readonly<Record<string, unknown>>
   /** The client does not want to see the reasoning (`reasoning.exclude`, `include_reasoning: false`). */
   readonly hidesReasoning: boolean
-  /** Modalities the messages need besides text: image, audio, file, video. */
-  readonly inputModalities: ReadonlySet<string>
+  /** Modalities the messages need besides text. */
+  readonly inputModalities: ReadonlySet<Medium>
   /** UTF-8 bytes of all text that counts as input (messages, tools, schema): an upper bound of its tokens. */
   readonly textBytes: number
+  /** Those of them that only a provider of the client's protocol reads, which no count of the messages has. */
+  readonly unreadBytes?: number
 }
 
 /** Messages as the bytes that the client sent. */
@@ -50,16 +53,19 @@ export interface ChatToolCall {
   readonly type: 'function'
   readonly function: { readonly name: string; readonly arguments: string }
 }
+/** A part of a message. Those of media are made by `mediaPart` alone, from what the media are. */
 export type ChatPart =
   | { readonly type: 'text'; readonly text: string; readonly cache_control?: unknown }
   | {
       readonly type: 'image_url'
-      readonly image_url: { readonly url: string; readonly detail?: string }
+      readonly image_url: { readonly url: MediaUrl<'image'>; readonly detail?: string }
       readonly cache_control?: unknown
     }
   | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
+  /** Sound at an address, which clients send as a file. */
+  | { readonly type: 'audio_url'; readonly audio_url: { readonly url: MediaUrl<'audio'> } }
   | { readonly type: 'file'; readonly file: { readonly filename?: string; readonly file_data: string } }
-  | { readonly type: 'video_url'; readonly video_url: { readonly url: string } }
+  | { readonly type: 'video_url'; readonly video_url: { readonly url: MediaUrl<'video'> } }
   | { readonly type: 'refusal'; readonly refusal: string }
 export interface ChatTool {
   readonly type: 'function'

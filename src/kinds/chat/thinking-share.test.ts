@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fittedBudget } from './thinking-share.ts'
+import { fittedBudget } from './thoughts.ts'
 
 test('a budget for thinking keeps its share of a shorter answer, and always leaves room for the text', () => {
   assert.equal(fittedBudget(32_000, 64_000, 8_000), 4_000)

@@ -10,7 +10,7 @@ import {
   quoted,
   stringField,
   type RawObject,
-} from '../fields/json-fields.ts'
+} from '../fields/body-fields.ts'
 
 const CHOICE = "must be 'none', 'auto', 'required' or {type: 'function', function: {name}}"
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { microFromRubles, microOf, rubles } from '../../base/money.ts'
 import { body, filled, flag, list, nullable, oneOf, optional, rub, text, time, whole } from '../../base/schema.ts'
 import { readBody } from './strict-body.ts'
-import { refusal } from '../../../test/harness/refusal.ts'
+import { refusal } from '../../../test/harness/refused.ts'
 
 function refused(read: () => unknown): string {
   const { errorName, message } = refusal(read)

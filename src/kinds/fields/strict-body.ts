@@ -1,9 +1,9 @@
-import { readEmail } from '../../email.ts'
+import { readEmail } from '../../base/mail-address.ts'
 import type { ApiError } from '../../base/errors.ts'
 import { compare, decimalText, microFromRubles, microOf, parseDecimal } from '../../base/money.ts'
 import { fieldError } from '../../base/refusals.ts'
 import type { JsonSchema, Schema, Static } from '../../base/schema.ts'
-import { isObject } from './json-fields.ts'
+import { isObject } from './body-fields.ts'
 
 /** A body in which the route checks some fields itself: here they may be absent, and their bounds are not checked. */
 export type Judged<T, L extends keyof T> = Omit<T, L> & { readonly [K in L]?: T[K] | null }

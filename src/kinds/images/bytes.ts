@@ -1,8 +1,8 @@
 /** The bytes of a picture, with the type that they are served under. */
 export interface Picture {
   readonly bytes: Buffer
-  /** `image/…`, one of those below. */
-  readonly mediaType: string
+  /** One of those below. */
+  readonly mediaType: `image/${string}`
 }
 
 const BASE64 = /^[A-Za-z0-9+/_\s-]+$/
@@ -11,7 +11,7 @@ const PADDING_MAX = 2
 const DATA_URL = /^data:([a-z0-9.+-]+\/[a-z0-9.+-]+)?((?:;[^;,]*)*),/i
 const HEAD_BYTES = 256
 /** Types that browsers show. Another type from a provider is replaced by the type of the bytes, or by PNG. */
-const SHOWN: ReadonlySet<string> = new Set([
+const SHOWN = [
   'image/png',
   'image/jpeg',
   'image/webp',
@@ -21,7 +21,7 @@ const SHOWN: ReadonlySet<string> = new Set([
   'image/bmp',
   'image/tiff',
   'image/heic',
-])
+] as const
 
 /** The length of base64 content, and how its text ends. */
 export interface Base64Text {
@@ -69,19 +69,20 @@ export function readDataUrl(url: string): { readonly mediaType: string | null; r
 /** A picture with the type of its bytes or, where they are unknown, the type that its provider named. */
 export function pictureOf(bytes: Buffer, named: string | null): Picture {
   const type = named === 'image/jpg' ? 'image/jpeg' : named
-  return { bytes, mediaType: imageTypeOf(bytes) ?? (type !== null && SHOWN.has(type) ? type : 'image/png') }
+  return { bytes, mediaType: imageTypeOf(bytes) ?? SHOWN.find((shown) => shown === type) ?? 'image/png' }
 }
 
 /** The type by the first bytes; null for unknown formats. */
-export function imageTypeOf(bytes: Buffer): string | null {
+export function imageTypeOf(bytes: Buffer): `image/${string}` | null {
   const head = bytes.subarray(0, HEAD_BYTES).toString('latin1')
   if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
   if (head.startsWith('\xff\xd8\xff')) return 'image/jpeg'
   if (head.startsWith('RIFF') && head.startsWith('WEBP', 8)) return 'image/webp'
   if (head.startsWith('GIF8')) return 'image/gif'
   if (/^....ftypavi[fs]/s.test(head)) return 'image/avif'
-  if (/^....ftyp(?:hei[cx]|mif1)/s.test(head)) return 'image/heic'
-  if (head.startsWith('BM') && bytes.length > 26) return 'image/bmp'
+  if (/^....ftyp(?:he[iv][cmsx]|mif1|msf1)/s.test(head)) return 'image/heic'
+  // Of text that begins with these letters the reserved bytes are not zero.
+  if (head.startsWith('BM') && head.startsWith('\0\0\0\0', 6) && bytes.length > 26) return 'image/bmp'
   if (head.startsWith('II*\0') || head.startsWith('MM\0*')) return 'image/tiff'
   return beginsSvg(head) ? 'image/svg+xml' : null
 }

@@ -1,21 +1,37 @@
 import type { RoutedRequest } from '../fields/routed-request.ts'
+import type { AudioLength } from './audio-length.ts'
 
-export const TRANSCRIPT_FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const
+export const TRANSCRIPT_FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'] as const
 export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number]
 export const GRANULARITIES = ['word', 'segment'] as const
 export type Granularity = (typeof GRANULARITIES)[number]
 
-/** A client's audio file, with its type and durations. */
-export interface AudioFile {
+/** A client's audio file, with its type and lengths. */
+export interface AudioFile extends AudioLength {
   readonly bytes: Buffer
   /** Its ending, such as `mp3`: lower case, letters and digits. */
   readonly format: string
   readonly contentType: string
-  /** According to its container; null where the container does not say it. */
-  readonly seconds: number | null
-  /** The longest sound that its bytes can contain, whatever its container says. */
+}
+
+/** Known speakers of one request. */
+export const SPEAKERS_MAX = 4
+export const SPEAKER_CHARS_MAX = 100
+/** Of a data URL; the same as a field of a form may have (`multipart.ts`). */
+export const REFERENCE_CHARS_MAX = 4_194_304
+
+/** Clips of people whose names are to be the speakers of a `diarized_json`. */
+export interface KnownSpeakers {
+  readonly names: readonly string[]
+  /** Data URLs. */
+  readonly references: readonly string[]
+  /** The sums of the clips' `AudioLength`. */
+  readonly heldSeconds: number
   readonly secondsMax: number
 }
+
+/** How the provider is to cut the sound: by itself, or by the members of OpenAI's `server_vad`. */
+export type Chunking = 'auto' | Readonly<Record<string, string | number>>
 
 /** A validated request for the text of a sound (wire.md D-5.2). */
 export interface TranscriptionRequest extends RoutedRequest {
@@ -31,6 +47,11 @@ export interface TranscriptionRequest extends RoutedRequest {
   readonly prompt: string | null
   /** At least one; without effect on other formats than `verbose_json`. */
   readonly granularities: readonly Granularity[]
+  readonly speakers: KnownSpeakers
+  /** null = the client leaves it to the provider. */
+  readonly chunking: Chunking | null
+  /** The probabilities of tokens too, where the provider has them. */
+  readonly logprobs: boolean
 }
 
 /** Formats that need the times of the words or segments. */

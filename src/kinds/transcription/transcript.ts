@@ -3,6 +3,8 @@ export interface TranscriptSegment {
   readonly start: number
   readonly end: number
   readonly text: string
+  /** Who speaks; absent = the provider does not say it. */
+  readonly speaker?: string
   /**
    * Whisper's own figures where the provider has them: seek, tokens, temperature, avg_logprob, compression_ratio,
    * no_speech_prob.
@@ -14,6 +16,7 @@ export interface TranscriptWord {
   readonly word: string
   readonly start: number
   readonly end: number
+  readonly speaker?: string
 }
 
 /** The result of a provider. */
@@ -24,6 +27,8 @@ export interface Transcript {
   /** In the order of time; empty where the provider gives no times. */
   readonly segments: readonly TranscriptSegment[]
   readonly words: readonly TranscriptWord[]
+  /** The probabilities of its tokens, in OpenAI's form; absent = the provider gives none. */
+  readonly logprobs?: readonly unknown[]
 }
 
 const SENTENCE_END = /[.!?…。！？]["'”’»)]*$/
@@ -31,8 +36,8 @@ const SEGMENT_SECONDS_MAX = 8
 const PAUSE_SECONDS = 1.2
 
 /**
- * The transcript's segments. Where it has only words, stretches of them cut at sentences, pauses and readable lengths.
- * Where it has neither, all text over the whole `duration`.
+ * The transcript's segments. Where it has only words, stretches of them cut at sentences, pauses, other
+ * speakers and readable lengths. Where it has neither, all text over the whole `duration`.
  */
 export function segmentsOf({ text, segments, words }: Transcript, duration: number): readonly TranscriptSegment[] {
   if (segments.length > 0) return segments
@@ -43,7 +48,13 @@ export function segmentsOf({ text, segments, words }: Transcript, duration: numb
     const [first] = open
     const last = open.at(-1)
     if (first !== undefined && last !== undefined)
-      made.push({ start: first.start, end: last.end, text: open.map(({ word }) => word.trim()).join(' '), figures: {} })
+      made.push({
+        start: first.start,
+        end: last.end,
+        text: open.map(({ word }) => word.trim()).join(' '),
+        ...(first.speaker === undefined ? {} : { speaker: first.speaker }),
+        figures: {},
+      })
     open = []
   }
   for (const word of words) {
@@ -52,7 +63,9 @@ export function segmentsOf({ text, segments, words }: Transcript, duration: numb
     if (
       first !== undefined &&
       last !== undefined &&
-      (word.start - last.end > PAUSE_SECONDS || word.end - first.start > SEGMENT_SECONDS_MAX)
+      (word.start - last.end > PAUSE_SECONDS ||
+        word.end - first.start > SEGMENT_SECONDS_MAX ||
+        word.speaker !== first.speaker)
     )
       close()
     open.push(word)

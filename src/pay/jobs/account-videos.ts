@@ -1,23 +1,23 @@
 import type { Principal } from '../../access/principal.ts'
 import type { Endpoint } from '../../catalog/catalog.ts'
+import { rowPrices } from '../../catalog/price-conditions.ts'
 import { variantOf } from '../../catalog/resolution.ts'
 import { ApiError, overloaded } from '../../base/errors.ts'
-import type { VideoCall } from '../../kinds/video.ts'
+import type { VideoCall, VideoOperation } from '../../kinds/video.ts'
 import { chargeMicro } from '../../tables/meters.ts'
-import type { Candidate, Plan } from '../../plan/plan.ts'
-import { planVideo, videoUsage, type VideoPlan } from '../plan/video-plan.ts'
+import type { Candidate, Plan } from '../plan/plan.ts'
+import { planVideo, videoUsage, type TellsField, type VideoPlan } from '../plan/video-plan.ts'
 import type { Relay } from '../relay/relay.ts'
+import type { Reach } from '../../store/accounts/key-lists.ts'
 import type { StoredFile } from '../../store/files/file-rows.ts'
 import { NEW_DETAILS, type JobCandidate, type JobPage, type JobRow, type NewJob } from '../../ledger/job.ts'
 import type { Page } from '../../store/page.ts'
 import { endFree } from './job-end.ts'
 import { fileIdOf } from './job-poll.ts'
-import type { JobPorts } from '../../videos/job-ports.ts'
-import { decryptOperation, encryptOperation } from '../../videos/encrypted-operation.ts'
-import { accepted, isLive, JOB_TTL_MS } from './video-job.ts'
-import { videoRecord, type VideoView } from '../../videos/video-record.ts'
+import { type JobPorts, accepted, isLive, JOB_TTL_MS, decryptOperation, encryptOperation } from './video-job.ts'
 import { VideoRunner, type RunnerPorts } from './video-runner.ts'
 import { isoTime } from '../../base/time.ts'
+import { rubles } from '../../base/money.ts'
 
 const REMOVE_TRIES_MAX = 5
 
@@ -30,7 +30,7 @@ export interface AccountVideosPorts extends Pick<
   readonly created: () => void
 }
 
-/** The video calls of an account; another account's job is not found. */
+/** The video calls of a key; a job out of its reach is not found. */
 export class AccountVideos {
   readonly #ports: AccountVideosPorts
 
@@ -41,8 +41,8 @@ export class AccountVideos {
   /** Holds the exact price and stores the job in one commit; nothing has been sent when it resolves. */
   async create(principal: Principal, call: VideoCall, publicUrl: string): Promise<Record<string, unknown>> {
     const slot: { plan: VideoPlan | null; job: NewJob | null } = { plan: null, job: null }
-    const able = (endpoint: Endpoint): boolean =>
-      this.#ports.adapters.get(endpoint.provider.adapter)?.videos !== undefined
+    const tellsOf = ({ provider }: Endpoint): TellsField | null =>
+      this.#ports.adapters.get(provider.adapter)?.videos?.tells ?? null
     await this.#ports.relay.admitJob({
       ...(call.id === undefined ? {} : { id: call.id }),
       principal,
@@ -52,7 +52,7 @@ export class AccountVideos {
         type: 'video',
         delivery: 'whole',
         fitsFunds: false,
-        plan: (input) => (slot.plan = planVideo(call.request, input, able)),
+        plan: (input) => (slot.plan = planVideo(call.request, input, tellsOf)),
         recounted: () => null,
       },
       job: (id, plan) => {
@@ -66,31 +66,31 @@ export class AccountVideos {
     return videoRecord(this.#viewOf({ ...slot.job, version: 1, leaseOwner: '', leaseUntilMs: 0 }), publicUrl)
   }
 
-  /** The account's view of one of its jobs. */
-  async show(accountId: string, id: string, publicUrl: string): Promise<Record<string, unknown>> {
-    return videoRecord(this.#viewOf(await this.#find(accountId, id)), publicUrl)
+  /** A job as its client sees it. */
+  async show(reach: Reach, id: string, publicUrl: string): Promise<Record<string, unknown>> {
+    return videoRecord(this.#viewOf(await this.#find(reach, id)), publicUrl)
   }
 
   /** Jobs without prompts, if those still hold pictures. */
-  async list(accountId: string, page: JobPage, publicUrl: string): Promise<readonly Record<string, unknown>[]> {
-    const rows = await this.#ports.jobs.list(accountId, page)
+  async list(reach: Reach, page: JobPage, publicUrl: string): Promise<readonly Record<string, unknown>[]> {
+    const rows = await this.#ports.jobs.list(reach, page)
     if (rows === null) throw new ApiError('job_not_found', `Job '${page.after?.slice(0, 128)}' not found`)
     return rows.map((row) => videoRecord(this.#viewOf(row), publicUrl))
   }
 
   async history(
-    accountId: string,
+    reach: Reach,
     limit: number,
     offset: number,
     publicUrl: string,
   ): Promise<Page<Record<string, unknown>>> {
-    const { data, total } = await this.#ports.jobs.completed(accountId, { limit, offset })
+    const { data, total } = await this.#ports.jobs.completed(reach, { limit, offset })
     return { data: data.map((row) => videoRecord(this.#viewOf(row), publicUrl)), total }
   }
 
   /** The stored file of a finished video. */
-  async file(accountId: string, id: string, index: number): Promise<StoredFile> {
-    const row = await this.#find(accountId, id)
+  async file(reach: Reach, id: string, index: number): Promise<StoredFile> {
+    const row = await this.#find(reach, id)
     if (row.status !== 'completed') throw new ApiError('job_not_completed', `Job '${id}' is ${row.status}`)
     const { files } = row.details
     const gone = (why: string): ApiError => new ApiError('job_not_found', `The video file of job '${id}' ${why}`)
@@ -111,9 +111,9 @@ export class AccountVideos {
   }
 
   /** Cancels a job that no provider has, or removes the files of one that has ended (wire.md D-4.7). */
-  async remove(accountId: string, id: string): Promise<void> {
+  async remove(reach: Reach, id: string): Promise<void> {
     for (let tries = 0; tries < REMOVE_TRIES_MAX; tries += 1) {
-      const row = await this.#find(accountId, id)
+      const row = await this.#find(reach, id)
       if (row.status === 'in_progress')
         throw new ApiError('invalid_input', `id: job '${id}' is already running and cannot be cancelled`)
       if (
@@ -156,15 +156,14 @@ export class AccountVideos {
     return (await jobs.move({ id: row.id, version: row.version, state, keepsLease: false })) !== null
   }
 
-  async #find(accountId: string, id: string): Promise<JobRow> {
-    const row = await this.#ports.jobs.find(id)
-    if (row === null || row.accountId !== accountId)
-      throw new ApiError('job_not_found', `Job '${id.slice(0, 128)}' not found`)
+  async #find(reach: Reach, id: string): Promise<JobRow> {
+    const row = await this.#ports.jobs.find(id, reach)
+    if (row === null) throw new ApiError('job_not_found', `Job '${id.slice(0, 128)}' not found`)
     return row
   }
 
   #viewOf(row: JobRow): VideoView {
-    return { row, operation: decryptOperation(this.#ports.cipher, row.id, row.request), nowMs: this.#ports.clock.now() }
+    return { row, operation: decryptOperation(this.#ports.cipher, row), nowMs: this.#ports.clock.now() }
   }
 
   #jobOf(
@@ -180,7 +179,7 @@ export class AccountVideos {
       keyId,
       requestId,
       model: candidates[0]?.model.id ?? '',
-      request: encryptOperation(this.#ports.cipher, id, operation),
+      request: encryptOperation(this.#ports.cipher, { id, accountId }, operation),
       priceVersion: snapshot.priceVersion,
       holdMicro,
       createdAtMs: arrivedAtMs,
@@ -193,7 +192,7 @@ export class AccountVideos {
       expiresAtMs: null,
       details: {
         ...NEW_DETAILS,
-        candidates: candidates.map((candidate) => jobCandidate(candidate, operation)),
+        candidates: candidates.map((candidate) => jobCandidate(candidate, operation, arrivedAtMs)),
         appUrl,
         appTitle,
         sessionId: request.sessionId,
@@ -203,16 +202,19 @@ export class AccountVideos {
   }
 }
 
-function jobCandidate({ endpoint }: Candidate, operation: VideoPlan['operation']): JobCandidate {
+function jobCandidate({ endpoint }: Candidate, operation: VideoPlan['operation'], atMs: number): JobCandidate {
   const usage = videoUsage(operation)
+  const { charged, billed } = rowPrices(endpoint, { usage, createdAtMs: atMs, billingBasis: 'provider_usage' })
   return {
     endpointId: endpoint.id,
     providerSlug: endpoint.provider.slug,
     providerName: endpoint.provider.name,
     upstreamModel: endpoint.upstreamModel,
     variant: variantOf(endpoint, operation),
-    costMicro: String(chargeMicro(usage, endpoint.sell)),
-    buyMicro: String(chargeMicro(usage, endpoint.buy)),
+    costMicro: String(chargeMicro(usage, charged.sheet)),
+    buyMicro: String(chargeMicro(usage, billed.sheet)),
+    condition: charged.name,
+    billedCondition: billed.name === charged.name ? null : billed.name,
   }
 }
 
@@ -223,4 +225,55 @@ export function createVideos(ports: RunnerPorts & Pick<AccountVideosPorts, 'rela
 } {
   const runner = new VideoRunner(ports)
   return { runner, ofAccounts: new AccountVideos({ ...ports, created: () => runner.wake() }) }
+}
+
+interface VideoView {
+  readonly row: JobRow
+  /** null when it cannot be decrypted any more. */
+  readonly operation: VideoOperation | null
+  readonly nowMs: number
+}
+
+/** The record of a job (wire.md D-4.1). `error` is left out where there is none: strict clients refuse null. */
+function videoRecord({ row, operation, nowMs }: VideoView, publicUrl: string): Record<string, unknown> {
+  const { id, status, details } = row
+  const completed = status === 'completed'
+  const hasFiles = completed && details.files > 0 && row.expiresAtMs !== null && nowMs < row.expiresAtMs
+  const ended = status === 'failed' || status === 'expired' || status === 'cancelled'
+  return {
+    id,
+    job_id: id,
+    object: 'video',
+    status,
+    polling_url: `/v1/videos?id=${id}`,
+    model: row.model,
+    prompt: operation?.prompt ?? '',
+    size: operation?.size ?? operation?.resolution ?? null,
+    duration: operation?.duration ?? null,
+    progress: row.progress,
+    created_at: seconds(row.createdAtMs),
+    completed_at: row.completedAtMs === null ? null : seconds(row.completedAtMs),
+    expires_at:
+      row.expiresAtMs === null
+        ? null
+        : seconds(row.completedAtMs ?? 0) + (row.expiresAtMs - (row.completedAtMs ?? 0)) / 1_000,
+    ...(completed ? { generation_id: id } : {}),
+    ...(hasFiles
+      ? { unsigned_urls: Array.from({ length: details.files }, (_value, index) => contentUrl(publicUrl, id, index)) }
+      : {}),
+    ...(ended ? { error: details.error ?? 'The job ended without a video' } : {}),
+    ...(ended && details.errorType !== null ? { error_type: details.errorType } : {}),
+    usage:
+      completed || ended
+        ? { cost: rubles(BigInt(completed ? details.costMicro : '0')), currency: 'RUB', is_byok: false }
+        : { estimated_cost: rubles(row.holdMicro), currency: 'RUB' },
+  }
+}
+
+function contentUrl(publicUrl: string, id: string, index: number): string {
+  return `${publicUrl}/v1/videos/content?id=${id}${index === 0 ? '' : `&index=${index}`}`
+}
+
+function seconds(atMs: number): number {
+  return Math.floor(atMs / 1_000)
 }

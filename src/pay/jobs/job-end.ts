@@ -2,9 +2,7 @@ import type { ApiError, ErrorType } from '../../base/errors.ts'
 import type { Usage } from '../../tables/meters.ts'
 import { videoUsage } from '../plan/video-plan.ts'
 import type { JobMove, JobRow, JobState } from '../../ledger/job.ts'
-import type { JobPorts } from '../../videos/job-ports.ts'
-import { decryptOperation } from '../../videos/encrypted-operation.ts'
-import { candidateOf, completed, ended, insuredMicro, recordOf } from './video-job.ts'
+import { type JobPorts, candidateOf, completed, ended, insuredMicro, recordOf, decryptOperation } from './video-job.ts'
 
 type EndPorts = Pick<JobPorts, 'ledger' | 'clock' | 'cipher'>
 
@@ -39,13 +37,30 @@ export async function endFree(
   const nowMs = ports.clock.now()
   const end = ended(row, status, why, nowMs)
   const record = recordOf(row, end, {}, nowMs)
+  const lostMicro = insuredMicro(row, status, delivered)
   const outcome = await ports.ledger.void({
     generationId: row.id,
-    insuredMicro: insuredMicro(row, status, delivered),
+    insuredMicro: lostMicro,
+    // Only whoever cancels a job that may have been sent has caused its cost.
+    ...(status === 'cancelled' ? {} : { blamelessMicro: lostMicro }),
     record,
     job: lastMove(row, end),
   })
   return outcome.status !== 'not_open'
+}
+
+/** Whether the job's time is over. */
+export function isOver({ clock }: Pick<EndPorts, 'clock'>, { deadlineMs }: JobRow): boolean {
+  return clock.now() >= deadlineMs
+}
+
+/** Ends a job whose time is over. */
+export async function expire(ports: EndPorts, row: JobRow): Promise<void> {
+  const minutes = Math.round((row.deadlineMs - row.createdAtMs) / 60_000)
+  await endFree(ports, row, 'expired', {
+    error: `The video was not finished within ${minutes} minutes`,
+    errorType: 'provider_timeout',
+  })
 }
 
 export function reasonOf(error: ApiError): { readonly error: string; readonly errorType: ErrorType } {
@@ -58,7 +73,7 @@ function lastMove(row: JobRow, state: JobState): JobMove {
 
 /** The usage by the stored operation. The job's price came from it, so without it nothing can be charged. */
 function usageOf({ cipher }: EndPorts, row: JobRow): Usage {
-  const operation = decryptOperation(cipher, row.id, row.request)
+  const operation = decryptOperation(cipher, row)
   if (operation === null)
     throw new Error(`Job ${row.id} cannot be read: TOLLGATE_KEK no longer holds the key it was sealed with.`)
   return videoUsage(operation)

@@ -1,17 +1,91 @@
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
-import { withoutSecretsOf } from '../../providers/wire/upstream-error.ts'
-import type { VideoHandle, VideoSource, VideoState, VideoUpstream } from '../../providers/ports/video-upstream.ts'
-import { errorOf } from '../../relay/attempt-error.ts'
+import type { AttemptFailure } from '../../protocols/ports/attempt-failure.ts'
+import { withoutSecretsOf } from '../../protocols/wire/upstream-error.ts'
+import type {
+  VideoHandle,
+  VideoSource,
+  VideoState,
+  VideoUpstream,
+  VideoContent,
+} from '../../protocols/upstream/videos.ts'
+import { errorOf } from '../relay/attempt-error.ts'
 import type { JobRow } from '../../ledger/job.ts'
-import { complete, endFree, reasonOf } from './job-end.ts'
-import type { JobPorts } from '../../videos/job-ports.ts'
+import { complete, endFree, expire, isOver, reasonOf } from './job-end.ts'
+import { type JobPorts, candidateOf, missed, polled, VIDEO_KEPT_MS } from './video-job.ts'
 import { keyOf } from './job-submission.ts'
-import { candidateOf, missed, polled, VIDEO_KEPT_MS } from './video-job.ts'
-import { EmptyVideoError, videoBytes } from '../../videos/video-bytes.ts'
-import { thrownMessage } from '../../lib/thrown-message.ts'
+import { thrownMessage } from '../../base/text.ts'
 
-/** How often in a row a provider may not know a job that it accepted: some know it only a moment later. */
-const GONE_MAX = 5
+/** No honest video of a minute is larger. */
+const BYTES_MAX = 2 * 1_024 * 1_048_576
+const DEFAULT_TYPE = 'video/mp4'
+const HEAD_BYTES = 12
+
+/** The provider's file is none that could ever be delivered; the message is for the client. */
+export class UnusableVideoError extends Error {
+  override readonly name = 'UnusableVideoError'
+  readonly errorType: 'empty_response' | 'provider_error'
+
+  constructor(errorType: UnusableVideoError['errorType'], message: string) {
+    super(message)
+    this.errorType = errorType
+  }
+}
+
+function noVideo(): UnusableVideoError {
+  return new UnusableVideoError('empty_response', 'Empty response from provider')
+}
+
+/**
+ * The video with the media type of its first bytes. Throws for other files, and during the read for one that is too
+ * large.
+ */
+export async function videoBytes(
+  content: VideoContent,
+): Promise<{ readonly mediaType: string; readonly bytes: AsyncIterable<Buffer> }> {
+  const source = content.bytes[Symbol.asyncIterator]()
+  const head: Buffer[] = []
+  let length = 0
+  while (length < HEAD_BYTES) {
+    const { done, value } = await source.next()
+    if (done === true) break
+    head.push(value)
+    length += value.length
+  }
+  const start = Buffer.concat(head)
+  if (start.length === 0) throw noVideo()
+  const mediaType = typeOf(start) ?? (content.mediaType?.startsWith('video/') === true ? content.mediaType : null)
+  if (
+    mediaType === null &&
+    content.mediaType !== null &&
+    !/^(application\/octet-stream|binary\/octet-stream)$/.test(content.mediaType)
+  ) {
+    await source.return?.()
+    throw new Error(`it is no video but ${content.mediaType}`)
+  }
+  return { mediaType: mediaType ?? DEFAULT_TYPE, bytes: bounded(start, { [Symbol.asyncIterator]: () => source }) }
+}
+
+function typeOf(start: Buffer): string | null {
+  if (start.toString('latin1', 4, 8) === 'ftyp')
+    return start.toString('latin1', 8, 12) === 'qt  ' ? 'video/quicktime' : 'video/mp4'
+  return start.readUIntBE(0, Math.min(4, start.length)) === 0x1a45dfa3 ? 'video/webm' : null
+}
+
+async function* bounded(start: Buffer, rest: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  let bytes = start.length
+  yield start
+  for await (const chunk of rest) {
+    bytes += chunk.length
+    if (bytes > BYTES_MAX)
+      throw new UnusableVideoError('provider_error', `The provider's video is larger than ${BYTES_MAX} bytes`)
+    yield chunk
+  }
+}
+
+/**
+ * How often in a row a provider may not know a job that it accepted, since some know it only a moment later, and how
+ * often it may not be reached when the job's time is over.
+ */
+const MISSES_MAX = 5
 const VIDEOS_MAX = 4
 
 /**
@@ -35,6 +109,7 @@ export async function pollJob(ports: JobPorts, row: JobRow, signal: AbortSignal)
 async function goOn(ports: JobPorts, row: JobRow, { videos, handle }: JobUpstream, state: VideoState): Promise<void> {
   switch (state.status) {
     case 'running':
+      if (isOver(ports, row)) return expire(ports, row)
       await ports.jobs.move({
         id: row.id,
         version: row.version,
@@ -46,7 +121,7 @@ async function goOn(ports: JobPorts, row: JobRow, { videos, handle }: JobUpstrea
       await fail(ports, row, state.failure, false)
       return
     case 'unreachable':
-      if (state.gone && row.details.misses + 1 >= GONE_MAX) await fail(ports, row, state.failure, false)
+      if (state.gone && row.details.misses + 1 >= MISSES_MAX) await fail(ports, row, state.failure, false)
       else await moveOn(ports, row, state.failure)
       return
     case 'done':
@@ -68,7 +143,10 @@ function upstreamOf({ catalog, adapters }: JobPorts, row: JobRow, signal: AbortS
   return { videos, handle: { provider, upstreamModel, apiKey: keyOf(provider, keyPrint), reference, signal } }
 }
 
-async function moveOn({ jobs, clock }: JobPorts, row: JobRow, failure: AttemptFailure | null): Promise<void> {
+/** Past the deadline a job whose provider cannot be asked, or whose file breaks off, has a few looks more. */
+async function moveOn(ports: JobPorts, row: JobRow, failure: AttemptFailure | null): Promise<void> {
+  const { jobs, clock } = ports
+  if (isOver(ports, row) && row.details.misses + 1 >= MISSES_MAX) return expire(ports, row)
   await jobs.move({
     id: row.id,
     version: row.version,
@@ -80,7 +158,8 @@ async function moveOn({ jobs, clock }: JobPorts, row: JobRow, failure: AttemptFa
 async function fail(ports: JobPorts, row: JobRow, found: AttemptFailure, delivered: boolean): Promise<void> {
   const provider = ports.catalog.current().providers.get(candidateOf(row).providerSlug)
   const failure = withoutSecretsOf(provider ?? { apiKeys: [], baseUrl: '' }, found)
-  const error = errorOf({ failure, providerName: candidateOf(row).providerName, modelId: row.model })
+  const { providerName } = candidateOf(row)
+  const error = errorOf({ failure, providerName, modelId: row.model, contextLength: null })
   await endFree(ports, row, 'failed', reasonOf(error), delivered)
 }
 
@@ -97,22 +176,18 @@ async function bringIn(
     for (const [index, source] of taken.entries()) await store(ports, row, index, videos, handle, source)
   } catch (thrown) {
     if (handle.signal.aborted) return
-    if (thrown instanceof EmptyVideoError)
-      return void (await endFree(
-        ports,
-        row,
-        'failed',
-        { error: 'Empty response from provider', errorType: 'empty_response' },
-        true,
-      ))
+    if (thrown instanceof UnusableVideoError) return unusable(ports, row, thrown)
     ports.notice(
       `Video job ${row.id}: its video could not be fetched from '${handle.provider.slug}' and is tried again: ${thrownMessage(thrown)}`,
     )
     return moveOn(ports, row, null)
   }
-  if (taken.length === 0)
-    await endFree(ports, row, 'failed', { error: 'Empty response from provider', errorType: 'empty_response' }, true)
+  if (taken.length === 0) await unusable(ports, row, noVideo())
   else if (!(await complete(ports, row, taken.length))) await forget(ports, row, taken.length)
+}
+
+async function unusable(ports: JobPorts, row: JobRow, { message, errorType }: UnusableVideoError): Promise<void> {
+  await endFree(ports, row, 'failed', { error: message, errorType }, true)
 }
 
 async function store(

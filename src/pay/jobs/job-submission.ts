@@ -2,15 +2,24 @@ import { createHash } from 'node:crypto'
 import type { Model, Provider } from '../../catalog/catalog.ts'
 import { REFERENCE_CHARS_MAX, type VideoOperation } from '../../kinds/video.ts'
 import { pricedVideo } from '../plan/parameter-costs.ts'
-import type { Candidate } from '../../plan/plan.ts'
-import type { SubmissionOutcome } from '../../providers/ports/video-upstream.ts'
-import { errorOfAttempts, failuresText, type FailedAttempt } from '../../relay/attempt-error.ts'
+import type { Candidate } from '../plan/plan.ts'
+import { isTold } from '../plan/video-plan.ts'
+import type { SubmissionOutcome } from '../../protocols/upstream/videos.ts'
+import { errorOfAttempts, failuresText, type FailedAttempt } from '../relay/attempt-error.ts'
 import { AttemptQueue } from '../relay/attempt-queue.ts'
 import type { JobRow, JobState } from '../../ledger/job.ts'
 import { endFree, reasonOf } from './job-end.ts'
-import type { JobPorts } from '../../videos/job-ports.ts'
-import { decryptOperation, encryptOperation, withoutPictures } from '../../videos/encrypted-operation.ts'
-import { accepted, candidateOf, parked, refused, sending } from './video-job.ts'
+import {
+  type JobPorts,
+  accepted,
+  candidateOf,
+  parked,
+  refused,
+  sending,
+  decryptOperation,
+  encryptOperation,
+  withoutPictures,
+} from './video-job.ts'
 import { isoTime } from '../../base/time.ts'
 
 const LATE_TRIES_MAX = 5
@@ -42,8 +51,8 @@ export class JobSubmission {
 
   /** Requires a ready job: no submission of it is under way. */
   static async run(ports: JobPorts, row: JobRow, signal: AbortSignal): Promise<void> {
-    const operation = decryptOperation(ports.cipher, row.id, row.request)
-    const candidates = candidatesOf(ports, row)
+    const operation = decryptOperation(ports.cipher, row)
+    const candidates = operation === null ? [] : candidatesOf(ports, row, operation)
     if (operation === null || candidates.length === 0) {
       await endFree(ports, row, 'failed', {
         error: `All providers of model '${row.model}' are busy or unavailable. Try again later`,
@@ -67,7 +76,7 @@ export class JobSubmission {
         this.#queue.succeed(null, null)
         return this.#accept(outcome)
       }
-      const attempt = this.#queue.fail(outcome.failure)
+      const attempt = this.#queue.fail(outcome.failure, { sent: null, earlier: [this.#operation] })
       if (outcome.status === 'unknown') return this.#park(unknownText(attempt))
       const { endpoint } = this.#queue.candidate
       const next = this.#queue.next(attempt)
@@ -107,7 +116,7 @@ export class JobSubmission {
     const { attempts } = this.#row.details
     const hasPictures = this.#operation.frameImages.length + this.#operation.inputReferences.length > 0
     const request = hasPictures
-      ? { request: encryptOperation(cipher, this.#row.id, withoutPictures(this.#operation)) }
+      ? { request: encryptOperation(cipher, this.#row, withoutPictures(this.#operation)) }
       : {}
     for (let tries = 0; tries < LATE_TRIES_MAX; tries += 1) {
       const row = tries === 0 ? this.#row : await jobs.find(this.#row.id)
@@ -157,14 +166,13 @@ export function keyOf({ apiKeys }: Provider, keyPrint: string | null): string | 
   return apiKeys.find((key) => keyPrintOf(key) === keyPrint) ?? apiKeys[0] ?? null
 }
 
-/** The job's candidates that have not refused it and are still in the catalogue, by their current rows. */
-function candidatesOf({ catalog, adapters }: JobPorts, row: JobRow): readonly Candidate[] {
+/** The job's candidates that have not refused it and can still make it, by their current rows. */
+function candidatesOf({ catalog, adapters }: JobPorts, row: JobRow, operation: VideoOperation): readonly Candidate[] {
   const model: Model | undefined = catalog.current().models.get(row.model)
   return row.details.candidates.flatMap(({ endpointId }, index): readonly Candidate[] => {
     const endpoint = model?.endpoints.find(({ id }) => id === endpointId)
     if (model === undefined || endpoint === undefined || row.details.refused.includes(index)) return []
-    return adapters.get(endpoint.provider.adapter)?.videos === undefined
-      ? []
-      : [{ model, endpoint, sendMaxTokens: null }]
+    const tells = adapters.get(endpoint.provider.adapter)?.videos?.tells ?? null
+    return isTold(model, endpoint, operation, tells) ? [{ model, endpoint, sendMaxTokens: null }] : []
   })
 }

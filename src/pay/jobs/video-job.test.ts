@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NEW_DETAILS, type JobRow, type JobState, type JobStatus } from '../../ledger/job.ts'
+import { UnusableVideoError, videoBytes } from './job-poll.ts'
 import {
   accepted,
   completed,
@@ -171,4 +172,21 @@ test('a job that ends otherwise is free, and what its provider may bill for it i
   assert.equal(insuredMicro(row({ phase: 'accepted', status: 'in_progress' }), 'expired', false), 5n)
   assert.equal(insuredMicro(row({ phase: 'accepted', status: 'in_progress' }), 'failed', false), 0n)
   assert.equal(insuredMicro(row({ phase: 'accepted', status: 'in_progress' }), 'failed', true), 5n)
+})
+
+test('a video that is larger than any is final: the job does not fetch it again and again', async () => {
+  const part = Buffer.alloc(64 * 1_048_576)
+  const { bytes } = await videoBytes({
+    mediaType: 'video/mp4',
+    bytes: (async function* () {
+      for (;;) yield part
+    })(),
+  })
+  const reading = (async () => {
+    for await (const _part of bytes);
+  })()
+  await assert.rejects(
+    reading,
+    (thrown) => thrown instanceof UnusableVideoError && thrown.errorType === 'provider_error',
+  )
 })

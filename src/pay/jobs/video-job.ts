@@ -4,6 +4,15 @@ import { assert } from '../../base/assert.ts'
 import type { Usage } from '../../tables/meters.ts'
 import type { JobCandidate, JobDetails, JobRow, JobState, JobStatus } from '../../ledger/job.ts'
 import { HOUR_MS } from '../../base/time.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { AdapterTable } from '../../protocols/ports/adapter.ts'
+import type { AttemptQueuePorts } from '../relay/attempt-queue.ts'
+import type { FileStore } from '../../store/files/file-store.ts'
+import { type JobStore, jobPurpose } from '../../store/jobs/job-store.ts'
+import { type Cipher, openFor, purposeOf } from '../../base/cipher.ts'
+import type { VideoOperation } from '../../kinds/video.ts'
 
 /** A job that is not finished by then expires (wire.md D-4.2). */
 export const JOB_TTL_MS = 60 * 60_000
@@ -72,7 +81,7 @@ export function accepted(
   return movedState(row, {
     status: 'in_progress',
     phase: 'accepted',
-    dueAtMs: due(row, nowMs + pollDelayMs(0)),
+    dueAtMs: due(row, nowMs, pollDelayMs(0)),
     details,
   })
 }
@@ -82,7 +91,7 @@ export function polled(row: JobRow, progress: number | null, nowMs: number): Job
   const polls = row.details.polls + 1
   return movedState(row, {
     progress: Math.max(row.progress, progress ?? 0),
-    dueAtMs: due(row, nowMs + pollDelayMs(polls)),
+    dueAtMs: due(row, nowMs, pollDelayMs(polls)),
     details: { polls, misses: 0 },
   })
 }
@@ -91,7 +100,7 @@ export function polled(row: JobRow, progress: number | null, nowMs: number): Job
 export function missed(row: JobRow, retryAfterSeconds: number | null, nowMs: number): JobState {
   const polls = row.details.polls + 1
   const waitMs = Math.max(pollDelayMs(polls), (retryAfterSeconds ?? 0) * 1_000)
-  return movedState(row, { dueAtMs: due(row, nowMs + waitMs), details: { polls, misses: row.details.misses + 1 } })
+  return movedState(row, { dueAtMs: due(row, nowMs, waitMs), details: { polls, misses: row.details.misses + 1 } })
 }
 
 /** The videos are stored. */
@@ -121,8 +130,9 @@ export function pollDelayMs(polls: number): number {
   return Math.min(POLL_MS_MAX, Math.round(POLL_MS_MIN * POLL_GROWTH ** Math.min(polls, 10)))
 }
 
-function due({ deadlineMs }: JobRow, atMs: number): number {
-  return Math.min(deadlineMs, atMs)
+/** The deadline is a time to look as well. */
+function due({ deadlineMs }: JobRow, nowMs: number, waitMs: number): number {
+  return nowMs < deadlineMs ? Math.min(deadlineMs, nowMs + waitMs) : nowMs + waitMs
 }
 
 export function candidateOf({ details }: Pick<JobRow, 'details'>): JobCandidate {
@@ -161,6 +171,7 @@ export function recordOf(row: JobRow, end: JobState, usage: Usage, nowMs: number
     priceVersion: row.priceVersion,
     ...(details.markup === undefined ? {} : { markup: details.markup }),
     ...(served?.variant === null || served === null ? {} : { variant: served.variant }),
+    ...(done ? conditionsOf(served) : {}),
     streamed: false,
     attempts: details.attempts,
     latencyMs: details.acceptedAtMs === null ? null : details.acceptedAtMs - row.createdAtMs,
@@ -172,6 +183,12 @@ export function recordOf(row: JobRow, end: JobState, usage: Usage, nowMs: number
   }
 }
 
+/** Jobs of before have no conditions. */
+function conditionsOf(served: JobCandidate | null): Pick<GenerationRecord, 'condition' | 'billedCondition'> {
+  const { condition = null, billedCondition = null } = served ?? {}
+  return { ...(condition === null ? {} : { condition }), ...(billedCondition === null ? {} : { billedCondition }) }
+}
+
 /**
  * The most that the provider may bill for a job that the client does not pay: nothing if it refused or failed the job,
  * the whole price if it may have made the video.
@@ -179,4 +196,41 @@ export function recordOf(row: JobRow, end: JobState, usage: Usage, nowMs: number
 export function insuredMicro(row: JobRow, status: JobStatus, delivered: boolean): bigint {
   const mayBill = delivered || (status !== 'failed' && row.phase !== 'ready')
   return mayBill ? BigInt(candidateOf(row).buyMicro) : 0n
+}
+
+/** The parts that the work on jobs needs. */
+export interface JobPorts extends AttemptQueuePorts {
+  readonly jobs: JobStore
+  readonly files: FileStore
+  readonly ledger: Pick<Ledger, 'settle' | 'void'>
+  readonly catalog: Catalog
+  readonly adapters: AdapterTable
+  readonly clock: Clock
+  readonly cipher: Cipher
+  /** One sentence for the operator. */
+  readonly notice: (message: string) => void
+}
+
+type JobOwner = Pick<JobRow, 'id' | 'accountId'>
+
+export function encryptOperation(cipher: Cipher, { id, accountId }: JobOwner, operation: VideoOperation): Buffer {
+  return cipher.encrypt(Buffer.from(JSON.stringify(operation)), purposeOf(jobPurpose(id), accountId))
+}
+
+/** null when the wrapping key has been removed. */
+export function decryptOperation(
+  cipher: Cipher,
+  { id, accountId, request }: JobOwner & Pick<JobRow, 'request'>,
+): VideoOperation | null {
+  try {
+    // Encrypted by `encryptOperation`; decryption authenticates it.
+    return JSON.parse(openFor(cipher, request, jobPurpose(id), accountId).plain.toString('utf8')) as VideoOperation
+  } catch {
+    return null
+  }
+}
+
+/** Removes the pictures when a provider has the job: they may be large and are not needed again. */
+export function withoutPictures(operation: VideoOperation): VideoOperation {
+  return { ...operation, frameImages: [], inputReferences: [] }
 }

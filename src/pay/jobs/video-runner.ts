@@ -1,10 +1,9 @@
 import type { JobRow } from '../../ledger/job.ts'
-import { endFree } from './job-end.ts'
+import { expire, isOver } from './job-end.ts'
 import { pollJob } from './job-poll.ts'
-import type { JobPorts } from '../../videos/job-ports.ts'
+import { type JobPorts, parked } from './video-job.ts'
 import { JobSubmission, parkedSentence } from './job-submission.ts'
-import { parked } from './video-job.ts'
-import { thrownMessage } from '../../lib/thrown-message.ts'
+import { thrownMessage } from '../../base/text.ts'
 
 const LEASE_MS = 60_000
 const RENEW_MS = 20_000
@@ -118,7 +117,8 @@ export class VideoRunner {
   }
 
   async #step(row: JobRow): Promise<void> {
-    if (this.#ports.clock.now() >= row.deadlineMs) return this.#expire(row)
+    // A provider that has the job may have finished it while nobody asked: it is looked at before it expires.
+    if (row.phase !== 'accepted' && isOver(this.#ports, row)) return expire(this.#ports, row)
     switch (row.phase) {
       case 'ready':
         return JobSubmission.run(this.#ports, row, this.#submissions.signal)
@@ -136,14 +136,6 @@ export class VideoRunner {
 
   async #park(row: JobRow): Promise<void> {
     await this.#ports.jobs.move({ id: row.id, version: row.version, state: parked(row), keepsLease: false })
-  }
-
-  async #expire(row: JobRow): Promise<void> {
-    const minutes = Math.round((row.deadlineMs - row.createdAtMs) / 60_000)
-    await endFree(this.#ports, row, 'expired', {
-      error: `The video was not finished within ${minutes} minutes`,
-      errorType: 'provider_timeout',
-    })
   }
 
   #renewLater(): void {

@@ -1,4 +1,5 @@
 import type { ApiError } from '../../base/errors.ts'
+import { CallArguments } from '../../kinds/answer/call-arguments.ts'
 import { AnswerEnd } from '../../kinds/answer/end.ts'
 import { eventText, isContent, withoutReasoning, type AnswerEvent } from '../../kinds/answer/event.ts'
 import { foldAnswer } from '../../kinds/answer/fold.ts'
@@ -7,16 +8,55 @@ import type { FinishReason, StreamEnd, UsageReport } from '../../kinds/chat/answ
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { JSON_TYPE, JsonBytes, jsonParts } from '../../base/json-text.ts'
 import type { Usage } from '../../tables/meters.ts'
+import { dearestTier } from '../../catalog/price-conditions.ts'
 import { contextOf } from '../plan/context-check.ts'
 import { predictedTokens, searches } from '../plan/parameter-costs.ts'
 import { textBound } from '../plan/token-count.ts'
 import { countedReport, measureUsage } from '../plan/usage-bounds.ts'
 import { fixedUsage } from '../plan/worst-price.ts'
 import type { AnswerSink, RunningCall } from '../../protocols/ports/call.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import { badEnd, type AttemptFailure } from '../../protocols/ports/attempt-failure.ts'
 import type { AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/operation.ts'
-import { TextCounter } from '../../operations/text-counter.ts'
+import { GrownText } from '../../kinds/answer/grown-text.ts'
 
+/**
+ * Characters kept before they are counted: bounds the memory of a long answer, while an ordinary one is never counted.
+ */
+const PENDING_CHARS_MAX = 32_768
+
+/**
+ * Counts the tokens of a text that arrives in pieces, in O(1) memory; nothing is tokenised unless the count is asked
+ * for or the text is long.
+ */
+class TextCounter {
+  readonly #count: (text: string) => number
+  #pending = new GrownText()
+  #counted = 0
+
+  constructor(count: (text: string) => number) {
+    this.#count = count
+  }
+
+  add(text: string): void {
+    this.#pending.add(text)
+    if (this.#pending.length > PENDING_CHARS_MAX) this.#fold()
+  }
+
+  /** Tokens of everything added so far. */
+  tokens(): number {
+    this.#fold()
+    return this.#counted
+  }
+
+  #fold(): void {
+    if (this.#pending.length === 0) return
+    this.#counted += this.#count(this.#pending.toString())
+    this.#pending = new GrownText()
+  }
+}
+
+/** The most searches of one answer that are believed where the request sets no limit. */
+const SEARCHES_MAX = 128
 /** As long as a whole answer may be in bytes. A writer may keep all of a stream, so an endless one must end. */
 const TEXT_CHARS_MAX = 32 * 1_048_576
 
@@ -29,10 +69,12 @@ export interface ChatAttemptParts {
   readonly written?: number
   /** How often the model may read its whole context: once, and again after each call of a provider-run tool. */
   readonly readings?: number
-  /** The most web searches that the request allows; absent = those of `web_search_options`, which have no limit. */
+  /** The most web searches that the request allows; absent = those of `web_search_options`. */
   readonly searchesMax?: number
   readonly start: AttemptStart
   readonly sink: AnswerSink<Buffer>
+  /** Of several calls the service tier of each; null = its provider says none. Absent or empty = there is one call. */
+  readonly tiers?: readonly (string | null)[]
   /** Parts of the request that were not sent to this provider. */
   readonly dropped?: readonly string[]
 }
@@ -44,6 +86,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
   readonly call: RunningCall
   readonly #output: TextCounter
   readonly #end = new AnswerEnd()
+  readonly #arguments = new CallArguments()
   /** All of a plain answer; a stream keeps none. */
   readonly #events: AnswerEvent[] = []
   #countedEvents = 0
@@ -69,6 +112,14 @@ export class ChatAttempt implements Attempt, AnswerSink {
     return this.#end.upstreamId
   }
 
+  get serviceTier(): string | null {
+    const { tiers = [], start } = this.#parts
+    const { candidate, plan } = start
+    if (tiers.every((tier) => tier === this.#end.serviceTier)) return this.#end.serviceTier
+    // The row has one tier for all of its usage (guarantees.md 3.5).
+    return dearestTier(candidate.endpoint, this.measured().report.usage, plan.atMs, tiers)
+  }
+
   get firstTokenMs(): number | null {
     return this.#firstTokenMs
   }
@@ -85,7 +136,8 @@ export class ChatAttempt implements Attempt, AnswerSink {
     this.#parts.sink.headers()
   }
 
-  push(events: readonly AnswerEvent[]): boolean {
+  push(given: readonly AnswerEvent[]): boolean {
+    const events = this.#arguments.mended(given)
     const { request, writer, start, sink } = this.#parts
     for (const event of events) {
       this.#end.add(event)
@@ -111,10 +163,13 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   end(): void {
+    const rest = this.#arguments.rest()
+    if (rest.length > 0) this.push(rest)
     this.#parts.sink.end()
   }
 
   fail(failure: AttemptFailure): void {
+    if (failure.billed !== undefined) this.#end.add({ type: 'usage', usage: failure.billed })
     this.#parts.sink.fail(failure)
   }
 
@@ -122,6 +177,11 @@ export class ChatAttempt implements Attempt, AnswerSink {
   isEmpty(): boolean {
     const { hasContent, usage, isReasoned } = this.#ended()
     return !hasContent && (usage === null || usage.outputTokens === 0) && (!isReasoned || this.finish === 'error')
+  }
+
+  badEnd(): AttemptFailure | null {
+    const { finishes } = this.#ended()
+    return finishes.every(({ finish }) => finish === 'error') ? badEnd(this.native) : null
   }
 
   measured(): MeasuredUsage {
@@ -200,7 +260,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
       count: () => countedReport(this.#countInput(), this.#countOutput()),
     })
     // More searches than the request allows are impossible: the customer does not pay for them.
-    const { searchesMax = searches(request, endpoint) ? Infinity : 0 } = this.#parts
+    const { searchesMax = searches(request, endpoint) ? SEARCHES_MAX * written * inputs : 0 } = this.#parts
     const isBeyond = (report.usage.search ?? 0) > searchesMax
     const possible = isBeyond ? { ...report, usage: { ...report.usage, search: searchesMax } } : report
     const billed = this.#withFixed(possible)
@@ -224,11 +284,13 @@ export class ChatAttempt implements Attempt, AnswerSink {
   #withFixed(report: UsageReport): UsageReport {
     const { request, inputs, start } = this.#parts
     const pictures = this.#pictures === 0 ? {} : { image_output: this.#pictures }
-    const { search } = report.usage
+    const { search, ...told } = report.usage
+    const fixed = fixedUsage(request, start.candidate.endpoint, inputs)
     const usage = {
-      ...report.usage,
-      ...fixedUsage(request, start.candidate.endpoint, inputs),
-      ...(search === undefined ? {} : { search }),
+      ...told,
+      ...fixed,
+      // Services that count searches count none of an answer that could not search.
+      ...(search === undefined || (search === 0 && fixed.search === undefined) ? {} : { search }),
       ...pictures,
     }
     return { ...report, usage }

@@ -1,16 +1,15 @@
 import type { Model } from '../../catalog/catalog.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import type { EmbeddingsAnswer } from '../../kinds/embeddings/answer.ts'
-import { embeddingsBody } from '../../kinds/embeddings/body.ts'
-import type { EmbeddingsInput, EmbeddingsRequest } from '../../kinds/embeddings.ts'
-import { inputUsage } from '../../kinds/answer/input-usage.ts'
+import type { EmbeddingsAnswer, EmbeddingsInput, EmbeddingsRequest } from '../../kinds/embeddings.ts'
+import { embeddingsBody } from '../../protocols/openai/client/embeddings.ts'
+import { inputUsage } from '../../kinds/answer/usage.ts'
 import { itemTokensExceeded } from '../plan/context-check.ts'
-import type { PlanInput } from '../../plan/plan.ts'
+import type { PlanInput } from '../plan/plan.ts'
 import { measureUsage } from '../plan/usage-bounds.ts'
 import type { AdapterTable } from '../../protocols/ports/adapter.ts'
 import type { AttemptStart, MeasuredUsage, Operation } from '../relay/operation.ts'
 import { heldTokens, InputCount } from './input-count.ts'
-import { unitOperation } from '../../operations/unit.ts'
+import { unitOperation } from './unit.ts'
 import type { UnitKind } from './unit-kind.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -53,6 +52,7 @@ function embeddingsKind(
           ? input.bound
           : heldTokens({ bound: input.bound, count: input.count(model, tokens), exact: input.isExact(model, tokens) }),
     }),
+    mayExceed: () => false,
     ask: (adapter, call, sink) => {
       if (adapter.embeddings === undefined)
         throw new Error(`Adapter '${adapter.name}' has no embeddings: the plan lets only those through that have.`)

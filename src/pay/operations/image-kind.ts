@@ -1,13 +1,19 @@
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import { ApiError } from '../../base/errors.ts'
-import { imageEvents, imagesBody, type DeliveredImage, type ImageResult } from '../../kinds/images/answer.ts'
+import {
+  imageEvents,
+  imagesBody,
+  type DeliveredImage,
+  type ImageResult,
+  PROMPT_CHARACTERS_MAX,
+  type ImageRequest,
+} from '../../kinds/images/request.ts'
 import type { Picture } from '../../kinds/images/bytes.ts'
-import { PROMPT_CHARACTERS_MAX, type ImageRequest } from '../../kinds/images/request.ts'
-import { invalidInput } from '../../kinds/fields/json-fields.ts'
-import { charactersOf } from '../../lib/characters.ts'
+import { invalidInput, quoted } from '../../kinds/fields/body-fields.ts'
+import { charactersOf } from '../../base/text.ts'
 import { base64Json, JSON_TYPE, jsonParts, type JsonBytes } from '../../base/json-text.ts'
-import { pricedForImage, pricedImage } from '../plan/image-price.ts'
-import { measuredImageUsage, worstImageUsage } from '../plan/image-usage.ts'
+import { pricedForImage, pricedImage, pricesQuality } from '../plan/image-price.ts'
+import { mayExceedImageHold, measuredImageUsage, worstImageUsage } from '../plan/image-usage.ts'
 import type { Adapter, AdapterTable } from '../../protocols/ports/adapter.ts'
 import type { ImageCall, ResultSink, RunningCall } from '../../protocols/ports/call.ts'
 import type { AttemptStart } from '../relay/operation.ts'
@@ -18,9 +24,13 @@ import type { UnitKind } from './unit-kind.ts'
  */
 export type KeepPictures = (accountId: string, pictures: readonly Picture[]) => Promise<readonly string[]>
 
+/** Pictures, and from `prepare` on as the client gets them. */
+interface PreparedImages extends ImageResult {
+  readonly delivered?: readonly DeliveredImage[]
+}
+
 /** Pictures (wire.md 2.3), from image models and from chat models that answer with pictures. */
-export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<ImageRequest, ImageResult> {
-  let delivered: readonly DeliveredImage[] = []
+export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<ImageRequest, PreparedImages> {
   return {
     type: 'image',
     sent: (request) => sentParameters(request),
@@ -28,8 +38,10 @@ export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<
       checkModel(request, model)
       checkTask(request, model, adapters)
     },
-    able: (request, endpoint) => draws(adapters, endpoint) && does(adapters, request, endpoint),
+    able: (request, endpoint) =>
+      draws(adapters, endpoint) && does(adapters, request, endpoint) && isTold(adapters, request, endpoint),
     worstUsage: worstImageUsage,
+    mayExceed: mayExceedImageHold,
     priced: pricedForImage,
     ask: (adapter, call, sink, start) =>
       ask(
@@ -47,18 +59,21 @@ export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<
     upstreamId: ({ upstreamId }) => upstreamId,
     measured: (request, result, { candidate: { model, endpoint }, tokens }) =>
       measuredImageUsage(request, result, model, endpoint, tokens),
-    prepare: async ({ responseFormat }, { images }, { accountId }) => {
-      const pictures = images.map(({ picture }) => picture)
-      delivered =
+    prepare: async ({ responseFormat }, result, { accountId }) => {
+      const pictures = result.images.map(({ picture }) => picture)
+      const delivered =
         responseFormat === 'url' ? (await keep(accountId, pictures)).map((url) => ({ url })) : await spelled(pictures)
-      return null
+      return { ...result, delivered }
     },
-    body: (_request, result, identity, usage) => ({
-      body: jsonParts(imagesBody(result, delivered, identity, usage), liftedOf(delivered)),
-      contentType: JSON_TYPE,
-    }),
+    body: (_request, result, identity, usage) => {
+      const { delivered = [] } = result
+      return {
+        body: jsonParts(imagesBody(result, delivered, identity, usage), liftedOf(delivered)),
+        contentType: JSON_TYPE,
+      }
+    },
     streams: ({ stream }) => stream,
-    events: (request, result, identity, usage) => imageEvents(request, result, delivered, identity, usage),
+    events: (request, result, identity, usage) => imageEvents(request, result, result.delivered ?? [], identity, usage),
   }
 }
 
@@ -86,10 +101,25 @@ function does(adapters: AdapterTable, { task, mask }: ImageRequest, endpoint: En
   )
 }
 
+/** A quality that decides the price is told to the provider, or the endpoint serves only requests without one. */
+function isTold(adapters: AdapterTable, request: ImageRequest, endpoint: Endpoint, inChat = false): boolean {
+  if (!pricesQuality(request, endpoint)) return true
+  // A chat has no word for it.
+  if (inChat) return false
+  const adapter = adapters.get(endpoint.provider.adapter)
+  const listed = endpoint.supportedParameters ?? adapter?.parameters.image ?? []
+  return adapter?.imageEdits?.tellsQuality?.(endpoint) ?? listed.includes('quality')
+}
+
 /** A model that no provider can draw with cannot be sold; the message is that of any such model. */
 function checkTask(request: ImageRequest, model: Model, adapters: AdapterTable): void {
-  if (request.task !== 'variation' && request.mask === null) return
   const drawing = model.endpoints.filter((endpoint) => draws(adapters, endpoint))
+  if (drawing.length > 0 && !drawing.some((endpoint) => isTold(adapters, request, endpoint, drawsInChat(model))))
+    throw invalidInput(
+      'quality',
+      `'${quoted(String(request.parameters['quality']))}' cannot be sent to any provider of model '${model.id}', and the price depends on it. Leave it out`,
+    )
+  if (request.task !== 'variation' && request.mask === null) return
   const isAble = !drawsInChat(model) && drawing.some((endpoint) => does(adapters, request, endpoint))
   if (drawing.length === 0 || isAble) return
   if (request.task === 'variation')

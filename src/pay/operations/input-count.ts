@@ -1,5 +1,5 @@
 import type { Model } from '../../catalog/catalog.ts'
-import type { PlanInput } from '../../plan/plan.ts'
+import type { PlanInput } from '../plan/plan.ts'
 
 export type TextTokens = Pick<PlanInput['tokens'], 'countTexts'>
 

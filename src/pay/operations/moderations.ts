@@ -1,14 +1,19 @@
 import type { Model } from '../../catalog/catalog.ts'
-import { moderationBody, type ModerationAnswer } from '../../kinds/moderations/answer.ts'
-import { hasImage, textsOf, type ModerationRequest } from '../../kinds/moderations/request.ts'
+import {
+  moderationBody,
+  type ModerationAnswer,
+  hasImage,
+  textsOf,
+  type ModerationRequest,
+} from '../../kinds/moderations.ts'
 import type { Usage } from '../../tables/meters.ts'
 import { itemTokensExceeded } from '../plan/context-check.ts'
 import { checkModalities } from '../plan/model-choice.ts'
-import type { PlanInput } from '../../plan/plan.ts'
+import type { PlanInput } from '../plan/plan.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
 import type { AdapterTable } from '../../protocols/ports/adapter.ts'
 import type { Operation } from '../relay/operation.ts'
-import { unitOperation } from '../../operations/unit.ts'
+import { unitOperation } from './unit.ts'
 import type { UnitKind } from './unit-kind.ts'
 
 /** The same for every request. */
@@ -28,6 +33,7 @@ function moderationKind(adapters: AdapterTable): UnitKind<ModerationRequest, Mod
     check: checkInput,
     able: (_request, { provider }) => adapters.get(provider.adapter)?.moderations !== undefined,
     worstUsage: () => USAGE,
+    mayExceed: () => false,
     ask: (adapter, call, sink) => {
       if (adapter.moderations === undefined)
         throw new Error(`Adapter '${adapter.name}' has no moderations: the plan lets only those through that have.`)

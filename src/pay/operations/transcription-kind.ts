@@ -2,7 +2,7 @@ import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { ChargedUsage } from '../../kinds/answer/writer.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import { invalidInput, quoted } from '../../kinds/fields/json-fields.ts'
+import { invalidInput, quoted } from '../../kinds/fields/body-fields.ts'
 import { lastSecond } from '../../kinds/transcription/transcript.ts'
 import {
   renderTranscript,
@@ -10,11 +10,16 @@ import {
   transcriptEvents,
   type TranscriptUsage,
 } from '../../protocols/openai/client/transcript.ts'
-import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription/request.ts'
+import {
+  needsTimestamps,
+  TRANSCRIPT_FORMATS,
+  type TranscriptFormat,
+  type TranscriptionRequest,
+} from '../../kinds/transcription/request.ts'
 import type { Usage } from '../../tables/meters.ts'
-import { measureUsage } from '../plan/usage-bounds.ts'
+import { INPUT_SLACK, measureUsage } from '../plan/usage-bounds.ts'
 import type { AdapterTable } from '../../protocols/ports/adapter.ts'
-import type { TranscriptionProtocol, TranscriptionResult } from '../../providers/ports/audio-protocol.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../../protocols/upstream/audio.ts'
 import type { AttemptStart, MeasuredUsage } from '../relay/operation.ts'
 import { answerMax, countedTokens, countsTokens, decisecondsOf, outputMax, withUnits } from './audio-usage.ts'
 import type { UnitKind } from './unit-kind.ts'
@@ -39,17 +44,25 @@ export function transcriptionKind(
   const speaks = (endpoint: Endpoint): boolean =>
     task === 'transcribe' ? protocolOf(endpoint) !== undefined : protocolOf(endpoint)?.translates(endpoint) === true
   const times = (endpoint: Endpoint): boolean => protocolOf(endpoint)?.timestamps(endpoint) === true
+  const speakers = (endpoint: Endpoint): boolean => protocolOf(endpoint)?.speakers?.(endpoint) === true
+  const gives = (format: TranscriptFormat, endpoint: Endpoint): boolean =>
+    (!needsTimestamps(format) || times(endpoint)) && (format !== 'diarized_json' || speakers(endpoint))
   const prices = ({ language }: TranscriptionRequest, endpoint: Endpoint): boolean =>
     language === null || protocolOf(endpoint)?.prices?.(language) !== false
   return {
     type: task === 'translate' ? 'translation' : 'transcription',
-    sent: ({ language, prompt, temperature }) =>
-      Object.entries({ language, prompt, temperature }).flatMap(([name, value]) => (value === null ? [] : [name])),
+    sent: givenNames,
+    dropped: (request, { adapter, candidate: { endpoint } }) => {
+      const carried = adapter.transcription?.carries?.(endpoint, request) ?? adapter.parameters.transcription
+      return [...givenNames(request), ...speakerNames(request)].filter((name) => !carried.includes(name))
+    },
     check: (request, model) =>
-      check(request, model, { isKnown: (endpoint) => protocolOf(endpoint) !== undefined, speaks, times, prices }),
-    able: (request, endpoint) =>
-      speaks(endpoint) && (!needsTimestamps(request.format) || times(endpoint)) && prices(request, endpoint),
+      check(request, model, { isKnown: (endpoint) => protocolOf(endpoint) !== undefined, speaks, gives, prices }),
+    able: (request, endpoint) => speaks(endpoint) && gives(request.format, endpoint) && prices(request, endpoint),
     worstUsage,
+    mostUsage,
+    // Providers round a length up, and count the tokens of sound by themselves.
+    mayExceed: () => true,
     ask: (adapter, call, sink) => {
       if (adapter.transcription === undefined)
         throw new Error(`Adapter '${adapter.name}' has no transcriptions: the plan lets only those through that have.`)
@@ -64,8 +77,23 @@ export function transcriptionKind(
       return typeof body === 'string' ? { body, contentType: TEXT_TYPE } : { body }
     },
     streams: ({ stream }) => stream,
-    events: (request, result, _identity, usage) => transcriptEvents(result.transcript, usageOf(request, result, usage)),
+    events: (request, result, _identity, usage) =>
+      transcriptEvents(request, result.transcript, usageOf(request, result, usage)),
   }
+}
+
+function givenNames({ language, prompt, temperature }: TranscriptionRequest): readonly string[] {
+  return Object.entries({ language, prompt, temperature }).flatMap(([name, value]) => (value === null ? [] : [name]))
+}
+
+/** Parameters that only some models of OpenAI take. */
+function speakerNames({ speakers, chunking, logprobs }: TranscriptionRequest): readonly string[] {
+  return [
+    ...(speakers.names.length > 0 ? ['known_speaker_names'] : []),
+    ...(speakers.references.length > 0 ? ['known_speaker_references'] : []),
+    ...(chunking === null ? [] : ['chunking_strategy']),
+    ...(logprobs ? ['include'] : []),
+  ]
 }
 
 function usageOf(
@@ -82,12 +110,13 @@ function usageOf(
 interface Abilities {
   readonly isKnown: (endpoint: Endpoint) => boolean
   readonly speaks: (endpoint: Endpoint) => boolean
-  readonly times: (endpoint: Endpoint) => boolean
+  /** Whether its answer has what a format needs. */
+  readonly gives: (format: TranscriptFormat, endpoint: Endpoint) => boolean
   readonly prices: (request: TranscriptionRequest, endpoint: Endpoint) => boolean
 }
 
 /** A model whose providers have no transcription cannot be sold; the message is that of any such model. */
-function check(request: TranscriptionRequest, model: Model, { isKnown, speaks, times, prices }: Abilities): void {
+function check(request: TranscriptionRequest, model: Model, { isKnown, speaks, gives, prices }: Abilities): void {
   const { task, format } = request
   if (!model.endpoints.some(isKnown)) return
   const able = model.endpoints.filter(speaks)
@@ -101,29 +130,56 @@ function check(request: TranscriptionRequest, model: Model, { isKnown, speaks, t
       'language',
       `'${quoted(request.language ?? '')}' costs more than the price of model '${model.id}' covers. Allowed: the code of one language, or none, so that it is detected`,
     )
-  if (!needsTimestamps(format) || able.some((endpoint) => times(endpoint) && prices(request, endpoint))) return
+  const isGiven = (name: TranscriptFormat): boolean =>
+    able.some((endpoint) => gives(name, endpoint) && prices(request, endpoint))
+  if (isGiven(format)) return
+  const allowed = TRANSCRIPT_FORMATS.filter(
+    (name) => isGiven(name) && (task === 'transcribe' || name !== 'diarized_json'),
+  )
   throw new ApiError(
     'invalid_response_format',
-    `Invalid response_format: model '${model.id}' gives no times, which ${format} needs. Allowed for ${task === 'translate' ? 'translations' : 'transcriptions'} by it: json, text`,
+    `Invalid response_format: model '${model.id}' gives no ${format === 'diarized_json' ? 'speakers' : 'times'}, which ${format} needs. Allowed for ${task === 'translate' ? 'translations' : 'transcriptions'} by it: ${allowed.join(', ')}`,
   )
 }
 
-/** The longer of the container's length and the most that its bytes can hold, since the container may say anything. */
-function heldSeconds({ audio }: TranscriptionRequest): number {
-  return Math.max(audio.seconds ?? 0, audio.secondsMax)
+/** Seconds that are held for. OpenAI bills the sound of the clips of known speakers too. */
+function heldSeconds({ audio, format, speakers }: TranscriptionRequest): number {
+  return audio.heldSeconds + (format === 'diarized_json' ? speakers.heldSeconds : 0)
+}
+
+/** The most that is charged for, whatever a provider reports. */
+function secondsMax({ audio, format, speakers }: TranscriptionRequest): number {
+  return audio.secondsMax + (format === 'diarized_json' ? speakers.secondsMax : 0) + ROUNDING_SECONDS_MAX
+}
+
+function promptTokensMax({ prompt, speakers }: TranscriptionRequest): number {
+  return PROMPT_TOKENS + Buffer.byteLength([prompt ?? '', ...speakers.names].join(''))
 }
 
 function worstUsage(request: TranscriptionRequest, model: Model, endpoint: Endpoint): Usage {
   const seconds = heldSeconds(request)
   const deciseconds = decisecondsOf(seconds)
   if (!countsTokens(endpoint)) return { deciseconds }
-  const text = PROMPT_TOKENS + Buffer.byteLength(request.prompt ?? '')
+  const text = promptTokensMax(request)
   return {
     deciseconds,
     input: text,
     audio_input: Math.ceil(seconds * TOKENS_PER_SECOND_MAX),
     output: outputMax(model, endpoint),
   }
+}
+
+/** The bounds of `measured`. Tokens of the input may all be text or all be sound. */
+function mostUsage(request: TranscriptionRequest, model: Model, endpoint: Endpoint): Usage {
+  const deciseconds = decisecondsOf(secondsMax(request))
+  if (!countsTokens(endpoint)) return { deciseconds }
+  const input = inputMax(request, model) + INPUT_SLACK
+  return { deciseconds, input, audio_input: input, output: answerMax(model, endpoint) }
+}
+
+/** An unknown context counts as the sound's own tokens at the highest rate. */
+function inputMax(request: TranscriptionRequest, { contextLength }: Model): number {
+  return promptTokensMax(request) + Math.max(contextLength ?? 0, Math.ceil(secondsMax(request) * TOKENS_PER_SECOND_MAX))
 }
 
 function measured(request: TranscriptionRequest, result: TranscriptionResult, start: AttemptStart): MeasuredUsage {
@@ -138,10 +194,8 @@ function measured(request: TranscriptionRequest, result: TranscriptionResult, st
       flagged,
       basis: isReported ? 'provider_usage' : 'counted',
     }
-  const text = PROMPT_TOKENS + Buffer.byteLength(request.prompt ?? '')
   const tokens = measureUsage(result.usage ?? { ...countedTokens({}), missing: ['input', 'output'] }, {
-    // An unknown context counts as the sound's own tokens at the highest rate.
-    inputMax: () => text + Math.max(model.contextLength ?? 0, Math.ceil(heldSeconds(request) * TOKENS_PER_SECOND_MAX)),
+    inputMax: () => inputMax(request, model),
     outputMax: answerMax(model, endpoint),
     count: () => heard(request, result, seconds, start),
   })
@@ -179,14 +233,14 @@ interface SoundLength {
 
 /**
  * The length of the sound: by the provider, else by its container. A container can lie, so it does not count if the
- * provider billed for clearly more, or heard words after its end. Nobody is charged for more than the bytes can hold.
+ * provider billed for clearly more, or heard words after its end. Nobody is charged for more than the bytes can be.
  */
 function lengthOf(
   request: TranscriptionRequest,
   { seconds, billedSeconds, implausible, transcript }: TranscriptionResult,
 ): SoundLength {
   const { audio } = request
-  const most = heldSeconds(request) + ROUNDING_SECONDS_MAX
+  const most = secondsMax(request)
   const length = (said: number, isReported: boolean): SoundLength => ({
     seconds: Math.min(said, most),
     reportedSeconds: billedSeconds ?? said,
@@ -203,5 +257,5 @@ function lengthOf(
   const last = lastSecond(transcript)
   if (audio.seconds !== null)
     return length(Math.max(audio.seconds, last > audio.seconds + ROUNDING_SECONDS ? last : 0), false)
-  return length(last > 0 ? last : heldSeconds(request), false)
+  return length(last > 0 ? last : audio.heldSeconds, false)
 }

@@ -1,19 +1,19 @@
+import type { RoutedRequest } from '../../kinds/fields/routed-request.ts'
+import { boundedUnits, planUnits, recountedUnits } from '../plan/unit-plan.ts'
+import type { Operation, AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/operation.ts'
+import type { UnitKind } from './unit-kind.ts'
 import type { ApiError } from '../../base/errors.ts'
 import type { ChargedUsage } from '../../kinds/answer/writer.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import type { RoutedRequest } from '../../kinds/fields/routed-request.ts'
 import { JsonBytes, jsonParts } from '../../base/json-text.ts'
 import type { Usage } from '../../tables/meters.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
 import type { AnswerSink, RunningCall } from '../../protocols/ports/call.ts'
-import type { AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/operation.ts'
-import type { UnitKind } from './unit-kind.ts'
 
 const EVENT_END = Buffer.from('\n\n')
 
 /** One provider's answer with a single result: charged as a whole, or not at all (guarantees.md rule 18). */
-export class UnitAttempt<Request extends RoutedRequest, Result> implements Attempt {
+class UnitAttempt<Request extends RoutedRequest, Result> implements Attempt {
   readonly firstTokenMs = null
   readonly finish = null
   readonly native = null
@@ -40,13 +40,17 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
           this.#result = { value }
           sink.end()
         },
-        fail: (failure, billed = null) => {
-          this.#billed = billed
+        fail: (failure, billed) => {
+          this.#billed = billed ?? failure.billed ?? null
           sink.fail(failure)
         },
       },
       start,
     )
+  }
+
+  get dropped(): readonly string[] {
+    return this.#kind.dropped?.(this.#request, this.#start) ?? []
   }
 
   get upstreamId(): string | null {
@@ -57,8 +61,9 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
     return this.#result === null || this.#kind.isEmpty(this.#result.value)
   }
 
-  async prepare(): Promise<AttemptFailure | null> {
-    return (await this.#kind.prepare?.(this.#request, this.#value(), this.#start)) ?? null
+  async prepare(): Promise<void> {
+    const value = await this.#kind.prepare?.(this.#request, this.#value(), this.#start)
+    if (value !== undefined) this.#result = { value }
   }
 
   measured(): MeasuredUsage {
@@ -106,5 +111,40 @@ export class UnitAttempt<Request extends RoutedRequest, Result> implements Attem
   #value(): Result {
     if (this.#result === null) throw new Error('The answer has not come yet.')
     return this.#result.value
+  }
+}
+
+/** The operation of a kind with a single result. */
+export function unitOperation<Request extends RoutedRequest, Result>(
+  request: Request,
+  kind: UnitKind<Request, Result>,
+): Operation {
+  const { type } = kind
+  return {
+    type,
+    delivery: kind.streams?.(request) === true ? 'events' : 'whole',
+    atOnce: true,
+    contentType: null,
+    sessionId: request.sessionId,
+    fitsFunds: false,
+    plan: (input) =>
+      planUnits({
+        ...input,
+        request,
+        type,
+        sent: kind.sent(request),
+        check: (model) => kind.check(request, model, input.tokens),
+        able: (endpoint) => kind.able(request, endpoint),
+        priced: (endpoint, model) => kind.priced?.(request, model, endpoint) ?? endpoint,
+        worstUsage: (model, endpoint) => kind.worstUsage(request, model, endpoint, null),
+        mayExceed: (model, endpoint) => kind.mayExceed(request, model, endpoint),
+      }),
+    recounted: (plan, tokens) =>
+      recountedUnits(plan, (model, endpoint) => kind.worstUsage(request, model, endpoint, tokens)),
+    bounded: (plan) =>
+      kind.mostUsage === undefined
+        ? null
+        : boundedUnits(plan, (model, endpoint) => kind.mostUsage?.(request, model, endpoint) ?? {}),
+    begin: (start, sink) => new UnitAttempt(request, kind, start, sink),
   }
 }

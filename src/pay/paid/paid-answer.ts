@@ -3,17 +3,17 @@ import { appIdentity } from '../../access/app-identity.ts'
 import type { Principal } from '../../access/principal.ts'
 import { breakConnection } from '../../http/break-connection.ts'
 import { HIJACKED, type Call, type Reply } from '../../http/edge.ts'
+import { NOT_KEPT, payerOf } from '../idempotency/idempotent-calls.ts'
 import type { ClientStream } from '../relay/client-end.ts'
 import type { Generation } from '../relay/generation.ts'
-import type { GenerationResult } from '../relay/generation-input.ts'
+import type { AnswerKeeper, GenerationResult } from '../relay/generation-input.ts'
+import type { RequestWords } from '../relay/provider-words.ts'
+import { droppedNames, identityOf } from '../relay/outcome.ts'
 import type { CallClaim, Operation } from '../relay/operation.ts'
+import type { SseStreams } from '../../http/sse.ts'
 import type { Relay } from '../relay/relay.ts'
-import { newResponse } from '../../protocols/responses/client/kept-response.ts'
-import { isResponsesOperation } from '../../operations/responses.ts'
 import { rubles } from '../../base/money.ts'
-import { failuresText } from '../../relay/attempt-error.ts'
-import { identityOf } from '../responses/kept-responses.ts'
-import { RememberingKeeper, type TurnPorts } from '../responses/response-turns.ts'
+import { failuresText } from '../relay/attempt-error.ts'
 
 /** Headers with which agents identify a conversation, the most reliable first (clients.md D-14.7). */
 const SESSION_HEADERS = [
@@ -25,32 +25,34 @@ const SESSION_HEADERS = [
 ] as const
 const CHARACTERS_MAX = 1_024
 
-/** Not every proxy accepts a longer header. */
-const DROPPED_MAX = 40
-const DROPPED_CHARS_MAX = 64
 /** A value that is safe in a header. */
 const TURN_STATE = /^[\x21-\x7e]{1,4096}$/
 
-export interface AnswerPorts extends TurnPorts {
+export interface AnswerPorts {
   readonly relay: Relay
+  readonly sse: SseStreams
+}
+
+/** What a paid call asks for. */
+export interface ReadCall extends RequestWords {
+  readonly operation: Operation
+  /** null = its answer is only sent. Throws an ApiError if nothing is kept here. */
+  readonly keeperOf: () => AnswerKeeper | null
 }
 
 /** Runs one paid call: admits it, starts its generation, and sends the answer. */
 export async function answerPaid(
   ports: AnswerPorts,
   call: Call<Principal>,
-  operation: Operation,
+  { operation, keeperOf, sent, earlier }: ReadCall,
   claim: CallClaim | null,
-  /** Of the conversation that a turn of a socket continues. */
-  history: readonly unknown[] = [],
 ): Promise<Reply | typeof HIJACKED> {
-  const { principal, response, turn } = call
-  if (principal === null) throw new Error('A paid route has a principal.')
+  const { response } = call
+  const principal = payerOf(call)
   const { appUrl, appTitle } = appIdentity(call.request.headers)
-  const keeper = ports.responses.keeperOf(operation)
-  const remembering = turn === null ? null : new RememberingKeeper(keeper)
+  const keeper = keeperOf()
   const generation = await ports.relay.admit({
-    keeper: remembering ?? keeper,
+    keeper,
     principal,
     operation,
     requestId: call.requestId,
@@ -61,17 +63,16 @@ export async function answerPaid(
     appTitle,
     claim,
     session: conversationOf(call.request.headers, call.json),
-    sent: call.json,
+    sent,
+    earlier,
   })
-  if (keeper?.background === true && operation.delivery === 'whole') return inBackground(ports, call, generation)
+  if (keeper?.background === true && operation.delivery === 'whole') return inBackground(call, generation, keeper)
   let stream: ClientStream | null = null
   // Until the stream is opened nothing else watches the socket.
   response.once('close', () => {
     if (stream === null && !response.writableFinished) generation.detached(null)
   })
-  if (keeper !== null) await keep(ports, generation)
-  if (turn !== null && isResponsesOperation(operation))
-    remembering?.rememberOf(ports, call, turn, generation, [...history, ...operation.added])
+  if (keeper !== null) await keep(generation, keeper)
   // A client that left before anything was sent pays nothing (guarantees.md rule 2).
   if (response.destroyed && generation.input.buffer === null) void generation.cancel() // ends with `done`, as below
   else generation.start(() => (stream = openStream(ports, call, generation)))
@@ -92,25 +93,24 @@ export async function answerPaid(
 }
 
 /** The answer comes later: its client asks for it. */
-async function inBackground(ports: AnswerPorts, call: Call<Principal>, generation: Generation): Promise<Reply> {
-  await keep(ports, generation)
+async function inBackground(call: Call<Principal>, generation: Generation, keeper: AnswerKeeper): Promise<Reply> {
+  await keep(generation, keeper)
   generation.start(() => null)
   const { generationId, operation } = generation.input
-  if (!isResponsesOperation(operation)) throw new Error('Only a Response is answered in the background.')
   call.log.set({ generation_id: generationId, status_text: 'queued' })
-  const body = newResponse(identityOf(generation.input), operation.echo)
+  const body = operation.retrieved?.(identityOf(generation.input, null), null)
   return { status: 200, body, headers: ownHeaders(generation) }
 }
 
 /** Nothing is asked of a provider before there is a place for its answer. */
-async function keep({ responses }: AnswerPorts, generation: Generation): Promise<void> {
+async function keep(generation: Generation, keeper: AnswerKeeper): Promise<void> {
   try {
-    await responses.begin(generation)
+    await keeper.begin(generation)
   } catch (thrown) {
     await generation.cancel()
     throw thrown
   }
-  void generation.done.then((result) => responses.end(generation, result))
+  void generation.done.then((result) => keeper.end(generation, result))
 }
 
 function replyOf(call: Call<Principal>, generation: Generation, result: GenerationResult): Reply {
@@ -135,7 +135,12 @@ export function openStream(ports: AnswerPorts, call: Call<Principal>, generation
   if (response.destroyed) return null
   return ports.sse.open(
     response,
-    { ...call.baseHeaders, ...ownHeaders(generation), ...answerHeaders(call, generation) },
+    {
+      ...call.baseHeaders,
+      ...ownHeaders(generation),
+      ...answerHeaders(call, generation),
+      ...(generation.input.claim === null ? {} : NOT_KEPT),
+    },
     generation,
     generation.input.operation.contentType ?? undefined,
   )
@@ -150,11 +155,9 @@ function answerHeaders({ request }: Call<Principal>, { dropped }: Generation): R
   }
 }
 
-/** Parts of the request that the answer was made without (clients.md D-14.3). Clients choose some of these names. */
+/** Parts of the request that the answer was made without (clients.md D-14.3). */
 function droppedHeader(dropped: readonly string[]): Record<string, string> {
-  if (dropped.length === 0) return {}
-  const names = [...new Set(dropped)].map((name) => name.replaceAll(/[^\w.[\]-]/g, '_').slice(0, DROPPED_CHARS_MAX))
-  return { 'x-tollgate-dropped': names.slice(0, DROPPED_MAX).join(', ') }
+  return dropped.length === 0 ? {} : { 'x-tollgate-dropped': droppedNames(dropped) }
 }
 
 /** Writes the generation's facts into the request's log line and trace. */

@@ -1,4 +1,4 @@
-import { textsOf } from '../../kinds/chat/texts.ts'
+import { textsOf } from '../../kinds/chat/parts.ts'
 import type { ChatMessage, ChatRequest } from '../../kinds/chat/request.ts'
 import { textHash } from '../../base/rendezvous.ts'
 

@@ -6,9 +6,9 @@ import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { ceilMicro, type Micro } from '../../base/money.ts'
 import { planChat, recountedHold, type PlanRequest } from './chat-plan.ts'
 import { maxInputTokens } from './context-check.ts'
-import { InsufficientBalanceError } from '../../plan/insufficient-balance.ts'
+import { InsufficientBalanceError } from './plan.ts'
 import { chat, endpoint, model, planWish, prices, QUIET, snapshot } from '../../../test/harness/plan-fixture.ts'
-import { refusal } from '../../../test/harness/refusal.ts'
+import { refusal } from '../../../test/harness/refused.ts'
 import { inputBound, textBound } from './token-count.ts'
 import { affordableTokens, worstCost, worstMicro } from './worst-price.ts'
 
@@ -253,6 +253,9 @@ test('a refused hold is counted again: cheaper by the count, or null where it st
   assert.deepEqual([again?.inputTokensBound, again?.maxTokens, again?.maxTokensComputed], [2_000, 100, false])
   assert.ok(again !== null && again !== undefined)
   assert.equal(recountedHold(again, request, tokens), null)
+  // No count of the messages has what only a provider of the client's protocol reads.
+  const more = { ...request, textBytes: request.textBytes + 3_000, unreadBytes: 3_000 }
+  assert.equal(recountedHold(planChat(wish(more)), more, tokens)?.inputTokensBound, 5_000)
 })
 
 test('property: a plan never holds more than the funds of an omitted max_tokens, and one token more would', () => {

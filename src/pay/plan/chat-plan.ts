@@ -1,19 +1,40 @@
-import type { Endpoint, Model, Snapshot } from '../../catalog/catalog.ts'
+import type { Endpoint, Model } from '../../catalog/catalog.ts'
+import { priceAt } from '../../catalog/price-conditions.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { assert } from '../../base/assert.ts'
+import type { PriceSheet } from '../../tables/meters.ts'
 import type { RequestType } from '../../tables/model-types.ts'
 import type { Decimal, Micro } from '../../base/money.ts'
 import { checkContext, contextOf, roomFor, type InputMeasure } from './context-check.ts'
 import { canCapOutput } from './endpoint-filter.ts'
 import { orderEndpoints } from './endpoint-order.ts'
 import { InputHold, type HostedTools } from './input-hold.ts'
-import { InsufficientBalanceError } from '../../plan/insufficient-balance.ts'
+import { InsufficientBalanceError, type Candidate, type Plan, type PlanInput, servingRoutes } from './plan.ts'
 import { checkModalities, chooseModels, type ChosenModel } from './model-choice.ts'
-import type { Candidate, Plan, PlanInput } from '../../plan/plan.ts'
-import { sentParameters } from '../../plan/sent-parameters.ts'
-import { servingRoutes } from '../../plan/serving-routes.ts'
+import { tierAsked, tierMet, tiersServed, tierWished } from './parameter-costs.ts'
 import { inputBound } from './token-count.ts'
 import { affordableTokens, expectedChatCost, worstMicro, worstPrice, type WorstPrice } from './worst-price.ts'
+
+/** Labels and hints that do not change the answer: no client wants to lose a provider because of them. */
+const LABELS = [
+  'user',
+  'metadata',
+  'prompt_cache_key',
+  'safety_identifier',
+  'service_tier',
+  'include_reasoning',
+  'modalities',
+]
+
+/** Names of the parameters that the client sent, as `supportedParameters` spells them. */
+export function sentParameters(request: ChatRequest): readonly string[] {
+  const names = Object.keys(request.parameters).filter((name) => !LABELS.includes(name))
+  if (request.maxTokens !== null && request.maxTokens !== -1) names.push('max_tokens')
+  if (request.tools !== null) names.push('tools')
+  if (request.toolChoice !== null) names.push('tool_choice')
+  if (request.responseFormat !== null) names.push('response_format')
+  return names
+}
 
 /** The shortest answer worth paying an input for (wire.md D-10.2). */
 const OUTPUT_TOKENS_MIN = 16
@@ -58,18 +79,18 @@ interface Route {
  * tokenised.
  */
 export function planChat(input: PlanRequest): Plan {
-  const { request, snapshot, tokens } = input
+  const { request, tokens } = input
   const measure = measureInput(request, tokens)
   const hold = new InputHold(request, tokens, input.hosted ?? null)
   const routes = routesOf(input, measure)
   const drafts = draftsOf(input, routes, measure, hold, false)
   const answers = (input.written ?? request.n) * (input.inputs ?? 1)
-  if (request.maxTokens !== null) return planOf(snapshot, request, drafts, hold, answers)
+  if (request.maxTokens !== null) return planOf(input, request, drafts, hold, answers)
   const { availableMicro, keyRoomMicro } = input.funds
   const funds = keyRoomMicro !== null && keyRoomMicro < availableMicro ? keyRoomMicro : availableMicro
-  if (holdOf(drafts, answers) <= funds) return planOf(snapshot, request, drafts, hold, answers)
+  if (holdOf(drafts, answers) <= funds) return planOf(input, request, drafts, hold, answers)
   return planOf(
-    snapshot,
+    input,
     request,
     affordable(draftsOf(input, routes, measure, hold, true), hold, answers, funds),
     hold,
@@ -88,15 +109,15 @@ export function recountedHold(
   { inputs = 1, written = request.n, hosted = null }: Pick<PlanRequest, 'inputs' | 'written' | 'hosted'> = {},
 ): Plan | null {
   const hold = new InputHold(request, tokens, hosted)
+  const asked = { request, inputs, hosted, atMs: plan.atMs }
   const drafts = plan.candidates.map(({ model, endpoint, sendMaxTokens }) => ({
     model,
     endpoint,
-    price: worstPrice(model, endpoint, request, hosted),
+    ...worstInput(asked, model, endpoint, hold, true),
     capped: sendMaxTokens !== null,
-    inputTokens: hold.tokens(model, endpoint, true),
     maxTokens: sendMaxTokens ?? outputMax(model, endpoint),
   }))
-  const recounted = planOf(plan.snapshot, request, drafts, hold, written * inputs)
+  const recounted = planOf(plan, request, drafts, hold, written * inputs)
   return recounted.holdMicro < plan.holdMicro ? recounted : null
 }
 
@@ -133,10 +154,17 @@ function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: Inpu
     ...(hosted === null ? {} : { search: 1 }),
   }
   const expectedCost = (endpoint: Endpoint): Decimal =>
-    expectedChatCost(endpoint, request, expectedTokens, asked, units)
+    expectedChatCost(endpoint, request, expectedTokens, asked, input.atMs, units)
+  const met = (endpoint: Endpoint): PriceSheet => {
+    const served = { atMs: input.atMs, serviceTier: tierMet(request, endpoint) }
+    const sheetOf = (tokens: number): PriceSheet => priceAt(endpoint, 'sell', { input: tokens }, served).sheet
+    const most = sheetOf(inputTokens)
+    return most === sheetOf(0) ? most : sheetOf(measure.count(model))
+  }
   const wish = {
     model,
     request,
+    met,
     sent: sentParameters(request),
     able,
     inputTokens,
@@ -148,6 +176,8 @@ function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: Inpu
     health,
     random,
     affinity,
+    // Where the tier that the client wants has a price.
+    ...(tierWished(request) === null ? {} : { prefers: (endpoint: Endpoint) => tierAsked(request, endpoint) !== null }),
   }
   return { model, endpoints: orderEndpoints(wish), counted }
 }
@@ -179,13 +209,14 @@ function draftsOf(
 }
 
 function draftOf(
-  { request, adapters, hosted = null }: PlanRequest,
+  asking: PlanRequest,
   { model }: Route,
   endpoint: Endpoint,
   measure: InputMeasure,
   hold: InputHold,
   counted: boolean,
 ): Draft {
+  const { request, adapters } = asking
   const capped = canCapOutput(endpoint, { adapters, calls: 'chat' })
   const most = outputMax(model, endpoint)
   const room =
@@ -196,11 +227,27 @@ function draftOf(
   return {
     model,
     endpoint,
-    price: worstPrice(model, endpoint, request, hosted),
+    ...worstInput(asking, model, endpoint, hold, asked.counted),
     capped,
-    inputTokens: hold.tokens(model, endpoint, asked.counted),
     maxTokens: capped ? Math.min(asked.tokens, most) : most,
   }
+}
+
+/** The input tokens that a hold covers at an endpoint, and the dearest prices that a request of them can meet there. */
+function worstInput(
+  { request, atMs, inputs = 1, hosted = null }: Pick<PlanRequest, 'request' | 'atMs' | 'inputs' | 'hosted'>,
+  model: Model,
+  endpoint: Endpoint,
+  hold: InputHold,
+  counted: boolean,
+): Pick<Draft, 'price' | 'inputTokens'> {
+  const inputTokens = hold.tokens(model, endpoint, counted)
+  const reach = {
+    atMs,
+    inputTokens: hold.reach(model, endpoint, inputTokens, inputs),
+    serviceTiers: tiersServed(request, endpoint),
+  }
+  return { inputTokens, price: worstPrice(model, endpoint, request, reach, hosted) }
 }
 
 function holdOf(drafts: readonly Draft[], answers: number): Micro {
@@ -228,7 +275,7 @@ function affordable(drafts: readonly Draft[], hold: InputHold, answers: number, 
 }
 
 function planOf(
-  snapshot: Snapshot,
+  { snapshot, atMs }: Pick<PlanInput, 'snapshot' | 'atMs'>,
   request: ChatRequest,
   drafts: readonly Draft[],
   hold: InputHold,
@@ -237,6 +284,7 @@ function planOf(
   assert(drafts.length > 0, 'A plan has at least one candidate.')
   return Object.freeze({
     snapshot,
+    atMs,
     candidates: drafts.map(({ model, endpoint, capped, maxTokens }): Candidate => ({
       model,
       endpoint,
@@ -245,6 +293,7 @@ function planOf(
     holdMicro: holdOf(drafts, answers),
     maxTokens: Math.max(...drafts.map(({ maxTokens }) => maxTokens)),
     maxTokensComputed: request.maxTokens === null || request.maxTokens === -1,
+    mayExceed: hold.mayExceed(drafts),
     inputTokensBound: Math.max(...drafts.map(({ inputTokens }) => inputTokens)),
     holdReason: () => hold.reason(drafts),
   })

@@ -1,6 +1,7 @@
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { RoutedRequest } from '../../kinds/fields/routed-request.ts'
+import type { PriceSheet } from '../../tables/meters.ts'
 import { compare, parseDecimal, shift, type Decimal } from '../../base/money.ts'
 import type { ModelType } from '../../tables/model-types.ts'
 import { isPriced } from './parameter-costs.ts'
@@ -26,6 +27,8 @@ export interface EndpointNeeds extends AskedCalls {
   /** Whether an endpoint serves this kind at all. */
   readonly able: (endpoint: Endpoint) => boolean
   readonly inputTokens: number
+  /** The client's price at an endpoint under the conditions that the request meets. */
+  readonly met: (endpoint: Endpoint) => PriceSheet
   /** null = computed later. */
   readonly maxTokens: number | null
 }
@@ -62,7 +65,8 @@ export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
   let left = able
   if (only !== null) left = keep(left, 'only', (endpoint) => isNamed(endpoint, only))
   if (ignore.length > 0) left = keep(left, 'ignore', (endpoint) => !isNamed(endpoint, ignore))
-  if (Object.keys(maxPrice).length > 0) left = keep(left, 'max_price', (endpoint) => withinMaxPrice(endpoint, maxPrice))
+  if (Object.keys(maxPrice).length > 0)
+    left = keep(left, 'max_price', (endpoint) => withinMaxPrice(needs.met(endpoint), maxPrice))
   if (requireParameters)
     left = keep(left, 'require_parameters', (endpoint) => sent.every((name) => supports(endpoint, name, needs)))
   // It restricts like `only`, so it comes before the soft preferences, which choose among the rest.
@@ -127,7 +131,7 @@ function namesProvider(name: string, slug: string, displayName: string, id: stri
   return name === slug || name === displayName || name === id || slug.startsWith(`${name}/`)
 }
 
-function withinMaxPrice({ sell }: Endpoint, maxPrice: RoutedRequest['provider']['maxPrice']): boolean {
+function withinMaxPrice(sell: PriceSheet, maxPrice: RoutedRequest['provider']['maxPrice']): boolean {
   // RUB per 1M tokens and micro-rubles per token are the same number.
   return (
     within(sell.input, maxPrice.prompt, 0) &&

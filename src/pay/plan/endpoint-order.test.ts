@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { orderEndpoints, type OrderRequest } from './endpoint-order.ts'
 import { chat, endpoint, model, NO_ADAPTERS, prices, QUIET } from '../../../test/harness/plan-fixture.ts'
-import { refusal } from '../../../test/harness/refusal.ts'
-import { sentParameters } from '../../plan/sent-parameters.ts'
+import { refusal } from '../../../test/harness/refused.ts'
+import { sentParameters } from './chat-plan.ts'
 import { expectedChatCost } from './worst-price.ts'
 import { MODEL_TYPES, type ModelType } from '../../tables/model-types.ts'
 
@@ -28,13 +28,14 @@ function order(
   const { provider, body, endpoints = three, ...wish } = fields
   const { inputTokens = 100, maxTokens = null } = wish
   const request = chat({ provider, ...body })
-  const expectedCost: OrderRequest['expectedCost'] = (one) => expectedChatCost(one, request, inputTokens, maxTokens)
+  const expectedCost: OrderRequest['expectedCost'] = (one) => expectedChatCost(one, request, inputTokens, maxTokens, 0)
   const ordered = orderEndpoints({
     model: model('v/m', { endpoints }),
     request,
     sent: sentParameters(request),
     able: () => true,
     expectedCost,
+    met: ({ sell }) => sell,
     inputTokens,
     maxTokens,
     adapters: NO_ADAPTERS,

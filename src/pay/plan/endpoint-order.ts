@@ -28,6 +28,8 @@ export interface OrderRequest extends EndpointNeeds {
   readonly health: EndpointHealth
   /** Uniform in [0, 1). */
   readonly random: () => number
+  /** Those that come before all others but the listed ones; absent = none. */
+  readonly prefers?: (endpoint: Endpoint) => boolean
   /** Absent = the request belongs to no conversation, unless it names a session. */
   readonly affinity?: Affinity | null
 }
@@ -52,7 +54,12 @@ export function orderEndpoints(wish: OrderRequest): readonly Endpoint[] {
     priced.filter((candidate) => !listed.includes(candidate)),
     wish,
   )
-  const ordered = [...listed, ...others].map(({ endpoint }) => endpoint)
+  const { prefers } = wish
+  const preferred =
+    prefers === undefined
+      ? others
+      : others.toSorted((left, right) => Number(prefers(right.endpoint)) - Number(prefers(left.endpoint)))
+  const ordered = [...listed, ...preferred].map(({ endpoint }) => endpoint)
   return ordered.slice(0, !allowFallbacks && order.length === 0 ? 1 : ATTEMPTS_MAX)
 }
 

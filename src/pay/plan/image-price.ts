@@ -1,6 +1,7 @@
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import { namesQuality, pictureVariant } from '../../catalog/picture-price.ts'
 import type { ImageRequest } from '../../kinds/images/request.ts'
+import { costTheSame } from './parameter-costs.ts'
 
 /**
  * The request without options that would raise the provider's bill and that nobody pays for. Size and quality are
@@ -35,6 +36,18 @@ export function pricedImage(request: ImageRequest, model: Model, endpoint: Endpo
     parameters,
     ...(keepsShape ? {} : { size: null, imageSize: null, ...(saysRatioAsSize(endpoint) ? { aspectRatio: null } : {}) }),
   }
+}
+
+/** Whether the quality that the request names has another price than none. */
+export function pricesQuality({ size, imageSize, aspectRatio, parameters }: ImageRequest, endpoint: Endpoint): boolean {
+  const { quality } = parameters
+  if (quality === undefined) return false
+  const wish = { size: size ?? imageSize ?? aspectRatio, quality: null }
+  const keys = [
+    pictureVariant(endpoint, { ...wish, quality: String(quality) }),
+    pictureVariant(endpoint, wish),
+  ] as const
+  return !costTheSame(endpoint, keys, 'image_output')
 }
 
 /** OpenAI's protocol has no field for a ratio: a ratio is sent as a size, and sizes differ in price. */

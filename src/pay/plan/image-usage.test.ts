@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ImageResult } from '../../kinds/images/answer.ts'
-import { parseImages } from '../../kinds/images/parse.ts'
+import type { ImageResult } from '../../kinds/images/request.ts'
+import { parseImages } from '../../protocols/openai/client/images.ts'
 import { pictureOf } from '../../kinds/images/bytes.ts'
 import { chargeMicro } from '../../tables/meters.ts'
 import { measuredImageUsage, worstImageUsage } from './image-usage.ts'
@@ -102,7 +102,7 @@ test('unreported tokens are counted; tokens that cannot be counted are bounded a
   )
   assert.equal(absurd.flagged, true)
   assert.ok(absurd.report.inputTokens < 2_000 && absurd.report.outputTokens === 2 * 4_160)
-  assert.deepEqual([absurd.reported.usage.input, absurd.reported.usage.output], [9e6, 9e6])
+  assert.deepEqual([absurd.reported.usage.input, absurd.reported.usage.image_output_tokens], [9e6, 9e6])
 })
 
 test('what the provider bills us by the token is measured by the token, though the client pays by the picture', () => {
@@ -118,6 +118,26 @@ test('what the provider bills us by the token is measured by the token, though t
     mixed,
     TOKENS,
   )
-  assert.deepEqual([report.usage.output, report.usage.image_output], [60, 1])
+  assert.deepEqual([report.usage.image_output_tokens, report.usage.image_output], [60, 1])
   assert.equal(chargeMicro(report.usage, mixed.sell), 2_000_000n)
+})
+
+test('the tokens of pictures have their own price, also where a provider does not tell them from its words', () => {
+  const apart = endpoint('apart', {
+    sell: prices('10', '40', { image_tokens: '20', image_output_tokens: '90' }),
+    maxCompletionTokens: 4_160,
+  })
+  const told = { ...countedReport(50, 60), usage: { input: 10, image_tokens: 40, output: 15, image_output_tokens: 45 } }
+  const measured = (report: typeof told | ReturnType<typeof countedReport>): bigint => {
+    const { report: billed } = measuredImageUsage(
+      request({}),
+      result(1, 1, { report, imageTokens: 0 }),
+      IMAGE,
+      apart,
+      TOKENS,
+    )
+    return chargeMicro(billed.usage, apart.sell)
+  }
+  assert.equal(measured(told), BigInt(10 * 10 + 40 * 20 + 15 * 40 + 45 * 90))
+  assert.equal(measured(countedReport(50, 60)), BigInt(50 * 10 + 60 * 90))
 })

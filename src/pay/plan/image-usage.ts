@@ -1,7 +1,6 @@
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import type { ImageResult } from '../../kinds/images/answer.ts'
-import type { ImageRequest } from '../../kinds/images/request.ts'
+import type { ImageResult, ImageRequest } from '../../kinds/images/request.ts'
 import { METER_TABLE, type Meter } from '../../tables/meter-table.ts'
 import { INPUT_METERS, OUTPUT_METERS, type PriceSheet, type Usage } from '../../tables/meters.ts'
 import { compare } from '../../base/money.ts'
@@ -20,11 +19,12 @@ const SOURCE_TOKENS = 6_500
 const PICTURE_TOKENS = 1_290
 const INPUTS = INPUT_METERS.filter((meter) => METER_TABLE[meter].types.includes('image'))
 const OUTPUTS = OUTPUT_METERS.filter((meter) => METER_TABLE[meter].types.includes('image'))
+const TOKENS = [...INPUTS, ...OUTPUTS]
 
 /** Whether tokens pay for the endpoint's pictures, wholly or partly, in our price or in the provider's. */
 function isTokenPriced({ sell, buy }: Endpoint): boolean {
   return (
-    [sell, buy].some(({ input, output }) => input.digits > 0n || output.digits > 0n) ||
+    [sell, buy].some((sheet) => TOKENS.some((meter) => sheet[meter].digits > 0n)) ||
     (sell.image_output.digits === 0n && buy.image_output.digits === 0n)
   )
 }
@@ -42,6 +42,11 @@ export function worstImageUsage(request: ImageRequest, model: Model, endpoint: E
     [dearest(endpoint.sell, 'input', INPUTS)]: input * count,
     [dearest(endpoint.sell, 'output', OUTPUTS)]: maxTokensOf(model, endpoint) * count,
   }
+}
+
+/** Where tokens pay: only the provider can count source images, and an answer without a documented length. */
+export function mayExceedImageHold({ sources }: ImageRequest, model: Model, endpoint: Endpoint): boolean {
+  return isTokenPriced(endpoint) && (sources.length > 0 || maxTokensOf(model, endpoint) < answerMaxOf(model, endpoint))
 }
 
 /**
@@ -65,18 +70,29 @@ export function measuredImageUsage(
   }
   const text = Buffer.byteLength(request.prompt) + FRAME_TOKENS
   const { report, reported, flagged, basis } = measureUsage(
-    result.usage?.report ?? { ...countedReport(0, 0), missing: ['input', 'output'] },
+    ofPictures(result.usage?.report) ?? { ...countedReport(0, 0), missing: ['input', 'output'] },
     {
       inputMax: () => (request.sources.length > 0 ? Math.max(text, contextOf(model, endpoint)) : text) * calls,
       outputMax: answerMaxOf(model, endpoint) * request.count,
       count: () =>
-        countedReport(
-          countPrompt(request, model, tokens) * calls,
-          Math.min(PICTURE_TOKENS, answerMaxOf(model, endpoint)) * images.length,
+        ofPictures(
+          countedReport(
+            countPrompt(request, model, tokens) * calls,
+            Math.min(PICTURE_TOKENS, answerMaxOf(model, endpoint)) * images.length,
+          ),
         ),
     },
   )
   return { report: whole(report), reported: whole(reported), flagged, basis }
+}
+
+/** Output that its provider does not split is that of the pictures. */
+function ofPictures(report: UsageReport): UsageReport
+function ofPictures(report: UsageReport | undefined): UsageReport | undefined
+function ofPictures(report: UsageReport | undefined): UsageReport | undefined {
+  const { output = 0, ...rest } = report?.usage ?? {}
+  if (report === undefined || output === 0 || rest.image_output_tokens !== undefined) return report
+  return { ...report, usage: { ...rest, image_output_tokens: output } }
 }
 
 /** The most tokens that one answer can have. */

@@ -4,7 +4,7 @@ import type { Endpoint } from '../../catalog/catalog.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { planChat, type PlanRequest } from './chat-plan.ts'
 import { chat, endpoint, model, planWish, prices, snapshot } from '../../../test/harness/plan-fixture.ts'
-import { refusal } from '../../../test/harness/refusal.ts'
+import { refusal } from '../../../test/harness/refused.ts'
 import { pictureTokensMax } from './media-bound.ts'
 import { createTokenCounter, inputBound } from './token-count.ts'
 

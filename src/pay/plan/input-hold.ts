@@ -2,9 +2,10 @@ import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { contextOf } from './context-check.ts'
 import { mediaBound, type Unmeasured } from './media-bound.ts'
-import { searches } from './parameter-costs.ts'
-import type { PlanInput } from '../../plan/plan.ts'
+import { answersPictures, searches } from './parameter-costs.ts'
+import type { PlanInput } from './plan.ts'
 import { textBound } from './token-count.ts'
+import { INPUT_SLACK } from './usage-bounds.ts'
 
 /** Tools that the provider runs: it bills each call, and the results count as input. */
 export interface HostedTools {
@@ -30,8 +31,28 @@ export class InputHold {
     const media = mediaBound(this.#request.messages, endpoint)
     if (this.#hosted !== null || media.unmeasured.size > 0 || searches(this.#request, endpoint)) return context
     const bytes = textBound(this.#request)
-    const text = counted ? Math.min(bytes, this.#tokens.mostOfChat(this.#request, model.tokenizer) ?? bytes) : bytes
+    const most = counted ? this.#tokens.mostOfChat(this.#request, model.tokenizer) : null
+    const text = most === null ? bytes : Math.min(bytes, most + (this.#request.unreadBytes ?? 0))
     return Math.min(context, text + media.tokens)
+  }
+
+  /** The most input tokens that all inputs together can be charged for, of which a hold covers `tokens` each. */
+  reach(model: Model, endpoint: Endpoint, tokens: number, inputs: number): number {
+    if (this.#hosted !== null || searches(this.#request, endpoint)) return Infinity
+    const most = this.#request.inputModalities.size > 0 ? contextOf(model, endpoint) : tokens
+    return most * inputs + INPUT_SLACK
+  }
+
+  /** Whether an answer may be charged for more than such holds cover: pictures, media below the context, searches. */
+  mayExceed(
+    routes: readonly { readonly model: Model; readonly endpoint: Endpoint; readonly inputTokens: number }[],
+  ): boolean {
+    const { inputModalities, parameters } = this.#request
+    if (this.#hosted !== null || parameters['web_search_options'] !== undefined) return true
+    return routes.some(
+      ({ model, endpoint, inputTokens }) =>
+        answersPictures(model, this.#request) || (inputModalities.size > 0 && inputTokens < contextOf(model, endpoint)),
+    )
   }
 
   /** Why the hold is so large, for a refusal; null = it covers only the text and the answer. */

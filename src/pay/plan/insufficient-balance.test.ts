@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InsufficientBalanceError } from '../../plan/insufficient-balance.ts'
+import { InsufficientBalanceError } from './plan.ts'
 
 test('D-10.4: the 402 rounds the required amount up and the available one down, never below zero', () => {
   const error = new InsufficientBalanceError(12_341_000n, 3_218_900n, { tokens: true })

@@ -62,14 +62,12 @@ const PICTURES: readonly PictureRule[] = [
   }),
   // Anthropic, "Images and vision": a token for 28 by 28 pixels, at most 1,568 of them, and 4,784 from Opus 4.7 and the
   // fifth generation on.
-  // fifth generation on.
   { model: /^(.*\.)?claude-(3\b|(opus|sonnet|haiku)-4([-.][0-6])?(?![-.]?\d{1,2}\b))/, most: 1_568 },
   { model: /^(.*\.)?claude-/, most: 4_784 },
   // Google, "Media resolution": 1,120 tokens, and 2,240 at the highest resolution, which we never ask for.
   { model: /^gemini-3/, most: 2_240 },
   // Google, "Image understanding": 258 tokens for each tile of 256 to 768 pixels of a picture that fits 3,072; at most
   // 24 tiles for a narrow picture, and one for the whole.
-  // 24 of a narrow one, and the whole.
   { model: /^gemini-[12]/, most: 25 * 258 },
   // xAI, "Consumption and rate limits": from 256 to 1,792.
   { model: /^grok-/, most: 1_792 },
@@ -79,6 +77,7 @@ const PICTURES: readonly PictureRule[] = [
 ]
 /** The sandbox reads every picture alike. */
 const SANDBOX_PICTURE_TOKENS = 1_500
+const DRAWING = 'data:image/svg'
 const TEXT_FILE = /^data:text\/[^,]{0,200};base64,/i
 /** Readers of documents look for a format's signature in this many first bytes. */
 const MARK_BYTES = 1_100
@@ -126,9 +125,14 @@ function partBound(part: ChatPart, endpoint: Endpoint): number | Unmeasured {
     case 'text':
     case 'refusal':
       return 0
-    case 'image_url':
-      return mediaTokens?.image ?? pictureTokensMax(endpoint, part.image_url.detail) ?? 'pictures'
+    case 'image_url': {
+      const { url, detail } = part.image_url
+      const most = mediaTokens?.image ?? pictureTokensMax(endpoint, detail) ?? 'pictures'
+      // A drawing is text, and some providers read it as text.
+      return typeof most === 'number' && url.startsWith(DRAWING) ? Math.max(most, url.length) : most
+    }
     case 'input_audio':
+    case 'audio_url':
       return mediaTokens?.audio ?? 'sound'
     case 'file':
       // The bytes of a text bound its tokens. Those of a document do not: it is compressed and contains pictures.

@@ -46,6 +46,8 @@ function partTokens(part: ChatPart): number {
       return imageTokens(part.image_url.detail)
     case 'input_audio':
       return audioTokens(part.input_audio)
+    case 'audio_url':
+      return FILE_URL_TOKENS
     case 'file':
       return fileTokens(part.file.file_data)
     case 'video_url':

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkModalities, chooseModels, type ModelWish } from './model-choice.ts'
 import { chat, model, snapshot } from '../../../test/harness/plan-fixture.ts'
-import { verdict } from '../../../test/harness/refusal.ts'
+import { verdict } from '../../../test/harness/refused.ts'
 
 const catalog = snapshot(
   [

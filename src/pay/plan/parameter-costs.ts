@@ -1,14 +1,16 @@
-import type { Endpoint } from '../../catalog/catalog.ts'
+import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import type { ChatMessage, ChatPart, ChatRequest } from '../../kinds/chat/request.ts'
 import type { VideoOperation } from '../../kinds/video.ts'
-import type { PriceKey } from '../../tables/meter-table.ts'
+import type { Meter, PriceKey } from '../../tables/meter-table.ts'
+import { compare } from '../../base/money.ts'
+import { askedWord, PLAIN_TIER, tierNamed } from '../../tables/service-tier-table.ts'
 import { PARAMETER_NAMES, PARAMETER_TABLE, type ParameterName } from '../../tables/parameter-table.ts'
 
-/** The price that a modality of the answer needs; 0 = its tokens pay for it. */
-const MODALITY_PRICES: ReadonlyMap<string, PriceKey | null> = new Map([
+/** The prices of which a modality of the answer needs one; 0 = other tokens pay for it. */
+const MODALITY_PRICES: ReadonlyMap<string, readonly PriceKey[] | null> = new Map<string, readonly PriceKey[] | null>([
   ['text', null],
-  ['audio', 'audio_output'],
-  ['image', 'image_output'],
+  ['audio', ['audio_output']],
+  ['image', ['image_output', 'image_output_tokens']],
 ])
 
 const COSTS = new Map<string, (typeof PARAMETER_TABLE)[ParameterName]['cost']>(
@@ -18,13 +20,77 @@ const COSTS = new Map<string, (typeof PARAMETER_TABLE)[ParameterName]['cost']>(
 /** Whether an endpoint may be sent the parameter at all, whatever its adapter can carry. */
 export function isPriced({ priced, supportedParameters }: Endpoint, parameter: string): boolean {
   const cost = COSTS.get(parameter)
-  if (cost === undefined || cost === 'units' || parameter === 'modalities') return true
+  if (cost === undefined || cost === 'units' || parameter === 'modalities' || parameter === 'service_tier') return true
   if (cost.price === null || !priced.has(cost.price)) return false
   return supportedParameters === null ? cost.where === 'carried' : true
 }
 
+/** Whether two price keys of an endpoint cost the same; null = its own price. */
+export function costTheSame(
+  endpoint: Endpoint,
+  [one, other]: readonly [string | null, string | null],
+  meter: Meter,
+): boolean {
+  const [left, right] = [one, other].map((key) => (key === null ? endpoint : (endpoint.variants?.get(key) ?? endpoint)))
+  return (
+    left !== undefined &&
+    right !== undefined &&
+    compare(left.sell[meter], right.sell[meter]) === 0 &&
+    compare(left.buy[meter], right.buy[meter]) === 0
+  )
+}
+
+/** Whether an endpoint has a price for a service tier: that of the client, and what its provider bills. */
+export function pricesTier({ conditions }: Pick<Endpoint, 'conditions'>, tier: string): boolean {
+  return (
+    conditions !== undefined &&
+    [conditions.sell, conditions.buy].every((groups) => groups.some(({ serviceTier }) => serviceTier === tier))
+  )
+}
+
+/** The service tier that a request names; null = it leaves the choice, or names the plain one. */
+export function tierWished({ parameters }: ChatRequest): string | null {
+  const tier = tierNamed(parameters['service_tier'])
+  return tier === PLAIN_TIER ? null : tier
+}
+
+/** The wished tier in the endpoint's word, where it has a price there; null = it is not asked for. */
+export function tierAsked(request: ChatRequest, endpoint: Endpoint): string | null {
+  const tier = tierWished(request)
+  return tier !== null && pricesTier(endpoint, tier) ? askedWord(endpoint.provider, tier) : null
+}
+
+/** The wished tier by our name, where the endpoint is asked for it; null = it is asked for the plain one. */
+export function tierMet(request: ChatRequest, endpoint: Endpoint): string | null {
+  return tierAsked(request, endpoint) === null ? null : tierWished(request)
+}
+
+/** The endpoint's word for the tier that it is asked for: the wished one, else the plain one; null = it is sent none. */
+export function tierSent(request: ChatRequest, endpoint: Endpoint): string | null {
+  return tierAsked(request, endpoint) ?? endpoint.provider.dialect.plainTier
+}
+
+/** The service tiers in which an endpoint may serve a request; undefined = any. */
+export function tiersServed(request: ChatRequest, endpoint: Endpoint): readonly string[] | undefined {
+  if (endpoint.provider.servesAsAsked !== true) return undefined
+  const wished = tierMet(request, endpoint)
+  return wished === null ? [PLAIN_TIER] : [PLAIN_TIER, wished]
+}
+
+/**
+ * The request with the service tier that its endpoint is asked for: the wished one where that has a price, else the
+ * plain one where the service would choose by itself.
+ */
+export function withTier(request: ChatRequest, endpoint: Endpoint): ChatRequest {
+  const tier = tierSent(request, endpoint) ?? undefined
+  if (tier === request.parameters['service_tier']) return request
+  const { service_tier: _given, ...others } = request.parameters
+  return { ...request, parameters: tier === undefined ? others : { ...others, service_tier: tier } }
+}
+
 /** The request without parameters that an endpoint would bill and that nobody pays for; most requests have none. */
-export function pricedRequest(request: ChatRequest, endpoint: Endpoint): ChatRequest {
+export function pricedRequest(asked: ChatRequest, endpoint: Endpoint): ChatRequest {
+  const request = withTier(asked, endpoint)
   const parameters = pricedParameters(request.parameters, endpoint)
   const messages = isMarked(request.messages)
     ? request.messages.map((message) => pricedMessage(message, endpoint))
@@ -39,6 +105,16 @@ export function pricedVideo(operation: VideoOperation, endpoint: Endpoint): Vide
   return operation.generateAudio === null || isPriced(endpoint, 'generate_audio')
     ? operation
     : { ...operation, generateAudio: null }
+}
+
+/** Whether pictures may be in the answer: only it shows how many. */
+export function answersPictures(model: Model, request: ChatRequest): boolean {
+  return model.outputModalities.includes('image') || asksModality(request, 'image')
+}
+
+/** Whether a request says that it wants the modality. */
+export function asksModality({ parameters: { modalities } }: ChatRequest, name: string): boolean {
+  return Array.isArray(modalities) && modalities.includes(name)
 }
 
 /** Whether the request makes the endpoint search the web, which is billed with every answer. */
@@ -93,7 +169,7 @@ function pricedSearch(options: unknown, endpoint: Endpoint): Record<string, unkn
 
 function isPricedModality({ priced }: Endpoint, name: unknown): boolean {
   const price = typeof name === 'string' ? MODALITY_PRICES.get(name) : undefined
-  return price === null || (price !== undefined && priced.has(price))
+  return price === null || (price !== undefined && price.some((key) => priced.has(key)))
 }
 
 /** Whether a part of a message has a cache mark. */

@@ -1,13 +1,13 @@
 import type { ChatRequest } from '../../kinds/chat/request.ts'
-import { textsOf } from '../../kinds/chat/texts.ts'
+import { textsOf } from '../../kinds/chat/parts.ts'
 import { assert } from '../../base/assert.ts'
 import { mediaTokens } from './media-tokens.ts'
-import { Encoding, ENCODING_NAMES, type EncodingName } from '../../plan/tokens/encoding.ts'
+import { Encoding, ENCODING_NAMES, type EncodingName } from './tokens/encoding.ts'
 
 /** Texts are counted in slices, as many as the time allows; slicing costs less than 1 % of the count. */
 const SLICE_CHARS = 1_024
 /**
- * No body may stall the loop for 100 ms (guarantees.md R11), so all counts of one turn of the loop share this time: an
+ * No body may stall the loop for 100 ms (reliability.md R11), so all counts of one turn of the loop share this time: an
  * answer without usage has its input and its output counted. Only the elapsed time is a measure, because no cheap look
  * at a text predicts it: prose and code take 0.05 µs a character, random letters and ideographs up to 0.5 µs.
  */
@@ -54,6 +54,7 @@ export interface TokenCounter {
  * `random`: a client who could predict the sample could hide most of a text from the count.
  */
 export function createTokenCounter(
+  // oxlint-disable-next-line eslint/no-restricted-properties -- picks which texts are measured again; nobody gains by guessing it
   random: () => number = Math.random,
   monotonicMs: () => number = () => performance.now(),
 ): TokenCounter {

@@ -1,12 +1,13 @@
-import type { Endpoint, Model } from '../../catalog/catalog.ts'
+import type { Endpoint, Model, Prices } from '../../catalog/catalog.ts'
+import { dearestSell, priceAt } from '../../catalog/price-conditions.ts'
 import type { RoutedRequest } from '../../kinds/fields/routed-request.ts'
 import { assert } from '../../base/assert.ts'
-import { chargeMicro, exactCost, type Usage } from '../../tables/meters.ts'
+import { chargeMicro, exactCost, INPUT_METERS, sumOf, type PriceSheet, type Usage } from '../../tables/meters.ts'
 import { REQUEST_TYPE_TABLE, type RequestType } from '../../tables/model-types.ts'
 import { orderEndpoints } from './endpoint-order.ts'
 import { chooseModels } from './model-choice.ts'
-import type { Candidate, Plan, PlanInput } from '../../plan/plan.ts'
-import { servingRoutes } from '../../plan/serving-routes.ts'
+import { type Candidate, type Plan, type PlanInput, servingRoutes } from './plan.ts'
+import { INPUT_SLACK } from './usage-bounds.ts'
 
 /** A request whose price does not depend on the length of the answer. */
 export interface UnitPlanRequest extends PlanInput {
@@ -22,6 +23,8 @@ export interface UnitPlanRequest extends PlanInput {
   readonly priced?: (endpoint: Endpoint, model: Model) => Endpoint
   /** The most that the request can use at an endpoint. */
   readonly worstUsage: (model: Model, endpoint: Endpoint) => Usage
+  /** Whether an answer may be charged for more than that. */
+  readonly mayExceed: (model: Model, endpoint: Endpoint) => boolean
 }
 
 /** Prices a request of units (wire.md 10.5): who may serve it, in order, and the most it may cost. */
@@ -41,8 +44,12 @@ export function planUnits(input: UnitPlanRequest): Plan {
   const routes = servingRoutes(chosen, health, (choice) => {
     input.check(choice.model)
     const { sent, able, adapters, random, affinity = null } = input
-    const expectedCost = (endpoint: Endpoint): ReturnType<typeof exactCost> =>
-      exactCost(worstUsage(choice.model, endpoint), priced(endpoint, choice.model).sell)
+    const sheetOf = (prices: Prices, usage: Usage): PriceSheet =>
+      priceAt(prices, 'sell', usage, { atMs: input.atMs, serviceTier: null }).sheet
+    const expectedCost = (endpoint: Endpoint): ReturnType<typeof exactCost> => {
+      const usage = worstUsage(choice.model, endpoint)
+      return exactCost(usage, sheetOf(priced(endpoint, choice.model), usage))
+    }
     return {
       model: choice.model,
       endpoints: orderEndpoints({
@@ -53,6 +60,7 @@ export function planUnits(input: UnitPlanRequest): Plan {
         inputTokens: 0,
         maxTokens: null,
         expectedCost,
+        met: (endpoint) => sheetOf(endpoint, worstUsage(choice.model, endpoint)),
         adapters,
         calls: REQUEST_TYPE_TABLE[type].modelType,
         sort: choice.sort,
@@ -69,24 +77,44 @@ export function planUnits(input: UnitPlanRequest): Plan {
       sendMaxTokens: null,
     })),
   )
-  return unitPlan(snapshot, candidates, worstUsage)
+  const mayExceed = candidates.some(({ model: served, endpoint }) => input.mayExceed(served, endpoint))
+  return unitPlan(input, candidates, worstUsage, mayExceed)
 }
 
 /** The same plan with a smaller hold; null when it costs no less. */
 export function recountedUnits(plan: Plan, worstUsage: UnitPlanRequest['worstUsage']): Plan | null {
-  const recounted = unitPlan(plan.snapshot, plan.candidates, worstUsage)
+  const recounted = unitPlan(plan, plan.candidates, worstUsage, plan.mayExceed)
   return recounted.holdMicro < plan.holdMicro ? recounted : null
 }
 
+/** The same plan, held for by the most that may be charged. */
+export function boundedUnits(plan: Plan, mostUsage: UnitPlanRequest['worstUsage']): Plan {
+  return unitPlan(plan, plan.candidates, mostUsage, false)
+}
+
 function unitPlan(
-  snapshot: Plan['snapshot'],
+  { snapshot, atMs }: Pick<PlanInput, 'snapshot' | 'atMs'>,
   candidates: readonly Candidate[],
   worstUsage: UnitPlanRequest['worstUsage'],
+  mayExceed: boolean,
 ): Plan {
   assert(candidates.length > 0, 'A plan has at least one candidate.')
   const holdMicro = candidates.reduce((dearest, { model, endpoint }) => {
-    const cost = chargeMicro(worstUsage(model, endpoint), endpoint.sell)
+    const inputTokens = sumOf(worstUsage(model, endpoint), INPUT_METERS) + INPUT_SLACK
+    // No tier is asked for here, and none that a provider says is read.
+    const reach = { atMs, inputTokens: mayExceed ? Infinity : inputTokens, serviceTiers: [] }
+    const sell = dearestSell(endpoint, reach)
+    const cost = chargeMicro(worstUsage(model, sell === endpoint.sell ? endpoint : { ...endpoint, sell }), sell)
     return cost > dearest ? cost : dearest
   }, 0n)
-  return Object.freeze({ snapshot, candidates, holdMicro, maxTokens: 0, maxTokensComputed: false, inputTokensBound: 0 })
+  return Object.freeze({
+    snapshot,
+    atMs,
+    candidates,
+    holdMicro,
+    maxTokens: 0,
+    maxTokensComputed: false,
+    mayExceed,
+    inputTokensBound: 0,
+  })
 }

@@ -11,7 +11,7 @@ import {
 } from '../../tables/meters.ts'
 
 /** Tokens that a provider's own template may put around a text of any length. */
-const INPUT_SLACK = 1_000
+export const INPUT_SLACK = 1_000
 
 export interface UsageLimits {
   /** The most tokens of the input without the provider's own template; called only when more are reported. */

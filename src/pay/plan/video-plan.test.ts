@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseVideo } from '../../kinds/video/parse.ts'
+import { parseVideo } from '../../protocols/openai/client/video.ts'
 import { model } from '../../../test/harness/plan-fixture.ts'
 import { operationOf } from './video-plan.ts'
 import type { Model } from '../../catalog/catalog.ts'

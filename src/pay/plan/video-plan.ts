@@ -2,20 +2,28 @@ import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import { resolutionOf, variantOf } from '../../catalog/resolution.ts'
 import { ApiError } from '../../base/errors.ts'
 import { PROMPT_CHARACTERS_MAX } from '../../kinds/images/request.ts'
-import { invalidInput, quoted } from '../../kinds/fields/json-fields.ts'
-import type { VideoOperation, VideoRequest, VideoWish } from '../../kinds/video.ts'
-import { charactersOf } from '../../lib/characters.ts'
+import { invalidInput, quoted } from '../../kinds/fields/body-fields.ts'
+import type { PricedField, VideoOperation, VideoRequest, VideoWish } from '../../kinds/video.ts'
+import { charactersOf } from '../../base/text.ts'
 import type { Usage } from '../../tables/meters.ts'
+import { costTheSame } from './parameter-costs.ts'
 import { chooseModels } from './model-choice.ts'
-import type { Plan, PlanInput } from '../../plan/plan.ts'
+import type { Plan, PlanInput } from './plan.ts'
 import { planUnits } from './unit-plan.ts'
 
 export interface VideoPlan extends Plan {
   readonly operation: VideoOperation
 }
 
+/** Whether the provider of an endpoint is told the value of a field; null = it makes no videos. */
+export type TellsField = (endpoint: Endpoint, field: PricedField) => boolean
+
 /** Prices a video exactly: seconds at the price of its resolution, and the request (wire.md D-4.3). */
-export function planVideo(request: VideoRequest, input: PlanInput, able: (endpoint: Endpoint) => boolean): VideoPlan {
+export function planVideo(
+  request: VideoRequest,
+  input: PlanInput,
+  tellsOf: (endpoint: Endpoint) => TellsField | null,
+): VideoPlan {
   const { snapshot, defaultModel, allowedModels } = input
   const [chosen] = chooseModels(
     {
@@ -34,12 +42,62 @@ export function planVideo(request: VideoRequest, input: PlanInput, able: (endpoi
     request,
     type: 'video',
     sent: sentParameters(request.wish),
-    check: () => undefined,
-    able,
+    check: (model) => checkTold(model, operation, request.wish, tellsOf),
+    able: (endpoint) => isTold(chosen.model, endpoint, operation, tellsOf(endpoint)),
     priced: (endpoint) => pricedFor(endpoint, operation),
     worstUsage: () => videoUsage(operation),
+    // It costs what was held, whatever came.
+    mayExceed: () => false,
   })
   return Object.freeze({ ...plan, operation })
+}
+
+/** Whether the endpoint makes the video at the price of its row: it is told what decides that, or makes it anyway. */
+export function isTold(model: Model, endpoint: Endpoint, operation: VideoOperation, tells: TellsField | null): boolean {
+  return tells !== null && untoldField(model, endpoint, operation, tells) === null
+}
+
+/**
+ * The field that decides the price at an endpoint, whose provider is not told it and so makes something else. Untold it
+ * makes the first value of the model's list; null = no such field.
+ */
+function untoldField(
+  { supportedDurations, supportedSizes, supportedResolutions }: Model,
+  endpoint: Endpoint,
+  operation: VideoOperation,
+  tells: TellsField,
+): PricedField | null {
+  const { duration, size, resolution } = operation
+  const isBySecond = [endpoint.sell, endpoint.buy].some(({ video_seconds: price }) => price.digits > 0n)
+  if (isBySecond && duration !== supportedDurations?.[0] && !tells(endpoint, 'duration')) return 'duration'
+  if (endpoint.variants === undefined || (size === null && resolution === null)) return null
+  if ((size !== null && tells(endpoint, 'size')) || (resolution !== null && tells(endpoint, 'resolution'))) return null
+  const first = { size: supportedSizes?.[0] ?? null, resolution: supportedResolutions?.[0] ?? null }
+  const keys = [variantOf(endpoint, first), variantOf(endpoint, operation)] as const
+  const isFirst = (first.size ?? first.resolution) !== null && costTheSame(endpoint, keys, 'video_seconds')
+  return isFirst ? null : size === null ? 'resolution' : 'size'
+}
+
+function checkTold(
+  model: Model,
+  operation: VideoOperation,
+  wish: VideoWish,
+  tellsOf: (endpoint: Endpoint) => TellsField | null,
+): void {
+  const untold = model.endpoints.flatMap((endpoint) => {
+    const tells = tellsOf(endpoint)
+    return tells === null ? [] : [untoldField(model, endpoint, operation, tells)]
+  })
+  const [field] = untold
+  if (field === undefined || field === null || untold.includes(null)) return
+  const isShape = field !== 'duration'
+  const [first] =
+    field === 'duration' ? (model.supportedDurations ?? []) : (model.supportedSizes ?? model.supportedResolutions ?? [])
+  const given = operation[field]
+  throw invalidInput(
+    isShape && wish.size === null ? 'resolution' : field,
+    `${quoted(String(given))} cannot be sent to any provider of model '${model.id}', and the price depends on it. ${first === undefined ? 'Choose another model' : `Allowed: ${first}`}`,
+  )
 }
 
 export function videoUsage({ duration }: VideoOperation): Usage {

@@ -1,11 +1,12 @@
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
+import { dearestSell, priceAt, type Reach } from '../../catalog/price-conditions.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { METER_TABLE } from '../../tables/meter-table.ts'
 import { exactCost, INPUT_METERS, OUTPUT_METERS, type PriceSheet, type Usage } from '../../tables/meters.ts'
 import { add, ceilMicro, compare, multiply, type Decimal, type Micro } from '../../base/money.ts'
 import type { HostedTools } from './input-hold.ts'
 import { imageCount } from './media-tokens.ts'
-import { predictedTokens, searches } from './parameter-costs.ts'
+import { answersPictures, asksModality, predictedTokens, searches, tierMet } from './parameter-costs.ts'
 
 /** The output expected of a request without a limit, for comparing prices. */
 const EXPECTED_OUTPUT_TOKENS = 512
@@ -28,7 +29,7 @@ export interface WorstPrice {
 
 /**
  * Units that a request uses independently of its answer, charged by the request: no provider reports them, but for
- * searches, of which a report counts more than this one.
+ * searches, where a report's count replaces this one.
  */
 export function fixedUsage(request: ChatRequest, endpoint: Endpoint, inputs = 1): Usage {
   const images = imageCount(request.messages) * inputs
@@ -43,20 +44,19 @@ export function worstPrice(
   model: Model,
   endpoint: Endpoint,
   request: ChatRequest,
+  reach: Reach,
   hosted: HostedTools | null = null,
 ): WorstPrice {
-  const { sell } = endpoint
+  const sell = dearestSell(endpoint, reach)
   const inputModalities: ReadonlySet<string> = request.inputModalities
-  const modalities = request.parameters['modalities']
-  const asks = (name: string): boolean => Array.isArray(modalities) && modalities.includes(name)
   const outputToken = dearest(
     sell,
     OUTPUT_METERS,
-    (modality) => asks(modality) || model.outputModalities.includes(modality),
+    (modality) => asksModality(request, modality) || model.outputModalities.includes(modality),
   )
   const usage = fixedUsage(request, endpoint)
   const searched = (usage.search ?? 0) * endpoint.provider.searchesMax
-  const pictures = model.outputModalities.includes('image') || asks('image') ? ANSWER_PICTURES_MAX : 0
+  const pictures = answersPictures(model, request) ? ANSWER_PICTURES_MAX : 0
   const units = exactCost({ ...usage, image_output: pictures, search: searched + (hosted?.callsMax ?? 0) }, sell)
   const predicted = predictedTokens(request, endpoint)
   return {
@@ -79,17 +79,19 @@ function dearest(sell: PriceSheet, meters: typeof INPUT_METERS, has: (modality: 
 }
 
 /**
- * The probable cost of the request by the plain prices: a dear cache write, which most requests never need, must not
- * decide between providers.
+ * The probable cost of the request by the prices of its hour, its length and the tier that is asked for: a dear cache
+ * write, which most requests never need, must not decide between providers.
  */
 export function expectedChatCost(
   endpoint: Endpoint,
   request: ChatRequest,
   inputTokens: number,
   maxTokens: number | null,
+  atMs: number,
   expected: Usage = {},
 ): Decimal {
-  const { sell } = endpoint
+  const serviceTier = tierMet(request, endpoint)
+  const sell = priceAt(endpoint, 'sell', { input: inputTokens }, { atMs, serviceTier }).sheet
   const output = multiply(sell.output, whole((maxTokens ?? EXPECTED_OUTPUT_TOKENS) * request.n))
   return add(
     exactCost({ ...expected, ...fixedUsage(request, endpoint) }, sell),

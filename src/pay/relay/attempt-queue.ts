@@ -1,13 +1,22 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import type { Affinity } from '../plan/affinity.ts'
-import type { Candidate } from '../../plan/plan.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
-import { withoutSecretsOf } from '../../providers/wire/upstream-error.ts'
-import { isUnhealthy, mayFallBack, mayRotateKey, pauseSeconds, type FailedAttempt } from '../../relay/attempt-error.ts'
+import type { Candidate } from '../plan/plan.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { AttemptFailure } from '../../protocols/ports/attempt-failure.ts'
+import { withoutSecretsOf } from '../../protocols/wire/upstream-error.ts'
+import {
+  isClosed,
+  isUnhealthy,
+  mayRotateKey,
+  mayServeNext,
+  pauseSeconds,
+  windowOf,
+  type FailedAttempt,
+} from './attempt-error.ts'
 import type { Trial } from './ejection.ts'
 import type { EndpointHealthBook } from './endpoint-health.ts'
 import type { KeyPools } from './key-pools.ts'
+import { providerWords, refusedParameters, withoutEcho, type RequestWords } from './provider-words.ts'
 import type { RetryBudget } from './retry-budget.ts'
 
 const ATTEMPTS_MAX = 4
@@ -99,22 +108,30 @@ export class AttemptQueue {
     this.#ports.keyPools.worked(this.#candidate.endpoint.provider, this.#apiKey)
   }
 
-  /** Notes the failure, for this request and for later ones. */
-  fail(failure: AttemptFailure | 'empty'): FailedAttempt {
+  /** Notes the failure, for this request, whose words are given, and for later ones. */
+  fail(found: AttemptFailure | 'empty', { sent, earlier }: RequestWords): FailedAttempt {
+    const failure = withoutEcho(found, [sent, earlier])
     const { health, keyPools } = this.#ports
     const { model, endpoint } = this.#candidate
     const attempt: FailedAttempt = {
       failure: failure === 'empty' ? failure : withoutSecretsOf(endpoint.provider, failure),
       providerName: endpoint.provider.name,
       modelId: model.id,
+      contextLength: endpoint.contextLength,
     }
     this.failed.push(attempt)
+    const refused = refusedParameters(attempt.failure, sent)
+    if (refused.length > 0) {
+      const [said = null] = providerWords([attempt], [sent, earlier])
+      health.refused(endpoint.id, refused, said)
+    }
     this.#endSpan(attempt.failure === 'empty' ? 'empty' : attempt.failure.reason)
-    if (failure !== 'empty' && mayRotateKey(attempt)) keyPools.failed(endpoint.provider, this.#apiKey, failure)
+    if (attempt.failure !== 'empty' && mayRotateKey(attempt))
+      keyPools.failed(endpoint.provider, this.#apiKey, attempt.failure)
     // If another key may still work, the fault was only this key's.
     if (!isUnhealthy(attempt) || this.#otherKeyHelps(attempt)) this.#releaseTrial()
     else if (this.#trial !== null) {
-      health.failed(this.#trial)
+      health.failed(this.#trial, isClosed(attempt))
       health.pause(endpoint.id, pauseSeconds(attempt))
     }
     this.#trial = null
@@ -124,9 +141,7 @@ export class AttemptQueue {
   /** Moves on to the next candidate or key after a failed attempt, within the retry budget; null = there is none. */
   next(attempt: FailedAttempt): Candidate | null {
     if (this.#attempts >= ATTEMPTS_MAX) return null
-    // Another provider of the model would refuse the request as well; another model of `models[]` may not (wire.md
-    // 3.2).
-    if (!mayFallBack(attempt)) this.#queue = this.#queue.filter(({ model }) => model.id !== attempt.modelId)
+    this.#queue = this.#queue.filter((candidate) => this.#maySucceed(candidate, attempt))
     const rotates = this.#otherKeyHelps(attempt) && this.#keysTried < this.#candidate.endpoint.provider.apiKeys.length
     if (!rotates && this.#queue.length === 0) return null
     if (!this.#retrying && !this.#ports.retries.claim()) return null
@@ -134,6 +149,25 @@ export class AttemptQueue {
     if (rotates) this.#keysTried += 1
     else this.#advance()
     return this.#candidate
+  }
+
+  /** Other models of `models[]` may take what all providers of this one refuse (wire.md 3.2). */
+  #maySucceed({ model, endpoint }: Candidate, attempt: FailedAttempt): boolean {
+    if (model.id !== attempt.modelId) return true
+    switch (mayServeNext(attempt)) {
+      case 'all':
+        return true
+      case 'none':
+        return false
+      case 'larger': {
+        const window = windowOf(attempt)
+        return window !== null && (endpoint.contextLength ?? Infinity) > window
+      }
+      case 'others': {
+        const first = this.failed.find((failed) => failed.modelId === model.id && mayServeNext(failed) === 'others')
+        return first === attempt && endpoint.provider.slug !== this.#candidate.endpoint.provider.slug
+      }
+    }
   }
 
   /** The request is over. */

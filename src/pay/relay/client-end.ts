@@ -1,8 +1,10 @@
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { EventBuffer } from './event-buffer.ts'
 
 const SILENCE_MS = 10_000
 const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
+/** Behind an event with a number some decoders take a blank line for another, empty event (wire.md C9). */
+const NUMBERED_KEEP_ALIVE = Buffer.from(': PROCESSING\n')
 
 /** One client's connection as the relay uses it; the details of sockets stay in src/http. */
 export interface ClientStream {
@@ -37,12 +39,18 @@ export class ClientEnd {
   readonly #keepAlive: Buffer
   #state: State = NOT_STARTED
   #lastSentMs: number
+  #isSlow = false
 
-  constructor(buffer: EventBuffer | null, clock: Clock, keepAlive: Buffer = KEEP_ALIVE) {
+  constructor(buffer: EventBuffer | null, clock: Clock, keepAlive?: Buffer) {
     this.#buffer = buffer
     this.#clock = clock
-    this.#keepAlive = keepAlive
+    this.#keepAlive = keepAlive ?? (buffer === null ? KEEP_ALIVE : NUMBERED_KEEP_ALIVE)
     this.#lastSentMs = clock.monotonic()
+  }
+
+  /** Whether the provider has had to wait for a reader. */
+  get isSlow(): boolean {
+    return this.#isSlow
   }
 
   get isGone(): boolean {
@@ -90,7 +98,9 @@ export class ClientEnd {
     if (this.isGone) return true
     const stream = this.#open()
     this.#lastSentMs = this.#clock.monotonic()
-    return stream === null || stream.write(numbered)
+    const goesOn = stream === null || stream.write(numbered)
+    this.#isSlow ||= !goesOn
+    return goesOn
   }
 
   /** Sends the keep-alive after ten seconds without an event. */

@@ -58,8 +58,8 @@ export class Ejection {
     this.#second(nowMs).all += 1
   }
 
-  /** Whether this took it out of service. */
-  failed(trial: Trial, nowMs: number): boolean {
+  /** Whether this took it out of service. `isSure`: it will not answer, and one failure is enough. */
+  failed(trial: Trial, nowMs: number, isSure = false): boolean {
     this.released(trial)
     if (trial.startedMs < this.#changedMs) return false
     if (this.#untilMs !== null) {
@@ -70,7 +70,7 @@ export class Ejection {
     const second = this.#second(nowMs)
     second.all += 1
     second.failed += 1
-    if (this.#consecutive < CONSECUTIVE_MAX && !this.#failsMostly(nowMs)) return false
+    if (!isSure && this.#consecutive < CONSECUTIVE_MAX && !this.#failsMostly(nowMs)) return false
     this.#eject(nowMs)
     return true
   }

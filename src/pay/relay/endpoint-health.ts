@@ -1,4 +1,5 @@
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
+import { DAY_MS } from '../../base/time.ts'
 import { Ejection, type Trial } from './ejection.ts'
 
 const MINUTES = 24 * 60
@@ -6,6 +7,8 @@ const MINUTES = 24 * 60
 const UNHEALTHY_MS = 30_000
 const WINDOW_MINUTES = 30
 const DAY_MINUTES = 24 * 60
+/** Parameters of an endpoint whose refusals are counted: more than any request has. */
+const REFUSED_MAX = 64
 /** Answers whose measurements are kept: the latest represent half an hour well enough. */
 const SAMPLES_MAX = 2_048
 /** Sorting reads the medians on every request; they move slowly. */
@@ -33,9 +36,17 @@ export interface HealthReport {
   readonly uptime1d: number | null
   readonly latency30m: Percentiles | null
   readonly throughput30m: Percentiles | null
+  /** How often it refused requests today for each of their parameters, the most refused first. */
+  readonly refused: readonly (RefusedCount & { readonly parameter: string })[]
 }
 
-type Measures = Omit<HealthReport, 'unhealthy'>
+interface RefusedCount {
+  readonly requests: number
+  /** The provider's words of the newest refusal; null = it said nothing. */
+  readonly said: string | null
+}
+
+type Measures = Omit<HealthReport, 'unhealthy' | 'refused'>
 
 interface State {
   readonly samples: AnswerSample[]
@@ -46,6 +57,8 @@ interface State {
   /** The provider itself asked for a pause of this length, by `Retry-After`. */
   pausedUntilMs: number
   kept: { readonly atMs: number; readonly measures: Measures } | null
+  /** By parameter, of the UTC day that began at `dayMs`. */
+  readonly refused: { dayMs: number; readonly counts: Map<string, RefusedCount> }
 }
 
 const UNKNOWN: Measures = Object.freeze({
@@ -90,12 +103,28 @@ export class EndpointHealthBook {
     if (state.samples.length > SAMPLES_MAX) state.samples.splice(0, SAMPLES_MAX / 2)
   }
 
-  failed(trial: Trial): void {
+  /** `isSure`: it will not answer, whatever is asked, and so is out at once. */
+  failed(trial: Trial, isSure = false): void {
     const atMs = this.#clock.monotonic()
     const state = this.#state(trial.endpointId)
     state.failedAtMs = atMs
     state.uptime.add(false, atMs)
-    if (state.ejection.failed(trial, atMs)) this.#left(trial.endpointId)
+    if (state.ejection.failed(trial, atMs, isSure)) this.#left(trial.endpointId)
+  }
+
+  /** It refused a request for these parameters, which says nothing of its health. `said`: for the operator's eyes. */
+  refused(endpointId: string, parameters: readonly string[], said: string | null): void {
+    const counts = this.#refusedToday(this.#state(endpointId))
+    for (const name of parameters)
+      if (counts.has(name) || counts.size < REFUSED_MAX)
+        counts.set(name, { requests: (counts.get(name)?.requests ?? 0) + 1, said })
+  }
+
+  #refusedToday({ refused }: State): Map<string, RefusedCount> {
+    const dayMs = Math.floor(this.#clock.now() / DAY_MS) * DAY_MS
+    if (dayMs !== refused.dayMs) refused.counts.clear()
+    refused.dayMs = dayMs
+    return refused.counts
   }
 
   /** Prefers other endpoints for this many seconds, while there are any. */
@@ -129,7 +158,15 @@ export class EndpointHealthBook {
   }
 
   report(endpointId: string): HealthReport {
-    return { unhealthy: this.unhealthy(endpointId) || this.ejected(endpointId), ...this.#measures(endpointId) }
+    const state = this.#states.get(endpointId)
+    const refused = state === undefined ? [] : [...this.#refusedToday(state)]
+    return {
+      unhealthy: this.unhealthy(endpointId) || this.ejected(endpointId),
+      ...this.#measures(endpointId),
+      refused: refused
+        .map(([parameter, count]) => ({ parameter, ...count }))
+        .toSorted((left, right) => right.requests - left.requests),
+    }
   }
 
   #measures(endpointId: string): Measures {
@@ -151,6 +188,7 @@ export class EndpointHealthBook {
         failedAtMs: null,
         pausedUntilMs: -Infinity,
         kept: null,
+        refused: { dayMs: 0, counts: new Map() },
       }
       this.#states.set(endpointId, state)
     }

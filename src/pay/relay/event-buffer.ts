@@ -37,7 +37,8 @@ export interface StreamCopy {
 /** Begins the copy of a stream that its client may resume on another node. */
 export type CopyStream = (stream: {
   readonly generationId: string
-  readonly accountId: string
+  /** Its `reachName`. */
+  readonly owner: string
   readonly requestId: string
 }) => StreamCopy
 

@@ -1,17 +1,18 @@
 import type { Principal } from '../../access/principal.ts'
 import type { ApiError } from '../../base/errors.ts'
-import type { AnswerBody, AnswerKeeper, CallClaim, Operation } from './operation.ts'
+import type { AnswerBody, CallClaim, Operation } from './operation.ts'
 import type { AdapterTable } from '../../protocols/ports/adapter.ts'
-import type { FailedAttempt } from '../../relay/attempt-error.ts'
+import type { FailedAttempt } from './attempt-error.ts'
+import type { RequestWords } from './provider-words.ts'
 import type { AttemptQueuePorts, AttemptSpan } from './attempt-queue.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { DrainCount } from './drain-count.ts'
 import type { EventBuffer } from './event-buffer.ts'
 import type { GenerationRecord } from '../../ledger/generation-record.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Micro } from '../../base/money.ts'
 import type { Affinity } from '../plan/affinity.ts'
-import type { Plan } from '../../plan/plan.ts'
+import type { Plan } from '../plan/plan.ts'
 import type { ProviderSlots } from './provider-slots.ts'
 import type { UsageWatch } from './usage-watch.ts'
 import type { TokenCounter } from '../plan/token-count.ts'
@@ -30,7 +31,7 @@ export interface GenerationPorts extends AttemptQueuePorts {
 }
 
 /** A parsed paid request with the facts from the HTTP server and access. */
-export interface PaidCall {
+export interface PaidCall extends RequestWords {
   readonly principal: Principal
   readonly operation: Operation
   readonly requestId: string
@@ -46,8 +47,30 @@ export interface PaidCall {
   readonly keeper: AnswerKeeper | null
   /** The client's name for the conversation, other than `session_id`; null = none. */
   readonly session: string | null
-  /** The parsed JSON of the request: providers' words that repeat it are not stored. undefined = a form. */
-  readonly sent: unknown
+}
+
+/** Keeps the answer of a request for its account. */
+export interface AnswerKeeper {
+  /** The request lives on without its client, who asks for the answer later. */
+  readonly background: boolean
+  /** Makes the answer's place, before a provider is asked. Throws an ApiError. */
+  begin(answer: RunningAnswer): Promise<void>
+  /** Whether the answer is small enough to be kept. */
+  fits(answer: Readonly<Record<string, unknown>>): boolean
+  /** An answer as it is kept, encrypted, in the commit of its charge; null = it is too large. */
+  encrypt(generationId: string, answer: Readonly<Record<string, unknown>>): Buffer | null
+  /** The answer has ended, with a charge or without. */
+  end(answer: RunningAnswer, result: GenerationResult): void
+}
+
+/** A generation for those who wait for its end. */
+export interface RunningAnswer {
+  readonly input: GenerationInput
+  /** Resolves once, after the hold has ended; never rejects. */
+  readonly done: Promise<GenerationResult>
+  /** Cancelled by its owner. */
+  readonly cancelled: boolean
+  cancel(): Promise<unknown>
 }
 
 /** An admitted paid request: its price is held. */

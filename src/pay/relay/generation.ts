@@ -1,36 +1,43 @@
+import { billMicro, rowPrices } from '../../catalog/price-conditions.ts'
 import { ApiError, asApiError } from '../../base/errors.ts'
 import type { GenerationRecord } from '../../ledger/generation-record.ts'
-import type { GuardedCharge } from '../../ledger/ledger-store.ts'
 import type { ChargedUsage } from '../../kinds/answer/writer.ts'
-import type { ChunkIdentity } from '../../kinds/chat/answer.ts'
 import { chargeMicro, providerCostMicro, type Usage } from '../../tables/meters.ts'
 import type { Micro } from '../../base/money.ts'
-import type { Candidate } from '../../plan/plan.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
-import { errorOfAttempts, isGivenUp, midStreamError, type FailedAttempt } from '../../relay/attempt-error.ts'
+import type { Candidate } from '../plan/plan.ts'
+import type { AttemptFailure } from '../../protocols/ports/attempt-failure.ts'
+import { errorOfAttempts, isGivenUp, isProviderFault, midStreamError, type FailedAttempt } from './attempt-error.ts'
 import { AttemptQueue } from './attempt-queue.ts'
 import { ClientEnd, type ClientStream, type OpenStream } from './client-end.ts'
-import { failureNotes } from '../../relay/provider-words.ts'
+import { failureNotes } from './provider-words.ts'
 import type { GenerationInput, GenerationPorts, GenerationResult } from './generation-input.ts'
 import { askedOf, mayBecome, type Asked, type GenerationState } from './generation-state.ts'
-import type { AnswerBody, Attempt, ReportedUsage } from './operation.ts'
+import type { Attempt, ReportedUsage } from './operation.ts'
 import {
   countedOutcome,
   emptyUsage,
   freeOutcome,
+  guardedCharge,
+  identityOf,
   isUnheard,
+  isUnkeepable,
   keptAnswer,
   lostUsage,
+  Losses,
   NOTHING_USED,
   recordOf,
   restMicro,
+  servedOf,
+  unkeepable,
+  type Ending,
   type Outcome,
-} from '../../relay/outcome.ts'
+} from './outcome.ts'
 import { ProviderPlace, SATURATED } from './provider-slots.ts'
 
 const DRAIN_MS = 120_000
 const RETRY_MS_MIN = 50
 const RETRY_MS_MAX = 500
+const showNothing = (): void => undefined
 /** Chunks without content (roles, empty deltas) wait for the first one with content: until then fallback is possible. */
 const HEAD_BYTES_MAX = 65_536
 
@@ -52,7 +59,7 @@ export class Generation {
   /** The client has left: within its grace period, or finally while the provider goes on billing. */
   #leave: { readonly as: 'grace' | 'drain'; readonly stop: () => void } | null = null
   /** The reported or possible cost of failed attempts. */
-  #insuredMicro: Micro = 0n
+  readonly #losses = new Losses()
 
   constructor(ports: GenerationPorts, input: GenerationInput) {
     this.#ports = ports
@@ -148,9 +155,9 @@ export class Generation {
     if (!this.#isLive) return
     const asked = askedOf(this.#state)
     // The part that was sent is booked at its end.
-    if (asked !== null && asked.heard !== 'content') this.#insure(lostUsage(asked, null))
+    if (asked !== null && asked.heard !== 'content') this.#insure(lostUsage(asked, null), true)
     this.#stopAsking()
-    void this.#finishFree(error)
+    void this.#end({ as: 'free', error })
   }
 
   /** Called about once a second: sends a keep-alive to a stream that has been silent for long. */
@@ -163,15 +170,6 @@ export class Generation {
     if (!mayBecome(this.#state, next))
       throw new Error(`Generation ${this.input.generationId} cannot go from ${this.#state.at} to ${next.at}.`)
     this.#state = next
-  }
-
-  #identityOf(candidate: Candidate): ChunkIdentity {
-    return {
-      id: this.input.generationId,
-      created: Math.floor(this.input.arrivedAtMs / 1_000),
-      model: candidate.model.id,
-      provider: candidate.endpoint.provider.name,
-    }
   }
 
   #begin(): void {
@@ -197,7 +195,7 @@ export class Generation {
       plan,
       generationId,
       accountId: principal.accountId,
-      identity: this.#identityOf(candidate),
+      identity: identityOf(this.input, candidate),
       tokens,
       clock,
     }
@@ -228,8 +226,7 @@ export class Generation {
     if (asked.heard === 'content') return bytes.length === 0 || this.#client.send(bytes)
     asked.head.push(bytes)
     asked.headBytes += bytes.length
-    if (!asked.attempt.says && asked.headBytes < HEAD_BYTES_MAX) return true
-    return this.#sendHead(asked)
+    return (!asked.attempt.says && asked.headBytes < HEAD_BYTES_MAX) || this.#sendHead(asked)
   }
 
   #sendHead(asked: Asked): boolean {
@@ -245,13 +242,16 @@ export class Generation {
     const asked = askedOf(this.#state)
     this.#place.release()
     const { endpoint } = this.#candidate
-    const attempt = this.#tries.fail(failure)
-    if (asked?.heard === 'content') return void this.#brokeMidStream(asked, attempt, failure)
+    const attempt = this.#tries.fail(failure, this.input)
+    if (asked?.heard === 'content') return void this.#end(this.#brokenEnd(asked, attempt, failure))
     const lost = asked === null ? null : lostUsage(asked, failure)
-    this.#insure(lost)
-    if (this.#draining && lost === null && isGivenUp(failure)) this.#insuredMicro += this.input.plan.holdMicro
+    this.#insure(lost, this.#isBlameless(asked, failure))
+    if (this.#draining && lost === null && isGivenUp(failure)) this.#losses.add(this.input.plan.holdMicro)
     const next = this.#draining ? null : this.#tries.next(attempt)
-    if (next === null) return void this.#finishFree(errorOfAttempts(this.#tries.failed), emptyUsage(asked, failure))
+    if (next === null) {
+      const error = errorOfAttempts(this.#tries.failed)
+      return void this.#end({ as: 'free', error, guarded: emptyUsage(asked, failure) })
+    }
     // A provider that has just failed is asked again after a moment (guarantees.md 5); another provider, or the next
     // key, at once.
     if (next.endpoint === endpoint || next.endpoint.provider !== endpoint.provider) return this.#begin()
@@ -259,47 +259,50 @@ export class Generation {
     this.#become({ at: 'paused', stop: this.#ports.clock.after(delayMs, () => this.#begin()) })
   }
 
-  async #brokeMidStream(asked: Asked, attempt: FailedAttempt, failure: AttemptFailure | 'empty'): Promise<void> {
+  #brokenEnd(asked: Asked, attempt: FailedAttempt, failure: AttemptFailure | 'empty'): Ending {
     const error = midStreamError(attempt)
     const left = countedOutcome(asked.attempt, 'cancelled')
     const { plan } = this.input
-    if (this.#draining && isGivenUp(failure))
-      this.#insuredMicro += restMicro(plan.holdMicro, left, this.#candidate.endpoint)
+    if (this.#draining && isGivenUp(failure)) this.#loseRest(left)
     // A client that may still return has not left: the answer broke, which is free.
-    if (this.#draining) return this.#settle(left, (_usage) => undefined)
-    if (plan.snapshot.settings.midstreamError === 'free') return this.#finishFree(error, asked.attempt.delivered())
+    if (this.#draining) return { as: 'charged', outcome: left, show: showNothing }
+    const guarded = this.#isBlameless(asked, failure) ? null : asked.attempt.delivered()
+    if (plan.snapshot.settings.midstreamError === 'free') return { as: 'free', error, guarded }
     const outcome: Outcome = { ...countedOutcome(asked.attempt, 'error'), error, finish: 'error', native: 'error' }
-    return this.#settle(outcome, (usage) => this.#client.fail(asked.attempt.errorTail(error, usage)))
+    return { as: 'charged', outcome, show: (usage) => this.#client.fail(asked.attempt.errorTail(error, usage)) }
   }
 
   async #answered(asked: Asked): Promise<void> {
     const { attempt } = asked
     this.#become({ at: 'answered', asked })
     this.#place.release()
-    if (attempt.isEmpty()) return this.#attemptFailed('empty')
+    const bad = attempt.isEmpty() ? 'empty' : (attempt.badEnd?.() ?? null)
+    if (bad !== null) return this.#attemptFailed(bad)
     if (attempt.prepare !== undefined && !(await this.#prepared(asked))) return
     const outcome = this.#completeOutcome(attempt)
+    if (isUnkeepable(this.input, attempt, outcome)) {
+      this.#insure(outcome.reported.usage, false)
+      return this.#end({ as: 'free', error: unkeepable(), guarded: outcome })
+    }
     const whole = this.input.operation.delivery === 'whole'
     const spoken = this.#client.isGone || outcome.report.outputTokens === 0 ? null : outcome.report.outputTokens
     this.#tries.succeed(whole ? null : attempt.firstTokenMs, spoken)
-    if (whole) return this.#settle(outcome, (usage) => attempt.body(usage))
+    if (whole) return this.#end({ as: 'charged', outcome, show: (usage) => attempt.body(usage) })
     if (asked.heard !== 'content' && asked.head.length > 0) this.#sendHead(asked)
-    return this.#settle(outcome, (usage) => this.#client.end(attempt.tail(usage)))
+    return this.#end({ as: 'charged', outcome, show: (usage) => this.#client.end(attempt.tail(usage)) })
   }
 
-  /** false: the attempt failed after all, or the generation has ended meanwhile. */
+  /** false: it could not be prepared, or the generation has ended meanwhile. */
   async #prepared(asked: Asked): Promise<boolean> {
-    let failure: AttemptFailure | null = null
     let fault: ApiError | null = null
     try {
-      failure = (await asked.attempt.prepare?.()) ?? null
+      await asked.attempt.prepare?.()
     } catch (thrown) {
       fault = asApiError(thrown)
     }
     if (askedOf(this.#state) !== asked) return false
     if (fault !== null) this.cut(fault)
-    else if (failure !== null) this.#attemptFailed(failure)
-    return fault === null && failure === null
+    return fault === null
   }
 
   #completeOutcome(attempt: Attempt): Outcome {
@@ -341,9 +344,8 @@ export class Generation {
     const asked = askedOf(this.#state)
     const stopped = this.#stopAsking()
     const outcome = asked === null || asked.heard === 'nothing' ? null : countedOutcome(asked.attempt, 'cancelled')
-    if (stopped && this.#keepsBilling)
-      this.#insuredMicro += restMicro(this.input.plan.holdMicro, outcome, this.#candidate.endpoint)
-    void (outcome === null ? this.#finishFree(null) : this.#settle(outcome, (_usage) => undefined))
+    if (stopped && this.#keepsBilling) this.#loseRest(outcome)
+    void this.#end(outcome === null ? { as: 'free', error: null } : { as: 'charged', outcome, show: showNothing })
   }
 
   /** Answers whether a provider was working on it. */
@@ -355,118 +357,97 @@ export class Generation {
   }
 
   /** The cost of a failed attempt is the operator's loss. */
-  #insure(lost: Usage | null): void {
-    if (lost !== null) this.#insuredMicro += providerCostMicro(lost, this.#candidate.endpoint.buy)
+  #insure(lost: Usage | null, isBlameless: boolean): void {
+    if (lost !== null)
+      this.#losses.add(billMicro(this.#candidate.endpoint, lost, servedOf(this.input, this.#asked)), isBlameless)
   }
 
-  /** Ends the hold with a charge, durably, and only then sends the end of the answer through `show`. */
-  async #settle(outcome: Outcome, show: (usage: ChargedUsage) => AnswerBody | undefined | void): Promise<void> {
-    this.#decided()
-    const { endpoint } = this.#candidate
-    const { report } = outcome
-    const record = this.#record(outcome)
-    const { generationId, claim, operation } = this.input
-    const billedMicro = providerCostMicro(outcome.reported.usage, endpoint.buy)
-    // Only `show` makes a whole body, so it may be called for the store first.
-    const kept = (chargedMicro: Micro): AnswerBody | null =>
-      operation.delivery === 'whole' ? (show({ report, chargedMicro }) ?? null) : null
-    const answer = (chargedMicro: Micro): Buffer | null => {
-      const body = kept(chargedMicro)
-      return body === null ? null : (claim?.encrypt(body) ?? null)
-    }
-    try {
-      const settled = await this.#ports.ledger.settle({
-        generationId,
-        costMicro: chargeMicro(report.usage, endpoint.sell),
-        providerCostMicro: billedMicro,
-        insuredMicro: this.#insuredMicro,
-        record,
-        ...(claim === null ? {} : { claim: { id: claim.id, answer } }),
-        ...keptAnswer(this.input, this.#asked, outcome, this.#cancelled),
-      })
-      if (settled.status === 'not_open' && settled.state === 'claim_lost') return await this.#lostClaim(billedMicro)
-      if (settled.status === 'not_open')
-        throw new Error(`Settle of ${this.input.generationId} met a hold that is ${settled.state}.`)
-      this.#ports.watch.settled(record, settled.shortfallMicro)
-      const body = show({ report, chargedMicro: settled.chargedMicro }) ?? null
-      this.#finish({ record, chargedMicro: settled.chargedMicro, error: outcome.error, body })
-    } catch (thrown) {
-      this.#failedToSettle(record, asApiError(thrown))
-    }
+  #loseRest(outcome: Outcome | null): void {
+    this.#losses.add(restMicro(this.input, this.#asked, outcome, this.#candidate.endpoint))
   }
 
-  /** Without a durable settle the client gets an error, not the end; the expiring hold gives the money back. */
-  #failedToSettle(record: GenerationRecord, error: ApiError): void {
-    this.#showError(error, null)
-    this.#finish({
-      record: { ...record, status: 'error', errorType: error.errorType },
-      chargedMicro: 0n,
-      error,
-      body: null,
-    })
+  /** The provider failed while the client waited: no account can abuse that. */
+  #isBlameless(asked: Asked | null, failure: AttemptFailure | 'empty'): boolean {
+    return !this.#draining && !this.#client.isSlow && isProviderFault(failure, asked)
   }
 
-  /**
-   * Ends the hold without a charge. Costs that the provider still bills are booked as insured. `guarded`, a part of
-   * them, is charged at the provider's price if the account has used up its free hour (guarantees.md rule 20).
-   */
-  #finishFree(error: ApiError | null, guarded: ReportedUsage | null = null): Promise<void> {
-    this.#decided()
-    return this.#giveBack(error, guarded)
-  }
-
-  /** Other processes took this one for dead, and another request has the key now: only that one is charged. */
-  #lostClaim(billedMicro: Micro): Promise<void> {
-    if (this.#asked?.heard !== 'content') this.#insuredMicro += billedMicro
-    return this.#giveBack(new ApiError('idempotency_conflict', 'A request with this Idempotency-Key is still running'))
-  }
-
-  async #giveBack(error: ApiError | null, guarded: ReportedUsage | null = null): Promise<void> {
-    const { endpoint } = this.#candidate
-    const delivered = this.#asked?.heard === 'content' ? this.#asked.attempt.delivered() : null
-    const outcome = freeOutcome(error, delivered)
-    const record = this.#record(outcome)
-    const charge = guarded === null ? null : this.#guardedCharge(outcome, guarded)
-    let chargedMicro = 0n
-    try {
-      const deliveredMicro = delivered === null ? 0n : providerCostMicro(delivered.reported.usage, endpoint.buy)
-      const voided = await this.#ports.ledger.void({
-        generationId: this.input.generationId,
-        insuredMicro: this.#insuredMicro + deliveredMicro,
-        record,
-        ...(charge === null ? {} : { guarded: charge }),
-      })
-      if (voided.status === 'charged') chargedMicro = voided.chargedMicro
-    } catch (thrown) {
-      this.#failedToSettle(record, asApiError(thrown))
-      return
-    }
-    const charged = chargedMicro > 0n && charge !== null && guarded !== null
-    if (error !== null) this.#showError(error, { report: charged ? guarded.report : NOTHING_USED, chargedMicro })
-    this.#finish({ record: charged ? charge.record : record, chargedMicro, error, body: null })
-  }
-
-  /** At the provider's price; null if that is 0. */
-  #guardedCharge(outcome: Outcome, guarded: ReportedUsage): GuardedCharge | null {
-    const { buy } = this.#candidate.endpoint
-    const costMicro = chargeMicro(guarded.report.usage, buy)
-    const { claim } = this.input
-    if (costMicro === 0n) return null
-    return {
-      costMicro,
-      providerCostMicro: providerCostMicro(guarded.reported.usage, buy),
-      record: this.#record({ ...outcome, ...guarded, basis: 'provider_cost' }),
-      ...(claim === null ? {} : { claim: { id: claim.id, answer: () => null } }),
-    }
-  }
-
-  /** Marks its end as decided: nothing else may end it. */
-  #decided(): void {
+  /** Ends the hold, durably, and only then the answer. Nothing else may end it after this. */
+  #end(ending: Ending): Promise<void> {
     if (this.#state.at === 'paused') this.#state.stop()
     this.#become({ at: 'ending' })
     this.#stopLeaving()
     this.#tries.release()
     this.#place.release()
+    return this.#write(ending)
+  }
+
+  async #write(ending: Ending): Promise<void> {
+    const asked = this.#asked
+    const delivered = (): ReportedUsage | null => (asked?.heard === 'content' ? asked.attempt.delivered() : null)
+    const outcome = ending.as === 'charged' ? ending.outcome : freeOutcome(ending.error, delivered())
+    const record = this.#record(outcome)
+    try {
+      if (ending.as === 'charged') await this.#settle(ending, record)
+      else await this.#void(ending, outcome, record)
+    } catch (thrown) {
+      // Without a durable end the client gets an error; the expiring hold gives the money back.
+      const error = asApiError(thrown)
+      this.#showError(error, null)
+      const failed = { ...record, status: 'error', errorType: error.errorType } as const
+      this.#finish({ record: failed, chargedMicro: 0n, error, body: null })
+    }
+  }
+
+  async #settle({ outcome, show }: Extract<Ending, { as: 'charged' }>, record: GenerationRecord): Promise<void> {
+    const { report } = outcome
+    const { charged, billed } = rowPrices(this.#candidate.endpoint, record)
+    const { generationId, claim, operation } = this.input
+    const billedMicro = providerCostMicro(outcome.reported.usage, billed.sheet)
+    const answer = (chargedMicro: Micro): Buffer | null => {
+      // Only `show` makes a whole body, so it may be called for the store first.
+      const body = operation.delivery === 'whole' ? (show({ report, chargedMicro }) ?? null) : null
+      return body === null ? null : (claim?.encrypt(body) ?? null)
+    }
+    const settled = await this.#ports.ledger.settle({
+      generationId,
+      costMicro: chargeMicro(report.usage, charged.sheet),
+      providerCostMicro: billedMicro,
+      ...this.#losses.booked,
+      record,
+      ...(claim === null ? {} : { claim: { id: claim.id, answer } }),
+      ...keptAnswer(this.input, this.#asked, outcome, this.#cancelled),
+    })
+    if (settled.status === 'not_open' && settled.state === 'claim_lost') {
+      // Other processes took this one for dead, and another request has the key now: only that one is charged.
+      if (this.#asked?.heard !== 'content') this.#losses.add(billedMicro, true)
+      const lost = 'A request with this Idempotency-Key is still running'
+      return this.#write({ as: 'free', error: new ApiError('idempotency_conflict', lost) })
+    }
+    if (settled.status === 'not_open') throw new Error(`Settle of ${generationId} met a hold that is ${settled.state}.`)
+    this.#ports.watch.settled(record, settled.shortfallMicro, this.#candidate.endpoint)
+    const body = show({ report, chargedMicro: settled.chargedMicro }) ?? null
+    this.#finish({ record, chargedMicro: settled.chargedMicro, error: outcome.error, body })
+  }
+
+  async #void(
+    { error, guarded = null }: Extract<Ending, { as: 'free' }>,
+    outcome: Outcome,
+    record: GenerationRecord,
+  ): Promise<void> {
+    const { endpoint } = this.#candidate
+    const charge = guardedCharge(this.input, guarded, endpoint, (used) => this.#record({ ...outcome, ...used }))
+    // A part that was sent and is not guarded broke off by the provider's fault or ours.
+    this.#insure(this.#asked?.heard === 'content' ? outcome.reported.usage : null, guarded === null)
+    const voided = await this.#ports.ledger.void({
+      generationId: this.input.generationId,
+      ...this.#losses.booked,
+      record,
+      ...(charge === null ? {} : { guarded: charge }),
+    })
+    const chargedMicro = voided.status === 'charged' ? voided.chargedMicro : 0n
+    const charged = chargedMicro > 0n && charge !== null && guarded !== null
+    if (error !== null) this.#showError(error, { report: charged ? guarded.report : NOTHING_USED, chargedMicro })
+    this.#finish({ record: charged ? charge.record : record, chargedMicro, error, body: null })
   }
 
   #stopLeaving(): void {
@@ -491,8 +472,10 @@ export class Generation {
     return recordOf(this.input, outcome, {
       candidate: this.#candidate,
       upstreamId: this.#asked?.attempt.upstreamId ?? null,
+      serviceTier: this.#asked?.attempt.serviceTier ?? null,
+      dropped: this.dropped,
       attempts: this.#tries.attempts,
-      failedAttempts: failureNotes(this.#tries.failed, this.input.sent),
+      failedAttempts: failureNotes(this.#tries.failed, [this.input.sent, this.input.earlier]),
       firstTokenMs: this.#asked?.attempt.firstTokenMs ?? null,
       endedMs: this.#ports.clock.monotonic(),
     })

@@ -1,8 +1,8 @@
 import type { Provider } from '../../catalog/catalog.ts'
 import type { Affinity } from '../plan/affinity.ts'
 import { attraction } from '../../base/rendezvous.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { RedactedFailure } from '../../protocols/ports/attempt-failure.ts'
 
 const BUSY_SECONDS = 10
 const REFUSED_SECONDS = 300
@@ -76,21 +76,17 @@ export class KeyPools {
   }
 
   /** The provider refused this key: over its rate, unpaid or unknown. */
-  failed(provider: Provider, key: string | null, failure: AttemptFailure): void {
+  failed(provider: Provider, given: string | null, failure: RedactedFailure): void {
+    const key = keyOf(provider, given)
     if (key === null) return
-    const busy = failure.status === 429
+    const busy = failure.status === 429 && failure.refusal === null
     if (!busy && !this.#refused.has(key)) {
       this.#refused.add(key)
-      const { slug, apiKeys } = provider
-      this.#told({
-        provider: slug,
-        key: apiKeys.indexOf(key) + 1,
-        keys: apiKeys.length,
-        status: failure.status ?? null,
-      })
-      this.#notice(
-        `Provider '${slug}' refuses key ${apiKeys.indexOf(key) + 1} of ${apiKeys.length} (status ${failure.status ?? 'none'})`,
-      )
+      const { slug } = provider
+      const [place, keys] = placeOf(provider, key)
+      this.#told({ provider: slug, key: place, keys, status: failure.status ?? null })
+      const said = provider.auth !== undefined && failure.said !== null ? `: ${failure.said}` : ''
+      this.#notice(`Provider '${slug}' refuses key ${place} of ${keys} (status ${failure.status ?? 'none'})${said}`)
     }
     if (provider.apiKeys.length <= 1) return
     const seconds = busy ? (failure.retryAfterSeconds ?? BUSY_SECONDS) : REFUSED_SECONDS
@@ -98,11 +94,11 @@ export class KeyPools {
   }
 
   /** An answer came with this key. */
-  worked(provider: Provider, key: string | null): void {
+  worked(provider: Provider, given: string | null): void {
+    const key = keyOf(provider, given)
     if (key === null || !this.#refused.delete(key)) return
-    this.#notice(
-      `Provider '${provider.slug}' takes key ${provider.apiKeys.indexOf(key) + 1} of ${provider.apiKeys.length} again`,
-    )
+    const [place, keys] = placeOf(provider, key)
+    this.#notice(`Provider '${provider.slug}' takes key ${place} of ${keys} again`)
   }
 
   #leftMs(key: string): number {
@@ -113,4 +109,14 @@ export class KeyPools {
     this.#restsUntilMs.delete(key)
     return 0
   }
+}
+
+/** A provider's own tokens stand for one key. */
+function keyOf({ auth }: Provider, key: string | null): string | null {
+  return key ?? auth?.print ?? null
+}
+
+/** Which key it is of how many, from 1. */
+function placeOf({ apiKeys, auth }: Provider, key: string): readonly [place: number, keys: number] {
+  return auth === undefined ? [apiKeys.indexOf(key) + 1, apiKeys.length] : [1, 1]
 }

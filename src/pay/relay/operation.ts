@@ -1,14 +1,14 @@
 import type { ApiError } from '../../base/errors.ts'
-import type { ChargedUsage, KeptEnd } from '../../kinds/answer/writer.ts'
+import type { ChargedUsage, KeptEnd, KeptStream } from '../../kinds/answer/writer.ts'
 import type { ChunkIdentity, UsageReport } from '../../kinds/chat/answer.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import type { EndReason, GenerationRecord } from '../../ledger/generation-record.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Usage } from '../../tables/meters.ts'
-import type { Candidate, Plan, PlanInput } from '../../plan/plan.ts'
+import type { Candidate, Plan, PlanInput } from '../plan/plan.ts'
 import type { TokenCounter } from '../plan/token-count.ts'
 import type { Adapter } from '../../protocols/ports/adapter.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { AttemptFailure } from '../../protocols/ports/attempt-failure.ts'
 import type { AnswerSink, RunningCall } from '../../protocols/ports/call.ts'
 
 /**
@@ -36,12 +36,17 @@ export interface Operation {
    * funds.
    */
   readonly fitsFunds: boolean
-  /** It may cost more than its newest plan says, as with provider-run tools. */
-  readonly mayExceed?: () => boolean
   /** Plans who may serve it, and the most it may cost. Throws an ApiError. */
   plan(input: PlanInput): Plan
   /** The same plan with a smaller hold by an exact count, after its hold was refused; null when it costs no less. */
   recounted(plan: Plan, tokens: PlanInput['tokens']): Plan | null
+  /**
+   * The same plan, held for by the most that may be charged, for an account whose hour is used up (guarantees.md rule
+   * 20); null or absent = there is no such bound.
+   */
+  bounded?(plan: Plan): Plan | null
+  /** Its answer for a separate request; `known` = null: before the answer. Absent = nobody can ask for it. */
+  retrieved?(identity: ChunkIdentity, known: KeptStream | null): Readonly<Record<string, unknown>>
   /** Asks a provider; the sink gets the bytes for the client. */
   begin(start: AttemptStart, sink: AnswerSink<Buffer>): Attempt
 }
@@ -70,16 +75,8 @@ export interface CallClaim {
   /** The id of the row that names its generation. */
   readonly id: string
   readonly generationId: string
-  /** The encrypted answer to keep; null if it is not kept. */
-  encrypt(answer: AnswerBody): Buffer | null
-}
-
-/** Keeps the answer of a request for its account. */
-export interface AnswerKeeper {
-  /** The request lives on without its client, who asks for the answer later. */
-  readonly background: boolean
-  /** An answer as it is kept, encrypted; null = it is too large. */
-  encrypt(generationId: string, answer: Readonly<Record<string, unknown>>): Buffer | null
+  /** The encrypted answer to keep, of status 200 where none is given; null if it is not kept. */
+  encrypt(answer: AnswerBody, status?: number): Buffer | null
 }
 
 /** The usage of a complete answer. */
@@ -98,6 +95,8 @@ export type ReportedUsage = Pick<MeasuredUsage, 'report' | 'reported' | 'flagged
 /** One attempt at one provider, and its answer so far. */
 export interface Attempt {
   readonly upstreamId: string | null
+  /** The service tier that its provider says it serves it in, which may have a price of its own; absent or null = none. */
+  readonly serviceTier?: string | null
   /** clock.monotonic() of the first token of the answer; null before it. */
   readonly firstTokenMs: number | null
   readonly finish: EndReason | null
@@ -110,8 +109,10 @@ export interface Attempt {
   readonly dropped?: readonly string[]
   /** Whether it ended with nothing that anyone would pay for (guarantees.md rule 4). */
   isEmpty(): boolean
-  /** Work before the answer may be charged, such as storing its files; answers why it failed, or null. */
-  prepare?(): Promise<AttemptFailure | null>
+  /** Its own end says that it failed; absent or null = it did not. */
+  badEnd?(): AttemptFailure | null
+  /** Work before the answer may be charged, such as storing its files. Throws an ApiError. */
+  prepare?(): Promise<void>
   /** Usage of the whole answer. */
   measured(): MeasuredUsage
   /** Usage of the answer so far: reported by the provider, else counted by us. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { AttemptFailure } from '../../protocols/ports/attempt-failure.ts'
 
 const RUNNING_MAX = 500
 const WAITING_MAX = 100

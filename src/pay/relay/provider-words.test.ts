@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { FailedAttempt } from '../../relay/attempt-error.ts'
-import { providerWords } from '../../relay/provider-words.ts'
+import type { FailedAttempt } from './attempt-error.ts'
+import { providerWords } from './provider-words.ts'
 
 const PROMPT = 'Tell me about the harbour of Trieste in winter'
 
@@ -15,10 +15,12 @@ function refused(said: string | null, status: number | null = 400): FailedAttemp
       refusal: null,
       retryAfterSeconds: null,
       redacted: true,
+      quotes: true,
       detail: '',
     },
     providerName: 'Acme',
     modelId: 'acme/small',
+    contextLength: null,
   }
 }
 

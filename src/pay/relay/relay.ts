@@ -1,6 +1,6 @@
+import { reachName } from '../../access/principal.ts'
 import type { Principal } from '../../access/principal.ts'
-import type { KeyLimiter, LimitGrant } from '../../access/key-limiter.ts'
-import { limitExceededError } from '../../access/spending-limit.ts'
+import { type KeyLimiter, type LimitGrant, limitExceededError } from '../../access/key-limiter.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { snapshotFor } from '../../catalog/customer-prices.ts'
 import { ApiError, overloaded } from '../../base/errors.ts'
@@ -8,12 +8,11 @@ import { freeHourEndMs } from '../../ledger/free-hour.ts'
 import type { GenerationRecord } from '../../ledger/generation-record.ts'
 import type { HoldOutcome, HoldRequest } from '../../ledger/ledger-store.ts'
 import { Bag, type BagItem } from '../../base/bag.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { timedId, type IdSource } from '../../base/ids.ts'
 import { AMOUNT_MICRO_MAX, type Micro } from '../../base/money.ts'
 import { conversationAffinity, sessionAffinity, type Affinity } from '../plan/affinity.ts'
-import { InsufficientBalanceError } from '../../plan/insufficient-balance.ts'
-import type { Plan } from '../../plan/plan.ts'
+import { InsufficientBalanceError, type Plan } from '../plan/plan.ts'
 import { BufferBudget, EventBuffer, type CopyStream, type StreamCopy } from './event-buffer.ts'
 import { Generation } from './generation.ts'
 import type { GenerationPorts, PaidCall } from './generation-input.ts'
@@ -29,7 +28,7 @@ export interface JobCall {
   /** Absent = a new id is made. */
   readonly id?: string
   readonly principal: Principal
-  readonly operation: Pick<Operation, 'type' | 'delivery' | 'atOnce' | 'fitsFunds' | 'mayExceed' | 'plan' | 'recounted'>
+  readonly operation: Pick<Operation, 'type' | 'delivery' | 'atOnce' | 'fitsFunds' | 'plan' | 'recounted' | 'bounded'>
   readonly requestId: string
   readonly arrivedAtMs: number
   /** The job's row, created in the commit of its hold. */
@@ -53,7 +52,7 @@ export interface RelayPorts extends GenerationPorts {
 }
 
 /** The input of a hold. */
-type Held = Pick<JobCall, 'principal' | 'operation' | 'requestId'> & {
+type Held = Pick<JobCall, 'principal' | 'operation' | 'requestId' | 'arrivedAtMs'> & {
   readonly affinity?: Affinity | null
   /** Others look for its hold: whoever repeats its Idempotency-Key, or asks for its kept answer. */
   readonly isShared?: boolean
@@ -119,8 +118,9 @@ export class Relay {
     try {
       const generationId = call.claim?.generationId ?? timedId('gen', call.arrivedAtMs, this.#ports.ids)
       const affinity = affinityOf(call)
-      const { principal, operation, requestId } = call
-      const held = { principal, operation, requestId, affinity, isShared: call.claim !== null || call.keeper !== null }
+      const { principal, operation, requestId, arrivedAtMs } = call
+      const isShared = call.claim !== null || call.keeper !== null
+      const held = { principal, operation, requestId, arrivedAtMs, affinity, isShared }
       if (limits !== null) limited = await this.#limited(held)
       const plan = await this.#hold(held, generationId, null, limited?.plan)
       const outlives = call.keeper?.background === true
@@ -190,7 +190,7 @@ export class Relay {
   }
 
   #copyOf({ principal, requestId }: PaidCall, generationId: string): StreamCopy | null {
-    return this.#ports.copyStream?.({ generationId, accountId: principal.accountId, requestId }) ?? null
+    return this.#ports.copyStream?.({ generationId, owner: reachName(principal), requestId }) ?? null
   }
 
   #track(generation: Generation): void {
@@ -235,6 +235,7 @@ export class Relay {
   ): Promise<Plan> {
     const funds = endlessFunds()
     let plan = first ?? this.#plan(call, funds)
+    let isBounded = false
     for (let tries = 1; ; tries += 1) {
       const outcome = await this.#ports.ledger.hold({
         generationId,
@@ -248,12 +249,19 @@ export class Relay {
           requestId: call.requestId,
           streamed: call.operation.delivery === 'events',
         },
-        ...(call.operation.mayExceed?.() === true ? { mayExceed: true } : {}),
+        ...(plan.mayExceed ? { mayExceed: true } : {}),
         ...(jobOf === null ? {} : { job: jobOf(generationId, plan) }),
         ...(call.isShared === undefined ? {} : { isShared: call.isShared }),
       })
       if (outcome.status === 'held') return plan
-      if (outcome.status === 'refused') throw refusal(outcome.reason, call.principal, this.#ports.clock.now())
+      const reason = outcome.status === 'refused' ? outcome.reason : isBounded ? 'free_hour_used_up' : null
+      if (reason !== null) {
+        const bounded = reason === 'free_hour_used_up' && !isBounded ? (call.operation.bounded?.(plan) ?? null) : null
+        if (bounded === null) throw refusal(reason, call.principal, this.#ports.clock.now())
+        plan = bounded
+        isBounded = true
+        continue
+      }
       const smaller = tries < HOLD_TRIES_MAX ? this.#smallerPlan(call, plan, funds, outcome) : null
       if (smaller === null)
         throw this.#unaffordable(outcome, plan.holdMicro, {
@@ -270,6 +278,7 @@ export class Relay {
       defaultModel: principal.defaultModel,
       allowedModels: principal.allowedModels,
       snapshot: snapshotFor(this.#ports.catalog.current(), principal.markup),
+      atMs: call.arrivedAtMs,
       funds,
       health: this.#ports.health,
       random: this.#ports.random,
@@ -349,7 +358,7 @@ function refusal(
       const retryAfterSeconds = Math.ceil((freeHourEndMs(nowMs) - nowMs) / 1_000)
       return new ApiError(
         'rate_limit_exceeded',
-        `Answers of this account cost more than it had in this hour: tools that the provider runs are off until the next one. Leave them out, or retry after ${retryAfterSeconds} seconds`,
+        `Answers of this account cost more than it had in this hour: tools that the provider runs are off until the next one. So are pictures, files and sound, whose price only the provider knows. Leave them out, or retry after ${retryAfterSeconds} seconds`,
         { retryAfterSeconds },
       )
     }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 const SHARE = 0.2
 const RUNNING_MIN = 20

@@ -1,5 +1,5 @@
 import { overloaded, type ApiError } from '../../base/errors.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { NODE_MAX, type InFlight } from './in-flight.ts'
 
 const SAMPLE_MS = 1_000

@@ -1,5 +1,6 @@
 import { Bag, type BagItem } from '../../base/bag.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
+import { reachName } from '../../access/principal.ts'
 import type { Generation } from './generation.ts'
 
 /**
@@ -28,16 +29,16 @@ export class Streams {
     this.#clock = clock
   }
 
-  /** The account's newest stream with this X-Request-Id, or the one with this generation id. */
-  find(accountId: string, id: string): Generation | null {
+  /** The newest stream of this `reachName` with this X-Request-Id, or the one with this generation id. */
+  find(owner: string, id: string): Generation | null {
     const byGeneration = this.#byId.get(id)?.generation ?? null
-    if (byGeneration !== null && byGeneration.input.principal.accountId === accountId) return byGeneration
-    return this.#byId.get(requestKey(accountId, id))?.generation ?? null
+    if (byGeneration !== null && reachName(byGeneration.input.principal) === owner) return byGeneration
+    return this.#byId.get(requestKey(owner, id))?.generation ?? null
   }
 
   /** Like `find`, but only while every event from the first on is kept. */
-  resumable(accountId: string, id: string): Generation | null {
-    const generation = this.find(accountId, id)
+  resumable(owner: string, id: string): Generation | null {
+    const generation = this.find(owner, id)
     return generation === null || generation.input.buffer === null || generation.input.buffer.overflowed
       ? null
       : generation
@@ -47,7 +48,7 @@ export class Streams {
     const { generationId, principal, requestId, buffer } = generation.input
     const entry: FindableStream = { generation }
     this.#byId.set(generationId, entry)
-    if (buffer !== null) this.#byId.set(requestKey(principal.accountId, requestId), entry)
+    if (buffer !== null) this.#byId.set(requestKey(reachName(principal), requestId), entry)
     void generation.done.then(() => {
       buffer?.ended(retentionSeconds * 1_000)
       if (buffer === null || buffer.overflowed) this.#forget(generation)
@@ -81,14 +82,14 @@ export class Streams {
     const { generationId, principal, requestId, buffer } = generation.input
     const entry = this.#byId.get(generationId)
     this.#byId.delete(generationId)
-    const key = requestKey(principal.accountId, requestId)
+    const key = requestKey(reachName(principal), requestId)
     if (entry !== undefined && this.#byId.get(key) === entry) this.#byId.delete(key)
     if (entry !== undefined) entry.generation = null
     buffer?.release()
   }
 }
 
-/** Account ids contain no space, so no request id can imitate another account's. */
-function requestKey(accountId: string, requestId: string): string {
-  return `${accountId} ${requestId}`
+/** Its name contains no space, so no request id can imitate another's. */
+function requestKey(owner: string, requestId: string): string {
+  return `${owner} ${requestId}`
 }

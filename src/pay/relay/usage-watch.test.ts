@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TestClock } from '../../../test/store/ledger-fixture.ts'
+import { priceSheet } from '../../catalog/price-sheet.ts'
 import { UsageWatch, type Answered } from './usage-watch.ts'
 
 const HOUR_MS = 3_600_000
@@ -20,6 +21,7 @@ const answer = (flagged = false, providerSlug = 'p'): Answered => ({
   model: 'm',
   flagged,
   generationId: 'gen-1',
+  endpointId: 'p/m',
 })
 
 test('more flagged answers than 0.1 % of an hour’s are one event of that provider, and counted', () => {
@@ -61,4 +63,24 @@ test('a shortfall is counted by provider, and told once in an hour for each of i
     ['usage.shortfall', 'p'],
     ['usage.shortfall', 'p'],
   ])
+})
+
+test('a served tier without a price is told once a day for each endpoint; the plain one and a priced one are not', () => {
+  const { watch, clock, events } = watched()
+  const served = (serviceTier: string, endpointId = 'p/m'): Answered => ({ ...answer(), serviceTier, endpointId })
+  const sheet = priceSheet({}, { digits: 1n, scale: 0 }, null)
+  const groups = ['flex', null].map((serviceTier) => ({
+    serviceTier,
+    hours: null,
+    steps: [{ name: serviceTier, above: -1, sheet }],
+  }))
+  const prices = { conditions: { sell: groups, buy: groups } }
+  for (const tier of ['default', 'flex']) watch.settled(served(tier), 0n, prices)
+  assert.deepEqual(events, [])
+  for (let hour = 0; hour < 25; hour += 1) {
+    watch.settled(served('priority'), 0n, prices)
+    clock.advance(HOUR_MS)
+  }
+  watch.settled(served('flex', 'p/other'), 0n)
+  assert.deepEqual(events, Array(3).fill(['usage.tier_unpriced', 'p']))
 })

@@ -1,8 +1,11 @@
 import type { EventAction } from '../../ledger/event-action.ts'
 import type { GenerationRecord } from '../../ledger/generation-record.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Micro } from '../../base/money.ts'
-import { HOUR_MS } from '../../base/time.ts'
+import { DAY_MS, HOUR_MS } from '../../base/time.ts'
+import type { Prices } from '../../catalog/catalog.ts'
+import { pricesTier } from '../plan/parameter-costs.ts'
+import { PLAIN_TIER } from '../../tables/service-tier-table.ts'
 
 /** More flagged answers in an hour than this part of them are an event: 0.1 %. */
 const FLAGGED_PARTS = 1_000
@@ -13,7 +16,10 @@ export interface UsageWatchPorts {
   readonly event: (action: EventAction, object: string, detail: Readonly<Record<string, unknown>>) => void
 }
 
-export type Answered = Pick<GenerationRecord, 'providerSlug' | 'model' | 'flagged' | 'generationId'>
+export type Answered = Pick<
+  GenerationRecord,
+  'providerSlug' | 'model' | 'flagged' | 'generationId' | 'endpointId' | 'serviceTier'
+>
 
 interface Hour {
   requests: number
@@ -32,6 +38,8 @@ export class UsageWatch {
   #hourMs = 0
   readonly #hours = new Map<string, Hour>()
   readonly #toldShortfalls = new Set<string>()
+  /** When an endpoint's tier was told of last. */
+  readonly #toldTiers = new Map<string, number>()
 
   constructor(ports: UsageWatchPorts) {
     this.#ports = ports
@@ -53,9 +61,11 @@ export class UsageWatch {
     }))
   }
 
-  /** Notes a settled answer. */
-  settled(record: Answered, shortfallMicro: Micro): void {
+  /** Notes a settled answer; `prices`: those of its endpoint. */
+  settled(record: Answered, shortfallMicro: Micro, prices: Pick<Prices, 'conditions'> = {}): void {
     this.#roll()
+    const { serviceTier = PLAIN_TIER } = record
+    if (serviceTier !== PLAIN_TIER && !pricesTier(prices, serviceTier)) this.#tellTier(record, serviceTier)
     this.#countFlagged(record)
     if (shortfallMicro > 0n) this.#countShortfall(record, shortfallMicro)
   }
@@ -66,6 +76,22 @@ export class UsageWatch {
     this.#hourMs = hourMs
     this.#hours.clear()
     this.#toldShortfalls.clear()
+  }
+
+  /** Once a day for each endpoint. */
+  #tellTier({ providerSlug, endpointId, model, generationId }: Answered, serviceTier: string): void {
+    const key = `${endpointId} ${serviceTier}`
+    const nowMs = this.#ports.clock.now()
+    const toldMs = this.#toldTiers.get(key) ?? -DAY_MS
+    if (nowMs - toldMs < DAY_MS) return
+    for (const [told, atMs] of this.#toldTiers) if (nowMs - atMs >= DAY_MS) this.#toldTiers.delete(told)
+    this.#toldTiers.set(key, nowMs)
+    this.#ports.event('usage.tier_unpriced', providerSlug ?? '', {
+      model,
+      endpoint: endpointId,
+      service_tier: serviceTier,
+      generation: generationId,
+    })
   }
 
   #countFlagged({ providerSlug, flagged, generationId }: Answered): void {

@@ -1,18 +1,18 @@
+import { openFor, purposeOf } from '../../base/cipher.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Settings } from '../../catalog/catalog.ts'
 import { ApiError, overloaded } from '../../base/errors.ts'
-import { parseInTurns } from '../../http/json-body.ts'
-import type { ChunkIdentity } from '../../kinds/chat/answer.ts'
-import { isObject, wordOf } from '../../kinds/fields/json-fields.ts'
+import { isObject, wordOf } from '../../kinds/fields/body-fields.ts'
 import { referencesOf, resolvedInput } from '../../protocols/responses/client/keeping.ts'
 import { keptResponse, newResponse } from '../../protocols/responses/client/kept-response.ts'
+import { usageOf } from '../../protocols/responses/client/response-body.ts'
 import type { KeyWrap } from '../../ledger/key-wrap.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { BODY_LIMITS, JsonScan } from '../../base/json-scan.ts'
-import { isResponsesOperation } from '../../operations/responses.ts'
-import type { Generation } from '../relay/generation.ts'
-import type { GenerationInput, GenerationResult } from '../relay/generation-input.ts'
-import type { AnswerKeeper, Operation } from '../relay/operation.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { RequestEcho, ResponsesRequest } from '../../protocols/responses/client/request.ts'
+import type { AnswerKeeper, GenerationResult, RunningAnswer } from '../relay/generation-input.ts'
+import { chargedUsage, identityOf } from '../relay/outcome.ts'
+import type { GenerationStore } from '../../store/log/generation-store.ts'
+import type { Reach } from '../../store/accounts/key-lists.ts'
 import {
   CHAIN_MAX,
   responsePurpose,
@@ -20,11 +20,12 @@ import {
   type KeptTurn,
   type ResponseStore,
 } from '../../store/responses/response-store.ts'
+import { elementsOf, excessOf, itemsIn, LINE_END, listedInput, readAnswer, writeAnswer } from './kept-json.ts'
 import { StopMarks } from './stop-marks.ts'
-import type { JsonObject } from '../../lib/json-object.ts'
+import type { JsonObject } from '../../base/json-text.ts'
 import { DAY_MS } from '../../base/time.ts'
 
-/** A longer answer is charged but not kept. */
+/** A longer answer is not kept: it is free where nobody else has it, and said to be charged where its client does. */
 const ANSWER_BYTES_MAX = 8 * 1_048_576
 /** The largest size of a request. */
 const CONVERSATION_BYTES_MAX = 10 * 1_048_576
@@ -36,8 +37,12 @@ const PART_TURNS = 100
 /** The most memory that one conversation is counted with while it is read. */
 const READ_BYTES_MAX = 32 * 1_048_576
 const MEGABYTE = 1_048_576
-const LINE_END = 0x0a
 const COMMA = Buffer.from(',')
+const ARRAY_OPEN = Buffer.from('[')
+const ARRAY_CLOSE = Buffer.from(']')
+const INPUT_OPEN = Buffer.from('{"input":[')
+/** Requests of one account that wait for what is kept. */
+const WAITING_MAX = 200
 /** An item's id that names its generation: one of an answer, or of the list of what it answers. */
 const ITEM_ID = /^[a-z]+-(\d+-[0-9A-Za-z]+)-(?:in)?\d+$/
 const PREVIOUS = 'previous_response_id'
@@ -62,6 +67,7 @@ interface PlainTurn {
 
 export interface KeptResponsePorts {
   readonly store: ResponseStore
+  readonly generations: Pick<GenerationStore, 'get'>
   /** Other processes share the store, and may stop what runs here. */
   readonly shared: boolean
   readonly keyWrap: KeyWrap
@@ -80,6 +86,8 @@ export interface Room {
 export class KeptResponses {
   readonly #ports: KeptResponsePorts
   readonly #marks: StopMarks | null
+  /** Requests that read, by account. */
+  readonly #lines = new Map<string, { last: Promise<void>; waiting: number }>()
 
   constructor(ports: KeptResponsePorts) {
     this.#ports = ports
@@ -87,33 +95,40 @@ export class KeptResponses {
   }
 
   /** null = the answer is only sent. Throws an ApiError if nothing is kept here. */
-  keeperOf(operation: Operation): AnswerKeeper | null {
-    if (!isResponsesOperation(operation) || !operation.echo.store) return null
-    const { background } = operation.echo
+  keeperOf({ echo, row }: ResponsesRequest, accountId: string): AnswerKeeper | null {
+    if (!echo.store) return null
+    const { background } = echo
     this.#refuseOff(background ? 'background' : 'store')
     return {
       background,
+      begin: (answer) => this.#begin(answer, echo, row),
+      fits: (answer) => writeAnswer(answer).length <= ANSWER_BYTES_MAX,
       encrypt: (generationId, answer) => {
         const written = writeAnswer(answer)
-        return written.length > ANSWER_BYTES_MAX ? null : this.#encrypt('answer', generationId, written)
+        return written.length > ANSWER_BYTES_MAX ? null : this.#encrypt('answer', generationId, accountId, written)
       },
+      end: (answer, result) => void this.#end(answer, result, echo),
     }
   }
 
-  /** Its request has been admitted. No provider is asked before the row exists. */
-  async begin(generation: Generation): Promise<void> {
-    const { input } = generation
-    const { generationId, principal, operation, arrivedAtMs } = input
-    if (!isResponsesOperation(operation)) throw new Error('Only Responses are kept.')
-    const { echo, row } = operation
+  async #begin(
+    answer: RunningAnswer,
+    echo: RequestEcho,
+    { previousId, items }: ResponsesRequest['row'],
+  ): Promise<void> {
+    const { input } = answer
+    const { generationId, principal, arrivedAtMs } = input
+    const { accountId } = principal
+    const begun = writeAnswer(newResponse(identityOf(input, null), echo))
     try {
       await this.#ports.store.add(
         {
           id: generationId,
-          accountId: principal.accountId,
-          previousId: row.previousId === null ? null : generationIdOf(row.previousId),
-          input: this.#encrypt('input', generationId, Buffer.from(JSON.stringify(row.items))),
-          answer: this.#encrypt('answer', generationId, writeAnswer(newResponse(identityOf(input), echo))),
+          accountId,
+          keyId: principal.keyId,
+          previousId: previousId === null ? null : generationIdOf(previousId),
+          input: this.#encrypt('input', generationId, accountId, Buffer.from(JSON.stringify(items))),
+          answer: this.#encrypt('answer', generationId, accountId, begun),
           createdAtMs: arrivedAtMs,
         },
         this.#ports.settings().megabytes * MEGABYTE,
@@ -121,68 +136,75 @@ export class KeptResponses {
     } catch (cause) {
       throw overloaded(0, 'store', cause)
     }
-    this.#marks?.watch(generation)
+    this.#marks?.watch(answer)
   }
 
   /** An answer that no charge has ended: in the background it is kept as failed, else it is forgotten. */
-  async end({ input, cancelled }: Generation, { error, record }: GenerationResult): Promise<void> {
+  async #end({ input, cancelled }: RunningAnswer, result: GenerationResult, echo: RequestEcho): Promise<void> {
+    const { error, record } = result
     if (error === null && record.status !== 'cancelled') return
-    const { generationId, operation, keeper } = input
-    if (keeper === null || !isResponsesOperation(operation)) return
-    const body = keptResponse(identityOf(input), operation.echo, {
-      lastEvent: null,
-      ended: { error: cancelled ? null : error },
-    })
+    const { generationId, principal } = input
+    const { store } = this.#ports
+    const ended = { error: cancelled ? null : error, usage: chargedUsage(result) }
+    const body = keptResponse(identityOf(input, null), echo, { lastEvent: null, ended })
+    const written = this.#encrypt('answer', generationId, principal.accountId, writeAnswer(body))
     // If the store does not answer, a row without an open hold is left, which counts as failed.
-    await (
-      keeper.background
-        ? this.#ports.store.end(generationId, this.#encrypt('answer', generationId, writeAnswer(body)))
-        : this.#ports.store.drop(generationId)
-    ).catch(() => undefined)
+    await (echo.background ? store.end(generationId, written) : store.drop(generationId)).catch(() => undefined)
   }
 
-  /** null = the account keeps no such answer. */
-  async find(accountId: string, generationId: string): Promise<JsonObject | null> {
-    const found = await this.#ports.store.find(accountId, generationId, this.#sinceMs)
+  /** null = no such answer is kept within reach. */
+  async find(reach: Reach, generationId: string): Promise<JsonObject | null> {
+    const found = await this.#ports.store.find(reach, generationId, this.#sinceMs)
     if (found === null) return null
-    const plain = this.#decrypt('answer', found.id, found.answer)
+    const plain = this.#decrypt('answer', found.id, reach.accountId, found.answer)
     if (plain === null) return null
     const body = readAnswer(plain)
     if (found.state === 'ended') return body
     if (found.state === 'lost') return { ...body, ...LOST }
+    if (found.state === 'unkept') return { ...body, ...UNKEPT, usage: await this.#usageOf(found.id) }
     return { ...body, status: found.state === 'stopped' ? 'cancelled' : 'in_progress' }
   }
 
+  /** By the usage log, which is written in the commit of the charge. */
+  async #usageOf(generationId: string): Promise<JsonObject | null> {
+    const row = await this.#ports.generations.get(generationId)
+    const charged = row === null ? null : chargedUsage({ record: row, chargedMicro: row.costMicro })
+    return charged === null ? null : usageOf(charged)
+  }
+
   /** Stops an answer that another process runs, and waits for its end, for as long as that can take. */
-  async stop(accountId: string, generationId: string): Promise<void> {
-    await this.#marks?.stop(accountId, generationId, async () => {
-      const found = await this.#ports.store.find(accountId, generationId, this.#sinceMs)
+  async stop(reach: Reach, generationId: string): Promise<void> {
+    await this.#marks?.stop(reach, generationId, async () => {
+      const found = await this.#ports.store.find(reach, generationId, this.#sinceMs)
       return found?.state === 'running'
     })
   }
 
-  /** false = the account keeps no such answer. */
-  remove(accountId: string, generationId: string): Promise<boolean> {
-    return this.#ports.store.remove(accountId, generationId, this.#sinceMs)
+  /** false = no such answer is kept within reach. */
+  remove(reach: Reach, generationId: string): Promise<boolean> {
+    return this.#ports.store.remove(reach, generationId, this.#sinceMs)
   }
 
   /**
-   * A part of the items that a kept answer answers; null = the account keeps no such answer. Turns are read only as far
-   * as the part needs them: all of them may be far more.
+   * A part of the items that a kept answer answers; null = no such answer is kept within reach. Turns are read only as
+   * far as the part needs them: all of them may be far more.
    */
   async inputOf(
-    accountId: string,
+    reach: Reach,
     generationId: string,
     { order, after, limit }: ItemPage,
   ): Promise<{ readonly data: readonly JsonObject[]; readonly hasMore: boolean; readonly isFound: boolean } | null> {
-    const turns = await this.#ports.store.turns(accountId, generationId, this.#sinceMs)
+    const turns = await this.#ports.store.turns(reach, generationId, this.#sinceMs)
     if (turns.at(-1)?.id !== generationId) return null
-    return this.#withRoom(bytesOf(turns), async () => {
+    return this.#withRoom(reach.accountId, bytesOf(turns), async () => {
       const data: JsonObject[] = []
       let isFound = after === null
-      for await (const turn of this.#read(accountId, order === 'asc' ? turns : turns.toReversed())) {
+      for await (const turn of this.#read(reach.accountId, order === 'asc' ? turns : turns.toReversed())) {
         if (turn === null) return null
-        const items = [...listedInput(turn), ...(turn.id === generationId ? [] : itemsIn(turn.output))]
+        const items = [
+          ...(await Array.fromAsync(listedInput(turn))),
+          ...(turn.id === generationId ? [] : await Array.fromAsync(itemsIn(turn.output))),
+        ]
         for (const item of order === 'asc' ? items : items.toReversed()) {
           if (data.length === limit) return { data, hasMore: true, isFound }
           if (isFound) data.push(item)
@@ -194,15 +216,15 @@ export class KeptResponses {
   }
 
   /** The conversation up to a Response, for the request that continues it. Throws an ApiError. */
-  async history(accountId: string, previousId: string): Promise<readonly unknown[]> {
+  async history(reach: Reach, previousId: string): Promise<readonly unknown[]> {
     this.#refuseOff('previous_response_id')
     const asked = generationIdOf(previousId)
-    const turns = await this.#ports.store.turns(accountId, asked, this.#sinceMs)
+    const turns = await this.#ports.store.turns(reach, asked, this.#sinceMs)
     checkTurns(turns, asked, previousId)
-    return this.#withRoom(bytesOf(turns), async () => {
+    return this.#withRoom(reach.accountId, bytesOf(turns), async () => {
       const parts: Buffer[] = []
       let bytes = 0
-      for await (const turn of this.#read(accountId, turns)) {
+      for await (const turn of this.#read(reach.accountId, turns)) {
         if (turn === null) throw previousNotFound(previousId)
         bytes += turn.input.length + turn.output.length
         if (bytes > CONVERSATION_BYTES_MAX) throw tooLarge(PREVIOUS, 'it has more than 10 MB')
@@ -214,36 +236,46 @@ export class KeptResponses {
   }
 
   /** The elements of `input` with the kept items that it refers to; null = it refers to none. Throws an ApiError. */
-  async resolved(accountId: string, body: unknown): Promise<readonly unknown[] | null> {
+  async resolved(reach: Reach, body: unknown): Promise<readonly unknown[] | null> {
     const times = referencesOf(body)
     if (times.size === 0) return null
     this.#refuseOff(REFERENCE)
-    return this.#withRoom(READ_BYTES_MAX, async () => {
-      const items = new Map<string, JsonObject>()
+    return this.#withRoom(reach.accountId, READ_BYTES_MAX, async () => {
+      const items = new Map<string, Buffer>()
       let bytes = 0
-      for await (const [id, item] of this.#itemsBeside(accountId, [...times.keys()])) {
+      for await (const [id, json] of this.#itemsBeside(reach, [...times.keys()])) {
         if (!times.has(id) || items.has(id)) continue
-        items.set(id, item)
-        bytes += JSON.stringify(item).length * (times.get(id) ?? 1)
+        items.set(id, json())
+        bytes += (items.get(id)?.length ?? 0) * (times.get(id) ?? 1)
         if (bytes > CONVERSATION_BYTES_MAX) throw tooLarge(REFERENCE, 'it has more than 10 MB')
       }
       for (const id of times.keys()) if (!items.has(id)) throw itemNotFound(id)
-      return conversation([Buffer.from(JSON.stringify(resolvedInput(body, items)))], REFERENCE)
+      const parts = resolvedInput<Buffer>(body, items).map((element) =>
+        Buffer.isBuffer(element)
+          ? Buffer.concat([ARRAY_OPEN, element, ARRAY_CLOSE])
+          : Buffer.from(JSON.stringify([element])),
+      )
+      return conversation(parts, REFERENCE)
     })
   }
 
   /** All items, by id, of the kept Responses that the items `ids` belong to. A provider's own id names no Response. */
-  async *#itemsBeside(accountId: string, ids: readonly string[]): AsyncGenerator<readonly [string, JsonObject]> {
+  async *#itemsBeside(reach: Reach, ids: readonly string[]): AsyncGenerator<readonly [string, () => Buffer]> {
     const turns = new Set(ids.flatMap((id) => ITEM_ID.exec(id)?.[1] ?? []))
     checkTurnCount(turns.size, REFERENCE)
     let bytes = 0
     for (const turn of turns) {
-      const found = await this.#ports.store.find(accountId, `gen-${turn}`, this.#sinceMs)
-      const part = found?.state === 'ended' ? this.#plain(found) : null
+      const found = await this.#ports.store.find(reach, `gen-${turn}`, this.#sinceMs)
+      const part = found?.state === 'ended' ? this.#plain(found, reach.accountId) : null
       if (part === null) continue
       bytes += part.input.length + part.output.length
       if (bytes > CHAIN_BYTES_MAX) throw tooLarge(REFERENCE)
-      for (const item of [...listedInput(part), ...itemsIn(part.output)]) yield [wordOf(item['id']), item]
+      for await (const item of listedInput(part)) yield [wordOf(item['id']), () => Buffer.from(JSON.stringify(item))]
+      for await (const element of elementsOf(part.output)) {
+        const item: unknown = JSON.parse(element.toString('utf8'))
+        // A copy, or the rest of the answer would stay in memory with it.
+        if (isObject(item)) yield [wordOf(item['id']), () => Buffer.from(element)]
+      }
       await nextTurn()
     }
   }
@@ -265,8 +297,32 @@ export class KeptResponses {
     )
   }
 
+  /** The requests of an account read one after another, so that it takes no more of the room than one of them. */
+  async #withRoom<Result>(accountId: string, bytes: number, read: () => Promise<Result>): Promise<Result> {
+    const line = this.#lines.get(accountId) ?? { last: Promise.resolve(), waiting: 0 }
+    if (line.waiting >= WAITING_MAX)
+      throw new ApiError(
+        'rate_limit_exceeded',
+        `At most ${WAITING_MAX} requests of an account wait for what is kept for it. Retry after 1 seconds`,
+        { retryAfterSeconds: 1 },
+      )
+    this.#lines.set(accountId, line)
+    line.waiting += 1
+    const turn = line.last.then(() => this.#inRoom(bytes, read))
+    line.last = turn.then(
+      () => undefined,
+      () => undefined,
+    )
+    try {
+      return await turn
+    } finally {
+      line.waiting -= 1
+      if (line.waiting === 0) this.#lines.delete(accountId)
+    }
+  }
+
   /** Waits until the node has room for so much of kept contents: many requests may ask for large ones at once. */
-  async #withRoom<Result>(bytes: number, read: () => Promise<Result>): Promise<Result> {
+  async #inRoom<Result>(bytes: number, read: () => Promise<Result>): Promise<Result> {
     const hold = this.#ports.room.hold()
     const room = Promise.withResolvers<void>()
     if (!hold.reach(Math.min(bytes, READ_BYTES_MAX), room.resolve)) await room.promise
@@ -285,39 +341,30 @@ export class KeptResponses {
       const found = new Map(rows.map((row) => [row.id, row]))
       for (const id of ids) {
         const row = found.get(id)
-        yield row === undefined ? null : this.#plain(row)
+        yield row === undefined ? null : this.#plain(row, accountId)
         await nextTurn()
       }
     }
   }
 
-  #plain({ id, input, answer }: Omit<KeptResponse, 'state'>): PlainTurn | null {
-    const [asked, plain] = [this.#decrypt('input', id, input), this.#decrypt('answer', id, answer)]
+  #plain({ id, input, answer }: Omit<KeptResponse, 'state'>, accountId: string): PlainTurn | null {
+    const asked = this.#decrypt('input', id, accountId, input)
+    const plain = this.#decrypt('answer', id, accountId, answer)
     if (asked === null || plain === null) return null
     return { id, input: asked, output: plain.subarray(plain.indexOf(LINE_END) + 1) }
   }
 
-  #encrypt(part: 'input' | 'answer', id: string, plain: Buffer): Buffer {
-    return this.#ports.keyWrap.encrypt(plain, responsePurpose(part, id))
+  #encrypt(part: 'input' | 'answer', id: string, accountId: string, plain: Buffer): Buffer {
+    return this.#ports.keyWrap.encrypt(plain, purposeOf(responsePurpose(part, id), accountId))
   }
 
   /** null where the key that encrypted it is no longer there. */
-  #decrypt(part: 'input' | 'answer', id: string, encrypted: Buffer): Buffer | null {
+  #decrypt(part: 'input' | 'answer', id: string, accountId: string, encrypted: Buffer): Buffer | null {
     try {
-      return this.#ports.keyWrap.decrypt(encrypted, responsePurpose(part, id))
+      return openFor(this.#ports.keyWrap, encrypted, responsePurpose(part, id), accountId).plain
     } catch {
       return null
     }
-  }
-}
-
-/** The facts of a Response that is not complete. */
-export function identityOf({ generationId, arrivedAtMs, plan }: GenerationInput): ChunkIdentity {
-  return {
-    id: generationId,
-    created: Math.floor(arrivedAtMs / 1_000),
-    model: plan.candidates[0]?.model.id ?? '',
-    provider: '',
   }
 }
 
@@ -330,14 +377,15 @@ export function generationIdOf(id: string): string {
 export async function conversation(parts: readonly Buffer[], parameter: Continuing): Promise<readonly unknown[]> {
   const inner = parts.map((part) => part.subarray(1, -1)).filter((part) => part.length > 0)
   const bytes = Buffer.concat([
-    Buffer.from('{"input":['),
+    INPUT_OPEN,
     ...inner.flatMap((part, index) => (index === 0 ? [part] : [COMMA, part])),
     Buffer.from(']}'),
   ])
-  const excess =
-    bytes.length > CONVERSATION_BYTES_MAX ? 'it has more than 10 MB' : new JsonScan(BODY_LIMITS).whole(bytes)
+  const excess = bytes.length > CONVERSATION_BYTES_MAX ? 'it has more than 10 MB' : await excessOf(bytes)
   if (excess !== null) throw tooLarge(parameter, excess)
-  return itemsOf(await parseInTurns(bytes))
+  return Array.fromAsync(elementsOf(bytes.subarray(INPUT_OPEN.length - 1, -1)), (element): unknown =>
+    JSON.parse(element.toString('utf8')),
+  )
 }
 
 export function previousNotFound(previousId: string): ApiError {
@@ -377,6 +425,12 @@ const LOST = {
   error: { code: 'server_error', message: 'The request ended without an answer. It was not charged' },
 } as const
 
+/** Its client has had it, as a stream for example, but it was too large to keep. */
+const UNKEPT = {
+  status: 'incomplete',
+  error: { code: 'server_error', message: 'The answer was charged, and is not kept: it is too large' },
+} as const
+
 function checkTurns(turns: readonly KeptTurn[], asked: string, previousId: string): void {
   checkTurnCount(turns.length, PREVIOUS)
   if (bytesOf(turns) > CHAIN_BYTES_MAX) throw tooLarge(PREVIOUS)
@@ -403,44 +457,4 @@ function inParts(turns: readonly KeptTurn[]): readonly (readonly KeptTurn[])[] {
     }
   }
   return parts
-}
-
-/**
- * The Response without its output on one line of JSON, then the output, so that a conversation need not read the rest.
- */
-function writeAnswer({ output, ...head }: JsonObject): Buffer {
-  return Buffer.from(`${JSON.stringify(head)}\n${JSON.stringify(output)}`)
-}
-
-function readAnswer(written: Buffer): JsonObject {
-  const end = written.indexOf(LINE_END)
-  // Written by `writeAnswer`, and encrypted afterwards.
-  const head = JSON.parse(written.subarray(0, end).toString('utf8')) as JsonObject
-  return { ...head, output: itemsIn(written.subarray(end + 1)) }
-}
-
-function itemsIn(json: Buffer): readonly JsonObject[] {
-  const items: unknown = JSON.parse(json.toString('utf8'))
-  return Array.isArray(items) ? items.filter(isObject) : []
-}
-
-function itemsOf({ input }: JsonObject): readonly unknown[] {
-  return Array.isArray(input) ? input : []
-}
-
-function listedInput({ id, input }: Pick<PlainTurn, 'id' | 'input'>): readonly JsonObject[] {
-  return itemsIn(input).map((item, index) => listed(item, `msg-${id.slice(4)}-in${index}`))
-}
-
-/** An item in OpenAI's list form: with an id, and its content in parts. */
-function listed(item: JsonObject, id: string): JsonObject {
-  const { role, content } = item
-  const own = typeof item['id'] === 'string' && item['id'] !== '' ? {} : { id }
-  if (typeof role !== 'string') return { ...own, ...item }
-  const type = role === 'assistant' ? 'output_text' : 'input_text'
-  const parts =
-    typeof content === 'string'
-      ? [{ type, text: content, ...(type === 'output_text' ? { annotations: [] } : {}) }]
-      : content
-  return { ...own, type: 'message', status: 'completed', ...item, content: parts }
 }

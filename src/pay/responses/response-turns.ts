@@ -1,16 +1,15 @@
 import type { Principal } from '../../access/principal.ts'
+import { payerOf } from '../idempotency/idempotent-calls.ts'
 import type { BodyBudget, BodyHold } from '../../http/body-budget.ts'
 import { HIJACKED, type Call } from '../../http/edge.ts'
 import type { SseStreams } from '../../http/sse.ts'
 import type { TurnMemory } from '../../http/turn-memory.ts'
-import { field, invalidInput, isObject, quoted } from '../../kinds/fields/json-fields.ts'
+import { field, invalidInput, isObject, quoted } from '../../kinds/fields/body-fields.ts'
 import { previousIdOf } from '../../protocols/responses/client/keeping.ts'
-import type { ResponsesDoor } from '../../protocols/responses/client/request.ts'
+import type { ResponsesDoor, ResponsesRequest } from '../../protocols/responses/client/request.ts'
 import { newResponse } from '../../protocols/responses/client/kept-response.ts'
 import { responseId } from '../../protocols/responses/client/response-body.ts'
-import type { ResponsesOperation } from '../../operations/responses.ts'
-import type { Generation } from '../relay/generation.ts'
-import type { AnswerKeeper } from '../relay/operation.ts'
+import type { AnswerKeeper } from '../relay/generation-input.ts'
 import { conversation, type KeptResponses } from './kept-responses.ts'
 
 const MESSAGE_TYPE = 'response.create'
@@ -53,12 +52,19 @@ export async function turnHistory(
   if (type !== MESSAGE_TYPE) throw invalidInput('type', `must be '${MESSAGE_TYPE}', got '${quoted(type ?? 'nothing')}'`)
   if (isObject(call.json) && field(call.json, 'stream_id') !== undefined)
     throw invalidInput('stream_id', 'is not offered: the turns of a socket run one after another')
-  const previousId = previousIdOf(call.json)
-  if (previousId === null) return { history: [], isKept: true }
   const { value } = turn
-  if (value instanceof SocketConversation && value.responseId === previousId)
+  if (value instanceof SocketConversation && value.responseId === previousIdOf(call.json))
     return { history: await conversation([value.items], 'previous_response_id'), isKept: value.isKept }
-  return { history: await ports.responses.history(accountOf(call), previousId), isKept: true }
+  return keptHistory(ports, call)
+}
+
+/** Items of the kept conversation that a request continues. Throws an ApiError. */
+export async function keptHistory(
+  { responses }: TurnPorts,
+  call: Call<Principal>,
+): Promise<Pick<ResponsesDoor, 'history' | 'isKept'>> {
+  const previousId = previousIdOf(call.json)
+  return { history: previousId === null ? [] : await responses.history(payerOf(call), previousId), isKept: true }
 }
 
 /** `generate: false`: the socket remembers the items, and nothing is asked of a model or charged. */
@@ -70,8 +76,8 @@ export function warmUp(
   ports: TurnPorts,
   call: Call<Principal>,
   turn: TurnMemory,
-  operation: ResponsesOperation,
-  history: readonly unknown[],
+  { echo }: ResponsesRequest,
+  items: readonly unknown[],
 ): typeof HIJACKED {
   const id = call.requestId.replace(/^[a-z]+-/, 'gen-')
   const model = isObject(call.json) ? field(call.json, 'model') : undefined
@@ -81,9 +87,9 @@ export function warmUp(
     model: typeof model === 'string' ? model : '',
     provider: '',
   }
-  const begun = newResponse(identity, operation.echo)
+  const begun = newResponse(identity, echo)
   const ended = { ...begun, status: 'completed', completed_at: identity.created }
-  remember(ports, call, turn, { id, items: [...history, ...operation.added], isKept: false })
+  remember(ports, call, turn, { id, items, isKept: false })
   const stream = ports.sse.open(call.response, call.baseHeaders, {
     drained: () => undefined,
     detached: () => undefined,
@@ -101,37 +107,31 @@ export function warmUp(
   return HIJACKED
 }
 
-/** Remembers the answer of a turn once it is charged, whether or not it is kept besides. */
-export class RememberingKeeper implements AnswerKeeper {
-  readonly background = false
-  readonly #kept: AnswerKeeper | null
-  #output: readonly unknown[] = []
-  #isKept = false
-
-  constructor(kept: AnswerKeeper | null) {
-    this.#kept = kept
-  }
-
-  encrypt(generationId: string, answer: Readonly<Record<string, unknown>>): Buffer | null {
-    this.#output = Array.isArray(answer['output']) ? answer['output'] : []
-    const encrypted = this.#kept?.encrypt(generationId, answer) ?? null
-    this.#isKept = encrypted !== null
-    return encrypted
-  }
-
-  /** `items`: what the answer answers. */
-  rememberOf(
-    ports: TurnPorts,
-    call: Call<Principal>,
-    turn: TurnMemory,
-    generation: Generation,
-    items: readonly unknown[],
-  ): void {
-    void generation.done.then(({ error }) => {
-      if (error !== null) return
-      const { generationId: id } = generation.input
-      remember(ports, call, turn, { id, items: [...items, ...this.#output], isKept: this.#isKept })
-    })
+/** Remembers the answer of a turn once it is charged, whether or not it is `kept` besides. `items`: what it answers. */
+export function remembering(
+  ports: TurnPorts,
+  call: Call<Principal>,
+  turn: TurnMemory,
+  kept: AnswerKeeper | null,
+  items: readonly unknown[],
+): AnswerKeeper {
+  let output: readonly unknown[] = []
+  let isKept = false
+  return {
+    background: false,
+    begin: async (answer) => kept?.begin(answer),
+    fits: (answer) => kept?.fits(answer) ?? true,
+    encrypt: (generationId, answer) => {
+      output = Array.isArray(answer['output']) ? answer['output'] : []
+      const encrypted = kept?.encrypt(generationId, answer) ?? null
+      isKept = encrypted !== null
+      return encrypted
+    },
+    end: (answer, result) => {
+      kept?.end(answer, result)
+      if (result.error !== null) return
+      remember(ports, call, turn, { id: answer.input.generationId, items: [...items, ...output], isKept })
+    },
   }
 }
 
@@ -144,12 +144,7 @@ function remember(
 ): void {
   const json = Buffer.from(JSON.stringify(items))
   turn.keep(null)
-  const hold = remembered.hold(call.clientIp, accountOf(call))
+  const hold = remembered.hold(call.clientIp, payerOf(call).accountId)
   if (hold.take(json.length) === null) turn.keep(new SocketConversation(responseId(id), json, isKept, hold))
   else hold.release()
-}
-
-export function accountOf({ principal }: Call<Principal>): string {
-  if (principal === null) throw new Error('A paid route has a principal.')
-  return principal.accountId
 }

@@ -1,5 +1,6 @@
-import type { Clock } from '../../lib/clock.ts'
-import type { Generation } from '../relay/generation.ts'
+import type { Reach } from '../../store/accounts/key-lists.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { RunningAnswer } from '../relay/generation-input.ts'
 import type { ResponseStore } from '../../store/responses/response-store.ts'
 
 /** How often a process looks for marks, while it runs answers that are kept. */
@@ -15,7 +16,7 @@ const WAIT_MS = 5_000
 export class StopMarks {
   readonly #store: ResponseStore
   readonly #clock: Clock
-  readonly #running = new Map<string, Generation>()
+  readonly #running = new Map<string, RunningAnswer>()
   #looks = false
 
   constructor(store: ResponseStore, clock: Clock) {
@@ -24,7 +25,7 @@ export class StopMarks {
   }
 
   /** Its row is in the store, and goes on with it. */
-  watch(generation: Generation): void {
+  watch(generation: RunningAnswer): void {
     const { generationId } = generation.input
     this.#running.set(generationId, generation)
     void generation.done.then(() => this.#running.delete(generationId))
@@ -34,9 +35,9 @@ export class StopMarks {
   }
 
   /** Marks an answer that `runs` elsewhere, and waits until it no longer does. */
-  async stop(accountId: string, generationId: string, runs: () => Promise<boolean>): Promise<void> {
+  async stop(reach: Reach, generationId: string, runs: () => Promise<boolean>): Promise<void> {
     if (!(await runs())) return
-    await this.#store.askToStop(accountId, generationId)
+    await this.#store.askToStop(reach, generationId)
     const untilMs = this.#clock.monotonic() + WAIT_MS
     do await new Promise<void>((resolve) => this.#clock.after(WAIT_STEP_MS, resolve))
     while ((await runs()) && this.#clock.monotonic() < untilMs)

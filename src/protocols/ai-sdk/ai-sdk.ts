@@ -1,14 +1,14 @@
 import { SDK_ADAPTER } from '../../catalog/sdk-package.ts'
-import type { RerankAnswer } from '../../kinds/rerank/answer.ts'
-import { imagesOverChat } from '../../providers/answers/images-over-chat.ts'
+import type { RerankAnswer } from '../../kinds/rerank.ts'
+import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import type { ResultSink, RunningCall } from '../ports/call.ts'
 import { objectOf } from '../wire/raw-json.ts'
 import { readRanking, type RerankCall } from '../upstream/rerank.ts'
-import { SDK_PARAMETERS } from '../../providers/ai-sdk/call-options.ts'
-import { sdkChat } from './sdk-chat.ts'
+import { SDK_PARAMETERS } from './call-options.ts'
+import { sdkChat, sdkFitted } from './sdk-chat.ts'
 import { SdkEmbeddings } from './sdk-embeddings.ts'
-import { sdkImages } from '../../providers/ai-sdk/sdk-images.ts'
+import { sdkImages } from './sdk-images.ts'
 import { SdkPackages } from './sdk-packages.ts'
 import { sdkSpeech } from './sdk-speech.ts'
 import { sdkTranscription } from './sdk-transcription.ts'
@@ -17,8 +17,8 @@ import { sdkResult, type SdkPorts } from './sdk-run.ts'
 /**
  * Providers without an adapter here, through the packages of the Vercel AI SDK; the catalogue row names the package.
  */
-export function createAiSdk({ transport, files, now }: Pick<AdapterPorts, 'transport' | 'files' | 'now'>): Adapter {
-  const ports = { packages: new SdkPackages(), transport, now }
+export function createAiSdk({ transport, files }: Pick<AdapterPorts, 'transport' | 'files'>): Adapter {
+  const ports = { packages: new SdkPackages(), transport }
   const chat: NonNullable<Adapter['chat']> = (call, sink) => sdkChat(ports, call, sink)
   return {
     name: SDK_ADAPTER,
@@ -32,6 +32,7 @@ export function createAiSdk({ transport, files, now }: Pick<AdapterPorts, 'trans
       transcription: ['language', 'prompt', 'temperature', 'response_format', 'timestamp_granularities'],
     },
     chat,
+    leaves: (endpoint, request) => [...sdkFitted({ endpoint, request }).changed],
     chatImages: imagesOverChat(chat, files),
     embeddings: (call, sink) => new SdkEmbeddings(ports, call, sink),
     rerank: (call, sink) => sdkRerank(ports, call, sink),

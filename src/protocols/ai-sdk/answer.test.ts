@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { parseChat } from '../openai/client/chat/parse.ts'
 import { eventText, type AnswerEvent } from '../../kinds/answer/event.ts'
 import { foldAnswer } from '../../kinds/answer/fold.ts'
-import { systemClock } from '../../lib/clock.ts'
+import { systemClock } from '../../base/clock.ts'
 import { endpoint } from '../../../test/harness/plan-fixture.ts'
 import { createAiSdk } from './ai-sdk.ts'
 import { FileFetch } from '../wire/file-fetch.ts'
@@ -274,7 +274,7 @@ test('a sink that is full stops the provider, and gets everything once it goes o
   const ended = Promise.withResolvers<void>()
   let length = 0
   let open = false
-  const { chat } = createAiSdk({ transport, files: new FileFetch(), now: () => Date.now() })
+  const { chat } = createAiSdk({ transport, files: new FileFetch() })
   assert.ok(chat !== undefined)
   const running = chat(
     {

@@ -6,9 +6,10 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4ToolCall,
 } from '@ai-sdk/provider'
-import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { SILENT, tierEvents, type AnswerEvent } from '../../kinds/answer/event.ts'
 import type { FinishReason } from '../../kinds/chat/answer.ts'
-import { toolCallId } from '../../providers/answers/tool-call-id.ts'
+import { toolCallId } from '../answers/tool-calls.ts'
+import { objectOf } from '../wire/raw-json.ts'
 import { sdkUsage } from './sdk-usage.ts'
 
 /** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
@@ -73,7 +74,7 @@ export class SdkAnswer {
       case 'response-metadata':
         return [{ type: 'origin', upstreamId: part.id ?? null, systemFingerprint: null }]
       case 'finish':
-        return this.finish(part.finishReason, part.usage)
+        return [...tierOf(part.providerMetadata), ...this.finish(part.finishReason, part.usage)]
       default:
         // Block boundaries, pings, parts for the provider's own clients, and parts of newer packages.
         return []
@@ -94,7 +95,8 @@ export class SdkAnswer {
   }
 
   #text(type: 'text' | 'reasoning', text: string): readonly AnswerEvent[] {
-    if (text === '' || (type === 'reasoning' && !this.#showsReasoning)) return []
+    if (text === '') return []
+    if (type === 'reasoning' && !this.#showsReasoning) return [SILENT]
     this.#said = true
     return [{ type, choice: 0, text }]
   }
@@ -112,7 +114,8 @@ export class SdkAnswer {
 
   #arguments(id: string, text: string): readonly AnswerEvent[] {
     const call = this.#calls.get(id)
-    if (call === undefined || !call.streamed || text === '') return []
+    if (text === '') return []
+    if (call === undefined || !call.streamed) return [SILENT]
     call.said = true
     return [{ type: 'tool_arguments', choice: 0, index: call.index, text }]
   }
@@ -143,4 +146,9 @@ function sourceEvents(source: LanguageModelV4Source): readonly AnswerEvent[] {
   if (source.sourceType !== 'url') return []
   const citation = { url: source.url, title: source.title ?? '', start_index: 0, end_index: 0 }
   return [{ type: 'extra', choice: 0, field: 'annotations', value: [{ type: 'url_citation', url_citation: citation }] }]
+}
+
+/** Packages tell the tier in the metadata that they name after their provider. */
+export function tierOf(metadata: unknown): readonly AnswerEvent[] {
+  return Object.values(objectOf(metadata) ?? {}).flatMap((own) => tierEvents(objectOf(own)?.['serviceTier']))
 }

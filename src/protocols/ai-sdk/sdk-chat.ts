@@ -1,9 +1,12 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4FinishReason } from '@ai-sdk/provider'
-import { failure, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import { Progress } from '../../kinds/answer/progress.ts'
+import { fittedRequest, type Fitted } from '../openai/provider/quirks.ts'
+import { billed, failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
-import { callOptions, hidesReasoning, traitsOf } from '../../providers/ai-sdk/call-options.ts'
-import { SdkAnswer } from './sdk-answer.ts'
+import { callOptions, hidesReasoning, traitsOf } from './call-options.ts'
+import { SdkAnswer, tierOf } from './sdk-answer.ts'
 import { thrownFailure } from './sdk-error.ts'
+import { sdkUsage } from './sdk-usage.ts'
 import { SdkRun, type SdkPorts, type SdkProgress } from './sdk-run.ts'
 
 type Ended = AttemptFailure | (() => void)
@@ -14,12 +17,24 @@ export function sdkChat(ports: SdkPorts, call: ChatCall, sink: AnswerSink): Runn
   const answer = new SdkAnswer(call.generationId, !hidesReasoning(request))
   return new SdkRun(ports, { call, streaming: request.stream }, sink, async (settings, progress) => {
     const model = await ports.packages.model(endpoint.provider, endpoint.upstreamModel, settings)
-    const options = callOptions(call, await traitsOf(model))
+    const options = callOptions({ ...call, request: sdkFitted(call).request }, await traitsOf(model))
     if (progress.isOver()) return () => undefined
     return request.stream
       ? readStream(model, options, { answer, sink, progress })
       : readWhole(model, options, { answer, sink, progress })
   })
+}
+
+/** The request with the quirks of the service that a package cannot know, and the limits of the model. */
+export function sdkFitted({ endpoint, request }: Pick<ChatCall, 'endpoint' | 'request'>): Fitted {
+  // How thinking and tools are said is the package's own matter.
+  const dialect = { ...endpoint.dialect, reasoning: null, tools: 'tools' } as const
+  const fitted = fittedRequest(request, { ...endpoint, dialect })
+  if (dialect.fixed === null) return fitted
+  const parameters = { ...fitted.request.parameters, ...dialect.fixed }
+  // A parameter of null is none.
+  const set = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== null))
+  return { ...fitted, request: { ...fitted.request, parameters: set } }
 }
 
 interface Reading {
@@ -33,11 +48,12 @@ async function readWhole(
   options: LanguageModelV4CallOptions,
   { answer, sink, progress }: Reading,
 ): Promise<Ended> {
-  const { content, response, finishReason, usage } = await model.doGenerate(options)
+  const { content, response, finishReason, usage, providerMetadata } = await model.doGenerate(options)
   if (!progress.isOver())
     sink.push([
       ...answer.read({ type: 'response-metadata', ...(response?.id === undefined ? {} : { id: response.id }) }),
       ...content.flatMap((part) => answer.read(part)),
+      ...tierOf(providerMetadata),
       ...answer.finish(finishReason, usage),
     ])
   return () => sink.end()
@@ -50,16 +66,17 @@ async function readStream(
 ): Promise<Ended> {
   const { stream } = await model.doStream(options)
   const reader = stream.getReader()
+  const made = new Progress()
   while (!progress.isOver()) {
     const { done, value: part } = await reader.read()
     if (progress.isOver()) break
     if (done) return failure('cut', null, 'the stream ended without a finish')
     if (part.type === 'error') return thrownFailure(part.error, true)
     if (part.type === 'finish' && isCut(part.finishReason))
-      return failure('cut', null, 'the stream ended without a finish reason')
+      return billed(failure('cut', null, 'the stream ended without a finish reason'), sdkUsage(part.usage))
     const events = answer.read(part)
     if (events.length === 0) continue
-    progress.progressed()
+    if (made.isMade(events)) progress.progressed()
     const flowing = sink.push(events)
     if (part.type === 'finish') break
     if (!flowing) await progress.resumed()

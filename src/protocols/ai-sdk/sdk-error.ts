@@ -1,7 +1,7 @@
-import { type AttemptFailure, failure } from '../../providers/ports/attempt-failure.ts'
+import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
-import { eventFailure } from '../../providers/wire/upstream-error.ts'
+import { eventFailure } from '../wire/upstream-error.ts'
 
 const DETAIL_LENGTH_MAX = 2_000
 const CAUSES_MAX = 4
@@ -29,7 +29,9 @@ export function refusal(thrown: unknown): AttemptFailure | null {
 export function thrownFailure(thrown: unknown, sent: boolean): AttemptFailure {
   if (!sent) return failure('connect', null, messageOf(thrown))
   const said = upstreamError(thrown, CAUSES_MAX)
-  return said === null ? failure('garbage', null, messageOf(thrown)) : eventFailure(said)
+  // Its message may repeat the request or the answer.
+  const unread = { ...failure('garbage', null, 'its package could not read the answer'), detail: messageOf(thrown) }
+  return said === null ? unread : eventFailure(said)
 }
 
 /**

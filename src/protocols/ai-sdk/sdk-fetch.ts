@@ -1,12 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Endpoint } from '../../catalog/catalog.ts'
-import { type AttemptFailure, failure } from '../../providers/ports/attempt-failure.ts'
+import { namedReason } from '../../kinds/answer/finish-reason.ts'
+import { type AttemptFailure, failure, garbage } from '../ports/attempt-failure.ts'
 import { parseLifted, type VectorBytes } from '../wire/lifted-json.ts'
-import { isBomb, objectOf, parseJson, UPSTREAM_LIMITS } from '../wire/raw-json.ts'
+import { isBomb, listOf, objectOf, parseJson, UPSTREAM_LIMITS } from '../wire/raw-json.ts'
 import { SseDecoder } from '../wire/sse-decoder.ts'
 import { headerOf, type HttpRequest, type Transport } from '../wire/transport.ts'
-import { TURN_BYTES, UpstreamResponse, type ResponseReader, type StreamProgress } from '../upstream/response.ts'
-import { eventFailure, upstreamFailure } from '../../providers/wire/upstream-error.ts'
+import {
+  TURN_BYTES,
+  UpstreamResponse,
+  type AnswerState,
+  type ResponseReader,
+  type StreamProgress,
+} from '../upstream/response.ts'
+import { eventFailure } from '../wire/upstream-error.ts'
 
 /** Bytes of a stream from which the package made no part: a longer line is never honest (guarantees.md F25). */
 const UNREAD_BYTES_MAX = 1_048_576
@@ -20,13 +27,16 @@ const TAIL_BYTES = 32
 const PACKAGE_LIMITS = Object.freeze({ ...UPSTREAM_LIMITS, containers: 12_000, escapes: 1_000_000 })
 const SOUND = /^(?:audio\/|video\/|application\/octet-stream)/i
 const DONE = /(?:^|[\r\n])data: ?\[DONE\]\s*$/
+/** The finish of an answer has one of these, whatever the protocol; other events are not parsed for it. */
+const FINISH = /"(?:finish_?reason|stop_reason)"\s*:\s*"|response\.(?:in)?complete|message-end|"done"\s*:\s*true/i
+/** Last events of protocols without such a field. */
+const LAST_TYPES: readonly unknown[] = ['response.completed', 'response.incomplete', 'message-end']
 /** Ends a last event whose blank line is missing; other framings skip it. */
 const BLANK_LINE = Buffer.from('\n\n')
 const EMPTY = Buffer.alloc(0)
 
 export interface SdkFetchPorts {
   readonly transport: Transport
-  readonly now: () => number
 }
 
 /** The call that a fetch serves. */
@@ -70,9 +80,13 @@ export class SdkFetch {
   #cancelled = false
   /** The package parses the events itself, whatever their shape, so it is checked here. */
   #isBomb = false
+  #state: AnswerState = 'open'
+  #lastEvent: Buffer = EMPTY
   readonly #decoder = new SseDecoder({
     event: (data) => {
       this.#isBomb ||= isBomb(data)
+      if (this.#state === 'open' && !this.#isBomb && isFinish(data)) this.#state = 'finished'
+      this.#lastEvent = data
     },
     errorLine: () => undefined,
   })
@@ -180,11 +194,7 @@ export class SdkFetch {
         const error = objectOf(body)?.['error'] ?? null
         if (error !== null) return eventFailure(error)
         if (body === undefined || streaming)
-          return failure(
-            'garbage',
-            null,
-            `${streaming ? 'no stream' : 'no JSON'} from ${endpoint.id}: ${bytes.subarray(0, 200).toString('utf8')}`,
-          )
+          return garbage(`${streaming ? 'no stream' : 'no JSON'} from ${endpoint.id}`, bytes)
         const give = (): null => {
           answer.resolve(new Response(new Uint8Array(given), { headers: { 'content-type': 'application/json' } }))
           return null
@@ -192,7 +202,6 @@ export class SdkFetch {
         // The package parses a large body in another turn of the loop than our check.
         return bytes.length < TURN_BYTES ? give() : nextTurn().then(() => give)
       },
-      error: (status, body, headers) => upstreamFailure(status, body, headers, this.#ports.now()),
       ...(bytesMax === undefined ? {} : { bytesMax }),
     }
   }
@@ -204,12 +213,13 @@ export class SdkFetch {
         failure: failure('too_large', null, 'an event of the stream is larger or deeper than any honest one'),
         flowing: true,
         progressed: false,
-        done: false,
+        state: this.#state,
       }
     this.#waiting = this.#waiting.length === 0 ? bytes : Buffer.concat([this.#waiting, bytes])
     if ((this.#body?.desiredSize ?? 0) > 0) this.#give()
     this.#unreadBytes += bytes.length
     this.#tail = Buffer.concat([this.#tail.subarray(-TAIL_BYTES), bytes.subarray(-TAIL_BYTES)])
+    if (DONE.test(this.#tail.toString('latin1'))) this.#state = 'done'
     return {
       failure:
         this.#unreadBytes > UNREAD_BYTES_MAX
@@ -218,7 +228,7 @@ export class SdkFetch {
       flowing: this.#waiting.length === 0,
       // The call reports progress when the package has made a part of it.
       progressed: false,
-      done: DONE.test(this.#tail.toString('latin1')),
+      state: this.#state,
     }
   }
 
@@ -248,7 +258,12 @@ export class SdkFetch {
   }
 
   #ended(): void {
-    this.#waiting = Buffer.concat([this.#waiting, BLANK_LINE])
+    const isComplete = this.#state !== 'open'
+    this.#lastEvent = EMPTY
+    this.#decoder.end()
+    // Behind the finish half an event may stand, which the package is not to read.
+    const isHalf = isComplete && this.#lastEvent.length > 0 && parseJson(this.#lastEvent) === undefined
+    if (!isHalf) this.#waiting = Buffer.concat([this.#waiting, BLANK_LINE])
     this.#isOver = true
     if ((this.#body?.desiredSize ?? 0) > 0) this.#give()
   }
@@ -258,6 +273,19 @@ export class SdkFetch {
     this.#body?.error(new Error(detail))
     this.#body = null
   }
+}
+
+/** Whether an event of any protocol ends its only answer. */
+function isFinish(data: Buffer): boolean {
+  const event = FINISH.test(data.toString('latin1')) ? objectOf(parseJson(data)) : null
+  if (event === null) return false
+  const [choice] = [...listOf(event['choices']), ...listOf(event['candidates'])].map(objectOf)
+  const reasons = [choice?.['finish_reason'], choice?.['finishReason'], objectOf(event['delta'])?.['stop_reason']]
+  return (
+    event['done'] === true ||
+    LAST_TYPES.includes(event['type']) ||
+    reasons.some((reason) => namedReason(reason) !== null)
+  )
 }
 
 /** The body for the package; unchanged where it is not JSON. */

@@ -1,25 +1,30 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ImageModelV4, ImageModelV4CallOptions, ImageModelV4Result } from '@ai-sdk/provider'
-import type { ImageResult } from '../../kinds/images/answer.ts'
-import { parseImages } from '../../kinds/images/parse.ts'
-import { systemClock } from '../../lib/clock.ts'
+import type { ImageResult } from '../../kinds/images/request.ts'
+import { parseImages } from '../openai/client/images.ts'
+import { systemClock } from '../../base/clock.ts'
 import { endpoint } from '../../../test/harness/plan-fixture.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
-import { sdkImages } from '../../providers/ai-sdk/sdk-images.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
+import { sdkImages } from './sdk-images.ts'
 import type { SdkSettings } from './sdk-packages.ts'
 import { FileFetch } from '../wire/file-fetch.ts'
 import { Transport } from '../wire/transport.ts'
-import { sendJson, startImageUpstream, type ImageUpstream } from '../../../test/harness/image-upstream.ts'
+import {
+  sendJson,
+  startScriptedUpstream,
+  type ScriptedUpstream,
+  answers,
+} from '../../../test/harness/scripted-upstream.ts'
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1')
 
-let upstream: ImageUpstream
+let upstream: ScriptedUpstream
 let transport: Transport
 const files = new FileFetch()
 
 before(async () => {
-  upstream = await startImageUpstream()
+  upstream = await startScriptedUpstream({ forgets: true })
   transport = new Transport(systemClock)
 })
 
@@ -58,7 +63,6 @@ function ask(
   const images = sdkImages({
     packages: { imageModel: (_provider, _id, settings) => Promise.resolve(modelWith(settings, most, draw)) },
     transport,
-    now: () => 0,
     files,
   })
   const call = {
@@ -89,7 +93,7 @@ function isResult(found: ImageResult | AttemptFailure): found is ImageResult {
 
 describe('pictures through a package', () => {
   test('the package gets the requested parameters in as many calls as it needs', async () => {
-    upstream.answer((_request, response) => sendJson(response, { image: PNG.toString('base64') }))
+    upstream.answer(answers({ image: PNG.toString('base64') }))
     const seen: ImageModelV4CallOptions[] = []
     const found = await ask(
       {
@@ -135,11 +139,11 @@ describe('pictures through a package', () => {
       { type: 'file', mediaType: 'image/png', data: PNG.toString('base64') },
       { type: 'url', url: 'https://example.com/a.png' },
     ])
-    assert.equal(upstream.seen[0]?.headers['authorization'], 'Bearer k')
+    assert.equal(upstream.received[0]?.headers['authorization'], 'Bearer k')
   })
 
   test('a package may post a form, ask after its job and fetch its file; a model without a limit makes one', async () => {
-    upstream.answer((request, response) => {
+    upstream.answer((response, request) => {
       if (request.path === '/v1/jobs') sendJson(response, { id: 'j' })
       else if (request.path === '/v1/jobs/j') sendJson(response, { file: `${upstream.url}/f` })
       else response.writeHead(200).end(PNG)
@@ -162,14 +166,14 @@ describe('pictures through a package', () => {
     assert.equal(found.images.length, 2)
     assert.equal(found.usage, null)
     assert.match(
-      String(upstream.seen.find(({ path }) => path === '/v1/jobs')?.headers['content-type']),
+      String(upstream.received.find(({ path }) => path === '/v1/jobs')?.headers['content-type']),
       /^multipart\/form-data; boundary=/,
     )
-    assert.equal(upstream.seen.find(({ path }) => path === '/v1/jobs/j')?.headers['authorization'], 'Bearer k')
+    assert.equal(upstream.received.find(({ path }) => path === '/v1/jobs/j')?.headers['authorization'], 'Bearer k')
   })
 
   test("the provider's own error is the failure, whatever the package makes of it; the key leaves for no other address", async () => {
-    upstream.answer((_request, response) => sendJson(response, { error: { message: 'slow down' } }, 429))
+    upstream.answer(answers({ error: { message: 'slow down' } }, 429))
     const busy = await ask({}, 1, async (_options, settings) => {
       await post(settings, '/draw', {}).catch(() => {
         throw new Error('the package is unhappy')
@@ -183,7 +187,7 @@ describe('pictures through a package', () => {
         made([await (await post({ ...settings, baseURL: address }, '', {})).text()]),
       )
       assert.ok(!isResult(left))
-      assert.equal(upstream.seen.length, 1)
+      assert.equal(upstream.received.length, 1)
     }
     const inside = await ask({}, 1, async (_options, settings) =>
       made([await (await settings.fetch('http://127.0.0.1:1/secret')).text()]),
@@ -196,7 +200,6 @@ describe('pictures through a package', () => {
     const images = sdkImages({
       packages: { imageModel: () => Promise.reject(new Error('x makes no image models')) },
       transport,
-      now: () => 0,
       files,
     })
     const failed = await new Promise<ImageResult | AttemptFailure>((resolve) => {

@@ -107,6 +107,7 @@ export class SdkPackages {
   #load(name: string): Promise<Readonly<Record<string, unknown>>> {
     let loaded = this.#loaded.get(name)
     if (loaded === undefined) {
+      // oxlint-disable-next-line import/no-dynamic-require -- a package that the catalogue names, of one namespace
       loaded = import(name).catch((thrown: unknown) => {
         // So that a package can be installed while we run.
         this.#loaded.delete(name)

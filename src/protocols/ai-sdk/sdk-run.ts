@@ -1,4 +1,4 @@
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import type { AnswerSink, ResultSink, RunningCall, UnitCall } from '../ports/call.ts'
 import { refusal, thrownFailure } from './sdk-error.ts'
 import { SdkFetch, type SdkFetchCall, type SdkFetchPorts } from './sdk-fetch.ts'

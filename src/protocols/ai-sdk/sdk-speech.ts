@@ -1,8 +1,7 @@
-import { audioContainer } from '../../kinds/transcription/duration/audio-duration.ts'
+import { audioContainer } from '../../kinds/transcription/audio-container.ts'
 import { SPEECH_FORMATS, type SpeechFormat } from '../../kinds/speech.ts'
-import { type AttemptFailure, failure } from '../../providers/ports/attempt-failure.ts'
-import type { SpeechCall, SpeechProtocol } from '../../providers/ports/audio-protocol.ts'
-import { wholeSound, type Sound } from '../../providers/answers/whole-sound.ts'
+import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
+import { type SpeechCall, type SpeechProtocol, wholeSound, type Sound } from '../upstream/audio.ts'
 import type { SdkSettings } from './sdk-packages.ts'
 import { sdkResult, type SdkPorts } from './sdk-run.ts'
 

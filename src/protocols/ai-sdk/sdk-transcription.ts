@@ -1,9 +1,8 @@
 import type { JSONObject } from '@ai-sdk/provider'
 import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import type { UnitCall } from '../ports/call.ts'
-import type { TranscriptionProtocol, TranscriptionResult } from '../../providers/ports/audio-protocol.ts'
-import { TRANSCRIPT_BYTES_MAX } from '../upstream/ask.ts'
-import { readLengths, readSegments, readWords } from '../upstream/transcripts.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../upstream/audio.ts'
+import { TRANSCRIPT_BYTES_MAX, readLengths, readSegments, readWords } from '../upstream/transcripts.ts'
 import type { SdkSettings } from './sdk-packages.ts'
 import { sdkResult, type SdkPorts } from './sdk-run.ts'
 

@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
 import { sdkUsage } from '../ai-sdk/sdk-usage.ts'
 import { anthropicUsage } from '../anthropic/provider/reader.ts'
-import { bedrockUsage } from '../../providers/bedrock/reader.ts'
-import { cohereUsage } from '../../providers/cohere/usage.ts'
+import { bedrockUsage } from '../bedrock/reader.ts'
+import { cohereUsage } from '../cohere/provider/reader.ts'
 import { geminiUsage } from '../gemini/provider/usage.ts'
-import { ollamaUsage } from '../../providers/ollama/reader.ts'
-import { openaiUsage } from '../../providers/openai/usage.ts'
+import { ollamaUsage } from '../ollama/provider/ollama.ts'
+import { openaiUsage } from '../openai/provider/usage.ts'
 import { countOf } from './token-reader.ts'
 import { secondsIn } from '../upstream/transcripts.ts'
 
@@ -129,16 +129,44 @@ test('seconds are read by the same rule, in fractions', () => {
   )
 })
 
-test('no other file of the providers reads a count', () => {
+test('no other file of the provider side reads a count', () => {
   const folder = join(import.meta.dirname, '..')
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !name.startsWith('sandbox/'),
+    (name) =>
+      name.endsWith('.ts') && !name.endsWith('.test.ts') && !name.startsWith('sandbox/') && !name.includes('/client/'),
   )
   const own = files.filter((name) => {
     const text = readFileSync(join(folder, name), 'utf8')
     const makesReport = /\binputTokens: (?!\{)|\binputUsage\(/.test(text)
     return makesReport && !text.includes("/token-reader.ts'")
   })
-  // Only the reader itself, and a report with nothing but a missing side.
-  assert.deepEqual(own.toSorted(), ['answers/token-reader.ts', 'openai/responses/reader.ts'])
+  assert.deepEqual(own, ['answers/token-reader.ts'])
+})
+
+test('pictures, sound and what came of them from a cache are counted apart where a provider tells them', () => {
+  const report = openaiUsage({
+    input_tokens: 100,
+    output_tokens: 60,
+    input_tokens_details: {
+      text_tokens: 40,
+      image_tokens: 50,
+      audio_tokens: 10,
+      cached_tokens: 30,
+      cached_tokens_details: { text_tokens: 5, image_tokens: 21, audio_tokens: 4 },
+    },
+    output_tokens_details: { text_tokens: 15, image_tokens: 45 },
+  })
+  assert.deepEqual(report?.usage, {
+    input: 35,
+    output: 15,
+    cache_read: 5,
+    audio_cache_read: 4,
+    image_cache_read: 21,
+    audio_input: 6,
+    image_tokens: 29,
+    image_output_tokens: 45,
+  })
+  const { usage } =
+    openaiUsage({ prompt_tokens: 9, completion_tokens: 2, prompt_tokens_details: { image_tokens: 90 } }) ?? {}
+  assert.deepEqual(usage, { input: 0, output: 2, image_tokens: 9 })
 })

@@ -98,6 +98,11 @@ export class TokenReader {
   }
 }
 
+/** The meters that count something. */
+export function above0(usage: Usage): Usage {
+  return Object.fromEntries(Object.entries(usage).filter(([, units]) => units > 0))
+}
+
 function without(usage: Usage, meters: readonly Meter[]): Usage {
   // Object.entries widens the keys of a Usage, which are meters, to string.
   return Object.fromEntries(Object.entries(usage).filter(([meter]) => !meters.includes(meter as Meter)))

@@ -1,7 +1,31 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import { argumentsText, legacyCall } from '../openai/provider/delta.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
-import { toolCallId } from '../../providers/answers/tool-call-id.ts'
+
+const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
+const WITH_STATE = 'gc_'
+/** Of 16 bytes in base64. */
+const STATE_LENGTH = 22
+
+/**
+ * An id for a tool call whose upstream gave none, unique in the conversation, since clients send it back. `state` is
+ * GigaChat's `functions_state_id`: the id carries it, because nothing else of a call comes back at every door. Some
+ * services take ids of 40 characters at most.
+ */
+export function toolCallId(generationId: string, choice: number, index: number, state: string | null = null): string {
+  const own = generationId.split('-').at(-1) ?? ''
+  if (state === null || !UUID.test(state)) return `call_${own}_${choice}_${index}`
+  return `${WITH_STATE}${Buffer.from(state.replaceAll('-', ''), 'hex').toString('base64url')}_${own.slice(-10)}${index}`
+}
+
+/** The `functions_state_id` in an id of a call; null = it has none. */
+export function functionsState(id: string): string | null {
+  const [from, to] = [WITH_STATE.length, WITH_STATE.length + STATE_LENGTH]
+  const bytes = Buffer.from(id.slice(from, to), 'base64url')
+  if (!id.startsWith(WITH_STATE) || id[to] !== '_' || bytes.length !== 16) return null
+  const hex = bytes.toString('hex')
+  return [0, 8, 12, 16, 20].map((at, part, all) => hex.slice(at, all[part + 1])).join('-')
+}
 
 /** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
 const CALLS_MAX = 256
@@ -21,6 +45,7 @@ interface RawCall {
   readonly id: string
   readonly name: string
   readonly text: string
+  readonly state: string | null
 }
 
 /**
@@ -49,7 +74,7 @@ export class ToolCallDeltas {
   read(delta: RawJson): readonly AnswerEvent[] | null {
     const calls = listOf(delta['tool_calls']).map((raw) => readCall(raw))
     const legacy = legacyCall(delta)
-    if (legacy !== null) calls.push({ upstreamIndex: 0, id: '', name: legacy.name, text: legacy.arguments })
+    if (legacy !== null) calls.push({ ...legacy, upstreamIndex: 0, id: '', text: legacy.arguments })
     const events: AnswerEvent[] = []
     const seen = new Set<OpenCall>()
     for (const call of calls) {
@@ -73,7 +98,7 @@ export class ToolCallDeltas {
     return open
   }
 
-  #add(events: AnswerEvent[], open: OpenCall, { id, name, text }: RawCall): void {
+  #add(events: AnswerEvent[], open: OpenCall, { id, name, text, state }: RawCall): void {
     const choice = this.#choice
     if (open.index === null && name === '') {
       open.waiting += text
@@ -83,7 +108,7 @@ export class ToolCallDeltas {
     if (open.index === null) {
       open.index = this.#count
       this.#count += 1
-      const given = open.upstreamId || id || toolCallId(this.#generationId, choice, open.index)
+      const given = open.upstreamId || id || toolCallId(this.#generationId, choice, open.index, state)
       events.push({ type: 'tool_call', choice, index: open.index, id: given, name })
     }
     const { index, waiting } = open
@@ -101,6 +126,7 @@ function readCall(raw: unknown): RawCall {
     id: textOf(call?.['id']) ?? '',
     name: textOf(called?.['name']) ?? '',
     text: argumentsText(called?.['arguments']),
+    state: null,
   }
 }
 

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Base64Floats } from '../../providers/answers/base64-floats.ts'
+import { Base64Floats, floatBytes, vectorText, vectorTexts } from './vectors.ts'
 import { LiftedBody, parseLifted, type VectorBytes } from '../wire/lifted-json.ts'
-import { vectorOf } from '../../providers/ports/embeddings-protocol.ts'
+import { vectorOf } from '../upstream/embeddings.ts'
 import { countOf } from './token-reader.ts'
 import type { VectorFormat } from '../../kinds/embeddings.ts'
-import { floatBytes, vectorText, vectorTexts } from './vectors.ts'
 
 /** Without -0, which JSON.stringify writes as 0. */
 const float32 = fc.float({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0)

@@ -1,17 +1,17 @@
-import { hidesReasoning } from '../../providers/anthropic/thinking.ts'
-import { imagesOverChat } from '../../providers/answers/images-over-chat.ts'
+import { claudeLeaves } from '../models/claude-format.ts'
+import { signerOf } from '../models/claude-traits.ts'
+import { hidesReasoning } from '../models/claude-thinking.ts'
+import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
-import { askRerank } from '../upstream/ask.ts'
+import { askRerank, readRanking, topNField, type RerankProtocol } from '../upstream/rerank.ts'
 import { askEmbeddings } from '../upstream/embeddings.ts'
 import { askChat, type ChatProtocol } from '../upstream/events.ts'
-import { readRanking, topNField, type RerankProtocol } from '../upstream/rerank.ts'
-import { bedrockModelOf } from '../../providers/bedrock/bedrock-model.ts'
+import { bedrockModelOf, INVOKE_TRAITS } from './bedrock-model.ts'
 import { bedrockEmbed } from './embed.ts'
 import { EventStreamDecoder } from './event-stream-decoder.ts'
-import { BedrockReader } from '../../providers/bedrock/reader.ts'
-import { askedFormat, bedrockRequest } from '../../providers/bedrock/request.ts'
-import { bedrockError } from '../../providers/bedrock/error.ts'
-import { invokeModel } from '../../providers/bedrock/invoke.ts'
+import { BedrockReader } from './reader.ts'
+import { askedFormat } from '../models/claude-request.ts'
+import { bedrockRequest, invokeModel } from './request.ts'
 
 /** The version for Cohere's models there. */
 const COHERE_API_VERSION = 2
@@ -23,7 +23,8 @@ export const BEDROCK_PARAMETERS = chatParameters('top_k', 'tool_choice')
  * Amazon Bedrock: Converse for every maker's chat models, InvokeModel for the other models. The base address is the
  * bare host.
  */
-export function createBedrock({ transport, files, now }: AdapterPorts): Adapter {
+export function createBedrock({ transport, files, clock }: AdapterPorts): Adapter {
+  const now = (): number => clock.now()
   const chat = askChat(bedrockProtocol(now), transport)
   return {
     name: 'bedrock',
@@ -34,7 +35,10 @@ export function createBedrock({ transport, files, now }: AdapterPorts): Adapter 
       rerank: ['top_n'],
     },
     chat,
-    sendsReasoning: ({ upstreamModel }) => (bedrockModelOf(upstreamModel).claude?.thinking ?? 'none') !== 'none',
+    leaves: ({ upstreamModel }, request) => {
+      const { claude, means } = bedrockModelOf(upstreamModel)
+      return claude === null ? ['reasoning', 'reasoning_effort'] : claudeLeaves(request, claude, means)
+    },
     chatImages: imagesOverChat(chat, files),
     embeddings: askEmbeddings(bedrockEmbed(now), transport),
     rerank: askRerank(bedrockRerank(now), transport),
@@ -45,12 +49,14 @@ export function bedrockProtocol(now: () => number): ChatProtocol {
   return {
     request: (call) => bedrockRequest(call, now()),
     reader: (call) => {
-      const format = askedFormat(call)
+      const format = askedFormat(call, bedrockModelOf(call.endpoint.upstreamModel).means)
       const answerTool = format.kind === 'tool' ? format.name : null
-      return new BedrockReader(
-        { generationId: call.generationId, answerTool, hidesReasoning: hidesReasoning(call.request.parameters) },
-        now,
-      )
+      return new BedrockReader({
+        generationId: call.generationId,
+        answerTool,
+        hidesReasoning: hidesReasoning(call.request.parameters),
+        signer: signerOf(call.endpoint),
+      })
     },
     decoder: (events) => new EventStreamDecoder(events),
   }
@@ -64,10 +70,10 @@ export function bedrockRerank(now: () => number): RerankProtocol {
   return {
     request: (call) => {
       const { query, documents } = call.request
-      const version = call.endpoint.upstreamModel.includes('cohere.') ? { api_version: COHERE_API_VERSION } : {}
+      const version =
+        INVOKE_TRAITS.of(call.endpoint.upstreamModel) === 'cohere' ? { api_version: COHERE_API_VERSION } : {}
       return invokeModel(call, { query, documents, ...topNField(call), ...version }, now())
     },
     answer: readRanking,
-    error: (status, body, headers) => bedrockError(status, body, headers, now()),
   }
 }

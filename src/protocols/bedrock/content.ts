@@ -1,8 +1,8 @@
 import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
+import { dataOf, type DataUrl, type MediaUrl } from '../../kinds/fields/media.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
-import { readDataUrl, type DataUrl } from '../../providers/wire/data-url.ts'
-import { objectOf } from '../wire/raw-json.ts'
-import type { BedrockModel } from '../../providers/bedrock/bedrock-model.ts'
+import { markedTtl } from '../models/claude-cache-marks.ts'
+import type { BedrockModel } from './bedrock-model.ts'
 
 /** The protocol's format name for each media type. */
 const IMAGE_FORMATS: ReadonlyMap<string, string> = new Map([
@@ -32,9 +32,6 @@ const DOCUMENT_FORMATS: ReadonlyMap<string, string> = new Map([
   ['text/plain', 'txt'],
   ['text/markdown', 'md'],
 ])
-const EXTENSIONS: ReadonlySet<string> = new Set(DOCUMENT_FORMATS.values())
-/** Types that say nothing; the file's name says more. */
-const UNTYPED: ReadonlySet<string> = new Set(['', 'application/octet-stream'])
 const NAME_CHARS_MAX = 200
 const NAME_DEFAULT = 'document'
 
@@ -85,6 +82,7 @@ function partPieces(part: ChatPart, path: string, context: ContentContext): Piec
     case 'file':
       return [{ block: documentBlock(part.file, `${path}.file.file_data`, context.documentNames), cachePoint: null }]
     case 'input_audio':
+    case 'audio_url':
       throw new UnsendableError(`${path}: this provider takes no audio`)
   }
 }
@@ -95,19 +93,14 @@ function textPieces(text: string, cachePoint: BedrockBlock | null): Piece[] {
 
 /** Dropped where the model has no cache: the answer is the same. */
 function cachePointOf(raw: unknown, path: string, { caches, namesCacheTime }: BedrockModel): BedrockBlock | null {
-  if (raw === undefined) return null
-  const mark = objectOf(raw)
-  const ttl = mark?.['ttl'] ?? null
-  if (mark?.['type'] !== 'ephemeral' || (ttl !== null && ttl !== '5m' && ttl !== '1h')) {
-    throw new UnsendableError(`${path}.cache_control: must be {type: 'ephemeral'}, with a ttl of '5m' or '1h' or none`)
-  }
-  if (!caches) return null
+  const ttl = markedTtl(raw, path)
+  if (ttl === undefined || !caches) return null
   return ttl === null || !namesCacheTime ? { type: 'default' } : { type: 'default', ttl }
 }
 
-function mediaBlock(
-  kind: 'image' | 'video',
-  url: string,
+function mediaBlock<Kind extends 'image' | 'video'>(
+  kind: Kind,
+  url: MediaUrl<Kind>,
   formats: ReadonlyMap<string, string>,
   path: string,
 ): BedrockBlock {
@@ -126,26 +119,20 @@ function documentBlock(
   names: Set<string>,
 ): BedrockBlock {
   const { mediaType, data } = dataUrl(file, path)
-  const format = documentFormat(mediaType, filename)
-  if (format === null)
+  const format = DOCUMENT_FORMATS.get(mediaType)
+  if (format === undefined)
     throw new UnsendableError(`${path}: must be a PDF, CSV, Word, Excel, HTML, Markdown or plain text document`)
   return { document: { format, name: documentName(filename, names), source: { bytes: data } } }
 }
 
 /** The data as base64; nobody fetches an address. */
 function dataUrl(url: string, path: string): DataUrl {
-  const found = readDataUrl(url, path)
+  const found = dataOf(url)
   if (found === null)
     throw new UnsendableError(
       `${path}: this provider fetches no addresses, send the data itself as a data URL in base64`,
     )
   return found
-}
-
-function documentFormat(mediaType: string, filename: string): string | null {
-  if (!UNTYPED.has(mediaType)) return DOCUMENT_FORMATS.get(mediaType) ?? null
-  const extension = filename.slice(filename.lastIndexOf('.') + 1).toLowerCase()
-  return EXTENSIONS.has(extension) ? extension : null
 }
 
 /** A name of characters that the protocol accepts, unique in the request; it is added to `names`. */

@@ -1,5 +1,6 @@
+import { INVOKE_TRAITS } from './bedrock-model.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import { COHERE_TEXTS_MAX, cohereEmbedFields, cohereEmbedPage } from '../models/cohere-vectors.ts'
 import {
   dimensionsOf,
@@ -10,12 +11,11 @@ import {
   textsOf,
   tokensUsage,
   vectorList,
-} from '../../providers/ports/embeddings-protocol.ts'
+} from '../upstream/embeddings.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
 import { listOf, objectOf } from '../wire/raw-json.ts'
 import { headerOf, type UpstreamHeaders } from '../wire/transport.ts'
-import { bedrockError } from '../../providers/bedrock/error.ts'
-import { invokeModel } from '../../providers/bedrock/invoke.ts'
+import { invokeModel } from './request.ts'
 
 /** The billed tokens, for any model. */
 const TOKENS_HEADER = 'x-amzn-bedrock-input-token-count'
@@ -36,19 +36,18 @@ export function bedrockEmbed(now: () => number): EmbeddingsProtocol {
     batchMax: (call) => (isCohere(call) ? COHERE_TEXTS_MAX : 1),
     request: (call, input) => invokeModel(call, bodyOf(call, textsOf(input)), now()),
     page: readPage,
-    error: (status, body, headers) => bedrockError(status, body, headers, now()),
   }
 }
 
 function isCohere({ endpoint: { upstreamModel } }: EmbeddingsCall): boolean {
-  return upstreamModel.includes('cohere.')
+  return INVOKE_TRAITS.of(upstreamModel) === 'cohere'
 }
 
 function bodyOf(call: EmbeddingsCall, texts: readonly string[]): Readonly<Record<string, unknown>> {
   if (isCohere(call)) return { ...cohereEmbedFields(call, texts), truncate: 'NONE' }
   const dimensions = dimensionsOf(call)
   const [text = ''] = texts
-  if (!call.endpoint.upstreamModel.includes('nova'))
+  if (INVOKE_TRAITS.of(call.endpoint.upstreamModel) !== 'nova')
     return { inputText: text, ...(dimensions === null ? {} : { dimensions }) }
   const purpose = PURPOSES.get(call.request.inputType ?? '') ?? call.request.inputType ?? 'GENERIC_INDEX'
   return {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { EventStreamDecoder } from './event-stream-decoder.ts'
-import { converseEvent, eventStreamMessage, framed } from '../../../test/harness/event-stream.ts'
+import { converseEvent, eventStreamMessage, framed } from '../../../test/harness/aws.ts'
 import { recordedCases } from '../../../test/harness/recording.ts'
 
 interface Decoded {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import { upstreamFailure } from '../wire/upstream-error.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import { bedrockProtocol } from './bedrock.ts'
-import { bedrockUsage } from '../../providers/bedrock/reader.ts'
-import { converseEvent, converseException } from '../../../test/harness/event-stream.ts'
+import { bedrockUsage } from './reader.ts'
+import { converseEvent, converseException } from '../../../test/harness/aws.ts'
 import { foldAtEveryCut, readsOf } from '../../../test/harness/protocol-read.ts'
 import { recordedCases } from '../../../test/harness/recording.ts'
-import { withoutSecretsOf } from '../../providers/wire/upstream-error.ts'
+import { withoutSecretsOf } from '../wire/upstream-error.ts'
 
 const PROTOCOL = bedrockProtocol(() => 0)
 const ROUNDS = 60
@@ -217,16 +218,16 @@ test('a stream is complete at its stop: without its usage too, never without the
 
 test('exceptions of a stream fail it with the class of their status', () => {
   const classes = {
-    throttlingException: 429,
-    validationException: 400,
-    modelStreamErrorException: 502,
-    internalServerException: 500,
-    serviceUnavailableException: 503,
-    modelTimeoutException: 408,
-    accessDeniedException: 403,
-    brandNewException: 502,
+    throttlingException: [429, null],
+    validationException: [400, 'request'],
+    modelStreamErrorException: [502, 'model'],
+    internalServerException: [500, null],
+    serviceUnavailableException: [503, null],
+    modelTimeoutException: [408, null],
+    accessDeniedException: [403, 'account'],
+    brandNewException: [502, null],
   }
-  for (const [type, status] of Object.entries(classes)) {
+  for (const [type, [status, refusal]] of Object.entries(classes)) {
     const { failure, answer } = read(
       streamOf(
         block(0, null, { text: 'said' }),
@@ -242,7 +243,7 @@ test('exceptions of a stream fail it with the class of their status', () => {
     assert.deepEqual([failure?.reason, failure?.status], ['error_event', status], type)
     assert.deepEqual(
       [failure?.refusal, failure?.publicMessage],
-      [null, status === 400 ? 'What was wrong.' : null],
+      [refusal, status === 400 ? 'What was wrong.' : null],
       type,
     )
     assert.equal(answer.choices[0]?.message['content'], 'said')
@@ -328,27 +329,28 @@ test('usage is disjoint meters that add up to the totals', () => {
 
 describe('error statuses', () => {
   const failed = (status: number, body: unknown, type?: string): AttemptFailure =>
-    PROTOCOL.reader(callOf()).error(
+    upstreamFailure(
       status,
       body,
       type === undefined ? {} : { 'x-amzn-errortype': `${type}:http://internal.amazon.com/coral/com.amazon.bedrock/` },
+      0,
     )
 
   test('the class is by type of exception where the status misleads', () => {
     assert.deepEqual(
       [
         failed(400, { message: 'quota' }, 'ServiceQuotaExceededException').status,
-        failed(424, { message: 'x' }, 'ModelErrorException').status,
+        failed(424, { message: 'x' }, 'ModelErrorException').refusal,
       ],
-      [429, 502],
+      [429, 'model'],
     )
     assert.deepEqual(
       [
-        failed(400, { __type: 'com.amazon#NotAuthorized', message: 'x' }).status,
+        failed(400, { __type: 'com.amazon#NotAuthorized', message: 'x' }).refusal,
         failed(503, null).status,
         failed(403, { Message: 'x' }).status,
       ],
-      [403, 503, 403],
+      ['account', 503, 403],
     )
   })
 
@@ -384,10 +386,10 @@ describe('error statuses', () => {
     ]) {
       assert.deepEqual(
         [
-          failed(400, { message }, 'ValidationException').status,
+          failed(400, { message }, 'ValidationException').refusal,
           failed(400, { message }, 'ValidationException').publicMessage,
         ],
-        [404, null],
+        ['endpoint', null],
       )
     }
   })

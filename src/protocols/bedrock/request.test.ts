@@ -304,3 +304,23 @@ test('what the protocol has no words for is not sent, and more than one answer i
     assert.equal(BEDROCK_PARAMETERS.includes(name), false, name)
   refuses({ n: 2 }, /^n: /)
 })
+
+test('models that cannot be forced get an instruction, the least effort and the schema without refused words', () => {
+  const model = 'anthropic.claude-opus-5-5'
+  const forced = bodyOf({ tools: [WEATHER], tool_choice: 'required', reasoning_effort: 'none' }, { model })
+  assert.deepEqual(Object(forced['toolConfig']).toolChoice, { auto: {} })
+  assert.match(Object(forced['system'])[0].text, /^Call one of the tools now/)
+  assert.deepEqual(forced['additionalModelRequestFields'], { output_config: { effort: 'low' } })
+  const schema = { type: 'object', properties: { a: { type: 'integer', minimum: 1 } } }
+  const format = { response_format: { type: 'json_schema', json_schema: { name: 'n', schema } } }
+  const decoded = bodyOf(format, { model })
+  assert.equal(decoded['toolConfig'], undefined)
+  assert.deepEqual(JSON.parse(Object(decoded['outputConfig']).textFormat.structure.jsonSchema.schema), {
+    type: 'object',
+    properties: { a: { type: 'integer', description: 'It must satisfy {"minimum":1}.' } },
+    additionalProperties: false,
+  })
+  const told = bodyOf(format, { model: 'us.anthropic.claude-sonnet-5-5' })
+  assert.deepEqual([told['toolConfig'], told['outputConfig']], [undefined, undefined])
+  assert.match(Object(told['system'])[0].text, /It must fit this JSON schema/)
+})

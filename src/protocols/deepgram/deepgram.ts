@@ -2,21 +2,19 @@ import type { Transcript, TranscriptSegment, TranscriptWord } from '../../kinds/
 import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import type { SpeechFormat } from '../../kinds/speech.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
-import { garbage, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { UnitCall } from '../ports/call.ts'
-import { askTranscript } from '../upstream/ask.ts'
+import { askTranscript, readLengths, readSegments, readWords, speakerLetters } from '../upstream/transcripts.ts'
 import { UnsendableError, type UpstreamRequest } from '../ports/upstream-request.ts'
-import type {
-  SpeechCall,
-  SpeechProtocol,
-  TranscriptionProtocol,
-  TranscriptionResult,
-} from '../../providers/ports/audio-protocol.ts'
+import {
+  type SpeechCall,
+  type SpeechProtocol,
+  type TranscriptionProtocol,
+  type TranscriptionResult,
+  askSpeech,
+} from '../upstream/audio.ts'
 import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
-import { readLengths, readSegments, readWords } from '../upstream/transcripts.ts'
-import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
-import { askSpeech } from '../upstream/audio.ts'
-import { upstreamFailure } from '../../providers/wire/upstream-error.ts'
+import type { Transport } from '../wire/transport.ts'
 
 /** The provider refuses longer texts. */
 const CHARACTERS_MAX = 2_000
@@ -36,7 +34,7 @@ const FAMILY = /^aura(-\d+)?$/
 const SEVERAL_LANGUAGES = 'multi'
 
 /** Deepgram: `/listen` and `/speak`. */
-export function createDeepgram({ transport, now }: AdapterPorts): Adapter {
+export function createDeepgram({ transport }: AdapterPorts): Adapter {
   return {
     name: 'deepgram',
     parameters: {
@@ -44,21 +42,20 @@ export function createDeepgram({ transport, now }: AdapterPorts): Adapter {
       tts: ['voice', 'response_format'],
       transcription: ['language', 'response_format', 'timestamp_granularities'],
     },
-    speech: deepgramSpeak(transport, now),
-    transcription: deepgramListen(transport, now),
+    speech: deepgramSpeak(transport),
+    transcription: deepgramListen(transport),
   }
 }
 
 /** The body is the sound itself; all other parameters are in the address. */
-function deepgramListen(transport: Transport, now: () => number): TranscriptionProtocol {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
-    deepgramError(status, body, headers, now())
+function deepgramListen(transport: Transport): TranscriptionProtocol {
   return {
     timestamps: () => true,
+    // Speakers are billed at a higher rate, so a row says that its price covers them.
+    speakers: ({ supportedParameters }) => supportedParameters?.includes('diarize') === true,
     translates: () => false,
     prices: (language) => !language.trim().toLowerCase().startsWith(SEVERAL_LANGUAGES),
-    ask: (call, sink) =>
-      askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
+    ask: (call, sink) => askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer }, sink),
   }
 }
 
@@ -66,6 +63,7 @@ function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>
   const query = new URLSearchParams({ model: endpoint.upstreamModel, smart_format: 'true', utterances: 'true' })
   if (request.language === null) query.set('detect_language', 'true')
   else query.set('language', request.language)
+  if (request.format === 'diarized_json') query.set('diarize', 'true')
   return {
     path: `/listen?${query}`,
     body: request.audio.bytes,
@@ -96,26 +94,36 @@ function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
 }
 
 function wordsOf(best: RawJson): readonly TranscriptWord[] {
-  const written = readWords(best['words'], 'punctuated_word')
-  return written.length > 0 ? written : readWords(best['words'], 'word')
+  const words = lettered(best['words'])
+  const written = readWords(words, 'punctuated_word')
+  return written.length > 0 ? written : readWords(words, 'word')
 }
 
 function segmentsOf(results: RawJson | null): readonly TranscriptSegment[] {
   return readSegments(
-    listOf(results?.['utterances']).map((raw) => {
-      const { start, end, transcript } = objectOf(raw) ?? {}
-      return { start, end, text: transcript }
-    }),
+    lettered(results?.['utterances']).map(({ start, end, transcript, speaker }) => ({
+      start,
+      end,
+      text: transcript,
+      speaker,
+    })),
   )
 }
 
-function deepgramSpeak(transport: Transport, now: () => number): SpeechProtocol {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
-    deepgramError(status, body, headers, now())
+/** Its speakers are numbers. */
+function lettered(items: unknown): readonly RawJson[] {
+  const letter = speakerLetters()
+  return listOf(items).map((raw) => {
+    const item = objectOf(raw) ?? {}
+    return { ...item, speaker: letter(item['speaker']) }
+  })
+}
+
+function deepgramSpeak(transport: Transport): SpeechProtocol {
   return {
     formats: () => FORMATS,
     ask: (call, sink) =>
-      askSpeech(transport, call, () => speakRequest(call), { idHeader: 'dg-request-id', piece: null, error }, sink),
+      askSpeech(transport, call, () => speakRequest(call), { idHeader: 'dg-request-id', piece: null }, sink),
   }
 }
 
@@ -135,17 +143,6 @@ function modelOf({ endpoint: { upstreamModel }, voice }: SpeechCall): string {
   if (voice === null) return upstreamModel
   if (voice.startsWith('aura-')) return voice
   return FAMILY.test(upstreamModel) ? `${upstreamModel}-${voice.includes('-') ? voice : `${voice}-en`}` : upstreamModel
-}
-
-/** `{err_code, err_msg, request_id}`. */
-function deepgramError(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
-  const error = objectOf(body)
-  return upstreamFailure(
-    status,
-    error?.['err_msg'] === undefined ? body : { error: { code: error['err_code'], message: error['err_msg'] } },
-    headers,
-    nowMs,
-  )
 }
 
 function deepgramCredentials(apiKey: string | null): Readonly<Record<string, string>> {

@@ -1,23 +1,21 @@
 import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import type { SpeechFormat } from '../../kinds/speech.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
-import { garbage, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { UnitCall } from '../ports/call.ts'
 import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
-import { askTranscript } from '../upstream/ask.ts'
-import { UnsendableError, type UpstreamRequest } from '../ports/upstream-request.ts'
-import type {
-  SpeechCall,
-  SpeechProtocol,
-  TranscriptionProtocol,
-  TranscriptionResult,
-} from '../../providers/ports/audio-protocol.ts'
+import { askTranscript, readLengths, readWords, speakerLetters } from '../upstream/transcripts.ts'
+import { pathPart, UnsendableError, type UpstreamRequest } from '../ports/upstream-request.ts'
+import {
+  type SpeechCall,
+  type SpeechProtocol,
+  type TranscriptionProtocol,
+  type TranscriptionResult,
+  askSpeech,
+} from '../upstream/audio.ts'
 import { formBody, formBoundary } from '../wire/form-body.ts'
-import { LISTING_LIMITS, objectOf, parseJson, textOf } from '../wire/raw-json.ts'
-import { readLengths, readWords } from '../upstream/transcripts.ts'
+import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf } from '../wire/raw-json.ts'
 import { headerOf, type Transport, type UpstreamHeaders } from '../wire/transport.ts'
-import { askSpeech } from '../upstream/audio.ts'
-import { elevenlabsCredentials, elevenlabsError } from '../../providers/elevenlabs/error.ts'
 
 /** One of the provider's voices, for a model whose row declares none. */
 const VOICE = 'JBFqnCBsd6RMkjVDRZzb'
@@ -30,7 +28,7 @@ const OUTPUTS: ReadonlyMap<SpeechFormat, string> = new Map([
 ])
 
 /** ElevenLabs: `/text-to-speech` and `/speech-to-text`. */
-export function createElevenlabs({ transport, jobs, now }: AdapterPorts): Adapter {
+export function createElevenlabs({ transport, jobs }: AdapterPorts): Adapter {
   return {
     name: 'elevenlabs',
     parameters: {
@@ -38,9 +36,9 @@ export function createElevenlabs({ transport, jobs, now }: AdapterPorts): Adapte
       tts: ['voice', 'response_format', 'speed'],
       transcription: ['language', 'temperature', 'response_format', 'timestamp_granularities'],
     },
-    speech: elevenlabsSpeech(transport, now),
-    transcription: elevenlabsTranscription(transport, now),
-    models: askModels(ELEVENLABS_MODELS, { jobs, now }),
+    speech: elevenlabsSpeech(transport),
+    transcription: elevenlabsTranscription(transport),
+    models: askModels(ELEVENLABS_MODELS, jobs),
   }
 }
 
@@ -50,24 +48,24 @@ const ELEVENLABS_MODELS: ModelListProtocol = {
   model: (entry) => listedModel(entry, textOf(entry['model_id'])),
 }
 
-function elevenlabsTranscription(transport: Transport, now: () => number): TranscriptionProtocol {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
-    elevenlabsError(status, body, headers, now())
+function elevenlabsTranscription(transport: Transport): TranscriptionProtocol {
   return {
     timestamps: () => true,
+    speakers: () => true,
     translates: () => false,
-    ask: (call, sink) =>
-      askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
+    ask: (call, sink) => askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer }, sink),
   }
 }
 
 function requestOf({ endpoint, apiKey, request, generationId }: UnitCall<TranscriptionRequest>): UpstreamRequest {
   const { audio, language, temperature, format } = request
+  const isDiarized = format === 'diarized_json'
   const fields: [string, string][] = [
     ['model_id', endpoint.upstreamModel],
     ['tag_audio_events', 'false'],
-    ['timestamps_granularity', needsTimestamps(format) ? 'word' : 'none'],
+    ['timestamps_granularity', isDiarized || needsTimestamps(format) ? 'word' : 'none'],
   ]
+  if (isDiarized) fields.push(['diarize', 'true'])
   if (language !== null) fields.push(['language_code', language])
   if (temperature !== null) fields.push(['temperature', String(temperature)])
   const { body, contentType } = formBody(
@@ -82,7 +80,12 @@ function readAnswer(bytes: Buffer, headers: UpstreamHeaders): TranscriptionResul
   const body = objectOf(parseJson(bytes, LISTING_LIMITS))
   const text = textOf(body?.['text'])
   if (body === null || text === null) return garbage('no transcript', bytes)
-  const words = readWords(body['words'], 'text', ({ type }) => type === undefined || type === 'word')
+  const letter = speakerLetters()
+  const spoken = listOf(body['words']).map((raw) => {
+    const item = objectOf(raw) ?? {}
+    return { ...item, speaker: letter(item['speaker_id']) }
+  })
+  const words = readWords(spoken, 'text', ({ type }) => type === undefined || type === 'word')
   return {
     transcript: { text, language: textOf(body['language_code']), segments: [], words },
     ...readLengths(body['audio_duration_secs']),
@@ -91,13 +94,11 @@ function readAnswer(bytes: Buffer, headers: UpstreamHeaders): TranscriptionResul
   }
 }
 
-function elevenlabsSpeech(transport: Transport, now: () => number): SpeechProtocol {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
-    elevenlabsError(status, body, headers, now())
+function elevenlabsSpeech(transport: Transport): SpeechProtocol {
   return {
     formats: () => [...OUTPUTS.keys()],
     ask: (call, sink) =>
-      askSpeech(transport, call, () => speechRequest(call), { idHeader: 'request-id', piece: null, error }, sink),
+      askSpeech(transport, call, () => speechRequest(call), { idHeader: 'request-id', piece: null }, sink),
   }
 }
 
@@ -112,8 +113,12 @@ function speechRequest({ endpoint, apiKey, request, voice, format }: SpeechCall)
     ...(speed === null ? {} : { voice_settings: { speed } }),
   }
   return {
-    path: `/text-to-speech/${encodeURIComponent(voice ?? VOICE)}/stream?${query}`,
+    path: `/text-to-speech/${pathPart(voice ?? VOICE)}/stream?${query}`,
     body,
     headers: elevenlabsCredentials(apiKey),
   }
+}
+
+function elevenlabsCredentials(apiKey: string | null): Readonly<Record<string, string>> {
+  return apiKey === null ? {} : { 'xi-api-key': apiKey }
 }

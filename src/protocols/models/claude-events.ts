@@ -1,13 +1,11 @@
-import type { AnswerEvent } from '../../kinds/answer/event.ts'
-import { CLAUDE_REASONING } from '../../kinds/answer/claude-reasoning.ts'
-import { toolCallId } from '../../providers/answers/tool-call-id.ts'
+import { SILENT, type AnswerEvent } from '../../kinds/answer/event.ts'
+import { CLAUDE_REASONING } from './claude-thinking.ts'
+import { markedText } from '../../kinds/answer/provenance.ts'
+import { toolCallId } from '../answers/tool-calls.ts'
 
 /** Far beyond any honest answer: bounds on what a broken upstream makes us keep. */
 export const BLOCKS_MAX = 4_096
 export const THINKING_CHARS_MAX = 4_194_304
-
-/** Progress without content for the client: without an event the call would count as stalled. */
-export const SILENT: AnswerEvent = Object.freeze({ type: 'reasoning', choice: 0, text: '' })
 
 /** Blocks that the client of a request does not see, or sees in another shape. */
 export interface BlockView {
@@ -15,6 +13,8 @@ export interface BlockView {
   /** The tool whose input is the answer's text; null = none. */
   readonly answerTool: string | null
   readonly hidesReasoning: boolean
+  /** The provider whose mark its thoughts get; null = Claude's, which have none. */
+  readonly signer: string | null
 }
 
 /** The events of one answer in content blocks, whose calls and reasoning details are numbered. */
@@ -49,14 +49,25 @@ export class ClaudeEvents {
     return { call, events: [{ type: 'tool_call', choice: 0, index: call, id: known, name }] }
   }
 
-  thinking(text: string): readonly AnswerEvent[] {
-    return [this.#view.hidesReasoning ? SILENT : { type: 'reasoning', choice: 0, text }]
+  /** `signed`: a piece of its signature came, which is sent with the whole thought. */
+  thinking(text: string, signed: string): readonly AnswerEvent[] {
+    if (text === '' ? signed !== '' : this.#view.hidesReasoning) return [SILENT]
+    return [{ type: 'reasoning', choice: 0, text }]
   }
 
-  detail(detail: Readonly<Record<string, string>>): readonly AnswerEvent[] {
+  /** A thought with its `signature`, or an encrypted one. */
+  detail(
+    thought: { readonly text: string; readonly signature: string } | { readonly data: string },
+  ): readonly AnswerEvent[] {
     const index = this.#details
     this.#details += 1
-    if (this.#view.hidesReasoning) return [SILENT]
+    const { hidesReasoning, signer } = this.#view
+    if (hidesReasoning) return [SILENT]
+    const own = (text: string): string => (signer === null ? text : markedText(text, signer))
+    const detail =
+      'data' in thought
+        ? { type: 'reasoning.encrypted', data: own(thought.data) }
+        : { type: 'reasoning.text', text: thought.text, signature: own(thought.signature) }
     return [
       { type: 'extra', choice: 0, field: 'reasoning_details', value: [{ ...detail, format: CLAUDE_REASONING, index }] },
     ]

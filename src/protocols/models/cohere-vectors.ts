@@ -1,19 +1,15 @@
-import { type AttemptFailure, failure } from '../../providers/ports/attempt-failure.ts'
+import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import {
   dimensionsOf,
   type EmbeddingsCall,
   type EmbeddingsPage,
-  type EmbeddingsProtocol,
   isFailure,
-  textsOf,
   tokensUsage,
   vectorList,
-} from '../../providers/ports/embeddings-protocol.ts'
+} from '../upstream/embeddings.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
-import { eventFailure } from '../../providers/wire/upstream-error.ts'
-import { cohereError } from '../../providers/cohere/error.ts'
-import { bearer } from '../../base/bearer.ts'
+import { eventFailure } from '../wire/upstream-error.ts'
 
 /** The most texts in one request. */
 export const COHERE_TEXTS_MAX = 96
@@ -23,20 +19,6 @@ const INPUT_TYPES: ReadonlyMap<string, string> = new Map([
   ['document', 'search_document'],
   ['passage', 'search_document'],
 ])
-
-/** Cohere's v2 `embed`. */
-export function cohereEmbed(now: () => number): EmbeddingsProtocol {
-  return {
-    batchMax: () => COHERE_TEXTS_MAX,
-    request: (call, input) => ({
-      path: '/v2/embed',
-      body: { model: call.endpoint.upstreamModel, ...cohereEmbedFields(call, textsOf(input)), truncate: 'NONE' },
-      headers: bearer(call.apiKey),
-    }),
-    page: (answer) => cohereEmbedPage(answer),
-    error: (status, body, headers) => cohereError(status, body, headers, now()),
-  }
-}
 
 /** The fields that Cohere and hosts of its models share. */
 export function cohereEmbedFields(call: EmbeddingsCall, texts: readonly string[]): Readonly<Record<string, unknown>> {

@@ -3,18 +3,16 @@ import type { ProviderTrial } from '../../catalog/listed-model.ts'
 import { MODEL_TYPES } from '../../tables/model-types.ts'
 import { CHAT_PARAMETERS, type ParameterName } from '../../tables/parameter-table.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
-import type { EmbeddingsAnswer } from '../../kinds/embeddings/answer.ts'
-import type { EmbeddingsRequest } from '../../kinds/embeddings.ts'
-import type { ImageResult } from '../../kinds/images/answer.ts'
-import type { ModerationAnswer } from '../../kinds/moderations/answer.ts'
-import type { ModerationRequest } from '../../kinds/moderations/request.ts'
-import type { RerankAnswer } from '../../kinds/rerank/answer.ts'
-import type { RerankRequest } from '../../kinds/rerank/request.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { EmbeddingsAnswer, EmbeddingsRequest } from '../../kinds/embeddings.ts'
+import type { ImageResult } from '../../kinds/images/request.ts'
+import type { ModerationAnswer, ModerationRequest } from '../../kinds/moderations.ts'
+import type { RerankAnswer, RerankRequest } from '../../kinds/rerank.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { JsonObject } from '../../base/json-text.ts'
 import type { FileFetch } from '../wire/file-fetch.ts'
 import type { JobHttp } from '../wire/job-http.ts'
 import type { Transport } from '../wire/transport.ts'
-import type { SpeechProtocol, TranscriptionProtocol } from '../../providers/ports/audio-protocol.ts'
+import type { SpeechProtocol, TranscriptionProtocol } from '../upstream/audio.ts'
 import type {
   AnswerSink,
   ChatCall,
@@ -27,7 +25,7 @@ import type {
   RunningCall,
   UnitCall,
 } from './call.ts'
-import type { VideoUpstream } from '../../providers/ports/video-upstream.ts'
+import type { VideoUpstream } from '../upstream/videos.ts'
 
 /** The parts that adapters are built from. */
 export interface AdapterPorts {
@@ -36,7 +34,6 @@ export interface AdapterPorts {
   readonly jobs: JobHttp
   readonly clock: Clock
   /** The time of day, Unix ms. */
-  readonly now: () => number
 }
 
 /** Parameter names by model type. */
@@ -74,8 +71,11 @@ export interface Adapter {
   /** Names of the parameters that its calls can carry. */
   readonly parameters: ParameterNames
   readonly chat?: (call: ChatCall, sink: AnswerSink) => RunningCall
-  /** Whether a model that takes `reasoning` is sent what a request says of it; absent = always. */
-  readonly sendsReasoning?: (endpoint: Endpoint, request: ChatRequest) => boolean
+  /**
+   * Parts of a request that this model is not sent as the client gave them, though its endpoint takes them: names of
+   * parameters, given or not, and of words within one (`response_format.minimum`).
+   */
+  readonly leaves?: (endpoint: Endpoint, request: ChatRequest) => readonly string[]
   /** Legacy completions, for endpoints with `native_completions`. */
   readonly completions?: {
     /** Whether all prompts of a request go in one call, or each in its own. */
@@ -86,8 +86,27 @@ export interface Adapter {
   readonly responses?: (call: ResponsesCall, sink: AnswerSink) => RunningCall
   /** Anthropic's Messages, with the client's own body. */
   readonly messages?: (call: MessagesCall, sink: AnswerSink) => RunningCall
+  /** A client's own body of it as the endpoint's model takes it, and by the client's names what that changed. */
+  readonly messagesFit?: (
+    endpoint: Endpoint,
+    body: JsonObject,
+  ) => { readonly body: JsonObject; readonly changed: readonly string[]; readonly betas: readonly string[] }
+  /** Facts of an endpoint that a body of `messages` must know. */
+  readonly messagesTraits?: (endpoint: Endpoint) => {
+    /** Who reads its thoughts again, for `ownThought`. */
+    readonly signer: string | null
+    /** The shortest prompt that its cache keeps, in tokens. */
+    readonly cacheMin: number
+  }
   /** Gemini's `generateContent`, with the client's own body. */
   readonly generateContent?: (call: GenerateContentCall, sink: AnswerSink) => RunningCall
+  /** A client's own body of it as the endpoint's model takes it, and by the client's names what that changed. */
+  readonly contentFit?: (
+    endpoint: Endpoint,
+    body: JsonObject,
+  ) => { readonly body: JsonObject; readonly changed: readonly string[] }
+  /** Who reads the endpoint's signatures again, for `ownThought`. */
+  readonly contentSigner?: (endpoint: Endpoint) => string | null
   readonly embeddings?: (call: UnitCall<EmbeddingsRequest>, sink: ResultSink<EmbeddingsAnswer>) => RunningCall
   readonly rerank?: (call: UnitCall<RerankRequest>, sink: ResultSink<RerankAnswer>) => RunningCall
   readonly moderations?: (call: UnitCall<ModerationRequest>, sink: ResultSink<ModerationAnswer>) => RunningCall
@@ -100,6 +119,8 @@ export interface Adapter {
     masks(endpoint: Endpoint): boolean
     /** Makes variations of one image, without a prompt. */
     varies(endpoint: Endpoint): boolean
+    /** Sends the quality; absent = where the endpoint's parameters have it. */
+    tellsQuality?(endpoint: Endpoint): boolean
   }
   readonly speech?: SpeechProtocol
   /** Transcripts and, where the endpoint can, translations into English. */

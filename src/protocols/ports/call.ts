@@ -6,7 +6,7 @@ import type { ChatRequest } from '../../kinds/chat/request.ts'
 import type { CompletionsRequest } from '../../kinds/completions.ts'
 import type { ImageRequest } from '../../kinds/images/request.ts'
 import type { ResponsesRequest } from '../responses/client/request.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { AttemptFailure } from './attempt-failure.ts'
 
 /**
  * Receives an answer, streamed or not: from the transport as bytes behind a head, from an adapter as events, from an
@@ -34,6 +34,16 @@ interface ProviderCall {
 
 /** Whether a model accepts the parameter with this name. */
 export type TakesParameter = (name: string) => boolean
+
+/** Tells which parameters an endpoint accepts; without a list it accepts all that its protocol can carry. */
+export function takesOf({ supportedParameters }: Pick<Endpoint, 'supportedParameters'>): TakesParameter {
+  return (name) => supportedParameters === null || supportedParameters.includes(name)
+}
+
+/** The same for one parameter. */
+export function takes(endpoint: Pick<Endpoint, 'supportedParameters'>, name: string): boolean {
+  return takesOf(endpoint)(name)
+}
 
 export interface ChatCall extends ProviderCall {
   readonly request: ChatRequest
@@ -74,6 +84,10 @@ export interface MessagesCall extends ProviderCall {
 export interface GenerateContentCall extends ProviderCall {
   readonly body: Readonly<Record<string, unknown>>
   readonly streaming: boolean
+  /** The provider's word for the service tier that it is asked for; null = it is sent none. */
+  readonly serviceTier: string | null
+  /** How many candidates the body asks for. */
+  readonly candidates: number
   /** Whether the body asks the provider to search the web. */
   readonly searches: boolean
   /** A chunk of the answer with the id and model that the client may see. */

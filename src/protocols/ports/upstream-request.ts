@@ -23,3 +23,16 @@ export interface JsonRequest extends UpstreamRequest {
 export class UnsendableError extends Error {
   override readonly name = 'UnsendableError'
 }
+
+/** For a protocol without several answers to a request. */
+export function refuseSeveral({ n }: { readonly n: number }): void {
+  if (n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
+}
+
+/**
+ * A name that a client or a provider gave, as one part of a path. `.` and `..` would ask for another address, in any
+ * spelling; theirs becomes one that no provider knows.
+ */
+export function pathPart(name: string): string {
+  return /^\.{1,2}$/.test(name) ? name.replaceAll('.', '%252E') : encodeURIComponent(name)
+}

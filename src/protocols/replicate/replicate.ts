@@ -1,21 +1,22 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import type { VideoOperation } from '../../kinds/video.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
 import type { JobHttp } from '../wire/job-http.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
+import { takes } from '../ports/call.ts'
+import { pathPart, UnsendableError } from '../ports/upstream-request.ts'
 import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
-import type { UpstreamHeaders } from '../wire/transport.ts'
-import { jobFailure, upstreamFailure } from '../../providers/wire/upstream-error.ts'
-import { submissionOutcome, submitSendable, videoState } from '../../providers/answers/video-outcome.ts'
+import { jobFailure } from '../wire/upstream-error.ts'
 import {
+  submissionOutcome,
+  submitSendable,
+  videoState,
   optional,
   VIDEO_PARAMETERS,
   type SubmissionOutcome,
   type VideoSource,
   type VideoState,
   type VideoUpstream,
-} from '../../providers/ports/video-upstream.ts'
+} from '../upstream/videos.ts'
 import { bearer } from '../../base/bearer.ts'
 
 /** Each answer contains the logs of the prediction so far. */
@@ -23,19 +24,18 @@ const BODY_BYTES_MAX = 16 * 1_048_576
 const VERSION = /^[0-9a-f]{64}$/
 
 /** Replicate, whose only calls are jobs. */
-export function createReplicate({ jobs, now }: AdapterPorts): Adapter {
+export function createReplicate({ jobs }: AdapterPorts): Adapter {
   return {
     name: 'replicate',
     parameters: { ...NO_PARAMETERS, video: VIDEO_PARAMETERS },
-    videos: replicateVideos(jobs, now),
+    videos: replicateVideos(jobs),
   }
 }
 
 /** Replicate's predictions. A model is `owner/name`, `owner/name:version`, or only a version. */
-function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
-    upstreamFailure(status, body, headers, now())
+function replicateVideos(http: JobHttp): VideoUpstream {
   return {
+    tells: takes,
     submit: ({ endpoint, apiKey, operation, signal }) =>
       submitSendable(
         () => inputOf(endpoint, operation),
@@ -46,16 +46,16 @@ function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
             await http.post({ provider: endpoint.provider, path, headers: bearer(apiKey), signal }, body, {
               bytesMax: BODY_BYTES_MAX,
             }),
-            { read: accepted, error },
+            accepted,
           )
         },
       ),
     poll: async ({ provider, apiKey, reference, signal }) => {
       const answer = await http.get(
-        { provider, path: `/predictions/${encodeURIComponent(reference)}`, headers: bearer(apiKey), signal },
+        { provider, path: `/predictions/${pathPart(reference)}`, headers: bearer(apiKey), signal },
         { bytesMax: BODY_BYTES_MAX },
       )
-      return videoState(answer, { read: stateOf, error })
+      return videoState(answer, stateOf)
     },
     open: ({ provider, apiKey, signal }, source) => {
       if (!('url' in source)) throw new Error('Replicate names its files by addresses.')
@@ -65,7 +65,7 @@ function replicateVideos(http: JobHttp, now: () => number): VideoUpstream {
       await http.post(
         {
           provider,
-          path: `/predictions/${encodeURIComponent(reference)}/cancel`,
+          path: `/predictions/${pathPart(reference)}/cancel`,
           headers: bearer(apiKey),
           signal,
         },

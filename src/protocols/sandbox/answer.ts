@@ -1,8 +1,84 @@
 import { finishReasonOf } from '../../kinds/answer/finish-reason.ts'
 import type { FinishReason, UsageReport } from '../../kinds/chat/answer.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
-import { instanceOf } from '../../providers/sandbox/json.ts'
 import { contentText, lastUserText, plainText, type SandboxScript } from './script.ts'
+import type { JsonObject } from '../../base/json-text.ts'
+
+/** The most values for one schema: a branching reference would otherwise double them at each level. */
+const VALUES_MAX = 500
+const DEPTH_MAX = 16
+const ITEMS_MAX = 10
+/** A text of each form that clients check. */
+const FORMATS: ReadonlyMap<unknown, string> = new Map([
+  ['date-time', '2026-01-02T03:04:05Z'],
+  ['date', '2026-01-02'],
+  ['email', 'sandbox@example.com'],
+  ['uri', 'https://example.com/'],
+  ['uuid', '00000000-0000-4000-8000-000000000000'],
+])
+
+/**
+ * A value for a JSON Schema: required properties, each of its type, with `const`, `enum`, `format`, `minimum` and the
+ * first alternative that is not null. Other keywords are ignored. `text` stands where any text may.
+ */
+export function instanceOf(root: unknown, text: string): unknown {
+  let left = VALUES_MAX
+  const valueOf = (given: unknown, depth: number): unknown => {
+    const schema = objectOf(given)
+    left -= 1
+    if (schema === null || left < 0 || depth > DEPTH_MAX) return text
+    const { $ref: reference, anyOf, oneOf, type, properties } = schema
+    if (typeof reference === 'string') return valueOf(named(root, reference), depth + 1)
+    if ('const' in schema) return schema['const']
+    const choices = listOf(schema['enum'])
+    if (choices.length > 0) return choices[0]
+    const alternatives = [...listOf(anyOf), ...listOf(oneOf)]
+    if (alternatives.length > 0)
+      return valueOf(alternatives.find((one) => objectOf(one)?.['type'] !== 'null') ?? alternatives[0], depth + 1)
+    switch (
+      Array.isArray(type) ? (type.find((name) => name !== 'null') ?? 'null') : (type ?? (properties && 'object'))
+    ) {
+      case 'object':
+        // From pairs, so that a property named __proto__ is like any other.
+        return Object.fromEntries(
+          listOf(schema['required']).map((name) => [name, valueOf(ownOf(properties, String(name)), depth + 1)]),
+        )
+      case 'array': {
+        const items = Math.min(ITEMS_MAX, Number(schema['minItems'] ?? 1))
+        return Array.from({ length: left < 0 ? 0 : items }, () => valueOf(schema['items'], depth + 1))
+      }
+      case 'integer':
+      case 'number':
+        return schema['minimum'] ?? 1
+      case 'boolean':
+        return true
+      case 'null':
+        return null
+      default:
+        return FORMATS.get(schema['format']) ?? text
+    }
+  }
+  return valueOf(root, 0)
+}
+
+/** The part of the root that a reference such as `#/$defs/city` names. */
+function named(root: unknown, reference: string): unknown {
+  const path = reference.startsWith('#') ? reference.split('/').slice(1, DEPTH_MAX) : []
+  return path.reduce((node, name) => ownOf(node, name.replaceAll('~1', '/').replaceAll('~0', '~')), root)
+}
+
+function ownOf(value: unknown, name: string): unknown {
+  const object = objectOf(value)
+  return object !== null && Object.hasOwn(object, name) ? object[name] : undefined
+}
+
+function objectOf(value: unknown): JsonObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
 
 const WORDS =
   'the sandbox answers every question with the same calm words so that a test can tell what it should see and what it should cost'.split(

@@ -1,4 +1,5 @@
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
+import { refusalOfStatus } from '../wire/refusal-verdict.ts'
 import type { SandboxScript } from './script.ts'
 
 export function failureOf(reason: AttemptFailure['reason'], status: number | null, detail: string): AttemptFailure {
@@ -8,7 +9,7 @@ export function failureOf(reason: AttemptFailure['reason'], status: number | nul
     status,
     publicMessage: refused ? `The sandbox was asked to fail with ${status}` : null,
     said: null,
-    refusal: status === 401 || status === 403 ? 'credentials' : null,
+    refusal: refusalOfStatus(status),
     retryAfterSeconds: status === 429 ? 1 : null,
     detail,
   }

@@ -1,7 +1,6 @@
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import { inputUsage } from '../../kinds/answer/input-usage.ts'
-import type { RerankAnswer } from '../../kinds/rerank/answer.ts'
-import type { RerankRequest } from '../../kinds/rerank/request.ts'
+import { inputUsage } from '../../kinds/answer/usage.ts'
+import type { RerankAnswer, RerankRequest } from '../../kinds/rerank.ts'
 import { HUGE_TOKENS, textTokens } from './answer.ts'
 import { plainText, type SandboxScript } from './script.ts'
 

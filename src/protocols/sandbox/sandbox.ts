@@ -1,13 +1,18 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
-import { hasImage, textsOf, type ModerationRequest } from '../../kinds/moderations/request.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { ModerationAnswer, ModerationResult } from '../../kinds/moderations/answer.ts'
+import {
+  hasImage,
+  textsOf,
+  type ModerationRequest,
+  type ModerationAnswer,
+  type ModerationResult,
+} from '../../kinds/moderations.ts'
+import type { Clock } from '../../base/clock.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import type { AnswerSink, ChatCall, ResultSink, RunningCall, UnitCall } from '../ports/call.ts'
-import { imagesOverChat } from '../../providers/answers/images-over-chat.ts'
-import { OPENAI_PARAMETERS } from '../../providers/openai/request.ts'
-import { VIDEO_PARAMETERS } from '../../providers/ports/video-upstream.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import { imagesOverChat } from '../answers/images-over-chat.ts'
+import { OPENAI_PARAMETERS } from '../openai/provider/request.ts'
+import { VIDEO_PARAMETERS } from '../upstream/videos.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import { sandboxAnswer, type SandboxAnswer } from './answer.ts'
 import { sandboxEmbeddings } from './embeddings.ts'
 import { failureOf, plainFailure } from './failure.ts'
@@ -15,7 +20,7 @@ import { sandboxImages } from './images.ts'
 import { lastUserText, plainText, readScript, scriptedText, type SandboxScript } from './script.ts'
 import { ScriptedCall } from './scripted-call.ts'
 import { sandboxRanking } from './ranking.ts'
-import { sandboxSpeech } from '../../providers/sandbox/speech.ts'
+import { sandboxSpeech } from './speech.ts'
 import { sandboxTranscription } from './transcription.ts'
 import { sandboxVideos } from './videos.ts'
 

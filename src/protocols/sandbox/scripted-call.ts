@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import type { RunningCall } from '../ports/call.ts'
 import { failureOf } from './failure.ts'
 import type { SandboxScript } from './script.ts'

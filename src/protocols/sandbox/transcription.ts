@@ -1,8 +1,8 @@
 import type { TranscriptSegment, TranscriptWord } from '../../kinds/transcription/transcript.ts'
 import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { ResultSink, RunningCall, UnitCall } from '../ports/call.ts'
-import type { TranscriptionProtocol, TranscriptionResult } from '../../providers/ports/audio-protocol.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../upstream/audio.ts'
 import { failureOf, plainFailure } from './failure.ts'
 import { readScript, type SandboxScript } from './script.ts'
 
@@ -11,7 +11,12 @@ const BYTES_PER_SECOND = 16_000
 
 /** Transcripts without a provider, which depend only on the file's length and format. The prompt holds the script. */
 export function sandboxTranscription(clock: Clock): TranscriptionProtocol {
-  return { timestamps: () => true, translates: () => true, ask: (call, sink) => listen(call, sink, clock) }
+  return {
+    timestamps: () => true,
+    speakers: () => true,
+    translates: () => true,
+    ask: (call, sink) => listen(call, sink, clock),
+  }
 }
 
 function listen(
@@ -71,7 +76,13 @@ function timed(
     const first = words.length
     for (const word of text.split(' '))
       words.push({ word, start: milliseconds(words.length * each), end: milliseconds((words.length + 1) * each) })
-    segments.push({ start: milliseconds(first * each), end: milliseconds(words.length * each), text, figures: {} })
+    segments.push({
+      start: milliseconds(first * each),
+      end: milliseconds(words.length * each),
+      text,
+      speaker: segments.length % 2 === 0 ? 'A' : 'B',
+      figures: {},
+    })
   }
   return { segments, words }
 }

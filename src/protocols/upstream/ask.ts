@@ -1,20 +1,18 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
-import { failure, garbage, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
-import type { TranscriptionResult } from '../../providers/ports/audio-protocol.ts'
+import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { AnswerSink, ResultSink, RunningCall } from '../ports/call.ts'
-import type { RerankCall, RerankProtocol } from './rerank.ts'
-import type { RerankAnswer } from '../../kinds/rerank/answer.ts'
 import { UnsendableError, type UpstreamRequest } from '../ports/upstream-request.ts'
 import { LiftedBody, type LiftedJson } from '../wire/lifted-json.ts'
-import { LISTING_LIMITS, parseJson } from '../wire/raw-json.ts'
+import { SseDecoder } from '../wire/sse-decoder.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
-import { UpstreamResponse, type PieceReader, type ResponseReader } from './response.ts'
-
-/**
- * The words of a sound of 10 MB with their times are less than 10 MB, whatever its codec. A client gets each of them up
- * to twice, and 30 MB of text took 0.2 s to write.
- */
-export const TRANSCRIPT_BYTES_MAX = 12 * 1_048_576
+import {
+  UpstreamResponse,
+  type AnswerState,
+  type PieceReader,
+  type ReadsError,
+  type ResponseReader,
+  type StreamReader,
+} from './response.ts'
 
 /** The upstream, and how its answer comes. */
 export interface Asked {
@@ -62,8 +60,8 @@ export function unsendable({ message }: UnsendableError): AttemptFailure {
 export interface WholeAsk {
   /** Throws an `UnsendableError` for a request that this provider cannot express. */
   request(): UpstreamRequest
-  /** The failure of an error status; `body` is parsed JSON, or undefined. */
-  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+  /** The failure of an error status, for a protocol that says it otherwise than most: `read` gives theirs. */
+  readonly error?: ReadsError
   /** The largest accepted answer; absent = 32 MiB. */
   readonly bytesMax?: number
 }
@@ -71,7 +69,11 @@ export interface WholeAsk {
 /** The same with the reader of its answer: of all bytes, or of JSON whose vectors and files are left as bytes. */
 export type WholeRequest<Result extends object> = WholeAsk &
   (
-    | { answer(body: Buffer, headers: UpstreamHeaders): Result | AttemptFailure }
+    | {
+        answer(body: Buffer, headers: UpstreamHeaders): Result | AttemptFailure
+        /** Reads an event of a service that always streams; null = it is not the last one, which has the whole result. */
+        event?(data: Buffer, headers: UpstreamHeaders): Result | AttemptFailure | null
+      }
     | { lifted(answer: LiftedJson, headers: UpstreamHeaders): Result | AttemptFailure }
   )
 
@@ -88,10 +90,16 @@ export function askWhole<Result extends object>(
     result = read
     return null
   }
+  let head: UpstreamHeaders = {}
+  const readEvent = 'event' in asked ? asked.event : undefined
   const reader: ResponseReader = {
-    stream: null,
+    answered: (headers) => {
+      head = headers
+      return null
+    },
+    stream: readEvent === undefined ? null : lastEventReader((data) => readEvent(data, head), take),
     whole: 'lifted' in asked ? liftedReader(asked.lifted, take) : (body, headers) => take(asked.answer(body, headers)),
-    error: asked.error,
+    ...(asked.error === undefined ? {} : { error: asked.error }),
     ...(asked.bytesMax === undefined ? {} : { bytesMax: asked.bytesMax }),
   }
   const answers: AnswerSink = {
@@ -101,6 +109,35 @@ export function askWhole<Result extends object>(
     fail: (found) => sink.fail(found),
   }
   return whenSendable(() => ask(transport, { endpoint, streaming: false }, asked.request(), reader, answers), sink)
+}
+
+/** Looks for the event with the result. */
+function lastEventReader<Result>(
+  read: (data: Buffer) => Result | AttemptFailure | null,
+  take: (read: Result | AttemptFailure) => AttemptFailure | null,
+): StreamReader {
+  let found: AttemptFailure | null = null
+  let state: AnswerState = 'open'
+  const decoder = new SseDecoder({
+    event: (data) => {
+      const result = state === 'open' ? read(data) : null
+      if (result === null) return
+      state = 'done'
+      found = take(result)
+    },
+    errorLine: () => undefined,
+  })
+  const tooLong = failure('too_large', null, 'an event is longer than 1 MiB')
+  return {
+    push: (bytes) => {
+      if (!decoder.push(bytes)) found ??= tooLong
+      return { failure: found, flowing: true, progressed: true, state }
+    },
+    end: () => {
+      decoder.end()
+      return state === 'open' ? failure('cut', null, 'the stream ended without its last event') : found
+    },
+  }
 }
 
 function liftedReader<Result>(
@@ -114,36 +151,6 @@ function liftedReader<Result>(
       const answer = body.end()
       return take(answer === undefined ? failure('garbage', null, 'not JSON') : read(answer, headers))
     },
+    isWholeJson: () => body.isWholeJson(),
   }
-}
-
-/** Asks a provider what was said. */
-export function askTranscript(
-  transport: Transport,
-  call: Pick<Asked, 'endpoint'>,
-  request: WholeRequest<TranscriptionResult>,
-  sink: ResultSink<TranscriptionResult>,
-): RunningCall {
-  return askWhole(transport, call, { ...request, bytesMax: TRANSCRIPT_BYTES_MAX }, sink)
-}
-
-/** Asks a provider for rankings. */
-export function askRerank(
-  protocol: RerankProtocol,
-  transport: Transport,
-): (call: RerankCall, sink: ResultSink<RerankAnswer>) => RunningCall {
-  return (call, sink) =>
-    askWhole<RerankAnswer>(
-      transport,
-      call,
-      {
-        request: () => protocol.request(call),
-        answer: (bytes) => {
-          const body = parseJson(bytes, LISTING_LIMITS)
-          return body === undefined ? garbage('not JSON', bytes) : protocol.answer(body, call)
-        },
-        error: (status, body, headers) => protocol.error(status, body, headers),
-      },
-      sink,
-    )
 }

@@ -1,15 +1,75 @@
+import type { Endpoint } from '../../catalog/catalog.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import type { SpeechCall, SpeechSink } from '../../providers/ports/audio-protocol.ts'
-import { failure, garbage, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
-import type { RunningCall } from '../ports/call.ts'
+import type { SpeechFormat, SpeechRequest } from '../../kinds/speech.ts'
+import type { Transcript } from '../../kinds/transcription/transcript.ts'
+import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
+import { type AttemptFailure, failure, garbage } from '../ports/attempt-failure.ts'
+import type { ResultSink, RunningCall, UnitCall } from '../ports/call.ts'
 import type { UpstreamRequest } from '../ports/upstream-request.ts'
-import { isErrorBody } from '../../providers/wire/error-body.ts'
+import { errorIn, isErrorBody } from '../wire/error-body.ts'
 import { parseJson } from '../wire/raw-json.ts'
 import { SseDecoder } from '../wire/sse-decoder.ts'
 import { headerOf, type Transport, type UpstreamHeaders } from '../wire/transport.ts'
-import { eventFailure } from '../../providers/wire/upstream-error.ts'
+import { eventFailure } from '../wire/upstream-error.ts'
 import { ask, whenSendable } from './ask.ts'
-import type { ResponseReader, StreamProgress } from './response.ts'
+import type { ReadsError, ResponseReader, StreamProgress } from './response.ts'
+
+/** One request for speech. */
+export interface SpeechCall extends UnitCall<SpeechRequest> {
+  /** A format of the endpoint: `pcm` where we make the client's `wav` from it. */
+  readonly format: SpeechFormat
+  /** null = neither the model's row nor the client names one. */
+  readonly voice: string | null
+  /** The model is sold by tokens, so the provider's count is needed. */
+  readonly wantsUsage: boolean
+}
+
+/**
+ * Receives speech from an adapter. Calls come in order and never before `ask` has returned; nothing follows `end` or
+ * `fail`.
+ */
+export interface SpeechSink {
+  /** The upstream answered 200 with headers: from here a cancel may be billed. `upstreamId` is its id of the answer. */
+  headers(upstreamId: string | null): void
+  /** Sound in the requested format, not empty. false asks for a pause until `resume`. */
+  push(bytes: Buffer): boolean
+  usage(usage: UsageReport): void
+  end(): void
+  fail(failure: AttemptFailure): void
+}
+
+export interface SpeechProtocol {
+  /** Formats that an endpoint can produce. */
+  formats(endpoint: Endpoint): readonly SpeechFormat[]
+  ask(call: SpeechCall, sink: SpeechSink): RunningCall
+}
+
+/** The result of a transcription. */
+export interface TranscriptionResult {
+  readonly transcript: Transcript
+  /** The length by the provider's count; null = it gives none. */
+  readonly seconds: number | null
+  /** The length that it bills, often rounded up; null = it gives none. */
+  readonly billedSeconds: number | null
+  /** It reported an unreadable length, or more than a month. */
+  readonly implausible: boolean
+  readonly usage: UsageReport | null
+  readonly upstreamId: string | null
+}
+
+export interface TranscriptionProtocol {
+  /** Whether an endpoint gives the times of words and segments. */
+  timestamps(endpoint: Endpoint): boolean
+  /** Whether it tells who speaks, at the endpoint's price; absent = it does not. */
+  speakers?(endpoint: Endpoint): boolean
+  /** Names of the client's parameters that a request to an endpoint has; absent = those of the adapter. */
+  carries?(endpoint: Endpoint, request: TranscriptionRequest): readonly string[]
+  /** Whether it translates speech of any language into English text. */
+  translates(endpoint: Endpoint): boolean
+  /** Whether the price per second covers speech in this language; absent = it covers every language. */
+  prices?(language: string): boolean
+  ask(call: UnitCall<TranscriptionRequest>, sink: ResultSink<TranscriptionResult>): RunningCall
+}
 
 /**
  * The largest accepted sound (guarantees.md F30): 22 minutes of `wav`, several times as much as 5,000 characters need.
@@ -37,7 +97,8 @@ export interface SpeechReading {
   readonly piece: ((data: Buffer) => SpeechPiece | AttemptFailure) | null
   /** The body has ended; null when the speech is complete. */
   ended?(): AttemptFailure | null
-  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+  /** The failure of an error status, for a protocol that says it otherwise than most: `read` gives theirs. */
+  readonly error?: ReadsError
 }
 
 /** Asks for speech; the sound goes to the sink as it arrives. */
@@ -68,6 +129,7 @@ export function askSpeech(
 class SoundReader implements ResponseReader {
   readonly #reading: SpeechReading
   readonly #sink: SpeechSink
+  readonly error?: ReadsError
   #decoder: SseDecoder | null = null
   #bytes = 0
   /** First bytes that may still turn out to be text; null once they are known to be sound. */
@@ -79,6 +141,7 @@ class SoundReader implements ResponseReader {
   constructor(reading: SpeechReading, sink: SpeechSink) {
     this.#reading = reading
     this.#sink = sink
+    if (reading.error !== undefined) this.error = reading.error
   }
 
   readonly stream = {
@@ -100,11 +163,7 @@ class SoundReader implements ResponseReader {
 
   whole(body: Buffer): AttemptFailure | null {
     const parsed = parseJson(body)
-    return isErrorBody(parsed) ? eventFailure(parsed['error']) : garbage('no sound', body)
-  }
-
-  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
-    return this.#reading.error(status, body, headers)
+    return isErrorBody(parsed) ? eventFailure(errorIn(parsed)) : garbage('no sound', body)
   }
 
   #push(bytes: Buffer): StreamProgress {
@@ -117,7 +176,7 @@ class SoundReader implements ResponseReader {
       failure: this.#failure,
       flowing: this.#flowing,
       progressed: this.#bytes > before || this.#done,
-      done: this.#done,
+      state: this.#done ? 'done' : 'open',
     }
   }
 
@@ -172,5 +231,56 @@ class SoundReader implements ResponseReader {
 }
 
 function noSound(head: Buffer): AttemptFailure {
-  return failure('garbage', null, `text in the place of a sound: ${head.toString('latin1', 0, 200)}`)
+  return garbage('text in the place of a sound', head)
+}
+
+/** Samples of 16 bits of one channel, without a container. */
+interface PcmSound {
+  /** Samples per second. */
+  readonly rate: number
+  readonly bytes: Buffer
+}
+
+const RIFF_BYTES = 12
+const CHUNK_HEAD_BYTES = 8
+
+/** The samples of a plain WAV; null for any other sound. */
+export function pcmInWav(file: Buffer): PcmSound | null {
+  if (file.toString('latin1', 0, 4) !== 'RIFF' || file.toString('latin1', 8, RIFF_BYTES) !== 'WAVE') return null
+  let rate = 0
+  for (let at = RIFF_BYTES; at + CHUNK_HEAD_BYTES <= file.length;) {
+    const name = file.toString('latin1', at, at + 4)
+    const begin = at + CHUNK_HEAD_BYTES
+    const size = file.readUInt32LE(at + 4)
+    if (name === 'fmt ' && begin + 16 <= file.length) {
+      const isPlain = file.readUInt16LE(begin) === 1 && file.readUInt16LE(begin + 2) === 1
+      if (!isPlain || file.readUInt16LE(begin + 14) !== 16) return null
+      rate = file.readUInt32LE(begin + 4)
+    }
+    if (name === 'data') return rate === 0 ? null : { rate, bytes: file.subarray(begin, begin + size) }
+    at = begin + size + (size % 2)
+  }
+  return null
+}
+
+/** Speech that a provider returned whole. */
+export interface Sound {
+  readonly audio: Buffer
+  readonly usage: UsageReport | null
+  readonly upstreamId: string | null
+}
+
+/** Asks for speech that comes whole, and passes it on at once: the client's connection sends it in pieces and counts it. */
+export function wholeSound(sink: SpeechSink, ask: (sink: ResultSink<Sound>) => RunningCall): RunningCall {
+  return ask({
+    // Nothing is billed before the answer is there; its id comes with it.
+    headers: () => sink.headers(null),
+    result: ({ audio, usage, upstreamId }) => {
+      if (upstreamId !== null) sink.headers(upstreamId)
+      if (usage !== null) sink.usage(usage)
+      if (audio.length > 0) sink.push(audio)
+      sink.end()
+    },
+    fail: (found) => sink.fail(found),
+  })
 }

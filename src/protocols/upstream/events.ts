@@ -1,7 +1,8 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { Progress } from '../../kinds/answer/progress.ts'
 import type { JsonBytes } from '../../base/json-text.ts'
-import { failure, garbage, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import { failure, garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { Adapter } from '../ports/adapter.ts'
 import type { AnswerSink, ChatCall, CompletionsCall, RunningCall } from '../ports/call.ts'
 import type { JsonRequest, UpstreamRequest } from '../ports/upstream-request.ts'
@@ -9,24 +10,25 @@ import { parseWithLogprobs, type LogprobsPlace } from '../wire/lifted-logprobs.t
 import { parseJson } from '../wire/raw-json.ts'
 import { SseDecoder } from '../wire/sse-decoder.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
-import { eventFailure } from '../../providers/wire/upstream-error.ts'
+import { eventFailure } from '../wire/upstream-error.ts'
 import { ask, whenSendable } from './ask.ts'
-import { inTurns, type ResponseReader, type StreamProgress } from './response.ts'
+import { inTurns, type AnswerState, type ReadsError, type ResponseReader, type StreamProgress } from './response.ts'
 
 /** Reads one answer into events. Stateful: each call has its own. */
 export interface EventReader {
+  /** The head of a good answer, before its body. */
+  answered?(headers: UpstreamHeaders): void
   /** One message of a stream. */
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure
   /** Whole server-sent events that begin at `start` and are known by their bytes, read together; null where none is. */
   known?(bytes: Buffer, start: number): KnownEvents | null
-  /** Whether the terminal marker has come: nothing after it matters. */
-  readonly done: boolean
+  readonly state: AnswerState
   /** The body of a stream has ended; null when the answer is complete. */
   ended(): AttemptFailure | null
   /** Reads the parsed body of a plain answer, and the probabilities lifted out of it. */
   whole(body: unknown, logprobs?: readonly JsonBytes[]): readonly AnswerEvent[] | AttemptFailure
-  /** The failure of an error status; `body` is parsed JSON, or undefined. */
-  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+  /** The failure of an error status, for a protocol that says it otherwise than most: `read` gives theirs. */
+  error?: ReadsError
 }
 
 export interface KnownEvents {
@@ -90,9 +92,11 @@ export function askCompletions(
   takesList: boolean,
   {
     request,
-    ...reading
-  }: Pick<EventRequest, 'decoder' | 'reader'> & {
+    reader,
+    decoder,
+  }: Pick<EventRequest, 'decoder'> & {
     readonly request: (call: CompletionsCall) => UpstreamRequest
+    readonly reader: (call: CompletionsCall) => EventReader
   },
 ): NonNullable<Adapter['completions']> {
   return {
@@ -101,7 +105,7 @@ export function askCompletions(
       askEvents(
         transport,
         { endpoint: call.endpoint, streaming: call.request.chat.stream },
-        { ...reading, request: () => request(call) },
+        { decoder, request: () => request(call), reader: () => reader(call) },
         sink,
       ),
   }
@@ -124,6 +128,10 @@ function eventsReader(
 ): ResponseReader {
   const reader = newReader()
   return {
+    answered: (headers) => {
+      reader.answered?.(headers)
+      return null
+    },
     stream: streaming ? new EventStream(decoder, reader, sink) : null,
     whole: (bytes) =>
       inTurns(parseWithLogprobs(bytes, place), ({ json, logprobs }) => {
@@ -134,7 +142,7 @@ function eventsReader(
         if (read.length > 0) sink.push(read)
         return null
       }),
-    error: (status, body, headers) => reader.error(status, body, headers),
+    error: (status, body, read) => reader.error?.(status, body, read) ?? read(body),
   }
 }
 
@@ -145,7 +153,7 @@ class EventStream {
   readonly #decoder: MessageDecoder
   #events: AnswerEvent[] = []
   #failure: AttemptFailure | null = null
-  #progressed = false
+  readonly #progress = new Progress()
 
   constructor(decoder: MessageDecoding, reader: EventReader, sink: AnswerSink) {
     this.#reader = reader
@@ -153,33 +161,35 @@ class EventStream {
     this.#decoder = decoder({
       message: (data) => this.#message(data),
       error: (data) => {
-        if (!reader.done) this.#failure ??= eventFailure(parseJson(data) ?? data.toString('utf8'))
+        if (reader.state !== 'done') this.#failure ??= eventFailure(parseJson(data) ?? data.toString('utf8'))
       },
       known: (bytes, start) => this.#known(bytes, start),
     })
   }
 
   push(bytes: Buffer): StreamProgress {
-    this.#progressed = false
     if (!this.#decoder.push(bytes))
       this.#failure ??= failure(
         'too_large',
         null,
         'the stream is not of its framing, or a message of it is longer than any honest one',
       )
+    const progressed = this.#progress.isMade(this.#events)
     // Content before an error in the same read still goes to the client.
     const flowing = this.#flush()
-    return { failure: this.#failure, flowing, progressed: this.#progressed, done: this.#reader.done }
+    return { failure: this.#failure, flowing, progressed, state: this.#reader.state }
   }
 
   end(): AttemptFailure | null {
+    const isComplete = this.#reader.state !== 'open'
     this.#decoder.end()
     this.#flush()
-    return this.#failure ?? this.#reader.ended()
+    // Behind the finish half an event may stand.
+    return isComplete ? null : (this.#failure ?? this.#reader.ended())
   }
 
   #known(bytes: Buffer, start: number): number {
-    if (this.#reader.done || this.#failure !== null) return start
+    if (this.#reader.state === 'done' || this.#failure !== null) return start
     const known = this.#reader.known?.(bytes, start) ?? null
     if (known === null) return start
     this.#take(known.read)
@@ -187,16 +197,13 @@ class EventStream {
   }
 
   #message(data: Buffer): void {
-    if (this.#reader.done || this.#failure !== null) return
+    if (this.#reader.state === 'done' || this.#failure !== null) return
     this.#take(this.#reader.message(data))
   }
 
   #take(read: readonly AnswerEvent[] | AttemptFailure): void {
     if (isFailure(read)) this.#failure = read
-    else if (read.length > 0 || this.#reader.done) {
-      for (const event of read) this.#events.push(event)
-      this.#progressed = true
-    }
+    else for (const event of read) this.#events.push(event)
   }
 
   #flush(): boolean {

@@ -1,9 +1,10 @@
 import type { Provider } from '../../catalog/catalog.ts'
 import type { ListedModel, ProviderTrial, TrialOutcome } from '../../catalog/listed-model.ts'
-import type { AdapterPorts } from '../ports/adapter.ts'
-import type { AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import { isAuthorized, isRefused, type TokenCache } from '../auth/token-cache.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
-import { upstreamFailure, withoutSecretsOf } from '../../providers/wire/upstream-error.ts'
+import type { JobHttp } from '../wire/job-http.ts'
+import { withoutSecretsOf } from '../wire/upstream-error.ts'
 
 /** The longest list that is known has 500 models in 600 kB. */
 const BYTES_MAX = 16 * 1_048_576
@@ -24,15 +25,18 @@ export interface ModelListProtocol {
 /** Asks a provider for its models with its first key. Nothing is charged, and no answer is kept. */
 export function askModels(
   protocol: ModelListProtocol,
-  { jobs, now }: Pick<AdapterPorts, 'jobs' | 'now'>,
+  jobs: JobHttp,
 ): (provider: Provider, signal: AbortSignal) => Promise<ProviderTrial> {
   return async (provider, signal) => {
     const { path, headers } = protocol.request(provider, provider.apiKeys[0] ?? null)
     const answer = await jobs.get({ provider, path, headers, signal }, { bytesMax: BYTES_MAX })
-    if (answer.status === 'failed') return ended(outcomeOf(answer.failure), null, null)
+    if (answer.status === 'failed') {
+      const { why, refusal, said } = withoutSecretsOf(provider, answer.failure)
+      return ended(outcomeOf(answer.failure), null, why === 'private' || refusal === 'credentials' ? said : null)
+    }
     const body = parseJson(answer.body, LISTING_LIMITS)
     if (answer.code !== 200) {
-      const failure = withoutSecretsOf(provider, upstreamFailure(answer.code, body, answer.headers, now()))
+      const failure = withoutSecretsOf(provider, answer.refusal())
       return ended(outcomeOfStatus(answer.code, failure), answer.code, failure.said)
     }
     const entries = protocol.entries(body)
@@ -45,6 +49,13 @@ export function askModels(
     }
     return { outcome: 'listed', status: 200, said: null, models: [...models.values()] }
   }
+}
+
+/** Why a provider's `auth` gets no token; null = it gets one, or there is none. */
+export async function tokenTrial(tokens: TokenCache, provider: Provider): Promise<ProviderTrial | null> {
+  const token = isAuthorized(provider) ? await tokens.get(provider) : null
+  if (token === null || !isRefused(token)) return null
+  return ended('no_token', null, withoutSecretsOf(provider, token).said)
 }
 
 /** `list` and the like of an object's members, or the body itself where it is a list. */
@@ -98,10 +109,8 @@ function outcomeOfStatus(status: number, { refusal }: Pick<AttemptFailure, 'refu
   return status >= 500 ? 'failed' : status >= 400 ? 'rejected' : 'unreadable'
 }
 
-function outcomeOf({ reason, detail }: AttemptFailure): TrialOutcome {
+function outcomeOf({ reason, why, refusal }: AttemptFailure): TrialOutcome {
+  if (refusal === 'credentials') return 'no_token'
   if (reason === 'timeout' || reason === 'cancelled') return 'slow'
-  if (reason === 'too_large') return 'unreadable'
-  if (/ENOTFOUND|EAI_AGAIN|EAI_NODATA/.test(detail)) return 'unknown_host'
-  if (/ECONNREFUSED/.test(detail)) return 'closed'
-  return /certificate|self-signed|altname|SSL|TLS/i.test(detail) ? 'certificate' : 'unreachable'
+  return reason === 'too_large' ? 'unreadable' : (why ?? 'unreachable')
 }

@@ -1,14 +1,15 @@
-import type { RankedDocument, RerankAnswer } from '../../kinds/rerank/answer.ts'
-import type { RerankRequest } from '../../kinds/rerank/request.ts'
-import { inputUsage } from '../../kinds/answer/input-usage.ts'
+import { askWhole } from './ask.ts'
+import { garbage, type AttemptFailure, billed, failure } from '../ports/attempt-failure.ts'
+import { type ResultSink, type RunningCall, takes, type UnitCall } from '../ports/call.ts'
+import { LISTING_LIMITS, parseJson, listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
+import type { Transport } from '../wire/transport.ts'
+import type { RankedDocument, RerankAnswer, RerankRequest } from '../../kinds/rerank.ts'
+import { inputUsage } from '../../kinds/answer/usage.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import { type AttemptFailure, failure } from '../../providers/ports/attempt-failure.ts'
-import type { UnitCall } from '../ports/call.ts'
 import type { JsonRequest } from '../ports/upstream-request.ts'
-import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { TokenReader } from '../answers/token-reader.ts'
-import type { UpstreamHeaders } from '../wire/transport.ts'
-import { eventFailure } from '../../providers/wire/upstream-error.ts'
+import { errorIn, isErrorBody } from '../wire/error-body.ts'
+import { eventFailure } from '../wire/upstream-error.ts'
 
 export type RerankCall = UnitCall<RerankRequest>
 
@@ -16,22 +17,20 @@ export type RerankCall = UnitCall<RerankRequest>
 export interface RerankProtocol {
   request(call: RerankCall): JsonRequest
   answer(body: unknown, call: RerankCall): RerankAnswer | AttemptFailure
-  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
 }
 
 /** `top_n` where it is given and the endpoint accepts it; longer results are cut in any case. */
 export function topNField(
-  { endpoint: { supportedParameters }, request: { topN } }: RerankCall,
+  { endpoint, request: { topN } }: RerankCall,
   name = 'top_n',
 ): Readonly<Record<string, number>> {
-  return topN === null || supportedParameters?.includes('top_n') === false ? {} : { [name]: topN }
+  return topN === null || !takes(endpoint, 'top_n') ? {} : { [name]: topN }
 }
 
 /** A ranking in any provider's form: they differ in the names of list and score, and in where they count usage. */
 export function readRanking(body: unknown, { request }: RerankCall): RerankAnswer | AttemptFailure {
   const answer = objectOf(body)
-  const error = answer?.['error'] ?? null
-  if (error !== null) return eventFailure(error)
+  if (isErrorBody(answer)) return billed(eventFailure(errorIn(answer)), rankingUsage(answer))
   const list = answer?.['results'] ?? answer?.['data']
   if (answer === null || !Array.isArray(list)) return failure('garbage', null, 'the answer holds no results')
   const results = listOf(list).map((raw) => rankedOf(objectOf(raw), request.documents.length))
@@ -53,13 +52,13 @@ function rankedOf(raw: RawJson | null, documents: number): RankedDocument | null
 function rankingUsage(answer: RawJson): UsageReport | null {
   const usage = objectOf(answer['usage'])
   const meta = objectOf(answer['meta'])
-  const billed = objectOf(meta?.['billed_units'])
+  const units = objectOf(meta?.['billed_units'])
   const reader = new TokenReader()
   const tokens =
     said(usage, 'total_tokens', 'prompt_tokens') ??
-    said(billed, 'input_tokens') ??
+    said(units, 'input_tokens') ??
     said(objectOf(meta?.['tokens']), 'input_tokens')
-  const searches = said(billed, 'search_units') ?? said(usage, 'search_units')
+  const searches = said(units, 'search_units') ?? said(usage, 'search_units')
   if (tokens === null && searches === null) return null
   const count = (place: FoundField | null): number | null =>
     place === null ? null : reader.maybe(place.object, place.name)
@@ -76,4 +75,24 @@ interface FoundField {
 function said(object: RawJson | null, ...names: readonly string[]): FoundField | null {
   const name = names.find((one) => (object?.[one] ?? null) !== null)
   return object === null || name === undefined ? null : { object, name }
+}
+
+/** Asks a provider for rankings. */
+export function askRerank(
+  protocol: RerankProtocol,
+  transport: Transport,
+): (call: RerankCall, sink: ResultSink<RerankAnswer>) => RunningCall {
+  return (call, sink) =>
+    askWhole<RerankAnswer>(
+      transport,
+      call,
+      {
+        request: () => protocol.request(call),
+        answer: (bytes) => {
+          const body = parseJson(bytes, LISTING_LIMITS)
+          return body === undefined ? garbage('not JSON', bytes) : protocol.answer(body, call)
+        },
+      },
+      sink,
+    )
 }

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { failure, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { AnswerSink, RunningCall } from '../ports/call.ts'
 import { roomFor, type AnswerHold } from '../answer-budget.ts'
 import { CollectedBody, LARGE_BYTES } from '../wire/collected-body.ts'
-import { ERROR_BYTES_MAX, parseErrorBody } from '../../providers/wire/error-body.ts'
+import { ERROR_BYTES_MAX, parseErrorBody } from '../wire/error-body.ts'
+import { upstreamFailure } from '../wire/upstream-error.ts'
 import { InflatedBody } from '../wire/inflated-body.ts'
 import {
   headerOf,
@@ -17,15 +18,35 @@ const BODY_BYTES_MAX = 32 * 1_048_576
 /** An answer of this size or more is parsed in its own turn of the loop. */
 export const TURN_BYTES = 1_048_576
 
+/**
+ * How far an answer has come. `finished`: all of its content, so that neither silence nor a cut makes it incomplete;
+ * usage and the last word may follow. `done`: nothing after it matters.
+ */
+export type AnswerState = 'open' | 'finished' | 'done'
+
+const JSON_TYPE = /^$|json/i
+/** Some services call it a text. No text of speech begins so. */
+const JSON_START = /^\s*\{\s*"/
+const START_BYTES = 64
+const EVENTS = /^text\/event-stream/i
+/** Blanks that keep a connection alive come a few at a time. */
+const HEARTBEAT_BYTES_MAX = 1_024
+const BLANKS: ReadonlySet<number> = new Set(Buffer.from(' \t\r\n'))
+
 /** The result of reading a piece of a stream. */
 export interface StreamProgress {
   readonly failure: AttemptFailure | null
   /** false: the client asks for a pause. */
   readonly flowing: boolean
-  /** Whether there was an event that advances the answer. */
+  /** Whether there was an event that advances the answer; after the finish only content does. */
   readonly progressed: boolean
-  /** Whether the terminal marker has come: nothing after it matters. */
-  readonly done: boolean
+  readonly state: AnswerState
+}
+
+export interface StreamReader {
+  push(bytes: Buffer): StreamProgress
+  /** The body has ended; null when the answer is complete. */
+  end(): AttemptFailure | null
 }
 
 /** null = the answer is complete. */
@@ -38,22 +59,23 @@ type BodyReader = (body: Buffer, headers: UpstreamHeaders) => WholeRead | Promis
 export interface PieceReader {
   push(bytes: Buffer): void
   end(headers: UpstreamHeaders): WholeRead
+  /** Whether it is one object or array of JSON so far. */
+  isWholeJson(): boolean
 }
+
+/** `body` is parsed JSON, its text, or undefined. */
+export type ReadsError = (status: number, body: unknown, read: (body: unknown) => AttemptFailure) => AttemptFailure
 
 /** How a protocol reads one answer. Content goes to the sink; the end is returned. */
 export interface ResponseReader {
   /** Reads the head of a good answer before its body; a failure aborts the answer. */
   answered?(headers: UpstreamHeaders): AttemptFailure | null
   /** Reads a streamed body piece by piece; null where the protocol answers this request whole. */
-  readonly stream: {
-    push(bytes: Buffer): StreamProgress
-    /** The body has ended; null when the answer is complete. */
-    end(): AttemptFailure | null
-  } | null
+  readonly stream: StreamReader | null
   /** Reads the whole body of a good status: of a plain answer, or of JSON that came instead of a stream. */
   readonly whole: BodyReader | PieceReader
-  /** The failure of an error status; `body` is parsed JSON, or undefined. */
-  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure
+  /** The failure of an error status, for a protocol that says it otherwise than most: `read` gives theirs. */
+  readonly error?: ReadsError
   /** The largest body of a whole answer; absent = 32 MiB. */
   readonly bytesMax?: number
 }
@@ -64,11 +86,18 @@ export interface ResponseReader {
  */
 export class UpstreamResponse implements RunningCall {
   readonly #sink: AnswerSink
+  readonly #transport: Transport
   readonly #reader: ResponseReader
   readonly #sent: SentRequest
+  readonly #asksStream: boolean
   #status = 0
   #headers: UpstreamHeaders = {}
-  #streaming = false
+  #isJson = false
+  /** The reader of a streamed body; null = it is collected. */
+  #stream: StreamReader | null = null
+  #state: AnswerState = 'open'
+  /** How the body broke off. */
+  #cut: AttemptFailure | null = null
   #inflated: InflatedBody | null = null
   #body = new CollectedBody(null)
   /** Bytes of the body that came. */
@@ -80,13 +109,16 @@ export class UpstreamResponse implements RunningCall {
 
   constructor(transport: Transport, request: HttpRequest, reader: ResponseReader, sink: AnswerSink) {
     this.#sink = sink
+    this.#transport = transport
     this.#reader = reader
+    this.#asksStream = request.streaming
     this.#room = transport.answers.hold()
     this.#sent = transport.send(request, {
       headers: (status, headers) => this.#answered(status, headers),
       push: (bytes) => (this.#inflated === null ? this.#received(bytes) : this.#inflated.push(bytes)),
-      end: () => (this.#inflated === null ? this.#ended() : this.#inflated.end()),
-      fail: (found) => this.#fail(found),
+      end: () => this.#bodyEnded(null),
+      fail: (found) => this.#bodyEnded(found),
+      isComplete: () => this.#isComplete,
     })
   }
 
@@ -117,10 +149,11 @@ export class UpstreamResponse implements RunningCall {
   #answered(status: number, headers: UpstreamHeaders): void {
     this.#status = status
     this.#headers = headers
-    this.#streaming =
-      this.#ok &&
-      this.#reader.stream !== null &&
-      !(headerOf(headers, 'content-type') ?? '').startsWith('application/json')
+    const type = headerOf(headers, 'content-type') ?? ''
+    this.#isJson = JSON_TYPE.test(type)
+    // Some services answer in events although nobody asked for them.
+    const isStream = this.#asksStream ? !type.startsWith('application/json') : EVENTS.test(type)
+    this.#stream = this.#ok && isStream ? this.#reader.stream : null
     const encoding = headerOf(headers, 'content-encoding') ?? 'identity'
     if (encoding !== 'identity') {
       this.#inflated = InflatedBody.of(encoding, {
@@ -131,7 +164,7 @@ export class UpstreamResponse implements RunningCall {
       })
       if (this.#inflated === null)
         return this.#giveUp(failure('garbage', null, `unknown content-encoding ${encoding.slice(0, 40)}`))
-    } else if (!this.#streaming) this.#expect(lengthOf(headers, this.#ok ? this.#bytesMax : ERROR_BYTES_MAX))
+    } else if (this.#stream === null) this.#expect(lengthOf(headers, this.#ok ? this.#bytesMax : ERROR_BYTES_MAX))
     if (!this.#ok) return
     this.#sink.headers()
     const found = this.#reader.answered?.(headers) ?? null
@@ -140,13 +173,14 @@ export class UpstreamResponse implements RunningCall {
 
   #received(bytes: Buffer): boolean {
     if (this.#over) return true
-    if (!this.#streaming || this.#reader.stream === null) return this.#collect(bytes)
-    const { failure: found, flowing, progressed, done } = this.#reader.stream.push(bytes)
+    if (this.#stream === null) return this.#collect(bytes)
+    const { failure: found, flowing, progressed, state } = this.#stream.push(bytes)
     // The sink may have cancelled the call during the push.
     if (this.#over) return true
-    if (progressed) this.#sent.progressed()
+    if (progressed || state !== this.#state) this.#sent.progressed()
+    this.#state = state
     if (found !== null) this.#giveUp(found)
-    else if (done) {
+    else if (state === 'done') {
       this.#sent.release()
       this.#ended()
     }
@@ -154,7 +188,9 @@ export class UpstreamResponse implements RunningCall {
   }
 
   #collect(bytes: Buffer): boolean {
-    this.#sent.progressed()
+    this.#isJson ||= this.#bytes === 0 && JSON_START.test(bytes.toString('latin1', 0, START_BYTES))
+    // Some providers keep the connection alive with blanks, before an answer and behind it.
+    if (!isHeartbeat(bytes) || !this.#isComplete) this.#sent.progressed()
     if (!this.#ok && this.#bytes + bytes.length > ERROR_BYTES_MAX) {
       this.#body.add(bytes.subarray(0, ERROR_BYTES_MAX - this.#bytes))
       this.#giveUp(this.#readError(this.#body.take()))
@@ -208,8 +244,22 @@ export class UpstreamResponse implements RunningCall {
     return !this.#waitsForRoom
   }
 
+  /** Whether all content has come, though the body has not ended. Texts and sounds do not show it. */
+  get #isComplete(): boolean {
+    if (this.#stream !== null) return this.#state !== 'open'
+    return this.#isJson && (this.#pieces ?? this.#body).isWholeJson()
+  }
+
+  /** `cut`: how it broke off. What is still being inflated belongs to it. */
+  #bodyEnded(cut: AttemptFailure | null): void {
+    this.#cut = cut
+    if (this.#inflated === null) this.#ended()
+    else this.#inflated.end()
+  }
+
   #ended(): void {
     if (this.#over) return
+    if (this.#cut !== null && !this.#isComplete) return this.#fail(this.#cut)
     const found = this.#readEnd()
     if (!(found instanceof Promise)) this.#read(found)
     // The reader takes its own turns and always ends, so nothing waits for it here.
@@ -227,7 +277,7 @@ export class UpstreamResponse implements RunningCall {
   }
 
   #readEnd(): WholeRead | Promise<() => WholeRead> {
-    if (this.#streaming && this.#reader.stream !== null) return this.#reader.stream.end()
+    if (this.#stream !== null) return this.#stream.end()
     if (!this.#ok) return this.#readError(this.#body.take())
     const { whole } = this.#reader
     if (typeof whole !== 'function') return whole.end(this.#headers)
@@ -243,13 +293,18 @@ export class UpstreamResponse implements RunningCall {
   }
 
   #readError(body: Buffer): AttemptFailure {
-    return this.#reader.error(this.#status, parseErrorBody(body), this.#headers)
+    const read = (found: unknown): AttemptFailure =>
+      upstreamFailure(this.#status, found, this.#headers, this.#transport.clock.now())
+    const found = parseErrorBody(body)
+    return this.#reader.error?.(this.#status, found, read) ?? read(found)
   }
 
   /** The answer is useless now, so the socket is closed too. */
   #giveUp(found: AttemptFailure): void {
     this.#sent.cancel()
-    this.#fail(found)
+    // What follows all of its content, such as a proxy's own page, makes no answer worse; an error does.
+    if (this.#state !== 'open' && found.reason !== 'error_event') this.#ended()
+    else this.#fail(found)
   }
 
   #fail(found: AttemptFailure): void {
@@ -271,6 +326,10 @@ export function inTurns<Parsed extends object>(
   read: (parsed: Parsed) => WholeRead,
 ): WholeRead | Promise<() => WholeRead> {
   return parsed instanceof Promise ? parsed.then((late) => () => read(late)) : read(parsed)
+}
+
+function isHeartbeat(bytes: Buffer): boolean {
+  return bytes.length <= HEARTBEAT_BYTES_MAX && bytes.every((byte) => BLANKS.has(byte))
 }
 
 /** The body's length by the headers, if they give one that is within the limit. */

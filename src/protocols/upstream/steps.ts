@@ -1,12 +1,12 @@
-import { failure, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { ResultSink, RunningCall } from '../ports/call.ts'
 import { UnsendableError } from '../ports/upstream-request.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
-import { objectOf } from '../wire/raw-json.ts'
+import { isErrorBody } from '../wire/error-body.ts'
 import type { Transport } from '../wire/transport.ts'
-import { eventFailure } from '../../providers/wire/upstream-error.ts'
+import { openaiErrorBody } from '../openai/provider/usage.ts'
 import { askWhole, unsendable, type Asked, type WholeAsk, type WholeRequest } from './ask.ts'
-import { thrownMessage } from '../../lib/thrown-message.ts'
+import { thrownMessage } from '../../base/text.ts'
 
 /** A step that failed because of the provider. */
 export class StepFailedError extends Error {
@@ -52,7 +52,8 @@ export function inSteps<Result>(
   return { cancel: () => stop.abort(), resume: () => undefined }
 }
 
-function failureOf(thrown: unknown): AttemptFailure {
+/** The failure of a call whose steps threw. */
+export function failureOf(thrown: unknown): AttemptFailure {
   if (thrown instanceof StepFailedError) return thrown.failure
   if (thrown instanceof UnsendableError) return unsendable(thrown)
   return failure('garbage', null, thrownMessage(thrown))
@@ -68,10 +69,8 @@ export function askJson(
   call: Pick<Asked, 'endpoint'>,
   request: WholeAsk,
 ): Promise<LiftedJson> {
-  const lifted = (answer: LiftedJson): LiftedJson | AttemptFailure => {
-    const said = objectOf(answer.json)?.['error'] ?? null
-    return said === null ? answer : eventFailure(said)
-  }
+  const lifted = (answer: LiftedJson): LiftedJson | AttemptFailure =>
+    isErrorBody(answer.json) ? openaiErrorBody(answer.json) : answer
   return askInStep(context, transport, call, { ...request, lifted })
 }
 

@@ -1,3 +1,5 @@
+import { JsonScan } from '../../base/json-scan.ts'
+
 /**
  * From this size on a body is written into one buffer as it comes: copying kept pieces at the end would be slow, and
  * the pieces would outlive several garbage collections.
@@ -13,6 +15,7 @@ export class CollectedBody {
   #whole: Buffer | null = null
   #bytes = 0
   #placed = 0
+  #scan: JsonScan | null = null
 
   /** `bytesTold`: the length from the headers, null if they give none. The body may still be longer. */
   constructor(bytesTold: number | null) {
@@ -23,7 +26,17 @@ export class CollectedBody {
     return this.#bytes
   }
 
+  /** Whether it is one object or array of JSON, by its brackets. Only from the first such question on is it scanned. */
+  isWholeJson(): boolean {
+    if (this.#scan === null) {
+      this.#scan = new JsonScan()
+      for (const part of this.#parts()) this.#scan.push(part)
+    }
+    return this.#scan.isWhole
+  }
+
   add(piece: Buffer): void {
+    this.#scan?.push(piece)
     if (this.#whole !== null && this.#placed === this.#bytes && this.#bytes + piece.length <= this.#whole.length) {
       this.#whole.set(piece, this.#bytes)
       this.#placed += piece.length
@@ -35,13 +48,13 @@ export class CollectedBody {
   }
 
   take(): Buffer {
-    const parts = [
-      ...(this.#whole === null ? [] : [this.#whole.subarray(0, this.#placed)]),
-      ...this.#blocks,
-      ...this.#pieces,
-    ]
+    const parts = this.#parts()
     const [first] = parts
     return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
+  }
+
+  #parts(): readonly Buffer[] {
+    return [...(this.#whole === null ? [] : [this.#whole.subarray(0, this.#placed)]), ...this.#blocks, ...this.#pieces]
   }
 
   #join(): void {

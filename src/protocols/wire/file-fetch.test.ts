@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { FileFetch, FileFetchError } from './file-fetch.ts'
-import { startImageUpstream, type ImageUpstream } from '../../../test/harness/image-upstream.ts'
+import { startScriptedUpstream, type ScriptedUpstream } from '../../../test/harness/scripted-upstream.ts'
 
-let own: ImageUpstream
-let other: ImageUpstream
+let own: ScriptedUpstream
+let other: ScriptedUpstream
 const files = new FileFetch()
 
 before(async () => {
-  own = await startImageUpstream()
-  other = await startImageUpstream()
-  other.answer((_request, response) => response.writeHead(200).end('private'))
+  own = await startScriptedUpstream({ forgets: true })
+  other = await startScriptedUpstream({ forgets: true })
+  other.answer((response) => response.writeHead(200).end('private'))
 })
 
 after(async () => {
@@ -27,21 +27,21 @@ function refused(address: string, wish: Partial<Parameters<FileFetch['get']>[1]>
 }
 
 test('a file of the provider’s host comes whole, through a few redirects, without headers for others', async () => {
-  own.answer((request, response) => {
+  own.answer((response, request) => {
     const step = Number(request.path.slice(1))
     if (step > 0) response.writeHead(302, { location: `/${step - 1}` }).end()
     else response.writeHead(200).end('bytes')
   })
   assert.equal((await get(`${own.url}/3`, { headers: { authorization: 'Bearer k' } })).toString(), 'bytes')
   assert.deepEqual(
-    own.seen.map(({ headers }) => headers['authorization']),
+    own.received.map(({ headers }) => headers['authorization']),
     ['Bearer k', undefined, undefined, undefined],
   )
   await refused(`${own.url}/4`)
 })
 
 test('limits: bytes, time, status, encoding, an aborted caller', async () => {
-  own.answer((request, response) => {
+  own.answer((response, request) => {
     if (request.path === '/large') response.writeHead(200).end(Buffer.alloc(1_001))
     else if (request.path === '/gzip') response.writeHead(200, { 'content-encoding': 'gzip' }).end('x')
     else if (request.path === '/404') response.writeHead(404).end('x')
@@ -59,7 +59,7 @@ test('limits: bytes, time, status, encoding, an aborted caller', async () => {
 })
 
 test('every other address must be public, where it is named and where a redirect leads', async () => {
-  own.answer((_request, response) => response.writeHead(307, { location: `${other.url}/x` }).end())
+  own.answer((response) => response.writeHead(307, { location: `${other.url}/x` }).end())
   const port = new URL(other.url).port
   const hosts = [
     '127.0.0.1',
@@ -90,5 +90,5 @@ test('every other address must be public, where it is named and where a redirect
     'https://example.com:8443/',
   ])
     await refused(address)
-  assert.equal(other.seen.length, 0)
+  assert.equal(other.received.length, 0)
 })

@@ -2,9 +2,9 @@ import type { Agent } from 'undici'
 import { request } from '../../base/http-request.ts'
 import { AnswerBudget, roomFor } from '../answer-budget.ts'
 import { LARGE_BYTES } from './collected-body.ts'
-import { patientAgent, publicConnector } from '../../providers/wire/connections.ts'
+import { patientAgent, publicConnector } from './connections.ts'
 import { upstreamLookup, type Resolve } from './guarded-lookup.ts'
-import { thrownMessage } from '../../lib/thrown-message.ts'
+import { thrownMessage } from '../../base/text.ts'
 
 const CONNECT_MS = 3_000
 const REDIRECTS_MAX = 3
@@ -13,6 +13,8 @@ const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 export interface FileWish {
   /** `host:port` that may be private, since the operator configured it; null = only public addresses. */
   readonly ownHost: string | null
+  /** The own host too must be public. */
+  readonly publicOnly?: boolean
   readonly bytesMax: number
   readonly timeoutMs: number
   readonly signal?: AbortSignal
@@ -67,7 +69,7 @@ export class FileFetch {
   /** The file, or the target of a redirect. */
   async #once(
     url: URL,
-    { ownHost, bytesMax, headers: own = {} }: FileWish,
+    { ownHost, publicOnly = false, bytesMax, headers: own = {} }: FileWish,
     signal: AbortSignal,
   ): Promise<Buffer | URL> {
     const isOwn = url.host === ownHost
@@ -75,7 +77,7 @@ export class FileFetch {
     if (refused !== null) throw new FileFetchError(refused)
     const answer = await request(url, {
       method: 'GET',
-      dispatcher: isOwn ? this.#plain : this.#guarded,
+      dispatcher: isOwn && !publicOnly ? this.#plain : this.#guarded,
       signal,
       headers: { accept: '*/*', 'user-agent': 'tollgate', ...(isOwn ? own : {}), 'accept-encoding': 'identity' },
     })

@@ -9,22 +9,30 @@ export type Resolve = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
 
-/** The host resolves to a forbidden address. */
+/** The host is, or resolves to, a forbidden address. */
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError'
 }
+
+/** Why a provider that the API has set is not connected to. */
+export const PRIVATE_REFUSED =
+  'the address is private: a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true'
 
 /**
  * A look-up for `connect`, so that the checked address is the connected one. One forbidden address refuses the whole
  * answer, since we do not choose which one is used.
  */
-export function guardedLookup(mayConnect: (address: string) => boolean, resolve: Resolve): LookupFunction {
+export function guardedLookup(
+  mayConnect: (address: string) => boolean,
+  resolve: Resolve,
+  refusal = 'the address may not be connected to',
+): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       const [first] = addresses ?? []
       if (error !== null) callback(error, '', 0)
       else if (first === undefined || !addresses.every(({ address }) => mayConnect(address)))
-        callback(new AddressRefusedError('the address may not be connected to'), '', 0)
+        callback(new AddressRefusedError(refusal), '', 0)
       else if (options.all === true) callback(null, addresses)
       else callback(null, first.address, first.family)
     })

@@ -1,4 +1,5 @@
 import {
+  constants,
   createBrotliDecompress,
   createGunzip,
   createInflate,
@@ -8,6 +9,9 @@ import {
 } from 'node:zlib'
 
 const INFLATED_BYTES_MAX = 32 * 1_048_576
+/** A body without its own end is inflated as far as it came: its reader knows whether that is all. */
+const AS_FAR = { finishFlush: constants.Z_SYNC_FLUSH }
+const BROTLI_AS_FAR = { finishFlush: constants.BROTLI_OPERATION_FLUSH }
 
 /** Nothing follows `end` or `fail`. */
 export interface InflatedEvents {
@@ -41,9 +45,9 @@ export class InflatedBody {
 
   /** null for an unknown encoding. */
   static of(encoding: string, events: InflatedEvents): InflatedBody | null {
-    if (encoding === 'gzip') return new InflatedBody(createGunzip(), events)
-    if (encoding === 'deflate') return new InflatedBody(createInflate(), events)
-    return encoding === 'br' ? new InflatedBody(createBrotliDecompress(), events) : null
+    if (encoding === 'gzip') return new InflatedBody(createGunzip(AS_FAR), events)
+    if (encoding === 'deflate') return new InflatedBody(createInflate(AS_FAR), events)
+    return encoding === 'br' ? new InflatedBody(createBrotliDecompress(BROTLI_AS_FAR), events) : null
   }
 
   /** false: wait for `drained`. */

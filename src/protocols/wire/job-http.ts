@@ -1,14 +1,16 @@
 import type { Dispatcher } from 'undici'
 import type { Provider } from '../../catalog/catalog.ts'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { request } from '../../base/http-request.ts'
-import { type AttemptFailure, failure } from '../../providers/ports/attempt-failure.ts'
+import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import { roomFor, type AnswerBudget, type AnswerHold } from '../answer-budget.ts'
 import { CollectedBody, LARGE_BYTES } from './collected-body.ts'
-import { patientAgent, publicConnector } from '../../providers/wire/connections.ts'
-import { upstreamLookup } from './guarded-lookup.ts'
+import { isAuthorized, isRefused, refusesToken, type TokenCache } from '../auth/token-cache.ts'
+import { connectFailure, patientAgent, publicConnector, UpstreamAgents } from './connections.ts'
 import { LiftedTexts } from './lifted-texts.ts'
-import type { UpstreamHeaders } from './transport.ts'
+import { parseErrorBody } from './error-body.ts'
+import { upstreamFailure } from './upstream-error.ts'
+import { LAST_WORD_MS, type UpstreamHeaders } from './transport.ts'
 
 /**
  * Job HTTP is separate from `upstream/response.ts`, which carries all other requests. A submission has its own
@@ -16,6 +18,7 @@ import type { UpstreamHeaders } from './transport.ts'
  * are not the provider's settings, and no stream or relay attempt is involved. Both share the budget of whole answers.
  */
 
+const NO_BODY = Buffer.alloc(0)
 const CONNECT_MS = 3_000
 const REDIRECTS_MAX = 3
 const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
@@ -39,6 +42,8 @@ export type JobAnswer =
       readonly code: number
       readonly headers: UpstreamHeaders
       readonly body: Buffer
+      /** What an error status says. */
+      readonly refusal: () => AttemptFailure
       /** Files that were lifted out of the body. */
       readonly files: readonly (readonly Buffer[])[]
     }
@@ -55,12 +60,15 @@ export class JobHttp {
   /** The node's budget for whole answers. */
   readonly answers: AnswerBudget
   readonly #clock: Clock
-  readonly #plain = patientAgent({ timeout: CONNECT_MS, lookup: upstreamLookup })
+  readonly #own = new UpstreamAgents(CONNECT_MS)
   readonly #guarded = patientAgent(publicConnector(CONNECT_MS))
+  /** null = no provider has an `auth`. */
+  readonly #tokens: TokenCache | null
 
-  constructor(clock: Clock, answers: AnswerBudget) {
+  constructor(clock: Clock, answers: AnswerBudget, tokens: TokenCache | null = null) {
     this.#clock = clock
     this.answers = answers
+    this.#tokens = tokens
   }
 
   /**
@@ -73,19 +81,37 @@ export class JobHttp {
     body: Buffer,
     { bytesMax, lifts }: { readonly bytesMax: number; readonly lifts?: AnswerHold },
   ): Promise<JobAnswer> {
-    const agent = patientAgent(
-      { timeout: wish.provider.timeouts.connect * 1_000, lookup: upstreamLookup },
-      { connections: 1, pipelining: 1 },
-    )
+    const agents = new UpstreamAgents(wish.provider.timeouts.connect * 1_000, { connections: 1, pipelining: 1 })
     try {
-      return await this.#exchange(agent, wish, { body, bytesMax, timeoutMs: SUBMIT_MS, lifts: lifts ?? null })
+      const options = { body, bytesMax, timeoutMs: SUBMIT_MS, lifts: lifts ?? null }
+      return await this.#withToken(wish, body, (ready) => this.#exchange(agents.of(wish.provider), ready, options))
     } finally {
-      await agent.destroy()
+      await agents.destroy()
     }
   }
 
   get(wish: JobRequest, { bytesMax }: { readonly bytesMax: number }): Promise<JobAnswer> {
-    return this.#exchange(this.#plain, wish, { body: null, bytesMax, timeoutMs: POLL_MS, lifts: null })
+    const options = { body: null, bytesMax, timeoutMs: POLL_MS, lifts: null }
+    return this.#withToken(wish, NO_BODY, (ready) => this.#exchange(this.#own.of(wish.provider), ready, options))
+  }
+
+  /** Asks with the provider's token where it has an `auth`; one that is refused is replaced once. */
+  async #withToken(
+    wish: JobRequest,
+    body: Buffer,
+    ask: (ready: JobRequest) => Promise<JobAnswer>,
+    repeats = true,
+  ): Promise<JobAnswer> {
+    const { provider, path } = wish
+    const tokens = this.#tokens
+    if (tokens === null || !isAuthorized(provider)) return ask(wish)
+    const token = await tokens.get(provider)
+    if (isRefused(token)) return { status: 'failed', sent: false, failure: token }
+    const headers = { ...wish.headers, ...tokens.headers(provider, token, { path, body }) }
+    const answer = await ask({ ...wish, headers })
+    if (!repeats || answer.status === 'failed' || !refusesToken(answer.code, answer.headers)) return answer
+    tokens.refused(provider, token.value)
+    return this.#withToken(wish, body, ask, false)
   }
 
   /**
@@ -94,6 +120,7 @@ export class JobHttp {
    */
   async open(wish: JobRequest & { readonly url: string | null }): Promise<OpenedFile> {
     const base = new URL(wish.provider.baseUrl)
+    const headers = await this.#headersOf(wish)
     let url = wish.url === null ? new URL(wish.provider.baseUrl + wish.path) : new URL(wish.url, base)
     for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
       const own = url.host === base.host
@@ -102,10 +129,14 @@ export class JobHttp {
       const { progress } = wish.provider.timeouts
       const answer = await request(url, {
         method: 'GET',
-        dispatcher: own ? this.#plain : this.#guarded,
+        dispatcher: own ? this.#own.of(wish.provider) : this.#guarded,
         signal: wish.signal,
         // The provider's credentials go only to its own address.
-        headers: { accept: '*/*', 'accept-encoding': 'identity', ...(url.origin === base.origin ? wish.headers : {}) },
+        headers: {
+          accept: '*/*',
+          'accept-encoding': 'identity',
+          ...(url.origin === base.origin ? { ...headers, ...wish.provider.dialect.headers } : {}),
+        },
         headersTimeout: progress * 1_000,
         bodyTimeout: progress * 1_000,
       })
@@ -121,8 +152,16 @@ export class JobHttp {
     throw new Error(`the file has more than ${REDIRECTS_MAX} redirects`)
   }
 
+  async #headersOf({ provider, path, headers }: JobRequest): Promise<Readonly<Record<string, string>>> {
+    const tokens = this.#tokens
+    if (tokens === null || !isAuthorized(provider)) return headers
+    const token = await tokens.get(provider)
+    if (isRefused(token)) throw new Error('there is no token for it')
+    return { ...headers, ...tokens.headers(provider, token, { path, body: NO_BODY }) }
+  }
+
   async close(): Promise<void> {
-    await Promise.all([this.#plain.destroy(), this.#guarded.destroy()])
+    await Promise.all([this.#own.destroy(), this.#guarded.destroy()])
   }
 
   async #exchange(agent: Dispatcher, wish: JobRequest, options: ExchangeOptions): Promise<JobAnswer> {
@@ -171,6 +210,8 @@ class JobExchange implements Dispatcher.DispatchHandler {
   #code = 0
   #headers: UpstreamHeaders = {}
   #controller: Dispatcher.DispatchController | null = null
+  /** All of the answer's JSON has come, though its body has not ended. */
+  #isWhole = false
   #stopTimer = (): void => undefined
   #over = false
 
@@ -198,6 +239,7 @@ class JobExchange implements Dispatcher.DispatchHandler {
           'accept-encoding': 'identity',
           ...(body === null ? {} : { 'content-type': 'application/json' }),
           ...headers,
+          ...provider.dialect.headers,
         },
         headersTimeout: 0,
         bodyTimeout: 0,
@@ -223,23 +265,32 @@ class JobExchange implements Dispatcher.DispatchHandler {
     if (lifts === null) this.#body.add(piece)
     else this.#lifted.push(piece)
     if (this.#bytes > bytesMax || this.#lifted.isExcessive)
-      this.#fail('too_large', `the answer is larger than ${bytesMax} bytes`)
-    else if (this.#bytes >= LARGE_BYTES) this.#takeRoom(controller)
+      return this.#fail('too_large', `the answer is larger than ${bytesMax} bytes`)
+    if (!this.#isWhole && (lifts === null ? this.#body : this.#lifted).isWholeJson()) {
+      this.#isWhole = true
+      this.#stopTimer()
+      this.#startTimer()
+    }
+    if (this.#bytes >= LARGE_BYTES) this.#takeRoom(controller)
   }
 
   onResponseEnd(): void {
     const { lifts } = this.#options
+    const [code, headers] = [this.#code, this.#headers]
+    const body = lifts === null ? this.#body.take() : this.#lifted.rest()
     this.#finish({
       status: 'answered',
-      code: this.#code,
-      headers: this.#headers,
-      body: lifts === null ? this.#body.take() : this.#lifted.rest(),
+      code,
+      headers,
+      body,
+      refusal: () => upstreamFailure(code, parseErrorBody(body), headers, this.#ports.clock.now()),
       files: this.#lifted.files,
     })
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    this.#fail(this.#code === 0 ? 'connect' : 'cut', error.message)
+    if (this.#isWhole) this.onResponseEnd()
+    this.#finish(this.#failed(this.#code === 0 ? connectFailure(error) : failure('cut', null, error.message)))
   }
 
   /** Time in which the socket waits for room is not counted against the provider. */
@@ -259,14 +310,20 @@ class JobExchange implements Dispatcher.DispatchHandler {
   }
 
   #startTimer(): void {
-    this.#stopTimer = this.#ports.clock.after(this.#options.timeoutMs, () => this.#fail('timeout', 'no answer in time'))
+    const timeoutMs = this.#isWhole ? LAST_WORD_MS : this.#options.timeoutMs
+    this.#stopTimer = this.#ports.clock.after(timeoutMs, () => this.#fail('timeout', 'no answer in time'))
   }
 
   readonly #onAbort = (): void => this.#fail('cancelled', 'cancelled')
 
   #fail(reason: AttemptFailure['reason'], detail: string): void {
-    this.#finish({ status: 'failed', sent: this.#controller !== null, failure: failure(reason, null, detail) })
+    if (reason === 'timeout' && this.#isWhole) this.onResponseEnd()
+    this.#finish(this.#failed(failure(reason, null, detail)))
     this.#controller?.abort(new Error(detail))
+  }
+
+  #failed(found: AttemptFailure): JobAnswer {
+    return { status: 'failed', sent: this.#controller !== null, failure: found }
   }
 
   #finish(answer: JobAnswer): void {

@@ -1,4 +1,4 @@
-import { jsonTextEnd, oddBackslashes } from '../../lib/json-text.ts'
+import { jsonTextEnd, oddBackslashes } from '../../base/json-text.ts'
 import { CollectedBody } from './collected-body.ts'
 import { parseScanned, upstreamScan } from './raw-json.ts'
 
@@ -68,6 +68,11 @@ export class LiftedBody {
     const piece = owned(given)
     for (let at = 0; at < piece.length && !this.#isRefused; at += SLICE_BYTES)
       this.#read(piece.subarray(at, at + SLICE_BYTES))
+  }
+
+  /** Whether it is one object or array, by its brackets. */
+  isWholeJson(): boolean {
+    return this.#scan.isWhole && this.#open === null && this.#undecided === null
   }
 
   /** undefined for invalid JSON, and for more than an answer may hold. */

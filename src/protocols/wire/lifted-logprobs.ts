@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { JsonBytes } from '../../base/json-text.ts'
-import { jsonTextEnd, oddBackslashes } from '../../lib/json-text.ts'
+import { JsonBytes, jsonTextEnd, oddBackslashes } from '../../base/json-text.ts'
 import { listOf, objectOf, parseJson, type RawJson } from './raw-json.ts'
 
 const COMMA = 0x2c

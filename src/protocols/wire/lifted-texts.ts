@@ -1,4 +1,4 @@
-import { jsonTextEnd } from '../../lib/json-text.ts'
+import { jsonTextEnd } from '../../base/json-text.ts'
 import { Base64Text } from './base64-text.ts'
 import { CollectedBody } from './collected-body.ts'
 
@@ -28,6 +28,11 @@ export class LiftedTexts {
   /** Whether the answer has more files, or more bytes beside them, than it may. */
   get isExcessive(): boolean {
     return this.#rest.bytes > REST_BYTES_MAX || this.#files.length > FILES_MAX
+  }
+
+  /** Whether it is one object or array, by its brackets. */
+  isWholeJson(): boolean {
+    return this.#at === 'outside' && this.#rest.isWholeJson()
   }
 
   get files(): readonly (readonly Buffer[])[] {

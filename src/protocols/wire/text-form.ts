@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { jsonTextEnd } from '../../lib/json-text.ts'
+import { jsonTextEnd } from '../../base/json-text.ts'
 
 const SPACE = 32
 const QUOTE = 34
@@ -64,7 +64,8 @@ export function textRun(
   while (isAt(bytes, end, head)) {
     const from = end + head.length
     const to = validTextEnd(bytes, from, Math.min(bytes.length, from + RUN_TEXT_BYTES_MAX))
-    const next = bytes[to] === QUOTE ? tailEnd(bytes, to) : -1
+    // An empty text is parsed: it carries nothing, and for some protocols that is all it says.
+    const next = to > from && bytes[to] === QUOTE ? tailEnd(bytes, to) : -1
     if (next === -1) break
     places.push(from, to)
     end = next

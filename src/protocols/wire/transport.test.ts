@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Provider } from '../../catalog/catalog.ts'
-import { systemClock } from '../../lib/clock.ts'
+import { PLAIN_DIALECT } from '../../catalog/dialect.ts'
+import { systemClock } from '../../base/clock.ts'
 import { PROVIDER_TIMEOUTS } from '../../tables/settings-table.ts'
 import { Transport, type SentRequest } from './transport.ts'
 
@@ -35,7 +37,7 @@ async function asked(
   answer: (socket: Socket) => void,
   pauses: number,
   streaming: boolean,
-  told: () => void = () => undefined,
+  told: (bytes: number) => void = () => undefined,
 ): Promise<Told> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined).once('data', () => answer(socket))
@@ -43,7 +45,11 @@ async function asked(
   await once(server, 'listening')
   // A TCP server's address is an object.
   const { port } = server.address() as AddressInfo
-  const provider = { baseUrl: `http://127.0.0.1:${port}`, timeouts: PROVIDER_TIMEOUTS } as Provider
+  const provider = {
+    baseUrl: `http://127.0.0.1:${port}`,
+    timeouts: PROVIDER_TIMEOUTS,
+    dialect: PLAIN_DIALECT,
+  } as Provider
   let bytes = 0
   let waits = 0
   let waiting = false
@@ -55,7 +61,7 @@ async function asked(
         push: (part) => {
           assert.ok(!waiting, 'nothing is told while somebody waits')
           bytes += part.length
-          told()
+          told(bytes)
           if (waits >= pauses) return true
           waits += 1
           waiting = true
@@ -67,6 +73,7 @@ async function asked(
         },
         end: () => resolve(waiting ? 'whole, while somebody waits' : 'whole'),
         fail: ({ reason }) => resolve(reason),
+        isComplete: () => false,
       },
     )
   })
@@ -130,6 +137,32 @@ for (const [what, end, answer] of ENDS)
       for (const streaming of [false, true])
         assert.deepEqual(await asked((socket) => answer(socket, body), pauses, streaming), { bytes: body.length, end })
   })
+
+/** Of an answer, in all buffers of its connection to the provider (guarantees.md F41). */
+const BUFFERED_BYTES_MAX = 262_144
+
+test('F41: an answer of which somebody takes a piece at a time is never taken in further than its bound', async () => {
+  const sockets: Socket[] = []
+  const connected = (message: unknown): void => void sockets.push((message as { readonly socket: Socket }).socket)
+  subscribe('undici:client:connected', connected)
+  const EVENT = Buffer.alloc(60, 'e')
+  const events = Buffer.concat(Array.from({ length: 50_000 }, () => chunk(EVENT)))
+  for (const [framing, sent, bodyBytes, streaming] of [
+    [CHUNKED, Buffer.concat([events, Buffer.from('0\r\n\r\n')]), 50_000 * EVENT.length, true],
+    [length(LARGE), LARGE, LARGE.length, true],
+    [length(LARGE), LARGE, LARGE.length, false],
+  ] as const) {
+    let bufferedBytes = 0
+    const told = (bytes: number): void => {
+      const readBytes = sockets.at(-1)?.bytesRead ?? 0
+      bufferedBytes = Math.max(bufferedBytes, readBytes - (bytes * sent.length) / bodyBytes)
+    }
+    const answer = await asked((socket) => (socket.write(head(framing)), socket.end(sent)), Infinity, streaming, told)
+    assert.deepEqual(answer, { bytes: bodyBytes, end: 'whole' })
+    assert.ok(bufferedBytes > 0 && bufferedBytes < BUFFERED_BYTES_MAX, `${bufferedBytes} bytes`)
+  }
+  unsubscribe('undici:client:connected', connected)
+})
 
 test('events that a provider sends at once are told together', async () => {
   const events = Array.from({ length: 100 }, (_value, index) => Buffer.from(`event ${index}\n\n`))

@@ -1,12 +1,12 @@
-import type { Agent, Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { Provider } from '../../catalog/catalog.ts'
 import { Bag, type BagItem } from '../../base/bag.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { failure, type AttemptFailure } from '../../providers/ports/attempt-failure.ts'
+import type { Clock } from '../../base/clock.ts'
+import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { AnswerSink, RunningCall } from '../ports/call.ts'
 import { AnswerBudget } from '../answer-budget.ts'
-import { patientAgent } from '../../providers/wire/connections.ts'
-import { upstreamLookup } from './guarded-lookup.ts'
+import { isAuthorized, isRefused, refusesToken, type Authorized, type TokenCache } from '../auth/token-cache.ts'
+import { connectFailure, UpstreamAgents } from './connections.ts'
 import { PROVIDER_TIMEOUTS } from '../../tables/settings-table.ts'
 import { ownValue } from '../../base/own-value.ts'
 
@@ -37,10 +37,15 @@ interface Address {
   readonly path: string
 }
 
-/** Gets the response to a request. */
-export type ResponseSink = AnswerSink<Buffer, [status: number, headers: UpstreamHeaders]>
+/** Gets the response to a request. A failure after `isComplete` costs the answer nothing. */
+export interface ResponseSink extends AnswerSink<Buffer, [status: number, headers: UpstreamHeaders]> {
+  /** Whether all content of the answer has come, though the end of its body has not. */
+  isComplete(): boolean
+}
 
-/** How long the rest of a complete answer's body may take, so that its connection can be used again. */
+/** How long an answer whose content is complete waits for its usage and its last word (guarantees.md F22, F24). */
+export const LAST_WORD_MS = 3_000
+/** How long the rest of a body may take after the last word, so that its connection can be used again. */
 const RELEASE_MS = 1_000
 /** The first byte of a plain answer may take as long as the answer (guarantees.md 5). */
 const FIRST_BYTE_PLAIN_SECONDS = 300
@@ -49,38 +54,64 @@ const FIRST_BYTE_PLAIN_SECONDS = 300
 export class Transport {
   /** The budget for answers that are read whole. */
   readonly answers: AnswerBudget
-  readonly #clock: Clock
-  readonly #agents = new Map<number, Agent>()
+  readonly clock: Clock
+  readonly #agents = new Map<number, UpstreamAgents>()
   readonly #running = new Bag<SentRequest>()
   readonly #addresses = new Map<string, Address>()
   #ticking = false
+  /** null = no provider has an `auth`. */
+  readonly #tokens: TokenCache | null
 
-  constructor(clock: Clock, answers = new AnswerBudget()) {
-    this.#clock = clock
+  constructor(clock: Clock, answers = new AnswerBudget(), tokens: TokenCache | null = null) {
+    this.clock = clock
     this.answers = answers
+    this.#tokens = tokens
   }
 
   send(request: HttpRequest, sink: ResponseSink): SentRequest {
-    const sent = new SentRequest(request, sink, this.#clock, (ended) => this.#running.delete(ended))
+    const sent = new SentRequest(request, sink, this.clock, (ended) => this.#running.delete(ended))
     this.#running.add(sent)
     if (!this.#ticking) this.#tick()
-    const { origin, path } = this.#address(request.provider.baseUrl)
-    const options: Dispatcher.DispatchOptions = {
+    const { provider } = request
+    const { origin, path } = this.#address(provider.baseUrl)
+    const options = {
       origin,
       path: path + request.path,
-      method: 'POST',
+      method: 'POST' as const,
       body: request.body,
       headers: {
         'content-type': 'application/json',
         accept: request.streaming ? 'text/event-stream' : 'application/json',
         'accept-encoding': 'identity',
         ...request.headers,
+        ...request.provider.dialect.headers,
       },
       headersTimeout: 0,
       bodyTimeout: 0,
     }
-    sent.dispatch(this.#agent(request.provider.timeouts.connect), options)
+    if (isAuthorized(provider)) void this.#sendWithToken(sent, { ...request, provider }, options, true)
+    else sent.dispatch(this.#agent(provider), options)
     return sent
+  }
+
+  /** A token that the provider refuses is replaced once, and the request repeated. */
+  async #sendWithToken(
+    sent: SentRequest,
+    request: HttpRequest & { readonly provider: Authorized },
+    options: Dispatcher.DispatchOptions & { readonly headers: Readonly<Record<string, string>> },
+    repeats: boolean,
+  ): Promise<void> {
+    const { provider } = request
+    const tokens = this.#tokens
+    if (tokens === null) throw new Error(`Provider ${provider.slug} has an auth and the transport no tokens.`)
+    const token = await tokens.get(provider)
+    if (isRefused(token)) return sent.refuse(token)
+    const headers = { ...options.headers, ...tokens.headers(provider, token, request) }
+    const again = (): void => {
+      tokens.refused(provider, token.value)
+      void this.#sendWithToken(sent, request, options, false)
+    }
+    sent.dispatch(this.#agent(provider), { ...options, headers }, repeats ? again : null)
   }
 
   async close(): Promise<void> {
@@ -99,23 +130,25 @@ export class Transport {
   }
 
   /** Connect timeouts belong to a connection pool, so providers with the same timeout share one. */
-  #agent(connectSeconds: number): Agent {
-    let agent = this.#agents.get(connectSeconds)
-    if (agent === undefined) {
-      agent = patientAgent(
-        { timeout: connectSeconds * 1_000, lookup: upstreamLookup },
-        { connections: CONNECTIONS_MAX, pipelining: 1, keepAliveTimeout: 30_000 },
-      )
-      this.#agents.set(connectSeconds, agent)
+  #agent(provider: Provider): Dispatcher {
+    const { connect } = provider.timeouts
+    let agents = this.#agents.get(connect)
+    if (agents === undefined) {
+      agents = new UpstreamAgents(connect * 1_000, {
+        connections: CONNECTIONS_MAX,
+        pipelining: 1,
+        keepAliveTimeout: 30_000,
+      })
+      this.#agents.set(connect, agents)
     }
-    return agent
+    return agents.of(provider)
   }
 
   /** One timer watches every request: one for each would cost more than all other state of a request. */
   #tick(): void {
     this.#ticking = true
-    this.#clock.after(TICK_MS, () => {
-      const now = this.#clock.monotonic()
+    this.clock.after(TICK_MS, () => {
+      const now = this.clock.monotonic()
       for (const sent of this.#running) sent.check(now)
       if (this.#running.size > 0) this.#tick()
       else this.#ticking = false
@@ -138,15 +171,15 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
   #held: Buffer[] = []
   #heldBytes = 0
   #controller: Dispatcher.DispatchController | null = null
-  #over = false
-  #releasedMs: number | null = null
-  #answered = false
+  /** `asked`: its head has not come. `released`: nobody waits for the rest of its body. */
+  #phase: 'asked' | 'answering' | 'released' | 'over' = 'asked'
   #paused = false
   /** The rest of the held bytes waits for the next turn of the loop. */
   #turning = false
   #turnBytes = 0
   /** The end, if it came while bytes were held or before it could be reported. */
   #ended: 'whole' | AttemptFailure | null = null
+  /** Since when nothing came that advances the answer, or nobody waits for it. */
   #progressMs: number
 
   constructor(request: HttpRequest, sink: ResponseSink, clock: Clock, forget: (sent: SentRequest) => void) {
@@ -158,17 +191,26 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
     this.#progressMs = this.#startedMs
   }
 
-  /** Sends the request. An immediate failure is reported after `send` has returned. */
-  dispatch(agent: Agent, options: Dispatcher.DispatchOptions): void {
+  /**
+   * Sends the request. An immediate failure is reported after `send` has returned. `again` is called in place of an
+   * answer that says that the token is over.
+   */
+  dispatch(agent: Dispatcher, options: Dispatcher.DispatchOptions, again: (() => void) | null = null): void {
+    if (this.#phase === 'over') return
     try {
-      agent.dispatch(options, this)
+      agent.dispatch(options, again === null ? this : new FirstTry(this, again))
     } catch (thrown) {
       this.onResponseError(null, thrown instanceof Error ? thrown : new Error(String(thrown)))
     }
   }
 
+  /** There is no token to send it with. */
+  refuse(found: AttemptFailure): void {
+    this.#fail(found)
+  }
+
   cancel(): void {
-    if (this.#over) return
+    if (this.#phase === 'over') return
     this.#finish()
     this.#controller?.abort(new Error('cancelled'))
   }
@@ -178,15 +220,16 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
    * connection is closed.
    */
   release(): void {
-    if (this.#over) return
-    this.#releasedMs = this.#clock.monotonic()
+    if (this.#phase === 'over') return
+    this.#phase = 'released'
+    this.progressed()
     this.resume()
   }
 
   resume(): void {
     if (!this.#paused) return
     this.#paused = false
-    this.#progressMs = this.#clock.monotonic()
+    this.progressed()
     this.#goOn()
   }
 
@@ -195,34 +238,36 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
     this.#progressMs = this.#clock.monotonic()
   }
 
-  /** Ends the request when one of its limits has passed. A client's pause does not count against the provider. */
+  /**
+   * Ends the request when one of its limits has passed. A client's pause does not count against the provider, and a
+   * complete answer loses nothing.
+   */
   check(nowMs: number): void {
-    if (this.#over) return
-    if (this.#releasedMs !== null) {
-      if (nowMs - this.#releasedMs > RELEASE_MS) this.cancel()
-      return
-    }
-    const { timeouts } = this.#request.provider
-    const firstByte =
-      this.#request.streaming || timeouts.first_byte !== PROVIDER_TIMEOUTS.first_byte
-        ? timeouts.first_byte
-        : FIRST_BYTE_PLAIN_SECONDS
-    if (nowMs - this.#startedMs > timeouts.total * 1_000) this.#break('timeout', 'total time is over')
-    else if (!this.#answered && nowMs - this.#startedMs > firstByte * 1_000)
-      this.#break('timeout', 'no first byte in time')
-    else if (this.#answered && !this.#paused && nowMs - this.#progressMs > timeouts.progress * 1_000)
+    const { streaming, provider } = this.#request
+    const { first_byte: firstByte, progress, total } = provider.timeouts
+    const ageMs = nowMs - this.#startedMs
+    const quietMs = nowMs - this.#progressMs
+    if (this.#phase === 'released') {
+      if (quietMs > RELEASE_MS) this.cancel()
+    } else if (ageMs > total * 1_000) this.#break('timeout', 'total time is over')
+    else if (this.#phase === 'asked') {
+      const isPlain = !streaming && firstByte === PROVIDER_TIMEOUTS.first_byte
+      if (ageMs > (isPlain ? FIRST_BYTE_PLAIN_SECONDS : firstByte) * 1_000)
+        this.#break('timeout', 'no first byte in time')
+    } else if (this.#paused) return
+    else if (quietMs > progress * 1_000 || (quietMs > LAST_WORD_MS && this.#sink.isComplete()))
       this.#break('stall', 'no progress in time')
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    if (this.#over) controller.abort(new Error('cancelled'))
+    if (this.#phase === 'over') controller.abort(new Error('cancelled'))
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: UpstreamHeaders): void {
-    if (this.#over || status < 200) return
-    this.#answered = true
-    this.#progressMs = this.#clock.monotonic()
+    if (this.#phase !== 'asked' || status < 200) return
+    this.#phase = 'answering'
+    this.progressed()
     this.#sink.headers(status, headers)
   }
 
@@ -252,19 +297,13 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
   }
 
   onResponseEnd(): void {
-    if (this.#over) return
     this.#tellHeld()
-    if (this.#over) return
-    if (this.#isBlocked && this.#isAwaited) {
-      this.#ended = 'whole'
-      return
-    }
-    this.#finish()
-    if (this.#releasedMs === null) this.#sink.end()
+    if (this.#isBlocked && this.#isAwaited) this.#ended = 'whole'
+    else if (this.#finish()) this.#sink.end()
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    const found = failure(this.#answered ? 'cut' : 'connect', null, error.message)
+    const found = this.#phase === 'asked' ? connectFailure(error) : failure('cut', null, error.message)
     this.#readOver()
     if (this.#held.length > 0 && this.#isAwaited) this.#ended = found
     else if (this.#controller !== null) this.#fail(found)
@@ -294,7 +333,7 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
     try {
       this.#tellHeld()
       // A finished request shares its connection with the next one.
-      if (this.#over || (this.#isBlocked && this.#isAwaited)) return
+      if (this.#phase === 'over' || (this.#isBlocked && this.#isAwaited)) return
       if (this.#ended === null) this.#controller?.resume()
       else if (this.#ended === 'whole') this.onResponseEnd()
       else this.#fail(this.#ended)
@@ -334,24 +373,60 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
 
   /** Whether anybody still waits for the response. */
   get #isAwaited(): boolean {
-    return !this.#over && this.#releasedMs === null
+    return this.#phase === 'asked' || this.#phase === 'answering'
   }
 
   #fail(found: AttemptFailure): void {
-    if (this.#over) return
-    this.#finish()
-    if (this.#releasedMs === null) this.#sink.fail(found)
+    if (this.#finish()) this.#sink.fail(found)
   }
 
   #break(reason: 'timeout' | 'stall', detail: string): void {
-    this.#finish()
+    if (!this.#finish()) return
     this.#controller?.abort(new Error(detail))
     this.#sink.fail(failure(reason, null, detail))
   }
 
-  #finish(): void {
-    this.#over = true
+  /** Answers whether the sink is to be told. */
+  #finish(): boolean {
+    const isAwaited = this.#isAwaited
+    this.#phase = 'over'
     this.#forget(this)
+    return isAwaited
+  }
+}
+
+/** A request whose token may be over: then its answer is dropped, and another one takes its place. */
+class FirstTry implements Dispatcher.DispatchHandler {
+  readonly #sent: SentRequest
+  readonly #again: () => void
+  #isDropped = false
+
+  constructor(sent: SentRequest, again: () => void) {
+    this.#sent = sent
+    this.#again = again
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#sent.onRequestStart(controller)
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: UpstreamHeaders): void {
+    if (!refusesToken(status, headers)) return this.#sent.onResponseStart(controller, status, headers)
+    this.#isDropped = true
+    controller.abort(new Error('the token is over'))
+    this.#again()
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#isDropped) this.#sent.onResponseData(controller, chunk)
+  }
+
+  onResponseEnd(): void {
+    if (!this.#isDropped) this.#sent.onResponseEnd()
+  }
+
+  onResponseError(controller: unknown, error: Error): void {
+    if (!this.#isDropped) this.#sent.onResponseError(controller, error)
   }
 }
 

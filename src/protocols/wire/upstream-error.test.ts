@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toolInput } from '../answers/tool-input.ts'
-import { upstreamFailure } from '../../providers/wire/upstream-error.ts'
+import { upstreamFailure } from './upstream-error.ts'
 
 test('a prompt that is too long differs from a max_tokens that is, and from too many tokens in a minute', () => {
   const refusalOf = (status: number, message: string): string | null | undefined =>
@@ -11,7 +11,7 @@ test('a prompt that is too long differs from a max_tokens that is, and from too 
     'context_length',
   )
   assert.equal(refusalOf(400, "This model's maximum context length is 8192 tokens"), 'context_length')
-  assert.equal(refusalOf(400, 'too many tokens: max tokens must be less than or equal to 4096'), null)
+  assert.equal(refusalOf(400, 'too many tokens: max tokens must be less than or equal to 4096'), 'request')
   for (const said of [
     'Input Tokens Exceeded: Number of input tokens 230001 exceeds maximum length 200000',
     'Input is too long for requested model.',

@@ -1,5 +1,6 @@
 import type { BookSeal } from '../audit/book-seal.ts'
-import { integer, rowLock, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from '../database.ts'
+import { CHANGE, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
+import { ROW_LOCK } from '../dialect.ts'
 import { changeRow } from '../sealed-row.ts'
 import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 
@@ -65,8 +66,7 @@ export class AccountGroupStore {
   }
 
   /** Nobody else changes it before the end of the transaction. */
-  async #locked(sql: Sql, id: string): Promise<AccountGroup | null> {
-    const lock = rowLock(this.#database.dialect)
+  async #locked(sql: Sql, id: string, lock: string = ROW_LOCK): Promise<AccountGroup | null> {
     const [row] = await sql.all(`${SELECT} WHERE g.id = ?${lock}`, [id])
     return row === undefined ? null : readGroup(row)
   }
@@ -88,30 +88,25 @@ export class AccountGroupStore {
       const current = await this.#locked(sql, id)
       if (current === null) return null
       const patch = decide(current)
-      const given = Object.entries({ name: patch.name, markup: patch.markup }).filter(
-        ([, value]) => value !== undefined,
-      )
-      const values: SqlValue[] = given.map(([, value]) => value ?? null)
       if (patch.name !== undefined) {
         const [other] = await sql.all('SELECT id FROM account_group WHERE name = ? AND id <> ?', [patch.name, id])
         if (other !== undefined) return 'taken'
       }
-      const sets = given.map(([column]) => `${column} = ?`)
-      if (sets.length > 0)
-        await changeRow(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'account_group', id, {
-          sets,
-          values,
-        })
+      await changeRow(sql, this.#seal, 'account_group', id, {
+        name: patch.name,
+        markup: patch.markup,
+      })
       if (patch.externalId !== undefined) await nameRecord(sql, 'account_group', id, patch.externalId)
       return null
-    })
+    }, CHANGE)
     return done ?? this.get(id)
   }
 
   /** `check` may refuse by what it throws. */
   delete(id: string, check?: (current: AccountGroup) => void): Promise<'deleted' | 'in_use' | 'unknown'> {
     return this.#database.transaction(async (sql) => {
-      const current = await this.#locked(sql, id)
+      // An account that joins it at this moment is waited for.
+      const current = await this.#locked(sql, id, ' FOR UPDATE')
       if (current === null) return 'unknown'
       check?.(current)
       const deleted = await sql.run(
@@ -121,6 +116,6 @@ export class AccountGroupStore {
       if (deleted === 0) return 'in_use'
       await nameRecord(sql, 'account_group', id, null)
       return 'deleted'
-    })
+    }, CHANGE)
   }
 }

@@ -1,18 +1,17 @@
 import { assert } from '../../base/assert.ts'
 import type { Micro } from '../../base/money.ts'
-import type { RateLimit } from '../../catalog/catalog.ts'
-import type { FreeMoney } from '../../ledger/freed-money.ts'
+import type { FreeMoney } from '../../ledger/free-hour.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
-import { setAside } from '../ledger/allowance-sum.ts'
-import { countRows } from '../row-count.ts'
-import { changeRow } from '../sealed-row.ts'
-import { countForLimit } from './account-limit-count.ts'
+import { setAside } from '../ledger/expiry-sweep.ts'
+import { countRows, CREATED_AT, readPage, ROW_ID, type Order, type Page, type PageRange } from '../page.ts'
+import { changeRow, type RowChange } from '../sealed-row.ts'
 import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 import {
   big,
   bigOrNull,
   bit,
+  CHANGE,
   integer,
   json,
   LOOK_UP,
@@ -22,9 +21,38 @@ import {
   type Row,
   type Sql,
   type SqlValue,
-  rowLock,
 } from '../database.ts'
-import { CREATED_AT, readPage, ROW_ID, type Order, type Page, type PageRange } from '../page.ts'
+import { ROW_LOCK } from '../dialect.ts'
+import { accountPeriod, isEarlier, limitStart } from '../../ledger/account-limit.ts'
+import { SELECT_ACCOUNT_SPEND } from '../ledger/ledger-values.ts'
+
+const NOT_OVER = { limit_over: null, limit_over_start: null }
+
+/**
+ * After a change of an account's limit, in its transaction: the row has what was spent in the limit's period so far,
+ * and what is spent and held above a lowered limit (invariant I6).
+ */
+async function countForLimit(sql: Sql, seal: BookSeal, id: string, periods: PeriodStarts): Promise<void> {
+  const [row] = await sql.all('SELECT spend_limit, limit_reset, limit_start, held FROM account WHERE id = ?', [id])
+  if (row === undefined) return
+  const limitMicro = bigOrNull(row, 'spend_limit')
+  // A CHECK of the schema bounds it.
+  const limitReset = textOrNull(row, 'limit_reset') as LimitReset | null
+  const period = accountPeriod({ id, limitMicro, limitReset }, periods)
+  if (period === null || limitMicro === null) {
+    await changeRow(sql, seal, 'account', id, { ...NOT_OVER, limit_start: null, limit_spent: 0n })
+    return
+  }
+  const now = limitStart(period)
+  const counted = textOrNull(row, 'limit_start')
+  // A node whose clock is ahead has turned to the next period.
+  const start = counted !== null && isEarlier(now, counted) ? counted : now
+  const [sum] = await sql.all(SELECT_ACCOUNT_SPEND, [period.period, start.slice(period.period.length + 1), id])
+  const spentMicro = sum === undefined ? 0n : big(sum, 'spent')
+  const overMicro = spentMicro + big(row, 'held') - limitMicro
+  const over = overMicro > 0n ? { limit_over: overMicro, limit_over_start: start } : NOT_OVER
+  await changeRow(sql, seal, 'account', id, { ...over, limit_start: start, limit_spent: spentMicro })
+}
 
 export type AccountOrder = Order<'created_at' | 'name'>
 
@@ -37,6 +65,12 @@ export interface AccountFilter {
 }
 
 export type AccountStatus = 'active' | 'deactivated' | 'locked'
+
+/** At most so many requests in any `window` seconds. */
+export interface RateLimit {
+  readonly requests: number
+  readonly window: number
+}
 
 export interface AccountRecord {
   readonly id: string
@@ -159,6 +193,14 @@ export function likePrefix(query: string): string {
   return `${likeLiteral(query)}%`
 }
 
+export type NewAccount = Pick<AccountRecord, 'id' | 'name' | 'email' | 'defaultModel' | 'rateLimit' | 'createdAtMs'> &
+  Partial<
+    Pick<
+      AccountRecord,
+      'externalId' | 'status' | 'allowedModels' | 'groupId' | 'markup' | 'exactHolds' | 'limitMicro' | 'limitReset'
+    >
+  >
+
 export class AccountStore {
   readonly #database: Database
   readonly #seal: BookSeal
@@ -170,61 +212,69 @@ export class AccountStore {
     this.#seal = seal
   }
 
-  async create(
-    account: Pick<AccountRecord, 'id' | 'name' | 'email' | 'defaultModel' | 'rateLimit' | 'createdAtMs'> &
-      Partial<
-        Pick<
-          AccountRecord,
-          'externalId' | 'status' | 'allowedModels' | 'groupId' | 'markup' | 'exactHolds' | 'limitMicro' | 'limitReset'
-        >
-      >,
-  ): Promise<AccountRecord> {
+  async create(account: NewAccount): Promise<AccountRecord> {
+    await this.#database.transaction((sql) => this.#insert(sql, account))
+    const created = await this.get(account.id)
+    if (created === null) throw new Error(`Account ${account.id} was not found after it was created.`)
+    return created
+  }
+
+  async #insert(sql: Sql, account: NewAccount): Promise<void> {
     const rateLimit = jsonText(account.rateLimit)
     const allowedModels = jsonText(account.allowedModels)
     const { externalId = null, status = 'active', groupId = null, markup = null, exactHolds = false } = account
     const { limitMicro = null, limitReset = null } = account
-    await this.#database.transaction(async (sql) => {
-      if (externalId !== null) await nameRecord(sql, 'account', account.id, externalId)
-      await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'account')
-      await sql.run(
-        'INSERT INTO account (id, name, email, status, default_model, rate_limit, allowed_models, group_id, markup, exact_holds, spend_limit, limit_reset, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)',
-        [
+    if (externalId !== null) await nameRecord(sql, 'account', account.id, externalId)
+    await countRows(sql, this.#seal, 'account')
+    await sql.run(
+      'INSERT INTO account (id, name, email, status, default_model, rate_limit, allowed_models, group_id, markup, exact_holds, spend_limit, limit_reset, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)',
+      [
+        account.id,
+        account.name,
+        account.email,
+        status,
+        account.defaultModel,
+        rateLimit,
+        allowedModels,
+        groupId,
+        markup,
+        bit(exactHolds),
+        limitMicro,
+        limitReset,
+        BigInt(account.createdAtMs),
+        this.#seal.of('account', [
           account.id,
-          account.name,
-          account.email,
+          '',
+          0n,
+          0n,
+          0n,
+          0n,
+          0n,
+          '',
           status,
-          account.defaultModel,
           rateLimit,
           allowedModels,
           groupId,
           markup,
-          bit(exactHolds),
           limitMicro,
           limitReset,
-          BigInt(account.createdAtMs),
-          this.#seal.of('account', [
-            account.id,
-            '',
-            0n,
-            0n,
-            0n,
-            0n,
-            0n,
-            '',
-            status,
-            rateLimit,
-            allowedModels,
-            groupId,
-            markup,
-            limitMicro,
-            limitReset,
-          ]),
-        ],
+        ]),
+      ],
+    )
+  }
+
+  /** Makes an account of a person who is in none; false = they are in one. */
+  async createFor(userId: string, account: NewAccount): Promise<boolean> {
+    return this.#database.transaction(async (sql) => {
+      const [alone] = await sql.all(
+        `SELECT id FROM console_user WHERE id = ? AND account_id IS NULL AND NOT EXISTS (SELECT 1 FROM account_member WHERE user_id = console_user.id)${ROW_LOCK}`,
+        [userId],
       )
+      if (alone === undefined) return false
+      await this.#insert(sql, account)
+      await sql.run('UPDATE console_user SET account_id = ? WHERE id = ?', [account.id, userId])
+      return true
     })
-    const created = await this.get(account.id)
-    if (created === null) throw new Error(`Account ${account.id} was not found after it was created.`)
-    return created
   }
 
   /** The available and the set-aside money of an account; 0 if there is none of this id. */
@@ -294,46 +344,52 @@ export class AccountStore {
   ): Promise<AccountRecord | null> {
     await this.#database.transaction(async (sql) => {
       const patch = typeof change === 'function' ? await this.#decided(sql, id, change) : change
-      const { sets, values } = assignmentsOf(patch)
-      const sealing = { dialect: this.#database.dialect, seal: this.#seal }
-      if (sets.length > 0) await changeRow(sql, sealing, 'account', id, { sets, values })
+      await changeRow(sql, this.#seal, 'account', id, columnsOf(patch))
       if (patch.limitMicro !== undefined || patch.limitReset !== undefined) {
         assert(periods !== null, 'A limit is changed in a known period.')
-        await countForLimit(sql, sealing, id, periods)
+        await countForLimit(sql, this.#seal, id, periods)
       }
       if (patch.externalId !== undefined) await nameRecord(sql, 'account', id, patch.externalId)
-    })
+      if (patch.status === 'deactivated')
+        for (const [statement, values] of textsOf(id)) await sql.run(statement, values)
+    }, CHANGE)
     return this.get(id)
   }
 
   async #decided(sql: Sql, id: string, decide: (current: AccountRecord) => AccountPatch): Promise<AccountPatch> {
     const select = this.#select
-    const lock = rowLock(this.#database.dialect)
-    const [row] = await sql.all(`${select} WHERE id = ?${lock}`, [id])
+    const [row] = await sql.all(`${select} WHERE id = ?${ROW_LOCK}`, [id])
     return row === undefined ? {} : decide(readAccount(row))
   }
 }
 
-function assignmentsOf(patch: AccountPatch): {
-  readonly sets: readonly string[]
-  readonly values: readonly SqlValue[]
-} {
-  const sets: string[] = []
-  const values: SqlValue[] = []
-  const set = (column: string, value: SqlValue): void => {
-    sets.push(`${column} = ?`)
-    values.push(value)
+/** What is kept of a closed account's requests and answers goes; the sweep removes the bytes of its files. */
+function textsOf(accountId: string): readonly (readonly [statement: string, values: readonly SqlValue[]])[] {
+  return [
+    ['DELETE FROM kept_response WHERE account_id = ?', [accountId]],
+    ['UPDATE idempotency_key SET answer = NULL WHERE account_id = ? AND answer IS NOT NULL', [accountId]],
+    ['DELETE FROM kept_answer WHERE account_id = ?', [accountId]],
+    ['UPDATE stored_file SET expires_at = 0 WHERE account_id = ?', [accountId]],
+    // One that is worked on still needs its request, and its price comes from it.
+    [
+      `UPDATE job SET request = ? WHERE account_id = ? AND status NOT IN ('pending','in_progress')`,
+      [Buffer.alloc(0), accountId],
+    ],
+  ]
+}
+
+function columnsOf(patch: AccountPatch): RowChange {
+  return {
+    name: patch.name,
+    email: patch.email,
+    status: patch.status,
+    default_model: patch.defaultModel,
+    rate_limit: patch.rateLimit === undefined ? undefined : jsonText(patch.rateLimit),
+    allowed_models: patch.allowedModels === undefined ? undefined : jsonText(patch.allowedModels),
+    group_id: patch.groupId,
+    markup: patch.markup,
+    spend_limit: patch.limitMicro,
+    limit_reset: patch.limitReset,
+    exact_holds: patch.exactHolds === undefined ? undefined : bit(patch.exactHolds),
   }
-  if (patch.name !== undefined) set('name', patch.name)
-  if (patch.email !== undefined) set('email', patch.email)
-  if (patch.status !== undefined) set('status', patch.status)
-  if (patch.defaultModel !== undefined) set('default_model', patch.defaultModel)
-  if (patch.rateLimit !== undefined) set('rate_limit', jsonText(patch.rateLimit))
-  if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
-  if (patch.groupId !== undefined) set('group_id', patch.groupId)
-  if (patch.markup !== undefined) set('markup', patch.markup)
-  if (patch.limitMicro !== undefined) set('spend_limit', patch.limitMicro)
-  if (patch.limitReset !== undefined) set('limit_reset', patch.limitReset)
-  if (patch.exactHolds !== undefined) set('exact_holds', bit(patch.exactHolds))
-  return { sets, values }
 }

@@ -1,22 +1,11 @@
 import type { Micro } from '../../base/money.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
-import {
-  bigOrNull,
-  big,
-  bit,
-  integer,
-  integerOrNull,
-  text,
-  textOrNull,
-  type Database,
-  type Row,
-  rowLock,
-} from '../database.ts'
+import { bigOrNull, big, bit, integer, integerOrNull, text, textOrNull, type Database, type Row } from '../database.ts'
+import { ROW_LOCK } from '../dialect.ts'
 import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 import { postWithin } from '../ledger/entry-store.ts'
-import { countRows } from '../row-count.ts'
+import { countRows, CREATED_AT, readPage, ROW_ID, type Order, type Page, type PageRange } from '../page.ts'
 import { changeRow } from '../sealed-row.ts'
-import { CREATED_AT, readPage, ROW_ID, type Order, type Page, type PageRange } from '../page.ts'
 
 export interface CodeRecord {
   readonly id: string
@@ -72,7 +61,7 @@ export class CodeStore {
   /** Throws ExternalIdTakenError. */
   create(codes: readonly (Omit<CodeRecord, 'uses'> & { readonly digest: Buffer })[]): Promise<void> {
     return this.#database.transaction(async (sql) => {
-      await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'redeem_code', BigInt(codes.length))
+      await countRows(sql, this.#seal, 'redeem_code', BigInt(codes.length))
       for (const code of codes) {
         if (code.externalId !== null) await nameRecord(sql, 'redeem_code', code.id, code.externalId)
         await sql.run(
@@ -124,22 +113,17 @@ export class CodeStore {
    */
   update(id: string, decide: (current: CodeRecord) => CodePatch): Promise<CodeRecord | null> {
     return this.#database.transaction(async (sql) => {
-      const { dialect } = this.#database
-      const lock = rowLock(dialect)
-      const [row] = await sql.all(`${SELECT} WHERE id = ?${lock}`, [id])
+      const [row] = await sql.all(`${SELECT} WHERE id = ?${ROW_LOCK}`, [id])
       if (row === undefined) return null
       const current = readCode(row)
       const patch = decide(current)
       if (Object.keys(patch).length === 0) return current
       const after = { ...current, ...patch }
-      await changeRow(sql, { dialect, seal: this.#seal }, 'redeem_code', id, {
-        sets: ['uses_max = ?', 'expires_at = ?', 'note = ?', 'disabled = ?'],
-        values: [
-          BigInt(after.usesMax),
-          after.expiresAtMs === null ? null : BigInt(after.expiresAtMs),
-          after.note,
-          bit(after.disabled),
-        ],
+      await changeRow(sql, this.#seal, 'redeem_code', id, {
+        uses_max: BigInt(after.usesMax),
+        expires_at: after.expiresAtMs === null ? null : BigInt(after.expiresAtMs),
+        note: after.note,
+        disabled: bit(after.disabled),
       })
       if (patch.externalId !== undefined) await nameRecord(sql, 'redeem_code', id, patch.externalId)
       return after
@@ -155,8 +139,7 @@ export class CodeStore {
   }): Promise<RedeemOutcome> {
     const { digest, accountId, actor, atMs } = request
     return this.#database.transaction(async (sql): Promise<RedeemOutcome> => {
-      const lock = rowLock(this.#database.dialect)
-      const [row] = await sql.all(`${SELECT} WHERE digest = ?${lock}`, [digest])
+      const [row] = await sql.all(`${SELECT} WHERE digest = ?${ROW_LOCK}`, [digest])
       if (row === undefined) return { status: 'unknown' }
       const code = readCode(row)
       const reference = `code:${code.id}:${accountId}`
@@ -166,19 +149,15 @@ export class CodeStore {
       if (code.disabled || code.uses >= code.usesMax || (expiresAt !== null && expiresAt <= BigInt(atMs)))
         return { status: 'unknown' }
       await sql.run('UPDATE redeem_code SET uses = uses + 1 WHERE id = ?', [code.id])
-      const posted = await postWithin(
-        sql,
-        { dialect: this.#database.dialect, seal: this.#seal },
-        {
-          accountId,
-          kind: 'topup',
-          amountMicro: code.amountMicro,
-          reason: `code ${code.label}`,
-          reference,
-          actor,
-          atMs,
-        },
-      )
+      const posted = await postWithin(sql, this.#seal, {
+        accountId,
+        kind: 'topup',
+        amountMicro: code.amountMicro,
+        reason: `code ${code.label}`,
+        reference,
+        actor,
+        atMs,
+      })
       if (posted.status !== 'created')
         throw new Error(`A code was redeemed and its entry was not made: ${posted.status}.`)
       return { status: 'redeemed', amountMicro: code.amountMicro, balanceMicro: posted.balanceMicro, codeId: code.id }

@@ -8,13 +8,6 @@ export class ExternalIdTakenError extends Error {
   override readonly name = 'ExternalIdTakenError'
 }
 
-/** The table of their names. */
-export function externalIdStatements({ clustered }: { readonly clustered: string }): readonly string[] {
-  return [
-    `CREATE TABLE external_id (kind TEXT NOT NULL, name TEXT NOT NULL, object_id TEXT NOT NULL, PRIMARY KEY (kind, name), UNIQUE (kind, object_id))${clustered}`,
-  ]
-}
-
 /** Columns of queries: the external id of a record of the kind's table, some of which have a letter there. */
 export const EXTERNAL_IDS: Readonly<Record<NamedKind, string>> = {
   account: `(SELECT name FROM external_id WHERE kind = 'account' AND object_id = account.id)`,
@@ -54,10 +47,5 @@ export class ExternalIdStore {
       { withoutAmounts: true },
     )
     return row === undefined ? null : text(row, 'object_id')
-  }
-
-  /** Frees the name of a record that an older program has removed. */
-  async free(kind: NamedKind, id: string): Promise<void> {
-    await this.#database.transaction((sql) => nameRecord(sql, kind, id, null), { purpose: 'note' })
   }
 }

@@ -1,10 +1,10 @@
-import { lockedIds } from '../locked-ids.ts'
 import type { Micro } from '../../base/money.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
 import { refuseBeyondMember } from '../people/member-store.ts'
 import { GROUP_OF_RULES, jsonText, readAccountRules, RULES, type AccountRules } from './account-store.ts'
-import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
+import { nameRecord } from './external-id-store.ts'
+import { PERSON, KeyLists, type ListedKey } from './key-lists.ts'
 import { limitsOrNull, NO_LIMITS, type KeyLimits } from './key-limits.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import {
@@ -12,6 +12,7 @@ import {
   bigOrNull,
   bit,
   bytes,
+  CHANGE,
   integer,
   integerOrNull,
   json,
@@ -22,11 +23,10 @@ import {
   type Row,
   type Sql,
   type SqlValue,
-  rowLock,
 } from '../database.ts'
-import { setAside } from '../ledger/allowance-sum.ts'
-import { countRows } from '../row-count.ts'
-import { changeRow } from '../sealed-row.ts'
+import { ROW_LOCK, lockedIds } from '../dialect.ts'
+import { countRows } from '../page.ts'
+import { changeRow, type RowChange } from '../sealed-row.ts'
 
 export interface KeyRecord {
   readonly id: string
@@ -46,15 +46,8 @@ export interface KeyRecord {
   readonly graceUntilMs: number | null
   /** The person who made it in the cabinet; null = a program, the operator, or from before this was stored. */
   readonly madeBy: string | null
-}
-
-/** Money a key has spent, per period, and has on hold for running requests, as far as the store knows of them. */
-export interface KeySpend {
-  readonly totalMicro: Micro
-  readonly dayMicro: Micro
-  readonly weekMicro: Micro
-  readonly monthMicro: Micro
-  readonly heldMicro: Micro
+  /** The member whose things those of the key are; null = they are the account's own. */
+  readonly person: string | null
 }
 
 /** The fields that authentication needs, joined in one look-up. */
@@ -99,24 +92,21 @@ export type NewKey = Pick<
   readonly madeBy?: { readonly userId: string; readonly month: string }
 }
 
-const COLUMNS =
-  'id, account_id, name, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, held, created_at, last_used_at, made_by, (SELECT MAX(ends_at) FROM key_secret WHERE key_id = api_key.id) AS grace_until'
+const COLUMNS = `id, account_id, name, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, held, created_at, last_used_at, made_by, (SELECT ${PERSON} FROM api_key k WHERE k.id = api_key.id) AS person, (SELECT MAX(ends_at) FROM key_secret WHERE key_id = api_key.id) AS grace_until`
 
 /** Replaced secrets of a key that still work. */
 const SECRETS_MAX = 10
 
-export interface KeyWithSpend {
-  readonly key: KeyRecord
-  readonly spend: KeySpend
-}
+export type KeyWithSpend = Pick<NamedKey, 'key' | 'spend'>
+export type NamedKey = ListedKey<KeyRecord>
 
-export interface NamedKey extends KeyWithSpend {
-  /** The name that a client gave it; null = none. */
-  readonly externalId: string | null
+/** An account may have no more keys. */
+export class TooManyKeysError extends Error {
+  override readonly name = 'TooManyKeysError'
 }
 
 const OWNER = `SELECT k.id AS key_id, k.name AS name, k.label AS label, k.disabled AS disabled, k.spend_limit AS spend_limit,
-  k.limit_reset AS limit_reset, k.expires_at AS expires_at, k.allowed_models AS key_models, k.limits AS limits, k.made_by AS made_by, ${RULES}
+  k.limit_reset AS limit_reset, k.expires_at AS expires_at, k.allowed_models AS key_models, k.limits AS limits, k.made_by AS made_by, ${PERSON} AS person, ${RULES}
   FROM api_key k JOIN account a ON a.id = k.account_id ${GROUP_OF_RULES} WHERE k.deleted = 0`
 
 function readTerms(row: Row, column: { readonly id: string; readonly models: string }): KeyOwner['key'] {
@@ -132,6 +122,7 @@ function readTerms(row: Row, column: { readonly id: string; readonly models: str
     allowedModels: json<readonly string[]>(row, column.models),
     limits: json<KeyLimits>(row, 'limits'),
     madeBy: textOrNull(row, 'made_by'),
+    person: textOrNull(row, 'person'),
   }
 }
 
@@ -148,20 +139,25 @@ function readKey(row: Row): KeyRecord {
 export class KeyStore {
   readonly #database: Database
   readonly #seal: BookSeal
-  readonly #columns: string
+  readonly lists: KeyLists<KeyRecord>
 
   constructor(database: Database, seal: BookSeal) {
     this.#database = database
-    this.#columns = `${COLUMNS}, ${setAside(database.dialect, 'api_key')}, ${EXTERNAL_IDS.key} AS external_id`
+    this.lists = new KeyLists(database, COLUMNS, readKey)
     this.#seal = seal
   }
 
-  async create(key: NewKey): Promise<KeyRecord> {
+  /** `most` = keys that the account may then have; throws TooManyKeysError. */
+  async create(key: NewKey, most = Infinity): Promise<KeyRecord> {
     await this.#database.transaction(async (sql) => {
       if (typeof key.externalId === 'string') await nameRecord(sql, 'key', key.id, key.externalId)
-      if (key.madeBy !== undefined)
-        await refuseBeyondMember(sql, this.#database.dialect, { ...key, ...key.madeBy, keyId: null })
-      await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'api_key')
+      if (key.madeBy !== undefined) await refuseBeyondMember(sql, { ...key, ...key.madeBy, keyId: null })
+      // It is one row: keys are made one after another, so what follows counts all of them.
+      await countRows(sql, this.#seal, 'api_key')
+      const [there = {}] = await sql.all('SELECT COUNT(*) AS keys FROM api_key WHERE account_id = ? AND deleted = 0', [
+        key.accountId,
+      ])
+      if (integer(there, 'keys') >= most) throw new TooManyKeysError(`Account ${key.accountId} has its ${most} keys.`)
       await sql.run(
         'INSERT INTO api_key (id, account_id, name, digest, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, created_at, made_by, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)',
         [
@@ -210,19 +206,8 @@ export class KeyStore {
     return this.#database.coldWrites
   }
 
-  async get(id: string, periods: PeriodStarts): Promise<NamedKey | null> {
-    const columns = this.#columns
-    const [row] = await this.#database.all(`SELECT ${columns} FROM api_key WHERE id = ? AND deleted = 0`, [id])
-    return row === undefined ? null : this.#withSpend(row, periods)
-  }
-
-  async list(accountId: string, periods: PeriodStarts): Promise<readonly NamedKey[]> {
-    const columns = this.#columns
-    const rows = await this.#database.all(
-      `SELECT ${columns} FROM api_key WHERE account_id = ? AND deleted = 0 ORDER BY created_at DESC, id`,
-      [accountId],
-    )
-    return Promise.all(rows.map((row) => this.#withSpend(row, periods)))
+  get(id: string, periods: PeriodStarts): Promise<NamedKey | null> {
+    return this.lists.one(id, periods)
   }
 
   /**
@@ -239,20 +224,15 @@ export class KeyStore {
       const current = typeof change === 'function' ? await this.#locked(sql, id) : null
       if (typeof change === 'function' && current === null) return null
       const patch = typeof change !== 'function' ? change : current === null ? {} : change(current)
-      const sets: string[] = []
-      const values: SqlValue[] = []
-      const set = (column: string, value: SqlValue): void => {
-        sets.push(`${column} = ?`)
-        values.push(value)
-      }
-      if (patch.name !== undefined) set('name', patch.name)
-      if (patch.disabled !== undefined) set('disabled', bit(patch.disabled))
-      if (patch.limitMicro !== undefined) set('spend_limit', patch.limitMicro)
-      if (patch.limitReset !== undefined) set('limit_reset', patch.limitReset)
-      if (patch.expiresAtMs !== undefined) set('expires_at', millis(patch.expiresAtMs))
-      if (patch.allowedModels !== undefined) set('allowed_models', jsonText(patch.allowedModels))
-      if (patch.limits !== undefined) set('limits', await this.#limitsAfter(sql, id, patch.limits))
-      if (sets.length > 0) await this.#change(sql, id, sets, values)
+      await this.#change(sql, id, {
+        name: patch.name,
+        disabled: patch.disabled === undefined ? undefined : bit(patch.disabled),
+        spend_limit: patch.limitMicro,
+        limit_reset: patch.limitReset,
+        expires_at: patch.expiresAtMs === undefined ? undefined : millis(patch.expiresAtMs),
+        allowed_models: patch.allowedModels === undefined ? undefined : jsonText(patch.allowedModels),
+        limits: patch.limits === undefined ? undefined : await this.#limitsAfter(sql, id, patch.limits),
+      })
       const [row] = await sql.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0`, [id])
       if (row === undefined) return null
       if (patch.externalId !== undefined) await nameRecord(sql, 'key', id, patch.externalId)
@@ -261,15 +241,14 @@ export class KeyStore {
       await this.#recordOver(sql, row, periods)
       if (key.madeBy !== null) {
         const made = { ...key, userId: key.madeBy, month: periods.month, keyId: id }
-        await refuseBeyondMember(sql, this.#database.dialect, made)
+        await refuseBeyondMember(sql, made)
       }
       return key
-    })
+    }, CHANGE)
   }
 
   async #locked(sql: Sql, id: string): Promise<KeyRecord | null> {
-    const lock = rowLock(this.#database.dialect)
-    const [row] = await sql.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0${lock}`, [id])
+    const [row] = await sql.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0${ROW_LOCK}`, [id])
     return row === undefined ? null : readKey(row)
   }
 
@@ -279,10 +258,9 @@ export class KeyStore {
    */
   async rotate(id: string, rotation: KeyRotation): Promise<'rotated' | 'missing' | 'full'> {
     const { digest, label, atMs, graceUntilMs, secretId } = rotation
-    const sealing = { dialect: this.#database.dialect, seal: this.#seal }
-    const lock = rowLock(this.#database.dialect)
     return this.#database.transaction(async (sql) => {
-      const [before] = await sql.all(`SELECT digest FROM api_key WHERE id = ? AND deleted = 0${lock}`, [id])
+      // The digest is a key of its table, so its change needs the stronger lock: taken later, it would be out of order.
+      const [before] = await sql.all('SELECT digest FROM api_key WHERE id = ? AND deleted = 0 FOR UPDATE', [id])
       if (before === undefined) return 'missing'
       // Without a grace they all end now.
       const isLast = graceUntilMs <= atMs
@@ -291,10 +269,7 @@ export class KeyStore {
       const others = await sql.all('SELECT id, ends_at FROM key_secret WHERE key_id = ? ORDER BY id', [id])
       if (!isLast && others.length >= SECRETS_MAX) return 'full'
       for (const other of others.filter((row) => integer(row, 'ends_at') > graceUntilMs))
-        await changeRow(sql, sealing, 'key_secret', text(other, 'id'), {
-          sets: ['ends_at = ?'],
-          values: [BigInt(graceUntilMs)],
-        })
+        await changeRow(sql, this.#seal, 'key_secret', text(other, 'id'), { ends_at: BigInt(graceUntilMs) })
       if (!isLast) {
         const old = bytes(before, 'digest')
         const seal = this.#seal.of('key_secret', [secretId, id, old, graceUntilMs])
@@ -306,15 +281,14 @@ export class KeyStore {
           seal,
         ])
       }
-      await this.#change(sql, id, ['digest = ?', 'label = ?'], [digest, label])
+      await this.#change(sql, id, { digest, label })
       return 'rotated'
-    })
+    }, CHANGE)
   }
 
   /** Read in the transaction of the change, so that changes of two limits at once both stay. */
   async #limitsAfter(sql: Sql, id: string, patch: Partial<KeyLimits>): Promise<string | null> {
-    const lock = rowLock(this.#database.dialect)
-    const [row = {}] = await sql.all(`SELECT limits FROM api_key WHERE id = ?${lock}`, [id])
+    const [row = {}] = await sql.all(`SELECT limits FROM api_key WHERE id = ?${ROW_LOCK}`, [id])
     return jsonText(limitsOrNull({ ...NO_LIMITS, ...json<KeyLimits>(row, 'limits'), ...patch }))
   }
 
@@ -323,10 +297,10 @@ export class KeyStore {
     return this.#database.transaction(async (sql) => {
       const current = check === undefined ? null : await this.#locked(sql, id)
       if (current !== null) check?.(current)
-      if (!(await this.#change(sql, id, ['deleted = 1'], []))) return false
+      if (!(await this.#change(sql, id, { deleted: 1n }))) return false
       await nameRecord(sql, 'key', id, null)
       return true
-    })
+    }, CHANGE)
   }
 
   async touch(ids: readonly string[], atMs: number): Promise<void> {
@@ -336,14 +310,8 @@ export class KeyStore {
   }
 
   /** Changes a key and renews its seal; false = no such key. */
-  async #change(sql: Sql, id: string, sets: readonly string[], values: readonly SqlValue[]): Promise<boolean> {
-    return (
-      (await changeRow(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'api_key', id, {
-        sets,
-        values,
-        where: 'deleted = 0',
-      })) === 1
-    )
+  async #change(sql: Sql, id: string, change: RowChange): Promise<boolean> {
+    return (await changeRow(sql, this.#seal, 'api_key', id, change, { where: 'deleted = 0' })) === 1
   }
 
   /**
@@ -369,7 +337,7 @@ export class KeyStore {
       'INSERT INTO key_spend (key_id, period, start) VALUES (?,?,?) ON CONFLICT (key_id, period, start) DO NOTHING',
       [key.id, period.period, period.start],
     )
-    await this.#change(sql, key.id, ['limit_over = ?', 'limit_over_start = ?'], [over > before ? over : before, place])
+    await this.#change(sql, key.id, { limit_over: over > before ? over : before, limit_over_start: place })
   }
 
   #sealOf(key: NewKey): string {
@@ -395,26 +363,6 @@ export class KeyStore {
     return row === undefined
       ? null
       : { key: readTerms(row, { id: 'key_id', models: 'key_models' }), account: readAccountRules(row) }
-  }
-
-  async #withSpend(row: Row, periods: PeriodStarts): Promise<NamedKey> {
-    const key = readKey(row)
-    const rows = await this.#database.all(
-      `SELECT period, spent FROM key_spend WHERE key_id = ? AND ((period = 'total' AND start = '') OR (period = 'day' AND start = ?) OR (period = 'week' AND start = ?) OR (period = 'month' AND start = ?))`,
-      [key.id, periods.day, periods.week, periods.month],
-    )
-    const spent = new Map(rows.map((spend) => [text(spend, 'period'), big(spend, 'spent')]))
-    return {
-      key,
-      externalId: textOrNull(row, 'external_id'),
-      spend: {
-        totalMicro: spent.get('total') ?? 0n,
-        dayMicro: spent.get('day') ?? 0n,
-        weekMicro: spent.get('week') ?? 0n,
-        monthMicro: spent.get('month') ?? 0n,
-        heldMicro: big(row, 'held') - big(row, 'set_aside'),
-      },
-    }
   }
 }
 

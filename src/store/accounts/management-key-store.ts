@@ -1,5 +1,6 @@
+import { isOwner } from '../people/member-store.ts'
 import { findAccountRules } from './account-store.ts'
-import { integer, integerOrNull, text, type Database, type Row } from '../database.ts'
+import { integer, integerOrNull, text, textOrNull, type Database, type Row } from '../database.ts'
 import type { KeyOwner } from './key-store.ts'
 
 /** A key that manages the keys of its account and opens no model. */
@@ -11,6 +12,8 @@ export interface ManagementKey {
   readonly expiresAtMs: number | null
   readonly createdAtMs: number
   readonly lastUsedAtMs: number | null
+  /** The owner who made it; null = it is from before this was stored. */
+  readonly madeBy: string | null
 }
 
 export type NewManagementKey = Omit<ManagementKey, 'lastUsedAtMs'> & {
@@ -18,7 +21,7 @@ export type NewManagementKey = Omit<ManagementKey, 'lastUsedAtMs'> & {
   readonly digest: Buffer
 }
 
-const COLUMNS = 'id, account_id, name, label, expires_at, created_at, last_used_at'
+const COLUMNS = 'id, account_id, name, label, expires_at, created_at, last_used_at, made_by'
 
 function readKey(row: Row): ManagementKey {
   return {
@@ -29,10 +32,11 @@ function readKey(row: Row): ManagementKey {
     expiresAtMs: integerOrNull(row, 'expires_at'),
     createdAtMs: integer(row, 'created_at'),
     lastUsedAtMs: integerOrNull(row, 'last_used_at'),
+    madeBy: textOrNull(row, 'made_by'),
   }
 }
 
-/** In a separate table: an older program does not know it, and so takes none of these for an API key. */
+/** In a separate table: none of these is taken for an API key. */
 export class ManagementKeyStore {
   readonly #database: Database
 
@@ -47,7 +51,7 @@ export class ManagementKeyStore {
 
   async create(key: NewManagementKey): Promise<void> {
     await this.#database.run(
-      'INSERT INTO management_key (id, account_id, name, digest, label, expires_at, created_at) VALUES (?,?,?,?,?,?,?)',
+      'INSERT INTO management_key (id, account_id, name, digest, label, expires_at, created_at, made_by) VALUES (?,?,?,?,?,?,?,?)',
       [
         key.id,
         key.accountId,
@@ -56,6 +60,7 @@ export class ManagementKeyStore {
         key.label,
         key.expiresAtMs === null ? null : BigInt(key.expiresAtMs),
         BigInt(key.createdAtMs),
+        key.madeBy,
       ],
     )
   }
@@ -64,10 +69,11 @@ export class ManagementKeyStore {
   async findByDigest(digest: Buffer): Promise<KeyOwner | null> {
     const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM management_key WHERE digest = ?`, [digest])
     if (row === undefined) return null
-    const { id, accountId, name, label, expiresAtMs, createdAtMs, lastUsedAtMs } = readKey(row)
+    const { id, accountId, name, label, expiresAtMs, createdAtMs, lastUsedAtMs, madeBy } = readKey(row)
     const account = await findAccountRules(this.#database, accountId)
     if (account === null) return null
-    const none = { disabled: false, limitMicro: null, limitReset: null, allowedModels: null, limits: null }
+    const disabled = madeBy !== null && !(await isOwner(this.#database, accountId, madeBy))
+    const none = { disabled, limitMicro: null, limitReset: null, allowedModels: null, limits: null }
     const key = {
       id,
       accountId,
@@ -78,6 +84,7 @@ export class ManagementKeyStore {
       lastUsedAtMs,
       graceUntilMs: null,
       madeBy: null,
+      person: null,
       ...none,
     }
     return { key, account, isManagement: true }

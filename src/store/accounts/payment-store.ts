@@ -1,10 +1,10 @@
 import type { Micro } from '../../base/money.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
-import { big, integer, integerOrNull, text, textOrNull, type Database, type Row, rowLock } from '../database.ts'
+import { big, integer, integerOrNull, text, textOrNull, type Database, type Row } from '../database.ts'
+import { ROW_LOCK } from '../dialect.ts'
 import { postWithin } from '../ledger/entry-store.ts'
-import { countRows } from '../row-count.ts'
-import { changeRow, type RowChange, type Sealing } from '../sealed-row.ts'
-import { CREATED_AT, readPage, ROW_ID, type Order, type Page, type PageRange } from '../page.ts'
+import { countRows, CREATED_AT, readPage, ROW_ID, type Order, type Page, type PageRange } from '../page.ts'
+import { changeRow, type RowChange, type RowCondition } from '../sealed-row.ts'
 
 export interface PaymentRecord {
   readonly id: string
@@ -70,7 +70,7 @@ export class PaymentStore {
     order: Pick<PaymentRecord, 'id' | 'accountId' | 'method' | 'amountMicro' | 'currency' | 'createdAtMs'>,
   ): Promise<void> {
     await this.#database.transaction(async (sql) => {
-      await countRows(sql, this.#books, 'payment_order')
+      await countRows(sql, this.#seal, 'payment_order')
       await sql.run(
         `INSERT INTO payment_order (id, account_id, method, amount, currency, state, created_at, due_at, seal) VALUES (?,?,?,?,?,'pending',?,?,?)`,
         [
@@ -99,19 +99,12 @@ export class PaymentStore {
 
   /** Notes the payment that the provider made for the order. */
   async begin(id: string, paymentId: string, confirmationUrl: string | null): Promise<void> {
-    await this.#change(id, {
-      sets: ['payment_id = ?', 'confirmation_url = ?'],
-      values: [paymentId, confirmationUrl],
-      where: 'payment_id IS NULL',
-    })
+    const change = { payment_id: paymentId, confirmation_url: confirmationUrl }
+    await this.#change(id, change, { where: 'payment_id IS NULL' })
   }
 
-  get #books(): Sealing {
-    return { dialect: this.#database.dialect, seal: this.#seal }
-  }
-
-  #change(id: string, change: RowChange): Promise<number> {
-    return this.#database.transaction((sql) => changeRow(sql, this.#books, 'payment_order', id, change))
+  #change(id: string, change: RowChange, condition: RowCondition): Promise<number> {
+    return this.#database.transaction((sql) => changeRow(sql, this.#seal, 'payment_order', id, change, condition))
   }
 
   async get(id: string): Promise<PaymentRecord | null> {
@@ -150,14 +143,16 @@ export class PaymentStore {
       if (row === undefined) return false
       const order = readPayment(row)
       // An order that we gave up may still be paid at the provider: the money came, so it is booked.
-      const moved = await changeRow(sql, this.#books, 'payment_order', order.id, {
-        sets: [`state = 'paid'`, 'paid_at = ?', 'confirmation_url = NULL'],
-        values: [BigInt(request.atMs)],
-        where: `payment_id = ? AND state <> 'paid'`,
-        whereValues: [request.paymentId],
-      })
+      const moved = await changeRow(
+        sql,
+        this.#seal,
+        'payment_order',
+        order.id,
+        { state: 'paid', paid_at: BigInt(request.atMs), confirmation_url: null },
+        { where: `payment_id = ? AND state <> 'paid'`, values: [request.paymentId] },
+      )
       if (moved === 0) return false
-      const posted = await postWithin(sql, this.#books, {
+      const posted = await postWithin(sql, this.#seal, {
         accountId: order.accountId,
         kind: 'topup',
         amountMicro: order.amountMicro,
@@ -174,13 +169,8 @@ export class PaymentStore {
 
   /** false = it was no longer pending. */
   async cancel(id: string): Promise<boolean> {
-    return (
-      (await this.#change(id, {
-        sets: [`state = 'cancelled'`, 'confirmation_url = NULL'],
-        values: [],
-        where: `state = 'pending'`,
-      })) === 1
-    )
+    const change = { state: 'cancelled', confirmation_url: null }
+    return (await this.#change(id, change, { where: `state = 'pending'` })) === 1
   }
 
   async findByPayment(method: string, paymentId: string): Promise<PaymentRecord | null> {
@@ -224,9 +214,8 @@ export class PaymentStore {
     readonly lowBalanceMicro: Micro
   }): Promise<RefundOutcome> {
     return this.#database.transaction(async (sql): Promise<RefundOutcome> => {
-      const lock = rowLock(this.#database.dialect)
       // The order is locked first, as when it is paid: refunds of one order wait for each other.
-      await sql.all(`SELECT id FROM payment_order WHERE id = ?${lock}`, [orderId])
+      await sql.all(`SELECT id FROM payment_order WHERE id = ?${ROW_LOCK}`, [orderId])
       const [row] = await sql.all(`${SELECT} WHERE id = ?`, [orderId])
       if (row === undefined) return { status: 'refused', why: 'there is no such order' }
       const order = readPayment(row)
@@ -236,10 +225,10 @@ export class PaymentStore {
       if (order.state !== 'paid') return { status: 'refused', why: 'the order is not paid' }
       if (order.refundedMicro + amountMicro > order.amountMicro)
         return { status: 'refused', why: 'more is given back than was paid' }
-      const [account] = await sql.all(`SELECT available FROM account WHERE id = ?${lock}`, [order.accountId])
+      const [account] = await sql.all(`SELECT available FROM account WHERE id = ?${ROW_LOCK}`, [order.accountId])
       const available = account === undefined ? 0n : big(account, 'available')
       const bookedMicro = available < amountMicro ? available : amountMicro
-      await countRows(sql, this.#books, 'payment_refund')
+      await countRows(sql, this.#seal, 'payment_refund')
       await sql.run(
         'INSERT INTO payment_refund (id, order_id, account_id, amount, booked, at, seal) VALUES (?,?,?,?,?,?,?)',
         [
@@ -253,7 +242,7 @@ export class PaymentStore {
         ],
       )
       if (bookedMicro === 0n) return { status: 'booked', bookedMicro }
-      const posted = await postWithin(sql, this.#books, {
+      const posted = await postWithin(sql, this.#seal, {
         accountId: order.accountId,
         kind: 'refund',
         amountMicro: bookedMicro,

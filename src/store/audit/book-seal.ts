@@ -29,7 +29,19 @@ export class BookSeal {
     // Each value with its length, so that no text runs into the next: JSON would escape every quotation mark in a log
     // row's details.
     for (let place = 0; place < length; place += 1) text += plain(values[place])
+    return this.#keyed(text)
+  }
+
+  #keyed(text: string): string {
     return hash('sha256', this.#outer + hash('sha256', this.#inner + text, 'hex'), 'base64url').slice(0, SEAL_CHARS)
+  }
+
+  /**
+   * The form that a name of an account has at providers: the same on every node, after a restart and under another
+   * wrapping key, and without this key not to be guessed. 22 characters of base64url.
+   */
+  outwardName(accountId: string, name: string): string {
+    return this.#keyed(`outward name${plain(accountId)}${plain(name)}`)
   }
 
   /** The seal of a row that was read with those columns. */

@@ -19,8 +19,8 @@ export interface TableCover {
 const SEAL = 'it is the seal'
 
 /**
- * Every table that holds money or decides on it, with each column in one place. Hashes, the audit and the documentation
- * derive from it.
+ * Every table that holds money or decides on it, with each column in one place. Hashes and the audit derive
+ * from it.
  */
 export const COVERED = {
   account: {
@@ -123,6 +123,7 @@ export const COVERED = {
     free: { id: 'the order of the log', seal: SEAL },
   },
   usage_day: {
+    free: { condition: 'how a sum is split by the prices that the rows of the log name' },
     checked: {
       account_id: 'I18',
       day: 'I18',
@@ -263,7 +264,6 @@ export const COVERED = {
 /** Tables without money, with the reason for each. */
 export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   schema_version: 'of the program',
-  schema_guard: 'of the program',
   stored_file: 'bytes',
   stored_chunk: 'bytes',
   node: 'who lives',
@@ -278,13 +278,12 @@ export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   admin_token: 'who may use the admin API, as a session may; the audit log has what each did',
   sign_in: 'people',
   idempotency_key: 'answers, sealed for themselves',
+  kept_answer: 'how much they are: only the room for more depends on it',
   kept_response: 'answers, sealed for themselves',
   external_id: 'names that clients give to records',
   notice: 'what people are told: the books say it too',
   notice_channel: 'whom it is told',
   notice_delivery: 'which messages were sent',
-  log_block: 'which rows of the log have a model or a key: each row is checked against it (I15)',
-  log_block_fill: 'how many older rows are in it',
   entry_mark: 'numbers and balances of entries: each is checked against them (I2)',
 }
 

@@ -1,7 +1,7 @@
 import { sealedSelect, type BookSeal } from './book-seal.ts'
 import type { SealedTable } from './columns.ts'
 import type { Row, Sql, SqlValue } from '../database.ts'
-import { wrongCounts } from '../row-count.ts'
+import { wrongCounts } from '../page.ts'
 
 const PAGE_ROWS = 1_000n
 

@@ -1,5 +1,3 @@
-import { beyondHolds } from './book-migration.ts'
-
 /** Each row that these return is a violation, described in its column `what`; rows of days before `?` are left out. */
 interface SumQuery {
   readonly text: string
@@ -92,14 +90,22 @@ export const DAY_SUMS: readonly SumQuery[] = [
   },
 ]
 
+/** What a settled hold was charged beyond its amount. */
+const BEYOND = `CASE WHEN state = 'settled_late' THEN charged WHEN charged > amount THEN charged - amount ELSE 0 END`
+/** The sum of charges of each key and period, and what they took beyond their holds. */
+const CHARGED = ['total', 'day', 'week', 'month']
+  .map((period) => {
+    const start = period === 'total' ? `''` : period
+    return `SELECT key_id, '${period}' AS period, ${start} AS start, COUNT(*) AS charges, CAST(SUM(${BEYOND}) AS BIGINT) AS beyond
+      FROM hold WHERE state IN ('settled', 'settled_late') GROUP BY key_id${period === 'total' ? '' : `, ${period}`}`
+  })
+  .join(' UNION ALL ')
+
 /** A key's spending must include every charge in each period, with the part beyond its hold as excess (I19). */
-export function wrongSpends(): string {
-  const beyond = beyondHolds()
-  return `SELECT 'spending of ' || key_id || ' ' || period || ' ' || start AS what FROM (
+export const WRONG_SPENDS = `SELECT 'spending of ' || key_id || ' ' || period || ' ' || start AS what FROM (
       SELECT key_id, period, start, 1 AS spent, 0 AS charges, 0 AS beyond, excess FROM key_spend
-      UNION ALL SELECT key_id, period, start, 0 AS spent, charges, beyond, 0 AS excess FROM (${beyond}) AS charged
+      UNION ALL SELECT key_id, period, start, 0 AS spent, charges, beyond, 0 AS excess FROM (${CHARGED}) AS charged
     ) AS sides GROUP BY key_id, period, start HAVING (SUM(charges) > 0 AND SUM(spent) = 0) OR SUM(excess) <> SUM(beyond)`
-}
 
 /** Holds are of the period that their account's row counts. */
 const OF_LIMIT = `h.account_id = a.id AND a.limit_start = CASE a.limit_reset WHEN 'daily' THEN 'day ' || h.day WHEN 'weekly' THEN 'week ' || h.week WHEN 'monthly' THEN 'month ' || h.month ELSE 'total ' END`

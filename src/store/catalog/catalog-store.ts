@@ -1,6 +1,6 @@
 import { bytes, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
-import { countRows } from '../row-count.ts'
+import { countRows } from '../page.ts'
 
 export interface CatalogVersion {
   readonly version: number
@@ -36,7 +36,7 @@ export class CatalogStore {
       if (this.#database.dialect === 'postgres') await sql.run('LOCK TABLE catalog_version IN EXCLUSIVE MODE')
       if ((await newest(sql)) !== version.after) return null
       const next = version.after + 1
-      await countRows(sql, { dialect: this.#database.dialect, seal: this.#seal }, 'catalog_version')
+      await countRows(sql, this.#seal, 'catalog_version')
       await sql.run(
         'INSERT INTO catalog_version (version, document, credentials, file_digest, created_at, seal) VALUES (?,?,?,?,?,?)',
         [

@@ -57,9 +57,18 @@ export class EventStore {
     this.#seal = seal
   }
 
-  async append(event: NewEvent): Promise<void> {
-    await this.#database.transaction(async (sql) => {
+  /**
+   * With `after`, only if no event of the same object and of this prefix has a higher id. false = one has, and nothing
+   * is written.
+   */
+  append(event: NewEvent, after?: { readonly action: string; readonly id: number }): Promise<boolean> {
+    return this.#database.transaction(async (sql) => {
       if (this.#database.dialect === 'postgres') await sql.run('LOCK TABLE event IN EXCLUSIVE MODE')
+      if (after !== undefined) {
+        const newer = String.raw`SELECT id FROM event WHERE object = ? AND action LIKE ? ESCAPE '\' AND id > ? LIMIT 1`
+        const found = await sql.all(newer, [event.object, likePrefix(after.action), BigInt(after.id)])
+        if (found.length > 0) return false
+      }
       // Uses the signed head rather than the newest row: if that row was removed, the next one must not continue the
       // chain.
       const [head = {}] = await sql.all(EVENT_HEAD)
@@ -84,6 +93,7 @@ export class EventStore {
       const notice = noticeOfEvent(event)
       if (notice !== null) await sql.run(INSERT_NOTICE, noticeValues(notice))
       if (event.action === 'rates.mended') await sql.run(CLEAR_SUBJECT, [RATES_HELD])
+      return true
     })
   }
 

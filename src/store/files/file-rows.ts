@@ -1,4 +1,5 @@
-import { bytes, integer, text, type Database, type Row, rowLock } from '../database.ts'
+import { bytes, integer, text, type Database, type Row } from '../database.ts'
+import { ROW_LOCK } from '../dialect.ts'
 
 /** The row of a stored file; its bytes are stored separately. */
 export interface StoredFile {
@@ -39,8 +40,7 @@ export class FileRows {
   /** Answers the name of the row's previous bytes, which are no longer needed. */
   replace(file: FileRow): Promise<string | null> {
     return this.#database.transaction(async (sql) => {
-      const lock = rowLock(this.#database.dialect)
-      const [before] = await sql.all(`SELECT content FROM stored_file WHERE id = ?${lock}`, [file.id])
+      const [before] = await sql.all(`SELECT content FROM stored_file WHERE id = ?${ROW_LOCK}`, [file.id])
       await sql.run(
         `INSERT INTO stored_file (${COLUMNS}) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, media_type = excluded.media_type,
           bytes = excluded.bytes, content = excluded.content, token_digest = excluded.token_digest, created_at = excluded.created_at, expires_at = excluded.expires_at`,

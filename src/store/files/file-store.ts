@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Database } from '../database.ts'
 import { fileOf, FileRows, type FileRow, type StoredFile } from './file-rows.ts'
 

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../base/time.ts'
 import { bytes, integer, text, textOrNull, type Database, type Row } from '../database.ts'
 
 /** How long a process may take from its claim to its hold before it counts as dead. */
@@ -11,6 +12,8 @@ const NO_OPEN_HOLD = `NOT EXISTS (SELECT 1 FROM hold WHERE hold.id = idempotency
 const NO_JOB = 'NOT EXISTS (SELECT 1 FROM job WHERE job.id = idempotency_key.generation_id)'
 
 export const RUNNING_CLAIM = `SELECT generation_id FROM idempotency_key WHERE id = ? AND state = 'running'`
+/** Follows `END_CLAIM` where an answer is kept. */
+export const COUNT_KEPT = `INSERT INTO kept_answer (account_id, hour, bytes) SELECT account_id, expires_at / ${HOUR_MS}, LENGTH(answer) FROM idempotency_key WHERE id = ? AND answer IS NOT NULL ON CONFLICT (account_id, hour) DO UPDATE SET bytes = kept_answer.bytes + excluded.bytes`
 export const END_CLAIM = `UPDATE idempotency_key SET state = 'ended', answer = ? WHERE id = ?`
 
 export interface NewClaim {
@@ -70,10 +73,22 @@ export class IdempotencyStore {
 
   /** Ends a claim without a charge, such as that of a job. */
   async end(id: string, generationId: string, answer: Buffer | null): Promise<void> {
-    await this.#database.run(
-      `UPDATE idempotency_key SET state = 'ended', answer = ? WHERE id = ? AND generation_id = ? AND state = 'running'`,
-      [answer, id, generationId],
+    await this.#database.transaction(async (sql) => {
+      const ended = await sql.run(
+        `UPDATE idempotency_key SET state = 'ended', answer = ? WHERE id = ? AND generation_id = ? AND state = 'running'`,
+        [answer, id, generationId],
+      )
+      if (ended === 1 && answer !== null) await sql.run(COUNT_KEPT, [id])
+    })
+  }
+
+  /** Bytes of the answers that are kept for an account, with those that have expired in this hour. */
+  async keptBytes(accountId: string, nowMs: number): Promise<number> {
+    const [row = {}] = await this.#database.all(
+      'SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM kept_answer WHERE account_id = ? AND hour >= ?',
+      [accountId, BigInt(Math.floor(nowMs / HOUR_MS))],
     )
+    return integer(row, 'bytes')
   }
 
   /** Releases a claim, unless its generation was or may be charged. */
@@ -94,6 +109,7 @@ export class IdempotencyStore {
       `DELETE FROM idempotency_key WHERE expires_at <= ? AND (state = 'ended' OR ${NO_OPEN_HOLD})`,
       [BigInt(nowMs)],
     )
+    await this.#database.run('DELETE FROM kept_answer WHERE hour < ?', [BigInt(Math.floor(nowMs / HOUR_MS))])
   }
 
   /** Encrypts every kept answer again. */

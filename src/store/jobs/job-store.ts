@@ -1,17 +1,7 @@
-import { lockedIds } from '../locked-ids.ts'
+import { within, type Reach } from '../accounts/key-lists.ts'
 import { sealedPlaces, sealedSelect, type BookSeal } from '../audit/book-seal.ts'
-import {
-  big,
-  bytes,
-  integer,
-  integerOrNull,
-  json,
-  text,
-  type Database,
-  type Row,
-  type SqlValue,
-  rowLock,
-} from '../database.ts'
+import { big, bytes, integer, integerOrNull, json, text, type Database, type Row, type SqlValue } from '../database.ts'
+import { ROW_LOCK, lockedIds } from '../dialect.ts'
 import { readPage, ROW_ID, type Page, type PageRange } from '../page.ts'
 import type { JobDetails, JobMove, JobPage, JobPhase, JobRow, JobState, JobStatus, NewJob } from '../../ledger/job.ts'
 
@@ -121,8 +111,10 @@ export class JobStore {
     this.#seal = seal
   }
 
-  async find(id: string): Promise<JobRow | null> {
-    const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM job WHERE id = ?`, [id])
+  /** With `reach` null for a job that is out of it. */
+  async find(id: string, reach?: Reach): Promise<JobRow | null> {
+    const { condition, values } = reach === undefined ? { condition: '1 = 1', values: [] } : within(reach, 'job')
+    const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM job WHERE id = ? AND ${condition}`, [id, ...values])
     return row === undefined ? null : readJob(row)
   }
 
@@ -139,11 +131,10 @@ export class JobStore {
     readonly limit: number
   }): Promise<readonly JobRow[]> {
     // Another node that claims at the same moment skips the rows that this one has locked.
-    const lock = this.#database.dialect === 'postgres' ? ' FOR UPDATE SKIP LOCKED' : ''
     return this.#database.transaction(async (sql) => {
       const rows = await sql.all(
         `UPDATE job SET lease_owner = ?, lease_until = ?, version = version + 1 WHERE id IN (
-          SELECT id FROM job WHERE ${LIVE} AND due_at <= ? AND lease_until < ? ORDER BY due_at LIMIT ?${lock}) RETURNING ${COLUMNS}`,
+          SELECT id FROM job WHERE ${LIVE} AND due_at <= ? AND lease_until < ? ORDER BY due_at LIMIT ?${ROW_LOCK} SKIP LOCKED) RETURNING ${COLUMNS}`,
         [owner, BigInt(leaseUntilMs), BigInt(nowMs), BigInt(nowMs), BigInt(limit)],
       )
       return rows.map(readJob).toSorted((left, right) => left.dueAtMs - right.dueAtMs)
@@ -152,9 +143,8 @@ export class JobStore {
 
   /** null = the job is no longer at the version of the move. */
   async move(move: JobMove): Promise<JobRow | null> {
-    const lock = rowLock(this.#database.dialect)
     const rows = await this.#database.transaction(async (sql) => {
-      const [before] = await sql.all(`${SEALED_JOB}${lock}`, [move.id])
+      const [before] = await sql.all(`${SEALED_JOB}${ROW_LOCK}`, [move.id])
       return sql.all(`${MOVE_JOB} RETURNING ${COLUMNS}`, jobMoveValues(move, before, this.#seal))
     })
     return rows[0] === undefined ? null : readJob(rows[0])
@@ -169,7 +159,8 @@ export class JobStore {
   /** Releases an owner's leases; all leases for null. */
   async release(owner: string | null): Promise<void> {
     const [text, values] = owner === null ? [`lease_owner <> ''`, []] : ['lease_owner = ?', [owner]]
-    await this.#database.run(`UPDATE job SET lease_owner = '', lease_until = 0 WHERE ${text}`, values)
+    const where = `id IN (SELECT id FROM job WHERE ${text} ORDER BY id${ROW_LOCK})`
+    await this.#database.run(`UPDATE job SET lease_owner = '', lease_until = 0 WHERE ${where}`, values)
   }
 
   /** The time when the next live job is due; null = there is none. */
@@ -178,15 +169,16 @@ export class JobStore {
     return row === undefined ? null : integerOrNull(row, 'due')
   }
 
-  /** Completed jobs of an account, newest first. */
-  completed(accountId: string, range: PageRange): Promise<Page<JobRow>> {
+  /** Completed jobs within reach, newest first. */
+  completed(reach: Reach, range: PageRange): Promise<Page<JobRow>> {
+    const { condition, values } = within(reach, 'job')
     return readPage(
       this.#database,
       {
         select: `SELECT ${COLUMNS} FROM job`,
         from: 'job',
-        conditions: ['account_id = ?', `status = 'completed'`],
-        values: [accountId],
+        conditions: [condition, `status = 'completed'`],
+        values,
         order: '-completed_at',
         columns: { completed_at: { sql: 'completed_at', is: 'number' } },
         id: ROW_ID,
@@ -196,16 +188,17 @@ export class JobStore {
     )
   }
 
-  /** Jobs of an account in the order of their creation; null = the account has no job `after`. */
-  async list(accountId: string, { limit, after, ascending }: JobPage): Promise<readonly JobRow[] | null> {
-    const last = after === null ? null : await this.find(after)
-    if (after !== null && last?.accountId !== accountId) return null
+  /** Jobs within reach in the order of their creation; null = there is no job `after`. */
+  async list(reach: Reach, { limit, after, ascending }: JobPage): Promise<readonly JobRow[] | null> {
+    const last = after === null ? null : await this.find(after, reach)
+    if (after !== null && last === null) return null
+    const { condition, values } = within(reach, 'job')
     const columns = listColumns(this.#database.dialect)
     const verb = ascending ? 'ASC' : 'DESC'
     const where = last === null ? '' : ascending ? ' AND (created_at, id) > (?, ?)' : ' AND (created_at, id) < (?, ?)'
     const rows = await this.#database.all(
-      `SELECT ${columns} FROM job WHERE account_id = ?${where} ORDER BY created_at ${verb}, id ${verb} LIMIT ?`,
-      [accountId, ...(last === null ? [] : [BigInt(last.createdAtMs), last.id]), BigInt(limit)],
+      `SELECT ${columns} FROM job WHERE ${condition}${where} ORDER BY created_at ${verb}, id ${verb} LIMIT ?`,
+      [...values, ...(last === null ? [] : [BigInt(last.createdAtMs), last.id]), BigInt(limit)],
     )
     return rows.map(readJob)
   }
@@ -218,15 +211,18 @@ export class JobStore {
   }
 
   /** Encrypts every request again; answers how many there are. */
-  async rewrap(encrypt: (id: string, request: Buffer) => Buffer): Promise<number> {
+  async rewrap(encrypt: (id: string, request: Buffer, accountId?: string) => Buffer): Promise<number> {
     let after = ''
     let count = 0
     for (;;) {
       const ids = await this.#database.transaction(async (sql) => {
-        const rows = await sql.all('SELECT id, request FROM job WHERE id > ? ORDER BY id LIMIT ?', [after, REWRAP_PAGE])
+        const rows = await sql.all('SELECT id, account_id, request FROM job WHERE id > ? ORDER BY id LIMIT ?', [
+          after,
+          REWRAP_PAGE,
+        ])
         for (const row of rows)
           await sql.run('UPDATE job SET request = ? WHERE id = ?', [
-            encrypt(text(row, 'id'), bytes(row, 'request')),
+            encrypt(text(row, 'id'), bytes(row, 'request'), text(row, 'account_id')),
             text(row, 'id'),
           ])
         return rows.map((row) => text(row, 'id'))

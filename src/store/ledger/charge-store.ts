@@ -1,7 +1,7 @@
 import type { Micro } from '../../base/money.ts'
 import { big, integer, readBeside, text, textOrNull, type Database, type Row } from '../database.ts'
 
-/** The charges of an account on a day for one model, key and provider. */
+/** The charges of an account on a day for one model, key, provider and condition of the price. */
 export interface ChargedDay {
   readonly accountId: string
   readonly accountName: string
@@ -11,6 +11,8 @@ export interface ChargedDay {
   readonly model: string
   /** Empty = no provider answered. */
   readonly provider: string
+  /** Empty = the plain price. */
+  readonly condition: string
   readonly requests: number
   readonly inputTokens: number
   readonly outputTokens: number
@@ -41,7 +43,7 @@ export interface ChargePage {
   readonly limit: number
 }
 
-const PLACE = 'u.account_id, u.day, u.key_id, u.model, u.provider'
+const PLACE = 'u.account_id, u.day, u.key_id, u.model, u.provider, u.condition'
 
 /** Charges by day, and adjustments, page by page in a fixed order, however many there are. */
 export class ChargeStore {
@@ -52,12 +54,13 @@ export class ChargeStore {
   }
 
   async days({ accountId, from, to, after, limit }: ChargePage): Promise<readonly ChargedDay[]> {
-    const place = after === null ? null : [after.accountId, after.day, after.keyId, after.model, after.provider]
+    const place =
+      after === null ? null : [after.accountId, after.day, after.keyId, after.model, after.provider, after.condition]
     const parts = [
       'u.day >= ?',
       'u.day <= ?',
       ...(accountId === null ? [] : ['u.account_id = ?']),
-      ...(place === null ? [] : [`(${PLACE}) > (?,?,?,?,?)`]),
+      ...(place === null ? [] : [`(${PLACE}) > (?,?,?,?,?,?)`]),
     ]
     const rows = await readBeside(
       this.#database,
@@ -123,6 +126,7 @@ function readDay(row: Row): ChargedDay {
     keyName: textOrNull(row, 'key_name'),
     model: text(row, 'model'),
     provider: text(row, 'provider'),
+    condition: text(row, 'condition'),
     requests: integer(row, 'requests'),
     inputTokens: integer(row, 'input_tokens'),
     outputTokens: integer(row, 'output_tokens'),

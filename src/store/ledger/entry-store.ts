@@ -1,6 +1,6 @@
-import type { Sealing } from '../sealed-row.ts'
 import type { Micro } from '../../base/money.ts'
-import { big, bigOrNull, integer, text, textOrNull, type Database, type Row, type Sql, rowLock } from '../database.ts'
+import { big, bigOrNull, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
+import { ROW_LOCK } from '../dialect.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { tellBalance } from '../notices/notice-store.ts'
 import { EntryMarks, MARK_ROWS, OWN_KINDS } from './entry-marks.ts'
@@ -93,9 +93,7 @@ export class EntryStore {
   }
 
   post(entry: NewEntry): Promise<PostOutcome> {
-    return this.#database.transaction((sql) =>
-      postWithin(sql, { dialect: this.#database.dialect, seal: this.#seal }, entry),
-    )
+    return this.#database.transaction((sql) => postWithin(sql, this.#seal, entry))
   }
 
   /** A top-up of the account by its reference; null = there is none. */
@@ -239,11 +237,10 @@ function conditionOf(kind: OwnEntryKind | 'money' | null): string {
 }
 
 /** Posts an entry as part of a larger change. */
-export async function postWithin(sql: Sql, { dialect, seal }: Sealing, entry: NewEntry): Promise<PostOutcome> {
+export async function postWithin(sql: Sql, seal: BookSeal, entry: NewEntry): Promise<PostOutcome> {
   const changeMicro = entry.kind === 'refund' ? -entry.amountMicro : entry.amountMicro
-  const lock = rowLock(dialect)
   const [account] = await sql.all(
-    `SELECT available, held, low_balance, ${sealedSelect('account')} FROM account WHERE id = ?${lock}`,
+    `SELECT available, held, low_balance, ${sealedSelect('account')} FROM account WHERE id = ?${ROW_LOCK}`,
     [entry.accountId],
   )
   if (account === undefined) return { status: 'no_account' }

@@ -1,7 +1,8 @@
 import { periodStarts, startOfDay } from '../../ledger/period.ts'
 import type { Micro } from '../../base/money.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
-import { big, integer, text, textOrNull, type Database, type Row, type Sql, rowLock } from '../database.ts'
+import { big, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
+import { ROW_LOCK } from '../dialect.ts'
 import type { EntryKind } from './entry-store.ts'
 import { DAY_MS, dayAfter, isoDay } from '../../base/time.ts'
 
@@ -75,10 +76,10 @@ export class StatementStore {
   }
 
   async #close(sql: Sql, { accountId, timezone, nowMs }: StatementQuery, firstOpen: string): Promise<void> {
-    const lock = rowLock(this.#database.dialect)
-    const [account] = await sql.all(`SELECT created_at, ${sealedSelect('account')} FROM account WHERE id = ?${lock}`, [
-      accountId,
-    ])
+    const [account] = await sql.all(
+      `SELECT created_at, ${sealedSelect('account')} FROM account WHERE id = ?${ROW_LOCK}`,
+      [accountId],
+    )
     if (account === undefined || text(account, 'open_day') >= firstOpen) return
     const closed = await closedMonths(sql, accountId)
     const [newest] = await sql.all('SELECT COALESCE(MAX(id), 0) AS id FROM entry WHERE account_id = ?', [accountId])

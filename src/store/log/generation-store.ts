@@ -42,11 +42,18 @@ export interface AccountUsage extends UsageRow {
   readonly name: string
 }
 
+/** A model's sums under one condition of its price; empty = the plain one. */
+export interface ConditionUsage extends UsageRow {
+  readonly condition: string
+}
+
 /** What was sold in some days, grouped in each way. */
 export interface MarginSums {
   readonly days: readonly UsageRow[]
   readonly models: readonly UsageRow[]
   readonly providers: readonly UsageRow[]
+  /** Each price of the models that were sold under any condition. */
+  readonly conditions: readonly ConditionUsage[]
   /** The first hundred by revenue. */
   readonly accounts: readonly AccountUsage[]
   readonly caches: CacheSavings
@@ -108,6 +115,10 @@ export class GenerationStore {
           days: await sums('day'),
           models: await sums('model'),
           providers: await sums('provider'),
+          conditions: (await sql.all(MODELS_BY_CONDITION, [fromDay, toDay, fromDay, toDay])).map((row) => ({
+            ...usageRow(row),
+            condition: text(row, 'condition'),
+          })),
           accounts: (await sql.all(ACCOUNTS_BY_REVENUE, [fromDay, toDay, ACCOUNTS_MAX])).map((row) => ({
             ...usageRow(row),
             name: text(row, 'name'),
@@ -174,6 +185,9 @@ export interface ModelUser {
 const ACCOUNTS_BY_REVENUE = `SELECT sums.*, COALESCE(account.name, sums.grouped) AS name FROM (
     SELECT account_id AS grouped, ${SUMS} FROM usage_day WHERE day >= ? AND day < ? GROUP BY account_id ORDER BY revenue DESC, account_id LIMIT ?
   ) AS sums LEFT JOIN account ON account.id = sums.grouped ORDER BY sums.revenue DESC, sums.grouped`
+
+const MODELS_BY_CONDITION = `SELECT model AS grouped, condition, ${SUMS} FROM usage_day WHERE day >= ? AND day < ?
+  AND model IN (SELECT model FROM usage_day WHERE day >= ? AND day < ? AND condition <> '') GROUP BY model, condition ORDER BY model, condition`
 
 function usageBy(groupBy: UsageColumn): string {
   const column = GROUPS[groupBy]

@@ -1,9 +1,8 @@
-import type { Clock } from '../../lib/clock.ts'
-import type { Books } from '../audit/book-store.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { EntryStore } from '../ledger/entry-store.ts'
 import type { LogUpkeep } from './upkeep.ts'
 import { DAY_MS } from '../../base/time.ts'
-import { thrownMessage } from '../../lib/thrown-message.ts'
+import { thrownMessage } from '../../base/text.ts'
 
 const EVERY_MS = 60 * 60_000
 /** After a failure, such as a partition that an audit is reading. */
@@ -13,7 +12,6 @@ const STEP_PAUSE_MS = 20
 
 export interface LogKeeperPorts {
   readonly upkeep: LogUpkeep
-  readonly books: Pick<Books, 'sealOlder'>
   readonly entries: Pick<EntryStore, 'fillMarks'>
   readonly clock: Clock
   /** null = rows are kept for ever. */
@@ -50,12 +48,10 @@ export class LogKeeper {
   }
 
   async #keep(): Promise<void> {
-    const { upkeep, books, entries, clock, retentionDays, log } = this.#ports
+    const { upkeep, entries, clock, retentionDays, log } = this.#ports
     let nextMs = EVERY_MS
     try {
       await upkeep.makeRoom()
-      await books.sealOlder()
-      while (!this.#stopped && !(await upkeep.fillBlocks())) await this.#pause()
       for (let after = await entries.fillMarks(''); after !== null && !this.#stopped;) {
         await this.#pause()
         after = await entries.fillMarks(after)

@@ -1,14 +1,14 @@
 import type { BookSeal } from '../audit/book-seal.ts'
 import type { HoldRow } from '../../ledger/ledger-store.ts'
-import { big, integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
+import { big, integer, text, textOrNull, type Database, type Row, readBeside } from '../database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import type { LogFilter } from '../../ledger/log-filters.ts'
 import type { GenerationRow } from '../../ledger/generation-record.ts'
 import { HOLD_SELECT, readHoldRow } from '../ledger/ledger-rows.ts'
-import { LogBlocks, listedSeqs, seqList } from './blocks.ts'
-import { readHours, type HourSums } from './hour-sums.ts'
 import type { SpendGroup, SpendSums } from './spend-sums.ts'
 import { splitConditions, type LogConditions } from './filter-conditions.ts'
+import { ownRange, type Range } from './query.ts'
+import { HOUR_MS } from '../../base/time.ts'
 
 export interface AccountLogFilter extends LogFilter {
   readonly accountId: string
@@ -57,39 +57,31 @@ function readSums(row: Row): SpendSums {
   }
 }
 
-/** Row numbers: the first, and the first after them. */
-interface Bounds {
-  readonly from: bigint
-  readonly below: bigint
-}
-
 /** An account's own log, read by row numbers, so that no page counts or skips earlier rows. */
 export class LogStore {
   readonly #database: Database
   readonly #seal: BookSeal
-  readonly #blocks: LogBlocks
 
   constructor(database: Database, seal: BookSeal) {
     this.#database = database
     this.#seal = seal
-    this.#blocks = new LogBlocks(database)
   }
 
   async page(filter: AccountLogFilter): Promise<AccountLogPage> {
     if (filter.generationId !== undefined || filter.requestId !== undefined) return this.#byId(filter)
-    const bounds = await this.#bounds(filter)
-    // Blocks or an index find the rows of one model, key or failure; other conditions are checked on a bounded number
-    // of these rows.
-    const [led, rest] = splitConditions(this.#database.dialect, filter, 'account', await this.#blocks.areFilled())
+    const range = await ownRange(this.#database, filter.accountId, filter)
+    // An index finds the rows of one model, key or failure; other conditions are checked on a bounded number of these.
+    const [led, rest] = splitConditions(this.#database.dialect, filter, 'account')
     // SQLite has no statistics and would use the index without the model: seconds instead of a millisecond.
     const hint = this.#database.dialect === 'sqlite' && led.index !== null ? ` INDEXED BY ${led.index}` : ''
     const isAll = rest.texts.length === 0
-    const most = isAll ? filter.limit : SCAN_ROWS
-    const { where, values, reach } = await this.#reached(filter.accountId, bounds, led, { hint, isAll, most })
+    const below = Math.min(range.below, filter.beforeSeq ?? range.below)
+    const reach = isAll ? null : await this.#reach(filter.accountId, { ...range, below }, led, hint)
+    const from = reach?.seq ?? range.from
     const rows = await this.#database.all(
-      `${GENERATION_SELECT.replace('generation.id AS id', 'generation.id AS id, generation.seq AS seq').replace('FROM generation', `FROM generation${hint}`)} WHERE generation.account_id = ? AND ${where}${conditionsText(led)}${conditionsText(rest)}
+      `${GENERATION_SELECT.replace('generation.id AS id', 'generation.id AS id, generation.seq AS seq').replace('FROM generation', `FROM generation${hint}`)} WHERE generation.account_id = ? AND generation.seq < ? AND generation.seq >= ?${conditionsText(led)}${conditionsText(rest)}
         ORDER BY generation.seq DESC LIMIT ?`,
-      [filter.accountId, ...values, ...led.values, ...rest.values, BigInt(filter.limit)],
+      [filter.accountId, BigInt(below), BigInt(from), ...led.values, ...rest.values, BigInt(filter.limit)],
     )
     const last = rows.at(-1)
     const data = rows.map(readGeneration)
@@ -100,43 +92,18 @@ export class LogStore {
       : { data, nextSeq: reach.seq, searchedToMs: reach.atMs }
   }
 
-  /** The condition of rows to look at, and where they end if there are more than `most`; `isAll`: all of them fit. */
-  async #reached(
+  /** The last row to look at; null = all of them fit. */
+  async #reach(
     accountId: string,
-    { from, below }: Bounds,
+    { from, below }: Pick<Range, 'from' | 'below'>,
     led: LogConditions,
-    { hint, isAll, most }: { readonly hint: string; readonly isAll: boolean; readonly most: number },
-  ): Promise<{
-    readonly where: string
-    readonly values: readonly SqlValue[]
-    readonly reach: { readonly seq: number; readonly atMs: number } | null
-  }> {
-    if (led.lead === null) {
-      const [end] = isAll
-        ? []
-        : await this.#database.all(
-            `SELECT seq, ended_at FROM generation${hint} WHERE account_id = ? AND seq < ? AND seq >= ?${conditionsText(led)} ORDER BY seq DESC LIMIT 1 OFFSET ?`,
-            [accountId, below, from, ...led.values, BigInt(most - 1)],
-          )
-      const reach = end === undefined ? null : { seq: integer(end, 'seq'), atMs: integer(end, 'ended_at') }
-      const values = [below, reach === null ? from : BigInt(reach.seq)]
-      return { where: 'generation.seq < ? AND generation.seq >= ?', values, reach }
-    }
-    const range = { accountId, from: Number(from), below: Number(below) }
-    const seqs = await this.#blocks.newest(range, led.lead, most)
-    const last = seqs.length < most ? undefined : seqs.at(-1)
-    const [end] =
-      last === undefined
-        ? []
-        : await this.#database.all('SELECT ended_at FROM generation WHERE account_id = ? AND seq = ?', [
-            accountId,
-            BigInt(last),
-          ])
-    return {
-      where: listedSeqs(this.#database.dialect),
-      values: [seqList(seqs)],
-      reach: end === undefined ? null : { seq: last ?? 0, atMs: integer(end, 'ended_at') },
-    }
+    hint: string,
+  ): Promise<{ readonly seq: number; readonly atMs: number } | null> {
+    const [end] = await this.#database.all(
+      `SELECT seq, ended_at FROM generation${hint} WHERE account_id = ? AND seq < ? AND seq >= ?${conditionsText(led)} ORDER BY seq DESC LIMIT 1 OFFSET ?`,
+      [accountId, BigInt(below), BigInt(from), ...led.values, BigInt(SCAN_ROWS - 1)],
+    )
+    return end === undefined ? null : { seq: integer(end, 'seq'), atMs: integer(end, 'ended_at') }
   }
 
   async #byId({ accountId, generationId, requestId, limit }: AccountLogFilter): Promise<AccountLogPage> {
@@ -194,9 +161,9 @@ export class LogStore {
     { accountId, fromMs, toMs }: { readonly accountId: string; readonly fromMs: number; readonly toMs: number },
     group: SpendGroup,
   ): Promise<readonly HourSums[] | null> {
-    const bounds = await this.#bounds({ accountId, fromMs, toMs, beforeSeq: null, limit: 0 })
-    if (bounds.below - bounds.from > BigInt(HOUR_ROWS_MAX)) return null
-    return readHours(this.#database, { accountId, ...bounds, fromMs, toMs }, group)
+    const { from, below } = await ownRange(this.#database, accountId, { fromMs, toMs })
+    if (below - from > HOUR_ROWS_MAX) return null
+    return readHours(this.#database, { accountId, from, below, fromMs, toMs }, group)
   }
 
   /** The day of the account's first request; null = there was none. */
@@ -244,39 +211,67 @@ export class LogStore {
       deleted: big(row, 'deleted') !== 0n,
     }))
   }
-
-  /** Row numbers between which the requested time lies: they grow with time, so a few look-ups find each end. */
-  async #bounds(filter: AccountLogFilter): Promise<Bounds> {
-    const [account] = await this.#database.all('SELECT log_rows, log_dropped FROM account WHERE id = ?', [
-      filter.accountId,
-    ])
-    const rows = account === undefined ? 0 : integer(account, 'log_rows')
-    const first = account === undefined ? 1 : integer(account, 'log_dropped') + 1
-    const newest =
-      filter.toMs === undefined ? rows + 1 : await this.#firstAt(filter.accountId, filter.toMs, first, rows)
-    const below = Math.min(newest, filter.beforeSeq ?? newest)
-    const from = filter.fromMs === undefined ? first : await this.#firstAt(filter.accountId, filter.fromMs, first, rows)
-    return { below: BigInt(below), from: BigInt(from) }
-  }
-
-  /** The number of the first row at or after a time; one more than the last if there is none. */
-  async #firstAt(accountId: string, atMs: number, first: number, rows: number): Promise<number> {
-    let low = first
-    let high = rows + 1
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2)
-      const [row] = await this.#database.all('SELECT ended_at FROM generation WHERE account_id = ? AND seq = ?', [
-        accountId,
-        BigInt(middle),
-      ])
-      if (row !== undefined && integer(row, 'ended_at') < atMs) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
 }
 
 /** What follows the condition of the account. */
 function conditionsText({ texts }: LogConditions): string {
   return texts.map((text) => ` AND ${text}`).join('')
+}
+
+/** A part of an account's log: its rows by number, and the time that it is about. */
+interface LogPart {
+  readonly accountId: string
+  /** The first number, and the first after them. */
+  readonly from: number
+  readonly below: number
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+interface HourSums extends SpendSums {
+  /** Unix ms of its beginning. */
+  readonly atMs: number
+  readonly group: string
+  readonly title: string | null
+}
+
+/**
+ * Sums by hour and group, added up from the rows themselves: sums that are kept by hour would be one more row for most
+ * requests, and hours are asked for by one account and for days at most. Reads beside all other work.
+ */
+async function readHours(
+  database: Database,
+  { accountId, from, below, fromMs, toMs }: LogPart,
+  group: SpendGroup,
+): Promise<readonly HourSums[]> {
+  const isSqlite = database.dialect === 'sqlite'
+  const detail = (name: string): string =>
+    isSqlite ? `json_extract(record, '$.${name}')` : `(record::json->>'${name}')`
+  const columns: Readonly<Record<SpendGroup, string>> = {
+    model: 'model',
+    key: 'key_id',
+    app: `COALESCE(${detail('appUrl')}, ${detail('appTitle')}, '')`,
+  }
+  const column = columns[group]
+  const names = group === 'app' ? detail('appTitle') : 'NULL'
+  const sum = (of: string): string => `CAST(SUM(${of}) AS BIGINT)`
+  const rows = await readBeside(
+    database,
+    `SELECT ended_at / ${HOUR_MS} AS hour, ${column} AS grouped, MAX(${names}) AS title, COUNT(*) AS requests,
+      ${sum(`CASE WHEN status = 'error' THEN 1 ELSE 0 END`)} AS errors, ${sum('input_tokens')} AS input_tokens, ${sum('output_tokens')} AS output_tokens, ${sum('cost')} AS cost,
+      ${sum(`COALESCE(CAST(${detail('cacheSaved')} AS BIGINT), 0)`)} AS saved
+    FROM generation WHERE account_id = ? AND seq >= ? AND seq < ? AND ended_at >= ? AND ended_at < ? GROUP BY 1, 2 ORDER BY 1, 2`,
+    [accountId, BigInt(from), BigInt(below), BigInt(fromMs), BigInt(toMs)],
+  )
+  return rows.map((row) => ({
+    atMs: integer(row, 'hour') * HOUR_MS,
+    group: text(row, 'grouped'),
+    title: textOrNull(row, 'title'),
+    requests: integer(row, 'requests'),
+    errors: integer(row, 'errors'),
+    inputTokens: integer(row, 'input_tokens'),
+    outputTokens: integer(row, 'output_tokens'),
+    costMicro: big(row, 'cost'),
+    savedMicro: big(row, 'saved'),
+  }))
 }

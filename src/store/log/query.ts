@@ -3,10 +3,8 @@ import { matchesLogFilter, type LogFilter } from '../../ledger/log-filters.ts'
 import type { Page, PageRange } from '../page.ts'
 import { ApiError } from '../../base/errors.ts'
 import { fieldError } from '../../base/refusals.ts'
-import { assert } from '../../base/assert.ts'
 import { big, integer, type Database, type Row, type SqlValue } from '../database.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
-import { LogBlocks, listedSeqs, seqList, type BlockLead, type OwnRange } from './blocks.ts'
 import { splitConditions, type LogConditions } from './filter-conditions.ts'
 
 export interface GenerationFilter extends LogFilter, PageRange {}
@@ -33,7 +31,7 @@ const NOTHING: LogPage = { data: [], total: 0 }
 const CURSOR = /^(seq|id)_(\d{1,15})$/
 
 /** The range of rows: of one account by their numbers in its log, or of all by their numbers in the table. */
-interface Range {
+export interface Range {
   readonly column: 'seq' | 'id'
   readonly accountId: string | null
   /** The first number in it, and the first after it. */
@@ -44,11 +42,9 @@ interface Range {
 /** Pages of the usage log. No page counts or skips earlier rows one by one, however long the log is. */
 export class LogQuery {
   readonly #database: Database
-  readonly #blocks: LogBlocks
 
   constructor(database: Database) {
     this.#database = database
-    this.#blocks = new LogBlocks(database)
   }
 
   async page(filter: GenerationFilter): Promise<LogPage> {
@@ -58,16 +54,11 @@ export class LogQuery {
     // A client's own request id narrows the search more than its account does.
     const range = belowCursor(
       filter.requestId === undefined && accountId !== null
-        ? await this.#ownRange(accountId, filter)
+        ? await ownRange(this.#database, accountId, filter)
         : await this.#wholeRange(filter),
       filter.cursor,
     )
-    const [led, rest] = splitConditions(
-      this.#database.dialect,
-      filter,
-      range.column === 'seq' ? 'account' : 'all',
-      await this.#blocks.areFilled(),
-    )
+    const [led, rest] = splitConditions(this.#database.dialect, filter, range.column === 'seq' ? 'account' : 'all')
     if (range.below <= range.from) return NOTHING
     if (led.texts.length + rest.texts.length === 0 && range.column === 'seq') return this.#numbered(range, filter)
     if (filter.offset > COUNT_MAX)
@@ -108,7 +99,6 @@ export class LogQuery {
   /** An index lists the matching rows in order. */
   async #led(range: Range, led: LogConditions, filter: GenerationFilter): Promise<LogPage> {
     const { limit, offset, fromMs, toMs, cursor, uncounted } = filter
-    if (led.lead !== null) return this.#inBlocks(ownRange(range), led, led.lead, filter)
     const { where, values } = within(range, led)
     const { column } = range
     const hint = this.#hint(led)
@@ -129,25 +119,6 @@ export class LogQuery {
     return total > COUNT_MAX ? { ...found, total: COUNT_MAX, atLeast: true } : { ...found, total }
   }
 
-  async #inBlocks(
-    range: OwnRange,
-    led: LogConditions,
-    lead: BlockLead,
-    { limit, offset, uncounted }: PageRange,
-  ): Promise<LogPage> {
-    const seqs = (await this.#blocks.newest(range, lead, offset + limit)).slice(offset)
-    const { where, values } = listed(range.accountId, seqs, led, this.#database.dialect)
-    const rows =
-      seqs.length === 0
-        ? []
-        : await this.#database.all(`${GENERATION_SELECT}${where} ORDER BY generation.seq DESC`, values)
-    const last = seqs.length < limit ? undefined : seqs.at(-1)
-    const found = { data: rows.map(readGeneration), ...(last === undefined ? {} : { next: `seq_${last}` }) }
-    if (uncounted === true) return { ...found, total: 0 }
-    const total = await this.#blocks.count(range, lead, COUNT_MAX)
-    return total > COUNT_MAX ? { ...found, total: COUNT_MAX, atLeast: true } : { ...found, total }
-  }
-
   /** Reads the newest rows once, as many as a page may cost, and reports how far it got. */
   async #searched(
     range: Range,
@@ -155,8 +126,8 @@ export class LogQuery {
     rest: LogConditions,
     { limit, offset }: GenerationFilter,
   ): Promise<LogPage> {
-    const looksMax = led.index === null && led.lead === null ? LOOK_ROWS : LED_LOOK_ROWS
-    const { where, values } = await this.#toLookAt(range, led, looksMax)
+    const looksMax = led.index === null ? LOOK_ROWS : LED_LOOK_ROWS
+    const { where, values } = within(range, led)
     const condition = rest.texts.join(' AND ')
     const hint = this.#hint(led)
     const { column } = range
@@ -173,12 +144,6 @@ export class LogQuery {
     // Where all that was found is on the page, the search goes on where it stopped.
     const next = nextOf(column, found.length > offset + limit ? shown : [last], 1)
     return { data, total: found.length, atLeast: true, searchedToMs: integer(last, 'ended_at'), ...next }
-  }
-
-  async #toLookAt(range: Range, led: LogConditions, most: number): Promise<Where> {
-    if (led.lead === null) return within(range, led)
-    const own = ownRange(range)
-    return listed(own.accountId, await this.#blocks.newest(own, led.lead, most), led, this.#database.dialect)
   }
 
   async #byIds(ids: readonly bigint[]): Promise<readonly GenerationRow[]> {
@@ -210,18 +175,6 @@ export class LogQuery {
     return row === undefined ? 0 : integer(row, 'total')
   }
 
-  async #ownRange(accountId: string, filter: GenerationFilter): Promise<Range> {
-    const [account] = await this.#database.all('SELECT log_rows, log_dropped FROM account WHERE id = ?', [accountId])
-    const first = account === undefined ? 1 : integer(account, 'log_dropped') + 1
-    const below = account === undefined ? 1 : integer(account, 'log_rows') + 1
-    const at = (seq: number): Promise<readonly Row[]> =>
-      this.#database.all('SELECT ended_at FROM generation WHERE account_id = ? AND seq >= ? ORDER BY seq LIMIT 1', [
-        accountId,
-        BigInt(seq),
-      ])
-    return { column: 'seq', accountId, ...(await narrowed(first, below, filter, at)) }
-  }
-
   async #wholeRange(filter: GenerationFilter): Promise<Range> {
     const ends = 'SELECT id FROM generation ORDER BY id'
     const [[oldest], [newest]] = [
@@ -237,6 +190,23 @@ export class LogQuery {
       ...(await narrowed(integer(oldest, 'id'), integer(newest, 'id') + 1, filter, at)),
     }
   }
+}
+
+/** The numbers of an account's rows that ended in the time of the filter. */
+export async function ownRange(
+  database: Database,
+  accountId: string,
+  filter: Pick<LogFilter, 'fromMs' | 'toMs'>,
+): Promise<Range> {
+  const [account] = await database.all('SELECT log_rows, log_dropped FROM account WHERE id = ?', [accountId])
+  const first = account === undefined ? 1 : integer(account, 'log_dropped') + 1
+  const below = account === undefined ? 1 : integer(account, 'log_rows') + 1
+  const at = (seq: number): Promise<readonly Row[]> =>
+    database.all('SELECT ended_at FROM generation WHERE account_id = ? AND seq >= ? ORDER BY seq LIMIT 1', [
+      accountId,
+      BigInt(seq),
+    ])
+  return { column: 'seq', accountId, ...(await narrowed(first, below, filter, at)) }
 }
 
 const NUMBERED_SELECT = GENERATION_SELECT.replace('generation.id AS id', 'generation.id AS id, generation.seq AS seq')
@@ -262,7 +232,7 @@ function belowCursor(range: Range, cursor: string | null | undefined): Range {
 async function narrowed(
   from: number,
   below: number,
-  filter: GenerationFilter,
+  filter: Pick<LogFilter, 'fromMs' | 'toMs'>,
   at: (number: number) => Promise<readonly Row[]>,
 ): Promise<Pick<Range, 'from' | 'below'>> {
   const firstAt = async (atMs: number): Promise<number> => {
@@ -284,17 +254,6 @@ async function narrowed(
 interface Where {
   readonly where: string
   readonly values: readonly SqlValue[]
-}
-
-function ownRange({ accountId, from, below }: Range): OwnRange {
-  assert(accountId !== null, 'Blocks are those of one account.')
-  return { accountId, from, below }
-}
-
-/** The rows of an account with these numbers. */
-function listed(accountId: string, seqs: readonly number[], led: LogConditions, dialect: Database['dialect']): Where {
-  const parts = ['generation.account_id = ?', listedSeqs(dialect), ...led.texts]
-  return { where: ` WHERE ${parts.join(' AND ')}`, values: [accountId, seqList(seqs), ...led.values] }
 }
 
 function within({ column, accountId, from, below }: Range, { texts, values }: LogConditions): Where {

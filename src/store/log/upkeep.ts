@@ -1,13 +1,13 @@
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
-import { big, integer, text, type Database, type Sql, rowLock } from '../database.ts'
-import { BLOCK_ROWS, insertBlocks, REPLACED_INDEXES } from './block-migration.ts'
-import { PART_ROWS, PARTS_AHEAD, partStatements } from './migration.ts'
+import { big, integer, text, type Database, type Sql } from '../database.ts'
+import { ROW_LOCK } from '../dialect.ts'
 
 /** Rows of one step, which locks their accounts for a few milliseconds. */
 const STEP_ROWS = 500n
-/** Older rows that one step puts into blocks, and their blocks: each reads 64 rows, some milliseconds in all. */
-const FILL_ROWS = 2_048n
-const FILL_BLOCKS = 64
+/** Rows of one partition of the usage log on PostgreSQL: some 3 GB with its indexes, dropped whole when it expires. */
+const PART_ROWS = 5_000_000n
+/** Partitions that exist before the first row needs them. */
+const PARTS_AHEAD = 2n
 /** An arbitrary advisory lock that no other program uses in this database; one node at a time maintains partitions. */
 const UPKEEP_LOCK = 7_465_617_205n
 
@@ -47,39 +47,6 @@ export class LogUpkeep {
     )
   }
 
-  /**
-   * Puts a bounded number of rows that are older than the blocks into blocks; answers whether that is done. The indexes
-   * that the blocks replace go with the next call, when no query is under way that has chosen one.
-   */
-  async fillBlocks(): Promise<boolean> {
-    const { dialect } = this.#database
-    const isFilled = await this.#database.transaction(async (sql) => {
-      const lock = rowLock(dialect)
-      const [fill = {}] = await sql.all(`SELECT done, last FROM log_block_fill WHERE id = 1${lock}`)
-      const [done, last] = [big(fill, 'done'), big(fill, 'last')]
-      if (done >= last) return true
-      const complete = await sql.all(
-        `SELECT id FROM generation WHERE id > ? AND id <= ? AND seq % ${BLOCK_ROWS} = 0 ORDER BY id LIMIT ${FILL_BLOCKS}`,
-        [done, done + FILL_ROWS],
-      )
-      const most = complete[FILL_BLOCKS - 1]
-      const upTo = most === undefined ? done + FILL_ROWS : big(most, 'id')
-      await sql.run(insertBlocks(dialect, 'numbers'), [done, upTo])
-      await sql.run('UPDATE log_block_fill SET done = ? WHERE id = 1', [upTo])
-      return false
-    })
-    if (!isFilled) return false
-    for (const index of REPLACED_INDEXES)
-      await this.#database.transaction(
-        async (sql) => {
-          if (dialect === 'postgres') await begin(sql)
-          await sql.run(`DROP INDEX IF EXISTS ${index}`)
-        },
-        { purpose: 'migration' },
-      )
-    return true
-  }
-
   /** Rows are removed in the order of their numbers, which grow with time, up to the first that must stay. */
   async #removeRows(beforeMs: number): Promise<number> {
     const rows = await this.#database.all(
@@ -92,10 +59,11 @@ export class LogUpkeep {
     if (last === undefined) return 0
     const accounts = [...new Set(old.map((row) => text(row, 'account_id')))].toSorted()
     return this.#database.transaction(async (sql) => {
-      for (const account of accounts) await lockAccount(sql, this.#database.dialect, account)
+      // Whoever removes a partition locks the sums of days before the accounts.
+      if (this.#database.dialect === 'postgres') await begin(sql)
+      for (const account of accounts) await sql.all(`SELECT id FROM account WHERE id = ?${ROW_LOCK}`, [account])
       // Counted while they are removed: another node may have removed some meanwhile.
       await sql.run(addRemoved('generation', 'WHERE g.id <= ?'), [big(last, 'id')])
-      await sql.run(FORGET_BLOCKS, [big(last, 'id'), big(last, 'id')])
       const gone = await sql.all('DELETE FROM generation WHERE id <= ? RETURNING account_id', [big(last, 'id')])
       const counts = new Map<string, bigint>()
       for (const row of gone) counts.set(text(row, 'account_id'), (counts.get(text(row, 'account_id')) ?? 0n) + 1n)
@@ -130,9 +98,6 @@ export class LogUpkeep {
         )
         await sql.run(addRemoved(table, ''))
         await this.#drop(sql, counts, beforeMs)
-        await sql.run(
-          `DELETE FROM log_block b USING account a WHERE a.id = b.account_id AND b.block * ${BLOCK_ROWS} < a.log_dropped`,
-        )
         await sql.run(`DROP TABLE ${table}`)
         return Math.max(
           1,
@@ -145,9 +110,10 @@ export class LogUpkeep {
 
   /** Accounts in the common order; the number of removed rows of each is under its seal. */
   async #drop(sql: Sql, counts: ReadonlyMap<string, bigint>, beforeMs: number): Promise<void> {
-    const lock = rowLock(this.#database.dialect)
     for (const accountId of [...counts.keys()].toSorted()) {
-      const [account] = await sql.all(`SELECT ${sealedSelect('account')} FROM account WHERE id = ?${lock}`, [accountId])
+      const [account] = await sql.all(`SELECT ${sealedSelect('account')} FROM account WHERE id = ?${ROW_LOCK}`, [
+        accountId,
+      ])
       if (account === undefined) continue
       const dropped = big(account, 'log_dropped') + (counts.get(accountId) ?? 0n)
       await sql.run('UPDATE account SET log_dropped = ?, seal = ? WHERE id = ?', [
@@ -156,7 +122,7 @@ export class LogUpkeep {
         accountId,
       ])
     }
-    const [kept] = await sql.all(`SELECT ${sealedSelect('log_kept')} FROM log_kept WHERE id = 1${lock}`)
+    const [kept] = await sql.all(`SELECT ${sealedSelect('log_kept')} FROM log_kept WHERE id = 1${ROW_LOCK}`)
     if (kept === undefined || big(kept, 'before_at') >= BigInt(beforeMs)) return
     await sql.run('UPDATE log_kept SET before_at = ?, seal = ? WHERE id = 1', [
       BigInt(beforeMs),
@@ -164,11 +130,6 @@ export class LogUpkeep {
     ])
   }
 }
-
-/** The blocks of removed rows: one without all of its rows is not read, since its other rows are at the log's end. */
-const FORGET_BLOCKS = `DELETE FROM log_block WHERE (account_id, field, value, block) IN
-  (SELECT account_id, 'model', model, (seq - 1) / ${BLOCK_ROWS} FROM generation WHERE id <= ?
-    UNION SELECT account_id, 'key', key_id, (seq - 1) / ${BLOCK_ROWS} FROM generation WHERE id <= ?)`
 
 const PLACE = ['account_id', 'day', 'key_id', 'model', 'provider']
 const SUMS = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall']
@@ -184,17 +145,25 @@ function addRemoved(table: string, where: string): string {
     ON CONFLICT (${PLACE.join(', ')}) DO UPDATE SET ${SUMS.map((name) => `${name} = removed_day.${name} + excluded.${name}`).join(', ')}`
 }
 
+/** One more partition, from that number on. Only our own integers are put into the text. */
+function partStatements(first: bigint): readonly string[] {
+  const table = `generation_${first}`
+  const beyond = first + PART_ROWS
+  return [
+    `CREATE TABLE ${table} PARTITION OF generation FOR VALUES FROM (${first}) TO (${beyond})`,
+    // A unique index over all partitions would have to contain the number; within one it need not, and numbers grow
+    // with time.
+    `CREATE UNIQUE INDEX ${table}_generation ON ${table} (generation_id)`,
+    `CREATE UNIQUE INDEX ${table}_seq ON ${table} (account_id, seq)`,
+  ]
+}
+
 /**
- * Adding and removing partitions locks the whole log. A transaction that waits for this lock blocks all others, so it
- * gives up soon and is tried again.
+ * One at a time. Adding and removing partitions locks the whole log, for which a migration waits only shortly: it is
+ * tried again.
  */
 async function begin(sql: Sql): Promise<void> {
   await sql.run('SELECT pg_advisory_xact_lock(?)', [UPKEEP_LOCK])
-  await sql.run(`SET LOCAL lock_timeout = '500ms'`)
-}
-
-async function lockAccount(sql: Sql, dialect: Database['dialect'], accountId: string): Promise<void> {
-  if (dialect === 'postgres') await sql.all('SELECT id FROM account WHERE id = ? FOR UPDATE', [accountId])
 }
 
 interface LogPartition {

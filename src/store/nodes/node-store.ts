@@ -1,5 +1,4 @@
 import { big, integer, text, type Database } from '../database.ts'
-import { NEWEST_SCHEMA } from '../migrations.ts'
 import { DAY_MS } from '../../base/time.ts'
 
 /** An address that may not try keys for a while. */
@@ -51,8 +50,8 @@ export class NodeStore {
   /** Records that the node is alive, and answers with the state of the others. */
   async beat(id: string): Promise<NodeView> {
     await this.#database.run(
-      `INSERT INTO node (id, started_at, seen_at, schema) VALUES (?, ${DB_NOW}, ${DB_NOW}, ?) ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at`,
-      [id, BigInt(NEWEST_SCHEMA)],
+      `INSERT INTO node (id, started_at, seen_at) VALUES (?, ${DB_NOW}, ${DB_NOW}) ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at`,
+      [id],
     )
     const live = await this.#database.all(
       `SELECT id, ${DB_NOW} AS now FROM node WHERE seen_at > ${DB_NOW} - ? ORDER BY started_at, id`,

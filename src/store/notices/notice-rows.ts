@@ -1,3 +1,4 @@
+import { purposeOf, type Cipher } from '../../base/cipher.ts'
 import type { NoticeKind } from '../../tables/notice-table.ts'
 import { EXTERNAL_IDS } from '../accounts/external-id-store.ts'
 import {
@@ -73,6 +74,30 @@ export function secretPurpose(channelId: string): string {
   return `webhook ${channelId}`
 }
 
+/** The purpose under which the target of a receiver is encrypted: the path and the query of a webhook are secrets. */
+function targetPurpose({ id, accountId }: Pick<Channel, 'id' | 'accountId'>): string {
+  return purposeOf(`receiver ${id}`, accountId)
+}
+
+/** No address begins so: one that does not was written by an earlier version. */
+const SEALED = 'sealed:'
+
+export function sealedTarget(cipher: Cipher, channel: Pick<Channel, 'id' | 'accountId' | 'target'>): string {
+  return SEALED + cipher.encrypt(Buffer.from(channel.target), targetPurpose(channel)).toString('base64')
+}
+
+/** The channel with its target; an empty one where the key that encrypted it is no longer there. */
+export function openedChannel(cipher: Cipher, channel: Channel): Channel {
+  const { target } = channel
+  if (!target.startsWith(SEALED)) return channel
+  const sealed = Buffer.from(target.slice(SEALED.length), 'base64')
+  try {
+    return { ...channel, target: cipher.decrypt(sealed, targetPurpose(channel)).toString() }
+  } catch {
+    return { ...channel, target: '' }
+  }
+}
+
 export const CHANNEL_COLUMNS = [
   'id',
   'account_id',
@@ -98,6 +123,7 @@ const DELIVERY = ['id', 'state', 'attempts', 'due_at', 'error', 'created_at', 'e
 export const SELECT_CHANNEL = `SELECT ${CHANNEL} FROM notice_channel c`
 export const SELECT_DELIVERY = `SELECT ${DELIVERY}, ${NOTICE}, ${CHANNEL} FROM notice_delivery d JOIN notice n ON n.id = d.notice_id JOIN notice_channel c ON c.id = d.channel_id`
 
+/** With its target as it is stored. */
 export function readChannel(row: Row): Channel {
   return {
     id: text(row, 'c_id'),

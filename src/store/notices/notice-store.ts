@@ -1,7 +1,7 @@
 import type { NewNotice } from '../../ledger/new-notice.ts'
-import { noticeId, lowBalance, lowBalanceSubject, type BalanceChange } from '../../ledger/notice.ts'
+import { lowBalance, lowBalanceSubject, type BalanceChange } from '../../ledger/notice.ts'
+import { openFor, purposeOf, type Cipher } from '../../base/cipher.ts'
 import type { Micro } from '../../base/money.ts'
-import { NOTICES, type NoticeKind } from '../../tables/notice-table.ts'
 import {
   big,
   bigOrNull,
@@ -13,19 +13,22 @@ import {
   type Row,
   type Sql,
   type SqlValue,
-  rowLock,
 } from '../database.ts'
+import { ROW_LOCK } from '../dialect.ts'
 import { nameRecord } from '../accounts/external-id-store.ts'
 import { readPage, type Page, type PageRange } from '../page.ts'
+import { addressTo, audience } from './addressing.ts'
 import { DUE_CHANNELS, type Lane } from './delivery-lanes.ts'
 import {
   CHANNEL_COLUMNS,
   CHANNEL_PLACES,
   channelAssignments,
   NOTICE,
+  openedChannel,
   readChannel,
   readDelivery,
   readNotice,
+  sealedTarget,
   secretPurpose,
   SELECT_CHANNEL,
   SELECT_DELIVERY,
@@ -54,15 +57,11 @@ export interface Taken {
   readonly lane: Lane
 }
 
-/** Messages that wait for one channel: a receiver that is away for long gets no more. */
-const PENDING_MAX = 1_000n
 /** Notices that one step addresses. */
 const STEP = 100n
 const KEPT_MS = 90 * DAY_MS
 /** Of a six-digit code. */
 const CODE_TRIES = 5n
-/** Messages for people that an account's channel gets in a day. */
-const DAILY_MAX = 200n
 const REMOVED_AT_ONCE = 1_000n
 
 /** The same text in both dialects. A notice that is there already, by its id or its subject, stays as it is. */
@@ -91,9 +90,11 @@ export async function tellBalance(sql: Sql, change: BalanceChange, cause: string
 /** The outbox: notices, whom they are told, and the messages about them. */
 export class NoticeStore {
   readonly #database: Database
+  readonly #cipher: Cipher
 
-  constructor(database: Database) {
+  constructor(database: Database, cipher: Cipher) {
     this.#database = database
+    this.#cipher = cipher
   }
 
   /** false = it, or one with its subject, is there already. */
@@ -161,7 +162,7 @@ export class NoticeStore {
         channel.id,
         channel.accountId,
         channel.type,
-        channel.target,
+        sealedTarget(this.#cipher, channel),
         channel.secret,
         JSON.stringify(channel.kinds),
         channel.language,
@@ -182,17 +183,17 @@ export class NoticeStore {
       `${SELECT_CHANNEL} WHERE ${condition} ORDER BY c.created_at, c.id`,
       ownerValues(accountId),
     )
-    return rows.map(readChannel)
+    return rows.map((row) => this.#channelOf(row))
   }
 
   /** With `sql` nobody else changes it before the end of that transaction. */
   async channel(accountId: string | null, id: string, sql: Sql | null = null): Promise<Channel | null> {
     const condition = ownedBy(accountId)
-    const lock = sql === null ? '' : rowLock(this.#database.dialect)
+    const lock = sql === null ? '' : ROW_LOCK
     const read = `${SELECT_CHANNEL} WHERE ${condition} AND c.id = ?${lock}`
     const values = [...ownerValues(accountId), id]
     const [row] = sql === null ? await this.#read(read, values) : await sql.all(read, values)
-    return row === undefined ? null : readChannel(row)
+    return row === undefined ? null : this.#channelOf(row)
   }
 
   /** A function decides the changes by the channel as it is; what it throws keeps all as it was. */
@@ -205,7 +206,10 @@ export class NoticeStore {
       const current = await this.channel(accountId, id, sql)
       if (current === null) return
       const patch = typeof change === 'function' ? change(current) : change
-      const { sets, values } = channelAssignments(patch)
+      const { target } = patch
+      const { sets, values } = channelAssignments(
+        target === undefined ? patch : { ...patch, target: sealedTarget(this.#cipher, { ...current, target }) },
+      )
       if (sets.length > 0) await sql.run(`UPDATE notice_channel SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
       if (patch.externalId !== undefined) await nameRecord(sql, 'notice_channel', id, patch.externalId)
     })
@@ -301,7 +305,7 @@ export class NoticeStore {
         )
         if (mine === undefined) continue
         const [found] = await sql.all(`${SELECT_DELIVERY} WHERE d.id = ?`, [text(mine, 'id')])
-        if (found !== undefined) taken.push({ delivery: readDelivery(found), lane })
+        if (found !== undefined) taken.push({ delivery: this.#deliveryOf(found), lane })
       }
       return taken
     })
@@ -356,16 +360,28 @@ export class NoticeStore {
         order: '-created_at',
         columns: { created_at: { sql: 'd.created_at', is: 'number' } },
         id: { sql: 'd.id', is: 'text' },
-        read: readDelivery,
+        read: (row) => this.#deliveryOf(row),
       },
       filter,
     )
   }
 
-  /** Sends it once more, whatever became of it; null = there is none. `accountId` as for `deliveries`. */
-  async replay(accountId: string | null, id: string, nowMs: number): Promise<Delivery | null> {
+  /**
+   * Sends it once more, whatever became of it; null = there is none. `accountId` as for `deliveries`; `check` may
+   * refuse by what it throws.
+   */
+  async replay(
+    accountId: string | null,
+    id: string,
+    nowMs: number,
+    check?: (channel: Channel) => Promise<void>,
+  ): Promise<Delivery | null> {
     const condition =
       accountId === null ? '' : ' AND channel_id IN (SELECT id FROM notice_channel WHERE account_id = ?)'
+    const [known] = await this.#read(`${SELECT_DELIVERY} WHERE d.id = ?`, [id])
+    const found = known === undefined ? null : this.#deliveryOf(known)
+    if (found === null || (accountId !== null && found.channel.accountId !== accountId)) return null
+    await check?.(found.channel)
     const replayed = await this.#note((sql) =>
       sql.run(
         `UPDATE notice_delivery SET state = 'pending', attempts = 0, due_at = ?, error = NULL, ended_at = NULL WHERE id = ? AND lease_until < ?${condition}`,
@@ -374,7 +390,7 @@ export class NoticeStore {
     )
     if (replayed === 0) return null
     const [row] = await this.#read(`${SELECT_DELIVERY} WHERE d.id = ?`, [id])
-    return row === undefined ? null : readDelivery(row)
+    return row === undefined ? null : this.#deliveryOf(row)
   }
 
   /** Messages by state, for the metrics. */
@@ -407,18 +423,59 @@ export class NoticeStore {
         )
   }
 
-  /** Encrypts the secrets of webhooks again. */
-  async rewrap(encrypt: (purpose: string, encrypted: Buffer) => Buffer): Promise<void> {
-    const rows = await this.#read(`${SELECT_CHANNEL} WHERE c.secret IS NOT NULL`)
-    for (const { id, secret } of rows.map(readChannel))
-      if (secret !== null)
-        await this.#note((sql) =>
-          sql.run('UPDATE notice_channel SET secret = ? WHERE id = ? AND secret = ?', [
-            encrypt(secretPurpose(id), secret),
-            id,
-            secret,
-          ]),
-        )
+  /** Encrypts the addresses of receivers again, and the secrets of webhooks. */
+  async rewrap(encrypt: (purpose: string, encrypted: Buffer, accountId: string | null) => Buffer): Promise<void> {
+    for (const stored of (await this.#read(SELECT_CHANNEL)).map(readChannel)) {
+      const { id, accountId, secret } = stored
+      const channel = openedChannel(this.#cipher, stored)
+      const target = channel.target === '' ? stored.target : sealedTarget(this.#cipher, channel)
+      const again = secret === null ? null : encrypt(secretPurpose(id), secret, accountId)
+      await this.#replace(stored, target, again)
+    }
+  }
+
+  /** Encrypts what an earlier version has written: addresses as they are, and secrets that any account could open. */
+  async sealPlain(): Promise<void> {
+    const rows = await this.#read(`${SELECT_CHANNEL} WHERE c.target NOT LIKE 'sealed:%'`)
+    for (const channel of rows.map(readChannel)) {
+      const { id, accountId, secret } = channel
+      await this.#replace(
+        channel,
+        sealedTarget(this.#cipher, channel),
+        secret === null ? null : this.#bound(secret, id, accountId),
+      )
+    }
+  }
+
+  /** As it is where no key opens it. */
+  #bound(secret: Buffer, id: string, accountId: string | null): Buffer {
+    try {
+      const { plain } = openFor(this.#cipher, secret, secretPurpose(id), accountId)
+      return this.#cipher.encrypt(plain, purposeOf(secretPurpose(id), accountId))
+    } catch {
+      return secret
+    }
+  }
+
+  /** Unless somebody else has changed it meanwhile. */
+  async #replace({ id, target: before }: Channel, target: string, secret: Buffer | null): Promise<void> {
+    await this.#note((sql) =>
+      sql.run('UPDATE notice_channel SET target = ?, secret = ? WHERE id = ? AND target = ?', [
+        target,
+        secret,
+        id,
+        before,
+      ]),
+    )
+  }
+
+  #channelOf(row: Row): Channel {
+    return openedChannel(this.#cipher, readChannel(row))
+  }
+
+  #deliveryOf(row: Row): Delivery {
+    const delivery = readDelivery(row)
+    return { ...delivery, channel: openedChannel(this.#cipher, delivery.channel) }
   }
 
   /** No amount rests on these rows, so the ledger's kept ones stay good. */
@@ -437,58 +494,4 @@ function ownedBy(accountId: string | null): string {
 
 function ownerValues(accountId: string | null): readonly string[] {
   return accountId === null ? [] : [accountId]
-}
-
-/** Who is told of a notice. */
-async function audience(sql: Sql, notice: Notice, channelId: string | null): Promise<readonly Channel[]> {
-  const rows =
-    channelId === null
-      ? await sql.all(
-          `${SELECT_CHANNEL} WHERE c.enabled = 1 AND c.code_hash IS NULL AND (c.account_id IS NULL OR c.account_id = ?)`,
-          [notice.accountId],
-        )
-      : await sql.all(`${SELECT_CHANNEL} WHERE c.id = ?`, [channelId])
-  if (channelId !== null) return rows.map(readChannel)
-  const kind = Object.hasOwn(NOTICES, notice.kind) ? NOTICES[notice.kind as NoticeKind] : null
-  return rows
-    .map(readChannel)
-    .filter(
-      ({ accountId, kinds }) =>
-        kinds.some((chosen) => chosen === notice.kind) && (accountId === null || kind?.audience === 'account'),
-    )
-}
-
-/** Why a channel gets no more messages now; null = it does. */
-async function fullness(sql: Sql, { id, accountId, type }: Channel, nowMs: number): Promise<string | null> {
-  const count = async (where: string, values: readonly SqlValue[]): Promise<bigint> => {
-    const [row] = await sql.all(`SELECT COUNT(*) AS total FROM notice_delivery WHERE channel_id = ? AND ${where}`, [
-      id,
-      ...values,
-    ])
-    return row === undefined ? 0n : big(row, 'total')
-  }
-  if ((await count(`state = 'pending'`, [])) >= PENDING_MAX)
-    return `${PENDING_MAX} messages wait for this channel already`
-  if (accountId === null || type === 'webhook') return null
-  return (await count('created_at > ?', [BigInt(nowMs - DAY_MS)])) >= DAILY_MAX
-    ? `${DAILY_MAX} messages a day are sent to this channel`
-    : null
-}
-
-async function addressTo(sql: Sql, notice: Notice, channel: Channel, nowMs: number): Promise<void> {
-  const full = await fullness(sql, channel, nowMs)
-  const now = BigInt(nowMs)
-  await sql.run(
-    'INSERT INTO notice_delivery (id, notice_id, channel_id, state, due_at, error, created_at, ended_at) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING',
-    [
-      `dlv_${noticeId('test', `${notice.id} ${channel.id}`).slice('ntc_'.length)}`,
-      notice.id,
-      channel.id,
-      full === null ? 'pending' : 'dead',
-      now,
-      full,
-      now,
-      full === null ? null : now,
-    ],
-  )
 }

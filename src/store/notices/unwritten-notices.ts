@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { NoticeStore } from './notice-store.ts'
 import type { NewNotice } from '../../ledger/new-notice.ts'
 

@@ -1,15 +1,16 @@
 import type { AdminScope } from '../../tables/admin-scopes.ts'
 import {
+  CHANGE,
   integer,
   integerOrNull,
   json,
-  rowLock,
   text,
   textOrNull,
   type Database,
   type Row,
   type Sql,
 } from '../database.ts'
+import { ROW_LOCK } from '../dialect.ts'
 import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'
 import { CREATED_AT, readPage, ROW_ID, type Page, type PageRange } from '../page.ts'
 
@@ -23,6 +24,8 @@ export interface AdminToken {
   readonly label: string
   readonly scopes: readonly AdminScope[]
   readonly createdBy: string
+  /** The token that made it, which it never outlives; null = somebody else. */
+  readonly madeBy: string | null
   readonly createdAtMs: number
   readonly expiresAtMs: number | null
   readonly revokedAtMs: number | null
@@ -37,7 +40,7 @@ export type NewAdminToken = Omit<AdminToken, 'revokedAtMs' | 'lastUsedAtMs'> & {
 export type AdminTokenPatch = Partial<Pick<AdminToken, 'externalId' | 'scopes' | 'expiresAtMs'>>
 
 const EXTERNAL_ID = EXTERNAL_IDS.admin_token
-const SELECT = `SELECT id, name, label, scopes, created_by, created_at, expires_at, revoked_at, last_used_at, ${EXTERNAL_ID} AS external_id FROM admin_token`
+const SELECT = `SELECT id, name, label, scopes, created_by, made_by, created_at, expires_at, revoked_at, last_used_at, ${EXTERNAL_ID} AS external_id FROM admin_token`
 
 function readToken(row: Row): AdminToken {
   return {
@@ -45,8 +48,9 @@ function readToken(row: Row): AdminToken {
     externalId: textOrNull(row, 'external_id'),
     name: text(row, 'name'),
     label: text(row, 'label'),
-    scopes: json<readonly AdminScope[]>(row, 'scopes') ?? [],
+    scopes: (json<readonly AdminScope[]>(row, 'scopes') ?? []).toSorted(),
     createdBy: text(row, 'created_by'),
+    madeBy: textOrNull(row, 'made_by'),
     createdAtMs: integer(row, 'created_at'),
     expiresAtMs: integerOrNull(row, 'expires_at'),
     revokedAtMs: integerOrNull(row, 'revoked_at'),
@@ -62,12 +66,16 @@ export class AdminTokenStore {
     this.#database = database
   }
 
-  /** false = a token in force has the name. Throws ExternalIdTakenError. */
-  create(token: NewAdminToken): Promise<boolean> {
+  /**
+   * false = a token in force has the name. `check` sees the token that makes it, null where that is not in force, and
+   * may refuse by what it throws. Throws ExternalIdTakenError.
+   */
+  create(token: NewAdminToken, check?: (maker: AdminToken | null) => void): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
+      check?.(token.madeBy === null ? null : await this.#inForce(sql, token.madeBy))
       if (token.externalId !== null) await nameRecord(sql, 'admin_token', token.id, token.externalId)
       const added = await sql.run(
-        'INSERT INTO admin_token (id, name, digest, label, scopes, created_by, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING',
+        'INSERT INTO admin_token (id, name, digest, label, scopes, created_by, made_by, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING',
         [
           token.id,
           token.name,
@@ -75,6 +83,7 @@ export class AdminTokenStore {
           token.label,
           JSON.stringify(token.scopes),
           token.createdBy,
+          token.madeBy,
           BigInt(token.createdAtMs),
           token.expiresAtMs === null ? null : BigInt(token.expiresAtMs),
         ],
@@ -87,8 +96,7 @@ export class AdminTokenStore {
 
   /** Nobody else changes it before the end of the transaction. null = it is revoked, or there is none. */
   async #inForce(sql: Sql, id: string): Promise<AdminToken | null> {
-    const lock = rowLock(this.#database.dialect)
-    const [row] = await sql.all(`${SELECT} WHERE id = ? AND revoked_at IS NULL${lock}`, [id])
+    const [row] = await sql.all(`${SELECT} WHERE id = ? AND revoked_at IS NULL${ROW_LOCK}`, [id])
     return row === undefined ? null : readToken(row)
   }
 
@@ -103,14 +111,17 @@ export class AdminTokenStore {
       const patch = decide(current)
       if (Object.keys(patch).length === 0) return current
       const after = { ...current, ...patch }
-      await sql.run('UPDATE admin_token SET scopes = ?, expires_at = ? WHERE id = ?', [
-        JSON.stringify(after.scopes),
-        after.expiresAtMs === null ? null : BigInt(after.expiresAtMs),
-        id,
-      ])
+      await writeTerms(sql, after)
+      await this.#descend(sql, after, async (child, maker) => {
+        const scopes = child.scopes.filter((scope) => maker.scopes.includes(scope))
+        const ends = [child.expiresAtMs, maker.expiresAtMs].filter((ms) => ms !== null)
+        const capped = { ...child, scopes, expiresAtMs: ends.length === 0 ? null : Math.min(...ends) }
+        await writeTerms(sql, capped)
+        return capped
+      })
       if (patch.externalId !== undefined) await nameRecord(sql, 'admin_token', id, patch.externalId)
       return after
-    })
+    }, CHANGE)
   }
 
   async findByDigest(digest: Buffer): Promise<AdminToken | null> {
@@ -139,19 +150,51 @@ export class AdminTokenStore {
     )
   }
 
-  /** false = there is none in force with this id. `check` may refuse by what it throws. */
-  revoke(id: string, atMs: number, check?: (current: AdminToken) => void): Promise<boolean> {
+  /**
+   * Answers what it revoked: the token and those that came from it; none = there is none in force with this id. `check`
+   * may refuse by what it throws.
+   */
+  revoke(id: string, atMs: number, check?: (current: AdminToken) => void): Promise<readonly AdminToken[]> {
     return this.#database.transaction(async (sql) => {
       const current = await this.#inForce(sql, id)
-      if (current === null) return false
+      if (current === null) return []
       check?.(current)
-      await sql.run('UPDATE admin_token SET revoked_at = ? WHERE id = ?', [BigInt(atMs), id])
-      await nameRecord(sql, 'admin_token', id, null)
-      return true
-    })
+      const revoked: AdminToken[] = []
+      const end = async (token: AdminToken): Promise<AdminToken> => {
+        revoked.push(token)
+        await sql.run('UPDATE admin_token SET revoked_at = ? WHERE id = ?', [BigInt(atMs), token.id])
+        await nameRecord(sql, 'admin_token', token.id, null)
+        return token
+      }
+      await this.#descend(sql, await end(current), end)
+      return revoked
+    }, CHANGE)
+  }
+
+  /** Visits the tokens in force that came from one, makers first. A maker is locked while it makes another. */
+  async #descend(
+    sql: Sql,
+    from: AdminToken,
+    visit: (child: AdminToken, maker: AdminToken) => Promise<AdminToken>,
+  ): Promise<void> {
+    const makers = [from]
+    for (const maker of makers) {
+      const rows = await sql.all(`${SELECT} WHERE made_by = ? AND revoked_at IS NULL ORDER BY id${ROW_LOCK}`, [
+        maker.id,
+      ])
+      for (const child of rows.map(readToken)) makers.push(await visit(child, maker))
+    }
   }
 
   async touch(id: string, atMs: number): Promise<void> {
     await this.#database.run('UPDATE admin_token SET last_used_at = ? WHERE id = ?', [BigInt(atMs), id])
   }
+}
+
+async function writeTerms(sql: Sql, { id, scopes, expiresAtMs }: AdminToken): Promise<void> {
+  await sql.run('UPDATE admin_token SET scopes = ?, expires_at = ? WHERE id = ?', [
+    JSON.stringify(scopes),
+    expiresAtMs === null ? null : BigInt(expiresAtMs),
+    id,
+  ])
 }

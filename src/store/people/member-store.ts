@@ -4,16 +4,17 @@ import { rubles, type Micro } from '../../base/money.ts'
 import {
   big,
   bigOrNull,
+  CHANGE,
   integer,
   integerOrNull,
-  rowLock,
   text,
   textOrNull,
   type Database,
   type Row,
   type Sql,
 } from '../database.ts'
-import type { UserRecord } from './user-store.ts'
+import { ROW_LOCK } from '../dialect.ts'
+import { emailTaken, insertUser, type NewUser, type UserRecord } from './user-store.ts'
 
 /** What a person is in an account. */
 export interface Membership {
@@ -50,8 +51,7 @@ export type Invitation = Omit<NewInvitation, 'hash'>
 const PEOPLE_MAX = 50
 
 /**
- * The accounts of a person: the one that they have made is theirs, without a row of its own; an older program knows no
- * other, so it lets nobody into an account that they were only invited to.
+ * The accounts of a person: the one that they have made is theirs, without a row of its own.
  */
 export function membershipsOf(user: UserRecord, rows: readonly Membership[]): readonly Membership[] {
   const own = user.accountId
@@ -187,8 +187,16 @@ export class MemberStore {
     )
   }
 
-  /** Uses an invitation up; null = it is used, expired or revoked. Who is in the account already keeps their role. */
-  join(hash: string, user: UserRecord, nowMs: number): Promise<Invitation | null> {
+  /**
+   * Uses an invitation up, and makes a new user (`made`), in one step. null = it is used, expired or revoked. Who is in
+   * the account already keeps their role.
+   */
+  join(
+    hash: string,
+    user: Pick<UserRecord, 'id' | 'accountId'>,
+    made: NewUser | null,
+    nowMs: number,
+  ): Promise<Invitation | null> {
     return this.#database.transaction(async (sql) => {
       const [row] = await sql.all('SELECT * FROM account_invitation WHERE hash = ? AND expires_at > ?', [
         hash,
@@ -198,6 +206,7 @@ export class MemberStore {
       if (row === undefined || (await sql.run('DELETE FROM account_invitation WHERE hash = ?', [hash])) === 0)
         return null
       const invitation = readInvitation(row)
+      if (made !== null && !(await insertUser(sql, made))) throw emailTaken(made.email)
       if (user.accountId !== invitation.accountId)
         await sql.run(
           'INSERT INTO account_member (account_id, user_id, role, monthly_limit, added_at) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING',
@@ -262,15 +271,24 @@ export class MemberStore {
   /** Changes of the people of an account, one after another. */
   #locked<T>(accountId: string, work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#database.transaction(async (sql) => {
-      const lock = rowLock(this.#database.dialect)
-      await sql.all(`SELECT id FROM account WHERE id = ?${lock}`, [accountId])
+      await sql.all(`SELECT id FROM account WHERE id = ?${ROW_LOCK}`, [accountId])
       return work(sql)
-    })
+    }, CHANGE)
   }
 }
 
 function hasOtherOwner(people: readonly Member[], userId: string): boolean {
   return people.some((other) => other.role === 'owner' && other.userId !== userId)
+}
+
+/** Whether the person owns the account, and may sign in. */
+export async function isOwner(sql: Pick<Sql, 'all'>, accountId: string, userId: string): Promise<boolean> {
+  const rows = await sql.all(
+    `SELECT u.id FROM console_user u WHERE u.id = ? AND u.disabled = 0 AND (u.account_id = ?
+      OR EXISTS (SELECT 1 FROM account_member m WHERE m.account_id = ? AND m.user_id = u.id AND m.role = 'owner'))`,
+    [userId, accountId, accountId],
+  )
+  return rows.length > 0
 }
 
 async function membersOf(sql: Pick<Sql, 'all'>, accountId: string): Promise<readonly Member[]> {
@@ -339,12 +357,11 @@ export interface KeyOfMember extends MonthOfMember {
  * Refuses a key with which the keys of a person could spend more in a month than the account lets them. Runs in the
  * transaction of the change; the lock lets one change of a person's keys after another.
  */
-export async function refuseBeyondMember(sql: Sql, dialect: Database['dialect'], key: KeyOfMember): Promise<void> {
-  const lock = rowLock(dialect)
-  const [row] = await sql.all(`SELECT monthly_limit FROM account_member WHERE account_id = ? AND user_id = ?${lock}`, [
-    key.accountId,
-    key.userId,
-  ])
+export async function refuseBeyondMember(sql: Sql, key: KeyOfMember): Promise<void> {
+  const [row] = await sql.all(
+    `SELECT monthly_limit FROM account_member WHERE account_id = ? AND user_id = ?${ROW_LOCK}`,
+    [key.accountId, key.userId],
+  )
   const most = row === undefined ? null : bigOrNull(row, 'monthly_limit')
   if (most === null) return
   const others = (await promisedMicro(sql, key, key.keyId)) ?? most

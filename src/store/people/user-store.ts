@@ -2,6 +2,7 @@ import {
   bit,
   big,
   bytes,
+  CHANGE,
   integer,
   integerOrNull,
   text,
@@ -11,7 +12,9 @@ import {
   type Sql,
   type SqlValue,
 } from '../database.ts'
+import { ROW_LOCK } from '../dialect.ts'
 import type { OperatorRole } from '../../tables/admin-scopes.ts'
+import { reasonError } from '../../base/refusals.ts'
 import { likePrefix } from '../accounts/account-store.ts'
 import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'
 import type { IdentityName } from './identity.ts'
@@ -116,6 +119,7 @@ export const USER_COLUMNS = [
   `${EXTERNAL_IDS.user} AS user_external_id`,
 ].join(', ')
 const SELECT = `SELECT ${USER_COLUMNS} FROM console_user u`
+const OWNS = `role = 'admin' AND COALESCE(operator_role, 'owner') = 'owner'`
 
 export function readUser(row: Row): UserRecord {
   const issuer = textOrNull(row, 'user_oidc_issuer')
@@ -159,34 +163,13 @@ export class UserStore {
   }
 
   /** Owners who can sign in. */
-  async owners(): Promise<number> {
-    const [row] = await this.#database.all(
-      `SELECT COUNT(*) AS total FROM console_user WHERE role = 'admin' AND COALESCE(operator_role, 'owner') = 'owner' AND disabled = 0 AND (password_hash IS NOT NULL OR oidc_subject IS NOT NULL)`,
-    )
-    return row === undefined ? 0 : integer(row, 'total')
+  owners(): Promise<number> {
+    return ownersOf(this.#database)
   }
 
   /** null = the e-mail address is taken. */
   async create(user: NewUser): Promise<UserRecord | null> {
-    const added = await this.#database.run(
-      `INSERT INTO console_user (id, email, name, role, operator_role, account_id, password_hash, language, oidc_issuer, oidc_subject, oidc_email, oidc_linked_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
-      [
-        user.id,
-        user.email,
-        user.name,
-        user.role,
-        user.operatorRole ?? null,
-        user.accountId,
-        user.passwordHash,
-        user.language,
-        user.oidc?.issuer ?? null,
-        user.oidc?.subject ?? null,
-        user.oidc?.email ?? null,
-        user.oidc === null ? null : BigInt(user.createdAtMs),
-        BigInt(user.createdAtMs),
-      ],
-    )
-    return added === 0 ? null : this.get(user.id)
+    return (await insertUser(this.#database, user)) ? this.get(user.id) : null
   }
 
   get(id: string): Promise<UserRecord | null> {
@@ -242,38 +225,39 @@ export class UserStore {
     )
   }
 
-  /** null = there is none. Throws ExternalIdTakenError. */
-  async update(id: string, patch: UserPatch): Promise<UserRecord | null> {
-    const sets: string[] = []
-    const values: SqlValue[] = []
-    const set = (column: string, value: SqlValue | undefined): void => {
-      if (value === undefined) return
-      sets.push(`${column} = ?`)
-      values.push(value)
-    }
-    set('name', patch.name)
-    set('role', patch.role)
-    set('operator_role', patch.operatorRole)
-    set('account_id', patch.accountId)
-    set('password_hash', patch.passwordHash)
-    set('disabled', patch.disabled === undefined ? undefined : bit(patch.disabled))
-    set('timezone', patch.timezone)
-    set('language', patch.language)
-    set('theme', patch.theme)
-    set(
-      'last_sign_in_at',
-      patch.lastSignInAtMs === undefined || patch.lastSignInAtMs === null ? undefined : BigInt(patch.lastSignInAtMs),
-    )
-    const { externalId } = patch
-    const write = async (sql: Pick<Sql, 'run'>): Promise<number> =>
-      sets.length === 0 ? 0 : sql.run(`UPDATE console_user SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
-    if (externalId === undefined) await write(this.#database)
-    else
-      await this.#database.transaction(async (sql) => {
-        await write(sql)
-        await nameRecord(sql, 'user', id, externalId)
-      })
+  /** null = there is none. */
+  async update(
+    id: string,
+    patch: Omit<UserPatch, 'role' | 'operatorRole' | 'disabled' | 'externalId'>,
+  ): Promise<UserRecord | null> {
+    if (patch.passwordHash === undefined) await patchUser(this.#database, id, patch)
+    else await this.#database.transaction((sql) => patchUser(sql, id, patch), CHANGE)
     return this.get(id)
+  }
+
+  /**
+   * `decide` says the changes by the user as they are, while no owner changes; what it throws keeps all as it was.
+   * Refuses what leaves nobody who owns the service and can sign in. A session has the rights of the role that it was
+   * opened with, so it ends when they change. null = there is none. Throws ExternalIdTakenError.
+   */
+  change(
+    id: string,
+    decide: (current: UserRecord) => UserPatch,
+  ): Promise<{ readonly before: UserRecord; readonly after: UserRecord } | null> {
+    return this.#database.transaction(async (sql) => {
+      // Of two owners who take this from each other, one waits for the other here.
+      await sql.all(`SELECT id FROM console_user WHERE id = ? OR ${OWNS} ORDER BY id${ROW_LOCK}`, [id])
+      const before = await oneOf(sql, 'u.id = ?', [id])
+      if (before === null) return null
+      await patchUser(sql, id, decide(before))
+      const after = (await oneOf(sql, 'u.id = ?', [id])) ?? before
+      const owned = before.operatorRole === 'owner' && !before.disabled && hasWayIn(before)
+      if (owned && (await ownersOf(sql)) === 0)
+        throw reasonError('conflict', 'last_owner', {}, 'This is the last owner')
+      if (after.disabled || after.role !== before.role)
+        await sql.run('DELETE FROM console_session WHERE user_id = ?', [id])
+      return { before, after }
+    }, CHANGE)
   }
 
   /** `taken`: it belongs to another user; `full`: this user has one already. */
@@ -301,24 +285,26 @@ export class UserStore {
     return unlinked === 1
   }
 
-  /** Replaces seed and recovery codes (SHA-256 hex); the last used step starts at `step`. */
-  setTotp(
-    id: string,
-    totp: {
-      readonly seed: Buffer | null
-      readonly enabled: boolean
-      readonly step: number
-      readonly recoveryHashes: readonly string[]
-    },
-  ): Promise<void> {
+  /**
+   * Replaces seed and recovery codes (SHA-256 hex); the last used step starts at `step`. `before`: what must still be
+   * the user's; false = it is not, since another request was first.
+   */
+  setTotp(id: string, totp: Totp, before: Pick<UserRecord, 'totpSeed' | 'totpEnabled'>): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
-      await sql.run('UPDATE console_user SET totp_seed = ?, totp_enabled = ?, totp_step = ? WHERE id = ?', [
-        totp.seed,
-        bit(totp.enabled),
-        BigInt(totp.step),
-        id,
-      ])
-      await replaceCodes(sql, id, totp.recoveryHashes)
+      const condition = before.totpSeed === null ? 'totp_seed IS NULL' : 'totp_seed = ?'
+      const set = await sql.run(
+        `UPDATE console_user SET totp_seed = ?, totp_enabled = ?, totp_step = ? WHERE id = ? AND totp_enabled = ? AND ${condition}`,
+        [
+          totp.seed,
+          bit(totp.enabled),
+          BigInt(totp.step),
+          id,
+          bit(before.totpEnabled),
+          ...(before.totpSeed === null ? [] : [before.totpSeed]),
+        ],
+      )
+      if (set === 1) await replaceCodes(sql, id, totp.recoveryHashes)
+      return set === 1
     })
   }
 
@@ -380,24 +366,122 @@ export class UserStore {
     return findToken(this.#database, hash, nowMs)
   }
 
-  /** Uses the token up in the same step; null = unknown, used or expired. */
-  claimSetupToken(hash: string, nowMs: number): Promise<SetupTokenClaim | null> {
+  /**
+   * Uses a link up and sets the password, or makes the first owner, in one step. The person's sessions and other links,
+   * perhaps sent to a mailbox that is not theirs any more, end with it. null = the link is unknown, used or expired.
+   */
+  useSetupToken(hash: string, nowMs: number, passwordHash: string, first: NewUser): Promise<UserRecord | null> {
     return this.#database.transaction(async (sql) => {
       const found = await findToken(sql, hash, nowMs)
-      // The delete decides who used it: of two claims at once only one removes the row.
-      const claimed = await sql.run('DELETE FROM setup_token WHERE hash = ?', [hash])
-      if (claimed === 0) return null
-      // Other links of this user, perhaps sent to a mailbox that is not theirs any more, are good no more.
-      if (found !== null && found.userId !== null)
-        await sql.run('DELETE FROM setup_token WHERE user_id = ?', [found.userId])
-      return found
-    })
+      if (found === null) return null
+      const { userId } = found
+      if (userId !== null) {
+        const select = `SELECT id FROM console_user WHERE id = ? AND disabled = 0${ROW_LOCK}`
+        if ((await sql.all(select, [userId])).length === 0) return null
+      }
+      const where = userId === null ? 'user_id IS NULL' : 'user_id = ?'
+      const values = userId === null ? [] : [userId]
+      const links = await sql.all(`SELECT hash FROM setup_token WHERE ${where} ORDER BY hash${ROW_LOCK}`, values)
+      if (!links.some((row) => text(row, 'hash') === hash)) return null
+      await sql.run(`DELETE FROM setup_token WHERE ${where}`, values)
+      if (userId === null) {
+        if ((await ownersOf(sql)) > 0)
+          throw reasonError('access_denied', 'has_administrator', {}, 'There is an administrator already')
+        if (!(await insertUser(sql, first))) throw emailTaken(first.email)
+        return oneOf(sql, 'u.id = ?', [first.id])
+      }
+      await patchUser(sql, userId, { passwordHash })
+      if (found.clearTotp) {
+        await sql.run('UPDATE console_user SET totp_seed = NULL, totp_enabled = 0, totp_step = 0 WHERE id = ?', [
+          userId,
+        ])
+        await replaceCodes(sql, userId, [])
+      }
+      await sql.run('DELETE FROM console_session WHERE user_id = ?', [userId])
+      return oneOf(sql, 'u.id = ?', [userId])
+    }, CHANGE)
   }
 
-  async #one(condition: string, values: readonly SqlValue[]): Promise<UserRecord | null> {
-    const [row] = await this.#database.all(`${SELECT} WHERE ${condition}`, values)
-    return row === undefined ? null : readUser(row)
+  #one(condition: string, values: readonly SqlValue[]): Promise<UserRecord | null> {
+    return oneOf(this.#database, condition, values)
   }
+}
+
+export interface Totp {
+  readonly seed: Buffer | null
+  readonly enabled: boolean
+  readonly step: number
+  readonly recoveryHashes: readonly string[]
+}
+
+export function emailTaken(email: string): Error {
+  return reasonError('conflict', 'email_taken', { email }, `email: a user with '${email}' exists already`)
+}
+
+function hasWayIn({ passwordHash, oidc }: UserRecord): boolean {
+  return passwordHash !== null || oidc !== null
+}
+
+async function ownersOf(sql: Pick<Sql, 'all'>): Promise<number> {
+  const [row] = await sql.all(
+    `SELECT COUNT(*) AS total FROM console_user WHERE ${OWNS} AND disabled = 0 AND (password_hash IS NOT NULL OR oidc_subject IS NOT NULL)`,
+  )
+  return row === undefined ? 0 : integer(row, 'total')
+}
+
+async function oneOf(
+  sql: Pick<Sql, 'all'>,
+  condition: string,
+  values: readonly SqlValue[],
+): Promise<UserRecord | null> {
+  const [row] = await sql.all(`${SELECT} WHERE ${condition}`, values)
+  return row === undefined ? null : readUser(row)
+}
+
+/** false = the e-mail address, or the identity, is another user's. */
+export async function insertUser(sql: Pick<Sql, 'run'>, user: NewUser): Promise<boolean> {
+  const added = await sql.run(
+    `INSERT INTO console_user (id, email, name, role, operator_role, account_id, password_hash, language, oidc_issuer, oidc_subject, oidc_email, oidc_linked_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+    [
+      user.id,
+      user.email,
+      user.name,
+      user.role,
+      user.operatorRole ?? null,
+      user.accountId,
+      user.passwordHash,
+      user.language,
+      user.oidc?.issuer ?? null,
+      user.oidc?.subject ?? null,
+      user.oidc?.email ?? null,
+      user.oidc === null ? null : BigInt(user.createdAtMs),
+      BigInt(user.createdAtMs),
+    ],
+  )
+  return added === 1
+}
+
+async function patchUser(sql: Pick<Sql, 'run' | 'all'>, id: string, patch: UserPatch): Promise<void> {
+  const { lastSignInAtMs, externalId } = patch
+  const given = Object.entries({
+    name: patch.name,
+    role: patch.role,
+    operator_role: patch.operatorRole,
+    account_id: patch.accountId,
+    password_hash: patch.passwordHash,
+    disabled: patch.disabled === undefined ? undefined : bit(patch.disabled),
+    timezone: patch.timezone,
+    language: patch.language,
+    theme: patch.theme,
+    last_sign_in_at: lastSignInAtMs === undefined || lastSignInAtMs === null ? undefined : BigInt(lastSignInAtMs),
+  }).filter((pair): pair is [string, string | bigint | null] => pair[1] !== undefined)
+  const sets = given.map(([column]) => `${column} = ?`)
+  const values = given.map(([, value]) => value)
+  if (sets.length > 0) await sql.run(`UPDATE console_user SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
+  // A link from before, perhaps in somebody else's hands, sets no other password.
+  if (patch.passwordHash !== undefined || patch.disabled === true)
+    await sql.run('DELETE FROM setup_token WHERE user_id = ?', [id])
+  if (externalId !== undefined) await nameRecord(sql, 'user', id, externalId)
 }
 
 async function findToken(sql: Pick<Sql, 'all'>, hash: string, nowMs: number): Promise<SetupTokenClaim | null> {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { bytes as blob, integer, type Database } from '../database.ts'
 import type { FileRow } from '../files/file-rows.ts'
 import { FileGoneError, type FileBytes } from '../files/file-store.ts'

@@ -1,7 +1,12 @@
-import { hash } from 'node:crypto'
+import { hash, randomInt } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import {
+  refuseNul,
+  big,
+  LOOK_UP,
   text as textOf,
+  textOrNull,
   type Database,
   type ReadOptions,
   type Row,
@@ -18,10 +23,17 @@ const LOOK_UP_POOL_MAX = 4
 /** One connection for the batch being written, and one for the next batch if the first connection breaks. */
 const CHARGE_POOL_MAX = 2
 const RETRIES_MAX = 5
+/** How long a change of an account or a key is tried again, and the first pause. */
+const CHANGE_MS = 10_000
+const PAUSE_MS = 20
 // guarantees.md 5: a stuck database must soon give a 503.
 const CONNECT_MS = 2_000
 const STATEMENT_MS = 2_000
 const LOCK_MS = 1_000
+/** Behind a migration that waits for a table everybody waits: so short that charges do not notice. See migrate. */
+const MIGRATION_LOCK_MS = 200
+/** Looks for whoever holds what a migration waits for. */
+const HOLDER_EVERY_MS = 50
 const IDLE_IN_TRANSACTION_MS = 5_000
 /**
  * A server that was stopped or cut off does not report its timeouts, so the client gives up a little later than the
@@ -32,6 +44,7 @@ const ANSWER_MS = 3_000
 const WAITERS_MAX = 200
 /** Deadlock and serialization failure: the transaction changed nothing and may be repeated. */
 const RETRYABLE: ReadonlySet<string> = new Set(['40P01', '40001'])
+const LOCK_NOT_AVAILABLE = '55P03'
 const INT8 = 20
 const NUMERIC = 1700
 
@@ -77,12 +90,40 @@ export class PostgresDatabase implements Database {
   }
 
   async run(text: string, values: readonly SqlValue[] = []): Promise<number> {
-    return this.#once(async (client) => (await client.query(statement(text, values))).rowCount ?? 0)
+    return this.#repeated(async (client) => (await client.query(statement(text, values))).rowCount ?? 0, this.#pool)
   }
 
   transaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    const begun = { ...options, pooler: this.#pooler }
+    if (options.purpose === 'migration') return this.#migration(work, begun)
     const pool = options.purpose === 'charge' ? this.#charges : this.#pool
-    return this.#repeated((client) => transact(client, work, { ...options, pooler: this.#pooler }), pool)
+    return this.#repeated((client) => transact(client, work, begun), pool, options.purpose === 'change' ? CHANGE_MS : 0)
+  }
+
+  /** If it waits for a lock in vain, it says who holds it. */
+  async #migration<T>(work: (sql: Sql) => Promise<T>, begun: Begun): Promise<T> {
+    let held: string | null = null
+    let look: NodeJS.Timeout | undefined
+    try {
+      return await this.#once((client) => {
+        const watched = async (sql: Sql): Promise<T> => {
+          const [own = {}] = await sql.all('SELECT pg_backend_pid()::bigint AS pid')
+          look = setInterval(() => {
+            this.all(HOLDER, [big(own, 'pid')], LOOK_UP)
+              // Between two waits there is none.
+              .then(([row]) => (held = row === undefined ? held : holderOf(row)))
+              .catch(() => undefined)
+          }, HOLDER_EVERY_MS)
+          return work(sql)
+        }
+        return transact(client, watched, begun)
+      })
+    } catch (thrown) {
+      if (!isLockTimeout(thrown) || held === null) throw thrown
+      throw new LockHeldError(held, { cause: thrown })
+    } finally {
+      clearInterval(look)
+    }
   }
 
   /**
@@ -94,15 +135,19 @@ export class PostgresDatabase implements Database {
     return this.#repeated((client) => transactCharge(client, { read, write }, options), this.#charges)
   }
 
-  async #repeated<T>(work: (client: pg.PoolClient) => Promise<T>, pool: pg.Pool): Promise<T> {
+  /** `forMs`: so long it is tried again, after growing pauses and for a lock too. */
+  async #repeated<T>(work: (client: pg.PoolClient) => Promise<T>, pool: pg.Pool, forMs = 0): Promise<T> {
+    const untilMs = performance.now() + forMs
     for (let tries = 1; ; tries += 1) {
+      const isOver = performance.now() > untilMs
       try {
         return await this.#once(work, pool)
       } catch (thrown) {
-        if (!RETRYABLE.has(codeOf(thrown))) throw thrown
-        if (tries > RETRIES_MAX)
+        if (!RETRYABLE.has(codeOf(thrown)) && (isOver || !isLockTimeout(thrown))) throw thrown
+        if (tries > RETRIES_MAX && isOver)
           throw new StoreUnavailableError('Too much is written to the same rows at once.', { cause: thrown })
       }
+      if (!isOver) await delay(Math.min(tries, 10) * PAUSE_MS * (0.5 + randomInt(100) / 100))
     }
   }
 
@@ -183,9 +228,8 @@ const BEGIN_SHORT = {
   transaction: { charge: BEGIN_POOLED, other: BEGIN_POOLED },
 } as const
 const BEGIN_PATIENT = {
-  snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0',
-  // A migration that waits longer for a table is tried again, see migrate.
-  migration: `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '2s'`,
+  snapshot: () => 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0',
+  migration: (lockMs: number) => `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${lockMs}`,
 } as const
 
 type Begun = TransactionOptions & { readonly pooler: Pooler }
@@ -196,8 +240,8 @@ function begin(options: Begun): string {
 }
 
 /** The beginning of a long transaction; null = it is short. */
-function patient({ purpose }: TransactionOptions): string | null {
-  return purpose === 'snapshot' || purpose === 'migration' ? BEGIN_PATIENT[purpose] : null
+function patient({ purpose, lockMs = MIGRATION_LOCK_MS }: TransactionOptions): string | null {
+  return purpose === 'snapshot' || purpose === 'migration' ? BEGIN_PATIENT[purpose](lockMs) : null
 }
 
 async function transact<T>(client: pg.PoolClient, work: (sql: Sql) => Promise<T>, options: Begun): Promise<T> {
@@ -278,7 +322,7 @@ const OUTAGE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58'])
 /**
  * A lock not available; a transaction that was idle for too long, as on a machine that stood still; a read-only one.
  */
-const OUTAGES: ReadonlySet<string> = new Set(['55P03', '25P03', '25006'])
+const OUTAGES: ReadonlySet<string> = new Set([LOCK_NOT_AVAILABLE, '25P03', '25006'])
 
 /** The driver's messages, which have no code, for a closed socket or a passed timeout. */
 const OURS = /connection terminated|connection error|query read timeout|timeout exceeded|not queryable|ended by|closed/i
@@ -311,11 +355,47 @@ function numbered(text: string): string {
 
 /** pg sends a bigint as text, exactly; it accepts a Uint8Array only as a Buffer. */
 function bound(values: readonly SqlValue[]): unknown[] {
+  refuseNul(values)
   return values.map((value) => (value instanceof Uint8Array && !Buffer.isBuffer(value) ? Buffer.from(value) : value))
 }
 
 function codeOf(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+}
+
+function isLockTimeout(thrown: unknown): boolean {
+  return thrown instanceof StoreUnavailableError && codeOf(thrown.cause) === LOCK_NOT_AVAILABLE
+}
+
+/** Somebody else has locked what a migration needs. */
+export class LockHeldError extends OperatorError {
+  override readonly name = 'LockHeldError'
+}
+
+/** Of those that a process waits for, the one whose transaction is the oldest. A prepared transaction has no process. */
+const HOLDER = `SELECT COALESCE(w.relation::regclass::text, w.locktype) AS what, b.pid::bigint AS pid, a.query AS query,
+    COALESCE(EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start), 0)::bigint AS seconds
+  FROM pg_locks w CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS b(pid) LEFT JOIN pg_stat_activity a ON a.pid = b.pid
+  WHERE w.pid = ? AND NOT w.granted ORDER BY a.xact_start LIMIT 1`
+const QUERY_CHARS = 100
+
+/** The transactions of a node are over by then, but for reports and backups. */
+const LONG_S = 10n
+
+/**
+ * Who keeps a migration from a table: one that has held it for long, or load. What stands in quotes may be a secret, or
+ * a customer's, and so the query is shown up to there.
+ */
+export function holderOf(row: Row): string {
+  const pid = big(row, 'pid')
+  // A prepared transaction has no process, and may be of any age.
+  if (pid !== 0n && big(row, 'seconds') < LONG_S)
+    return `PostgreSQL: ${textOf(row, 'what')} is locked by transactions of less than ${LONG_S} s. Try again when there is less load.`
+  const query = (textOrNull(row, 'query') ?? '')
+    .replace(/['$].*/s, '…')
+    .replaceAll(/\s+/g, ' ')
+    .slice(0, QUERY_CHARS)
+  return `PostgreSQL: process ${pid} has locked ${textOf(row, 'what')} in a transaction of ${big(row, 'seconds')} s: ${query}. Wait until it has ended, or end it with pg_terminate_backend(${pid}), and start again.`
 }
 
 /** The settings of a connection did not arrive, so something between keeps no connections apart. */

@@ -20,10 +20,8 @@ import { accountSpendText } from '../../ledger/account-limit.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { Micro } from '../../base/money.ts'
 import { big, integer, text, type Row, type Sql, type SqlValue } from '../database.ts'
-import { END_CLAIM } from '../idempotency/idempotency-store.ts'
-import { INSERT_NOTICE, noticeValues } from '../notices/notice-store.ts'
-import { KEEP_ANSWER } from '../responses/response-store.ts'
-import { INSERT_JOB, jobMoveValues, MOVE_JOB, newJobValues, SEALED_JOB } from '../jobs/job-store.ts'
+import { ROW_LOCK } from '../dialect.ts'
+import { directStatements, hasDirect } from '../ledger/direct-changes.ts'
 import {
   ACCOUNT_SELECT,
   HOLD_SELECT,
@@ -40,17 +38,13 @@ import type { BookSeal } from '../audit/book-seal.ts'
 import {
   accountValues,
   allowanceValues,
-  appDays,
-  appDayValues,
-  bookedLater,
   entryValues,
   holdEndValues,
   holdValues,
   logValues,
   SELECT_ACCOUNT_SPEND,
-  usageDays,
-  usageDayValues,
 } from '../ledger/ledger-values.ts'
+import { addSums, appDays, bookedLater, sumColumns, usageDays } from '../ledger/sums.ts'
 
 type Cell = string | bigint | null
 
@@ -67,32 +61,20 @@ const INSERT_HOLDS = insert(
   'hold',
   'id text, account_id text, key_id text, amount int8, state text, price_version int8, subject text, day text, week text, month text, node text, lease_until int8, placed_at int8, ended_at int8, charged int8, shortfall int8, booked text, seal text',
 )
-const ADD_SPENDS = `${insert('key_spend', 'key_id text, period text, start text, spent int8, excess int8')}
-  ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
+const ADD_SPENDS = addSums('key_spend', selectSums('key_spend'))
 const INSERT_ENTRIES = insert(
   'entry',
   'debit text, credit text, amount int8, kind text, ref text, account_id text, created_at int8, hash text',
 )
 const INSERT_LOGS = insert('generation', `${LOG_COLUMN_TYPES}, seal text`)
-const ADD_USAGE_DAYS = `${insert(
-  'usage_day',
-  'account_id text, day text, key_id text, model text, provider text, requests int8, input_tokens int8, output_tokens int8, revenue int8, provider_cost int8, insured int8, shortfall int8',
-)} ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
-  input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
-  provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
-const ADD_APP_DAYS = `${insert(
-  'app_day',
-  'account_id text, day text, key_id text, model text, app text, title text, requests int8, errors int8, input_tokens int8, output_tokens int8, cost int8, saved int8, last_at int8',
-)} ON CONFLICT (account_id, day, key_id, model, app) DO UPDATE SET title = COALESCE(excluded.title, app_day.title), requests = app_day.requests + excluded.requests,
-  errors = app_day.errors + excluded.errors, input_tokens = app_day.input_tokens + excluded.input_tokens, output_tokens = app_day.output_tokens + excluded.output_tokens,
-  cost = app_day.cost + excluded.cost, saved = app_day.saved + excluded.saved, last_at = GREATEST(app_day.last_at, excluded.last_at)`
-const ADD_BOOKED_LATER = `${insert('booked_later', 'account_id text, booked text, placed text, model text, requests int8, amount int8')}
-  ON CONFLICT (account_id, booked, placed, model) DO UPDATE SET requests = booked_later.requests + excluded.requests, amount = booked_later.amount + excluded.amount`
+const ADD_USAGE_DAYS = addSums('usage_day', selectSums('usage_day'))
+const ADD_APP_DAYS = addSums('app_day', selectSums('app_day'))
+const ADD_BOOKED_LATER = addSums('booked_later', selectSums('booked_later'))
 const SELECT_SPENDS = `SELECT s.key_id AS key_id, s.period AS period, s.start AS start, s.spent AS spent FROM ${table('v', 'key_id text, period text, start text')}
   JOIN key_spend s ON s.key_id = v.key_id AND s.period = v.period AND s.start = v.start`
 const OWNERS = 'SELECT account_id, key_id FROM hold WHERE id = ANY(?::text[])'
 const RENEW = `UPDATE hold SET lease_until = ? WHERE id IN
-  (SELECT id FROM hold WHERE state = 'open' AND id = ANY(?::text[]) ORDER BY id FOR UPDATE)`
+  (SELECT id FROM hold WHERE state = 'open' AND id = ANY(?::text[]) ORDER BY id${ROW_LOCK})`
 
 /**
  * The hot path on PostgreSQL: rows are locked in one order everywhere (accounts, keys, holds, each by id), a batch is
@@ -139,7 +121,20 @@ function insert(into: string, columns: string): string {
     .split(', ')
     .map((column) => column.split(' ')[0])
     .join(', ')
-  return `INSERT INTO ${into} (${names}) SELECT ${names} FROM ${table('v', columns)}`
+  const select = selectRows(columns)
+  return `INSERT INTO ${into} (${names}) ${select}`
+}
+
+function selectRows(columns: string): string {
+  return `SELECT * FROM ${table('v', columns)}`
+}
+
+function selectSums(name: Parameters<typeof sumColumns>[0]): string {
+  return selectRows(
+    sumColumns(name)
+      .map(({ column, type }) => `${column} ${type}`)
+      .join(', '),
+  )
 }
 
 /** PostgreSQL's text form of an array. */
@@ -216,7 +211,7 @@ function recordOf(operation: LedgerOperation): GenerationRecord | null {
 async function loadJobs(sql: Sql, operations: readonly LedgerOperation[]): Promise<Map<string, number>> {
   const ids = operations.flatMap((operation) => movedJobOf(operation)?.id ?? [])
   if (ids.length === 0) return new Map()
-  const rows = await sql.all('SELECT id, version FROM job WHERE id = ANY(?::text[]) ORDER BY id FOR UPDATE', [
+  const rows = await sql.all(`SELECT id, version FROM job WHERE id = ANY(?::text[]) ORDER BY id${ROW_LOCK}`, [
     arrayText(ids),
   ])
   return new Map(rows.map((row) => [text(row, 'id'), integer(row, 'version')]))
@@ -227,7 +222,7 @@ async function loadClaims(sql: Sql, operations: readonly LedgerOperation[]): Pro
   const ids = operations.flatMap((operation) => claimOf(operation)?.id ?? [])
   if (ids.length === 0) return new Map()
   const rows = await sql.all(
-    `SELECT id, generation_id FROM idempotency_key WHERE id = ANY(?::text[]) AND state = 'running' ORDER BY id FOR UPDATE`,
+    `SELECT id, generation_id FROM idempotency_key WHERE id = ANY(?::text[]) AND state = 'running' ORDER BY id${ROW_LOCK}`,
     [arrayText(ids)],
   )
   return new Map(rows.map((row) => [text(row, 'id'), text(row, 'generation_id')]))
@@ -266,7 +261,7 @@ async function locked<T extends AccountRow | KeyRow | HoldRow>(
   read: (row: Row) => T,
 ): Promise<Map<string, T>> {
   if (ids.length === 0) return new Map()
-  const rows = await sql.all(`${select} WHERE id = ANY(?::text[]) ORDER BY id FOR UPDATE`, [arrayText(ids)])
+  const rows = await sql.all(`${select} WHERE id = ANY(?::text[]) ORDER BY id${ROW_LOCK}`, [arrayText(ids)])
   return new Map(rows.map((row) => [text(row, 'id'), read(row)]))
 }
 
@@ -352,16 +347,13 @@ class SpendGuess {
 
 /** Answers what is left to be sent with the commit. */
 async function write(sql: Sql, changes: LedgerChanges, seal: BookSeal): Promise<LastStatement> {
-  const { newJobs, movedJobs, endedClaims, keptAnswers, notices } = changes
-  if (newJobs.length + movedJobs.length + endedClaims.length + keptAnswers.length + notices.length === 0)
-    return () => writeRows(sql, changes, seal)
+  if (!hasDirect(changes)) return () => writeRows(sql, changes, seal)
   await writeRows(sql, changes, seal)
-  for (const job of newJobs) await sql.run(INSERT_JOB, newJobValues(job, seal))
-  for (const move of movedJobs)
-    await sql.run(MOVE_JOB, jobMoveValues(move, (await sql.all(SEALED_JOB, [move.id]))[0], seal))
-  for (const { id, answer } of endedClaims) await sql.run(END_CLAIM, [answer, id])
-  for (const { id, answer } of keptAnswers) await sql.run(KEEP_ANSWER, [answer, BigInt(answer.length), id])
-  for (const notice of notices) await sql.run(INSERT_NOTICE, noticeValues(notice))
+  const statements = directStatements(changes, seal)
+  for (let next = statements.next(); next.done !== true;) {
+    const [row] = await sql.all(...next.value)
+    next = statements.next(row)
+  }
   return async () => undefined
 }
 
@@ -417,8 +409,8 @@ function partsOf(changes: LedgerChanges, seal: BookSeal): WritePart[] {
     },
     { statement: INSERT_ENTRIES, rows: changes.entries.map(entryValues) },
     { statement: INSERT_LOGS, rows: changes.log.map((log) => logValues(log, seal)) },
-    { statement: ADD_USAGE_DAYS, rows: usageDays(changes.log).map(usageDayValues) },
+    { statement: ADD_USAGE_DAYS, rows: usageDays(changes.log) },
     { statement: ADD_BOOKED_LATER, rows: bookedLater(changes.log) },
-    { statement: ADD_APP_DAYS, rows: appDays(changes.log).map(appDayValues) },
+    { statement: ADD_APP_DAYS, rows: appDays(changes.log) },
   ]
 }

@@ -1,5 +1,6 @@
 import { big, bytes, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
-import { listedIds } from '../locked-ids.ts'
+import { listedIds } from '../dialect.ts'
+import { within, type Reach } from '../accounts/key-lists.ts'
 import { DAY_MS } from '../../base/time.ts'
 
 /** The most turns of one conversation. */
@@ -11,16 +12,14 @@ const ROOM_LEFT_PERCENT = 90n
 const PAGE = 100n
 
 /**
- * A conversation from its newest turn on, for a query that says `OWN`. A step goes by the id alone, or a store may take
- * the index of accounts and go through all answers of one for each turn.
+ * A conversation from its newest turn on, for a query that says whose turns it wants. A step goes by the id alone, or a
+ * store may take the index of accounts and go through all answers of one for each turn.
  */
-const TURNS = `WITH RECURSIVE turn (id, account_id, created_at, previous_id, state, bytes, place) AS (
-  SELECT id, account_id, created_at, previous_id, state, bytes, 1 FROM kept_response WHERE id = ?
-  UNION ALL SELECT r.id, r.account_id, r.created_at, r.previous_id, r.state, r.bytes, turn.place + 1
+const TURNS = `WITH RECURSIVE turn (id, account_id, key_id, created_at, previous_id, state, bytes, place) AS (
+  SELECT id, account_id, key_id, created_at, previous_id, state, bytes, 1 FROM kept_response WHERE id = ?
+  UNION ALL SELECT r.id, r.account_id, r.key_id, r.created_at, r.previous_id, r.state, r.bytes, turn.place + 1
     FROM turn JOIN kept_response r ON r.id = turn.previous_id
     WHERE turn.account_id = ? AND turn.created_at > ? AND turn.place <= ${CHAIN_MAX})`
-/** Only turns of one account, and not past their time. */
-const OWN = 'turn.account_id = ? AND turn.created_at > ?'
 
 /** Part of the commit that charges it. The bytes of the answer so far, which repeats its request's tools, go with it. */
 export const KEEP_ANSWER = `UPDATE kept_response SET state = 'ended', answer = ?, bytes = bytes - LENGTH(answer) + ? WHERE id = ? AND state = 'running'`
@@ -29,6 +28,7 @@ export interface NewKeptResponse {
   /** The id of its generation. */
   readonly id: string
   readonly accountId: string
+  readonly keyId: string
   /** The generation of the Response that it continues; null = it begins a conversation. */
   readonly previousId: string | null
   /** The items that its request added, encrypted. */
@@ -40,9 +40,10 @@ export interface NewKeptResponse {
 
 /**
  * `running`: its request lives; `stopped`: it was stopped by a mark, and its provider may still have to tell what it
- * bills; `lost`: its request ended without an answer, as when its process died.
+ * bills; `lost`: its request ended without an answer, as when its process died; `unkept`: its answer was charged, and
+ * is not kept.
  */
-export type KeptState = 'running' | 'stopped' | 'lost' | 'ended'
+export type KeptState = 'running' | 'stopped' | 'lost' | 'unkept' | 'ended'
 
 /** Values of `stopped`. */
 const MARKED = 1n
@@ -87,28 +88,30 @@ export class ResponseStore {
       const size = BigInt(row.input.length + row.answer.length)
       await makeRoom(sql, row.accountId, size, BigInt(bytesMax))
       await sql.run(
-        `INSERT INTO kept_response (id, account_id, previous_id, state, bytes, created_at, input, answer) VALUES (?,?,?,'running',?,?,?,?)`,
-        [row.id, row.accountId, row.previousId, size, BigInt(row.createdAtMs), row.input, row.answer],
+        `INSERT INTO kept_response (id, account_id, key_id, previous_id, state, bytes, created_at, input, answer) VALUES (?,?,?,?,'running',?,?,?,?)`,
+        [row.id, row.accountId, row.keyId, row.previousId, size, BigInt(row.createdAtMs), row.input, row.answer],
       )
     })
   }
 
-  /** null = it does not exist, is older than `sinceMs`, or is another account's. */
-  async find(accountId: string, id: string, sinceMs: number): Promise<KeptResponse | null> {
+  /** null = it does not exist, is older than `sinceMs`, or is out of reach. */
+  async find(reach: Reach, id: string, sinceMs: number): Promise<KeptResponse | null> {
+    const { condition, values } = within(reach, 'r')
     const [row] = await this.#database.all(
       `SELECT r.id AS id, r.state AS state, r.stopped AS stopped, r.input AS input, r.answer AS answer, h.state AS hold_state
-        FROM kept_response r LEFT JOIN hold h ON h.id = r.id WHERE r.id = ? AND r.account_id = ? AND r.created_at > ?`,
-      [id, accountId, BigInt(sinceMs)],
+        FROM kept_response r LEFT JOIN hold h ON h.id = r.id WHERE r.id = ? AND r.created_at > ? AND ${condition}`,
+      [id, BigInt(sinceMs), ...values],
     )
     return row === undefined ? null : { ...contentsOf(row), state: stateOf(row) }
   }
 
   /** The conversation that ends with `id`, its first turn first; at most one turn more than a conversation may have. */
-  async turns(accountId: string, id: string, sinceMs: number): Promise<readonly KeptTurn[]> {
+  async turns(reach: Reach, id: string, sinceMs: number): Promise<readonly KeptTurn[]> {
     const since = BigInt(sinceMs)
+    const { condition, values } = within(reach, 'turn')
     const rows = await this.#database.all(
-      `${TURNS} SELECT id, previous_id, state, bytes FROM turn WHERE ${OWN} ORDER BY place DESC`,
-      [id, accountId, since, accountId, since],
+      `${TURNS} SELECT id, previous_id, state, bytes FROM turn WHERE turn.created_at > ? AND ${condition} ORDER BY place DESC`,
+      [id, reach.accountId, since, since, ...values],
       { withoutAmounts: true },
     )
     return rows.map((row) => ({
@@ -149,25 +152,18 @@ export class ResponseStore {
     await this.#database.run(`DELETE FROM kept_response WHERE id = ? AND state = 'running'`, [id])
   }
 
-  /** false = the account has none with this id. */
-  async remove(accountId: string, id: string, sinceMs: number): Promise<boolean> {
-    return (
-      (await this.#database.run('DELETE FROM kept_response WHERE id = ? AND account_id = ? AND created_at > ?', [
-        id,
-        accountId,
-        BigInt(sinceMs),
-      ])) > 0
-    )
+  /** false = there is none with this id within reach. */
+  async remove(reach: Reach, id: string, sinceMs: number): Promise<boolean> {
+    const { condition, values } = within(reach, 'kept_response')
+    const text = `DELETE FROM kept_response WHERE id = ? AND created_at > ? AND ${condition}`
+    return (await this.#database.run(text, [id, BigInt(sinceMs), ...values])) > 0
   }
 
-  /** Marks a running answer, so that the process that runs it stops it. false = the account has none that runs unmarked. */
-  async askToStop(accountId: string, id: string): Promise<boolean> {
-    return (
-      (await this.#database.run(
-        `UPDATE kept_response SET stopped = ? WHERE id = ? AND account_id = ? AND state = 'running' AND stopped = 0`,
-        [MARKED, id, accountId],
-      )) > 0
-    )
+  /** Marks a running answer, so that the process that runs it stops it. false = none within reach runs unmarked. */
+  async askToStop(reach: Reach, id: string): Promise<boolean> {
+    const { condition, values } = within(reach, 'kept_response')
+    const text = `UPDATE kept_response SET stopped = ? WHERE id = ? AND state = 'running' AND stopped = 0 AND ${condition}`
+    return (await this.#database.run(text, [MARKED, id, ...values])) > 0
   }
 
   /** The process that runs these has stopped them. */
@@ -198,21 +194,23 @@ export class ResponseStore {
   }
 
   /** Encrypts all kept contents again. */
-  async rewrap(encrypt: (purpose: string, encrypted: Buffer) => Buffer): Promise<void> {
+  async rewrap(encrypt: (purpose: string, encrypted: Buffer, accountId: string) => Buffer): Promise<void> {
     for (let after = '', more = true; more;) {
       const ids = await this.#database.transaction(async (sql) => {
-        const rows = await sql.all('SELECT id, input, answer FROM kept_response WHERE id > ? ORDER BY id LIMIT ?', [
-          after,
-          PAGE,
-        ])
-        for (const { id, input, answer } of rows.map(contentsOf)) {
+        const rows = await sql.all(
+          'SELECT id, account_id, input, answer FROM kept_response WHERE id > ? ORDER BY id LIMIT ?',
+          [after, PAGE],
+        )
+        for (const row of rows) {
+          const { id, input, answer } = contentsOf(row)
+          const accountId = text(row, 'account_id')
           await sql.run('UPDATE kept_response SET input = ? WHERE id = ?', [
-            encrypt(responsePurpose('input', id), input),
+            encrypt(responsePurpose('input', id), input, accountId),
             id,
           ])
           // Its charge may have written another answer meanwhile.
           await sql.run('UPDATE kept_response SET answer = ? WHERE id = ? AND answer = ?', [
-            encrypt(responsePurpose('answer', id), answer),
+            encrypt(responsePurpose('answer', id), answer, accountId),
             id,
             answer,
           ])
@@ -246,6 +244,8 @@ function contentsOf(row: Row): Omit<KeptResponse, 'state'> {
 
 function stateOf(row: Row): KeptState {
   if (text(row, 'state') === 'ended') return 'ended'
-  if (textOrNull(row, 'hold_state') !== 'open') return 'lost'
+  const hold = textOrNull(row, 'hold_state')
+  if (hold === 'settled' || hold === 'settled_late') return 'unkept'
+  if (hold !== 'open') return 'lost'
   return big(row, 'stopped') === HEEDED ? 'stopped' : 'running'
 }

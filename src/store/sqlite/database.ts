@@ -4,7 +4,16 @@ import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { OperatorError } from '../../base/errors.ts'
 import { makeFolder } from '../../base/folder.ts'
-import type { Database, ReadOptions, Row, Sql, SqlValue, TransactionOptions } from '../database.ts'
+import {
+  refuseNul,
+  type Database,
+  type ReadOptions,
+  type Row,
+  type Sql,
+  type SqlValue,
+  type TransactionOptions,
+} from '../database.ts'
+import { withoutLocks } from '../dialect.ts'
 import { asUnavailable, diskFault } from './disk-fault.ts'
 import { takeLock, type DirectoryLock } from './directory-lock.ts'
 import { SqliteSnapshot } from './snapshot.ts'
@@ -81,7 +90,7 @@ export class SqliteDatabase implements Database {
     const known = this.#statements.get(text)
     if (known !== undefined) return known
     if (this.#statements.size >= STATEMENTS_MAX) this.#statements.clear()
-    const statement = this.#database.prepare(text)
+    const statement = this.#database.prepare(withoutLocks(text))
     this.#statements.set(text, statement)
     return statement
   }
@@ -169,6 +178,7 @@ export class SqliteDatabase implements Database {
     // Inside a cold transaction nothing is left to write: the ledger waits for its turn.
     try {
       if (!withoutAmounts && (this.#isOpened || !this.#database.isTransaction)) this.#flushForReading()
+      refuseNul(values)
       return this.prepare(text).all(...values)
     } catch (thrown) {
       throw asUnavailable(thrown)
@@ -241,7 +251,10 @@ export class SqliteDatabase implements Database {
         return snapshot.take()
       })
       return await work({
-        all: (text, values = []) => snapshot.all(text, values),
+        all: async (text, values = []) => {
+          refuseNul(values)
+          return snapshot.all(text, values)
+        },
         run: () => Promise.reject(new TypeError('A snapshot is only read.')),
       })
     } finally {
@@ -250,6 +263,7 @@ export class SqliteDatabase implements Database {
   }
 
   #run(text: string, values: readonly SqlValue[]): number {
+    refuseNul(values)
     return Number(this.prepare(text).run(...values).changes)
   }
 

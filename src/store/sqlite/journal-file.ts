@@ -1,40 +1,136 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, open, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OperatorError } from '../../base/errors.ts'
 import { makeFolder } from '../../base/folder.ts'
+import type { Journal, JournalRecord, JournalTicket } from '../../ledger/end-journal.ts'
 import { takeLock, type DirectoryLock } from './directory-lock.ts'
-import { recordBytes } from './journal-records.ts'
-import { isUsedSegment, JournalSegment, SEGMENT_BYTES } from './journal-segment.ts'
-import { thrownMessage } from '../../lib/thrown-message.ts'
+import {
+  recordBytes,
+  HEADER_BYTES,
+  header,
+  mayHoldRecords,
+  readRecords,
+  record,
+  RECORD_HEAD_BYTES,
+} from './journal-records.ts'
+import { thrownMessage } from '../../base/text.ts'
+
+/** Allocated in full at the start, so that it can be written even when the disk is full. */
+const SEGMENT_BYTES = 8 * 1_048_576
+const ZEROS = Buffer.alloc(1_048_576)
+
+/**
+ * One file of the journal: a header with an epoch, then records with the same epoch and a checksum. A new epoch empties
+ * it: nothing is allocated or freed while the disk may be full.
+ */
+class JournalSegment {
+  readonly #file: FileHandle
+  #epoch: bigint
+  #offset: number
+  /** Records that the store does not have yet. */
+  open: number
+
+  private constructor(file: FileHandle, epoch: bigint, offset: number, open: number) {
+    this.#file = file
+    this.#epoch = epoch
+    this.#offset = offset
+    this.open = open
+  }
+
+  /** Opens or creates the file; `left` are the payloads that an earlier process wrote. */
+  static async open(path: string): Promise<{ readonly segment: JournalSegment; readonly left: readonly Buffer[] }> {
+    const file = await open(path, 'a').then(async (made) => {
+      await made.close()
+      return open(path, 'r+')
+    })
+    try {
+      const { size } = await file.stat()
+      if (size < SEGMENT_BYTES) await allocate(file, size)
+      const { epoch, end, payloads } = (await isUsed(file))
+        ? readRecords(await readBytes(file, SEGMENT_BYTES))
+        : readRecords(await readBytes(file, HEADER_BYTES))
+      return { segment: new JournalSegment(file, epoch, end, payloads.length), left: payloads }
+    } catch (thrown) {
+      await file.close()
+      throw thrown
+    }
+  }
+
+  /** Whether a record of this many bytes has room. */
+  fits(payloadBytes: number, after = 0): boolean {
+    return this.#offset + after + recordBytes(payloadBytes) <= SEGMENT_BYTES
+  }
+
+  /** Durable when it resolves. */
+  async append(payloads: readonly Buffer[]): Promise<void> {
+    const records = Buffer.concat(payloads.map((payload) => record(payload, this.#epoch)))
+    await writeAt(this.#file, records, this.#offset)
+    await this.#file.datasync()
+    this.#offset += records.length
+    this.open += payloads.length
+  }
+
+  /** Removes all records, durably. */
+  async reset(): Promise<void> {
+    this.#epoch += 1n
+    await writeAt(this.#file, header(this.#epoch), 0)
+    await this.#file.datasync()
+    this.#offset = HEADER_BYTES
+    this.open = 0
+  }
+
+  get empty(): boolean {
+    return this.#offset === HEADER_BYTES
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
+}
+
+async function allocate(file: FileHandle, from: number): Promise<void> {
+  for (let at = from; at < SEGMENT_BYTES; at += ZEROS.length)
+    await writeAt(file, ZEROS.subarray(0, Math.min(ZEROS.length, SEGMENT_BYTES - at)), at)
+  if (from === 0) await writeAt(file, header(1n), 0)
+  await file.sync()
+}
+
+async function writeAt(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  for (let written = 0; written < bytes.length;) {
+    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written)
+    written += bytesWritten
+  }
+}
+
+/** Whether a file, which may not exist, has records. */
+async function isUsedSegment(path: string): Promise<boolean> {
+  const file = await open(path, 'r').catch(() => null)
+  try {
+    return file !== null && (await isUsed(file))
+  } finally {
+    await file?.close()
+  }
+}
+
+async function isUsed(file: FileHandle): Promise<boolean> {
+  return mayHoldRecords(await readBytes(file, HEADER_BYTES + RECORD_HEAD_BYTES))
+}
+
+async function readBytes(file: FileHandle, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length)
+  for (let at = 0; at < length;) {
+    const { bytesRead } = await file.read(bytes, at, length - at, at)
+    if (bytesRead === 0) break
+    at += bytesRead
+  }
+  return bytes
+}
 
 /** 64 MB (guarantees.md 5). */
 const SEGMENTS = 8
 const SLOTS_MAX = 1_024
 /** Enough for a kept answer of a megabyte in base64, and its log row. */
 const RECORD_BYTES_MAX = SEGMENT_BYTES / 4
-
-/** The place of a record, freed when the store has the record. */
-export interface JournalTicket {
-  readonly segment: number
-}
-
-export interface JournalRecord {
-  readonly payload: Buffer
-  readonly ticket: JournalTicket
-}
-
-/** Work left by an outage of the database, on this machine's disk. */
-export interface Journal {
-  /** Records that an earlier process wrote and did not settle. */
-  readonly left: readonly JournalRecord[]
-  /** Durable when it resolves; rejects when the journal is full or the disk refuses. */
-  append(payloads: readonly Buffer[]): Promise<readonly JournalTicket[]>
-  /** The store has it now. */
-  settled(ticket: JournalTicket): void
-  /** Records that the store does not have yet. */
-  readonly open: number
-  close(): Promise<void>
-}
 
 /** The journal cannot be created where the settings say. */
 export class JournalError extends OperatorError {

@@ -26,13 +26,9 @@ import {
 } from '../ledger/ledger-rows.ts'
 import { accountValues, entryValues, holdValues, logValues } from '../ledger/ledger-values.ts'
 import type { SqliteDatabase } from './database.ts'
-import { hasDirect, writeDirect, type DirectChanges, type JournaledChanges } from './direct-changes.ts'
-import { diskFault } from './disk-fault.ts'
-import { leftRows, newMark, SELECT_POSITION } from './left-rows.ts'
-import { encodeRows, PendingRows, type CommitRows } from './pending-rows.ts'
-import { RowJournal, type JournalBytes } from './row-journal.ts'
-import { SqliteRollup } from './rollup.ts'
-import { TableWrites } from './table-writes.ts'
+import { JournaledRows } from './journaled-rows.ts'
+import type { CommitRows } from './pending-rows.ts'
+import type { JournalBytes } from './row-journal.ts'
 
 const ACCOUNT_BY_ID = `${ACCOUNT_SELECT} WHERE id = ?`
 const KEY_BY_ID = `${KEY_SELECT} WHERE id = ?`
@@ -52,10 +48,20 @@ interface Unwritten {
   readonly placed: HoldRow
 }
 
+/** The part of a batch that goes through the journal; the sums of spending follow from the log. */
+type JournaledChanges = Pick<LedgerChanges, 'accounts' | 'keys' | 'newHolds' | 'endedHolds' | 'entries' | 'log'>
+
+/** Whether the kept rows are those of the last write. */
+type Kept =
+  /** Nobody else has written since. `coldWrites`: those besides the ledger's, by then. */
+  | { readonly at: 'written'; readonly coldWrites: number }
+  /** Nothing was read yet, or a write failed: the kept rows may hold changes that nothing written has. */
+  | { readonly at: 'stale' }
+
 /**
  * The hot path of the embedded store. One process has the file, so the rows it works with are kept in memory, and what
- * is decided is decided there. A commit is durable when its rows are in the journal; they go to their tables many at a
- * time, before anybody else reads or writes. Holds are written with the end of their requests, or soon.
+ * is decided is decided there. How rows come to the disk is of JournaledRows. Holds are written with the end of their
+ * requests, or soon.
  */
 export class SqliteLedger implements LedgerStore {
   readonly decidesHoldsInMemory = true
@@ -69,31 +75,12 @@ export class SqliteLedger implements LedgerStore {
   readonly #spends = new Map<string, Micro>()
   /** Holds that are in the database but not kept in memory: ended, or dropped. */
   readonly #written = new Set<string>()
-  readonly #rollup: SqliteRollup
-  readonly #checkpointCharges: number
-  readonly #journalBytes: JournalBytes
-  #journal: RowJournal
-  /** Of rows that are in the journal. */
-  #tables: TableWrites
-  /** A fresh one after each write: one that is cleared would keep garbage alive (lib/bag.ts). */
+  readonly #rows: JournaledRows
+  /** A fresh one after each write: one that is cleared would keep garbage alive (base/bag.ts). */
   #unwritten = new Map<string, Unwritten>()
   /** Holds that are over and in their table: kept until the next batch, since one that is being loaded may name them. */
   #over: string[] = []
-  /** A write failed: the kept rows hold changes that nothing written has. */
-  #stale = false
-  /**
-   * The journal is not written: nothing durable has been yet, or the disk failed. Rows go straight to their tables
-   * until a commit has succeeded there.
-   */
-  #barred = true
-  /** Of the database, known to the last commit that reached its disk. */
-  #failedSyncs = 0
-  /** Writes into tables of rows that the journal does not have. */
-  #unjournaled = 0
-  /** Writes besides the ledger's at the time of the rows above. */
-  #coldWrites = 0
-  /** The last write into tables failed. */
-  isFailing = false
+  #kept: Kept = { at: 'stale' }
   /** The damage that a start found, for the operator. */
   openingNotice: string | null = null
 
@@ -103,18 +90,21 @@ export class SqliteLedger implements LedgerStore {
     journalBytes: JournalBytes,
     checkpointCharges = CHECKPOINT_CHARGES,
   ) {
-    this.#checkpointCharges = checkpointCharges
     this.#database = database
     this.#seal = seal
-    this.#rollup = new SqliteRollup(database)
-    this.#tables = new TableWrites(database, this.#rollup, checkpointCharges)
-    this.#journalBytes = journalBytes
-    this.#journal = new RowJournal(journalBytes, { position: 0n, mark: 0 })
+    this.#rows = new JournaledRows({ database, seal, bytes: journalBytes, charges: checkpointCharges }, (ids) =>
+      this.#isInTables(ids),
+    )
     database.beforeColdAccess(
       () => this.#flush(),
-      () => this.#finish(),
+      () => this.#rows.finish(),
     )
     database.beforeClose(() => journalBytes.close())
+  }
+
+  /** The last write into tables failed. */
+  get isFailing(): boolean {
+    return this.#rows.isFailing
   }
 
   async commit(
@@ -130,27 +120,12 @@ export class SqliteLedger implements LedgerStore {
       return false
     })
     // The turn is over: holds are decided while the disk works.
-    if (isJournaled) await this.#syncJournal()
+    if (isJournaled) await this.#rows.syncJournal()
   }
 
   /** The schema is there. Rows that an earlier process has left in the journal go to their tables. */
   open(): void {
-    const bytes = this.#journalBytes
-    const { rows, position, cut } = leftRows(bytes.read(), this.#database.prepare(SELECT_POSITION).get() ?? {})
-    this.#tables = new TableWrites(this.#database, this.#rollup, this.#checkpointCharges, rows)
-    if (cut > 0)
-      this.openingNotice = `The journal of the embedded store has ${cut} records behind one that is missing. They are left out: the disk lost it before it was written, or tollgate.rows is damaged. Check the books with: tollgate audit`
-    // Another mark: what the file holds so far is in its tables with this commit.
-    this.#journal = new RowJournal(bytes, { position, mark: newMark() })
-    try {
-      // The mark is written where no rows are left, too.
-      this.#writeTables(new PendingRows().rows)
-    } catch (thrown) {
-      // A full disk is met again by the next commit, which begins with these rows; until then nothing is sold.
-      if (diskFault(thrown) === null) throw thrown
-      this.#stale = true
-    }
-    this.#rollup.open()
+    this.openingNotice = this.#rows.open()
   }
 
   async flush(): Promise<void> {
@@ -158,11 +133,7 @@ export class SqliteLedger implements LedgerStore {
   }
 
   checkpoint(): Promise<boolean> {
-    return this.#database.exclusively(() => {
-      if (!this.#tables.isMoving) this.#begin()
-      this.#step(this.#tables.sliceRows)
-      return this.#tables.isMoving
-    })
+    return this.#database.exclusively(() => this.#rows.moveSome())
   }
 
   probe(): Promise<void> {
@@ -188,13 +159,7 @@ export class SqliteLedger implements LedgerStore {
   /** Everything is in its table, the sums too. */
   #flush(): void {
     this.#writeHolds()
-    this.#checkpoint()
-    this.#rollup.catchUp()
-  }
-
-  /** Not while the disk may lack what a record would build on. */
-  #mayJournal(): boolean {
-    return !this.#barred && this.#failedSyncs === this.#database.failedSyncs
+    this.#rows.flush()
   }
 
   /** Writes the holds that are in memory only. */
@@ -214,124 +179,23 @@ export class SqliteLedger implements LedgerStore {
     }
     const changes = { accounts, keys, newHolds: holds, endedHolds: new Set<HoldRow>(), entries: [], log: [] }
     this.#orStale(() => {
-      const rows = this.#rowsOf(changes)
-      if (!this.#mayJournal() || !this.#appended(rows)) this.#writeUnjournaled(rows)
+      this.#rows.write(this.#rowsOf(changes))
       this.#wrote(changes)
     })
   }
 
   /** Answers whether the rows are in the journal, to be synced; they are on the disk in their tables otherwise. */
   async #write(changesOf: () => LedgerChanges): Promise<boolean> {
-    if (this.#tables.isMuch || this.#journal.isFilling) {
-      this.#finish()
-      this.#begin()
-    }
-    this.#step(this.#tables.sliceRows)
+    this.#rows.makeRoom()
     const isJournaled = this.#orStale(() => {
       const changes = changesOf()
-      const rows = this.#rowsOf(changes)
-      const isAppended = this.#mayJournal() && !hasDirect(changes) && this.#appended(rows)
-      if (!isAppended) this.#writeUnjournaled(rows, changes)
+      assert(changes.allowances.length === 0, 'The one process of the embedded store leases nothing.')
+      const isAppended = this.#rows.write(this.#rowsOf(changes), changes)
       this.#wrote(changes)
       return isAppended
     })
-    if (!isJournaled) await this.#syncTables()
+    if (!isJournaled) await this.#rows.syncTables()
     return isJournaled
-  }
-
-  async #syncTables(): Promise<void> {
-    const before = this.#unjournaled
-    await this.#database.sync()
-    // A reader has had holds written meanwhile, which may not be on the disk: the next commit goes to the tables too.
-    if (this.#unjournaled !== before) return
-    this.#failedSyncs = this.#database.failedSyncs
-    try {
-      this.#journal.restart()
-      this.#barred = false
-    } catch (thrown) {
-      // Without the journal's file the tables take everything.
-      if (diskFault(thrown) === null) throw thrown
-    }
-  }
-
-  async #syncJournal(): Promise<void> {
-    try {
-      await this.#journal.sync()
-    } catch (thrown) {
-      this.#barred = true
-      throw thrown
-    }
-  }
-
-  /** False where the journal has no room for the rows. */
-  #appended(rows: CommitRows): boolean {
-    const payload = encodeRows(rows)
-    if (!this.#journal.fits(payload.length)) return false
-    try {
-      this.#journal.append(payload)
-    } catch (thrown) {
-      this.#barred = true
-      throw thrown
-    }
-    this.#tables.waiting.add(rows)
-    return true
-  }
-
-  #checkpoint(): void {
-    this.#finish()
-    this.#begin()
-    this.#finish()
-  }
-
-  #begin(): void {
-    if (this.#tables.waiting.isEmpty) return
-    this.#orFailing(() => this.#tables.begin(this.#journal.position))
-    if (!this.#barred) this.#journal.leave()
-  }
-
-  #finish(): void {
-    this.#step(Number.POSITIVE_INFINITY)
-  }
-
-  #step(rowsMax: number): void {
-    const rows = this.#orFailing(() => this.#tables.step(rowsMax))
-    if (rows === null) return
-    this.#isInTables(rows)
-    if (this.#barred) return
-    const failed = (): void => {
-      this.#barred = true
-    }
-    void this.#journal.freed(() => this.#database.sync()).catch(failed)
-  }
-
-  /** Not to be built on by the journal before it is on the disk. */
-  #writeUnjournaled(rows: CommitRows, direct: DirectChanges | null = null): void {
-    this.#finish()
-    this.#barred = true
-    this.#unjournaled += 1
-    this.#writeTables(rows, direct)
-  }
-
-  #writeTables(rows: CommitRows, direct: DirectChanges | null = null): void {
-    const further = (): void => {
-      if (direct !== null) writeDirect(this.#database, this.#seal, direct)
-    }
-    this.#isInTables(this.#orFailing(() => this.#tables.write(rows, this.#journal.position, further)))
-  }
-
-  #orFailing<T>(work: () => T): T {
-    try {
-      return work()
-    } catch (thrown) {
-      this.#barred = true
-      this.isFailing = true
-      throw thrown
-    }
-  }
-
-  #isInTables(rows: PendingRows): void {
-    this.isFailing = false
-    for (const id of rows.holdIds()) if (this.#holds.get(String(id))?.state !== 'open') this.#over.push(String(id))
   }
 
   /** The rows that a batch writes into the tables. Holds that are only in memory are in no sum of these rows. */
@@ -379,6 +243,10 @@ export class SqliteLedger implements LedgerStore {
     for (const key of keys) this.#writtenHeld.set(key, key.heldMicro - (heldMicro.get(key.id) ?? 0n))
   }
 
+  #isInTables(holdIds: Iterable<string>): void {
+    for (const id of holdIds) if (this.#holds.get(id)?.state !== 'open') this.#over.push(id)
+  }
+
   #letGo(id: string): void {
     this.#holds.delete(id)
     if (this.#written.size >= WRITTEN_MAX) this.#written.clear()
@@ -394,7 +262,7 @@ export class SqliteLedger implements LedgerStore {
     try {
       return work()
     } catch (thrown) {
-      this.#stale = true
+      this.#kept = { at: 'stale' }
       throw thrown
     }
   }
@@ -402,23 +270,22 @@ export class SqliteLedger implements LedgerStore {
   /** Drops kept rows that may differ from what is written, and places the holds again that nothing has yet. */
   #refresh(): void {
     // One that a late settle has changed since is kept on.
-    for (const id of this.#over) if (!this.#tables.waiting.hasHold(id)) this.#letGo(id)
+    for (const id of this.#over) if (!this.#rows.hasHold(id)) this.#letGo(id)
     this.#over = []
     const full = Math.max(this.#accounts.size, this.#keys.size, this.#holds.size, this.#spends.size) > KEPT_MAX
     const { coldWrites } = this.#database
-    if (!full && !this.#stale && this.#coldWrites === coldWrites) return
-    this.#checkpoint()
+    if (!full && this.#kept.at === 'written' && this.#kept.coldWrites === coldWrites) return
+    this.#rows.checkpoint()
     this.#accounts.clear()
     this.#keys.clear()
     for (const id of this.#holds.keys()) this.#letGo(id)
     this.#spends.clear()
     const waiting = [...this.#unwritten.values()].map(({ placed }) => placed)
-    this.#stale = true
+    this.#kept = { at: 'stale' }
     const unwritten = new Map<string, Unwritten>()
     for (const placed of waiting) unwritten.set(placed.id, this.#placeAgain(placed))
     this.#unwritten = unwritten
-    this.#stale = false
-    this.#coldWrites = coldWrites
+    this.#kept = { at: 'written', coldWrites }
   }
 
   #placeAgain(placed: HoldRow): Unwritten {
@@ -469,10 +336,7 @@ export class SqliteLedger implements LedgerStore {
 
   #loadSpend({ name, keyId, select, values }: SpendQuery): void {
     if (this.#spends.has(name)) return
-    // The sums follow from the log, and so from the rows that are pending.
-    this.#finish()
-    if (keyId === null ? this.#tables.waiting.logged > 0 : this.#tables.waiting.hasLogOf(keyId)) this.#checkpoint()
-    this.#rollup.catchUp()
+    this.#rows.catchUp(keyId)
     const row = this.#database.prepare(select).get(...values)
     this.#spends.set(name, row === undefined ? 0n : big(row, 'spent'))
   }

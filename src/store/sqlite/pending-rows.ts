@@ -1,13 +1,10 @@
 import { OperatorError } from '../../base/errors.ts'
 import type { SqlValue } from '../database.ts'
 import {
-  ENTRY_COLUMNS,
-  HOLD_COLUMNS,
   HOLD_END_COLUMNS,
   INSERT_ENTRY,
   INSERT_HOLD,
   INSERT_LOG,
-  insertText,
   UPDATE_ACCOUNT,
   UPDATE_KEY,
 } from '../ledger/ledger-values.ts'
@@ -17,7 +14,7 @@ type Values = readonly SqlValue[]
 
 /** The rows of a commit as values of its statements. They are sealed, so the audit notices a change. */
 export interface CommitRows {
-  /** As they are after it: values of the update, id. */
+  /** As they are after the commit: values of the update, id. */
   readonly accounts: readonly Values[]
   /** `held`, id. */
   readonly keys: readonly Values[]
@@ -28,16 +25,11 @@ export interface CommitRows {
 }
 
 /**
- * The order of the columns in a record. A column that is added goes to the end, before the seal, and is missing in
- * older records; another order is another layout.
+ * The order of the columns in a record. Other columns, or another order, are another layout.
  */
 const LAYOUT = 1
 const UPSERT_END = ` ON CONFLICT (id) DO UPDATE SET ${[...HOLD_END_COLUMNS, 'seal'].map((name) => `${name} = excluded.${name}`).join(', ')}`
 const UPSERT_HOLD = INSERT_HOLD + UPSERT_END
-
-/** Of an older program, whose accounts had no limit to count. */
-const OLDER_ACCOUNT = UPDATE_ACCOUNT.replace(' limit_start = ?, limit_spent = ?,', '')
-const ACCOUNT_WIDTH = widthOf(UPDATE_ACCOUNT)
 
 /** Runs a statement of the database. */
 type Run = (text: string, values: Values) => void
@@ -107,17 +99,11 @@ export class PendingRows {
 
   /** A step for each row. */
   *write(run: Run): Generator<void> {
-    for (const values of this.#accounts.values())
-      yield run(values.length === ACCOUNT_WIDTH ? UPDATE_ACCOUNT : OLDER_ACCOUNT, values)
+    for (const values of this.#accounts.values()) yield run(UPDATE_ACCOUNT, values)
     for (const values of this.#keys.values()) yield run(UPDATE_KEY, values)
-    for (const values of this.#holds.values())
-      yield run(
-        values.length > HOLD_COLUMNS.length ? UPSERT_HOLD : shorter('hold', HOLD_COLUMNS, values) + UPSERT_END,
-        values,
-      )
+    for (const values of this.#holds.values()) yield run(UPSERT_HOLD, values)
     for (const values of this.#entries) yield run(INSERT_ENTRY, values)
-    for (const values of this.#log)
-      yield run(values.length > LOG_COLUMNS.length ? INSERT_LOG : shorter('generation', LOG_COLUMNS, values), values)
+    for (const values of this.#log) yield run(INSERT_LOG, values)
   }
 }
 
@@ -128,11 +114,6 @@ export function runAll(steps: Iterator<unknown>): void {
 }
 
 const LOG_KEY = LOG_COLUMNS.indexOf('key_id')
-
-/** Of a row of an older program, which did not know the last columns. */
-function shorter(table: string, columns: readonly string[], values: Values): string {
-  return insertText(table, columns.slice(0, values.length - 1))
-}
 
 const INT64_MAX = 2n ** 63n - 1n
 
@@ -157,27 +138,10 @@ function encodeValue(value: SqlValue): unknown {
   return Number.isSafeInteger(number) ? number : [String(value)]
 }
 
-/** Whether a row of each table has as many values as it may have. */
-const WIDTHS: readonly ((width: number) => boolean)[] = [
-  (width) => width === ACCOUNT_WIDTH || width === widthOf(OLDER_ACCOUNT),
-  exactly(widthOf(UPDATE_KEY)),
-  upTo(HOLD_COLUMNS.length + 1),
-  exactly(ENTRY_COLUMNS.length),
-  upTo(LOG_COLUMNS.length + 1),
-]
-
-function widthOf(text: string): number {
-  return text.split('?').length - 1
-}
-
-function exactly(wanted: number): (width: number) => boolean {
-  return (width) => width === wanted
-}
-
-/** Rows whose last columns may be missing: one column and the seal are there. */
-function upTo(most: number): (width: number) => boolean {
-  return (width) => width >= 2 && width <= most
-}
+/** How many values a row of each table has. */
+const WIDTHS = [UPDATE_ACCOUNT, UPDATE_KEY, INSERT_HOLD, INSERT_ENTRY, INSERT_LOG].map(
+  (statement) => statement.split('?').length - 1,
+)
 
 /** Throws an OperatorError for rows that this program does not know. */
 export function decodeRows(payload: Buffer): CommitRows {
@@ -185,15 +149,15 @@ export function decodeRows(payload: Buffer): CommitRows {
   const [layout, ...tables] = Array.isArray(read) ? (read as unknown[]) : []
   if (layout !== LAYOUT || tables.length !== WIDTHS.length) throw strangeRows()
   const [accounts = [], keys = [], holds = [], entries = [], log = []] = tables.map((table, index) =>
-    decodeTable(table, WIDTHS[index] ?? exactly(0)),
+    decodeTable(table, WIDTHS[index]),
   )
   return { accounts, keys, holds, entries, log }
 }
 
-function decodeTable(table: unknown, isWidth: (width: number) => boolean): readonly Values[] {
+function decodeTable(table: unknown, width: number | undefined): readonly Values[] {
   if (!Array.isArray(table)) throw strangeRows()
   return table.map((values: unknown) => {
-    if (!Array.isArray(values) || !isWidth(values.length)) throw strangeRows()
+    if (!Array.isArray(values) || values.length !== width) throw strangeRows()
     return values.map(decodeValue)
   })
 }

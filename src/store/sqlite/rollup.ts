@@ -1,50 +1,50 @@
-import { APP_OF_RECORD } from '../people/console-migration.ts'
 import { big } from '../database.ts'
+import { addSums } from '../ledger/sums.ts'
 import type { SqliteDatabase } from './database.ts'
 
+/** An app is identified by its URL, else by its title; empty = none (wire.md D-11.1). */
+const APP_OF_RECORD = `COALESCE(json_extract(g.record, '$.appUrl'), json_extract(g.record, '$.appTitle'), '')`
 const NEWEST = 'SELECT COALESCE(MAX(id), 0) AS id FROM generation'
 const ROLLED_UP = 'SELECT generation AS id FROM rolled_up'
 const SET_ROLLED_UP = 'UPDATE rolled_up SET generation = ?'
 /** Rows of the log with their holds, summed up once for all tables of sums: many rows of a key are one. */
 const MAKE_FRESH = `CREATE TEMP TABLE IF NOT EXISTS fresh (
-  account_id, key_id, model, provider, app, day, week, month, booked, title, requests, errors, input_tokens, output_tokens, revenue, provider_cost, insured, shortfall,
+  account_id, key_id, model, provider, condition, app, day, week, month, booked, title, requests, errors, input_tokens, output_tokens, revenue, provider_cost, insured, shortfall,
   saved, last_at, charges, spent, excess)`
 const FORGET_FRESH = 'DELETE FROM temp.fresh'
 /** Excess is what a settle took beyond its hold. */
 const SUM_UP = `INSERT INTO temp.fresh
-  SELECT g.account_id, g.key_id, g.model, COALESCE(g.provider, '') AS provider, ${APP_OF_RECORD} AS app, h.day, h.week, h.month, h.booked, MAX(json_extract(g.record, '$.appTitle')),
+  SELECT g.account_id, g.key_id, g.model, COALESCE(g.provider, '') AS provider, COALESCE(json_extract(g.record, '$.condition'), '') AS condition, ${APP_OF_RECORD} AS app, h.day, h.week, h.month, h.booked, MAX(json_extract(g.record, '$.appTitle')),
     COUNT(*), SUM(g.status = 'error'), SUM(g.input_tokens), SUM(g.output_tokens), SUM(g.cost), SUM(g.provider_cost), SUM(g.insured), SUM(g.shortfall),
     SUM(COALESCE(json_extract(g.record, '$.cacheSaved'), 0)), MAX(g.ended_at), SUM(h.state IN ('settled', 'settled_late')),
     SUM(CASE WHEN h.state IN ('settled', 'settled_late') THEN h.charged ELSE 0 END),
     SUM(CASE WHEN h.state = 'settled_late' THEN h.charged WHEN h.state = 'settled' AND h.charged > h.amount THEN h.charged - h.amount ELSE 0 END)
   FROM generation g JOIN hold h ON h.id = g.generation_id WHERE g.id > ? AND g.id <= ?
-  GROUP BY g.account_id, g.key_id, g.model, provider, app, h.day, h.week, h.month, h.booked`
-/** A charge counts in every period in which its hold was placed (wire.md D-9.1). */
-const ADD_SPENDS = `INSERT INTO key_spend (key_id, period, start, spent, excess)
-  SELECT key_id, p.period, CASE p.period WHEN 'day' THEN day WHEN 'week' THEN week WHEN 'month' THEN month ELSE '' END AS start, SUM(spent), SUM(excess)
+  GROUP BY g.account_id, g.key_id, g.model, provider, condition, app, h.day, h.week, h.month, h.booked`
+const ADD = [
+  // A charge counts in every period in which its hold was placed (wire.md D-9.1).
+  addSums(
+    'key_spend',
+    `SELECT key_id, p.period, CASE p.period WHEN 'day' THEN day WHEN 'week' THEN week WHEN 'month' THEN month ELSE '' END AS start, SUM(spent), SUM(excess)
   FROM temp.fresh JOIN (SELECT 'total' AS period UNION ALL SELECT 'day' UNION ALL SELECT 'week' UNION ALL SELECT 'month') p
-  WHERE charges > 0 GROUP BY key_id, p.period, start
-  ON CONFLICT (key_id, period, start) DO UPDATE SET spent = key_spend.spent + excluded.spent, excess = key_spend.excess + excluded.excess`
-const ADD_USAGE_DAYS = `INSERT INTO usage_day (account_id, day, key_id, model, provider, requests, input_tokens, output_tokens, revenue, provider_cost, insured, shortfall)
-  SELECT account_id, day, key_id, model, provider, SUM(requests), SUM(input_tokens), SUM(output_tokens), SUM(revenue), SUM(provider_cost), SUM(insured), SUM(shortfall)
-  FROM temp.fresh WHERE TRUE GROUP BY account_id, day, key_id, model, provider
-  ON CONFLICT (account_id, day, key_id, model, provider) DO UPDATE SET requests = usage_day.requests + excluded.requests,
-  input_tokens = usage_day.input_tokens + excluded.input_tokens, output_tokens = usage_day.output_tokens + excluded.output_tokens, revenue = usage_day.revenue + excluded.revenue,
-  provider_cost = usage_day.provider_cost + excluded.provider_cost, insured = usage_day.insured + excluded.insured, shortfall = usage_day.shortfall + excluded.shortfall`
-/** The data of the cabinet's charts. An app's title is the latest one it sent. */
-const ADD_APP_DAYS = `INSERT INTO app_day (account_id, day, key_id, model, app, title, requests, errors, input_tokens, output_tokens, cost, saved, last_at)
-  SELECT account_id, day, key_id, model, app, MAX(title), SUM(requests), SUM(errors), SUM(input_tokens), SUM(output_tokens), SUM(revenue), SUM(saved), MAX(last_at)
-  FROM temp.fresh WHERE TRUE GROUP BY account_id, day, key_id, model, app
-  ON CONFLICT (account_id, day, key_id, model, app) DO UPDATE SET title = COALESCE(excluded.title, app_day.title), requests = app_day.requests + excluded.requests,
-  errors = app_day.errors + excluded.errors, input_tokens = app_day.input_tokens + excluded.input_tokens, output_tokens = app_day.output_tokens + excluded.output_tokens,
-  cost = app_day.cost + excluded.cost, saved = app_day.saved + excluded.saved, last_at = excluded.last_at`
-
-/** Charges whose day is not the day of their hold. */
-const ADD_BOOKED_LATER = `INSERT INTO booked_later (account_id, booked, placed, model, requests, amount)
-  SELECT account_id, booked, day, model, SUM(requests), SUM(revenue) FROM temp.fresh WHERE booked <> '' GROUP BY account_id, booked, day, model
-  ON CONFLICT (account_id, booked, placed, model) DO UPDATE SET requests = booked_later.requests + excluded.requests, amount = booked_later.amount + excluded.amount`
-
-const ADD = [ADD_SPENDS, ADD_USAGE_DAYS, ADD_APP_DAYS, ADD_BOOKED_LATER]
+  WHERE charges > 0 GROUP BY key_id, p.period, start`,
+  ),
+  addSums(
+    'usage_day',
+    `SELECT account_id, day, key_id, model, provider, condition, SUM(requests), SUM(input_tokens), SUM(output_tokens), SUM(revenue), SUM(provider_cost), SUM(insured), SUM(shortfall)
+  FROM temp.fresh WHERE TRUE GROUP BY account_id, day, key_id, model, provider, condition`,
+  ),
+  addSums(
+    'app_day',
+    `SELECT account_id, day, key_id, model, app, MAX(title), SUM(requests), SUM(errors), SUM(input_tokens), SUM(output_tokens), SUM(revenue), SUM(saved), MAX(last_at)
+  FROM temp.fresh WHERE TRUE GROUP BY account_id, day, key_id, model, app`,
+  ),
+  addSums(
+    'booked_later',
+    `SELECT account_id, booked, day, model, SUM(requests), SUM(revenue)
+  FROM temp.fresh WHERE booked <> '' GROUP BY account_id, booked, day, model`,
+  ),
+]
 
 /**
  * Sums that follow from the usage log: key spends and day totals. The embedded store updates them for many log rows at

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { SnapshotAnswer, SnapshotQuestion } from './snapshot.ts'
-import { thrownMessage } from '../../lib/thrown-message.ts'
+import { thrownMessage } from '../../base/text.ts'
 
 /** The thread of `SqliteSnapshot`: reads in one transaction until it receives null. */
 const database = new DatabaseSync(String(workerData), { readBigInts: true, readOnly: true })

@@ -1,10 +1,11 @@
 import type { SqlValue } from '../database.ts'
 import type { SqliteDatabase } from './database.ts'
-import { SET_POSITION } from './left-rows.ts'
 import { PendingRows, runAll, type CommitRows } from './pending-rows.ts'
 import type { SqliteRollup } from './rollup.ts'
 import type { JournalPosition } from './row-journal.ts'
 
+export const SELECT_POSITION = 'SELECT position, mark FROM row_journal'
+export const SET_POSITION = 'UPDATE row_journal SET position = ?, mark = ?'
 /** Slices in which many rows are written, each some milliseconds of work. */
 const SLICES = 8
 /** Rows of a charge: the hold, the entry and the log's. */

@@ -2,18 +2,20 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ADMIN_SCOPES, OPERATOR_ROLES, ROLE_SCOPES, type AdminScope } from '../../../src/tables/admin-scopes.ts'
 import { ADMIN_ROUTES } from '../../../src/api/admin/contract.ts'
+import { SETTINGS, type SettingRow } from '../../../src/tables/settings-table.ts'
+import type { AdminWireRoute } from '../../../src/http/wire-route.ts'
 import { administrator, ConsoleClient, PASSWORD, signedUp } from '../../harness/console-client.ts'
-import { startInProcess, type Answer, type InProcessServer } from '../../harness/in-process.ts'
+import { gateway, type Answer, type Gateway } from '../../harness/gateway.ts'
 import { refused } from '../../harness/refused.ts'
 
 /** Named admin tokens and the roles of operators: a scope opens its own routes and no other. */
 
 const DAY_MS = 86_400_000
-let server: InProcessServer
+let server: Gateway
 let secrets: string[]
 
 before(async () => {
-  server = await startInProcess()
+  server = await gateway()
   secrets = []
 })
 
@@ -74,6 +76,123 @@ test('every scope × every route of the admin API: a token opens the routes of i
     assert.equal(metrics.status, own === 'metrics:read' ? 200 : 403, `/metrics with ${own}`)
   }
   t.diagnostic(`${cells} cells`)
+})
+
+/** A value of each part that another scope guards, unlike what a new record or a new service has. */
+function valueOf(part: string, { group }: { readonly group: string }): unknown {
+  const row: SettingRow | undefined = new Map<string, SettingRow>(Object.entries(SETTINGS)).get(part)
+  if (row?.kind === 'flag') return !row.fallback
+  if (row?.kind === 'choice') return Object.keys(row.options).find((option) => option !== row.fallback)
+  if (row?.kind === 'numbers')
+    return Object.fromEntries(
+      Object.entries(row.fields).map(([name, { fallback, most }]) => [
+        name,
+        fallback === most ? fallback - 1 : fallback + 1,
+      ]),
+    )
+  const given = new Map<string, unknown>([
+    ['group', group],
+    ['markup', 1.7],
+    ['timezone', 'Europe/Moscow'],
+    ['rates', { USD: 77 }],
+    ['model_fallbacks', { old: 'sandbox/chat' }],
+    ['limit', 5],
+    ['limit_reset', 'daily'],
+    ['expires_at', new Date(Date.now() + DAY_MS).toISOString()],
+    ['allowed_models', ['sandbox/chat']],
+    ['requests_per_minute', 7],
+    ['tokens_per_minute', 900],
+    ['running_requests', 3],
+    ['model_limits', { 'sandbox/chat': { requests_per_minute: 5 } }],
+    ['allowed_ips', ['203.0.113.0/24']],
+  ])
+  assert.ok(given.has(part), `valueOf names no value of '${part}'`)
+  return given.get(part)
+}
+
+test('every part of a body that another scope guards: refused without that scope, whoever writes the rest', async (t) => {
+  const group = (await server.admin('POST', '/admin/v1/account-groups', { name: 'Partners', markup: 1.1 })).body.id
+  let cells = 0
+  for (const [name, { scope, parts = {} }] of Object.entries<AdminWireRoute>(ADMIN_ROUTES))
+    for (const [part, other] of Object.entries(parts)) {
+      cells += 1
+      const [method = '', path = ''] = name.split(' ')
+      const what = `${part} of ${name}`
+      const account = await server.admin('POST', '/admin/v1/accounts', { name: `Of ${what}` })
+      const own = await server.admin('POST', '/admin/v1/account-groups', { name: `Of ${what}`, markup: 1.1 })
+      const key = await server.admin('POST', `/admin/v1/accounts/${account.body.id}/keys`, { name: 'k', limit: 9 })
+      const record = path.includes('/accounts') ? account : path.includes('/keys') ? key : own
+      const ways =
+        method === 'PUT' && path.endsWith(':id') ? [record.body.id, `external:new-${cells}`] : [record.body.id]
+      const narrow = await made({ name: `narrow-${cells}`, scopes: [scope] })
+      const wide = await made({ name: `wide-${cells}`, scopes: [scope, other] })
+      const catalog = name.endsWith('/catalog') ? (await server.admin('GET', '/admin/v1/catalog')).body : null
+      for (const id of ways) {
+        const terms = path.includes('groups')
+          ? { name: `Other ${cells} ${id}`, markup: 1.1 }
+          : { name: `Other ${cells}` }
+        const body = { ...(catalog ?? (method === 'PATCH' ? {} : terms)), [part]: valueOf(part, { group }) }
+        const target = path.replace(':id', id)
+        const told = await server.request(method, target, { key: narrow.token, body })
+        assert.equal(told.status, 403, `${what}: ${told.text}`)
+        assert.deepEqual(told.body.error.metadata.params, { scope: other }, what)
+        if (catalog !== null) {
+          const dry = await server.request(method, `${target}?dry_run=1`, { key: narrow.token, body })
+          assert.equal(dry.status, 403, what)
+        }
+        const done = await server.request(method, target, { key: wide.token, body })
+        assert.ok(done.status < 300, `${what}: ${done.text}`)
+        // The same again changes nothing of that part, so it needs no more than the rest.
+        const again = method === 'POST' ? null : await server.request(method, target, { key: narrow.token, body })
+        assert.ok((again?.status ?? 200) < 300, `${what}, again: ${again?.text}`)
+        const { [part]: _left, ...without } = body
+        const back = method === 'PUT' && part !== 'markup' ? { ...without } : null
+        if (back !== null)
+          assert.equal((await server.request(method, target, { key: narrow.token, body: back })).status, 403, what)
+      }
+    }
+  t.diagnostic(`${cells} parts`)
+  assert.ok(cells > 30)
+})
+
+test('whoever writes the catalogue changes its models and no setting', async () => {
+  const { token } = await made({ name: 'prices', scopes: ['catalog:read', 'catalog:write'] })
+  const before = (await server.admin('GET', '/admin/v1/settings')).body
+  const { body } = await server.request('GET', '/admin/v1/catalog', { key: token })
+  const { settings: _none, ...bare } = { ...body, settings: null }
+  const model = {
+    id: 'own/chat',
+    type: 'chat',
+    context_length: 8_000,
+    endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 15, completion: 60 } }],
+  }
+  const put = await server.request('PUT', '/admin/v1/catalog', {
+    key: token,
+    body: { ...bare, models: [...body.models, model] },
+  })
+  assert.equal(put.status, 200, put.text)
+  assert.ok(put.body.changes.length > 0)
+  assert.deepEqual((await server.admin('GET', '/admin/v1/settings')).body, before)
+})
+
+test('support switches keys off and renames them; it makes, rotates and deletes none, and raises no limit', async () => {
+  const { token } = await made({ name: 'helper', role: 'support' })
+  const account = (await server.admin('POST', '/admin/v1/accounts', { name: 'Lantern' })).body.id
+  const key = (await server.admin('POST', `/admin/v1/accounts/${account}/keys`, { name: 'k', limit: 9 })).body.id
+  const ask = (method: string, path: string, body?: unknown): Promise<Answer> =>
+    server.request(method, `/admin/v1/${path}`, { key: token, ...(body === undefined ? {} : { body }) })
+  for (const body of [{ disabled: true }, { name: 'the broken one' }, { disabled: false }])
+    assert.equal((await ask('PATCH', `keys/${key}`, body)).status, 200)
+  for (const [method, path, body] of [
+    ['POST', `accounts/${account}/keys`, { name: 'mine' }],
+    ['POST', `keys/${key}/rotate`, {}],
+    ['PUT', 'keys/external:mine', { account, name: 'mine' }],
+    ['PUT', `keys/${key}`, { account, name: 'k' }],
+    ['PATCH', `keys/${key}`, { limit: 1e6 }],
+    ['PATCH', `keys/${key}`, { limit: null, disabled: false }],
+    ['DELETE', `keys/${key}`, undefined],
+  ] as const)
+    refused(await ask(method, path, body), 403, 'access_denied')
 })
 
 test('a token is shown once, stands in the log under its name, and ends when it is revoked or expires', async () => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { foldStream } from '../../harness/chat-fold.ts'
-import type { Answer } from '../../harness/in-process.ts'
-import { serveSandbox } from '../../harness/served.ts'
+import { type Answer, serveSandbox } from '../../harness/gateway.ts'
 
 const MODEL = 'sandbox/chat'
 const HEADERS = { 'accept-charset': 'utf-8' }

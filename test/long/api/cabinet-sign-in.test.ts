@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { administrator, ConsoleClient, PASSWORD, signedUp } from '../../harness/console-client.ts'
-import { startInProcess, type Answer } from '../../harness/in-process.ts'
+import { gateway, type Answer } from '../../harness/gateway.ts'
 import { MINUTE_MS, HOUR_MS, server, codeAt, serveSignIn } from '../../harness/sign-in-world.ts'
 import { refused } from '../../harness/refused.ts'
 
@@ -313,7 +313,7 @@ test('passwords, session ids, seeds and codes are nowhere in events', async () =
 })
 
 test('over https the cookie is __Host- and Secure, another name is not read, and administrators need two-step sign-in', async () => {
-  const secure = await startInProcess({ env: { TOLLGATE_PUBLIC_URL: 'https://ai.example.com' } })
+  const secure = await gateway({ env: { TOLLGATE_PUBLIC_URL: 'https://ai.example.com' } })
   try {
     const browser = new ConsoleClient(secure)
     const made = await browser.post('sign-up', { email: 'a@example.com', password: PASSWORD })

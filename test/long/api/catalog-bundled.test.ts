@@ -13,7 +13,9 @@ import { patient, until as untilIn } from '../../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../../harness/server.ts'
 import { KEK, runCli } from '../../harness/cli-run.ts'
 
-const KEY = { OPENAI_API_KEY: 'sk-openai-canary-1234', TOLLGATE_KEK: KEK }
+/** The published lists are not to be had: only the release is compared. */
+const UNLISTED = { TOLLGATE_PRICES_URL: 'http://127.0.0.1:9/prices', TOLLGATE_LIMITS_URL: 'http://127.0.0.1:9/limits' }
+const KEY = { OPENAI_API_KEY: 'sk-openai-canary-1234', TOLLGATE_KEK: KEK, ...UNLISTED }
 const WRAPPING = parseWrappingKeys(KEK) ?? []
 const FETCH_MS = 10_000
 
@@ -198,6 +200,32 @@ test('check warns of what sells below its cost, and refuses a price of one token
   )
 })
 
+test('check warns of a known model whose row has one price, and not of a row with steps, or that ends at the step', async () => {
+  const file = join(directory, 'steps.yaml')
+  const told = async (context: number, price: string): Promise<boolean> => {
+    writeFileSync(
+      file,
+      `rates: { USD: 100 }\nproviders: { mine: { adapter: openai } }\nmodels:\n  - { id: mine/long, type: chat, context_length: ${context}, endpoints: [{ provider: mine, model: gpt-6-sol, price: { currency: USD, ${price} } }] }\n`,
+    )
+    const { code, out, err } = await runCli(['check', file], {})
+    assert.equal(code, 0, err)
+    return /mine\/long at mine\/gpt-6-sol: one price for every length, but openai\/gpt-6-sol is known to cost 4 USD .* more than 272000/.test(
+      out,
+    )
+  }
+  assert.equal(await told(1_000_000, 'prompt: 2, completion: 10'), true)
+  assert.equal(
+    await told(1_000_000, 'prompt: 2, completion: 10, tiers: [{ above: 500000, prompt: 4, completion: 15 }]'),
+    true,
+  )
+  assert.equal(
+    await told(1_000_000, 'prompt: 2, completion: 10, tiers: [{ above: 272000, prompt: 4, completion: 15 }]'),
+    false,
+  )
+  assert.equal(await told(1_000_000, 'prompt: 4, completion: 15'), false)
+  assert.equal(await told(272_000, 'prompt: 2, completion: 10'), false)
+})
+
 /** An earlier release: one price is a little lower, one much, one model more, one less. */
 function earlierRelease(): BundledRelease {
   const now = readBundledRelease()
@@ -241,6 +269,7 @@ for (const way of ['the store itself', 'the server that holds it'] as const) {
     const command = {
       TOLLGATE_DATA: dataDir,
       TOLLGATE_KEK: KEK,
+      ...UNLISTED,
       ...(tollgate === null ? {} : { TOLLGATE_URL: tollgate.url, TOLLGATE_ADMIN_TOKEN: tollgate.adminToken }),
     }
     const changed = [
@@ -248,7 +277,7 @@ for (const way of ['the store itself', 'the server that holds it'] as const) {
       '~ model openai/gpt-4o: endpoint openai/gpt-4o: price: prompt 2.45 → 2.5',
     ]
     const price = (prompt: string): string =>
-      `{"currency":"USD","prompt":${prompt},"completion":0.6,"input_cache_read":0.075}`
+      `{"currency":"USD","prompt":${prompt},"completion":0.6,"input_cache_read":0.075,"service_tiers":{"priority":{"prompt":0.25,"completion":1,"input_cache_read":0.125}}}`
     const waits = `? model openai/gpt-4o-mini at openai: ${price('0.1')} → ${price('0.15')} (rise)`
     try {
       if (tollgate !== null) {
@@ -306,6 +335,7 @@ for (const way of ['the store itself', 'the server that holds it'] as const) {
         .filter((line) => /^(?:prices|catalog\.update)/.test(line))
         .toReversed(),
       [
+        ...(tollgate === null ? [] : ['prices.failed published-lists']),
         'prices.applied openai',
         'prices.held openai',
         'catalog.update catalog',
@@ -334,7 +364,7 @@ test('with catalog_update a server takes a new release by itself when it starts,
   const { data } = (await tollgate.admin('GET', '/admin/v1/events?action=prices.')).body
   assert.deepEqual(
     data.map(({ actor, action }: { actor: string; action: string }) => `${actor} ${action}`),
-    ['system prices.held', 'system prices.applied'],
+    ['system prices.held', 'system prices.applied', 'system prices.failed'],
   )
 })
 

@@ -9,9 +9,8 @@ import { ERRORS } from '../../../src/base/error-table.ts'
 import { ERROR_NAMES, errorTypeOf, type ErrorName } from '../../../src/base/errors.ts'
 import type { Route } from '../../../src/http/edge.ts'
 import { addressOf, checkError, doorsOf, protocolOf } from '../../harness/door-errors.ts'
-import type { Answer } from '../../harness/in-process.ts'
+import { type Answer, serveSandbox } from '../../harness/gateway.ts'
 import { BODIES } from '../../harness/route-calls.ts'
-import { serveSandbox } from '../../harness/served.ts'
 
 /** Every reason to refuse a customer, at every door, in the words of its protocol. */
 const world = serveSandbox(
@@ -277,12 +276,12 @@ const ELSEWHERE: Readonly<Partial<Record<ErrorName, string>>> = {
   file_not_found: 'test/api/images-sandbox.test.ts',
   model_record_not_found: 'test/api/free-endpoints.test.ts',
   no_available_provider: 'test/api/error-table.test.ts',
-  not_found: 'test/api/management-keys.test.ts',
-  conflict: 'test/api/cabinet-admin.test.ts',
-  precondition_failed: 'test/harness/record-tests.ts',
-  idempotency_conflict: 'test/api/idempotency.test.ts',
+  not_found: 'test/process/management-keys.test.ts',
+  conflict: 'test/process/cabinet-admin.test.ts',
+  precondition_failed: 'test/api/record-tests.ts',
+  idempotency_conflict: 'test/process/idempotency.test.ts',
   internal_error: 'src/http/server.test.ts',
-  service_unavailable: 'test/api/overload.test.ts',
+  service_unavailable: 'test/clock/overload.test.ts',
 }
 
 test('each row of the table is given at every door, or is tested where it says', () => {
@@ -291,7 +290,7 @@ test('each row of the table is given at every door, or is tested where it says',
   for (const [name, file] of Object.entries(ELSEWHERE)) {
     // Our table: each of its names is a row.
     const wanted = errorTypeOf(name as ErrorName)
-    const text = readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
+    const text = readFileSync(join(import.meta.dirname, '../../..', file), 'utf8')
     assert.ok(text.includes(wanted) || text.includes(`${ERRORS[name as ErrorName].status}`), `${file}: ${wanted}`)
   }
 })

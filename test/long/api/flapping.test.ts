@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Agent, request } from 'undici'
 import { form } from '../../harness/form.ts'
-import { randomOf } from '../../harness/random-cuts.ts'
+import { randomOf } from '../../harness/recording.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../../harness/server.ts'
 import { askedAgain } from '../../harness/patience.ts'
@@ -50,10 +50,10 @@ after(async () => {
 test('F31, R8: one provider of two flaps: clients hardly notice, and retries stay few', async (context) => {
   const random = randomOf(31)
   let attempts = 0
-  upstream.answer((response, { url }) => {
+  upstream.answer((response, { path: url }) => {
     attempts += 1
     const phase = Math.floor(attempts / 500) % 4
-    if (url?.startsWith('/flapping') === true && random() < 0.5) {
+    if (url.startsWith('/flapping') && random() < 0.5) {
       if (phase === 0)
         response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"broken"}}')
       else if (phase === 1) response.destroy()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import type { Answer } from '../../harness/api-client.ts'
-import { startScriptedUpstream } from '../../harness/scripted-upstream.ts'
-import { serve } from '../../harness/served.ts'
+import { startScriptedUpstream, answers } from '../../harness/scripted-upstream.ts'
+import { serve } from '../../harness/gateway.ts'
 
 /**
  * Tools that a provider runs and bills, asked for at every door (guarantees.md, nothing that costs goes unpriced). Each
@@ -270,7 +270,7 @@ function rub(searches: number): number {
 }
 
 beforeEach(() =>
-  world.upstream.answer((response, { url = '' }) =>
+  world.upstream.answer((response, { path: url }) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(ANSWERS[protocolOf(url)])),
   ),
 )
@@ -336,9 +336,7 @@ for (const name of ['responses', 'messages', 'gemini'] as const)
       assert.equal(answer.status, 200, answer.text)
       const { row, allowed } = await chargedFor(answer)
       assert.equal(row['total_cost'], rub(Math.min(REPORTED, allowed.searches)))
-      upstream.answer((response) =>
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(ANSWERS[name])),
-      )
+      upstream.answer(answers(ANSWERS[name]))
       const next = await ask()
       if (nextRub !== null) {
         const { row: charged, allowed: most } = await chargedFor(next)
@@ -347,4 +345,131 @@ for (const name of ['responses', 'messages', 'gemini'] as const)
       else assert.match(next.text, /it has no price there/)
     }
     await change(SEARCH_RUB)
+  })
+
+/** The answer of a protocol with other members. */
+function answerOf(name: Protocol, more: Body): Body {
+  return { ...Object(ANSWERS[name]), ...more }
+}
+
+const USED = { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 }
+const FOUND = { type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text: 'Found.' }] }
+const SEARCHED = { type: 'web_search_call', id: 's', status: 'completed', action: { type: 'search', query: 'q' } }
+const chatUsed = (more: Body): Body => answerOf('chat', { usage: { ...USED, ...more } })
+const geminiSearched = (webSearchQueries: readonly string[]): Body =>
+  answerOf('gemini', {
+    candidates: [
+      {
+        index: 0,
+        finishReason: 'STOP',
+        content: { role: 'model', parts: [{ text: 'Found.' }] },
+        groundingMetadata: { webSearchQueries },
+      },
+    ],
+  })
+const responded = (output: readonly unknown[], more: Body = {}): Body =>
+  answerOf('responses', { output: [...output, FOUND], ...more })
+const messaged = (results: number, more: Body): Body =>
+  answerOf('messages', {
+    content: [
+      ...Array.from({ length: results }, () => ({ type: 'web_search_tool_result', tool_use_id: 'u', content: [] })),
+      { type: 'web_search_tool_result', tool_use_id: 'u', content: { type: 'web_search_tool_result_error' } },
+      { type: 'text', text: 'Found.' },
+    ],
+    usage: { input_tokens: 20, output_tokens: 10, ...more },
+  })
+
+/** Searches by the provider's own count, else as its answer shows them. */
+const COUNTED: readonly (readonly [what: string, Protocol, answer: Body, searches: number])[] = [
+  ['nobody counts', 'chat', chatUsed({}), 1],
+  ['xAI counts calls', 'chat', chatUsed({ server_side_tool_usage_details: { web_search_calls: 3 } }), 3],
+  ['xAI counts no source', 'chat', chatUsed({ num_sources_used: 0 }), 0],
+  ['xAI counts sources', 'chat', chatUsed({ num_sources_used: 4 }), 4],
+  ['Perplexity counts', 'chat', chatUsed({ num_search_queries: 2 }), 2],
+  ['OpenRouter counts', 'chat', chatUsed({ server_tool_use: { web_search_requests: 2 } }), 2],
+  ['a count is bounded', 'chat', chatUsed({ num_search_queries: 1_000_000 }), 128],
+  ['blank queries', 'gemini', geminiSearched(['', 'a', '', 'b']), 2],
+  ['a blank query', 'gemini', geminiSearched(['']), 0],
+  ['a query twice', 'gemini', geminiSearched(['a', 'b', 'a']), 2],
+  ['OpenAI counts without items', 'responses', responded([], { tool_usage: { web_search: { num_requests: 2 } } }), 2],
+  ['OpenAI counts more', 'responses', responded([SEARCHED], { tool_usage: { web_search: { num_requests: 3 } } }), 3],
+  [
+    'OpenAI counts fewer',
+    'responses',
+    responded([SEARCHED, SEARCHED], { tool_usage: { web_search: { num_requests: 1 } } }),
+    1,
+  ],
+  ['items', 'responses', responded([SEARCHED, SEARCHED]), 2],
+  [
+    'xAI counts calls',
+    'responses',
+    responded([], {
+      usage: { input_tokens: 20, output_tokens: 10, server_side_tool_usage_details: { web_search_calls: 3 } },
+    }),
+    3,
+  ],
+  [
+    'items that are no sources',
+    'responses',
+    responded([SEARCHED], { usage: { input_tokens: 20, output_tokens: 10, num_sources_used: 0 } }),
+    1,
+  ],
+  ['Anthropic counts', 'messages', messaged(1, { server_tool_use: { web_search_requests: 2 } }), 2],
+  ['results', 'messages', messaged(2, {}), 2],
+]
+
+/** The same answer as a stream. */
+function streamed(name: Protocol, answer: Body): string {
+  const sse = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
+  switch (name) {
+    case 'chat':
+      return `${sse({ choices: [{ index: 0, delta: { content: 'Found.' }, finish_reason: 'stop' }] })}${sse({ choices: [], usage: answer['usage'] })}data: [DONE]\n\n`
+    case 'responses':
+      return sse({ type: 'response.completed', response: answer })
+    case 'gemini':
+      return sse(answer)
+    case 'messages': {
+      const blocks = Object(answer['content']) as readonly unknown[]
+      return [
+        { type: 'message_start', message: { id: 'm', usage: { input_tokens: 20, output_tokens: 1 } } },
+        ...blocks.flatMap((block, index) => [
+          { type: 'content_block_start', index, content_block: block },
+          { type: 'content_block_stop', index },
+        ]),
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: answer['usage'] },
+        { type: 'message_stop' },
+      ]
+        .map(sse)
+        .join('')
+    }
+  }
+}
+
+for (const [what, name, answer, searches] of COUNTED)
+  test(`searches of ${name}: ${what}`, async () => {
+    const model = `priced/${name}`
+    const doors = [
+      name === 'responses'
+        ? toResponses('', { tools: [{ type: 'web_search' }] })
+        : name === 'messages'
+          ? toMessages('', { tools: [MESSAGES_TOOLS[0]] })
+          : toChat('', { web_search_options: {} }),
+      ...(name === 'gemini' ? [toGemini('', { tools: [{ googleSearch: {} }] })] : []),
+    ]
+    for (const { path, body } of doors)
+      for (const stream of [false, true]) {
+        world.upstream.answer((response) =>
+          response
+            .writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' })
+            .end(stream ? streamed(name, answer) : JSON.stringify(answer)),
+        )
+        const place = path(model).replace(/:generate/, stream ? ':streamGenerate' : ':generate')
+        const got = await world.tollgate.request('POST', place, {
+          key: world.key,
+          body: { ...body(model), ...(stream && place.startsWith('/v1/') ? { stream } : {}) },
+        })
+        assert.equal(got.status, 200, got.text)
+        const { row } = await chargedFor(got)
+        assert.equal(row['total_cost'], rub(searches), `${place}, ${stream ? 'streamed' : 'whole'}: ${got.text}`)
+      }
   })

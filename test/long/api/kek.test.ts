@@ -7,19 +7,19 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { MAIN, COMPILED, startTollgate, type Tollgate } from '../../harness/server.ts'
-import { sendJson, startImageUpstream, type ImageUpstream } from '../../harness/image-upstream.ts'
+import { startScriptedUpstream, type ScriptedUpstream, answers } from '../../harness/scripted-upstream.ts'
 
 /** Secrets that must be encrypted in the store (guarantees.md requirement 15). */
 const CREDENTIALS = ['first-credential-of-one', 'credential-of-two']
 const newKek = (): string => randomBytes(32).toString('base64')
 
-let upstream: ImageUpstream
+let upstream: ScriptedUpstream
 const directories: string[] = []
 
 before(async () => {
-  upstream = await startImageUpstream()
-  upstream.answer((_request, response) =>
-    sendJson(response, {
+  upstream = await startScriptedUpstream({ forgets: true })
+  upstream.answer(
+    answers({
       id: 'x',
       choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
@@ -136,7 +136,7 @@ test('credentials are nowhere in the store as text, and a swapped, cut or change
   const whole = await start(dataDir, kek)
   const { key } = await whole.createAccount()
   assert.equal((await chat(whole, key, 'test/one')).status, 200)
-  assert.equal(upstream.seen.at(-1)?.headers['authorization'], `Bearer ${CREDENTIALS[0]}`)
+  assert.equal(upstream.received.at(-1)?.headers['authorization'], `Bearer ${CREDENTIALS[0]}`)
   await whole.stop()
 })
 
@@ -168,7 +168,7 @@ test('rotation while requests run: not one fails, and then the old key opens not
   }
   running.on = false
   await Promise.all(clients)
-  for (const { headers } of upstream.seen)
+  for (const { headers } of upstream.received)
     assert.ok(CREDENTIALS.includes(String(headers['authorization']).slice('Bearer '.length)))
   assert.equal((await both.admin('GET', '/admin/v1/audit')).body.violations, 0)
   await both.stop()

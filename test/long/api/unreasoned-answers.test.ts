@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answer } from '../../harness/api-client.ts'
-import { loggedRow } from '../../harness/log-row.ts'
+import { loggedRow } from '../../harness/money-check.ts'
 import { startScriptedUpstream } from '../../harness/scripted-upstream.ts'
-import { serve } from '../../harness/served.ts'
+import { serve } from '../../harness/gateway.ts'
 
 /**
  * Providers that name no reason for the end of an answer, and answers whose tokens say nothing: clients of every

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { seriousFindings } from '../../harness/page-findings.ts'
-import { browserSkip, LOOKS, openBrowser, visitor } from '../../harness/browser.ts'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { seriousFindings, englishTexts } from '../../harness/page-findings.ts'
+import { LOOKS, visitor } from '../../harness/browser.ts'
 import {
-  buildConsole,
   chat,
   enter,
   makeKey,
@@ -12,31 +11,20 @@ import {
   signUp,
   texts,
   type Customer,
+  serveConsole,
+  tollgate,
+  browser,
 } from '../../harness/console-world.ts'
-import { englishTexts } from '../../harness/english.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
 
-const skip = browserSkip()
-
-let tollgate: Tollgate
-let browser: Browser
 let customer: Customer
 let operator: Customer
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
-  browser = await openBrowser()
-  customer = await signUp(tollgate, 'ann@example.com')
-  await chat(tollgate, (await makeKey(tollgate, customer, { name: 'backend' })).key, 'Hello')
-  operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
+const skip = serveConsole({
+  fill: async () => {
+    customer = await signUp(tollgate, 'ann@example.com')
+    await chat(tollgate, (await makeKey(tollgate, customer, { name: 'backend' })).key, 'Hello')
+    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+  },
 })
 
 for (const { language, dark } of LOOKS) {

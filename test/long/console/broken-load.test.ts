@@ -1,31 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { browserSkip, LOOKS, openBrowser, visitor, type Visitor } from '../../harness/browser.ts'
-import { buildConsole, enter, signUp, texts, type Customer } from '../../harness/console-world.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { LOOKS, visitor, type Visitor } from '../../harness/browser.ts'
+import { enter, signUp, texts, type Customer, serveConsole, tollgate, browser } from '../../harness/console-world.ts'
+import { startTollgate } from '../../harness/server.ts'
 
-const skip = browserSkip()
 const SAID = { en: 'The console did not load completely', ru: 'Консоль загрузилась не полностью' } as const
 const AGAIN = { en: 'Try again', ru: 'Повторить' } as const
 const TYPED = 'Anna-Maria'
 
-let tollgate: Tollgate
-let browser: Browser
 let customer: Customer
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate()
-  browser = await openBrowser()
-  customer = await signUp(tollgate, 'ann@example.com')
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
+const skip = serveConsole({
+  start: () => startTollgate(),
+  fill: async () => {
+    customer = await signUp(tollgate, 'ann@example.com')
+  },
 })
 
 async function entered(look: (typeof LOOKS)[number]): Promise<Visitor> {
@@ -129,7 +119,7 @@ for (const look of LOOKS) {
   test(`a page that breaks on an answer is a sentence with a picture, and loads anew: ${name}`, { skip }, async () => {
     const guest = await entered(look)
     const { page } = guest
-    await page.route('**/cabinet/v1/ledger*', (route) => route.fulfill({ json: { data: [{}], next_cursor: null } }))
+    await page.route('**/cabinet/v1/ledger*', (route) => route.fulfill({ json: { data: [null], next_cursor: null } }))
     await page.goto(`${tollgate.url}/ledger`)
     const told = page.getByRole('alert').filter({ hasText: t('failure.unknown') })
     await told.locator('[data-picture=broken]').waitFor()

@@ -81,6 +81,8 @@ export const MEMBER = 'ben@example.com'
 export const UNPROVEN = 'office@example.com'
 const HOOK = 'https://hooks.example.com/tollgate'
 export const SSO = 'ann@work.example'
+/** An endpoint, and the parameter that it refused. */
+export const PICKY = { provider: 'picky', model: 'picky-chat', parameter: 'logit_bias' } as const
 
 const addReceiver = press('notices.add')
 const addWebhook: Open = async (page, t) => {
@@ -128,6 +130,21 @@ export const OPENINGS: readonly Opening[] = [
         .getByRole('dialog')
         .getByRole('region', { name: t('keys.key') })
         .waitFor()
+    },
+  },
+  {
+    name: 'proof',
+    who: 'owner',
+    path: at('/keys'),
+    open: async (page, t) => {
+      // As the server answers a sign-in that is too old.
+      const metadata = { error_type: 'access_denied', reason: 'proof_needed', params: { with: 'password, code' } }
+      const json = { error: { code: 403, message: 'This needs a proof', metadata } }
+      await page.route('**/cabinet/v1/management-keys', async (route) =>
+        route.request().method() === 'POST' ? route.fulfill({ status: 403, json }) : route.fallback(),
+      )
+      await send(press('keys.management_create'), 'keys.name', 'shown once', 'keys.management_create')(page, t)
+      await page.locator('[data-dialog="proof"]').getByRole('textbox').first().waitFor()
     },
   },
   {
@@ -279,6 +296,12 @@ export const OPENINGS: readonly Opening[] = [
         .getByRole('button', { name: t('common.delete'), exact: true })
         .click()
     },
+  },
+  {
+    name: 'drop-field',
+    who: 'operator',
+    path: at('/operator/health'),
+    open: press('health.drop', { parameter: PICKY.parameter, endpoint: `${PICKY.provider}/${PICKY.model}` }),
   },
   { name: 'maintenance', who: 'operator', path: at('/operator/settings'), open: press('service.maintenance_on') },
   { name: 'event', who: 'operator', path: at('/operator/events'), open: press('events.change') },

@@ -17,32 +17,32 @@ import {
   texts,
   type Customer,
 } from '../../harness/console-world.ts'
-import { MEMBER, OPENINGS, OWNER, SSO, UNPROVEN, type DialogWorld, type Opening } from './dialog-openings.ts'
-import { form, testOnce } from '../../harness/form.ts'
-import { startInProcess, type InProcessServer } from '../../harness/in-process.ts'
+import { MEMBER, OPENINGS, OWNER, PICKY, SSO, UNPROVEN, type DialogWorld, type Opening } from './dialog-openings.ts'
+import { oneOf } from '../../harness/form.ts'
+import { gateway, type Gateway } from '../../harness/gateway.ts'
+import { answers, startScriptedUpstream } from '../../harness/scripted-upstream.ts'
 
 const skip = browserSkip()
-const SOURCE = join(import.meta.dirname, '../../console/src')
+const SOURCE = join(import.meta.dirname, '../../../console/src')
 const HEIGHT = 720
 const PHONE_WIDTH = 390
 /** A page without dialogs. */
 const BETWEEN = '/settings'
-const LOOKS: readonly VisitorOptions[] = form({
-  short: [{ language: 'ru', dark: true, width: PHONE_WIDTH, height: HEIGHT }],
-  long: [
-    { language: 'en', width: 1280, height: HEIGHT },
-    { language: 'ru', dark: true, width: 1280, height: HEIGHT },
-  ],
-})
+const LOOKS: readonly VisitorOptions[] = oneOf(3, [
+  { language: 'ru', dark: true, width: PHONE_WIDTH, height: HEIGHT },
+  { language: 'en', width: 1280, height: HEIGHT },
+  { language: 'ru', dark: true, width: 1280, height: HEIGHT },
+])
 
 /** What makes a dialog: all that opens one stands here, so that it has a name. */
-const MADE = /<Dialog\b|<Drawer\b|\bconfirm\(\{/g
-const NAMED = /<Dialog\s+name="([\w-]+)"|<Drawer\s+\{\.\.\.dialogName\('([\w-]+)'\)\}|\bconfirm\(\{\s*name: '([\w-]+)'/g
-/** Two parts make them of the library's. */
-const PARTS = new Set(['parts/Dialog.tsx', 'parts/confirm.tsx'])
+const MADE = /<Dialog\b|<Drawer\b|\b(?:confirm|ask)\(\{/g
+const NAMED =
+  /<Dialog\s+name="([\w-]+)"|<Drawer\s+\{\.\.\.dialogName\('([\w-]+)'\)\}|\b(?:confirm|ask)\(\{\s*name: '([\w-]+)'/g
+/** This part makes them of the library's. */
+const PARTS = new Set(['parts/Dialog.tsx'])
 const OF_THE_LIBRARY = /<Modal\b|\bopenConfirmModal\b|\bmodals\.open/
 
-testOnce('every dialog of the source has a name, and a way to it that is walked here', {}, () => {
+test('every dialog of the source has a name, and a way to it that is walked here', {}, () => {
   const files = globSync('**/*.tsx', { cwd: SOURCE })
     .filter((path) => !PARTS.has(path))
     .map((path) => ({ path, text: readFileSync(join(SOURCE, path), 'utf8') }))
@@ -57,7 +57,7 @@ testOnce('every dialog of the source has a name, and a way to it that is walked 
   assert.deepEqual(new Set(OPENINGS.map(({ name }) => name)), new Set(names))
 })
 
-let tollgate: InProcessServer
+let tollgate: Gateway
 let browser: Browser
 let world: DialogWorld
 let people: Readonly<Record<Opening['who'], Customer>>
@@ -65,13 +65,14 @@ let people: Readonly<Record<Opening['who'], Customer>>
 before(async () => {
   if (skip !== false) return
   buildConsole()
-  tollgate = await startInProcess({ consoleDir: CONSOLE_DIR })
+  tollgate = await gateway({ consoleDir: CONSOLE_DIR, env: { ALLOW_PRIVATE_UPSTREAMS: 'true' } })
   browser = await openBrowser()
   const owner = await signUp(tollgate, OWNER)
   const { key } = await makeKey(tollgate, owner, { name: 'backend', limit: 50 })
   const generation = (await chat(tollgate, key, 'Hello')).headers['x-generation-id'] ?? ''
   world = { accountId: owner.accountId, generation }
-  const cabinet = async (path: string, body: object): ReturnType<InProcessServer['request']> => {
+  await refuseField(key)
+  const cabinet = async (path: string, body: object): ReturnType<Gateway['request']> => {
     const made = await tollgate.request('POST', `/cabinet/v1/${path}`, { body, headers: owner.headers })
     assert.equal(made.status, 201, made.text)
     return made
@@ -90,6 +91,27 @@ after(async () => {
   await browser.close()
   await tollgate.stop()
 })
+
+/** An endpoint refuses a parameter of a request. */
+async function refuseField(key: string): Promise<void> {
+  const { provider, model, parameter } = PICKY
+  const upstream = await startScriptedUpstream()
+  upstream.answer(answers({ error: { message: 'Unsupported', param: parameter } }, 400))
+  await tollgate.admin('PUT', `/admin/v1/providers/${provider}`, {
+    adapter: 'openai',
+    base_url: upstream.url,
+    api_key: 'k',
+  })
+  await tollgate.admin('PUT', `/admin/v1/models/test/${model}`, {
+    type: 'chat',
+    context_length: 8_192,
+    endpoints: [{ provider, model, price: { currency: 'RUB', prompt: 1, completion: 1 } }],
+  })
+  const messages = [{ role: 'user', content: 'Hello' }]
+  const body = { model: `test/${model}`, messages, max_tokens: 9, [parameter]: { 7: 1 } }
+  assert.equal((await tollgate.request('POST', '/v1/chat/completions', { key, body })).status, 400)
+  await upstream.close()
+}
 
 async function joinBy(link: string, { accountId }: Customer): Promise<Customer> {
   const token = new URL(link).searchParams.get('token')

@@ -1,49 +1,41 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import type { Browser, Page } from 'playwright-core'
-import { browserSkip, openBrowser, visitor, type Visitor } from '../../harness/browser.ts'
-import { buildConsole, enter, PASSWORD, signUp, texts } from '../../harness/console-world.ts'
-import { form } from '../../harness/form.ts'
+import type { Page } from 'playwright-core'
+import { visitor, type Visitor } from '../../harness/browser.ts'
+import { enter, PASSWORD, signUp, texts, serveConsole, tollgate, browser } from '../../harness/console-world.ts'
+import { casesOf } from '../../harness/form.ts'
 import { startOidcIssuer, type OidcIssuer } from '../../harness/oidc-issuer.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { startTollgate } from '../../harness/server.ts'
 import { startYookassa, type YookassaImitation } from '../../harness/yookassa.ts'
 
-const skip = browserSkip()
 const CODE_MS = 30_000
 
 let issuer: OidcIssuer
 let yookassa: YookassaImitation
-let tollgate: Tollgate
-let browser: Browser
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  issuer = await startOidcIssuer('tollgate', 'client-secret')
-  yookassa = await startYookassa('100500', 'shop-secret')
-  tollgate = await startTollgate({
-    env: {
-      TOLLGATE_LOG_LEVEL: 'error',
-      OIDC_ISSUER: issuer.url,
-      OIDC_CLIENT_ID: 'tollgate',
-      OIDC_CLIENT_SECRET: 'client-secret',
-      OIDC_NAME: 'Acme ID',
-      YOOKASSA_SHOP_ID: '100500',
-      YOOKASSA_SECRET_KEY: 'shop-secret',
-      YOOKASSA_API_URL: yookassa.url,
-      YOOKASSA_NETWORKS: '127.0.0.1',
-    },
-  })
-  browser = await openBrowser()
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
-  await issuer.close()
-  await yookassa.close()
+const skip = serveConsole({
+  start: async () => {
+    issuer = await startOidcIssuer('tollgate', 'client-secret')
+    yookassa = await startYookassa('100500', 'shop-secret')
+    return startTollgate({
+      env: {
+        TOLLGATE_LOG_LEVEL: 'error',
+        OIDC_ISSUER: issuer.url,
+        OIDC_CLIENT_ID: 'tollgate',
+        OIDC_CLIENT_SECRET: 'client-secret',
+        OIDC_NAME: 'Acme ID',
+        YOOKASSA_SHOP_ID: '100500',
+        YOOKASSA_SECRET_KEY: 'shop-secret',
+        YOOKASSA_API_URL: yookassa.url,
+        YOOKASSA_NETWORKS: '127.0.0.1',
+      },
+    })
+  },
+  close: async () => {
+    await issuer.close()
+    await yookassa.close()
+  },
 })
 
 /** The browser had no errors, except the redirect to the given address. */
@@ -61,7 +53,7 @@ async function signOut(page: Page, t: ReturnType<typeof texts>): Promise<void> {
   await page.waitForURL(/sign-in/)
 }
 
-for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
+for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
   const t = texts(language)
   const at = (name: string): string => `${name}.${language}@example.com`
 
@@ -86,7 +78,8 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
       const totp = new TOTP({ secret: Secret.fromBase32(secret) })
       await section.getByRole('textbox', { name: t('entry.code') }).fill('000000')
       await section.getByRole('button', { name: t('security.confirm') }).click()
-      await section.getByRole('alert').waitFor()
+      // The refusal stands beside its field, and is its description.
+      await section.locator('input[aria-invalid=true][aria-describedby]').waitFor()
       await section.getByRole('textbox', { name: t('entry.code') }).fill(totp.generate())
       await section.getByRole('button', { name: t('security.confirm') }).click()
       await section.getByText(t('security.codes_once')).waitFor()

@@ -1,35 +1,32 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { seriousFindings } from '../../harness/page-findings.ts'
-import { browserSkip, LOOKS, openBrowser, visitor } from '../../harness/browser.ts'
-import { buildConsole, enter, makeKey, promote, signUp, texts, type Customer } from '../../harness/console-world.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { LOOKS, visitor } from '../../harness/browser.ts'
+import {
+  enter,
+  makeKey,
+  promote,
+  signUp,
+  texts,
+  type Customer,
+  serveConsole,
+  tollgate,
+  browser,
+} from '../../harness/console-world.ts'
 
-const skip = browserSkip()
-
-let tollgate: Tollgate
-let browser: Browser
 let customer: Customer
 let operator: Customer
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
-  browser = await openBrowser()
-  customer = await signUp(tollgate, 'ann@example.com')
-  await makeKey(tollgate, customer, { name: 'backend' })
-  await tollgate.admin('POST', '/admin/v1/tokens', { name: 'ci', scopes: ['accounts:read'] })
-  await tollgate.admin('POST', '/admin/v1/codes', { amount: 5 })
-  await tollgate.admin('POST', '/admin/v1/account-groups', { name: 'Resale', markup: '0.9' })
-  operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
+const skip = serveConsole({
+  fill: async () => {
+    customer = await signUp(tollgate, 'ann@example.com')
+    await makeKey(tollgate, customer, { name: 'backend' })
+    await tollgate.admin('POST', '/admin/v1/tokens', { name: 'ci', scopes: ['accounts:read'] })
+    await tollgate.admin('POST', '/admin/v1/codes', { amount: 5 })
+    await tollgate.admin('POST', '/admin/v1/account-groups', { name: 'Resale', markup: '0.9' })
+    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+  },
 })
 
 for (const { language, dark } of LOOKS) {
@@ -72,9 +69,14 @@ for (const { language, dark } of LOOKS) {
           await dialog.getByRole('button', { name: t('common.save'), exact: true }).click()
         }
         await save('not a name')
-        const alert = page.getByRole('dialog').getByRole('alert')
-        await alert.waitFor()
-        assert.match(await alert.innerText(), new RegExp(field, 'i'), kind)
+        // What the server says stands beside the field.
+        const refused = page
+          .getByRole('dialog')
+          .getByRole('textbox', { name: field })
+          .and(page.locator('[aria-invalid=true]'))
+        await refused.waitFor()
+        const told = (await refused.getAttribute('aria-describedby'))?.split(' ').find((id) => id.endsWith('-error'))
+        assert.notEqual(await page.locator(`[id="${told}"]`).innerText(), '', kind)
         assert.deepEqual(await seriousFindings(page), [], kind)
         await page.keyboard.press('Escape')
         await page.getByRole('dialog').waitFor({ state: 'detached' })

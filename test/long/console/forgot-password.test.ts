@@ -1,36 +1,25 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { browserSkip, openBrowser, visitor } from '../../harness/browser.ts'
-import { buildConsole, signUp, texts } from '../../harness/console-world.ts'
-import { form } from '../../harness/form.ts'
+import { test } from 'node:test'
+import { visitor } from '../../harness/browser.ts'
+import { signUp, texts, serveConsole, tollgate, browser } from '../../harness/console-world.ts'
+import { casesOf } from '../../harness/form.ts'
 import { mailSettings, startMailServer, type MailServer } from '../../harness/mail-server.ts'
 import { until } from '../../harness/patience.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { startTollgate } from '../../harness/server.ts'
 
-const skip = browserSkip()
 let mail: MailServer
-let tollgate: Tollgate
-let browser: Browser
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  mail = await startMailServer()
-  tollgate = await startTollgate({
-    env: { TOLLGATE_LOG_LEVEL: 'error', TOLLGATE_PUBLIC_URL: 'http://console.example.com', ...mailSettings(mail) },
-  })
-  browser = await openBrowser()
+const skip = serveConsole({
+  start: async () => {
+    mail = await startMailServer()
+    return startTollgate({
+      env: { TOLLGATE_LOG_LEVEL: 'error', TOLLGATE_PUBLIC_URL: 'http://console.example.com', ...mailSettings(mail) },
+    })
+  },
+  close: () => mail.close(),
 })
 
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
-  await mail.close()
-})
-
-for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
+for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
   const t = texts(language)
 
   test(`(${language}): a forgotten password is replaced through a link in a letter`, { skip }, async () => {

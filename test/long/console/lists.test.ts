@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import type { Browser, Locator, Page } from 'playwright-core'
-import { seriousFindings } from '../../harness/page-findings.ts'
-import { browserSkip, LOOKS, openBrowser, visitor, type Visitor } from '../../harness/browser.ts'
+import type { Locator, Page } from 'playwright-core'
+import { seriousFindings, englishTexts } from '../../harness/page-findings.ts'
+import { LOOKS, visitor, type Visitor } from '../../harness/browser.ts'
 import {
-  buildConsole,
   chat,
   enter,
   makeKey,
@@ -14,12 +13,12 @@ import {
   signUp,
   texts,
   type Customer,
+  serveConsole,
+  tollgate,
+  browser,
 } from '../../harness/console-world.ts'
-import { englishTexts } from '../../harness/english.ts'
 import { until } from '../../harness/patience.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
 
-const skip = browserSkip()
 /** With those of the customer, the operator and the demonstration they take two pages. */
 const ACCOUNTS = 55
 const PAGE_ROWS = 50
@@ -28,35 +27,25 @@ const KEYS = ['beta', 'Alpha', 'gamma 10', 'gamma 9']
 const IN_ORDER = ['Alpha', 'beta', 'gamma 9', 'gamma 10']
 const LEAD = 'main tbody tr td:first-child'
 
-let tollgate: Tollgate
-let browser: Browser
 let customer: Customer
 let operator: Customer
 let group = ''
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
-  browser = await openBrowser()
-  customer = await signUp(tollgate, 'ann@example.com')
-  for (const name of KEYS) {
-    const { key } = await makeKey(tollgate, customer, { name })
-    await chat(tollgate, key, 'Hello')
-  }
-  group = (await tollgate.admin('POST', '/admin/v1/account-groups', { name: 'Resale', markup: '0.9' })).body.id
-  for (let at = 0; at < ACCOUNTS; at += 1)
-    await tollgate.admin('POST', '/admin/v1/accounts', {
-      name: `Client ${String((at * 7) % ACCOUNTS).padStart(2, '0')}`,
-      ...(at < 3 ? { group } : {}),
-    })
-  operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
+const skip = serveConsole({
+  fill: async () => {
+    customer = await signUp(tollgate, 'ann@example.com')
+    for (const name of KEYS) {
+      const { key } = await makeKey(tollgate, customer, { name })
+      await chat(tollgate, key, 'Hello')
+    }
+    group = (await tollgate.admin('POST', '/admin/v1/account-groups', { name: 'Resale', markup: '0.9' })).body.id
+    for (let at = 0; at < ACCOUNTS; at += 1)
+      await tollgate.admin('POST', '/admin/v1/accounts', {
+        name: `Client ${String((at * 7) % ACCOUNTS).padStart(2, '0')}`,
+        ...(at < 3 ? { group } : {}),
+      })
+    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+  },
 })
 
 /** Waits until the first column begins with these names. */

@@ -1,36 +1,35 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { namelessControls, seriousFindings } from '../../harness/page-findings.ts'
-import { browserSkip, LOOKS, openBrowser, visitor } from '../../harness/browser.ts'
-import { buildConsole, enter, PASSWORD, promote, signUp, texts, type Customer } from '../../harness/console-world.ts'
-import { englishTexts } from '../../harness/english.ts'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { namelessControls, seriousFindings, englishTexts } from '../../harness/page-findings.ts'
+import { LOOKS, visitor } from '../../harness/browser.ts'
+import {
+  enter,
+  PASSWORD,
+  promote,
+  signUp,
+  texts,
+  type Customer,
+  serveConsole,
+  tollgate,
+  browser,
+} from '../../harness/console-world.ts'
 import { mailSettings, startMailServer, type MailServer } from '../../harness/mail-server.ts'
-import { testOnce } from '../../harness/form.ts'
 import { until } from '../../harness/patience.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { startTollgate } from '../../harness/server.ts'
 
-const skip = browserSkip()
-
-let tollgate: Tollgate
-let browser: Browser
 let mail: MailServer
 let operator: Customer
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  mail = await startMailServer()
-  tollgate = await startTollgate({ env: { ...mailSettings(mail), TOLLGATE_LOG_LEVEL: 'error' } })
-  browser = await openBrowser()
-  operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
-  await mail.close()
+const skip = serveConsole({
+  start: async () => {
+    mail = await startMailServer()
+    return startTollgate({ env: { ...mailSettings(mail), TOLLGATE_LOG_LEVEL: 'error' } })
+  },
+  fill: async () => {
+    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+  },
+  close: () => mail.close(),
 })
 
 const inbox = (target: string): MailServer['received'] => mail.received.filter(({ to }) => to.includes(target))
@@ -140,7 +139,7 @@ for (const { language, dark } of LOOKS) {
   )
 }
 
-testOnce('16: a member, who sees no money, has no page of notices', { skip }, async () => {
+test('16: a member, who sees no money, has no page of notices', { skip }, async () => {
   const t = texts('en')
   const owner = await signUp(tollgate, 'roles@example.com')
   const member = await join(owner, 'member', 'roles-member@example.com')

@@ -1,13 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OperatorRole } from '../../../src/tables/admin-scopes.ts'
-import { seriousFindings } from '../../harness/page-findings.ts'
+import { findings, seriousFindings } from '../../harness/page-findings.ts'
 import { LOOKS, visitor } from '../../harness/browser.ts'
-import { enter, signUp, texts, type Customer } from '../../harness/console-world.ts'
-import { englishTexts } from '../../harness/english.ts'
-import { operatorConsole } from '../../harness/operator-console.ts'
+import {
+  enter,
+  signUp,
+  texts,
+  type Customer,
+  browser,
+  promote,
+  serveConsole,
+  tollgate,
+} from '../../harness/console-world.ts'
 
-const { skip, world } = operatorConsole()
+let owner: Customer
+
+const skip = serveConsole({
+  fill: async () => {
+    owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+  },
+})
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)
@@ -17,10 +30,10 @@ for (const { language, dark } of LOOKS) {
     `16 (${name}): a token is made with chosen rights, shown once, works as far as they go, and is revoked`,
     { skip },
     async () => {
-      const guest = await visitor(world.browser, world.tollgate.url, { language, dark, height: 720 })
+      const guest = await visitor(browser, tollgate.url, { language, dark, height: 720 })
       const { page } = guest
-      await enter(guest.context, world.tollgate, world.owner)
-      await page.goto(`${world.tollgate.url}/operator/tokens`)
+      await enter(guest.context, tollgate, owner)
+      await page.goto(`${tollgate.url}/operator/tokens`)
       await page.getByRole('button', { name: t('tokens.create') }).click()
       const dialog = page.getByRole('dialog')
       const token = `deploy-${language}-${dark ? 'dark' : 'light'}`
@@ -31,7 +44,7 @@ for (const { language, dark } of LOOKS) {
       while ((await checked.count()) > 0) await checked.first().click()
       await scope('accounts', 'read').check()
       await scope('catalog', 'write').check()
-      const problems = [...(await seriousFindings(page)), ...(language === 'ru' ? await englishTexts(page) : [])]
+      const problems = [...(await findings(page, language))]
       const height = (await dialog.boundingBox())?.height ?? 0
       await dialog.getByRole('button', { name: t('tokens.create') }).click()
       const secret = await page.getByRole('dialog').locator('code').first().innerText()
@@ -42,7 +55,7 @@ for (const { language, dark } of LOOKS) {
       await row.getByText(t('scope.catalog')).waitFor()
       assert.equal((await page.content()).includes(secret), false)
       const asked = async (path: string): Promise<number> =>
-        (await world.tollgate.request('GET', path, { headers: { authorization: `Bearer ${secret}` } })).status
+        (await tollgate.request('GET', path, { headers: { authorization: `Bearer ${secret}` } })).status
       assert.deepEqual([await asked('/admin/v1/accounts'), await asked('/admin/v1/settings')], [200, 403])
       await row.getByRole('button', { name: t('tokens.revoke_name', { name: token }) }).click()
       await page
@@ -63,21 +76,21 @@ for (const { language, dark } of LOOKS) {
     `16 (${name}): an operator sees only what the role opens, and gets another role by picking`,
     { skip },
     async () => {
-      const helper = await signUp(world.tollgate, `helper-${language}-${dark}@example.com`)
-      const found = await world.tollgate.admin('GET', `/admin/v1/users?account=${helper.accountId}`)
+      const helper = await signUp(tollgate, `helper-${language}-${dark}@example.com`)
+      const found = await tollgate.admin('GET', `/admin/v1/users?account=${helper.accountId}`)
       const { id } = found.body.data[0]
       const signedInAs = async (role: OperatorRole): Promise<Customer> => {
-        await world.tollgate.admin('PATCH', `/admin/v1/users/${id}`, { operator_role: role })
-        const signed = await world.tollgate.request('POST', '/cabinet/v1/sign-in', {
+        await tollgate.admin('PATCH', `/admin/v1/users/${id}`, { operator_role: role })
+        const signed = await tollgate.request('POST', '/cabinet/v1/sign-in', {
           body: { email: helper.email, password: 'a gate with seven hinges' },
-          headers: { origin: world.tollgate.url },
+          headers: { origin: tollgate.url },
         })
         return { ...helper, cookie: (signed.headers['set-cookie'] ?? '').split(';')[0] ?? '' }
       }
-      const guest = await visitor(world.browser, world.tollgate.url, { language, dark })
+      const guest = await visitor(browser, tollgate.url, { language, dark })
       const { page } = guest
-      await enter(guest.context, world.tollgate, await signedInAs('billing'))
-      await page.goto(`${world.tollgate.url}/operator/accounts/${world.owner.accountId}`)
+      await enter(guest.context, tollgate, await signedInAs('billing'))
+      await page.goto(`${tollgate.url}/operator/accounts/${owner.accountId}`)
       await guest.settled()
       const pages = page.getByRole('navigation', { name: t('shell.navigation') })
       assert.deepEqual(
@@ -100,9 +113,9 @@ for (const { language, dark } of LOOKS) {
       assert.deepEqual([...(await seriousFindings(page)), ...guest.troubles], [])
       await guest.close()
 
-      const root = await visitor(world.browser, world.tollgate.url, { language, dark })
-      await enter(root.context, world.tollgate, world.owner)
-      await root.page.goto(`${world.tollgate.url}/operator/users`)
+      const root = await visitor(browser, tollgate.url, { language, dark })
+      await enter(root.context, tollgate, owner)
+      await root.page.goto(`${tollgate.url}/operator/users`)
       await root.page.getByRole('button', { name: t('keys.actions_of', { name: helper.email }) }).click()
       await root.page.getByRole('menuitem', { name: t('users.make', { role: t('role.support') }) }).click()
       const changed = root.page.waitForResponse((response) => response.request().method() === 'PATCH')

@@ -1,36 +1,36 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { seriousFindings } from '../../harness/page-findings.ts'
-import { browserSkip, LOOKS, openBrowser, visitor } from '../../harness/browser.ts'
-import { buildConsole, enter, promote, signUp, texts, type Customer } from '../../harness/console-world.ts'
-import { englishTexts } from '../../harness/english.ts'
+import { test } from 'node:test'
+import { findings } from '../../harness/page-findings.ts'
+import { LOOKS, visitor } from '../../harness/browser.ts'
+import {
+  enter,
+  promote,
+  signUp,
+  texts,
+  type Customer,
+  serveConsole,
+  tollgate,
+  browser,
+} from '../../harness/console-world.ts'
 import { startModelLister, type ModelLister } from '../../harness/model-lister.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { answers, startScriptedUpstream } from '../../harness/scripted-upstream.ts'
+import { startTollgate } from '../../harness/server.ts'
 
-const skip = browserSkip()
 const KEY = 'sk-right-key-of-north'
 
-let tollgate: Tollgate
-let browser: Browser
 let owner: Customer
 let north: ModelLister
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error', ALLOW_PRIVATE_UPSTREAMS: 'true' } })
-  await tollgate.admin('PATCH', '/admin/v1/settings', { rates: { USD: 90 }, markup: 1.25 })
-  north = await startModelLister(KEY, [{ id: 'gpt-4o-mini' }, { id: 'gpt-4o' }, { id: 'north-large' }])
-  browser = await openBrowser()
-  owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  north.close()
-  await tollgate.stop()
+const skip = serveConsole({
+  start: () => startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error', ALLOW_PRIVATE_UPSTREAMS: 'true' } }),
+  fill: async () => {
+    await tollgate.admin('PATCH', '/admin/v1/settings', { rates: { USD: 90 }, markup: 1.25 })
+    north = await startModelLister(KEY, [{ id: 'gpt-4o-mini' }, { id: 'gpt-4o' }, { id: 'north-large' }])
+    owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+  },
+  close: async () => {
+    north.close()
+  },
 })
 
 for (const { language, dark } of LOOKS) {
@@ -50,7 +50,7 @@ for (const { language, dark } of LOOKS) {
     await page.getByRole('button', { name: t('connect.test') }).click()
     await page.getByRole('alert').getByText(t('trial.refused'), { exact: true }).waitFor()
     assert.equal((await page.innerText('body')).includes('sk-wrong-key-of-north'), false)
-    const problems = [...(await seriousFindings(page)), ...(language === 'ru' ? await englishTexts(page) : [])]
+    const problems = [...(await findings(page, language))]
 
     await key.fill(KEY)
     await page.getByRole('button', { name: t('connect.test') }).click()
@@ -70,7 +70,7 @@ for (const { language, dark } of LOOKS) {
     const prices = row('openai/north-large').getByRole('textbox')
     await prices.nth(0).fill('0.5')
     await prices.nth(1).fill('1.5')
-    problems.push(...(await seriousFindings(page)), ...(language === 'ru' ? await englishTexts(page) : []))
+    problems.push(...(await findings(page, language)))
     await save.click()
     await page.waitForURL(/\/operator\/providers$/)
     const catalog = await tollgate.admin('GET', '/admin/v1/catalog')
@@ -83,6 +83,49 @@ for (const { language, dark } of LOOKS) {
     await guest.close()
     await tollgate.admin('DELETE', '/admin/v1/models/openai/north-large')
     assert.equal((await tollgate.admin('DELETE', '/admin/v1/providers/openai')).status, 200)
+  })
+
+  test(`16 (${name}): a provider is connected with tokens that the server gets itself`, { skip }, async () => {
+    const guest = await visitor(browser, tollgate.url, { language, dark, height: 720 })
+    const { page } = guest
+    const tokens = await startScriptedUpstream()
+    const right = `Basic ${Buffer.from('we:right-secret-of-us').toString('base64')}`
+    tokens.answer((response, { headers }) =>
+      headers.authorization === right
+        ? answers({ access_token: KEY, expires_in: 3_600 })(response)
+        : answers({ error: 'invalid_client' }, 401)(response),
+    )
+    try {
+      await enter(guest.context, tollgate, owner)
+      await page.goto(`${tollgate.url}/operator/providers/connect`)
+      await page.getByRole('button', { name: /^OpenAI/ }).click()
+      await page.getByLabel(t('providers.address')).fill(north.url)
+      await page.getByRole('combobox', { name: t('sign_in.title') }).click()
+      await page.getByRole('option', { name: t('sign_in.type_oauth'), exact: true }).click()
+      await page.getByLabel(t('sign_in.field_token_url')).fill(`${tokens.url}/token`)
+      await page.getByLabel(t('sign_in.field_client'), { exact: true }).fill('we')
+      const secret = page.getByLabel(t('sign_in.field_secret'), { exact: true })
+      await secret.fill('wrong-secret-of-us')
+      await page.getByRole('button', { name: t('connect.test') }).click()
+      await page.getByRole('alert').getByText(t('trial.no_token'), { exact: true }).waitFor()
+      await page.getByText('auth: token refused: 401 invalid_client').waitFor()
+      const problems = [...(await findings(page, language))]
+      await secret.fill('right-secret-of-us')
+      await page.getByRole('button', { name: t('connect.test') }).click()
+      await page.getByText(t('trial.listed')).waitFor()
+      await page.getByRole('button', { name: t('connect.save') }).click()
+      await page.waitForURL(/\/operator\/providers$/)
+      const { auth, api_key: key } = (await tollgate.admin('GET', '/admin/v1/providers/openai')).body
+      assert.deepEqual(
+        [auth, key],
+        [{ type: 'oauth', token_url: `${tokens.url}/token`, client: 'we', secret: '…f-us' }, undefined],
+      )
+      assert.deepEqual([...problems, ...guest.troubles], [])
+      await guest.close()
+      await tollgate.admin('DELETE', '/admin/v1/providers/openai')
+    } finally {
+      await tokens.close()
+    }
   })
 
   test(`16 (${name}): an own endpoint is connected in the same way`, { skip }, async () => {
@@ -99,7 +142,7 @@ for (const { language, dark } of LOOKS) {
     await page.getByText(t('trial.listed')).waitFor()
     const width = await page.evaluate<number>('document.documentElement.scrollWidth')
     assert.ok(width <= 390, `the page is ${width} px wide`)
-    const problems = [...(await seriousFindings(page)), ...(language === 'ru' ? await englishTexts(page) : [])]
+    const problems = [...(await findings(page, language))]
     await page.getByRole('button', { name: t('connect.save') }).click()
     await page.waitForURL(/\/operator\/providers$/)
     const catalog = await tollgate.admin('GET', '/admin/v1/catalog')

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { seriousFindings } from '../../harness/page-findings.ts'
+import { findings } from '../../harness/page-findings.ts'
 import { browserSkip, LOOKS, openBrowser, visitor } from '../../harness/browser.ts'
 import { buildConsole, chat, enter, makeKey, promote, signUp, texts } from '../../harness/console-world.ts'
-import { englishTexts } from '../../harness/english.ts'
 import { startTollgate } from '../../harness/server.ts'
 
 const skip = browserSkip()
@@ -36,7 +35,7 @@ for (const { language, dark } of LOOKS) {
         const step = (name: string, done: boolean) => page.locator(`[data-step=${name}][data-done=${done}]`)
         await step('account', true).waitFor()
         for (const name of ['provider', 'model', 'key', 'request']) await step(name, false).waitFor()
-        const problems = [...(await seriousFindings(page)), ...(language === 'ru' ? await englishTexts(page) : [])]
+        const problems = [...(await findings(page, language))]
         await tollgate.admin('PUT', '/admin/v1/providers/north', {
           adapter: 'openai',
           base_url: 'https://north.example/v1',

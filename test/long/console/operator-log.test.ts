@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { seriousFindings } from '../../harness/page-findings.ts'
-import { browserSkip, LOOKS, openBrowser, visitor } from '../../harness/browser.ts'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { findings } from '../../harness/page-findings.ts'
+import { LOOKS, visitor } from '../../harness/browser.ts'
 import {
-  buildConsole,
+  browser,
+  serveConsole,
+  tollgate,
   chat,
   enter,
   makeKey,
@@ -13,32 +15,25 @@ import {
   texts,
   type Customer,
 } from '../../harness/console-world.ts'
-import { englishTexts } from '../../harness/english.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../../harness/scripted-upstream.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { startScriptedUpstream, type ScriptedUpstream, answers } from '../../harness/scripted-upstream.ts'
+import { startTollgate } from '../../harness/server.ts'
 
-const skip = browserSkip()
 const ROWS = 24
 const SAID = 'The deployment is asleep.'
 
 let upstream: ScriptedUpstream
-let tollgate: Tollgate
-let browser: Browser
 let ann: Customer
 let operator: Customer
 let key = ''
 let routed = ''
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  upstream = await startScriptedUpstream()
-  upstream.answer((response) =>
-    response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: SAID } })),
-  )
-  tollgate = await startTollgate({
-    env: { TOLLGATE_LOG_LEVEL: 'error', ALLOW_PRIVATE_UPSTREAMS: 'true' },
-    catalog: `
+const skip = serveConsole({
+  start: async () => {
+    upstream = await startScriptedUpstream()
+    upstream.answer(answers({ error: { message: SAID } }, 500))
+    return startTollgate({
+      env: { TOLLGATE_LOG_LEVEL: 'error', ALLOW_PRIVATE_UPSTREAMS: 'true' },
+      catalog: `
 providers:
   north: { name: Northgate, adapter: openai, base_url: "${upstream.url}", api_key: sk-north }
 models:
@@ -49,25 +44,28 @@ models:
       - { provider: north, model: large, price: { currency: RUB, prompt: 200, completion: 900 } }
       - { provider: sandbox, model: chat, price: { currency: RUB, prompt: 250, completion: 970 } }
 `,
-  })
-  browser = await openBrowser()
-  ann = await signUp(tollgate, 'ann@example.com', { name: 'Ann Lee' })
-  ;({ key } = await makeKey(tollgate, ann, { name: 'backend' }))
-  const lantern = await signUp(tollgate, 'books@lantern.example', { name: 'Lantern' })
-  const other = await makeKey(tollgate, lantern, { name: 'notebook' })
-  routed =
-    (await chat(tollgate, other.key, 'Hello', {}, { model: 'aurora/large', provider: { order: ['north', 'sandbox'] } }))
-      .headers['x-generation-id'] ?? ''
-  await chat(tollgate, other.key, 'sandbox: status=500')
-  for (let row = 2; row < ROWS; row += 1) await chat(tollgate, key, `Hello ${row}`)
-  operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
-  await upstream.close()
+    })
+  },
+  fill: async () => {
+    ann = await signUp(tollgate, 'ann@example.com', { name: 'Ann Lee' })
+    ;({ key } = await makeKey(tollgate, ann, { name: 'backend' }))
+    const lantern = await signUp(tollgate, 'books@lantern.example', { name: 'Lantern' })
+    const other = await makeKey(tollgate, lantern, { name: 'notebook' })
+    routed =
+      (
+        await chat(
+          tollgate,
+          other.key,
+          'Hello',
+          {},
+          { model: 'aurora/large', provider: { order: ['north', 'sandbox'] } },
+        )
+      ).headers['x-generation-id'] ?? ''
+    await chat(tollgate, other.key, 'sandbox: status=500')
+    for (let row = 2; row < ROWS; row += 1) await chat(tollgate, key, `Hello ${row}`)
+    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+  },
+  close: () => upstream.close(),
 })
 
 const rowsOf = (page: Page) =>
@@ -126,7 +124,7 @@ for (const { language, dark } of LOOKS) {
       await drawer.getByRole('link', { name: 'Lantern' }).waitFor()
       await drawer.getByRole('link', { name: 'notebook' }).waitFor()
       await drawer.getByRole('table', { name: t('requests.provider_bill') }).waitFor()
-      const found = [...(await seriousFindings(page)), ...(language === 'ru' ? await englishTexts(page) : [])]
+      const found = [...(await findings(page, language))]
       assert.deepEqual([...found.filter((text) => !text.includes(SAID)), ...guest.troubles.splice(0)], [])
       await drawer.getByRole('button', { name: t('common.close') }).click()
       await drawer.waitFor({ state: 'detached' })

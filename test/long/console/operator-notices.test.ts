@@ -1,35 +1,33 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { namelessControls, seriousFindings } from '../../harness/page-findings.ts'
-import { browserSkip, LOOKS, openBrowser, visitor } from '../../harness/browser.ts'
-import { buildConsole, enter, promote, signUp, texts, type Customer } from '../../harness/console-world.ts'
-import { englishTexts } from '../../harness/english.ts'
+import { test } from 'node:test'
+import { namelessControls, seriousFindings, englishTexts } from '../../harness/page-findings.ts'
+import { LOOKS, visitor } from '../../harness/browser.ts'
+import {
+  enter,
+  promote,
+  signUp,
+  texts,
+  type Customer,
+  serveConsole,
+  tollgate,
+  browser,
+} from '../../harness/console-world.ts'
 import { startReceivers, type NoticeReceivers } from '../../harness/notice-receivers.ts'
 import { until } from '../../harness/patience.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { startTollgate } from '../../harness/server.ts'
 
-const skip = browserSkip()
-
-let tollgate: Tollgate
-let browser: Browser
 let receivers: NoticeReceivers
 let operator: Customer
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  receivers = await startReceivers()
-  tollgate = await startTollgate({ env: { ...receivers.env, TOLLGATE_LOG_LEVEL: 'error' } })
-  browser = await openBrowser()
-  operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
-  await receivers.close()
+const skip = serveConsole({
+  start: async () => {
+    receivers = await startReceivers()
+    return startTollgate({ env: { ...receivers.env, TOLLGATE_LOG_LEVEL: 'error' } })
+  },
+  fill: async () => {
+    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+  },
+  close: () => receivers.close(),
 })
 
 for (const { language, dark } of LOOKS) {

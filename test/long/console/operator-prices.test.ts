@@ -1,12 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { seriousFindings } from '../../harness/page-findings.ts'
+import { findings } from '../../harness/page-findings.ts'
 import { LOOKS, visitor } from '../../harness/browser.ts'
-import { enter, signUp, texts } from '../../harness/console-world.ts'
-import { englishTexts } from '../../harness/english.ts'
-import { operatorConsole } from '../../harness/operator-console.ts'
+import {
+  enter,
+  signUp,
+  texts,
+  browser,
+  promote,
+  serveConsole,
+  tollgate,
+  type Customer,
+} from '../../harness/console-world.ts'
 
-const { skip, world } = operatorConsole()
+let owner: Customer
+
+const skip = serveConsole({
+  fill: async () => {
+    owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+  },
+})
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)
@@ -16,15 +29,15 @@ for (const { language, dark } of LOOKS) {
     `16 (${name}): a group is made, an account put into it, and both pages say what it pays and why`,
     { skip },
     async () => {
-      const customer = await signUp(world.tollgate, `pays-${language}-${dark}@example.com`)
-      const guest = await visitor(world.browser, world.tollgate.url, { language, dark, height: 720 })
+      const customer = await signUp(tollgate, `pays-${language}-${dark}@example.com`)
+      const guest = await visitor(browser, tollgate.url, { language, dark, height: 720 })
       const { page } = guest
       const problems: string[] = []
       const look = async (): Promise<void> => {
-        problems.push(...(await seriousFindings(page)), ...(language === 'ru' ? await englishTexts(page) : []))
+        problems.push(...(await findings(page, language)))
       }
-      await enter(guest.context, world.tollgate, world.owner)
-      await page.goto(`${world.tollgate.url}/operator/customer-prices`)
+      await enter(guest.context, tollgate, owner)
+      await page.goto(`${tollgate.url}/operator/customer-prices`)
       await page.getByRole('button', { name: t('customers.add_group') }).click()
       const dialog = page.getByRole('dialog')
       const group = `Партнёры ${language === 'ru' ? 1 : 2}${dark ? 1 : 2}`
@@ -37,23 +50,21 @@ for (const { language, dark } of LOOKS) {
         .first()
         .waitFor()
 
-      await page.goto(`${world.tollgate.url}/operator/accounts/${customer.accountId}?tab=prices`)
+      await page.goto(`${tollgate.url}/operator/accounts/${customer.accountId}?tab=prices`)
       await page.getByRole('combobox', { name: t('field.group') }).click()
       await page.getByRole('option', { name: new RegExp(group) }).click()
       await page.getByRole('button', { name: t('common.save') }).click()
       const row = page.getByRole('row', { name: /sandbox\/chat/ })
       await row.getByText(group).waitFor()
       await look()
-      const { body } = await world.tollgate.admin(
+      const { body } = await tollgate.admin(
         'GET',
         `/admin/v1/customer-prices?account=${customer.accountId}&model=sandbox/chat`,
       )
       const [{ listed, paid }] = body.data[0].endpoints[0].lines
       assert.equal(Number(paid), Number(listed) / 2)
 
-      await page.goto(
-        `${world.tollgate.url}/operator/customer-prices?by=account&account=${customer.accountId}&query=chat`,
-      )
+      await page.goto(`${tollgate.url}/operator/customer-prices?by=account&account=${customer.accountId}&query=chat`)
       await page
         .getByRole('row', { name: /sandbox\/chat/ })
         .getByText(group)

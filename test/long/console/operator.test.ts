@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { browserSkip, openBrowser, visitor, type Visitor } from '../../harness/browser.ts'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { visitor, type Visitor } from '../../harness/browser.ts'
 import {
-  buildConsole,
   chat,
   enter,
   makeKey,
@@ -12,11 +11,14 @@ import {
   textPattern,
   texts,
   type Customer,
+  serveConsole,
+  tollgate,
+  browser,
 } from '../../harness/console-world.ts'
-import { form, testOnce } from '../../harness/form.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { casesOf } from '../../harness/form.ts'
+import { answers, startScriptedUpstream } from '../../harness/scripted-upstream.ts'
+import { startTollgate } from '../../harness/server.ts'
 
-const skip = browserSkip()
 /** The texts of the console that the tests look for. */
 const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
   post: t('accounts.post'),
@@ -35,27 +37,18 @@ const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
   apply: textPattern(language, 'catalog.apply'),
 })
 
-let tollgate: Tollgate
-let browser: Browser
 let customer: Customer
 let operator: Customer
 let key = ''
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
-  browser = await openBrowser()
-  customer = await signUp(tollgate, 'ann@example.com')
-  ;({ key } = await makeKey(tollgate, customer, { name: 'backend' }))
-  await chat(tollgate, key, 'Hello')
-  operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
+const skip = serveConsole({
+  start: () => startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error', ALLOW_PRIVATE_UPSTREAMS: 'true' } }),
+  fill: async () => {
+    customer = await signUp(tollgate, 'ann@example.com')
+    ;({ key } = await makeKey(tollgate, customer, { name: 'backend' }))
+    await chat(tollgate, key, 'Hello')
+    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+  },
 })
 
 async function asOperator(
@@ -69,7 +62,7 @@ async function asOperator(
   await guest.close()
 }
 
-for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
+for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
   const words = wordsOf(language)
   test(`8 (${language}): an account is found, topped up, locked and let go`, { skip }, async () => {
     await asOperator(language, async (page) => {
@@ -273,6 +266,41 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
     },
   )
 
+  test(`8 (${language}): a dialect and cache marks are set in their forms, and stay`, { skip }, async () => {
+    const t = texts(language)
+    const [slug, id] = [`quirky-${language}`, `aurora/marked-${language}`]
+    await tollgate.admin('PUT', `/admin/v1/providers/${slug}`, { adapter: 'openai', base_url: 'https://q.example/v1' })
+    const price = { currency: 'RUB', prompt: 1, completion: 2, input_cache_write: 3, tiers: [{ above: 9, prompt: 4 }] }
+    const endpoints = [{ provider: slug, model: 'm', price }]
+    await tollgate.admin('PUT', `/admin/v1/models/${id}`, { type: 'chat', context_length: 100, endpoints })
+    await asOperator(language, async (page) => {
+      const dialog = page.getByRole('dialog')
+      const edit = (name: string): Promise<void> =>
+        page
+          .getByRole('row', { name: new RegExp(name) })
+          .getByRole('button', { name: t('common.edit') })
+          .click()
+      await page.goto(`${tollgate.url}/operator/providers`)
+      await edit(slug)
+      const dialect = dialog.getByLabel(t('providers.dialect'))
+      await dialect.fill('{"system": ')
+      await dialog.getByText(t('prices.no_json')).first().waitFor()
+      await dialect.fill('{"system": "first", "fixed": {"temperature": 1}}')
+      await compareAndApply(page, words)
+      await dialog.waitFor({ state: 'detached' })
+      assert.deepEqual((await providerOf(slug)).dialect, { system: 'first', fixed: { temperature: 1 } })
+      await page.goto(`${tollgate.url}/operator/prices`)
+      await page.getByRole('searchbox').fill(id)
+      await edit(id)
+      await dialog.getByRole('switch', { name: t('prices.cache_marks') }).click()
+      await compareAndApply(page, words)
+      await dialog.waitFor({ state: 'detached' })
+      const { models } = (await tollgate.admin('GET', '/admin/v1/catalog')).body
+      const saved = models.find((one: { readonly id: string }) => one.id === id)?.endpoints
+      assert.deepEqual([saved[0].cache_marks, saved[0].price.tiers], [true, [{ above: 9, prompt: 4 }]])
+    })
+  })
+
   test(`8 (${language}): maintenance stops the customers' API and ends again`, { skip }, async () => {
     await asOperator(language, async (page) => {
       await page.goto(`${tollgate.url}/operator/settings`)
@@ -311,6 +339,7 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
         await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
         await follow('/operator/health')
         await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
+        await dropsField(page, language)
         await follow('/operator/audit')
         await page.getByText(words.fine).waitFor()
         await follow('/operator/events')
@@ -325,7 +354,52 @@ for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
   )
 }
 
-testOnce('a customer sees that the operator’s part is not for them, and gets nothing of it', { skip }, async () => {
+/** An endpoint refuses a parameter; its button ends that. */
+async function dropsField(page: Page, language: 'en' | 'ru'): Promise<void> {
+  const t = texts(language)
+  const [slug, model] = [`picky-${language}`, `test/picky-${language}`]
+  const upstream = await startScriptedUpstream()
+  await tollgate.admin('PUT', `/admin/v1/providers/${slug}`, {
+    adapter: 'openai',
+    base_url: upstream.url,
+    api_key: 'k',
+  })
+  await tollgate.admin('PUT', `/admin/v1/models/${model}`, {
+    type: 'chat',
+    context_length: 8_192,
+    endpoints: [{ provider: slug, model: 'm', price: { currency: 'RUB', prompt: 1, completion: 1 } }],
+  })
+  upstream.answer(answers({ error: { message: 'Unsupported', param: 'logit_bias' } }, 400))
+  const body = { model, messages: [{ role: 'user', content: 'hi' }], max_tokens: 9, logit_bias: { 7: 1 } }
+  assert.equal((await tollgate.request('POST', '/v1/chat/completions', { key, body })).status, 400)
+  await page.reload()
+  await page.getByRole('button', { name: t('health.drop', { parameter: 'logit_bias', endpoint: `${slug}/m` }) }).click()
+  const put = page.waitForResponse((response) => response.request().method() === 'PUT')
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: t('health.drop_act') })
+    .click()
+  assert.equal((await put).status(), 200)
+  await page.getByText(/logit_bias × /).waitFor({ state: 'detached' })
+  upstream.answer(
+    answers({ choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }] }),
+  )
+  const { headers } = await tollgate.request('POST', '/v1/chat/completions', { key, body })
+  assert.equal(headers['x-tollgate-dropped'], 'logit_bias')
+  assert.equal(upstream.requests.at(-1)?.['logit_bias'], undefined)
+  const { body: events } = await tollgate.admin('GET', `/admin/v1/events?object=${encodeURIComponent(model)}`)
+  assert.deepEqual(
+    events.data.map(({ actor, action }: Readonly<Record<string, string>>) => [action, actor]),
+    [
+      ['model.update', operator.email],
+      ['model.create', 'token'],
+    ],
+  )
+  await tollgate.admin('DELETE', `/admin/v1/models/${model}`)
+  await upstream.close()
+}
+
+test('a customer sees that the operator’s part is not for them, and gets nothing of it', { skip }, async () => {
   const guest = await visitor(browser, tollgate.url)
   const stranger = await signUp(tollgate, 'eve@example.com')
   await enter(guest.context, tollgate, stranger)
@@ -346,7 +420,7 @@ async function providerOf(slug: string): Promise<Record<string, unknown>> {
   return (await tollgate.admin('GET', '/admin/v1/catalog')).body.providers[slug]
 }
 
-testOnce('18: a table that does not fit scrolls by itself, and figures of any size are whole', { skip }, async () => {
+test('18: a table that does not fit scrolls by itself, and figures of any size are whole', { skip }, async () => {
   const model = {
     id: 'dear/chat',
     type: 'chat',

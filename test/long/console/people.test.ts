@@ -1,30 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { seriousFindings } from '../../harness/page-findings.ts'
-import { browserSkip, LOOKS, openBrowser, visitor } from '../../harness/browser.ts'
-import { buildConsole, enter, makeKey, PASSWORD, signUp, texts } from '../../harness/console-world.ts'
-import { englishTexts } from '../../harness/english.ts'
-import { testOnce } from '../../harness/form.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { test } from 'node:test'
+import { seriousFindings, englishTexts } from '../../harness/page-findings.ts'
+import { LOOKS, visitor } from '../../harness/browser.ts'
+import {
+  enter,
+  makeKey,
+  PASSWORD,
+  signUp,
+  texts,
+  serveConsole,
+  tollgate,
+  browser,
+} from '../../harness/console-world.ts'
 
-const skip = browserSkip()
-
-let tollgate: Tollgate
-let browser: Browser
-
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
-  browser = await openBrowser()
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
-})
+const skip = serveConsole()
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)
@@ -127,7 +116,7 @@ for (const { language, dark } of LOOKS) {
   )
 }
 
-testOnce('17: a person of two accounts goes from one to the other in the menu', { skip }, async () => {
+test('17: a person of two accounts goes from one to the other in the menu', { skip }, async () => {
   const t = texts('en')
   const owner = await signUp(tollgate, 'two-owner@example.com', { name: 'Northgate', balance: 77 })
   const person = await signUp(tollgate, 'two@example.com', { name: 'Ben', balance: 11 })

@@ -1,18 +1,25 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { ServerResponse } from 'node:http'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { wavFile } from '../../harness/audio-files.ts'
 import { seriousFindings } from '../../harness/page-findings.ts'
-import { browserSkip, LOOKS, openBrowser, visitor, type Visitor } from '../../harness/browser.ts'
-import { buildConsole, enter, makeKey, signUp, texts, type Customer } from '../../harness/console-world.ts'
+import { LOOKS, visitor, type Visitor } from '../../harness/browser.ts'
+import {
+  enter,
+  makeKey,
+  signUp,
+  texts,
+  type Customer,
+  serveConsole,
+  tollgate,
+  browser,
+} from '../../harness/console-world.ts'
 import { madeMedia } from '../../harness/made-media.ts'
-import { paced } from '../../harness/paced.ts'
+import { paced } from '../../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../../harness/scripted-upstream.ts'
-import { testOnce } from '../../harness/form.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { startTollgate } from '../../harness/server.ts'
 
-const skip = browserSkip()
 const FENCE = '```'
 const RICH = String.raw`# Title
 
@@ -56,31 +63,24 @@ ${FENCE}"><img src=x onerror=alert(1)>
 </code></pre><script>document.title = 'owned'</script>
 ${FENCE}`
 
-let tollgate: Tollgate
-let browser: Browser
 let upstream: ScriptedUpstream
 let customer: Customer
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  upstream = await startScriptedUpstream()
-  const model = (name: string, price: number): string =>
-    `  - { id: aurora/${name}, name: Aurora ${name}, type: chat, context_length: 200000, max_completion_tokens: 1000, input_modalities: [text, image, file, audio], endpoints: [{ provider: p, model: ${name}, price: { currency: RUB, prompt: ${price}, completion: ${price} } }] }`
-  tollgate = await startTollgate({
-    catalog: `markup: 1\nproviders:\n  p: { name: P, adapter: openai, base_url: "${upstream.url}", api_key: k }\nmodels:\n${model('large', 1_000)}\n${model('mini', 10)}\n`,
-    env: { TOLLGATE_LOG_LEVEL: 'error' },
-  })
-  customer = await signUp(tollgate, 'ann@example.com')
-  await makeKey(tollgate, customer, { name: 'playground' })
-  browser = await openBrowser()
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
-  await upstream.close()
+const skip = serveConsole({
+  start: async () => {
+    upstream = await startScriptedUpstream()
+    const model = (name: string, price: number): string =>
+      `  - { id: aurora/${name}, name: Aurora ${name}, type: chat, context_length: 200000, max_completion_tokens: 1000, input_modalities: [text, image, file, audio], endpoints: [{ provider: p, model: ${name}, price: { currency: RUB, prompt: ${price}, completion: ${price} } }] }`
+    return startTollgate({
+      catalog: `markup: 1\nproviders:\n  p: { name: P, adapter: openai, base_url: "${upstream.url}", api_key: k }\nmodels:\n${model('large', 1_000)}\n${model('mini', 10)}\n`,
+      env: { TOLLGATE_LOG_LEVEL: 'error' },
+    })
+  },
+  fill: async () => {
+    customer = await signUp(tollgate, 'ann@example.com')
+    await makeKey(tollgate, customer, { name: 'playground' })
+  },
+  close: () => upstream.close(),
 })
 
 /**
@@ -209,34 +209,30 @@ for (const look of LOOKS) {
   )
 }
 
-testOnce(
-  '7: an answer whose Markdown, colours or formulas cannot be loaded is shown as its text',
-  { skip },
-  async () => {
-    const t = texts('en')
-    const rest = 'def gate(toll: int) -> str:'
-    for (const [file, shown] of [
-      ['MarkdownText-*.js', ['# Title', '$E = mc^2$', rest]],
-      ['Highlighted-*.js', ['Title', rest]],
-      ['Formula-*.js', ['Title', 'E = mc^2', rest]],
-    ] as const) {
-      const guest = await opened({ language: 'en', dark: false })
-      const { page } = guest
-      await page.route(`**/assets/${file}`, (route) => route.abort())
-      const refused = page.waitForEvent('requestfailed')
-      const log = page.getByRole('log')
-      say(RICH)
-      await ask(page, t, 'show everything')
-      await refused
-      await log.getByText(figure(t, 'play.first')).waitFor()
-      for (const text of shown) await log.getByText(text).first().waitFor()
-      await page.getByRole('textbox', { name: t('play.message'), exact: true }).waitFor()
-      await guest.close()
-    }
-  },
-)
+test('7: an answer whose Markdown, colours or formulas cannot be loaded is shown as its text', { skip }, async () => {
+  const t = texts('en')
+  const rest = 'def gate(toll: int) -> str:'
+  for (const [file, shown] of [
+    ['MarkdownText-*.js', ['# Title', '$E = mc^2$', rest]],
+    ['Highlighted-*.js', ['Title', rest]],
+    ['Formula-*.js', ['Title', 'E = mc^2', rest]],
+  ] as const) {
+    const guest = await opened({ language: 'en', dark: false })
+    const { page } = guest
+    await page.route(`**/assets/${file}`, (route) => route.abort())
+    const refused = page.waitForEvent('requestfailed')
+    const log = page.getByRole('log')
+    say(RICH)
+    await ask(page, t, 'show everything')
+    await refused
+    await log.getByText(figure(t, 'play.first')).waitFor()
+    for (const text of shown) await log.getByText(text).first().waitFor()
+    await page.getByRole('textbox', { name: t('play.message'), exact: true }).waitFor()
+    await guest.close()
+  }
+})
 
-testOnce('7: nothing of a hostile answer is live, and no picture of it is loaded', { skip }, async () => {
+test('7: nothing of a hostile answer is live, and no picture of it is loaded', { skip }, async () => {
   const guest = await opened({ language: 'en', dark: false })
   const { page } = guest
   const t = texts('en')
@@ -259,7 +255,7 @@ testOnce('7: nothing of a hostile answer is live, and no picture of it is loaded
   await guest.close()
 })
 
-testOnce('7: an answer of a million characters leaves the page usable', { skip }, async () => {
+test('7: an answer of a million characters leaves the page usable', { skip }, async () => {
   const guest = await opened({ language: 'en', dark: false })
   const { page } = guest
   const t = texts('en')

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Locator, Page } from 'playwright-core'
+import { test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
 import { wavFile } from '../../harness/audio-files.ts'
-import { browserSkip, openBrowser, visitor } from '../../harness/browser.ts'
-import { buildConsole, enter, makeKey, signUp, texts } from '../../harness/console-world.ts'
-import { form } from '../../harness/form.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { visitor } from '../../harness/browser.ts'
+import { enter, makeKey, signUp, texts, serveConsole, tollgate, browser } from '../../harness/console-world.ts'
+import { casesOf } from '../../harness/form.ts'
 
-const skip = browserSkip()
 type Texts = ReturnType<typeof texts>
 
 interface Tab {
@@ -87,23 +85,9 @@ const TABS: readonly Tab[] = [
   },
 ]
 
-let tollgate: Tollgate
-let browser: Browser
+const skip = serveConsole()
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
-  browser = await openBrowser()
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await tollgate.stop()
-})
-
-for (const language of form({ short: ['ru'], long: ['en'] } as const)) {
+for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
   const t = texts(language)
   for (const { kind, fill, answered } of TABS) {
     test(`6 (${language}): the playground's tab ${kind} answers and costs what the log says`, { skip }, async () => {

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
-import { browserSkip, openBrowser, visitor } from '../../harness/browser.ts'
+import { test } from 'node:test'
+import { visitor } from '../../harness/browser.ts'
 import {
-  buildConsole,
   chat,
   enter,
   makeKey,
@@ -13,10 +9,12 @@ import {
   signUp,
   type Customer,
   texts,
+  serveConsole,
+  tollgate,
+  browser,
 } from '../../harness/console-world.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { listen, type LocalServer } from '../../harness/scripted-upstream.ts'
 
-const skip = browserSkip()
 /** Each would set `hacked` if any part of it were executed. */
 const HOSTILE = [
   '<script>window.hacked=1</script>',
@@ -33,47 +31,36 @@ const HOSTILE = [
   '${window.hacked=1}',
 ]
 
-let tollgate: Tollgate
-let browser: Browser
 let customer: Customer
 let operator: Customer
-let evil: Server
+let evil: LocalServer
 
-before(async () => {
-  if (skip !== false) return
-  buildConsole()
-  tollgate = await startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } })
-  browser = await openBrowser()
-  customer = await signUp(tollgate, 'ann@example.com', { name: HOSTILE[1] ?? '' })
-  for (const [index, text] of HOSTILE.entries()) {
-    const { key } = await makeKey(tollgate, customer, { name: text })
-    await chat(tollgate, key, 'Hello', {
-      'x-title': text,
-      'http-referer': index % 2 === 0 ? text : `https://evil.example/${encodeURIComponent(text)}`,
-    })
-    await tollgate.admin('POST', `/admin/v1/accounts/${customer.accountId}/ledger`, {
-      kind: 'topup',
-      amount: 1,
-      reason: text,
-      reference: text,
-    })
-    await tollgate.admin('POST', '/admin/v1/accounts', { name: text })
-    await tollgate.admin('POST', '/admin/v1/codes', { amount: 1, note: text })
-  }
-  operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-  evil = createServer((_request, response) =>
-    response
-      .setHeader('content-type', 'text/html')
-      .end('<!doctype html><title>evil</title><form method="post"></form>'),
-  )
-  await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve))
-})
-
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  evil.close()
-  await tollgate.stop()
+const skip = serveConsole({
+  fill: async () => {
+    customer = await signUp(tollgate, 'ann@example.com', { name: HOSTILE[1] ?? '' })
+    for (const [index, text] of HOSTILE.entries()) {
+      const { key } = await makeKey(tollgate, customer, { name: text })
+      await chat(tollgate, key, 'Hello', {
+        'x-title': text,
+        'http-referer': index % 2 === 0 ? text : `https://evil.example/${encodeURIComponent(text)}`,
+      })
+      await tollgate.admin('POST', `/admin/v1/accounts/${customer.accountId}/ledger`, {
+        kind: 'topup',
+        amount: 1,
+        reason: text,
+        reference: text,
+      })
+      await tollgate.admin('POST', '/admin/v1/accounts', { name: text })
+      await tollgate.admin('POST', '/admin/v1/codes', { amount: 1, note: text })
+    }
+    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+    evil = await listen((response) =>
+      response
+        .setHeader('content-type', 'text/html')
+        .end('<!doctype html><title>evil</title><form method="post"></form>'),
+    )
+  },
+  close: () => evil.close(),
 })
 
 test('hostile titles, referers, key names, reasons and notes are text wherever they are shown', { skip }, async () => {
@@ -110,8 +97,7 @@ test('hostile titles, referers, key names, reasons and notes are text wherever t
 })
 
 test('a page of another origin can neither change nor read anything with the user’s cookie', { skip }, async () => {
-  // An address holds a port and a family here.
-  const { port } = evil.address() as AddressInfo
+  const { port } = new URL(evil.url)
   const guest = await visitor(browser, 'http://')
   await enter(guest.context, tollgate, customer)
   // Another host name of the same machine: same-site requests are refused as well.

@@ -12,11 +12,10 @@ import {
   crashClient,
   CRASH_BALANCE_MICRO,
   type Observed,
-} from '../../harness/crash-clients.ts'
+} from '../../crash/crash-clients.ts'
 import { form, isLong } from '../../harness/form.ts'
 import { startTollgate, type Tollgate } from '../../harness/server.ts'
-import { paced } from '../../harness/paced.ts'
-import { until } from '../../harness/patience.ts'
+import { paced, until } from '../../harness/patience.ts'
 
 const ROUNDS = form({ short: 1, long: 6 })
 /** A kill after the end of the backup does not count. */

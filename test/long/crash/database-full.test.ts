@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answersSeen, checkMoney, type Observed } from '../../harness/crash-clients.ts'
+import {
+  answersSeen,
+  checkMoney,
+  type Observed,
+  ask,
+  clients,
+  settled,
+  untilExpired,
+  untilServed,
+  withWorld,
+} from '../../crash/crash-clients.ts'
 import { form } from '../../harness/form.ts'
-import { ask, clients, settled, untilExpired, untilServed, withWorld } from '../../harness/outage-world.ts'
 import { patient } from '../../harness/patience.ts'
 import { startPostgres } from '../../harness/postgres.ts'
 import { mountSmallDisk } from '../../crash/small-disk.ts'

@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { answersSeen, checkMoney, CRASH_BALANCE_MICRO, type Observed } from '../../harness/crash-clients.ts'
+import {
+  answersSeen,
+  checkMoney,
+  CRASH_BALANCE_MICRO,
+  type Observed,
+  clients,
+  settled,
+  untilExpired,
+  untilServed,
+  withWorld,
+  type World,
+} from '../../crash/crash-clients.ts'
 import { startCuttingProxy } from './cutting-proxy.ts'
 import { form } from '../../harness/form.ts'
-import { auditClean } from '../../harness/audit.ts'
-import { clients, settled, untilExpired, untilServed, withWorld, type World } from '../../harness/outage-world.ts'
+import { auditClean } from '../../harness/api-client.ts'
 import { until } from '../../harness/patience.ts'
 import { startPostgres, startStandby, type Postgres, type Standby } from '../../harness/postgres.ts'
 

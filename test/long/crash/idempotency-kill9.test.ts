@@ -9,7 +9,7 @@ import { form, isLong } from '../../harness/form.ts'
 import { until } from '../../harness/patience.ts'
 import { startPostgres, type Postgres } from '../../harness/postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from '../../harness/server.ts'
-import { assertAuditClean } from '../../harness/video-jobs.ts'
+import { auditClean } from '../../harness/api-client.ts'
 
 const ROUNDS = form({ short: 1, long: 3 })
 const CLIENTS = form({ short: 4, long: 8 })
@@ -106,7 +106,7 @@ async function killedUnderLoad(place: Place): Promise<void> {
     'what was charged is what was answered',
   )
   assert.equal(paid.length, tasks.length, 'each task is charged once')
-  await assertAuditClean(place.tollgate)
+  await auditClean(place.tollgate)
 }
 
 describe('kill -9 with Idempotency-Keys', () => {
@@ -168,7 +168,7 @@ function shared(database: Postgres): void {
       assert.equal(task.texts.size, 1)
       const { body } = await living.admin('GET', `/admin/v1/generations?account=${id}`)
       assert.deepEqual(body.data.filter((row: { total_cost: number }) => row.total_cost > 0).length, 1)
-      await assertAuditClean(living)
+      await auditClean(living)
     } finally {
       await living.stop()
       await dying.stop()

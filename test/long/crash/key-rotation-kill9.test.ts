@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { form } from '../../harness/form.ts'
-import { paced } from '../../harness/paced.ts'
+import { paced } from '../../harness/patience.ts'
 import { startTollgate } from '../../harness/server.ts'
 
 /** Kills at later and later moments of the replacement; the last ones come after its answer. */

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { foldStream } from '../../harness/chat-fold.ts'
-import { checkMoney, type Observed } from '../../harness/crash-clients.ts'
-import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts'
-import { form } from '../../harness/form.ts'
 import {
+  checkMoney,
+  type Observed,
   clients,
   inShared,
   settled,
@@ -13,9 +12,10 @@ import {
   untilExpired,
   untilServed,
   type World,
-} from '../../harness/outage-world.ts'
-import { paced } from '../../harness/paced.ts'
-import { until } from '../../harness/patience.ts'
+} from '../../crash/crash-clients.ts'
+import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts'
+import { form } from '../../harness/form.ts'
+import { paced, until } from '../../harness/patience.ts'
 import { startPostgres, type Postgres } from '../../harness/postgres.ts'
 
 const LOAD_MS = form({ short: 0, long: 6_000, chaos: 60_000 })

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
-import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../../harness/crash-clients.ts'
-import { auditClean } from '../../harness/audit.ts'
+import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../../crash/crash-clients.ts'
+import { auditClean } from '../../harness/api-client.ts'
 import { spread } from '../../harness/figures.ts'
 import { form } from '../../harness/form.ts'
 import { ask, NodeBench, until } from '../../harness/node-bench.ts'
-import { paced } from '../../harness/paced.ts'
-import { admitted } from '../../harness/patience.ts'
+import { paced, admitted } from '../../harness/patience.ts'
 import type { Tollgate } from '../../harness/server.ts'
 
 /** Or as many as a busy machine manages in these minutes. */

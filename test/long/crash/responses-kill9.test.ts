@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { form } from '../../harness/form.ts'
 import { until } from '../../harness/patience.ts'
 import { startTollgate, type Answer } from '../../harness/server.ts'
-import { assertAuditClean } from '../../harness/video-jobs.ts'
+import { auditClean } from '../../harness/api-client.ts'
 
 const ROUNDS = form({ short: 1, long: 4 })
 const CLIENTS = form({ short: 4, long: 8 })
@@ -71,7 +71,7 @@ test('kill -9 with kept answers: each is there and charged once, or failed and f
     // Whatever was charged is there to be read, also where its client was told nothing.
     for (const generation of charged.keys())
       assert.equal((await read(generation)).body.status, 'completed', `${generation} was charged`)
-    await assertAuditClean(tollgate)
+    await auditClean(tollgate)
   } finally {
     await tollgate.stop()
     rmSync(dataDir, { recursive: true, force: true })

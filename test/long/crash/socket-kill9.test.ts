@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { until } from '../../harness/patience.ts'
 import { startTollgate } from '../../harness/server.ts'
 import { TurnClient } from '../../harness/turn-client.ts'
-import { assertAuditClean } from '../../harness/video-jobs.ts'
+import { auditClean } from '../../harness/api-client.ts'
 
 const SOCKETS = 6
 const MODEL = 'sandbox/chat'
@@ -50,7 +50,7 @@ test('kill -9 under turns of sockets: what had ended is charged once, what ran i
     assert.deepEqual([lost.status, lost.error.code], [400, 'previous_response_not_found'])
     assert.equal((await again.turn({ model: MODEL, input: 'x' })).at(-1).type, 'response.completed')
     again.socket.close()
-    await assertAuditClean(tollgate)
+    await auditClean(tollgate)
   } finally {
     await tollgate.stop()
     rmSync(dataDir, { recursive: true, force: true })

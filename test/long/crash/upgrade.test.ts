@@ -4,43 +4,41 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, before as beforeAll, describe, test } from 'node:test'
 import pg from 'pg'
-import { FIRST_UNRELEASED_MIGRATION } from '../../../src/store/migrations.ts'
-import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../../harness/crash-clients.ts'
+import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../../crash/crash-clients.ts'
+import { direct } from '../../harness/postgres.ts'
 import { form } from '../../harness/form.ts'
 import { NodeBench, until } from '../../harness/node-bench.ts'
-import { programBefore, type OlderProgram } from '../../harness/older-program.ts'
+import { migrateLater } from '../../harness/later-migration.ts'
 import type { Tollgate } from '../../harness/server.ts'
-import { paced } from '../../harness/paced.ts'
+import { paced } from '../../harness/patience.ts'
 
 const STAGE_MS = form({ short: 0, long: 1_500, chaos: 20_000 })
-/** Nodes of the older program. */
+/** Nodes that run while a node of the next release migrates. */
 const OLDER = form({ short: [0], long: [0, 1] })
 const ROUNDS = form({ short: 1, long: 4 })
 const CLIENTS = form({ short: 4, long: 8 })
 const CATALOG = 'rate_limit: { requests: 100000, window: 60 }'
-const COMMAND = join(import.meta.dirname, '../../../bin/tollgate.js')
+const NEXT_RELEASE = join(import.meta.dirname, '../../harness/later-migration.ts')
 
-const older = programBefore(FIRST_UNRELEASED_MIGRATION)
-const bench = older === null ? null : await NodeBench.start({ valkey: false })
-if (older === null || bench === null) test.skip('upgrades: no history or no PostgreSQL on this machine')
-else upgradeTests(bench, older)
+const bench = await NodeBench.start({ valkey: false })
+if (bench === null) test.skip('upgrades: no PostgreSQL on this machine')
+else upgradeTests(bench)
 
-function upgradeTests(shared: NodeBench, before: OlderProgram): void {
+function upgradeTests(shared: NodeBench): void {
   describe('upgrades', () => {
     const record: Observed = { whole: [], broken: new Set() }
     const nodes: Tollgate[] = []
     let database = ''
     let account: Awaited<ReturnType<typeof crashAccount>>
-    const start = (main?: string): Promise<Tollgate> =>
-      shared.node(database, { catalog: CATALOG, ...(main === undefined ? {} : { main }) })
+    const start = (): Promise<Tollgate> => shared.node(database, { catalog: CATALOG })
     beforeAll(async () => {
       database = await shared.newDatabase()
-      nodes.push(...(await Promise.all(OLDER.map(() => start(before.main)))))
-      account = await crashAccount(nodes[0] ?? assert.fail(), {})
+      nodes.push(...(await Promise.all(OLDER.map(start))))
+      account = await crashAccount(nodes[0] ?? assert.fail())
     })
     after(() => shared.stop())
 
-    test('F14: killed in the middle of a migration, again and again: the program before still works', async () => {
+    test('F14: killed in the middle of a migration, again and again: nothing is left of it, and nodes work on', async () => {
       await underLoad(nodes, account.key, record, async () => {
         for (let round = 0; round < ROUNDS; round += 1) await killedWhileMigrating(database)
         await answersSeen(record, CLIENTS)
@@ -48,7 +46,7 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
       assert.equal(record.broken.size, 0, 'no stream broke')
     })
 
-    test('F14: the next start finishes it; the program before and this one side by side on one database, under load: no stream breaks, and the books are right', async (context) => {
+    test('F14: the next start finishes it under load; on a schema of the next release nodes work on, and are replaced: no stream breaks, and the books are right', async (context) => {
       const served: number[] = []
       await underLoad(nodes, account.key, record, async () => {
         const stage = async (): Promise<void> => {
@@ -58,7 +56,8 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
           served.push(record.whole.length - from)
         }
         await stage()
-        // The newer one joins and migrates while the others run.
+        await migrateLater(database)
+        assert.equal(await hasLater(database), true)
         nodes.push(await start())
         await stage()
         for (const index of OLDER) {
@@ -66,7 +65,7 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
           await stage()
         }
       })
-      context.diagnostic(`${before.commit} beside this program: ${served.join(', ')} answers seen whole by stage`)
+      context.diagnostic(`${served.join(', ')} answers seen whole by stage`)
       assert.ok(
         served.every((count) => count > 0),
         String(served),
@@ -84,15 +83,12 @@ function upgradeTests(shared: NodeBench, before: OlderProgram): void {
 }
 
 async function killedWhileMigrating(database: string): Promise<void> {
-  // A migration waits while its first table is locked.
+  // The last statement of a migration waits while its own table is locked.
   const holder = new pg.Client({ connectionString: database })
   holder.on('error', () => undefined)
   await holder.connect()
   await holder.query('BEGIN; LOCK TABLE schema_version IN SHARE MODE')
-  const child = spawn(process.execPath, [COMMAND, 'migrate'], {
-    env: { PATH: process.env['PATH'], DATABASE_URL: database, TOLLGATE_KEK: Buffer.alloc(32, 7).toString('base64') },
-    stdio: 'ignore',
-  })
+  const child = spawn(process.execPath, [NEXT_RELEASE, database], { stdio: 'ignore' })
   await until(
     60_000,
     'it migrates',
@@ -102,7 +98,22 @@ async function killedWhileMigrating(database: string): Promise<void> {
   )
   child.kill('SIGKILL')
   await once(child, 'exit')
+  await holder.query('COMMIT')
+  await until(20_000, 'its transaction is gone', async () => !(await isMigrating(holder)))
   await holder.end()
+  assert.equal(await hasLater(database), false)
+}
+
+async function isMigrating(client: pg.Client): Promise<boolean> {
+  const { rowCount } = await client.query(
+    "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'api_key'::regclass",
+  )
+  return rowCount !== 0
+}
+
+async function hasLater(database: string): Promise<boolean> {
+  const columns = "SELECT 1 FROM information_schema.columns WHERE table_name = 'api_key' AND column_name = 'later'"
+  return (await direct(database, columns)).length > 0
 }
 
 async function underLoad(

@@ -14,9 +14,9 @@ import {
   type VideoProvider,
   type VideoProviderRequest,
 } from '../../harness/video-provider.ts'
-import { assertAuditClean, balanceOf, createVideo, videoUntil } from '../../harness/video-jobs.ts'
-import { paced } from '../../harness/paced.ts'
-import { found } from '../../harness/patience.ts'
+import { balanceOf, createVideo, videoUntil } from '../../harness/video-jobs.ts'
+import { paced, found } from '../../harness/patience.ts'
+import { auditClean } from '../../harness/api-client.ts'
 
 const COMMAND = join(import.meta.dirname, '../../../bin/tollgate.js')
 const COST = 6
@@ -120,7 +120,7 @@ for (const { name, holds, says, end } of oneOf(2, STEPS)) {
       assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key })).body.status, 'pending')
       assert.deepEqual(await balanceOf(tollgate, key), { balance: 100 - COST, reserved: COST })
     }
-    await assertAuditClean(tollgate)
+    await auditClean(tollgate)
     assert.equal(provider.submissions.length - before, end === 'completed' ? 1 : 2)
   })
 }
@@ -149,7 +149,7 @@ test('kill -9 again and again, at any moment: every job ends once, is submitted 
   assert.deepEqual(await balanceOf(tollgate, key), { balance: 1_000 - COST * completed, reserved: COST * open })
   const { total } = (await tollgate.request('GET', '/v1/generation', { key })).body
   assert.equal(total, completed, 'one log row for each that ended')
-  await assertAuditClean(tollgate)
+  await auditClean(tollgate)
   const prompts = provider.submissions.slice(before).map(({ body }) => body?.['prompt'])
   assert.equal(new Set(prompts).size, prompts.length, 'no job was submitted twice')
   await killed()

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { Pool } from 'undici'
 import { foldStream } from '../../harness/chat-fold.ts'
 import { form } from '../../harness/form.ts'
-import { startMovingServer } from '../../harness/moving-server.ts'
+import { movingGateway } from '../../harness/gateway.ts'
 import { until } from '../../harness/patience.ts'
 import { startTollgate } from '../../harness/server.ts'
 
@@ -76,7 +76,7 @@ for (let round = 1; round <= ROUNDS; round += 1) {
 }
 
 test('F10: streams that outlast the 120 s of a stop end with an error and cost nothing', async () => {
-  const server = await startMovingServer('')
+  const server = await movingGateway({ catalog: '' })
   const pool = new Pool(server.url, { connections: 5, pipelining: 1 })
   const account = await server.createAccount({ balance: 100 })
   const headers = { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' }

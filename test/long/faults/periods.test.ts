@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Pool } from 'undici'
 import { foldStream } from '../../harness/chat-fold.ts'
 import { checkBooks } from '../../harness/money-check.ts'
-import { startMovingServer } from '../../harness/moving-server.ts'
+import { movingGateway } from '../../harness/gateway.ts'
 import { until } from '../../harness/patience.ts'
 
 // Ends of periods (guarantees.md F9); the periods themselves are checked against another implementation in
@@ -45,7 +45,8 @@ const BOUNDARIES = [
 
 for (const { what, timezone, next, resets } of BOUNDARIES) {
   test(`F9: ${what}: a request that lasts over it counts where its hold was placed, once, and the next one in the new period`, async () => {
-    const server = await startMovingServer(`timezone: ${timezone}\nrate_limit: { requests: 1000, window: 60 }\n`, {
+    const server = await movingGateway({
+      catalog: `timezone: ${timezone}\nrate_limit: { requests: 1000, window: 60 }\n`,
       startUnixMs: Date.parse(next) - MINUTE_MS,
     })
     const pool = new Pool(server.url, { connections: 4 })
@@ -105,7 +106,8 @@ for (const { what, timezone, next, resets } of BOUNDARIES) {
 }
 
 test("F9: a daily limit that is used up opens at midnight of the service's zone, at that instant", async () => {
-  const server = await startMovingServer('timezone: Europe/Moscow\n', {
+  const server = await movingGateway({
+    catalog: 'timezone: Europe/Moscow\n',
     startUnixMs: Date.parse('2014-10-25T20:00:00Z') - MINUTE_MS,
   })
   try {

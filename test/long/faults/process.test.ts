@@ -9,9 +9,8 @@ import { foldStream } from '../../harness/chat-fold.ts'
 import { percentile, spread } from '../../harness/figures.ts'
 import { form, isChaos } from '../../harness/form.ts'
 import { checkBooks } from '../../harness/money-check.ts'
-import { startMovingServer } from '../../harness/moving-server.ts'
-import { paced } from '../../harness/paced.ts'
-import { askedAgain, patient, until } from '../../harness/patience.ts'
+import { movingGateway } from '../../harness/gateway.ts'
+import { paced, askedAgain, patient, until } from '../../harness/patience.ts'
 import { exchangeRaw, parseRaw } from '../../harness/raw-http.ts'
 import { startTollgate } from '../../harness/server.ts'
 
@@ -74,7 +73,7 @@ test('F7: out of file descriptors the node lives, connections it has go on and p
 })
 
 test('F8: the wall clock jumps 40 days ahead and an hour back: no running hold expires, limits of requests follow real time, the books are right', async () => {
-  const server = await startMovingServer('rate_limit: { requests: 4, window: 60 }\n')
+  const server = await movingGateway({ catalog: 'rate_limit: { requests: 4, window: 60 }\n' })
   try {
     const account = await server.createAccount({ balance: 100, key: { limit: 50, limit_reset: 'monthly' } })
     const pool = new Pool(server.url, { connections: 10 })

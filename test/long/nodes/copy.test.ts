@@ -11,7 +11,7 @@ import { startTollgate } from '../../harness/server.ts'
 
 const OTHER_KEK = Buffer.alloc(32, 'x').toString('base64')
 /** Tables that each store has for itself. */
-const OWN = ['schema_version', 'schema_guard', 'rolled_up', 'row_journal']
+const OWN = ['schema_version', 'rolled_up', 'row_journal']
 const CHAT = { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] }
 
 let directory: string
@@ -111,6 +111,18 @@ test('tollgate copy moves an embedded store to PostgreSQL: every row and file, m
   assert.match(open.err, /1 holds are open, because the server was killed/)
   setFirstHold('settled')
 
+  setFirstName('a\0b')
+  const nul = await copy()
+  assert.equal(nul.code, 1)
+  assert.match(
+    nul.err,
+    /^tollgate: Row id = "\w+" of table account holds the character NUL in its column name, .*: nothing was copied. Change it /,
+  )
+  setFirstName('a')
+  setFirstModel('a\0b')
+  assert.match((await copy()).err, /of table generation .* in its column model, .* Such a row is never changed, /)
+  setFirstModel('sandbox/chat')
+
   const copied = await copy()
   assert.deepEqual([copied.code, copied.err], [0, ''])
   assert.match(copied.out, /^Copied \d+ rows of \d+ tables and 1 stored files$/)
@@ -136,6 +148,18 @@ test('tollgate copy moves an embedded store to PostgreSQL: every row and file, m
     await moved.stop()
   }
 })
+
+function setFirstName(name: string): void {
+  const store = new DatabaseSync(join(directory, 'tollgate.db'))
+  store.prepare('UPDATE account SET name = ? WHERE id = (SELECT MIN(id) FROM account)').run(name)
+  store.close()
+}
+
+function setFirstModel(model: string): void {
+  const store = new DatabaseSync(join(directory, 'tollgate.db'))
+  store.prepare('UPDATE generation SET model = ? WHERE id = (SELECT MIN(id) FROM generation)').run(model)
+  store.close()
+}
 
 function setFirstHold(state: string): void {
   const store = new DatabaseSync(join(directory, 'tollgate.db'))

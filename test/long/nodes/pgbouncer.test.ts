@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { auditClean } from '../../harness/audit.ts'
+import { auditClean } from '../../harness/api-client.ts'
 import { ask, NodeBench } from '../../harness/node-bench.ts'
 import type { Tollgate } from '../../harness/server.ts'
 import { moneyContract } from '../../nodes/money-contract.ts'

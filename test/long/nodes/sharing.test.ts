@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
-import { auditClean } from '../../harness/audit.ts'
+import { auditClean } from '../../harness/api-client.ts'
 import { isLong } from '../../harness/form.ts'
 import { ask, NodeBench, until } from '../../harness/node-bench.ts'
 import { recordTests } from '../../api/record-tests.ts'
@@ -139,7 +139,7 @@ function sharingTests(shared: NodeBench): void {
       const client = new pg.Client({ connectionString: migrated })
       await client.connect()
       await client.query(
-        "INSERT INTO schema_version VALUES (900, 'of the next release'); INSERT INTO schema_guard VALUES (900, 1, 'x')",
+        "INSERT INTO schema_version (version, name, least, checksum) VALUES (900, 'of the next release', 1, 'x')",
       )
       if (isLong)
         assert.equal(
@@ -148,11 +148,11 @@ function sharingTests(shared: NodeBench): void {
           'a newer schema that this program can live with',
         )
       await client.query(
-        "INSERT INTO schema_version VALUES (901, 'of the one after'); INSERT INTO schema_guard VALUES (901, 900, 'x')",
+        "INSERT INTO schema_version (version, name, least, checksum) VALUES (901, 'of the one after', 900, 'x')",
       )
       await assert.rejects(shared.node(migrated), /schema 901.*start the newer version/)
       await client.query(
-        "DELETE FROM schema_version WHERE version >= 900; DELETE FROM schema_guard WHERE version >= 900; UPDATE schema_guard SET checksum = 'x' WHERE version = 1",
+        "DELETE FROM schema_version WHERE version >= 900; UPDATE schema_version SET checksum = 'x' WHERE version = 1",
       )
       if (isLong) await assert.rejects(shared.node(migrated), /Migration 1 of the store is not the one of this program/)
       await client.end()

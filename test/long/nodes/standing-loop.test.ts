@@ -18,7 +18,7 @@ interface Program {
 }
 
 async function run(form: 'alone' | 'workers'): Promise<Program> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, './standing-loop.ts'), form], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'standing-loop.ts'), form], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

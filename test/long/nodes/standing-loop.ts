@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { createServer } from 'node:http'
-import { systemClock } from '../../../src/lib/clock.ts'
+import { systemClock } from '../../../src/base/clock.ts'
 import { mergeReadings, gauge, readMetrics, type MetricReading } from '../../../src/base/prometheus.ts'
 import { watchLoop } from '../../../src/nodes/loop-watch.ts'
 import { ParentLink } from '../../../src/nodes/parent-link.ts'

@@ -3,11 +3,11 @@ import { after, before, describe, test } from 'node:test'
 import { Redis } from 'ioredis'
 import { request } from 'undici'
 import { foldStream, leaveAfter } from '../../harness/chat-fold.ts'
-import { auditClean } from '../../harness/audit.ts'
+import { auditClean } from '../../harness/api-client.ts'
 import { NodeBench, until } from '../../harness/node-bench.ts'
 import { patient } from '../../harness/patience.ts'
 import type { Tollgate } from '../../harness/server.ts'
-import { loggedRow } from '../../harness/log-row.ts'
+import { loggedRow } from '../../harness/money-check.ts'
 
 const bench = await NodeBench.start({ valkey: true })
 if (bench === null) test.skip('streams of other nodes: no PostgreSQL or no Valkey on this machine')

@@ -1,7 +1,7 @@
 import type { Random } from '../../sim/random.ts'
-import { framed } from '../../harness/event-stream.ts'
+import { framed } from '../../harness/aws.ts'
 import type { Exchange } from '../../harness/recording.ts'
-import { eventEnds } from '../../harness/replay-wire.ts'
+import { eventEnds } from '../../harness/replay.ts'
 
 /** One event of an answer: `head` is what is before its JSON, `tail` what is after it. */
 interface Piece {

@@ -13,9 +13,9 @@ import {
 } from '../../../console/src/parts/call-snippet.ts'
 import { madeMedia } from '../../harness/made-media.ts'
 import { startScriptedUpstream, answers } from '../../harness/scripted-upstream.ts'
-import { serve } from '../../harness/served.ts'
+import { serve } from '../../harness/gateway.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 const PYTHON = join(ROOT, 'node_modules/.cache/python/bin/python')
 /** Whatever a shell, Python or TypeScript could take for its own. */
 const TEXT = `it's "quoted" \`backticks\` $HOME $(id) \${x} \\ back\\nslash {braces} %s\nJSON\nempty: '' "" \u2028 ёж 🦔`

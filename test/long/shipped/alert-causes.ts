@@ -7,10 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { Agent } from 'undici'
-import { freePort } from '../../harness/free-port.ts'
-import { lazily } from '../../harness/lazily.ts'
-import { paced } from '../../harness/paced.ts'
-import { found } from '../../harness/patience.ts'
+import { freePort } from '../../harness/program.ts'
+import { lazily, paced, found } from '../../harness/patience.ts'
 import { startPostgres, type Postgres } from '../../harness/postgres.ts'
 import { answers, startScriptedUpstream } from '../../harness/scripted-upstream.ts'
 import { COMPILED, MAIN, startTollgate, type Tollgate } from '../../harness/server.ts'
@@ -80,7 +78,7 @@ export async function startTroubledWorld(): Promise<TroubledWorld | null> {
       usage: { prompt_tokens: reported.prompt, completion_tokens: reported.completion },
     })
   upstream.answer((response, request) => {
-    if (request.url?.startsWith('/held') === true) held.push(response)
+    if (request.path.startsWith('/held')) held.push(response)
     else answer()(response)
   })
   const catalog = catalogue(upstream.url)

@@ -5,12 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
-import { edited } from '../../harness/edited.ts'
-import { freePort } from '../../harness/free-port.ts'
+import { edited, freePort, hasProgram, startProgram } from '../../harness/program.ts'
 import { startMailServer, type ReceivedMail } from '../../harness/mail-server.ts'
-import { hasProgram, startProgram } from '../../harness/program.ts'
 
-const SHIPPED = join(import.meta.dirname, '../../deploy/prometheus')
+const SHIPPED = join(import.meta.dirname, '../../../deploy/prometheus')
 /** Debian's name of it, and its own. */
 export const ALERTMANAGER = ['prometheus-alertmanager', 'alertmanager'].find(hasProgram)
 const LOGIN = { user: 'alerts@example.com', password: 'mail-secret' }

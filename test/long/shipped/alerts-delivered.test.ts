@@ -15,7 +15,7 @@ import { hasProgram } from '../../harness/program.ts'
  * and thresholds (monitoring.test.ts); here each waits a hundredth of its time, and the thresholds below are lower.
  */
 
-const SHIPPED = join(import.meta.dirname, '../../deploy/prometheus')
+const SHIPPED = join(import.meta.dirname, '../../../deploy/prometheus')
 const DELIVERED_MS = 30_000
 /** What a test cannot bring about: most of this machine's memory, a thousand open ends, an hour. */
 const LOWERED = {

@@ -5,10 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
-import { builtProgram } from '../../harness/program.ts'
-import { schemaFindings, SCHEMAS } from '../../harness/schemas.ts'
+import { builtProgram, schemaFindings, SCHEMAS } from '../../harness/program.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 const CHART = join(ROOT, 'deploy/helm/tollgate')
 /** `.ci/run` installs it where there is a Go to build it with. */
 const HELM = builtProgram('helm')

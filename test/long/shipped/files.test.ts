@@ -5,10 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { builtProgram, hasProgram } from '../../harness/program.ts'
-import { schemaFindings, SCHEMAS } from '../../harness/schemas.ts'
+import { builtProgram, hasProgram, schemaFindings, SCHEMAS } from '../../harness/program.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 const text = (name: string): string => readFileSync(join(ROOT, name), 'utf8')
 const HADOLINT = [join(ROOT, 'node_modules/.cache/python/bin/hadolint'), 'hadolint'].find(
   (path) => existsSync(path) || hasProgram(path),
@@ -27,21 +26,6 @@ test('the systemd unit is right, and shut in', { skip: !hasProgram('systemd-anal
   const unit = 'deploy/systemd/tollgate.service'
   assert.equal(complaints('systemd-analyze', 'verify', unit), '')
   assert.equal(complaints('systemd-analyze', 'security', '--offline=true', '--threshold=20', unit), '')
-})
-
-test('each shipped way to start gives Node the same options, and malloc the same settings', () => {
-  const { scripts } = JSON.parse(text('package.json'))
-  const ways: readonly string[] = [
-    scripts.start,
-    /^ENTRYPOINT .*$/m.exec(text('Dockerfile'))?.[0] ?? '',
-    /^Environment=NODE_OPTIONS=.*$/m.exec(text('deploy/systemd/tollgate.service'))?.[0] ?? '',
-  ]
-  for (const way of ways) assert.deepEqual(way.match(/--[\w=-]+/g), ['--max-semi-space-size=16'], way)
-  const operations = text('docs/operations.md')
-  assert.ok(operations.includes('`NODE_OPTIONS=--max-semi-space-size=16`'))
-  const settings = ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=131072', 'MALLOC_TRIM_THRESHOLD_=131072']
-  for (const way of [scripts.start, text('Dockerfile'), text('deploy/systemd/tollgate.service'), operations])
-    assert.deepEqual(way.match(/\bMALLOC_[A-Z_]+=\d+/g), settings, way)
 })
 
 test('each setting that a shipped file names is one', () => {

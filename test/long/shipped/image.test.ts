@@ -15,10 +15,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { found } from '../../harness/patience.ts'
-import { hasProgram } from '../../harness/program.ts'
-import { packTarball } from '../../harness/tarball.ts'
+import { hasProgram, packTarball } from '../../harness/program.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 const IMAGE_BYTES_MAX = 150_000_000
 const READY_MS = 20_000
 const USER = 65_532

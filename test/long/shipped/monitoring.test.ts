@@ -6,14 +6,12 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { dashboardFiles } from '../../../scripts/dashboards.ts'
-import { freePort } from '../../harness/free-port.ts'
+import { freePort, hasProgram, startProgram, schemaFindings, SCHEMAS } from '../../harness/program.ts'
 import { ask } from '../../harness/node-bench.ts'
 import { until } from '../../harness/patience.ts'
-import { hasProgram, startProgram } from '../../harness/program.ts'
-import { schemaFindings, SCHEMAS } from '../../harness/schemas.ts'
 import { startTollgate } from '../../harness/server.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 const ALERTS = join(ROOT, 'deploy/prometheus/alerts.yaml')
 const GRAFANA = join(ROOT, 'deploy/grafana')
 const CASES = join(import.meta.dirname, 'alerts.yaml')

@@ -7,9 +7,9 @@ import { basename, dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { found, patient } from '../../harness/patience.ts'
 import { startTollgate } from '../../harness/server.ts'
-import { packTarball } from '../../harness/tarball.ts'
+import { packTarball } from '../../harness/program.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 const INSTALLED_BYTES_MAX = 40 * 1_048_576
 const FIRST_ANSWER_MS = 10_000
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-package-'))

@@ -7,14 +7,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { edited } from '../../harness/edited.ts'
-import { freePort } from '../../harness/free-port.ts'
+import { edited, freePort, hasProgram, startProgram } from '../../harness/program.ts'
 import { found } from '../../harness/patience.ts'
-import { hasProgram, startProgram } from '../../harness/program.ts'
 import { startTollgate, type Tollgate } from '../../harness/server.ts'
 import { TurnClient } from '../../harness/turn-client.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 const FIRST_EVENT_MS = 10_000
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-proxies-'))
 const file = (name: string): string => join(folder, name)

@@ -9,7 +9,7 @@ import type { Browser } from 'playwright-core'
 import { brokenLinks, fileOf } from '../../../scripts/site/broken-links.ts'
 import { browserSkip, openBrowser, visitor, type VisitorOptions } from '../../harness/browser.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 const SITE = join(ROOT, 'site/dist')
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',

@@ -1,35 +1,31 @@
-import { Alert, Button, Loader, Stack, Text, TextInput, Title } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { Alert, Button, Loader, Stack, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
 import type { InvitationFacts } from '../../../../src/api/cabinet/member-contract.ts'
 import type { SessionState } from '../../../../src/api/cabinet/session-contract.ts'
+import { typed } from '../../api/endpoint.ts'
 import { startSession, useAct } from '../../api/hooks.ts'
 import { currentLanguage } from '../../i18n.ts'
-import { fieldFailure } from '../../parts/failure-text.ts'
+import { useCall } from '../../parts/Form.tsx'
 import { Failed } from '../../parts/Loaded.tsx'
-import { NewPasswordField, usePasswordCheck } from '../../parts/NewPasswordField.tsx'
+import { NewPasswordField, usePasswordCheck } from '../../parts/proof.tsx'
+import { useWords } from '../../parts/words.ts'
+import { EmailField, EntryForm, EntryPage, NameField } from './EntryForm.tsx'
 
 /** An invitation to an account: a signed-in person joins, a new one becomes a user. */
 export function JoinPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { token = '' } = useSearch({ strict: false })
   const check = useAct('POST /cabinet/v1/invitations/check', { quiet: true })
   const { mutate } = check
   useEffect(() => {
-    document.title = `${t('people.join_unnamed')} · Tollgate`
-  }, [t])
-  useEffect(() => {
     if (token !== '') mutate({ body: { token } })
   }, [mutate, token])
   const name = check.data?.account_name ?? ''
+  const unnamed = t('people.join_unnamed')
   return (
-    <Stack>
-      <Title order={1} size="h2">
-        {name === '' ? t('people.join_unnamed') : t('people.join_title', { name })}
-      </Title>
+    <EntryPage title={name === '' ? unnamed : t('people.join_title', { name })} tab={unnamed}>
       {token === '' ? (
         <Alert color="yellow">{t('entry.no_token')}</Alert>
       ) : check.isError ? (
@@ -39,14 +35,13 @@ export function JoinPage(): ReactNode {
       ) : (
         <Invited facts={check.data} token={token} />
       )}
-    </Stack>
+    </EntryPage>
   )
 }
 
 function Invited({ facts, token }: { readonly facts: InvitationFacts; readonly token: string }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { role, email, signed_in_as: own } = facts
-  const isOther = own !== null && email !== null && own !== email
   return (
     <>
       <div>
@@ -55,10 +50,10 @@ function Invited({ facts, token }: { readonly facts: InvitationFacts; readonly t
           {t(`people.${role}_text`)}
         </Text>
       </div>
-      {isOther ? (
-        <Alert color="yellow">{t('people.wrong_person', { email, own })}</Alert>
-      ) : own === null ? (
+      {own === null ? (
         <NewPerson email={email} token={token} />
+      ) : email !== null && own !== email ? (
+        <Alert color="yellow">{t('people.wrong_person', { email, own })}</Alert>
       ) : (
         <Known own={own} token={token} />
       )}
@@ -77,7 +72,7 @@ function useJoined(): (state: SessionState) => void {
 }
 
 function Known({ own, token }: { readonly own: string; readonly token: string }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const join = useAct('POST /cabinet/v1/invitations/join', { quiet: true, done: useJoined() })
   return (
     <Stack>
@@ -90,59 +85,28 @@ function Known({ own, token }: { readonly own: string; readonly token: string })
 }
 
 function NewPerson({ email, token }: { readonly email: string | null; readonly token: string }): ReactNode {
-  const { t } = useTranslation()
-  const join = useAct('POST /cabinet/v1/invitations/join', { quiet: true, done: useJoined() })
-  const form = useForm({
-    initialValues: { name: '', email: email ?? '', password: '' },
-    validate: { password: usePasswordCheck() },
+  const { t } = useWords()
+  const form = useCall('POST /cabinet/v1/invitations/join', {
+    done: useJoined(),
+    first: { name: '', email: email ?? '', password: '' },
+    check: { password: usePasswordCheck() },
+    input: ({ name, ...person }) => ({
+      body: { token, ...person, ...typed({ name }), language: currentLanguage() },
+    }),
   })
-  const problem = fieldFailure(join.error, ['email', 'password', 'name'])
   return (
-    <form
-      onSubmit={form.onSubmit(({ name, ...person }) =>
-        join.mutate({
-          body: {
-            token,
-            ...person,
-            ...(name.trim() === '' ? {} : { name: name.trim() }),
-            language: currentLanguage(),
-          },
-        }),
-      )}
-    >
-      <Stack>
-        {join.isError && problem === null && <Failed failure={join.error} />}
-        <TextInput
-          label={t('entry.name')}
-          autoComplete="name"
-          maxLength={100}
-          {...form.getInputProps('name')}
-          error={problem?.field === 'name' ? problem.message : form.errors['name']}
-        />
-        <TextInput
-          label={t('entry.email')}
-          type="email"
-          autoComplete="username"
-          required
-          readOnly={email !== null}
-          {...form.getInputProps('email')}
-          error={problem?.field === 'email' ? problem.message : form.errors['email']}
-        />
-        <NewPasswordField
-          label={t('entry.password')}
-          {...form.getInputProps('password')}
-          error={problem?.field === 'password' ? problem.message : form.errors['password']}
-        />
-        <Button type="submit" loading={join.isPending} fullWidth size="md">
-          {t('people.join')}
-        </Button>
-        <Text size="sm" ta="center">
-          {t('people.have_user')}{' '}
-          <Link to="/sign-in" search={{ next: `/join?token=${token}` }}>
-            {t('entry.sign_in')}
-          </Link>
-        </Text>
-      </Stack>
-    </form>
+    <>
+      <EntryForm of={form} act={t('people.join')}>
+        <NameField {...form.field('name')} />
+        <EmailField readOnly={email !== null} {...form.field('email')} />
+        <NewPasswordField {...form.field('password')} />
+      </EntryForm>
+      <Text size="sm" ta="center">
+        {t('people.have_user')}{' '}
+        <Link to="/sign-in" search={{ next: `/join?token=${token}` }}>
+          {t('entry.sign_in')}
+        </Link>
+      </Text>
+    </>
   )
 }

@@ -1,20 +1,19 @@
-import { Alert, Button, Stack, Text, TextInput, Title } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { Alert, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useLocation, useNavigate } from '@tanstack/react-router'
-import { useEffect, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import type { ReactNode } from 'react'
 import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/endpoint.ts'
-import { startSession, useAct } from '../../api/hooks.ts'
-import { CodeField } from '../../parts/CodeField.tsx'
-import { fieldFailure } from '../../parts/failure-text.ts'
-import { Failed, Loaded } from '../../parts/Loaded.tsx'
-import { NewPasswordField, usePasswordCheck } from '../../parts/NewPasswordField.tsx'
+import { startSession } from '../../api/hooks.ts'
+import { useCall } from '../../parts/Form.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { CodeField, NewPasswordField, usePasswordCheck } from '../../parts/proof.tsx'
+import { useWords } from '../../parts/words.ts'
+import { EmailField, EntryForm, EntryPage } from './EntryForm.tsx'
 
 /** The page of a one-time link: for the first administrator, for an invited one, or for a new password. */
 export function SetupPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { searchStr } = useLocation()
   const token = new URLSearchParams(searchStr).get('token') ?? ''
   const check = useQuery({
@@ -24,14 +23,9 @@ export function SetupPage(): ReactNode {
     retry: false,
     staleTime: Infinity,
   })
-  useEffect(() => {
-    document.title = `${t('entry.setup')} · Tollgate`
-  }, [t])
+  const title = check.data === undefined ? t('entry.setup') : t(`entry.setup_${check.data.purpose}`)
   return (
-    <Stack>
-      <Title order={1} size="h2">
-        {check.data === undefined ? t('entry.setup') : t(`entry.setup_${check.data.purpose}`)}
-      </Title>
+    <EntryPage title={title} tab={t('entry.setup')}>
       {token === '' ? (
         <Alert color="yellow">{t('entry.no_token')}</Alert>
       ) : (
@@ -39,7 +33,7 @@ export function SetupPage(): ReactNode {
           {(answer) => <SetupForm token={token} answer={answer} />}
         </Loaded>
       )}
-    </Stack>
+    </EntryPage>
   )
 }
 
@@ -48,66 +42,35 @@ interface SetupProps {
   readonly answer: Answer<'POST /cabinet/v1/setup/check'>
 }
 
-function SetupForm({ token, answer }: SetupProps): ReactNode {
-  const { t } = useTranslation()
-  const setup = useSetup(answer.purpose)
-  const form = useForm({
-    initialValues: { email: answer.email ?? '', password: '', code: '' },
-    validate: { password: usePasswordCheck() },
-  })
-  const problem = fieldFailure(setup.error, ['email', 'password', 'code'])
-  return (
-    <form
-      onSubmit={form.onSubmit(({ email, password, code }) =>
-        setup.mutate({
-          body: {
-            token,
-            password,
-            ...(answer.email === null ? { email } : {}),
-            ...(answer.code_required ? { code: code.trim() } : {}),
-          },
-        }),
-      )}
-    >
-      <Stack>
-        <Text c="dimmed" size="sm">
-          {t('entry.setup_text')}
-        </Text>
-        {setup.isError && problem === null && <Failed failure={setup.error} />}
-        <TextInput
-          label={t('entry.email')}
-          type="email"
-          autoComplete="username"
-          required
-          readOnly={answer.email !== null}
-          {...form.getInputProps('email')}
-          error={problem?.field === 'email' ? problem.message : null}
-        />
-        <NewPasswordField
-          label={t('entry.password')}
-          {...form.getInputProps('password')}
-          error={problem?.field === 'password' ? problem.message : form.errors['password']}
-        />
-        {answer.code_required && (
-          <CodeField {...form.getInputProps('code')} error={problem?.field === 'code' ? problem.message : null} />
-        )}
-        <Button type="submit" loading={setup.isPending} fullWidth size="md">
-          {t('entry.setup_submit')}
-        </Button>
-      </Stack>
-    </form>
-  )
-}
-
 /** Sets the user up and signs them in. A new administrator continues at two-step sign-in, which they must turn on. */
-function useSetup(purpose: SetupProps['answer']['purpose']) {
+function SetupForm({ token, answer }: SetupProps): ReactNode {
+  const { t } = useWords()
   const client = useQueryClient()
   const navigate = useNavigate()
-  return useAct('POST /cabinet/v1/setup', {
-    quiet: true,
+  const form = useCall('POST /cabinet/v1/setup', {
     done: (state) => {
       startSession(client, state)
-      void navigate({ to: purpose === 'password' ? '/' : '/security', replace: true })
+      void navigate({ to: answer.purpose === 'password' ? '/' : '/security', replace: true })
     },
+    first: { email: answer.email ?? '', password: '', code: '' },
+    check: { password: usePasswordCheck() },
+    input: ({ email, password, code }) => ({
+      body: {
+        token,
+        password,
+        ...(answer.email === null ? { email } : {}),
+        ...(answer.code_required ? { code: code.trim() } : {}),
+      },
+    }),
   })
+  return (
+    <EntryForm of={form} act={t('entry.setup_submit')}>
+      <Text c="dimmed" size="sm">
+        {t('entry.setup_text')}
+      </Text>
+      <EmailField readOnly={answer.email !== null} {...form.field('email')} />
+      <NewPasswordField {...form.field('password')} />
+      {answer.code_required && <CodeField {...form.field('code')} />}
+    </EntryForm>
+  )
 }

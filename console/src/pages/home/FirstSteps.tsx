@@ -1,70 +1,82 @@
-import { Progress, Text } from '@mantine/core'
+import { Card, Group, Text } from '@mantine/core'
 import { Link, type LinkProps } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import type { Summary } from '../../../../src/api/cabinet/summary-contract.ts'
 import type { MemberScope } from '../../../../src/tables/member-scopes.ts'
 import { useRead } from '../../api/hooks.ts'
-import { CheckIcon } from '../../parts/icons.ts'
-import { useMay } from '../../parts/may.ts'
-import { Section } from '../../parts/Section.tsx'
+import { FirstRequest } from '../../parts/CallSnippet.tsx'
+import { StatusBadge } from '../../parts/cells.tsx'
+import { Steps } from '../../parts/Steps.tsx'
+import { useWords } from '../../parts/words.ts'
+import { useMay } from '../../session.tsx'
 import css from '../../style/steps.module.css'
-import { FirstArrival } from './FirstArrival.tsx'
-import { FirstRequest } from './FirstRequest.tsx'
 
 const EVERY_MS = 3_000
 
-type StepName = 'money' | 'key' | 'request'
-const STEPS: readonly (readonly [StepName, LinkProps, MemberScope])[] = [
+const STEPS: readonly (readonly ['money' | 'key' | 'request', LinkProps, MemberScope])[] = [
   ['money', { to: '/top-up' }, 'money:write'],
   ['key', { to: '/keys', search: { create: '1' } }, 'keys:write'],
   ['request', { to: '/playground' }, 'playground'],
 ]
 
-/** The way to the first answer: each step ticks itself, and the request appears by itself. */
+/** The way to the first answer, whose request appears by itself. */
 export function FirstSteps(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
+  const may = useMay()
   const summary = useRead('GET /cabinet/v1/summary', {}, { everyMs: EVERY_MS }).data
   if (summary === undefined) return null
-  const done = stepsDone(summary)
-  const count = STEPS.filter(([name]) => done[name]).length
+  const { money, keys, has_requests: request } = summary
+  const done = { money: request || money.balance > 0, key: request || keys > 0, request }
   return (
-    <Section boxed title={t('first_steps.title')} lead={t('first_steps.count', { done: count, all: STEPS.length })}>
-      <Progress value={(count / STEPS.length) * 100} size="sm" mb="md" aria-label={t('first_steps.title')} />
-      <Steps done={done} />
+    <Steps
+      title={t('first_steps.title')}
+      count={(ready, all) => t('first_steps.count', { done: ready, all })}
+      steps={STEPS.map(([name, link, scope]) => ({
+        name,
+        title: t(`first_steps.${name}`),
+        text: t(may(scope) ? `first_steps.${name}_text` : 'first_steps.ask_owner'),
+        done: done[name],
+        link: may(scope) ? link : null,
+      }))}
+    >
       {done.key && <FirstArrival />}
       {done.key && !done.request && <FirstRequest summary={summary} />}
-    </Section>
+    </Steps>
   )
 }
 
-function stepsDone({ money, keys, has_requests: request }: Summary): Readonly<Record<StepName, boolean>> {
-  return { money: request || money.balance > 0, key: request || keys > 0, request }
-}
-
-function Steps({ done }: { readonly done: Readonly<Record<StepName, boolean>> }): ReactNode {
-  const { t } = useTranslation()
-  const may = useMay()
-  const next = STEPS.find(([name]) => !done[name])?.[0]
+/** Waits for the first request of the account, and shows it. */
+export function FirstArrival(): ReactNode {
+  const { t, format } = useWords()
+  const hasRequests = useRead('GET /cabinet/v1/summary', {}, { everyMs: EVERY_MS }).data?.has_requests === true
+  const log = useRead('GET /cabinet/v1/log', { query: { limit: 1 } }, { everyMs: EVERY_MS, enabled: hasRequests })
+  const [row] = log.data?.data ?? []
+  if (row === undefined)
+    return (
+      <Group gap="sm" my="md" role="status">
+        <span className={css.waiting} aria-hidden />
+        <Text size="sm">{t('first_steps.waiting')}</Text>
+      </Group>
+    )
   return (
-    <ol className={css.steps}>
-      {STEPS.map(([name, link, scope], index) => (
-        <li key={name} data-step={name} data-done={done[name]} aria-current={name === next ? 'step' : undefined}>
-          <span className={css.mark} role="img" aria-label={t(done[name] ? 'first_steps.done' : 'first_steps.open')}>
-            {done[name] ? <CheckIcon size={15} stroke={2.6} aria-hidden /> : index + 1}
-          </span>
-          <div>
-            {done[name] || !may(scope) ? (
-              <span>{t(`first_steps.${name}`)}</span>
-            ) : (
-              <Link {...link}>{t(`first_steps.${name}`)}</Link>
-            )}
-            <Text size="sm" c="dimmed">
-              {t(may(scope) ? `first_steps.${name}_text` : 'first_steps.ask_owner')}
-            </Text>
-          </div>
-        </li>
-      ))}
-    </ol>
+    <Card withBorder mt="md" padding="md" role="status" data-first-answer>
+      <Group justify="space-between">
+        <div>
+          <Group gap="sm">
+            <Link to="/log/$id" params={{ id: row.generation_id }}>
+              {row.model}
+            </Link>
+            <StatusBadge tone={row.status === 'completed' ? 'good' : 'bad'}>{t(`status.${row.status}`)}</StatusBadge>
+          </Group>
+          <Text size="sm" c="dimmed" mt={4}>
+            {t('first_steps.answer', {
+              input: format.number(row.input_tokens),
+              output: format.number(row.output_tokens),
+              time: format.duration(row.duration_ms),
+            })}
+          </Text>
+        </div>
+        <Text fw={650}>{format.money(row.cost)}</Text>
+      </Group>
+    </Card>
   )
 }

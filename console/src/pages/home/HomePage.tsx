@@ -1,24 +1,17 @@
 import { Button, Group, SegmentedControl, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { type ReactNode, useState } from 'react'
 import type { Summary } from '../../../../src/api/cabinet/summary-contract.ts'
 import { useRead } from '../../api/hooks.ts'
+import { FirstRequest } from '../../parts/CallSnippet.tsx'
 import { DayChart } from '../../parts/DayChart.tsx'
-import { LimitBar } from '../../parts/LimitBar.tsx'
-import { ModelLink } from '../../parts/links.tsx'
-import { useMay } from '../../parts/may.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { Moment } from '../../parts/Moment.tsx'
-import { Page } from '../../parts/Page.tsx'
-import { Section } from '../../parts/Section.tsx'
-import { SpendingLimitTile } from '../../parts/SpendingLimitTile.tsx'
-import { Tile } from '../../parts/Tile.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
 import { onDemand } from '../../parts/OnDemand.tsx'
-import { FirstRequest } from './FirstRequest.tsx'
+import { LimitBar, Page, Section, SpendingLimitTile, Tile } from '../../parts/Page.tsx'
+import { Moment } from '../../parts/cells.tsx'
+import { useWords } from '../../parts/words.ts'
+import { useMay } from '../../session.tsx'
 
 /** Of new customers only. */
 const FirstSteps = onDemand('FirstSteps', async () => (await import('./FirstSteps.tsx')).FirstSteps, 220)
@@ -27,7 +20,7 @@ const REFRESH_MS = 30_000
 
 /** The balance and recent spending. */
 export function HomePage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const may = useMay()
   const summary = useRead('GET /cabinet/v1/summary', {}, { everyMs: REFRESH_MS })
   return (
@@ -49,15 +42,14 @@ export function HomePage(): ReactNode {
 }
 
 function Overview({ summary }: { readonly summary: Summary }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   // The list stays until the page is opened again, so that the answer is seen.
   const [isFirst] = useState(!summary.has_requests)
   const { money, account_limit: limit, today, last_7_days: week, last_30_days: month } = summary
   const requests = (count: number): string => t('home.requests', { count, shown: format.number(count) })
   return (
     <>
-      <div className={css.tiles}>
+      <div className="tiles">
         <Tile
           lead
           label={t('home.balance')}
@@ -76,7 +68,7 @@ function Overview({ summary }: { readonly summary: Summary }): ReactNode {
       </div>
       {isFirst && <FirstSteps />}
       <SpendChart summary={summary} />
-      <div className={css.halves}>
+      <div className="halves">
         <TopModels summary={summary} />
         <NearLimit summary={summary} />
       </div>
@@ -86,7 +78,7 @@ function Overview({ summary }: { readonly summary: Summary }): ReactNode {
 }
 
 function SpendChart({ summary }: { readonly summary: Summary }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [days, setDays] = useState('30')
   const [what, setWhat] = useState<'cost' | 'requests'>('cost')
   const shown = summary.days
@@ -137,8 +129,7 @@ function SpendChart({ summary }: { readonly summary: Summary }): ReactNode {
 
 /** Five models at most. */
 function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t } = useWords()
   return (
     <Section title={t('home.top_models')} lead={t('home.of_month')}>
       <List
@@ -147,9 +138,14 @@ function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
         rowId={({ model }) => model}
         empty={{ picture: 'model', title: t('home.no_models') }}
         columns={[
-          { id: 'model', title: t('usage.model'), cell: ({ model }) => <ModelLink id={model} /> },
-          { id: 'requests', title: t('usage.requests'), end: true, cell: ({ requests }) => format.number(requests) },
-          { id: 'cost', title: t('usage.cost'), end: true, cell: ({ cost }) => format.moneyInColumn(cost) },
+          {
+            id: 'model',
+            title: t('usage.model'),
+            value: ({ model }) => model,
+            to: ({ model }) => ({ to: '/model/$', params: { _splat: model } }),
+          },
+          { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
+          { id: 'cost', title: t('usage.cost'), as: 'money', value: ({ cost }) => cost },
         ]}
       />
     </Section>
@@ -157,9 +153,7 @@ function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
 }
 
 function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
-  const keys = summary.keys_near_limit
+  const { t } = useWords()
   return (
     <Section
       title={t('home.near_limit')}
@@ -172,47 +166,35 @@ function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
     >
       <List
         label={t('home.near_limit')}
-        rows={keys}
-        rowId={({ id }) => id}
+        rows={summary.keys_near_limit}
         empty={{ picture: 'calm', title: t('home.none_near') }}
         columns={[
-          {
-            id: 'key',
-            title: t('keys.name'),
-            cell: ({ name, label }) => (
-              <div>
-                {name}
-                <Text size="xs" c="dimmed" className={css.mono ?? ''}>
-                  {label}
-                </Text>
-              </div>
-            ),
-          },
-          {
-            id: 'limit',
-            title: t('keys.limit'),
-            wide: true,
-            cell: ({ limit, limit_remaining: left, expires_at: expires }) =>
-              limit === null || left === null ? (
-                expires === null ? (
-                  ''
-                ) : (
-                  <Moment at={expires} as="ago" said={(when) => t('keys.expires', { when })} />
-                )
-              ) : (
-                <div>
-                  <LimitBar
-                    share={1 - left / Math.max(limit, Number.MIN_VALUE)}
-                    label={t('keys.used_of', { used: format.money(limit - left), limit: format.money(limit) })}
-                  />
-                  <Text size="xs" mt={4}>
-                    {t('keys.left', { amount: format.money(left) })}
-                  </Text>
-                </div>
-              ),
-          },
+          { id: 'key', title: t('keys.name'), value: ({ name }) => name, code: ({ label }) => label },
+          { id: 'limit', title: t('keys.limit'), wide: true, cell: (key) => <Left apiKey={key} /> },
         ]}
       />
     </Section>
+  )
+}
+
+/** What is left of a key's limit, or of its time. */
+function Left({
+  apiKey: { limit, limit_remaining: left, expires_at: expires },
+}: {
+  readonly apiKey: Summary['keys_near_limit'][number]
+}): ReactNode {
+  const { t, format } = useWords()
+  if (limit === null || left === null)
+    return expires !== null && <Moment at={expires} as="ago" said={(when) => t('keys.expires', { when })} />
+  return (
+    <div>
+      <LimitBar
+        share={1 - left / Math.max(limit, Number.MIN_VALUE)}
+        label={t('keys.used_of', { used: format.money(limit - left), limit: format.money(limit) })}
+      />
+      <Text size="xs" mt={4}>
+        {t('keys.left', { amount: format.money(left) })}
+      </Text>
+    </div>
   )
 }

@@ -1,22 +1,32 @@
-import { Button, Group, MultiSelect, Stack, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
-import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import {
+  ActionIcon,
+  Autocomplete,
+  Button,
+  Collapse,
+  Group,
+  MultiSelect,
+  Stack,
+  TagsInput,
+  Text,
+  TextInput,
+} from '@mantine/core'
+import { type ReactNode, useState } from 'react'
 import type { Key, KeyBody, NewKey } from '../../../../src/api/cabinet/key-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DayField } from '../../parts/DayField.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import { useProfile } from '../../session.tsx'
-import { dayIn, lastSecondOf } from '../../parts/zoned-day.ts'
-import { fieldFailure } from '../../parts/failure-text.ts'
-import { Failed } from '../../parts/Loaded.tsx'
+import { type Fields, Form, useFields } from '../../parts/Form.tsx'
+import { NumberField } from '../../parts/NumberField.tsx'
 import {
+  type SpendingLimit,
   spendingLimitBody,
   SpendingLimitFields,
   spendingLimitOf,
-  type SpendingLimit,
 } from '../../parts/SpendingLimitFields.tsx'
-import { KeyLimitFields, limitBodyOf, limitValuesOf, type LimitValues } from './KeyLimitFields.tsx'
+import { PlusIcon, TrashIcon } from '../../parts/icons.ts'
+import { plainNumber } from '../../parts/number-text.ts'
+import { useWords } from '../../parts/words.ts'
+import { dayIn, lastSecondOf } from '../../parts/zoned-day.ts'
+import { useProfile } from '../../session.tsx'
 
 interface Values extends LimitValues, SpendingLimit {
   readonly name: string
@@ -33,65 +43,50 @@ export function KeyForm({
   readonly edited: Key | null
   readonly done: (answer: Key | NewKey) => void
 }): ReactNode {
-  const { t } = useTranslation()
-  const { zone } = useFormat()
+  const { t, format } = useWords()
+  const { zone } = format
   const { monthly_limit: most } = useProfile()
-  const models = useRead('GET /cabinet/v1/models', {})
+  const models = (useRead('GET /cabinet/v1/models', {}).data?.data ?? []).map(({ id }) => id)
   const renews = ['GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'] as const
   const create = useAct('POST /cabinet/v1/keys', { quiet: true, renews, done })
   const change = useAct('PATCH /cabinet/v1/keys/:id', { quiet: true, renews, done, said: t('common.saved') })
-  const form = useForm<Values>({
-    initialValues: valuesOf(edited, zone, most !== null),
-    validate: {
-      name: (name) => (name.trim() === '' ? t('common.required') : null),
+  const form = useFields<Values>({
+    first: valuesOf(edited, zone, most !== null),
+    check: {
+      name: (name: string) => (name.trim() === '' ? t('common.required') : null),
       limit: (limit, { kind }) => (kind !== 'none' && limit === '' ? t('common.required') : null),
     },
+    calls: [create, change],
+    send: (values) => {
+      const body = bodyOf(values, zone)
+      if (edited === null) create.mutate({ body })
+      else change.mutate({ params: { id: edited.id }, body })
+    },
   })
-  const failure = create.error ?? change.error
-  const problem = fieldFailure(failure, ['name'])
-  const submit = (values: Values): void => {
-    const body = bodyOf(values, zone)
-    if (edited === null) create.mutate({ body })
-    else change.mutate({ params: { id: edited.id }, body })
-  }
   return (
-    <form onSubmit={form.onSubmit(submit)}>
-      <Stack>
-        {failure !== null && problem === null && <Failed failure={failure} />}
-        <TextInput
-          label={t('keys.name')}
-          description={t('keys.name_hint')}
-          required
-          maxLength={100}
-          data-autofocus
-          {...form.getInputProps('name')}
-          error={problem?.message ?? form.errors['name']}
-        />
-        <SpendingLimitFields label={t('keys.limit')} kind={form.values.kind} props={form.getInputProps} most={most} />
-        <DayField
-          label={t('keys.expiry')}
-          description={t('keys.expiry_hint')}
-          value={form.values.expires}
-          onChange={(day) => form.setFieldValue('expires', day)}
-        />
-        <MultiSelect
-          label={t('keys.models')}
-          description={t('keys.models_hint')}
-          searchable
-          clearable
-          limit={50}
-          clearButtonProps={{ 'aria-label': t('common.clear') }}
-          data={(models.data?.data ?? []).map(({ id }) => id)}
-          {...form.getInputProps('models')}
-        />
-        <KeyLimitFields form={form} models={(models.data?.data ?? []).map(({ id }) => id)} />
-        <Group justify="flex-end">
-          <Button type="submit" loading={create.isPending || change.isPending}>
-            {edited === null ? t('keys.create') : t('common.save')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <Form of={form} form="dialog" act={edited === null ? t('keys.create') : t('common.save')}>
+      <TextInput
+        label={t('keys.name')}
+        description={t('keys.name_hint')}
+        required
+        maxLength={100}
+        data-autofocus
+        {...form.field('name')}
+      />
+      <SpendingLimitFields label={t('keys.limit')} kind={form.values.kind} props={form.field} most={most} />
+      <DayField label={t('keys.expiry')} description={t('keys.expiry_hint')} {...form.field('expires')} />
+      <MultiSelect
+        label={t('keys.models')}
+        description={t('keys.models_hint')}
+        searchable
+        clearable
+        limit={50}
+        clearButtonProps={{ 'aria-label': t('common.clear') }}
+        data={models}
+        {...form.field('models')}
+      />
+      <KeyLimitFields values={form.values} set={form.set} field={form.field} models={models} />
+    </Form>
   )
 }
 
@@ -115,4 +110,209 @@ function bodyOf({ name, kind, limit, reset, expires, models, ...limits }: Values
     allowed_models: models.length === 0 ? null : models,
     ...limitBodyOf(limits),
   }
+}
+
+interface ModelRow {
+  readonly model: string
+  readonly requests: string
+  readonly tokens: string
+}
+
+/** The limits of a key as its form holds them; an empty text is no limit. */
+export interface LimitValues {
+  readonly requests: string
+  readonly tokens: string
+  readonly running: string
+  readonly ips: string[]
+  readonly modelLimits: ModelRow[]
+}
+
+type LimitNames = 'requests_per_minute' | 'tokens_per_minute' | 'running_requests' | 'model_limits' | 'allowed_ips'
+
+const MOST = { requests_per_minute: 1_000_000, tokens_per_minute: 1_000_000_000, running_requests: 10_000 }
+const ROWS_MAX = 100
+
+interface LimitFieldsProps {
+  readonly values: LimitValues
+  readonly set: (change: Pick<LimitValues, 'modelLimits'>) => void
+  readonly field: Fields<LimitValues>['field']
+  readonly models: readonly string[]
+}
+
+/** Requests, tokens and addresses: folded while the key has none of these limits. */
+export function KeyLimitFields({ values, set, field, models }: LimitFieldsProps): ReactNode {
+  const { t } = useWords()
+  const [unfolded, setUnfolded] = useState(false)
+  // A field that is hidden could not say why the form is not sent.
+  const opened = unfolded || hasLimits(values)
+  return (
+    <div>
+      <Button variant="subtle" size="compact-sm" aria-expanded={opened} onClick={() => setUnfolded(!opened)}>
+        {t('keys.more_limits')}
+      </Button>
+      <Collapse expanded={opened}>
+        <Stack pt="sm">
+          <div className="fields">
+            <LimitField of="requests_per_minute" {...field('requests')} />
+            <LimitField of="tokens_per_minute" {...field('tokens')} />
+            <LimitField of="running_requests" {...field('running')} />
+          </div>
+          <ModelRows values={values} set={set} models={models} />
+          <TagsInput
+            label={t('keys.allowed_ips')}
+            description={t('keys.allowed_ips_hint')}
+            acceptValueOnBlur
+            clearable
+            clearButtonProps={{ 'aria-label': t('common.clear') }}
+            splitChars={[',', ' ', ';']}
+            maxTags={ROWS_MAX}
+            {...field('ips')}
+          />
+        </Stack>
+      </Collapse>
+    </div>
+  )
+}
+
+interface LimitFieldProps {
+  readonly of: keyof typeof MOST
+  readonly value?: string
+  readonly onChange: (text: string) => void
+}
+
+/** A whole number of at least one; the props of a form's field go to the field. */
+function LimitField({ of, ...props }: LimitFieldProps): ReactNode {
+  const { t } = useWords()
+  return <NumberField label={t(`keys.${of}`)} decimals={0} least={1} most={MOST[of]} {...props} />
+}
+
+function ModelRows({ values, set: setValues, models }: Omit<LimitFieldsProps, 'field'>): ReactNode {
+  const { t } = useWords()
+  const rows = values.modelLimits
+  const set = (next: readonly ModelRow[]): void => setValues({ modelLimits: [...next] })
+  const change = (index: number, part: Partial<ModelRow>): void =>
+    set(rows.map((row, each) => (each === index ? { ...row, ...part } : row)))
+  return (
+    <div>
+      <Text size="sm" fw={500}>
+        {t('keys.model_limits')}
+      </Text>
+      <Text size="xs" c="dimmed" mb={6}>
+        {t('keys.model_limits_hint')}
+      </Text>
+      <Stack gap="xs">
+        {rows.map((row, index) => (
+          <ModelRowFields
+            // Rows have no name before one is typed; they are only added at the end.
+            key={index}
+            row={row}
+            models={models}
+            change={(part) => change(index, part)}
+            remove={() => set(rows.filter((_row, each) => each !== index))}
+          />
+        ))}
+      </Stack>
+      {rows.length < ROWS_MAX && (
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          mt={6}
+          leftSection={<PlusIcon size={15} />}
+          onClick={() => set([...rows, { model: '', requests: '', tokens: '' }])}
+        >
+          {t('keys.model_limit_add')}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function ModelRowFields({
+  row,
+  models,
+  change,
+  remove,
+}: {
+  readonly row: ModelRow
+  readonly models: readonly string[]
+  readonly change: (part: Partial<ModelRow>) => void
+  readonly remove: () => void
+}): ReactNode {
+  const { t } = useWords()
+  return (
+    <Group align="end" wrap="nowrap">
+      <div className="fields" style={{ flex: 1 }}>
+        <Autocomplete
+          label={t('keys.model')}
+          required
+          maxLength={200}
+          limit={50}
+          data={[...models]}
+          value={row.model}
+          onChange={(model) => change({ model })}
+        />
+        <LimitField of="requests_per_minute" value={row.requests} onChange={(requests) => change({ requests })} />
+        <LimitField of="tokens_per_minute" value={row.tokens} onChange={(tokens) => change({ tokens })} />
+      </div>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="lg"
+        aria-label={t('keys.model_limit_remove', { model: row.model })}
+        onClick={remove}
+      >
+        <TrashIcon size={16} />
+      </ActionIcon>
+    </Group>
+  )
+}
+
+function hasLimits({ requests, tokens, running, ips, modelLimits }: LimitValues): boolean {
+  return [requests, tokens, running].some((text) => text !== '') || ips.length > 0 || modelLimits.length > 0
+}
+
+export function limitValuesOf(key: Pick<Key, LimitNames> | null): LimitValues {
+  return {
+    requests: textOf(key?.requests_per_minute),
+    tokens: textOf(key?.tokens_per_minute),
+    running: textOf(key?.running_requests),
+    ips: [...(key?.allowed_ips ?? [])],
+    modelLimits: Object.entries(key?.model_limits ?? {}).map(([model, own]) => ({
+      model,
+      requests: textOf(own.requests_per_minute),
+      tokens: textOf(own.tokens_per_minute),
+    })),
+  }
+}
+
+export function limitBodyOf({
+  requests,
+  tokens,
+  running,
+  ips,
+  modelLimits,
+}: LimitValues): Required<Pick<KeyBody, LimitNames>> {
+  return {
+    requests_per_minute: numberOf(requests),
+    tokens_per_minute: numberOf(tokens),
+    running_requests: numberOf(running),
+    model_limits:
+      modelLimits.length === 0
+        ? null
+        : Object.fromEntries(
+            modelLimits.map((row) => [
+              row.model.trim(),
+              { requests_per_minute: numberOf(row.requests), tokens_per_minute: numberOf(row.tokens) },
+            ]),
+          ),
+    allowed_ips: ips.length === 0 ? null : ips,
+  }
+}
+
+function textOf(limit: number | null | undefined): string {
+  return limit === null || limit === undefined ? '' : plainNumber(limit)
+}
+
+function numberOf(text: string): number | null {
+  return text === '' ? null : Number(text)
 }

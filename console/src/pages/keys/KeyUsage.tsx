@@ -1,19 +1,43 @@
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
 import type { Key } from '../../../../src/api/cabinet/key-contract.ts'
-import { LimitBar } from '../../parts/LimitBar.tsx'
-import { Moment } from '../../parts/Moment.tsx'
-import { StatusBadge } from '../../parts/StatusBadge.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
+import type { Column } from '../../parts/List.tsx'
+import { LimitBar } from '../../parts/Page.tsx'
+import { Moment, StatusBadge } from '../../parts/cells.tsx'
+import { useWords } from '../../parts/words.ts'
 
-type Limited = Pick<Key, 'limit' | 'limit_reset' | 'limit_remaining' | 'usage'>
+/** What the lists of a customer's keys and of an operator's have in common. */
+type Shown = Pick<
+  Key,
+  'name' | 'label' | 'limit' | 'limit_reset' | 'limit_remaining' | 'usage' | 'last_used_at' | 'old_secret_until'
+> &
+  Stated
+
+/** The name, the state, the usage and the last use of a key. */
+export function useKeyColumns(): Readonly<Record<'name' | 'state' | 'usage' | 'used', Column<Shown>>> {
+  const { t } = useWords()
+  return {
+    name: { id: 'name', title: t('keys.name'), value: ({ name }) => name, code: ({ label }) => label },
+    state: {
+      id: 'state',
+      title: t('keys.state'),
+      value: (key) => t(`keys.${keyState(key)}`),
+      cell: (key) => <KeyState apiKey={key} />,
+    },
+    usage: {
+      id: 'usage',
+      title: t('keys.usage_limit'),
+      wide: true,
+      value: ({ usage }) => usage,
+      cell: (key) => <KeyUsage apiKey={key} />,
+    },
+    used: { id: 'used', title: t('keys.last_used'), as: 'ago', value: (key) => key.last_used_at },
+  }
+}
 
 /** Usage and limit as a bar. A key without a limit shows only its usage. */
-export function KeyUsage({ apiKey }: { readonly apiKey: Limited }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+function KeyUsage({ apiKey }: { readonly apiKey: Shown }): ReactNode {
+  const { t, format } = useWords()
   const { limit, limit_remaining: left, limit_reset: reset, usage } = apiKey
   if (limit === null) return <Text size="sm">{t('keys.unlimited_used', { amount: format.money(usage) })}</Text>
   const used = limit - (left ?? limit)
@@ -36,68 +60,48 @@ type Paced = Pick<
 
 /** The limits that a key has beside its money, in a line; nothing for a key without them. */
 export function KeyPace({ apiKey }: { readonly apiKey: Paced }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const { requests_per_minute: requests, tokens_per_minute: tokens, running_requests: running } = apiKey
   const models = Object.keys(apiKey.model_limits ?? {}).length
   const ips = apiKey.allowed_ips?.length ?? 0
-  const told = [
+  return [
     requests === null ? null : t('keys.pace_requests', { text: format.number(requests) }),
     tokens === null ? null : t('keys.pace_tokens', { text: format.number(tokens) }),
     running === null ? null : t('keys.pace_running', { text: format.number(running) }),
     models === 0 ? null : t('keys.pace_models', { count: models }),
     ips === 0 ? null : t('keys.pace_ips', { count: ips }),
-  ].filter((part) => part !== null)
-  if (told.length === 0) return null
-  return (
-    <Text size="xs" c="dimmed" mt={4}>
-      {told.join(' · ')}
-    </Text>
-  )
-}
-
-/** A key's name, and its label below. */
-export function KeyName({ apiKey }: { readonly apiKey: Pick<Key, 'name' | 'label'> }): ReactNode {
-  return (
-    <div>
-      <Text fw={600} size="sm">
-        {apiKey.name}
-      </Text>
-      <Text size="xs" c="dimmed" className={css.mono ?? ''}>
-        {apiKey.label}
-      </Text>
-    </div>
-  )
+  ]
+    .filter((part) => part !== null)
+    .join(' · ')
 }
 
 type Stated = Pick<Key, 'disabled' | 'expires_at' | 'limit_remaining'>
 const TONES = { disabled: 'quiet', expired: 'bad', spent: 'warn', active: 'good' } as const
 
 /** Whether the key works now. */
-export function keyState({ disabled, expires_at: expires, limit_remaining: left }: Stated): keyof typeof TONES {
+function keyState({ disabled, expires_at: expires, limit_remaining: left }: Stated): keyof typeof TONES {
   if (disabled) return 'disabled'
   if (expires !== null && Date.parse(expires) <= Date.now()) return 'expired'
   return left !== null && left <= 0 ? 'spent' : 'active'
 }
 
 /** The same as a word, and until when. */
-export function KeyState({ apiKey }: { readonly apiKey: Stated & Pick<Key, 'old_secret_until'> }): ReactNode {
-  const { t } = useTranslation()
+function KeyState({ apiKey }: { readonly apiKey: Shown }): ReactNode {
+  const { t } = useWords()
   const { expires_at: expires, old_secret_until: grace } = apiKey
   const state = keyState(apiKey)
-  if (state !== 'active') return <StatusBadge tone={TONES[state]}>{t(`keys.${state}`)}</StatusBadge>
   return (
     <div>
-      <StatusBadge tone="good">{t('keys.active')}</StatusBadge>
-      {expires !== null && (
-        <Text size="xs" c="dimmed" mt={2}>
+      <StatusBadge tone={TONES[state]}>{t(`keys.${state}`)}</StatusBadge>
+      {state === 'active' && expires !== null && (
+        <div className="small">
           <Moment at={expires} as="date" said={(when) => t('keys.expires', { when })} />
-        </Text>
+        </div>
       )}
-      {grace !== null && Date.parse(grace) > Date.now() && (
-        <Text size="xs" c="dimmed" mt={2}>
+      {state === 'active' && grace !== null && Date.parse(grace) > Date.now() && (
+        <div className="small">
           <Moment at={grace} said={(when) => t('keys.old_works', { when })} />
-        </Text>
+        </div>
       )}
     </div>
   )

@@ -1,272 +1,317 @@
-import { ActionIcon, Button, Menu } from '@mantine/core'
+import { ActionIcon, Button, Select, Text, TextInput } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import type { Key, NewKey } from '../../../../src/api/cabinet/key-contract.ts'
+import { type ReactNode, useState } from 'react'
+import type { Key, Keys, NewKey } from '../../../../src/api/cabinet/key-contract.ts'
+import { given } from '../../api/endpoint.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { ChoiceField, withChosen } from '../../parts/ChoiceField.tsx'
-import { Clip } from '../../parts/Clip.tsx'
-import { Dialog } from '../../parts/Dialog.tsx'
-import { confirm } from '../../parts/confirm.tsx'
-import {
-  EditIcon,
-  LogIcon,
-  MoreIcon,
-  PlaygroundIcon,
-  PlusIcon,
-  PowerIcon,
-  RotateIcon,
-  TrashIcon,
-} from '../../parts/icons.ts'
-import { useMay } from '../../parts/may.ts'
-import { MenuItemLink } from '../../parts/MenuItemLink.tsx'
-import { DataList } from '../../parts/DataList.tsx'
-import { useFilters } from '../../parts/list-place.ts'
+import { DataList, ReadList } from '../../parts/DataList.tsx'
+import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
+import { Filters } from '../../parts/Filters.tsx'
+import { Form, useCall } from '../../parts/Form.tsx'
 import type { Column } from '../../parts/List.tsx'
-import { Loaded } from '../../parts/Loaded.tsx'
-import { Moment } from '../../parts/Moment.tsx'
+import { type EmptyProps, Loaded } from '../../parts/Loaded.tsx'
 import { onDemand } from '../../parts/OnDemand.tsx'
-import { Page } from '../../parts/Page.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
-import { KeyName, KeyPace, keyState, KeyState, KeyUsage } from './KeyUsage.tsx'
-import { ManagementKeys } from './ManagementKeys.tsx'
-import { RotateDialog } from './RotateDialog.tsx'
-import { ShownOnce } from './ShownOnce.tsx'
-import { UseItWith } from './UseItWith.tsx'
+import { Page, Section } from '../../parts/Page.tsx'
+import { EditIcon, LogIcon, PlaygroundIcon, PowerIcon, RotateIcon, TrashIcon } from '../../parts/icons.ts'
+import { useFilters, useListRead } from '../../parts/list-place.ts'
+import { RowMenu } from '../../parts/RowMenu.tsx'
+import { useWords } from '../../parts/words.ts'
+import { useMay } from '../../session.tsx'
+import { KeyPace, useKeyColumns } from './KeyUsage.tsx'
+import { ShownOnce, UseItWith } from './ShownOnce.tsx'
 
 /** Loaded when a key is created or edited: its calendar and pickers are a fifth of the page. */
 const KeyForm = onDemand('KeyForm', async () => (await import('./KeyForm.tsx')).KeyForm, 360)
 
+/** What stands over the list of keys. */
+type Opened =
+  | { readonly dialog: 'edit' | 'use' | 'rotate'; readonly apiKey: Key }
+  | { readonly dialog: 'new' }
+  | { readonly dialog: 'made'; readonly made: NewKey }
+
 /** The account's API keys. */
 export function KeysPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { create } = useSearch({ strict: false })
   const may = useMay()
-  const keys = useRead('GET /cabinet/v1/keys', {})
-  const [edited, setEdited] = useState<Key | 'new' | null>(create === undefined ? null : 'new')
-  const [made, setMade] = useState<NewKey | null>(null)
-  const [used, setUsed] = useState<Key | null>(null)
-  const [rotated, setRotated] = useState<Key | null>(null)
-  const close = (): void => setEdited(null)
-  const add = may('keys:write') && (
-    <Button leftSection={<PlusIcon size={17} />} onClick={() => setEdited('new')}>
-      {t('keys.create')}
-    </Button>
-  )
+  const keys = useListRead('GET /cabinet/v1/keys', ({ by, search }) => ({ query: given({ by, search }) }))
+  const [opened, open] = useState<Opened | null>(create === undefined ? null : { dialog: 'new' })
+  const close = (): void => open(null)
+  const shown = (dialog: 'use' | 'rotate'): Key | null => (opened?.dialog === dialog ? opened.apiKey : null)
+  const edited: Key | 'new' | null = opened?.dialog === 'new' ? 'new' : opened?.dialog === 'edit' ? opened.apiKey : null
+  const [used, rotated] = [shown('use'), shown('rotate')]
   return (
-    <Page title={t('nav.keys')} lead={t('keys.lead')} actions={add}>
+    <Page
+      title={t('nav.keys')}
+      lead={t('keys.lead')}
+      actions={may('keys:write') && <AddButton onClick={() => open({ dialog: 'new' })}>{t('keys.create')}</AddButton>}
+    >
       <Loaded of={keys} height={320}>
-        {({ data }) => <KeyList keys={data} edit={setEdited} use={setUsed} rotate={setRotated} />}
+        {(page) => <KeyList page={page} open={open} />}
       </Loaded>
       <Dialog
         name="key"
-        opened={edited !== null}
-        onClose={close}
+        of={edited}
+        close={close}
         title={edited === 'new' ? t('keys.create') : t('keys.edit')}
         size="lg"
       >
-        {edited !== null && (
+        {(key) => (
           <KeyForm
-            edited={edited === 'new' ? null : edited}
-            done={(answer) => {
-              close()
-              if ('key' in answer) setMade(answer)
-            }}
+            edited={key === 'new' ? null : key}
+            done={(answer) => open('key' in answer ? { dialog: 'made', made: answer } : null)}
           />
         )}
       </Dialog>
       <Dialog
         name="key-use"
-        opened={used !== null}
-        onClose={() => setUsed(null)}
+        of={used}
+        close={close}
         title={t('keys.settings_of', { name: used?.name ?? '' })}
         size="lg"
       >
-        {used !== null && <UseItWith />}
+        <UseItWith />
       </Dialog>
-      {rotated !== null && (
-        <RotateDialog
-          apiKey={rotated}
-          close={() => setRotated(null)}
-          done={(answer) => {
-            setRotated(null)
-            setMade(answer)
-          }}
-        />
-      )}
+      <Dialog
+        name="key-rotate"
+        of={rotated}
+        close={close}
+        title={t('keys.rotate_title', { name: rotated?.name ?? '' })}
+      >
+        {(key) => <RotateForm apiKey={key} close={close} done={(made) => open({ dialog: 'made', made })} />}
+      </Dialog>
       {may('programs:write') && <ManagementKeys />}
-      <ShownOnce made={made} close={() => setMade(null)} />
+      <ShownOnce made={opened?.dialog === 'made' ? opened.made : null} close={close} />
     </Page>
   )
 }
 
-interface KeyActs {
-  readonly edit: (key: Key | 'new') => void
-  readonly use: (key: Key) => void
-  readonly rotate: (key: Key) => void
+interface KeyListProps {
+  readonly page: Keys
+  readonly open: (opened: Opened) => void
 }
 
-interface KeyListProps extends KeyActs {
-  readonly keys: readonly Key[]
-}
-
-/** The keys, or those of one person where several make keys. */
-function KeyList({ keys, ...acts }: KeyListProps): ReactNode {
-  const { t } = useTranslation()
+/** The newest keys: those of one person where several make keys, or with a name where a program has made many. */
+function KeyList({ page: { data: keys, total, makers }, open }: KeyListProps): ReactNode {
+  const { t } = useWords()
   const may = useMay()
-  const { filters, filter } = useFilters<'by'>()
-  const { by } = filters
-  const makers = new Set(keys.map(({ made_by: maker }) => maker))
-  const isShared = by !== undefined || makers.size > 1
-  const columns = useColumns(acts, isShared)
-  const people = [...makers].filter((maker) => maker !== null).toSorted()
+  const { by, search } = useFilters<'by' | 'search'>().filters
+  const isShared = by !== undefined || makers.length > 1
+  const columns = useColumns(open, isShared)
+  const people = makers.filter((maker) => maker !== null).toSorted()
+  const ofName = { name: 'search', description: t('keys.newest', { shown: keys.length, total }) }
+  const ofMaker = {
+    name: 'by',
+    label: t('keys.made_by'),
+    data: people.map((email) => ({ value: email, label: email })),
+    open: true,
+  }
+  const emptyOf = (): EmptyProps => {
+    if (search !== undefined) return { picture: 'key', title: t('keys.none_found') }
+    if (by !== undefined) return { picture: 'key', title: t('keys.none_by', { email: by }) }
+    return { picture: 'key', title: t('keys.none'), text: t('keys.none_text'), action: first }
+  }
   const first = may('keys:write') && (
-    <Button mt="sm" onClick={() => acts.edit('new')}>
+    <Button mt="sm" onClick={() => open({ dialog: 'new' })}>
       {t('keys.create')}
     </Button>
   )
   return (
     <>
-      {isShared && (
-        <ChoiceField
-          label={t('keys.made_by')}
-          className={css.narrow ?? ''}
-          value={by ?? null}
-          onChange={(wish) => filter('by', wish)}
-          data={withChosen(
-            people.map((email) => ({ value: email, label: email })),
-            by,
-          )}
-        />
-      )}
+      <Filters
+        of={[...(total > keys.length || search !== undefined ? [ofName] : []), ...(isShared ? [ofMaker] : [])]}
+      />
       <DataList
         name="keys"
         hiddenAtFirst={['created']}
         label={t('nav.keys')}
-        rows={by === undefined ? keys : keys.filter(({ made_by: maker }) => maker === by)}
-        rowId={({ id }) => id}
-        empty={
-          by === undefined
-            ? { picture: 'key', title: t('keys.none'), text: t('keys.none_text'), action: first }
-            : { picture: 'key', title: t('keys.none_by', { email: by }) }
-        }
+        rows={keys}
+        empty={emptyOf()}
         columns={columns}
       />
     </>
   )
 }
 
-function useColumns({ edit, use, rotate }: KeyActs, isShared: boolean): readonly Column<Key>[] {
-  const { t } = useTranslation()
-  const format = useFormat()
+function useColumns(open: KeyListProps['open'], isShared: boolean): readonly Column<Key>[] {
+  const { t } = useWords()
   const may = useMay()
+  const { name, state, usage, used } = useKeyColumns()
   const maker: Column<Key> = {
     id: 'by',
     title: t('keys.made_by'),
+    as: 'clip',
+    none: '–',
     value: ({ made_by: by }) => by,
-    cell: ({ made_by: by }) => (by === null ? '–' : <Clip text={by} />),
   }
   return [
-    { id: 'name', title: t('keys.name'), value: ({ name }) => name, cell: (key) => <KeyName apiKey={key} /> },
+    name,
     ...(isShared ? [maker] : []),
-    {
-      id: 'state',
-      title: t('keys.state'),
-      value: (key) => t(`keys.${keyState(key)}`),
-      cell: (key) => <KeyState apiKey={key} />,
-    },
-    {
-      id: 'usage',
-      title: t('keys.usage_limit'),
-      wide: true,
-      value: ({ usage }) => usage,
-      cell: (key) => <UsageAndPace apiKey={key} />,
-    },
-    {
-      id: 'month',
-      title: t('keys.month'),
-      end: true,
-      value: (key) => key.usage_monthly,
-      cell: (key) => format.moneyInColumn(key.usage_monthly),
-    },
-    {
-      id: 'used',
-      title: t('keys.last_used'),
-      end: true,
-      value: (key) => key.last_used_at,
-      cell: ({ last_used_at: used }) => (used === null ? t('keys.never') : <Moment at={used} as="ago" />),
-    },
-    {
-      id: 'created',
-      title: t('keys.created'),
-      end: true,
-      value: (key) => key.created_at,
-      cell: (key) => <Moment at={key.created_at} as="date" />,
-    },
-    {
-      id: 'actions',
-      title: '',
-      end: true,
-      cell: (key) => may('keys:write') && <KeyMenu apiKey={key} edit={edit} use={use} rotate={rotate} />,
-    },
+    state,
+    { ...usage, under: (key) => <KeyPace apiKey={key} /> },
+    { id: 'month', title: t('keys.month'), as: 'money', value: (key) => key.usage_monthly },
+    used,
+    { id: 'created', title: t('keys.created'), as: 'date', value: (key) => key.created_at },
+    { id: 'actions', end: true, cell: (key) => may('keys:write') && <KeyMenu apiKey={key} open={open} /> },
   ]
 }
 
-function UsageAndPace({ apiKey }: { readonly apiKey: Key }): ReactNode {
-  return (
-    <>
-      <KeyUsage apiKey={apiKey} />
-      <KeyPace apiKey={apiKey} />
-    </>
-  )
-}
-
-function KeyMenu({ apiKey, edit, use, rotate }: KeyActs & { readonly apiKey: Key }): ReactNode {
-  const { t } = useTranslation()
+function KeyMenu({ apiKey, open }: Pick<KeyListProps, 'open'> & { readonly apiKey: Key }): ReactNode {
+  const { t } = useWords()
   const renews = ['GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'] as const
   const change = useAct('PATCH /cabinet/v1/keys/:id', { renews, said: t('common.saved') })
   const remove = useAct('DELETE /cabinet/v1/keys/:id', { renews, said: t('keys.deleted') })
-  const params = { id: apiKey.id }
+  const { id, name, disabled } = apiKey
   const ask = (): void =>
     confirm({
       name: 'key-delete',
-      title: t('keys.delete_title', { name: apiKey.name }),
+      title: t('keys.delete_title', { name }),
       text: t('keys.delete_text'),
-      act: t('common.delete'),
-      onConfirm: () => remove.mutate({ params }),
+      onConfirm: () => remove.mutate({ params: { id } }),
     })
   return (
-    <Menu position="bottom-end" width={210}>
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={t('keys.actions_of', { name: apiKey.name })}>
-          <MoreIcon size={18} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item leftSection={<EditIcon size={16} />} onClick={() => edit(apiKey)}>
-          {t('common.edit')}
-        </Menu.Item>
-        <Menu.Item leftSection={<PlaygroundIcon size={16} />} onClick={() => use(apiKey)}>
-          {t('keys.use_with')}
-        </Menu.Item>
-        <Menu.Item leftSection={<RotateIcon size={16} />} onClick={() => rotate(apiKey)}>
-          {t('keys.rotate')}
-        </Menu.Item>
-        <MenuItemLink leftSection={<LogIcon size={16} />} to="/log" search={{ key: apiKey.id }}>
-          {t('keys.requests')}
-        </MenuItemLink>
-        <Menu.Item
-          leftSection={<PowerIcon size={16} />}
-          onClick={() => change.mutate({ params, body: { disabled: !apiKey.disabled } })}
-        >
-          {apiKey.disabled ? t('keys.enable') : t('keys.disable')}
-        </Menu.Item>
-        <Menu.Divider />
-        <Menu.Item color="red" leftSection={<TrashIcon size={16} />} onClick={ask}>
-          {t('common.delete')}
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <RowMenu
+      label={t('keys.actions_of', { name })}
+      entries={[
+        { label: t('common.edit'), icon: <EditIcon size={16} />, act: () => open({ dialog: 'edit', apiKey }) },
+        { label: t('keys.use_with'), icon: <PlaygroundIcon size={16} />, act: () => open({ dialog: 'use', apiKey }) },
+        apiKey.own && {
+          label: t('keys.rotate'),
+          icon: <RotateIcon size={16} />,
+          act: () => open({ dialog: 'rotate', apiKey }),
+        },
+        { label: t('keys.requests'), icon: <LogIcon size={16} />, to: { to: '/log', search: { key: id } } },
+        {
+          label: disabled ? t('keys.enable') : t('keys.disable'),
+          icon: <PowerIcon size={16} />,
+          act: () => change.mutate({ params: { id }, body: { disabled: !disabled } }),
+        },
+        'line',
+        { label: t('common.delete'), icon: <TrashIcon size={16} />, harmful: true, act: ask },
+      ]}
+    />
+  )
+}
+
+/** Seconds, with the name of each in the texts. */
+const GRACES = [
+  ['86400', 'day'],
+  ['3600', 'hour'],
+  ['604800', 'week'],
+  ['2592000', 'month'],
+  ['0', 'none'],
+] as const
+
+/** A new secret for a key: programs change over while the old one still works. */
+function RotateForm({
+  apiKey: { id },
+  close,
+  done,
+}: {
+  readonly apiKey: Key
+  readonly close: () => void
+  readonly done: (made: NewKey) => void
+}): ReactNode {
+  const { t } = useWords()
+  const form = useCall('POST /cabinet/v1/keys/:id/rotate', {
+    renews: ['GET /cabinet/v1/keys'],
+    done,
+    first: { grace: String(GRACES[0][0]) },
+    input: ({ grace }) => ({ params: { id }, body: { grace_seconds: Number(grace) } }),
+  })
+  return (
+    <Form of={form} form="dialog" act={t('keys.rotate_act')} cancel={close}>
+      <Text size="sm">{t('keys.rotate_text')}</Text>
+      <Select
+        label={t('keys.grace')}
+        allowDeselect={false}
+        data={GRACES.map(([value, name]) => ({ value, label: t(`keys.grace_${name}`) }))}
+        {...form.field('grace')}
+      />
+    </Form>
+  )
+}
+
+const RENEWS = ['GET /cabinet/v1/management-keys'] as const
+
+/** Keys for programs that make and change the account's API keys. */
+export function ManagementKeys(): ReactNode {
+  const { t } = useWords()
+  const keys = useRead('GET /cabinet/v1/management-keys', {})
+  const [making, setMaking] = useState(false)
+  const close = (): void => setMaking(false)
+  const remove = useAct('DELETE /cabinet/v1/management-keys/:id', { renews: RENEWS, said: t('keys.deleted') })
+  const ask = (id: string, name: string): void =>
+    confirm({
+      name: 'management-key-delete',
+      title: t('keys.delete_title', { name }),
+      text: t('keys.management_delete_text'),
+      onConfirm: () => remove.mutate({ params: { id } }),
+    })
+  return (
+    <Section
+      title={t('keys.management')}
+      lead={t('keys.management_lead')}
+      actions={
+        <AddButton variant="default" onClick={() => setMaking(true)}>
+          {t('keys.management_create')}
+        </AddButton>
+      }
+    >
+      <ReadList
+        name="management-keys"
+        prefix="management-"
+        label={t('keys.management')}
+        of={keys}
+        height={120}
+        empty={{ picture: 'key', title: t('keys.none') }}
+        columns={[
+          { id: 'name', title: t('keys.name'), value: ({ name }) => name, code: ({ label }) => label },
+          { id: 'used', title: t('keys.last_used'), as: 'ago', value: (key) => key.last_used_at },
+          {
+            id: 'actions',
+            end: true,
+            cell: ({ id, name }) => (
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                aria-label={t('keys.management_delete', { name })}
+                onClick={() => ask(id, name)}
+              >
+                <TrashIcon size={16} />
+              </ActionIcon>
+            ),
+          },
+        ]}
+      />
+      <Dialog name="management-key" of={making} close={close} title={t('keys.management_create')}>
+        <ManagementKeyForm close={close} />
+      </Dialog>
+    </Section>
+  )
+}
+
+/** Asks for a name, then shows the key, this once. */
+function ManagementKeyForm({ close }: { readonly close: () => void }): ReactNode {
+  const { t } = useWords()
+  const form = useCall('POST /cabinet/v1/management-keys', {
+    renews: RENEWS,
+    first: { name: '' },
+    input: ({ name }) => ({ body: { name: name.trim() } }),
+  })
+  if (form.answer !== undefined)
+    return (
+      <Secret
+        text={form.answer.key}
+        label={t('keys.key')}
+        warning={t('keys.shown_once')}
+        kept={t('keys.kept')}
+        close={close}
+      />
+    )
+  return (
+    <Form of={form} form="dialog" act={t('keys.management_create')} look={{ disabled: form.values.name.trim() === '' }}>
+      <TextInput label={t('keys.name')} required maxLength={100} data-autofocus {...form.field('name')} />
+    </Form>
   )
 }

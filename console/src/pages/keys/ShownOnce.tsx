@@ -1,13 +1,14 @@
-import { Alert, Button, Group, Stack } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { Select, Stack, Text } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
 import type { NewKey } from '../../../../src/api/cabinet/key-contract.ts'
+import { CLIENT_SETUPS } from '../../../../src/tables/client-setups.ts'
 import { useRead } from '../../api/hooks.ts'
+import { FirstRequest } from '../../parts/CallSnippet.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
-import { Dialog } from '../../parts/Dialog.tsx'
-import { FirstArrival } from '../home/FirstArrival.tsx'
-import { FirstRequest } from '../home/FirstRequest.tsx'
-import { UseItWith } from './UseItWith.tsx'
+import { Dialog, Secret } from '../../parts/Dialog.tsx'
+import { useWords } from '../../parts/words.ts'
+import { useSession } from '../../session.tsx'
+import { FirstArrival } from '../home/FirstSteps.tsx'
 
 /** A new key in full. It is shown only this time, so only the button closes it. */
 export function ShownOnce({
@@ -17,7 +18,7 @@ export function ShownOnce({
   readonly made: Pick<NewKey, 'key' | 'name'> | null
   readonly close: () => void
 }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const summary = useRead('GET /cabinet/v1/summary', {})
   const [isFirst, setIsFirst] = useState<boolean | null>(null)
   // It stays when the request has arrived, so that it is seen.
@@ -25,26 +26,58 @@ export function ShownOnce({
   return (
     <Dialog
       name="key-secret"
-      opened={made !== null}
-      onClose={close}
+      of={made}
+      close={close}
       title={t('keys.made', { name: made?.name ?? '' })}
       size="lg"
-      closeOnClickOutside={false}
-      closeOnEscape={false}
-      withCloseButton={false}
+      sealed
     >
-      {made !== null && (
-        <Stack>
-          <Alert color="yellow">{t('keys.shown_once')}</Alert>
-          <CopyBlock text={made.key} label={t('keys.key')} />
-          {summary.data !== undefined && <FirstRequest summary={summary.data} apiKey={made.key} />}
+      {({ key }) => (
+        <Secret text={key} label={t('keys.key')} warning={t('keys.shown_once')} kept={t('keys.kept')} close={close}>
+          {summary.data !== undefined && <FirstRequest summary={summary.data} apiKey={key} />}
           {isFirst === true && <FirstArrival />}
-          <UseItWith apiKey={made.key} />
-          <Group justify="flex-end">
-            <Button onClick={close}>{t('keys.kept')}</Button>
-          </Group>
-        </Stack>
+          <UseItWith apiKey={key} />
+        </Secret>
       )}
     </Dialog>
+  )
+}
+
+const PLACEHOLDER = 'sk-tg-…'
+
+/** Settings of the programs that people use, with this service's address and, right after it was made, the key. */
+export function UseItWith({ apiKey = PLACEHOLDER }: { readonly apiKey?: string }): ReactNode {
+  const { t } = useWords()
+  const { service } = useSession()
+  const summary = useRead('GET /cabinet/v1/summary', {})
+  const [name, setName] = useState(CLIENT_SETUPS[0]?.name ?? '')
+  const parts = CLIENT_SETUPS.find((setup) => setup.name === name)?.parts({
+    root: service.api_base.replace(/\/v1$/, ''),
+    base: service.api_base,
+    key: apiKey,
+    model: summary.data?.example_model ?? 'sandbox/chat',
+  })
+  return (
+    <Stack gap="sm">
+      <Select
+        label={t('keys.use_with')}
+        description={t('keys.use_with_hint')}
+        data={CLIENT_SETUPS.map((setup) => setup.name)}
+        value={name}
+        onChange={(value) => value !== null && setName(value)}
+        allowDeselect={false}
+      />
+      {parts?.map(({ file, form, text }) => {
+        const place = form === true ? t('keys.in_form') : t('keys.in_terminal')
+        return (
+          <div key={text}>
+            <Text size="sm" c="dimmed" mb={4}>
+              {file === undefined ? place : t('keys.in_file', { file })}
+            </Text>
+            <CopyBlock text={text} label={file ?? place} />
+          </div>
+        )
+      })}
+    </Stack>
   )
 }

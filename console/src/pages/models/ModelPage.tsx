@@ -1,27 +1,21 @@
 import { Badge, Group, Text } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
 import type { ModelEndpoint, ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
 import { useRead } from '../../api/hooks.ts'
+import { FirstRequest } from '../../parts/CallSnippet.tsx'
 import { CopyIconButton } from '../../parts/Copy.tsx'
-import { Facts } from '../../parts/Facts.tsx'
-import { PlaygroundIcon } from '../../parts/icons.ts'
-import { ButtonLink } from '../../parts/links.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { Page } from '../../parts/Page.tsx'
-import { Section } from '../../parts/Section.tsx'
-import { StatusBadge } from '../../parts/StatusBadge.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
-import { FirstRequest } from '../home/FirstRequest.tsx'
-import { PriceLines } from './PriceLines.tsx'
-import { modalityTexts } from './modality-text.ts'
+import { Facts, Page, Section } from '../../parts/Page.tsx'
+import { ButtonLink } from '../../parts/cells.tsx'
+import { PlaygroundIcon } from '../../parts/icons.ts'
+import { useWords } from '../../parts/words.ts'
+import { modalityTexts, PriceConditions, PriceLines } from './PriceLines.tsx'
 
 /** One model: its inputs and outputs, its prices, its providers and their health. */
 export function ModelPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { _splat: id = '' } = useParams({ from: '/model/$' })
   const model = useRead('GET /cabinet/v1/models/*id', { params: { id } })
   const actions = (
@@ -34,7 +28,7 @@ export function ModelPage(): ReactNode {
       title={model.data?.name ?? id}
       lead={
         <>
-          <span className={css.mono}>{id}</span> <CopyIconButton text={id} />
+          <span className="mono">{id}</span> <CopyIconButton text={id} />
         </>
       }
       actions={actions}
@@ -47,31 +41,23 @@ export function ModelPage(): ReactNode {
 }
 
 function Model({ model }: { readonly model: ModelRow }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
+  const limit = (field: 'context_length' | 'max_completion_tokens'): string | null => {
+    const count = model[field]
+    if (count === null) return null
+    const tokens = t('models.tokens', { count, shown: format.number(count) })
+    return model.guessed.includes(field) ? t('models.guess', { tokens }) : tokens
+  }
   return (
     <>
       {model.description !== null && <Text maw="80ch">{model.description}</Text>}
-      <div className={css.halves}>
+      <div className="halves">
         <Section title={t('models.facts')}>
           <Facts
             items={[
               [t('models.type'), t(`type.${model.type}`)],
-              [
-                t('models.context'),
-                model.context_length === null
-                  ? null
-                  : t('models.tokens', { count: model.context_length, shown: format.number(model.context_length) }),
-              ],
-              [
-                t('models.most_output'),
-                model.max_completion_tokens === null
-                  ? null
-                  : t('models.tokens', {
-                      count: model.max_completion_tokens,
-                      shown: format.number(model.max_completion_tokens),
-                    }),
-              ],
+              [t('models.context'), limit('context_length')],
+              [t('models.most_output'), limit('max_completion_tokens')],
               [t('models.takes'), modalityTexts(model.input_modalities)],
               [t('models.gives'), modalityTexts(model.output_modalities)],
               [t('models.aliases'), model.aliases.join(', ')],
@@ -84,6 +70,7 @@ function Model({ model }: { readonly model: ModelRow }): ReactNode {
         </Section>
         <Section title={t('models.prices')} lead={t('models.prices_lead')}>
           <PriceLines prices={model.prices} />
+          <PriceConditions conditions={model.conditions} />
         </Section>
       </div>
       <Section title={t('models.providers')} lead={t('models.providers_lead')}>
@@ -95,44 +82,39 @@ function Model({ model }: { readonly model: ModelRow }): ReactNode {
 }
 
 function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[] }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
-  const percent = (value: number | null): string => (value === null ? '–' : format.percent(value / 100, 2))
+  const { t, format } = useWords()
   return (
     <>
       <DataList
         name="model-endpoints"
         label={t('models.providers')}
         rows={endpoints}
-        rowId={({ id }) => id}
         empty={{ picture: 'provider', title: t('models.no_providers') }}
         columns={[
-          {
-            id: 'provider',
-            title: t('log.filter_provider'),
-            value: (endpoint) => endpoint.provider_name,
-            cell: (endpoint) => endpoint.provider_name,
-          },
+          { id: 'provider', title: t('log.filter_provider'), value: (endpoint) => endpoint.provider_name },
           {
             id: 'state',
             title: t('keys.state'),
             value: ({ state }) => t(`health.${state}`),
-            cell: ({ state }) => (
-              <StatusBadge tone={state === 'healthy' ? 'good' : 'warn'}>{t(`health.${state}`)}</StatusBadge>
-            ),
+            tone: ({ state }) => (state === 'healthy' ? 'good' : 'warn'),
           },
           {
             id: 'prices',
             title: t('models.prices'),
             end: true,
-            cell: ({ prices }) => <PriceLines prices={prices} most={3} />,
+            cell: ({ prices, conditions }) => (
+              <>
+                <PriceLines prices={prices} most={3} />
+                <PriceConditions conditions={conditions} />
+              </>
+            ),
           },
           {
             id: 'uptime',
             title: t('models.uptime'),
             end: true,
             value: (endpoint) => endpoint.uptime_1d,
-            cell: (endpoint) => percent(endpoint.uptime_1d),
+            cell: ({ uptime_1d: up }) => (up === null ? '–' : format.percent(up / 100, 2)),
           },
           {
             id: 'ttft',
@@ -150,13 +132,7 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[]
             cell: ({ throughput }) =>
               throughput === null ? '–' : t('request.per_second', { tokens: format.number(throughput.p50) }),
           },
-          {
-            id: 'context',
-            title: t('models.context'),
-            end: true,
-            value: (endpoint) => endpoint.context_length,
-            cell: (endpoint) => (endpoint.context_length === null ? '–' : format.compact(endpoint.context_length)),
-          },
+          { id: 'context', title: t('models.context'), as: 'compact', value: (endpoint) => endpoint.context_length },
         ]}
       />
       <Group gap={6} mt="md">

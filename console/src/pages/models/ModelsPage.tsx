@@ -1,25 +1,27 @@
-import { Button, Checkbox } from '@mantine/core'
-import { useDeferredValue, useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import type { ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
-import { MODEL_TYPES } from '../../../../src/tables/model-types.ts'
+import { Button, Checkbox, ScrollArea, Table, Text } from '@mantine/core'
+import { type ReactNode, useDeferredValue, useState } from 'react'
+import type { ModelEndpoint, ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
+import { ownValue } from '../../../../src/base/own-value.ts'
+import { MODEL_TYPE_TABLE, MODEL_TYPES } from '../../../../src/tables/model-types.ts'
 import { useRead } from '../../api/hooks.ts'
-import { ChoiceField, SearchField } from '../../parts/ChoiceField.tsx'
-import { useFilters, useTyped } from '../../parts/list-place.ts'
+import { DataList } from '../../parts/DataList.tsx'
+import { Dialog } from '../../parts/Dialog.tsx'
+import { Filters } from '../../parts/Filters.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
-import css from '../../style/layout.module.css'
-import { Compare } from './Compare.tsx'
-import { shownModels } from './find-models.ts'
-import { ModelList } from './ModelList.tsx'
+import { StatusBadge } from '../../parts/cells.tsx'
+import { useFilters, useTyped } from '../../parts/list-place.ts'
+import { useWords } from '../../parts/words.ts'
+import { modalityTexts, PriceLines } from './PriceLines.tsx'
 
 const COMPARED_MAX = 4
 /** Least lengths of the context, in tokens. */
 const CONTEXTS = [32_000, 128_000, 200_000, 1_000_000] as const
+const HIDDEN = ['speed', 'created']
 
 /** The catalogue. The browser itself searches, filters, sorts and compares it. */
 export function ModelsPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const models = useRead('GET /cabinet/v1/models', {})
   return (
     <Page title={t('nav.models')} lead={t('models.lead')}>
@@ -31,27 +33,21 @@ export function ModelsPage(): ReactNode {
 }
 
 type FilterName = 'query' | 'type' | 'provider' | 'context' | 'allowed'
+type ModelWish = Readonly<Partial<Record<FilterName, string>>>
 
 function Catalogue({ models }: { readonly models: readonly ModelRow[] }): ReactNode {
-  const { t } = useTranslation()
+  const { t, format } = useWords()
   const { filters, filter } = useFilters<FilterName>()
-  const [typed, setTyped] = useTyped(filters.query ?? '', (value) => filter('query', value))
+  const typed = useTyped(filters.query ?? '', (value) => filter('query', value))
   const [chosen, setChosen] = useState<readonly string[]>([])
   const [comparing, setComparing] = useState(false)
   // What is typed narrows at once, and is in the address soon after.
-  const text = useDeferredValue(typed)
-  const shown = shownModels(models, {
-    text,
-    type: filters.type ?? null,
-    provider: filters.provider ?? null,
-    context: CONTEXTS.find((tokens) => String(tokens) === filters.context) ?? null,
-    allowedOnly: filters.allowed === 'true',
-  })
+  const shown = shownModels(models, { ...filters, query: useDeferredValue(typed[0]) })
   const toggle = (id: string): void =>
     setChosen(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-COMPARED_MAX))
   return (
     <>
-      <Filters models={models} text={typed} setText={setTyped} filters={filters} filter={filter} />
+      <FilterFields models={models} typed={typed} />
       {chosen.length > 0 && (
         <div>
           <Button onClick={() => setComparing(true)} disabled={chosen.length < 2}>
@@ -62,60 +58,223 @@ function Catalogue({ models }: { readonly models: readonly ModelRow[] }): ReactN
           </Button>
         </div>
       )}
-      <ModelList models={shown} all={models.length} chosen={chosen} toggle={toggle} />
-      <Compare
-        models={models.filter(({ id }) => chosen.includes(id))}
-        opened={comparing}
+      <Text size="sm" c="dimmed" role="status">
+        {t('models.found', { shown: format.number(shown.length), all: format.number(models.length) })}
+      </Text>
+      <ModelList models={shown} chosen={chosen} toggle={toggle} />
+      <Dialog
+        name="comparison"
+        of={comparing}
         close={() => setComparing(false)}
-      />
+        title={t('models.compare_title')}
+        size="auto"
+      >
+        <Comparison models={models.filter(({ id }) => chosen.includes(id))} />
+      </Dialog>
     </>
   )
 }
 
-interface FiltersProps {
-  readonly models: readonly ModelRow[]
-  readonly text: string
-  readonly setText: (text: string) => void
-  readonly filters: Readonly<Partial<Record<FilterName, string>>>
-  readonly filter: (name: FilterName, value: string | null) => void
+/** The models that a user wishes to see, by their names. The id, name or aliases contain each word of the query. */
+function shownModels(models: readonly ModelRow[], wish: ModelWish): readonly ModelRow[] {
+  const { query = '', type, provider, allowed } = wish
+  const words = query.toLowerCase().split(/\s+/)
+  const context = CONTEXTS.find((tokens) => String(tokens) === wish.context) ?? 0
+  return models
+    .filter((model) => {
+      const names = [model.id, model.name, ...model.aliases].join(' ').toLowerCase()
+      return (
+        words.every((word) => names.includes(word)) &&
+        (type === undefined || model.type === type) &&
+        (provider === undefined || model.endpoints.some((endpoint) => endpoint.provider === provider)) &&
+        (model.context_length ?? 0) >= context &&
+        (allowed !== 'true' || model.allowed)
+      )
+    })
+    .toSorted((one, other) => one.name.localeCompare(other.name))
 }
 
-function Filters({ models, text, setText, filters, filter }: FiltersProps): ReactNode {
-  const { t } = useTranslation()
+function FilterFields({
+  models,
+  typed,
+}: {
+  readonly models: readonly ModelRow[]
+  readonly typed: ReturnType<typeof useTyped>
+}): ReactNode {
+  const { t } = useWords()
+  const { filters, filter } = useFilters<'allowed'>()
+  const endpoints = models.flatMap((model) => model.endpoints)
+  const providers = new Map(endpoints.map((endpoint) => [endpoint.provider, endpoint.provider_name]))
   return (
-    <div className={css.fields}>
-      <SearchField value={text} change={setText} />
-      <ChoiceField
-        label={t('models.type')}
-        value={filters.type ?? null}
-        onChange={(value) => filter('type', value)}
-        data={MODEL_TYPES.map((value) => ({ value, label: t(`type.${value}`) }))}
-      />
-      <ChoiceField
-        label={t('log.filter_provider')}
-        searchable
-        value={filters.provider ?? null}
-        onChange={(value) => filter('provider', value)}
-        data={providersOf(models)}
-      />
-      <ChoiceField
-        label={t('models.context_from')}
-        value={filters.context ?? null}
-        onChange={(value) => filter('context', value)}
-        data={CONTEXTS.map((tokens) => ({ value: String(tokens), label: `${tokens / 1_000}K` }))}
-      />
+    <Filters
+      of={[
+        { name: 'query', typed },
+        {
+          name: 'type',
+          label: t('models.type'),
+          data: MODEL_TYPES.map((value) => ({ value, label: t(`type.${value}`) })),
+        },
+        {
+          name: 'provider',
+          label: t('log.filter_provider'),
+          data: [...providers].map(([value, label]) => ({ value, label })),
+          open: true,
+        },
+        {
+          name: 'context',
+          label: t('models.context_from'),
+          data: CONTEXTS.map((tokens) => ({ value: String(tokens), label: `${tokens / 1_000}K` })),
+        },
+      ]}
+    >
       <Checkbox
         label={t('models.allowed_only')}
         checked={filters.allowed === 'true'}
         onChange={({ currentTarget }) => filter('allowed', currentTarget.checked ? 'true' : null)}
         mb={8}
       />
-    </div>
+    </Filters>
   )
 }
 
-function providersOf(models: readonly ModelRow[]): { value: string; label: string }[] {
-  const endpoints = models.flatMap((model) => model.endpoints)
-  const names = new Map(endpoints.map((endpoint) => [endpoint.provider, endpoint.provider_name]))
-  return [...names].map(([value, label]) => ({ value, label }))
+interface ModelListProps {
+  readonly models: readonly ModelRow[]
+  readonly chosen: readonly string[]
+  readonly toggle: (id: string) => void
+}
+
+function ModelList({ models, chosen, toggle }: ModelListProps): ReactNode {
+  const { t, format } = useWords()
+  return (
+    <DataList
+      name="models"
+      label={t('nav.models')}
+      rows={models}
+      empty={{ picture: 'model', title: t('models.none'), text: t('models.none_text') }}
+      hiddenAtFirst={HIDDEN}
+      columns={[
+        {
+          id: 'model',
+          title: t('usage.model'),
+          value: ({ id }) => id,
+          cell: ({ name }) => name,
+          to: ({ id }) => ({ to: '/model/$', params: { _splat: id } }),
+          code: ({ id }) => id,
+          under: ({ allowed }) => !allowed && <StatusBadge tone="quiet">{t('models.not_allowed')}</StatusBadge>,
+        },
+        { id: 'type', title: t('models.type'), value: ({ type }) => t(`type.${type}`) },
+        { id: 'context', title: t('models.context'), as: 'compact', value: (model) => model.context_length },
+        {
+          id: 'prices',
+          title: t('models.prices'),
+          end: true,
+          value: mainPrice,
+          cell: ({ prices }) => <PriceLines prices={prices} most={2} />,
+        },
+        { id: 'providers', title: t('models.providers'), as: 'clip', value: providersOf },
+        { id: 'uptime', title: t('models.uptime'), as: 'percent', value: BEST.uptime },
+        {
+          id: 'speed',
+          title: t('models.throughput'),
+          end: true,
+          value: BEST.speed,
+          cell: (model) => {
+            const speed = BEST.speed(model)
+            return speed === null ? '–' : t('request.per_second', { tokens: format.number(speed) })
+          },
+        },
+        { id: 'created', title: t('models.created'), as: 'date', value: ({ created }) => created },
+        {
+          id: 'compare',
+          title: t('models.compare_short'),
+          cell: ({ id, name }) => (
+            <Checkbox
+              checked={chosen.includes(id)}
+              onChange={() => toggle(id)}
+              aria-label={t('models.compare_this', { name })}
+            />
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+function providersOf({ endpoints }: ModelRow): string {
+  return endpoints.map((endpoint) => endpoint.provider_name).join(', ')
+}
+
+/**
+ * The main price of a model of this type; null = it has none. It is only good for sorting: charges are never computed
+ * with it.
+ */
+function mainPrice({ type, prices }: ModelRow): number | null {
+  const keys = ['prompt', ...MODEL_TYPE_TABLE[type].complete.map(([first]) => first ?? '')]
+  const price = keys.map((key) => ownValue(prices, key)).find((each) => each !== undefined)
+  return price === undefined ? null : Number(price)
+}
+
+/** The best value that an endpoint of a model has; null = no endpoint has one. */
+const BEST = {
+  uptime: best((endpoint) => endpoint.uptime_1d, Math.max),
+  ttft: best(({ ttft_ms: ttft }) => ttft?.p50 ?? null, Math.min),
+  /** Output tokens per second. */
+  speed: best(({ throughput }) => throughput?.p50 ?? null, Math.max),
+}
+
+function best(
+  value: (endpoint: ModelEndpoint) => number | null,
+  pick: (...values: number[]) => number,
+): (model: ModelRow) => number | null {
+  return ({ endpoints }) => {
+    const known = endpoints.map(value).filter((each) => each !== null)
+    return known.length === 0 ? null : pick(...known)
+  }
+}
+
+/** A few models side by side. */
+function Comparison({ models }: { readonly models: readonly ModelRow[] }): ReactNode {
+  const { t, format } = useWords()
+  const shown = (value: number | null, text: (known: number) => string = (known) => format.number(known)): string =>
+    value === null ? '–' : text(value)
+  const perSecond = (tokens: number): string => t('request.per_second', { tokens: format.number(tokens) })
+  const facts: readonly (readonly [name: string, value: (model: ModelRow) => ReactNode])[] = [
+    [t('models.type'), ({ type }) => t(`type.${type}`)],
+    [t('models.context'), (model) => shown(model.context_length)],
+    [t('models.most_output'), (model) => shown(model.max_completion_tokens)],
+    [t('models.takes'), (model) => modalityTexts(model.input_modalities)],
+    [t('models.gives'), (model) => modalityTexts(model.output_modalities)],
+    [t('models.prices'), ({ prices }) => <PriceLines prices={prices} />],
+    [t('models.providers'), providersOf],
+    [t('models.uptime'), (model) => shown(BEST.uptime(model), (value) => format.percent(value / 100))],
+    [t('models.ttft'), (model) => shown(BEST.ttft(model), (value) => format.duration(value))],
+    [t('models.throughput'), (model) => shown(BEST.speed(model), perSecond)],
+    [t('models.created'), ({ created }) => format.date(created)],
+  ]
+  return (
+    <ScrollArea viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('models.compare_title') }}>
+      <Table miw={180 + models.length * 190} withRowBorders>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Td />
+            {models.map(({ id, name }) => (
+              <Table.Th key={id} scope="col">
+                {name}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {facts.map(([name, value]) => (
+            <Table.Tr key={name}>
+              <Table.Th scope="row">{name}</Table.Th>
+              {models.map((model) => (
+                <Table.Td key={model.id}>{value(model)}</Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </ScrollArea>
+  )
 }

@@ -1,10 +1,11 @@
 import { Text } from '@mantine/core'
+import i18n from 'i18next'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import type { Prices } from '../../../../src/api/cabinet/model-contract.ts'
+import type { ModelRow, Prices } from '../../../../src/api/cabinet/model-contract.ts'
 import { PRICE_SCALES, PRICED_METERS } from '../../../../src/tables/meter-table.ts'
+import { MODALITIES, type Modality } from '../../../../src/tables/model-types.ts'
 import { currentLanguage } from '../../i18n.ts'
-import { useFormat } from '../../parts/use-format.ts'
+import { useWords } from '../../parts/words.ts'
 
 /** Prices with their names; `most` limits the list. */
 export function PriceLines({
@@ -15,8 +16,7 @@ export function PriceLines({
   readonly most?: number
 }): ReactNode {
   const name = usePriceName()
-  const format = useFormat()
-  const { t } = useTranslation()
+  const { t, format } = useWords()
   const lines = Object.entries(prices)
     .filter(([, price]) => most === Infinity || Number(price) > 0)
     .slice(0, most)
@@ -35,9 +35,21 @@ export function PriceLines({
   )
 }
 
+/** Prices under conditions, each condition with those that it changes. */
+export function PriceConditions({ conditions }: { readonly conditions: ModelRow['conditions'] }): ReactNode {
+  return conditions.map(({ condition, prices }) => (
+    <div key={condition}>
+      <Text size="xs" fw={600} mt={4}>
+        {condition}
+      </Text>
+      <PriceLines prices={prices} />
+    </div>
+  ))
+}
+
 /** `prompt` → «входные, за 1 млн токенов» and the like. */
 export function usePriceName(): (meter: string) => string {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (meter) => {
     const [base = meter, size] = meter.split(/[.:@/ ]/, 2)
     const row = PRICED_METERS.find(({ priceKey }) => priceKey === base)
@@ -45,4 +57,13 @@ export function usePriceName(): (meter: string) => string {
     const unit = row === undefined ? undefined : PRICE_SCALES[row.scale].label?.[currentLanguage()]
     return [shown, size, unit].filter((part) => part !== undefined && part !== '').join(' ')
   }
+}
+
+/** A model's input or output in the reader's language; a word that is not in the table stays unchanged. */
+export function modalityTexts(modalities: readonly string[]): string {
+  return modalities.map((name) => (isModality(name) ? i18n.t(`modality.${name}`) : name)).join(', ')
+}
+
+function isModality(name: string): name is Modality {
+  return Object.hasOwn(MODALITIES, name)
 }

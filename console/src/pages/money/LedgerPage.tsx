@@ -3,45 +3,34 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import clsx from 'clsx'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import type { Entry } from '../../../../src/api/cabinet/money-contract.ts'
 import { call } from '../../api/call.ts'
-import { Clip } from '../../parts/Clip.tsx'
-import { DataList } from '../../parts/DataList.tsx'
-import { fileAddress } from '../../parts/list-csv.ts'
-import { useFilters } from '../../parts/list-place.ts'
+import { given } from '../../api/endpoint.ts'
+import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
+import { fileAddress } from '../../parts/ListTools.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { Moment } from '../../parts/Moment.tsx'
 import { Page } from '../../parts/Page.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
+import { Clip } from '../../parts/cells.tsx'
+import { useFilters } from '../../parts/list-place.ts'
+import { useWords } from '../../parts/words.ts'
 import list from '../../style/list.module.css'
+import { useEntryColumns } from './entry-columns.ts'
 
 const KINDS = ['all', 'money', 'charge', 'topup', 'refund', 'adjustment'] as const
-const PAGE_ROWS = 50
 
 /** Every entry of the account, newest first. */
+// oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
 export function LedgerPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t, format } = useWords()
   const { filters, filter } = useFilters<'kind'>()
+  const columns = useEntryColumns()
   const kind = KINDS.find((known) => known === filters.kind) ?? 'all'
   const query = kind === 'all' ? {} : { kind }
   const pages = useInfiniteQuery({
     queryKey: ['GET /cabinet/v1/ledger', kind],
-    queryFn: ({ pageParam, signal }) =>
-      call(
-        'GET /cabinet/v1/ledger',
-        {
-          query: {
-            limit: PAGE_ROWS,
-            ...query,
-            ...(pageParam === null ? {} : { cursor: pageParam }),
-          },
-        },
-        signal,
-      ),
+    queryFn: ({ pageParam: cursor, signal }) =>
+      call('GET /cabinet/v1/ledger', { query: { limit: PAGE_ROWS, ...query, ...given({ cursor }) } }, signal),
     // The first page has no cursor.
-    initialPageParam: null as string | null,
+    initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor: next }) => next,
   })
   return (
@@ -54,7 +43,7 @@ export function LedgerPage(): ReactNode {
         </Button>
       }
     >
-      <div className={css.scrolled}>
+      <div className="scrolled">
         <SegmentedControl
           value={kind}
           onChange={(value) => filter('kind', value === 'all' ? null : value)}
@@ -64,9 +53,39 @@ export function LedgerPage(): ReactNode {
       </div>
       <Loaded of={pages} height={420}>
         {({ pages: loaded }) => (
-          <Entries
-            entries={loaded.flatMap(({ data }) => data)}
+          <DataList
+            name="ledger"
+            begun
             file={fileAddress('GET /cabinet/v1/ledger', { query })}
+            label={t('nav.ledger')}
+            rows={loaded.flatMap(({ data }) => data)}
+            empty={{ picture: 'money', title: t('ledger.none'), text: t('ledger.none_text') }}
+            columns={[
+              { id: 'at', title: t('log.time'), as: 'moment', value: ({ at }) => at },
+              columns.kind,
+              {
+                ...columns.reference,
+                cell: ({ kind: of, reference: id }) =>
+                  of === 'charge' ? (
+                    <Link to="/log/$id" params={{ id }} title={id} className={clsx(list.clip, 'mono')}>
+                      {id}
+                    </Link>
+                  ) : (
+                    <Clip text={id} mono />
+                  ),
+              },
+              columns.reason,
+              {
+                ...columns.amount,
+                cell: ({ amount }) => (
+                  <Text span inherit fw={600} className={amount > 0 ? 'added' : ''}>
+                    {amount > 0 ? '+' : ''}
+                    {format.moneyInColumn(amount)}
+                  </Text>
+                ),
+              },
+              columns.balance,
+            ]}
           />
         )}
       </Loaded>
@@ -78,63 +97,5 @@ export function LedgerPage(): ReactNode {
         </div>
       )}
     </Page>
-  )
-}
-
-function Entries({ entries, file }: { readonly entries: readonly Entry[]; readonly file: string }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
-  return (
-    <DataList
-      name="ledger"
-      begun
-      file={file}
-      label={t('nav.ledger')}
-      rows={entries}
-      rowId={({ id }) => id}
-      empty={{ picture: 'money', title: t('ledger.none'), text: t('ledger.none_text') }}
-      columns={[
-        { id: 'at', title: t('log.time'), value: ({ at }) => at, cell: ({ at }) => <Moment at={at} /> },
-        { id: 'kind', title: t('ledger.kind'), value: ({ kind }) => kind, cell: ({ kind }) => t(`ledger.${kind}`) },
-        {
-          id: 'reference',
-          title: t('ledger.reference'),
-          value: ({ reference }) => reference,
-          cell: ({ kind, reference }) =>
-            kind === 'charge' ? (
-              <Link to="/log/$id" params={{ id: reference }} title={reference} className={clsx(list.clip, list.mono)}>
-                {reference}
-              </Link>
-            ) : (
-              <Clip text={reference} mono />
-            ),
-        },
-        {
-          id: 'reason',
-          title: t('ledger.reason'),
-          value: ({ reason }) => reason,
-          cell: ({ reason }) => reason !== null && <Clip text={reason} />,
-        },
-        {
-          id: 'amount',
-          title: t('money.amount'),
-          end: true,
-          value: ({ amount }) => amount,
-          cell: ({ amount }) => (
-            <Text span inherit fw={600} className={amount > 0 ? (css.added ?? '') : ''}>
-              {amount > 0 ? '+' : ''}
-              {format.moneyInColumn(amount)}
-            </Text>
-          ),
-        },
-        {
-          id: 'balance',
-          title: t('ledger.balance'),
-          end: true,
-          value: ({ balance }) => balance,
-          cell: ({ balance }) => (balance === null ? '–' : format.moneyInColumn(balance)),
-        },
-      ]}
-    />
   )
 }

@@ -1,19 +1,15 @@
 import { Button } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
-import { Fragment, useState, type ComponentType, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { type ComponentType, Fragment, type ReactNode, useState } from 'react'
 import type { Statement } from '../../../../src/api/records/statement.ts'
-import { lastDays } from '../../parts/day-range.ts'
-import { Facts } from '../../parts/Facts.tsx'
-import { PrinterIcon } from '../../parts/icons.ts'
+import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
+import { RangeFields } from '../../parts/DayField.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import type { PageProps } from '../../parts/Page.tsx'
-import { RangeFields } from '../../parts/RangeFields.tsx'
-import { Section } from '../../parts/Section.tsx'
-import { Tile } from '../../parts/Tile.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
+import { Facts, Page, type PageProps, Section, Tile } from '../../parts/Page.tsx'
+import { PrinterIcon } from '../../parts/icons.ts'
+import { useWords } from '../../parts/words.ts'
+import { lastDays } from '../../parts/zoned-day.ts'
 
 const DEFAULT_DAYS = 30
 
@@ -32,7 +28,7 @@ export function StatementView({
   readonly days: ReturnType<typeof useStatementDays>
   readonly statement: UseQueryResult<Statement>
 }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <PageOf
       title={t('nav.statement')}
@@ -47,7 +43,7 @@ export function StatementView({
         </Button>
       }
     >
-      <div className={`${css.fields} off-paper`}>
+      <div className="fields off-paper">
         <RangeFields range={range} change={setRange} />
       </div>
       <Loaded of={statement} height={460}>
@@ -58,12 +54,11 @@ export function StatementView({
 }
 
 function StatementSheet({ statement }: { readonly statement: Statement }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const { account, totals } = statement
   return (
     <>
-      <div className={css.tiles}>
+      <div className="tiles">
         <Tile
           lead
           label={t('statement.closing')}
@@ -71,7 +66,7 @@ function StatementSheet({ statement }: { readonly statement: Statement }): React
           note={t('statement.of', format.span(statement.from, statement.to))}
         />
       </div>
-      <div className={css.halves}>
+      <div className="halves">
         <Section title={t('statement.sums')}>
           <Sums
             items={[
@@ -91,7 +86,7 @@ function StatementSheet({ statement }: { readonly statement: Statement }): React
               [t('entry.email'), account.email],
               [
                 t('statement.number'),
-                <span key="id" className={css.mono}>
+                <span key="id" className="mono">
                   {account.id}
                 </span>,
               ],
@@ -107,8 +102,7 @@ function StatementSheet({ statement }: { readonly statement: Statement }): React
 }
 
 function Lines({ lines }: Pick<Statement, 'lines'>): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   return (
     <DataList
       name="statement"
@@ -125,27 +119,10 @@ function Lines({ lines }: Pick<Statement, 'lines'>): ReactNode {
           cell: ({ day, of_day: ofDay }) =>
             ofDay === null ? format.day(day) : t('statement.later', { day: format.day(day), of: format.day(ofDay) }),
         },
-        {
-          id: 'kind',
-          title: t('ledger.kind'),
-          value: ({ kind }) => t(`ledger.${kind}`),
-          cell: ({ kind }) => t(`ledger.${kind}`),
-        },
-        { id: 'text', title: t('statement.text'), value: ({ text }) => text, cell: ({ text }) => text },
-        {
-          id: 'requests',
-          title: t('usage.requests'),
-          end: true,
-          value: ({ requests }) => requests,
-          cell: ({ requests }) => (requests === null ? '' : format.number(requests)),
-        },
-        {
-          id: 'amount',
-          title: t('money.amount'),
-          end: true,
-          value: ({ amount }) => amount,
-          cell: ({ amount }) => format.moneyInColumn(amount),
-        },
+        { id: 'kind', title: t('ledger.kind'), value: ({ kind }) => t(`ledger.${kind}`) },
+        { id: 'text', title: t('statement.text'), value: ({ text }) => text },
+        { id: 'requests', title: t('usage.requests'), as: 'count', none: '', value: ({ requests }) => requests },
+        { id: 'amount', title: t('money.amount'), as: 'money', value: ({ amount }) => amount },
       ]}
     />
   )
@@ -153,11 +130,11 @@ function Lines({ lines }: Pick<Statement, 'lines'>): ReactNode {
 
 /** Sums that add up to the last. */
 function Sums({ items }: { readonly items: readonly (readonly [name: string, rub: number])[] }): ReactNode {
-  const format = useFormat()
+  const { format } = useWords()
   return (
-    <dl className={css.sums}>
+    <dl className="sums">
       {items.map(([name, rub], index) => {
-        const className = index === items.length - 1 ? css.last : undefined
+        const className = index === items.length - 1 ? 'sums-last' : undefined
         return (
           <Fragment key={name}>
             <dt className={className}>{name}</dt>
@@ -167,4 +144,11 @@ function Sums({ items }: { readonly items: readonly (readonly [name: string, rub
       })}
     </dl>
   )
+}
+
+/** The statement of the user's own account. */
+export function StatementPage(): ReactNode {
+  const days = useStatementDays()
+  const statement = useRead('GET /cabinet/v1/statement', { query: days[0] }, { keep: true })
+  return <StatementView page={Page} days={days} statement={statement} />
 }

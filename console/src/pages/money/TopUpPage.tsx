@@ -1,33 +1,28 @@
-import { Alert, Button, Loader, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Chip, Group, Loader, Select, Text, TextInput } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
-import { useEffect, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import { useForm } from '@mantine/form'
-import type { Payment } from '../../../../src/api/cabinet/money-contract.ts'
+import { type ReactNode, useEffect } from 'react'
+import type { Payment, PaymentMethod } from '../../../../src/api/cabinet/money-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { Clip } from '../../parts/Clip.tsx'
 import { DataList } from '../../parts/DataList.tsx'
-import { fileAddress } from '../../parts/list-csv.ts'
+import { Form, useCall } from '../../parts/Form.tsx'
+import { fileAddress } from '../../parts/ListTools.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
-import { Moment } from '../../parts/Moment.tsx'
-import { Page } from '../../parts/Page.tsx'
-import { Section } from '../../parts/Section.tsx'
-import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
-import { Tile } from '../../parts/Tile.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
-import { PayForm } from './PayForm.tsx'
+import { NumberField } from '../../parts/NumberField.tsx'
+import { Page, Section, Tile } from '../../parts/Page.tsx'
+import { isPlainNumber } from '../../parts/number-text.ts'
+import { useWords } from '../../parts/words.ts'
 
 const ASK_EVERY_MS = 3_000
 /** The payment provider itself is asked less often. */
 const CHECK_EVERY_MS = 10_000
+const AMOUNTS = [500, 1_000, 3_000, 10_000] as const
+const FIRST_AMOUNT = 1_000
 
-const TONES: Readonly<Record<Payment['state'], Tone>> = { pending: 'warn', paid: 'good', cancelled: 'quiet' }
+const TONES = { pending: 'warn', paid: 'good', cancelled: 'quiet' } as const
 
 /** The ways to add money: a payment provider where one is set up, a code, or the operator. */
 export function TopUpPage(): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const { payment } = useSearch({ strict: false })
   const summary = useRead('GET /cabinet/v1/summary', {})
   const payments = useRead('GET /cabinet/v1/payments', {})
@@ -36,23 +31,23 @@ export function TopUpPage(): ReactNode {
       {payment !== undefined && <PaymentReturn id={payment} />}
       <Loaded of={summary} height={90}>
         {({ money }) => (
-          <div className={css.tiles}>
+          <div className="tiles">
             <Tile lead label={t('home.balance')} value={format.money(money.balance)} />
             <Tile label={t('money.available')} value={format.money(money.available)} note={t('money.available_note')} />
             <Tile label={t('money.reserved')} value={format.money(money.reserved)} note={t('money.reserved_note')} />
           </div>
         )}
       </Loaded>
-      <div className={css.halves}>
+      <div className="halves">
         <Section boxed title={t('money.pay')} lead={t('money.pay_lead')}>
           <Loaded of={payments} height={160}>
-            {({ methods }) =>
-              methods.length === 0 ? (
+            {({ methods: [first, ...others] }) =>
+              first === undefined ? (
                 <Alert color="gray">
                   <Text size="sm">{t('money.no_methods')}</Text>
                 </Alert>
               ) : (
-                <PayForm methods={methods} />
+                <PayForm first={first} methods={[first, ...others]} />
               )
             }
           </Loaded>
@@ -62,108 +57,133 @@ export function TopUpPage(): ReactNode {
         </Section>
       </div>
       <Loaded of={payments} height={160}>
-        {({ data }) =>
-          data.length === 0 ? null : (
-            <Section title={t('money.payments')}>
-              <Payments payments={data} />
-            </Section>
-          )
-        }
+        {({ data }) => data.length > 0 && <Payments payments={data} />}
       </Loaded>
     </Page>
   )
 }
 
 function Payments({ payments }: { readonly payments: readonly Payment[] }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t } = useWords()
   return (
-    <DataList
-      name="payments"
-      begun
-      file={fileAddress('GET /cabinet/v1/payments', {})}
-      label={t('money.payments')}
-      rows={payments}
-      rowId={({ id }) => id}
-      empty={{ picture: 'money', title: t('money.no_payments') }}
-      columns={[
-        {
-          id: 'created',
-          title: t('log.time'),
-          value: (payment) => payment.created_at,
-          cell: (payment) => <Moment at={payment.created_at} />,
-        },
-        {
-          id: 'state',
-          title: t('keys.state'),
-          value: ({ state }) => t(`money.state_${state}`),
-          cell: ({ state }) => <StatusBadge tone={TONES[state]}>{t(`money.state_${state}`)}</StatusBadge>,
-        },
-        { id: 'id', title: t('money.number'), value: ({ id }) => id, cell: ({ id }) => <Clip text={id} mono /> },
-        {
-          id: 'amount',
-          title: t('money.amount'),
-          end: true,
-          value: ({ amount }) => amount,
-          cell: ({ amount }) => format.moneyInColumn(amount),
-        },
-        {
-          id: 'pay',
-          title: '',
-          end: true,
-          cell: ({ state, confirmation_url: url }) =>
-            state === 'pending' && url !== null && url.startsWith('https://') ? (
-              <a href={url}>{t('money.go_on')}</a>
-            ) : (
-              ''
-            ),
-        },
-      ]}
-    />
+    <Section title={t('money.payments')}>
+      <DataList
+        name="payments"
+        begun
+        file={fileAddress('GET /cabinet/v1/payments', {})}
+        label={t('money.payments')}
+        rows={payments}
+        empty={{ picture: 'money', title: t('money.no_payments') }}
+        columns={[
+          { id: 'created', title: t('log.time'), as: 'moment', value: (payment) => payment.created_at },
+          {
+            id: 'state',
+            title: t('keys.state'),
+            value: ({ state }) => t(`money.state_${state}`),
+            tone: ({ state }) => TONES[state],
+          },
+          { id: 'id', title: t('money.number'), as: 'mono', value: ({ id }) => id },
+          { id: 'amount', title: t('money.amount'), as: 'money', value: ({ amount }) => amount },
+          {
+            id: 'pay',
+            end: true,
+            cell: ({ state, confirmation_url: url }) =>
+              state === 'pending' && url?.startsWith('https://') === true && <a href={url}>{t('money.go_on')}</a>,
+          },
+        ]}
+      />
+    </Section>
+  )
+}
+
+/** A form for the amount. It leads to the page of the payment provider. */
+function PayForm({
+  first,
+  methods,
+}: {
+  readonly first: PaymentMethod
+  readonly methods: readonly PaymentMethod[]
+}): ReactNode {
+  const { t, format } = useWords()
+  const form = useCall('POST /cabinet/v1/payments', {
+    done: ({ confirmation_url: url, id }) => {
+      // The address must be a web page, whatever the answer says.
+      if (url !== null && /^https?:\/\//.test(url)) window.location.assign(url)
+      else window.location.assign(`/top-up?payment=${encodeURIComponent(id)}`)
+    },
+    first: { amount: String(FIRST_AMOUNT), method: first.id },
+    input: ({ method, amount }) => ({ body: { method, amount: Number(amount) } }),
+  })
+  const { amount: typed } = form.values
+  const { name, least, most } = methods.find(({ id }) => id === form.values.method) ?? first
+  return (
+    <Form
+      of={form}
+      act={
+        isPlainNumber(typed)
+          ? t('money.pay_amount_by', { name, amount: format.money(Number(typed)) })
+          : t('money.pay_by', { name })
+      }
+    >
+      {methods.length > 1 && (
+        <Select
+          label={t('money.method')}
+          allowDeselect={false}
+          data={methods.map((method) => ({ value: method.id, label: method.name }))}
+          {...form.field('method')}
+        />
+      )}
+      <NumberField
+        label={t('money.amount')}
+        description={t('money.bounds', { least: format.money(least), most: format.money(most) })}
+        unit="₽"
+        decimals={2}
+        least={least}
+        most={most}
+        required
+        size="md"
+        {...form.field('amount')}
+      />
+      <Chip.Group value={typed} onChange={(value) => form.set({ amount: String(value) })}>
+        <Group gap="xs">
+          {AMOUNTS.filter((amount) => amount >= least && amount <= most).map((amount) => (
+            <Chip key={amount} value={String(amount)} variant="outline">
+              {format.compactMoney(amount)}
+            </Chip>
+          ))}
+        </Group>
+      </Chip.Group>
+    </Form>
   )
 }
 
 /** A form to redeem a top-up code. */
 function RedeemForm(): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
-  const form = useForm({ initialValues: { code: '' } })
-  const redeem = useAct('POST /cabinet/v1/codes/redeem', {
-    quiet: true,
+  const { t, format } = useWords()
+  const form = useCall('POST /cabinet/v1/codes/redeem', {
     renews: ['GET /cabinet/v1/summary', 'GET /cabinet/v1/ledger'],
-    done: () => form.reset(),
+    done: (_answer, reset) => reset(),
+    first: { code: '' },
+    input: ({ code }) => ({ body: { code: code.trim() } }),
   })
   return (
-    <form onSubmit={form.onSubmit(({ code }) => redeem.mutate({ body: { code: code.trim() } }))}>
-      <Stack>
-        {redeem.isError && <Failed failure={redeem.error} />}
-        {redeem.isSuccess && (
-          <Alert color="teal" role="status">
-            {t('money.redeemed', {
-              amount: format.money(redeem.data.amount),
-              balance: format.money(redeem.data.balance),
-            })}
-          </Alert>
-        )}
-        <TextInput
-          label={t('money.code')}
-          required
-          autoComplete="off"
-          spellCheck={false}
-          {...form.getInputProps('code')}
-        />
-        <Button type="submit" variant="default" loading={redeem.isPending}>
-          {t('money.redeem_button')}
-        </Button>
-      </Stack>
-    </form>
+    <Form of={form} act={t('money.redeem_button')} look={{ variant: 'default' }}>
+      {form.answer !== undefined && (
+        <Alert color="teal" role="status">
+          {t('money.redeemed', {
+            amount: format.money(form.answer.amount),
+            balance: format.money(form.answer.balance),
+          })}
+        </Alert>
+      )}
+      <TextInput label={t('money.code')} required autoComplete="off" spellCheck={false} {...form.field('code')} />
+    </Form>
   )
 }
 
 /** The state of the payment from which the browser has returned. It asks again until the state is final. */
 function PaymentReturn({ id }: { readonly id: string }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const payment = useRead('GET /cabinet/v1/payments/:id', { params: { id } }, { everyMs: ASK_EVERY_MS })
   const check = useAct('POST /cabinet/v1/payments/:id/check', {
     quiet: true,
@@ -182,17 +202,12 @@ function PaymentReturn({ id }: { readonly id: string }): ReactNode {
   const amount = format.money(payment.data.amount)
   if (state === 'paid') return <Alert color="teal" role="status" title={t('money.paid', { amount })} />
   if (state === 'cancelled') return <Alert color="gray" role="status" title={t('money.cancelled', { amount })} />
+  const ask = (): void => mutate({ params: { id } })
   return (
     <Alert color="yellow" role="status" title={t('money.pending', { amount })}>
       {t('money.pending_text')}
       <div>
-        <Button
-          mt="sm"
-          size="xs"
-          variant="default"
-          loading={check.isPending}
-          onClick={() => mutate({ params: { id } })}
-        >
+        <Button mt="sm" size="xs" variant="default" loading={check.isPending} onClick={ask}>
           {t('money.check')}
         </Button>
       </div>

@@ -1,17 +1,15 @@
-import { Button, Group, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { TextInput } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
 import type { Key } from '../../../../src/api/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { Can } from '../../parts/Can.tsx'
-import { confirm } from '../../parts/confirm.tsx'
-import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
+import { Can, useCan } from '../../parts/Can.tsx'
 import { DataList } from '../../parts/DataList.tsx'
+import { confirm } from '../../parts/Dialog.tsx'
+import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
+import { Form, useCall } from '../../parts/Form.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { Moment } from '../../parts/Moment.tsx'
-import css from '../../style/layout.module.css'
-import { keyState, KeyState, KeyUsage } from '../keys/KeyUsage.tsx'
+import { useWords } from '../../parts/words.ts'
+import { useKeyColumns } from '../keys/KeyUsage.tsx'
 import { ShownOnce } from '../keys/ShownOnce.tsx'
 
 const RENEWS = ['GET /admin/v1/accounts/:id/keys'] as const
@@ -19,35 +17,33 @@ const KEYS_MAX = 1_000
 
 /** The keys of an account. An administrator can create, disable and delete them. */
 export function AccountKeys({ accountId }: { readonly accountId: string }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [made, setMade] = useState<(Key & { readonly key: string }) | null>(null)
-  const keys = useRead('GET /admin/v1/accounts/:id/keys', { params: { id: accountId }, query: { limit: KEYS_MAX } })
-  const form = useForm({ initialValues: { name: '' } })
-  const create = useAct('POST /admin/v1/accounts/:id/keys', {
+  const params = { id: accountId }
+  const keys = useRead('GET /admin/v1/accounts/:id/keys', { params, query: { limit: KEYS_MAX } })
+  const form = useCall('POST /admin/v1/accounts/:id/keys', {
     renews: RENEWS,
-    done: (answer) => {
-      form.reset()
+    done: (answer, reset) => {
+      reset()
       setMade(answer)
     },
+    first: { name: '' },
+    input: ({ name }) => ({ params, body: { name: name.trim() } }),
   })
   return (
-    <div className={css.page}>
+    <div className="page">
       <Can call="POST /admin/v1/accounts/:id/keys">
-        <form
-          onSubmit={form.onSubmit(({ name }) =>
-            create.mutate({ params: { id: accountId }, body: { name: name.trim() } }),
-          )}
-        >
-          <Group align="flex-end">
-            <TextInput label={t('keys.name')} required maxLength={100} {...form.getInputProps('name')} />
-            <Button type="submit" loading={create.isPending}>
-              {t('keys.create')}
-            </Button>
-          </Group>
-        </form>
+        <Form of={form} form="row" act={t('keys.create')}>
+          <TextInput label={t('keys.name')} required maxLength={100} {...form.field('name')} />
+        </Form>
       </Can>
       <Loaded of={keys} height={240}>
-        {({ data }) => <KeyList keys={data} />}
+        {({ data, total }) => (
+          <>
+            {total > data.length && <p>{t('keys.newest', { shown: data.length, total })}</p>}
+            <KeyList keys={data} />
+          </>
+        )}
       </Loaded>
       <ShownOnce made={made} close={() => setMade(null)} />
     </div>
@@ -55,7 +51,9 @@ export function AccountKeys({ accountId }: { readonly accountId: string }): Reac
 }
 
 function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
+  const can = useCan()
+  const { name: named, state, usage, used } = useKeyColumns()
   const change = useAct('PATCH /admin/v1/keys/:id', { renews: RENEWS, said: t('common.saved') })
   const remove = useAct('DELETE /admin/v1/keys/:id', { renews: RENEWS, said: t('keys.deleted') })
   const ask = ({ id, name }: Key): void =>
@@ -63,7 +61,6 @@ function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
       name: 'account-key-delete',
       title: t('keys.delete_title', { name }),
       text: t('keys.delete_text'),
-      act: t('common.delete'),
       onConfirm: () => remove.mutate({ params: { id } }),
     })
   return (
@@ -71,62 +68,22 @@ function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
       name="account-keys"
       label={t('nav.keys')}
       rows={keys}
-      rowId={({ id }) => id}
       empty={{ picture: 'key', title: t('keys.none') }}
       columns={[
-        {
-          id: 'name',
-          title: t('keys.name'),
-          value: ({ name }) => name,
-          cell: (key) => (
-            <div>
-              {key.name}
-              <div className={css.mono}>{key.label}</div>
-              <ExternalName of={key} />
-            </div>
-          ),
-        },
-        {
-          id: 'state',
-          title: t('keys.state'),
-          value: (key) => t(`keys.${keyState(key)}`),
-          cell: (key) => <KeyState apiKey={key} />,
-        },
-        {
-          id: 'usage',
-          title: t('keys.usage_limit'),
-          wide: true,
-          value: ({ usage }) => usage,
-          cell: (key) => <KeyUsage apiKey={key} />,
-        },
-        {
-          id: 'used',
-          title: t('keys.last_used'),
-          end: true,
-          value: (key) => key.last_used_at,
-          cell: ({ last_used_at: used }) => (used === null ? t('keys.never') : <Moment at={used} as="ago" />),
-        },
+        { ...named, under: (key) => <ExternalName of={key} /> },
+        state,
+        usage,
+        used,
         {
           id: 'actions',
-          title: '',
-          end: true,
-          cell: (key) => (
-            <Can call="PATCH /admin/v1/keys/:id">
-              <Group gap={4} justify="flex-end">
-                <ExternalIdButton change="PATCH /admin/v1/keys/:id" of={key} name={key.name} />
-                <Button
-                  size="compact-sm"
-                  variant="subtle"
-                  onClick={() => change.mutate({ params: { id: key.id }, body: { disabled: !key.disabled } })}
-                >
-                  {key.disabled ? t('keys.enable') : t('keys.disable')}
-                </Button>
-                <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(key)}>
-                  {t('common.delete')}
-                </Button>
-              </Group>
-            </Can>
-          ),
+          acts: (key) => [
+            <ExternalIdButton key="name" change="PATCH /admin/v1/keys/:id" of={key} name={key.name} />,
+            can('PATCH /admin/v1/keys/:id') && {
+              label: key.disabled ? t('keys.enable') : t('keys.disable'),
+              run: () => change.mutate({ params: { id: key.id }, body: { disabled: !key.disabled } }),
+            },
+            can('DELETE /admin/v1/keys/:id') && { label: t('common.delete'), harmful: true, run: () => ask(key) },
+          ],
         },
       ]}
     />

@@ -1,35 +1,42 @@
-import { Button, Tabs } from '@mantine/core'
+import { Button, MultiSelect, Switch, Tabs, TextInput } from '@mantine/core'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import type { Account, AccountStatus } from '../../../../src/api/admin/account-contract.ts'
+import type { Account, AccountPatch, AccountStatus } from '../../../../src/api/admin/account-contract.ts'
+import type { AccountNotices } from '../../../../src/api/admin/notice-contract.ts'
+import { ACCOUNT_KINDS } from '../../../../src/tables/notice-table.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { Can } from '../../parts/Can.tsx'
-import { confirm } from '../../parts/confirm.tsx'
+import { Can, useCan } from '../../parts/Can.tsx'
 import { CopyIconButton } from '../../parts/Copy.tsx'
+import { confirm } from '../../parts/Dialog.tsx'
 import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
-import { ButtonLink } from '../../parts/links.tsx'
+import { ChoiceField } from '../../parts/Filters.tsx'
+import { Form, useCall } from '../../parts/Form.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { Section } from '../../parts/Section.tsx'
-import { SpendingLimitTile } from '../../parts/SpendingLimitTile.tsx'
-import { Tile } from '../../parts/Tile.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
-import { AccountAlerts } from './AccountAlerts.tsx'
+import { NumberField } from '../../parts/NumberField.tsx'
+import { Section, SpendingLimitTile, Tile } from '../../parts/Page.tsx'
+import {
+  type SpendingLimit,
+  spendingLimitBody,
+  SpendingLimitFields,
+  spendingLimitOf,
+} from '../../parts/SpendingLimitFields.tsx'
+import { ButtonLink, StatusBadge } from '../../parts/cells.tsx'
+import { useWords } from '../../parts/words.ts'
+import { DeliveryList } from '../notices/DeliveryList.tsx'
+import { Receivers, ThresholdForm } from '../notices/Receivers.tsx'
+import { useReceiverWishes, wishOf } from '../notices/receivers.ts'
 import { AccountKeys } from './AccountKeys.tsx'
-import { AccountLedger } from './AccountLedger.tsx'
-import { AccountLimits } from './AccountLimits.tsx'
-import { AccountState } from './AccountState.tsx'
-import { AccountPrices } from './customer-prices/AccountPrices.tsx'
-import { EntryForm } from './EntryForm.tsx'
+import { AccountMoney } from './AccountMoney.tsx'
+import { ACCOUNT_TONES } from './AccountsPage.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 import { UserList } from './UserList.tsx'
+import { AccountPrices } from './customer-prices/CustomerPriceTable.tsx'
 
 const RENEWS = ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'] as const
 
 /** One account: its money, its state and limits, its keys, its users. */
 export function AccountPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { id } = useParams({ from: '/operator/accounts/$id' })
   const account = useRead('GET /admin/v1/accounts/:id', { params: { id } })
   const title = account.data === undefined || account.data.name === '' ? id : account.data.name
@@ -38,7 +45,7 @@ export function AccountPage(): ReactNode {
       title={title}
       lead={
         <>
-          <span className={css.mono}>{id}</span> <CopyIconButton text={id} />
+          <span className="mono">{id}</span> <CopyIconButton text={id} />
           {account.data !== undefined && (
             <>
               <ExternalIdButton change="PATCH /admin/v1/accounts/:id" of={account.data} name={title} />
@@ -56,6 +63,7 @@ export function AccountPage(): ReactNode {
       <Loaded of={account} height={520}>
         {(answer) => (
           <>
+            <Figures account={answer} />
             <Record account={answer} />
             <Can call="PATCH /admin/v1/accounts/:id">
               <State account={answer} />
@@ -68,81 +76,69 @@ export function AccountPage(): ReactNode {
 }
 
 function Record({ account }: { readonly account: Account }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
+  const can = useCan()
+  const { id } = account
   const { tab = 'money' }: { readonly tab?: string | undefined } = useSearch({ strict: false })
   const navigate = useNavigate()
   const setTab = (wish: string | null): void =>
     void navigate({
       to: '/operator/accounts/$id',
-      params: { id: account.id },
+      params: { id },
       search: wish === null || wish === 'money' ? {} : { tab: wish },
       replace: true,
     })
+  const limits = (
+    <Section boxed title={t('accounts.tab_limits')}>
+      <AccountLimits account={account} />
+    </Section>
+  )
+  const tabs: readonly (readonly [name: string, label: string, content: ReactNode, isOpen?: boolean])[] = [
+    ['money', t('accounts.tab_money'), <AccountMoney key="money" account={account} />],
+    ['limits', t('accounts.tab_limits'), limits, can('PATCH /admin/v1/accounts/:id')],
+    ['alerts', t('alerts.tab_alerts'), <AccountAlerts key="alerts" accountId={id} />],
+    ['prices', t('customers.tab'), <AccountPrices key="prices" account={account} />],
+    ['keys', t('nav.keys'), <AccountKeys key="keys" accountId={id} />],
+    [
+      'users',
+      t('accounts.tab_users'),
+      <UserList key="users" filter={() => ({ account: id })} />,
+      can('GET /admin/v1/users'),
+    ],
+  ]
   return (
-    <>
-      <Figures account={account} />
-      <Tabs value={tab} onChange={setTab} keepMounted={false}>
-        <Tabs.List>
-          <Tabs.Tab value="money">{t('accounts.tab_money')}</Tabs.Tab>
-          <Can call="PATCH /admin/v1/accounts/:id">
-            <Tabs.Tab value="limits">{t('accounts.tab_limits')}</Tabs.Tab>
-          </Can>
-          <Tabs.Tab value="alerts">{t('alerts.tab_alerts')}</Tabs.Tab>
-          <Tabs.Tab value="prices">{t('customers.tab')}</Tabs.Tab>
-          <Tabs.Tab value="keys">{t('nav.keys')}</Tabs.Tab>
-          <Can call="GET /admin/v1/users">
-            <Tabs.Tab value="users">{t('accounts.tab_users')}</Tabs.Tab>
-          </Can>
-        </Tabs.List>
-        <Tabs.Panel value="money" pt="md">
-          <div className={css.page}>
-            <Can call="POST /admin/v1/accounts/:id/ledger">
-              <Section boxed title={t('accounts.entry')} lead={t('accounts.entry_lead')}>
-                <EntryForm account={account} />
-              </Section>
-            </Can>
-            <div>
-              <ButtonLink to="/operator/accounts/$id/statement" params={{ id: account.id }} variant="default">
-                {t('nav.statement')}
-              </ButtonLink>
-            </div>
-            <AccountLedger accountId={account.id} />
-          </div>
+    <Tabs value={tab} onChange={setTab} keepMounted={false}>
+      <Tabs.List>
+        {tabs.map(
+          ([name, label, , isOpen = true]) =>
+            isOpen && (
+              <Tabs.Tab key={name} value={name}>
+                {label}
+              </Tabs.Tab>
+            ),
+        )}
+      </Tabs.List>
+      {tabs.map(([name, , content]) => (
+        <Tabs.Panel key={name} value={name} pt="md">
+          {content}
         </Tabs.Panel>
-        <Tabs.Panel value="limits" pt="md">
-          <Section boxed title={t('accounts.tab_limits')}>
-            <AccountLimits account={account} />
-          </Section>
-        </Tabs.Panel>
-        <Tabs.Panel value="alerts" pt="md">
-          <AccountAlerts accountId={account.id} />
-        </Tabs.Panel>
-        <Tabs.Panel value="prices" pt="md">
-          <AccountPrices account={account} />
-        </Tabs.Panel>
-        <Tabs.Panel value="keys" pt="md">
-          <AccountKeys accountId={account.id} />
-        </Tabs.Panel>
-        <Tabs.Panel value="users" pt="md">
-          <UserList account={account.id} />
-        </Tabs.Panel>
-      </Tabs>
-    </>
+      ))}
+    </Tabs>
   )
 }
 
 function Figures({ account }: { readonly account: Account }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
+  const { status } = account
   return (
-    <div className={css.tiles}>
+    <div className="tiles">
       <Tile lead label={t('home.balance')} value={format.money(account.balance)} />
       <Tile label={t('money.available')} value={format.money(account.available)} />
       <Tile label={t('money.reserved')} value={format.money(account.reserved)} />
       <SpendingLimitTile of={account} />
       <Tile
         label={t('keys.state')}
-        value={<AccountState status={account.status} />}
+        value={<StatusBadge tone={ACCOUNT_TONES[status]}>{t(`accounts.${status}`)}</StatusBadge>}
         note={t('accounts.created', { when: format.date(account.created_at) })}
       />
     </div>
@@ -151,7 +147,7 @@ function Figures({ account }: { readonly account: Account }): ReactNode {
 
 /** What stops the account, or lets it work again. It comes last, where no hand slips on it. */
 function State({ account }: { readonly account: Account }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const change = useAct('PATCH /admin/v1/accounts/:id', { renews: RENEWS, said: t('common.saved') })
   const set = (status: AccountStatus): void => change.mutate({ params: { id: account.id }, body: { status } })
   const ask = (status: 'deactivated' | 'locked'): void =>
@@ -164,7 +160,7 @@ function State({ account }: { readonly account: Account }): ReactNode {
     })
   return (
     <Section title={t('accounts.stop')}>
-      <ul className={css.dangers}>
+      <ul className="dangers">
         {account.status !== 'active' && (
           <li>
             <span>{t(`shell.account_${account.status}`)}</span>
@@ -184,4 +180,134 @@ function State({ account }: { readonly account: Account }): ReactNode {
       </ul>
     </Section>
   )
+}
+
+const READ = 'GET /admin/v1/accounts/:id/notices'
+const CHANGE = 'PATCH /admin/v1/accounts/:id/notices'
+const MESSAGES = 'GET /admin/v1/notices/deliveries'
+
+/** Below which balance an account's people are told, who is told, and what was sent. */
+export function AccountAlerts({ accountId }: { readonly accountId: string }): ReactNode {
+  const notices = useRead(READ, { params: { id: accountId } })
+  return (
+    <Loaded of={notices} height={260}>
+      {(answer) => <Alerts accountId={accountId} notices={answer} />}
+    </Loaded>
+  )
+}
+
+function Alerts({ accountId, notices }: { readonly accountId: string; readonly notices: AccountNotices }): ReactNode {
+  const { t } = useWords()
+  const can = useCan()
+  const wishes = useReceiverWishes('/admin/v1/accounts/:id/notices/channels', [READ, MESSAGES], accountId)
+  const save = useAct(CHANGE, { quiet: true, said: t('common.saved'), renews: [READ] })
+  const threshold = wishOf(save, (low: number | null) => ({ params: { id: accountId }, body: { low_balance: low } }))
+  return (
+    <div className="page">
+      {can(CHANGE) && <ThresholdForm notices={notices} save={threshold} />}
+      <Receivers
+        receivers={notices.channels}
+        lead={t('alerts.receivers_lead')}
+        empty={{ picture: 'notice', title: t('alerts.no_receivers'), text: t('alerts.no_receivers_text') }}
+        choice={{
+          types: ['email', 'telegram', 'webhook'],
+          kinds: ACCOUNT_KINDS,
+          hint: (type) => t(`notices.${type}_hint`),
+        }}
+        wishes={can(CHANGE) ? wishes : null}
+      />
+      {can(MESSAGES) && (
+        <DeliveryList
+          read={MESSAGES}
+          account={accountId}
+          receivers={notices.channels}
+          mayReplay={can('POST /admin/v1/notices/deliveries/:id/replay')}
+        />
+      )}
+    </div>
+  )
+}
+
+const DEFAULT_RATE = { requests: 300, window: 60 }
+const WHOLE = { decimals: 0, least: 1, required: true }
+
+interface Values extends SpendingLimit {
+  readonly name: string
+  readonly model: string | null
+  /** Without a rate limit of its own the account has the service's. */
+  readonly ownRate: boolean
+  readonly requests: string
+  readonly window: string
+  readonly models: string[]
+  readonly exactHolds: boolean
+}
+
+/** The name and the limits of an account. */
+export function AccountLimits({ account }: { readonly account: Account }): ReactNode {
+  const { t } = useWords()
+  const ids = (useRead('GET /admin/v1/models', {}).data?.data ?? []).map(({ id }) => id)
+  const first: Values = {
+    name: account.name,
+    model: account.default_model,
+    ownRate: account.rate_limit !== null,
+    requests: String(account.rate_limit?.requests ?? DEFAULT_RATE.requests),
+    window: String(account.rate_limit?.window ?? DEFAULT_RATE.window),
+    models: [...(account.allowed_models ?? [])],
+    exactHolds: account.exact_holds,
+    ...spendingLimitOf(account),
+  }
+  const form = useCall('PATCH /admin/v1/accounts/:id', {
+    said: t('common.saved'),
+    renews: ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'],
+    first,
+    check: { limit: (limit, { kind }) => (kind !== 'none' && limit === '' ? t('common.required') : null) },
+    input: (values) => ({ params: { id: account.id }, body: patchOf(values) }),
+  })
+  return (
+    <Form of={form} form="narrow" act={t('common.save')}>
+      <TextInput label={t('keys.name')} required maxLength={200} {...form.field('name')} />
+      <ChoiceField
+        label={t('settings.model')}
+        placeholder=""
+        searchable
+        limit={60}
+        data={ids}
+        {...form.field('model')}
+      />
+      <SpendingLimitFields label={t('limits.label')} kind={form.values.kind} props={form.field} />
+      <Switch label={t('accounts.own_rate')} {...form.field('ownRate', 'checkbox')} />
+      {form.values.ownRate && (
+        <div className="fields">
+          <NumberField label={t('accounts.requests')} {...WHOLE} {...form.field('requests')} />
+          <NumberField label={t('accounts.window')} {...WHOLE} {...form.field('window')} />
+        </div>
+      )}
+      <MultiSelect
+        label={t('keys.models')}
+        description={t('keys.models_hint')}
+        searchable
+        clearable
+        clearButtonProps={{ 'aria-label': t('common.clear') }}
+        limit={60}
+        data={ids}
+        {...form.field('models')}
+      />
+      <Switch
+        label={t('accounts.exact_holds')}
+        description={t('accounts.exact_holds_hint')}
+        {...form.field('exactHolds', 'checkbox')}
+      />
+    </Form>
+  )
+}
+
+function patchOf({ name, model, ownRate, requests, window, models, exactHolds, ...limit }: Values): AccountPatch {
+  return {
+    name: name.trim(),
+    default_model: model,
+    rate_limit: ownRate ? { requests: Number(requests), window: Number(window) } : null,
+    allowed_models: models.length === 0 ? null : models,
+    exact_holds: exactHolds,
+    ...spendingLimitBody(limit),
+  }
 }

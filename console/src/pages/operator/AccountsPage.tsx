@@ -1,86 +1,60 @@
-import { Button, Stack, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
+import { TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { type ReactNode, useState } from 'react'
 import type { Account, AccountStatus } from '../../../../src/api/admin/account-contract.ts'
-import { useAct, useRead } from '../../api/hooks.ts'
-import { useListRead, type Search } from '../../parts/ask-ahead.ts'
-import { useIsHere } from '../../parts/is-here.ts'
+import { typed } from '../../api/endpoint.ts'
+import { useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
-import { ChoiceField, SearchField, withChosen } from '../../parts/ChoiceField.tsx'
-import { Clip } from '../../parts/Clip.tsx'
-import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
-import { Dialog } from '../../parts/Dialog.tsx'
-import { PlusIcon } from '../../parts/icons.ts'
+import { ServerList } from '../../parts/DataList.tsx'
+import { AddButton, Dialog } from '../../parts/Dialog.tsx'
 import { ExternalName } from '../../parts/ExternalName.tsx'
-import { fileAddress } from '../../parts/list-csv.ts'
-import { placeOf, sortOf, useFilters, useTyped } from '../../parts/list-place.ts'
-import { Failed, Loaded } from '../../parts/Loaded.tsx'
-import { Moment } from '../../parts/Moment.tsx'
+import { Filters, type Filter } from '../../parts/Filters.tsx'
+import { Form, useCall } from '../../parts/Form.tsx'
+import { useIsHere } from '../../parts/is-here.ts'
+import { useFilters, type Search } from '../../parts/list-place.ts'
 import { onRowLink, rowLink } from '../../parts/row-link.ts'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
-import { AccountState } from './AccountState.tsx'
+import { useWords } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
+export const ACCOUNT_TONES = { active: 'good', locked: 'warn', deactivated: 'bad' } as const
 const STATUSES: readonly AccountStatus[] = ['active', 'deactivated', 'locked']
 
 /** All accounts of customers. */
 export function AccountsPage(): ReactNode {
-  const { t } = useTranslation()
-  const { filters, filter } = useFilters<'query' | 'status' | 'group'>()
+  const { t } = useWords()
+  const { filters } = useFilters<'group'>()
   const [adding, setAdding] = useState(false)
-  const [text, setText] = useTyped(filters.query ?? '', (value) => filter('query', value))
   const groups = useRead('GET /admin/v1/account-groups', {}, { enabled: useCan()('GET /admin/v1/account-groups') })
-  const accounts = useListRead('GET /admin/v1/accounts', (search) => ({
-    query: { ...queryOf(search), limit: PAGE_ROWS, offset: placeOf(search).offset },
-  }))
   const groupNames = new Map(groups.data?.data.map(({ id, name }) => [id, name]))
+  const ofGroup: Filter = {
+    name: 'group',
+    label: t('accounts.group'),
+    data: [...groupNames].map(([value, label]) => ({ value, label })),
+    open: true,
+  }
   return (
     <OperatorPage
       title={t('nav.accounts')}
       lead={t('accounts.lead')}
       actions={
         <Can call="POST /admin/v1/accounts">
-          <Button leftSection={<PlusIcon size={17} />} onClick={() => setAdding(true)}>
-            {t('accounts.create')}
-          </Button>
+          <AddButton onClick={() => setAdding(true)}>{t('accounts.create')}</AddButton>
         </Can>
       }
     >
-      <div className={css.fields}>
-        <SearchField description={t('accounts.search_hint')} value={text} change={setText} />
-        <ChoiceField
-          label={t('keys.state')}
-          value={statusOf(filters) ?? null}
-          onChange={(value) => filter('status', value)}
-          data={STATUSES.map((value) => ({ value, label: t(`accounts.${value}`) }))}
-        />
-        {(groupNames.size > 0 || filters.group !== undefined) && (
-          <ChoiceField
-            label={t('accounts.group')}
-            value={filters.group ?? null}
-            onChange={(value) => filter('group', value)}
-            data={withChosen(
-              [...groupNames].map(([value, label]) => ({ value, label })),
-              filters.group,
-            )}
-            searchable
-          />
-        )}
-      </div>
-      <Loaded of={accounts} height={420}>
-        {({ data, total }) => (
-          <AccountList
-            accounts={data}
-            total={total}
-            groupNames={groupNames}
-            file={fileAddress('GET /admin/v1/accounts', { query: queryOf(filters) })}
-          />
-        )}
-      </Loaded>
-      <Dialog name="account" opened={adding} onClose={() => setAdding(false)} title={t('accounts.create')}>
+      <Filters
+        of={[
+          { name: 'query', description: t('accounts.search_hint') },
+          {
+            name: 'status',
+            label: t('keys.state'),
+            data: STATUSES.map((value) => ({ value, label: t(`accounts.${value}`) })),
+          },
+          ...(groupNames.size > 0 || filters.group !== undefined ? [ofGroup] : []),
+        ]}
+      />
+      <AccountList groupNames={groupNames} />
+      <Dialog name="account" of={adding} close={() => setAdding(false)} title={t('accounts.create')}>
         <AddForm />
       </Dialog>
     </OperatorPage>
@@ -91,39 +65,19 @@ function statusOf({ status }: Search): AccountStatus | undefined {
   return STATUSES.find((known) => known === status)
 }
 
-function queryOf(search: Search) {
-  const { query, group } = search
-  const status = statusOf(search)
-  return {
-    ...(query === undefined ? {} : { query }),
-    ...(status === undefined ? {} : { status }),
-    ...(group === undefined ? {} : { group }),
-    ...sortOf(['created_at', 'name'], placeOf(search).sort),
-  }
-}
-
-interface AccountListProps {
-  readonly accounts: readonly Account[]
-  readonly total: number
-  readonly groupNames: ReadonlyMap<string, string>
-  readonly file: string
-}
-
-function AccountList({ accounts, total, groupNames, file }: AccountListProps): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+function AccountList({ groupNames }: { readonly groupNames: ReadonlyMap<string, string> }): ReactNode {
+  const { t } = useWords()
   const navigate = useNavigate()
   const open = onRowLink((id) => void navigate({ to: '/operator/accounts/$id', params: { id } }))
   const groupOf = ({ group }: Account): string | null => (group === null ? null : (groupNames.get(group) ?? group))
   return (
     <div onClick={open}>
-      <DataList
+      <ServerList
+        read="GET /admin/v1/accounts"
+        query={(search) => ({ query: search['query'], status: statusOf(search), group: search['group'] })}
+        height={420}
         name="accounts"
         label={t('nav.accounts')}
-        rows={accounts}
-        page={{ total }}
-        file={file}
-        rowId={({ id }) => id}
         empty={{ picture: 'people', title: t('accounts.none') }}
         hiddenAtFirst={['id', 'external', 'reserved', ...(groupNames.size === 0 ? ['group'] : [])]}
         columns={[
@@ -132,63 +86,32 @@ function AccountList({ accounts, total, groupNames, file }: AccountListProps): R
             title: t('keys.name'),
             ordered: true,
             value: ({ name }) => name,
-            cell: (account) => (
-              <div>
-                <a href={`/operator/accounts/${account.id}`} {...rowLink(account.id)}>
-                  {account.name === '' ? account.id : account.name}
-                </a>
-                <ExternalName of={account} />
-              </div>
+            cell: ({ id, name }) => (
+              <a href={`/operator/accounts/${id}`} {...rowLink(id)}>
+                {name === '' ? id : name}
+              </a>
             ),
+            under: (account) => <ExternalName of={account} />,
           },
-          {
-            id: 'email',
-            title: t('entry.email'),
-            value: ({ email }) => email,
-            cell: ({ email }) => email !== null && <Clip text={email} />,
-          },
-          { id: 'id', title: t('accounts.id'), value: ({ id }) => id, cell: ({ id }) => <Clip text={id} mono /> },
-          {
-            id: 'external',
-            title: t('field.external_id'),
-            value: ({ external_id: id }) => id,
-            cell: ({ external_id: id }) => id !== null && <Clip text={id} mono />,
-          },
-          { id: 'group', title: t('accounts.group'), value: groupOf, cell: groupOf },
+          { id: 'email', title: t('entry.email'), as: 'clip', value: ({ email }) => email },
+          { id: 'id', title: t('accounts.id'), as: 'mono', value: ({ id }) => id },
+          { id: 'external', title: t('field.external_id'), as: 'mono', value: (account) => account.external_id },
+          { id: 'group', title: t('accounts.group'), value: groupOf },
           {
             id: 'state',
             title: t('keys.state'),
             value: ({ status }) => t(`accounts.${status}`),
-            cell: ({ status }) => <AccountState status={status} />,
+            tone: ({ status }) => ACCOUNT_TONES[status],
           },
-          {
-            id: 'balance',
-            title: t('home.balance'),
-            end: true,
-            value: ({ balance }) => balance,
-            cell: ({ balance }) => format.moneyInColumn(balance),
-          },
-          {
-            id: 'available',
-            title: t('money.available'),
-            end: true,
-            value: ({ available }) => available,
-            cell: ({ available }) => format.moneyInColumn(available),
-          },
-          {
-            id: 'reserved',
-            title: t('money.reserved'),
-            end: true,
-            value: ({ reserved }) => reserved,
-            cell: ({ reserved }) => format.moneyInColumn(reserved),
-          },
+          { id: 'balance', title: t('home.balance'), as: 'money', value: ({ balance }) => balance },
+          { id: 'available', title: t('money.available'), as: 'money', value: ({ available }) => available },
+          { id: 'reserved', title: t('money.reserved'), as: 'money', value: ({ reserved }) => reserved },
           {
             id: 'created_at',
             title: t('accounts.since'),
-            end: true,
+            as: 'date',
             ordered: true,
             value: (account) => account.created_at,
-            cell: (account) => <Moment at={account.created_at} as="date" />,
           },
         ]}
       />
@@ -197,31 +120,23 @@ function AccountList({ accounts, total, groupNames, file }: AccountListProps): R
 }
 
 function AddForm(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const navigate = useNavigate()
   const isHere = useIsHere()
-  const form = useForm({ initialValues: { name: '', email: '' } })
-  const create = useAct('POST /admin/v1/accounts', {
-    quiet: true,
+  const form = useCall('POST /admin/v1/accounts', {
     renews: ['GET /admin/v1/accounts'],
     done: ({ id }) => {
       if (isHere()) void navigate({ to: '/operator/accounts/$id', params: { id } })
     },
+    first: { name: '', email: '' },
+    input: ({ name, email }) => ({
+      body: { name: name.trim(), ...typed({ email }) },
+    }),
   })
   return (
-    <form
-      onSubmit={form.onSubmit(({ name, email }) =>
-        create.mutate({ body: { name: name.trim(), ...(email.trim() === '' ? {} : { email: email.trim() }) } }),
-      )}
-    >
-      <Stack>
-        {create.isError && <Failed failure={create.error} />}
-        <TextInput label={t('keys.name')} required maxLength={200} data-autofocus {...form.getInputProps('name')} />
-        <TextInput label={t('entry.email')} type="email" {...form.getInputProps('email')} />
-        <Button type="submit" loading={create.isPending}>
-          {t('accounts.create')}
-        </Button>
-      </Stack>
-    </form>
+    <Form of={form} form="dialog" act={t('accounts.create')}>
+      <TextInput label={t('keys.name')} required maxLength={200} data-autofocus {...form.field('name')} />
+      <TextInput label={t('entry.email')} type="email" {...form.field('email')} />
+    </Form>
   )
 }

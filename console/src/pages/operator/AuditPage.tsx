@@ -1,19 +1,16 @@
-import { Alert, Button, Progress, Text } from '@mantine/core'
+import { Alert, Button, Progress } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import type { Answer } from '../../api/endpoint.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { StatusBadge } from '../../parts/StatusBadge.tsx'
-import css from '../../style/layout.module.css'
+import { useWords } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
 const SHOWN_VIOLATIONS = 20
 
 /** Whether every ruble is where it should be. */
 export function AuditPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const audit = useRead('GET /admin/v1/audit', { query: {} })
   return (
     <OperatorPage
@@ -34,61 +31,35 @@ export function AuditPage(): ReactNode {
               role="status"
               title={ok ? t('audit.ok') : t('audit.not_ok', { count: violations })}
             />
-            <Checks checks={checks} />
+            <DataList
+              name="audit"
+              label={t('nav.audit')}
+              rows={checks}
+              empty={{ picture: 'calm', title: t('audit.none') }}
+              columns={[
+                { id: 'name', title: t('audit.check'), value: ({ id }) => t(`invariant.${id}`), under: ({ id }) => id },
+                {
+                  id: 'state',
+                  title: t('request.outcome'),
+                  value: (check) => t(check.ok ? 'audit.holds' : 'audit.broken'),
+                  tone: (check) => (check.ok ? 'good' : 'bad'),
+                },
+                {
+                  id: 'violations',
+                  title: t('audit.violations'),
+                  value: ({ found }) => found.join('; '),
+                  cell: ({ found }) =>
+                    found.slice(0, SHOWN_VIOLATIONS).map((line) => (
+                      <div key={line} className="mono" lang="en">
+                        {line}
+                      </div>
+                    )),
+                },
+              ]}
+            />
           </>
         )}
       </Loaded>
     </OperatorPage>
-  )
-}
-
-function Checks({ checks }: { readonly checks: Answer<'GET /admin/v1/audit'>['checks'] }): ReactNode {
-  const { t } = useTranslation()
-  return (
-    <DataList
-      name="audit"
-      label={t('nav.audit')}
-      rows={checks}
-      rowId={({ id }) => id}
-      empty={{ picture: 'calm', title: t('audit.none') }}
-      columns={[
-        {
-          id: 'name',
-          title: t('audit.check'),
-          value: ({ id }) => t(`invariant.${id}`),
-          cell: ({ id }) => (
-            <div>
-              {t(`invariant.${id}`)}
-              <Text size="xs" c="dimmed">
-                {id}
-              </Text>
-            </div>
-          ),
-        },
-        {
-          id: 'state',
-          title: t('request.outcome'),
-          value: (check) => t(check.ok ? 'audit.holds' : 'audit.broken'),
-          cell: (check) => (
-            <StatusBadge tone={check.ok ? 'good' : 'bad'}>
-              {check.ok ? t('audit.holds') : t('audit.broken')}
-            </StatusBadge>
-          ),
-        },
-        {
-          id: 'violations',
-          title: t('audit.violations'),
-          value: (check) => check.violations.join('; '),
-          cell: (check) =>
-            check.violations.slice(0, SHOWN_VIOLATIONS).map((line) => (
-              <div key={line}>
-                <code className={css.mono} lang="en">
-                  {line}
-                </code>
-              </div>
-            )),
-        },
-      ]}
-    />
   )
 }

@@ -1,48 +1,49 @@
-import { Button, FileButton, Group, JsonInput, Progress } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import type { CatalogDocument } from '../../../../src/api/admin/catalog-contract.ts'
+import { Button, FileButton, Group, Progress } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import type { CatalogDocument, PriceChange } from '../../../../src/api/admin/catalog-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { DownloadIcon } from '../../parts/icons.ts'
+import { Can, useCan } from '../../parts/Can.tsx'
+import { ReadList } from '../../parts/DataList.tsx'
+import { saveFile } from '../../parts/ListTools.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
-import { saveFile } from '../../parts/save-file.ts'
-import { Section } from '../../parts/Section.tsx'
-import { CatalogWarnings, useCatalogWarnings } from './CatalogWarnings.tsx'
-import { Difference } from './Difference.tsx'
+import { Section } from '../../parts/Page.tsx'
+import { DownloadIcon } from '../../parts/icons.ts'
+import { useWords } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
+import {
+  CATALOG_RENEWS,
+  CatalogWarnings,
+  Compared,
+  Difference,
+  JsonField,
+  parsedObject,
+  useCatalogWarnings,
+} from './catalog-edit.tsx'
 
-const RENEWS = [
-  'GET /admin/v1/catalog',
-  'GET /admin/v1/catalog/warnings',
-  'GET /admin/v1/models',
-  'GET /admin/v1/settings',
-  'GET /cabinet/v1/models',
-] as const
+const RENEWS = [...CATALOG_RENEWS, 'GET /admin/v1/settings', 'GET /admin/v1/price-changes'] as const
 
 /** The whole catalogue as one document. The page shows the changes before it applies them. */
 export function CatalogPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const catalog = useRead('GET /admin/v1/catalog', {})
   const warnings = useCatalogWarnings()
+  const known = new Set(warnings.map(({ message }) => message))
   return (
     <OperatorPage title={t('nav.catalog_document')} lead={t('catalog.lead')}>
       <CatalogWarnings warnings={warnings} />
+      <Can call="GET /admin/v1/price-changes">
+        <HeldChanges />
+      </Can>
       <BundledUpdate />
       <Loaded of={catalog} height={520}>
-        {(document) => (
-          <Editor
-            key={catalog.dataUpdatedAt}
-            document={document}
-            known={new Set(warnings.map(({ message }) => message))}
-          />
-        )}
+        {(document) => <Editor key={catalog.dataUpdatedAt} document={document} known={known} />}
       </Loaded>
     </OperatorPage>
   )
 }
 
 function BundledUpdate(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const look = useAct('POST /admin/v1/catalog/update', { quiet: true })
   const apply = useAct('POST /admin/v1/catalog/update', {
     quiet: true,
@@ -51,16 +52,13 @@ function BundledUpdate(): ReactNode {
     done: () => look.reset(),
   })
   const failure = look.error ?? apply.error
+  const compare = (): void => look.mutate({ query: { dry_run: '1' }, body: {} })
   return (
     <Section
       title={t('catalog.bundled')}
       lead={t('catalog.bundled_lead')}
       actions={
-        <Button
-          variant="default"
-          loading={look.isPending}
-          onClick={() => look.mutate({ query: { dry_run: '1' }, body: {} })}
-        >
+        <Button variant="default" loading={look.isPending} onClick={compare}>
           {t('catalog.compare')}
         </Button>
       }
@@ -85,13 +83,11 @@ interface EditorProps {
 }
 
 function Editor({ document, known }: EditorProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [text, setText] = useState(() => JSON.stringify(document, null, 2))
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
   const apply = useAct('PUT /admin/v1/catalog', { quiet: true, renews: RENEWS, said: t('catalog.applied') })
   const written = parsed(text)
-  const failure = look.error ?? apply.error
-  const busy = look.isPending || apply.isPending
   const change = (value: string): void => {
     setText(value)
     look.reset()
@@ -120,45 +116,111 @@ function Editor({ document, known }: EditorProps): ReactNode {
         </Group>
       }
     >
-      {busy && <Progress value={100} animated aria-label={t('common.loading')} mb="sm" />}
-      {failure !== null && <Failed failure={failure} />}
-      <JsonInput
+      {(look.isPending || apply.isPending) && (
+        <Progress value={100} animated aria-label={t('common.loading')} mb="sm" />
+      )}
+      <JsonField
         label={t('catalog.document')}
         value={text}
         onChange={change}
-        autosize
         minRows={14}
-        maxRows={24}
-        error={written === null ? t('prices.no_json') : null}
-        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+        isWrong={written === null}
+        mb="md"
       />
-      <Group justify="flex-end" my="md">
-        <Button
-          disabled={written === null}
-          loading={look.isPending}
-          onClick={() => written !== null && look.mutate({ query: { dry_run: '1' }, body: written })}
-        >
-          {t('catalog.compare')}
-        </Button>
-      </Group>
-      {look.data !== undefined && written !== null && (
-        <Difference
-          change={look.data}
-          apply={() => apply.mutate({ body: written })}
-          busy={apply.isPending}
-          concerns={({ message }) => !known.has(message)}
-        />
-      )}
+      <Compared
+        look={look}
+        put={apply}
+        ready={written !== null}
+        compare={() => written !== null && look.mutate({ query: { dry_run: '1' }, body: written })}
+        apply={() => written !== null && apply.mutate({ body: written })}
+        concerns={({ message }) => !known.has(message)}
+      />
     </Section>
   )
 }
 
 function parsed(text: string): CatalogDocument | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    // The server checks the rest, field by field.
-    return value !== null && typeof value === 'object' && 'models' in value ? (value as CatalogDocument) : null
-  } catch {
-    return null
-  }
+  const value = parsedObject(text)
+  // The server checks the rest.
+  return value !== null && 'models' in value ? (value as CatalogDocument) : null
+}
+
+/** New models, prices and limits that wait for the operator. */
+function HeldChanges(): ReactNode {
+  const { t } = useWords()
+  const can = useCan()('POST /admin/v1/price-changes/:id/approve')
+  const approve = useAct('POST /admin/v1/price-changes/:id/approve', { renews: RENEWS, said: t('held.approved') })
+  const reject = useAct('POST /admin/v1/price-changes/:id/reject', { renews: RENEWS, said: t('held.rejected') })
+  const disabled = approve.isPending || reject.isPending
+  return (
+    <Section title={t('held.title')} lead={t('held.lead')}>
+      <ReadList
+        of={useRead('GET /admin/v1/price-changes', {})}
+        height={160}
+        name="held-changes"
+        label={t('held.title')}
+        empty={{ picture: 'model', title: t('held.none') }}
+        columns={[
+          { id: 'model', title: t('usage.model'), value: ({ model }) => model, code: ({ provider }) => provider },
+          {
+            id: 'reason',
+            title: t('held.reason'),
+            value: ({ reason }) => (reason === null ? '' : t(`held_reason.${reason}`)),
+          },
+          {
+            id: 'change',
+            title: t('held.change'),
+            value: ({ before, after }) => `${priceText(before)} → ${priceText(after)}`,
+            cell: (change) => <ChangeText change={change} />,
+          },
+          {
+            id: 'actions',
+            acts: ({ id, reason }) => [
+              can && {
+                label: t(reason === 'gone' ? 'held.note' : 'held.approve'),
+                variant: 'filled',
+                disabled,
+                run: () => approve.mutate({ params: { id }, body: {} }),
+              },
+              can &&
+                reason !== 'gone' && {
+                  label: t('held.reject'),
+                  disabled,
+                  run: () => reject.mutate({ params: { id }, body: {} }),
+                },
+            ],
+          },
+        ]}
+      />
+    </Section>
+  )
+}
+
+function ChangeText({ change: { before, after, row, reason } }: { readonly change: PriceChange }): ReactNode {
+  const { t, format } = useWords()
+  const limits = (['context_length', 'max_completion_tokens'] as const).flatMap((name) => {
+    const tokens = row?.[name]
+    const text = row?.guessed?.includes(name) === true ? 'held.guess' : 'held.limit'
+    return tokens === undefined ? [] : [t(text, { name, tokens: format.number(tokens) })]
+  })
+  return (
+    <div>
+      {reason !== 'limits' && reason !== 'gone' && (
+        <div className="mono">
+          {before === null ? '' : `${priceText(before)} → `}
+          {priceText(after)}
+        </div>
+      )}
+      {limits.map((text) => (
+        <div key={text} className="small">
+          {text}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** As in the catalogue file, conditions included. */
+function priceText(price: PriceChange['before']): string {
+  return price === null ? '' : JSON.stringify(price)
 }

@@ -1,19 +1,21 @@
+import { Button, Text } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import { useRead } from '../../api/hooks.ts'
-import { ModelLink } from '../../parts/links.tsx'
+import type { EndpointHealth } from '../../../../src/api/admin/report-contract.ts'
+import { readOptions, useAct, useRead } from '../../api/hooks.ts'
+import { useCan } from '../../parts/Can.tsx'
 import { DataList } from '../../parts/DataList.tsx'
-import { Loaded } from '../../parts/Loaded.tsx'
-import { StatusBadge } from '../../parts/StatusBadge.tsx'
-import { useFormat } from '../../parts/use-format.ts'
+import { confirm } from '../../parts/Dialog.tsx'
+import { Loaded, tellFailure } from '../../parts/Loaded.tsx'
+import { useWords } from '../../parts/words.ts'
+import { CATALOG_RENEWS } from './catalog-edit.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 
 const REFRESH_MS = 10_000
 
 /** The health of each endpoint over the last 30 minutes, failing endpoints first. */
 export function HealthPage(): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const health = useRead('GET /admin/v1/endpoints/health', {}, { everyMs: REFRESH_MS })
   return (
     <OperatorPage title={t('nav.health')} lead={t('health.lead')}>
@@ -30,29 +32,16 @@ export function HealthPage(): ReactNode {
                 id: 'model',
                 title: t('usage.model'),
                 value: ({ model }) => model,
-                cell: ({ model }) => <ModelLink id={model} />,
+                to: ({ model }) => ({ to: '/model/$', params: { _splat: model } }),
               },
-              {
-                id: 'provider',
-                title: t('log.filter_provider'),
-                value: ({ provider }) => provider,
-                cell: ({ provider }) => provider,
-              },
+              { id: 'provider', title: t('log.filter_provider'), value: ({ provider }) => provider },
               {
                 id: 'state',
                 title: t('keys.state'),
                 value: ({ state }) => t(`health.${state}`),
-                cell: ({ state }) => (
-                  <StatusBadge tone={state === 'healthy' ? 'good' : 'warn'}>{t(`health.${state}`)}</StatusBadge>
-                ),
+                tone: ({ state }) => (state === 'healthy' ? 'good' : 'warn'),
               },
-              {
-                id: 'errors',
-                title: t('health.error_rate'),
-                end: true,
-                value: (row) => row.error_rate_30m,
-                cell: (row) => (row.error_rate_30m === null ? '–' : format.percent(row.error_rate_30m)),
-              },
+              { id: 'errors', title: t('health.error_rate'), as: 'share', value: (row) => row.error_rate_30m },
               {
                 id: 'ttft',
                 title: t('health.ttft'),
@@ -69,6 +58,12 @@ export function HealthPage(): ReactNode {
                 cell: ({ throughput_30m: speed }) =>
                   speed === null ? '–' : t('request.per_second', { tokens: format.number(speed.p50) }),
               },
+              {
+                id: 'refused',
+                title: t('health.refused_today'),
+                value: ({ refused_today: refused }) => refused[0]?.requests ?? null,
+                cell: (row) => <Refused row={row} />,
+              },
             ]}
           />
         )}
@@ -80,4 +75,57 @@ export function HealthPage(): ReactNode {
 /** Paused endpoints first, then by the share of errors, then by use. */
 function rank(row: { readonly state: string; readonly error_rate_30m: number | null }): number {
   return (row.state === 'healthy' ? 0 : 10) + (row.error_rate_30m ?? 0) + (row.error_rate_30m === null ? 0 : 0.01)
+}
+
+/** The parameters that an endpoint refused, each with a button that ends its being sent. */
+function Refused({ row }: { readonly row: EndpointHealth }): ReactNode {
+  const { t } = useWords()
+  const can = useCan()
+  const client = useQueryClient()
+  const put = useAct('PUT /admin/v1/models/*id', {
+    said: t('health.dropped'),
+    renews: ['GET /admin/v1/endpoints/health', ...CATALOG_RENEWS],
+  })
+  const { model, endpoint } = row
+  const drop = async (others: readonly string[]): Promise<void> => {
+    const params = { id: model }
+    // The row as it is now: the form sends all of it.
+    const read = { ...readOptions('GET /admin/v1/models/*id', { params }, client), staleTime: 0 }
+    const entry = await client.fetchQuery(read)
+    const endpoints = entry.endpoints.map((one) =>
+      `${one.provider}/${one.model}` === endpoint ? { ...one, supported_parameters: others } : one,
+    )
+    put.mutate({ params, body: { ...entry, endpoints } })
+  }
+  if (row.refused_today.length === 0) return '–'
+  return row.refused_today.map(({ parameter, requests, said, others }) => (
+    <div key={parameter}>
+      {parameter} × {requests}
+      {others !== null && can('PUT /admin/v1/models/*id') && (
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          color="red"
+          loading={put.isPending}
+          aria-label={t('health.drop', { parameter, endpoint })}
+          onClick={() =>
+            confirm({
+              name: 'drop-field',
+              title: t('health.drop_ask', { parameter, endpoint }),
+              text: t('health.drop_text', { model }),
+              act: t('health.drop_act'),
+              onConfirm: () => void drop(others).catch(tellFailure),
+            })
+          }
+        >
+          {t('health.drop_act')}
+        </Button>
+      )}
+      {said !== null && (
+        <Text size="xs" c="dimmed" maw={320} style={{ overflowWrap: 'anywhere' }}>
+          {said}
+        </Text>
+      )}
+    </div>
+  ))
 }

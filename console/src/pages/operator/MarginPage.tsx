@@ -1,31 +1,28 @@
 import { SegmentedControl } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { type ReactNode, useState } from 'react'
 import type { MarginReport, UsageSums } from '../../../../src/api/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
 import { DayChart } from '../../parts/DayChart.tsx'
-import { lastDays } from '../../parts/day-range.ts'
+import { RangeFields } from '../../parts/DayField.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { RangeFields } from '../../parts/RangeFields.tsx'
-import { Section } from '../../parts/Section.tsx'
-import { Tile } from '../../parts/Tile.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
+import { Section, Tile } from '../../parts/Page.tsx'
+import { useWords } from '../../parts/words.ts'
+import { lastDays } from '../../parts/zoned-day.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
 const DEFAULT_DAYS = 30
-const GROUPS = ['models', 'providers', 'accounts'] as const
+const GROUPS = ['models', 'conditions', 'providers', 'accounts'] as const
+const NONE = 'chart'
 
 /** Revenue, the providers' cost, the cost of insurance, and the margin. */
 export function MarginPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [range, setRange] = useState(lastDays(DEFAULT_DAYS))
   const report = useRead('GET /admin/v1/margin', { query: range }, { keep: true })
   return (
     <OperatorPage title={t('nav.margin')} lead={t('margin.lead')}>
-      <div className={css.fields}>
+      <div className="fields">
         <RangeFields range={range} change={setRange} />
       </div>
       <Loaded of={report} height={560}>
@@ -36,23 +33,15 @@ export function MarginPage(): ReactNode {
 }
 
 function Report({ report }: { readonly report: MarginReport }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const { totals } = report
+  const percent = totals.margin_percent === null ? '–' : format.percent(totals.margin_percent / 100)
+  const requests = t('home.requests', { count: totals.requests, shown: format.number(totals.requests) })
   return (
     <>
-      <div className={css.tiles}>
-        <Tile
-          lead
-          label={t('margin.margin')}
-          value={format.money(totals.margin)}
-          note={totals.margin_percent === null ? '–' : format.percent(totals.margin_percent / 100)}
-        />
-        <Tile
-          label={t('margin.revenue')}
-          value={format.money(totals.revenue)}
-          note={t('home.requests', { count: totals.requests, shown: format.number(totals.requests) })}
-        />
+      <div className="tiles">
+        <Tile lead label={t('margin.margin')} value={format.money(totals.margin)} note={percent} />
+        <Tile label={t('margin.revenue')} value={format.money(totals.revenue)} note={requests} />
         <Tile label={t('margin.provider_cost')} value={format.money(totals.provider_cost)} />
         <Tile label={t('margin.insured')} value={format.money(totals.insured)} note={t('margin.insured_note')} />
         <Tile label={t('margin.shortfall')} value={format.money(totals.shortfall)} note={t('margin.shortfall_note')} />
@@ -78,18 +67,16 @@ function Report({ report }: { readonly report: MarginReport }): ReactNode {
 }
 
 function Caches({ caches }: { readonly caches: MarginReport['caches'] }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const saved = {
     id: 'saved',
     title: t('usage.cache_saved'),
-    end: true,
+    as: 'money',
     value: (row: { readonly saved: number }) => row.saved,
-    cell: (row: { readonly saved: number }) => format.moneyInColumn(row.saved),
-  }
+  } as const
   return (
     <Section title={t('margin.caches')}>
-      <div className={css.tiles}>
+      <div className="tiles">
         <Tile label={t('usage.cache_saved')} value={format.money(caches.saved)} note={t('margin.caches_note')} />
       </div>
       <DataList
@@ -97,27 +84,21 @@ function Caches({ caches }: { readonly caches: MarginReport['caches'] }): ReactN
         prefix="models-"
         label={t('margin.caches_by_model')}
         rows={caches.models}
-        rowId={({ id }) => id}
-        empty={{ picture: 'chart', title: t('usage.none') }}
-        columns={[{ id: 'id', title: t('nav.models'), value: ({ id }) => id, cell: ({ id }) => id }, saved]}
+        empty={{ picture: NONE, title: t('usage.none') }}
+        columns={[{ id: 'id', title: t('nav.models'), value: ({ id }) => id }, saved]}
       />
       <DataList
         name="caches-keys"
         prefix="keys-"
         label={t('margin.caches_by_key')}
         rows={caches.keys}
-        rowId={({ id }) => id}
-        empty={{ picture: 'chart', title: t('usage.none') }}
+        empty={{ picture: NONE, title: t('usage.none') }}
         columns={[
           {
             id: 'id',
             title: t('nav.keys'),
             value: ({ id, name }) => (name === '' ? id : name),
-            cell: ({ id, name, account }) => (
-              <Link to="/operator/accounts/$id" params={{ id: account }}>
-                {name === '' ? id : name}
-              </Link>
-            ),
+            to: ({ account }) => ({ to: '/operator/accounts/$id', params: { id: account } }),
           },
           saved,
         ]}
@@ -127,21 +108,24 @@ function Caches({ caches }: { readonly caches: MarginReport['caches'] }): ReactN
 }
 
 function Groups({ report }: { readonly report: MarginReport }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t } = useWords()
   const [group, setGroup] = useState<(typeof GROUPS)[number]>('models')
   const rows: readonly (UsageSums & {
     readonly id: string
     readonly name?: string
     readonly margin_percent: number | null
-  })[] = report[group]
+  })[] =
+    group === 'conditions'
+      ? report.conditions.map((row) => ({ ...row, name: `${row.id}, ${row.condition ?? t('margin.plain')}` }))
+      : report[group]
+  const title = (value: typeof group): string => (value === 'conditions' ? t('margin.conditions') : t(`nav.${value}`))
   return (
     <>
-      <div className={css.scrolled}>
+      <div className="scrolled">
         <SegmentedControl
           value={group}
           onChange={setGroup}
-          data={GROUPS.map((value) => ({ value, label: t(`nav.${value}`) }))}
+          data={GROUPS.map((value) => ({ value, label: title(value) }))}
           aria-label={t('usage.group')}
         />
       </div>
@@ -149,64 +133,21 @@ function Groups({ report }: { readonly report: MarginReport }): ReactNode {
         name={`margin-${group}`}
         label={t('usage.groups')}
         rows={rows}
-        rowId={({ id }) => id}
-        empty={{ picture: 'chart', title: t('usage.none') }}
+        rowId={({ id, name }) => (group === 'conditions' ? (name ?? id) : id)}
+        empty={{ picture: NONE, title: t('usage.none') }}
         columns={[
           {
             id: 'id',
-            title: t(`nav.${group}`),
-            value: ({ id, name }) => (name === undefined || name === '' ? id : name),
-            cell: ({ id, name }) =>
-              group === 'accounts' ? (
-                <Link to="/operator/accounts/$id" params={{ id }}>
-                  {name === undefined || name === '' ? id : name}
-                </Link>
-              ) : (
-                id
-              ),
+            title: title(group),
+            value: ({ id, name = '' }) => (name === '' ? id : name),
+            to: ({ id }) => (group === 'accounts' ? { to: '/operator/accounts/$id', params: { id } } : null),
           },
-          {
-            id: 'requests',
-            title: t('usage.requests'),
-            end: true,
-            value: ({ requests }) => requests,
-            cell: ({ requests }) => format.number(requests),
-          },
-          {
-            id: 'revenue',
-            title: t('margin.revenue'),
-            end: true,
-            value: ({ revenue }) => revenue,
-            cell: ({ revenue }) => format.moneyInColumn(revenue),
-          },
-          {
-            id: 'cost',
-            title: t('margin.provider_cost'),
-            end: true,
-            value: (row) => row.provider_cost,
-            cell: (row) => format.moneyInColumn(row.provider_cost),
-          },
-          {
-            id: 'insured',
-            title: t('margin.insured'),
-            end: true,
-            value: ({ insured }) => insured,
-            cell: ({ insured }) => format.moneyInColumn(insured),
-          },
-          {
-            id: 'margin',
-            title: t('margin.margin'),
-            end: true,
-            value: ({ margin }) => margin,
-            cell: ({ margin }) => format.moneyInColumn(margin),
-          },
-          {
-            id: 'percent',
-            title: '%',
-            end: true,
-            value: (row) => row.margin_percent,
-            cell: (row) => (row.margin_percent === null ? '–' : format.percent(row.margin_percent / 100)),
-          },
+          { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
+          { id: 'revenue', title: t('margin.revenue'), as: 'money', value: ({ revenue }) => revenue },
+          { id: 'cost', title: t('margin.provider_cost'), as: 'money', value: (row) => row.provider_cost },
+          { id: 'insured', title: t('margin.insured'), as: 'money', value: ({ insured }) => insured },
+          { id: 'margin', title: t('margin.margin'), as: 'money', value: ({ margin }) => margin },
+          { id: 'percent', title: '%', as: 'percent', value: (row) => row.margin_percent },
         ]}
       />
     </>

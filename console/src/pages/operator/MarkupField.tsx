@@ -1,31 +1,65 @@
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
 import { useRead } from '../../api/hooks.ts'
 import { NumberField } from '../../parts/NumberField.tsx'
+import { writtenNumber } from '../../parts/number-text.ts'
+import { useWords } from '../../parts/words.ts'
 
-const MARKUP_DECIMALS = 12
+const DECIMALS = 12
+const CUSTOMER_MOST = 1_000
 
 export interface MarkupFieldProps {
   /** A decimal; empty = a wider rule applies. */
-  readonly value: string
+  readonly value?: string
   readonly onChange: (markup: string) => void
   readonly description?: string
+  readonly required?: boolean
+  readonly placeholder?: string
 }
 
 /** A price rule: what the provider's price is multiplied with. The service's stands in an empty field. */
-export function MarkupField({ value, onChange, description }: MarkupFieldProps): ReactNode {
-  const { t } = useTranslation()
+export function MarkupField(props: MarkupFieldProps): ReactNode {
+  const { t } = useWords()
   const settings = useRead('GET /admin/v1/settings', {})
   return (
     <NumberField
       label={t('service.markup')}
-      description={description}
       placeholder={String(settings.data?.markup ?? '')}
-      decimals={MARKUP_DECIMALS}
+      decimals={DECIMALS}
       least={0.000_001}
       maw={320}
-      value={value}
-      onChange={onChange}
+      {...props}
     />
   )
+}
+
+/** A markup of an account or a group, with what it means beside it. */
+export function CustomerMarkupField({ value = '', ...rest }: MarkupFieldProps): ReactNode {
+  const { t } = useWords()
+  const text = useMarkupText()
+  return (
+    <NumberField
+      label={t('field.markup')}
+      description={value === '' || Number.isNaN(Number(value)) ? t('customers.markup_hint') : text.share(value)}
+      decimals={DECIMALS}
+      least={0.000_000_000_001}
+      most={CUSTOMER_MOST}
+      maw={320}
+      value={value}
+      {...rest}
+    />
+  )
+}
+
+/** How a markup is written: exactly, and as a share above or below everybody's prices. */
+export function useMarkupText(): Readonly<Record<'factor' | 'share', (markup: string) => string>> {
+  const { t, format } = useWords()
+  return {
+    factor: (markup) => `× ${writtenNumber(markup, format.decimalMark)}`,
+    share: (markup) => {
+      // For display only.
+      const off = Number(markup) - 1
+      if (off === 0) return t('customers.as_listed')
+      return t(off < 0 ? 'customers.below' : 'customers.above', { share: format.percent(Math.abs(off)) })
+    },
+  }
 }

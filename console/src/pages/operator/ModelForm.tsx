@@ -1,43 +1,46 @@
-import { Button, Group, Stack, Tabs } from '@mantine/core'
+import { Button, Stack, Tabs, Text } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
 import type { CatalogDocument, ModelEntry, Settings } from '../../../../src/api/admin/catalog-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { confirm } from '../../parts/confirm.tsx'
-import { Failed, Loaded } from '../../parts/Loaded.tsx'
-import { Difference } from './Difference.tsx'
-import type { Selling } from './EndpointFields.tsx'
+import { confirm } from '../../parts/Dialog.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { useWords } from '../../parts/words.ts'
+import { CATALOG_RENEWS, Compared, JsonField, parsedObject } from './catalog-edit.tsx'
 import { draftOf, entryOf, isComplete, newModel } from './model-draft.ts'
-import { ModelFields } from './ModelFields.tsx'
-import { ModelText, parsedModel } from './ModelText.tsx'
-
-/** Reads that a change of the catalogue makes old. */
-export const CATALOG_RENEWS = [
-  'GET /admin/v1/catalog',
-  'GET /admin/v1/catalog/warnings',
-  'GET /admin/v1/models',
-  'GET /cabinet/v1/models',
-] as const
+import { ModelFields, type Selling } from './ModelFields.tsx'
 
 /**
  * A model with its endpoints and prices, as fields or as the text of the catalogue file. The form shows the changes
  * before it applies them.
  */
 export function ModelForm({ id, done }: { readonly id: string | null; readonly done: () => void }): ReactNode {
+  return (
+    <WithSelling>
+      {(document, selling) => (
+        <Editor
+          document={document}
+          first={document.models.find((model) => model.id === id) ?? null}
+          selling={selling}
+          done={done}
+        />
+      )}
+    </WithSelling>
+  )
+}
+
+/** The catalogue, and what its prices are multiplied with. */
+export function WithSelling({
+  children,
+}: {
+  readonly children: (document: CatalogDocument, selling: Selling) => ReactNode
+}): ReactNode {
   const catalog = useRead('GET /admin/v1/catalog', {})
   const settings = useRead('GET /admin/v1/settings', {})
   return (
     <Loaded of={catalog} height={480}>
       {(document) => (
         <Loaded of={settings} height={480}>
-          {(values) => (
-            <Editor
-              document={document}
-              first={document.models.find((model) => model.id === id) ?? null}
-              selling={sellingOf(values, document)}
-              done={done}
-            />
-          )}
+          {(values) => children(document, sellingOf(values, document))}
         </Loaded>
       )}
     </Loaded>
@@ -53,7 +56,7 @@ interface EditorProps {
 }
 
 function Editor({ document, first, selling, done }: EditorProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const providers = Object.keys(document.providers)
   const [draft, setDraft] = useState(() => (first === null ? newModel(providers[0] ?? '') : draftOf(first)))
   /** The text that the operator edits; null = the operator edits the fields. */
@@ -73,9 +76,11 @@ function Editor({ document, first, selling, done }: EditorProps): ReactNode {
       put.reset()
       set(value)
     }
-  const compare = (model: ModelEntry): void =>
-    look.mutate({ query: { dry_run: '1' }, body: withModel(document, model) })
-  const failure = look.error ?? put.error
+  const compare = (): void => {
+    if (entry === null) return
+    const others = document.models.filter(({ id }) => id !== entry.id)
+    look.mutate({ query: { dry_run: '1' }, body: { ...document, models: [...others, entry] } })
+  }
   return (
     <Stack>
       <Tabs value={text === null ? 'fields' : 'text'} onChange={turn} keepMounted={false}>
@@ -95,46 +100,40 @@ function Editor({ document, first, selling, done }: EditorProps): ReactNode {
           />
         </Tabs.Panel>
         <Tabs.Panel value="text" pt="md">
-          <ModelText text={text ?? ''} change={changed(setText)} />
+          <Text size="sm" c="dimmed" mb="xs">
+            {t('prices.form_lead')}
+          </Text>
+          <JsonField
+            label={t('prices.entry')}
+            value={text ?? ''}
+            onChange={changed(setText)}
+            minRows={12}
+            formatOnBlur
+            isWrong={entry === null}
+          />
         </Tabs.Panel>
       </Tabs>
-      {failure !== null && <Failed failure={failure} />}
-      <Group justify="space-between">
-        {first === null ? <span /> : <DeleteModel id={first.id} done={done} />}
-        <Button
-          disabled={entry === null}
-          loading={look.isPending}
-          variant={look.data === undefined ? 'filled' : 'default'}
-          onClick={() => entry !== null && compare(entry)}
-        >
-          {t('catalog.compare')}
-        </Button>
-      </Group>
-      {look.data !== undefined && entry !== null && (
-        <Difference
-          change={look.data}
-          busy={put.isPending}
-          concerns={({ params }) => 'model' in params && params.model === entry.id}
-          apply={() => put.mutate({ params: { id: entry.id }, body: entry })}
-        />
-      )}
+      <Compared
+        look={look}
+        put={put}
+        ready={entry !== null}
+        compare={compare}
+        beside={first !== null && <DeleteModel id={first.id} done={done} />}
+        apply={() => entry !== null && put.mutate({ params: { id: entry.id }, body: entry })}
+        concerns={({ params }) => 'model' in params && params.model === entry?.id}
+      />
     </Stack>
   )
 }
 
-function withModel(document: CatalogDocument, model: ModelEntry): CatalogDocument {
-  return { ...document, models: [...document.models.filter(({ id }) => id !== model.id), model] }
-}
-
 function DeleteModel({ id, done }: { readonly id: string; readonly done: () => void }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const remove = useAct('DELETE /admin/v1/models/*id', { renews: CATALOG_RENEWS, said: t('prices.deleted'), done })
   const ask = (): void =>
     confirm({
       name: 'model-delete',
       title: t('providers.ask_delete', { name: id }),
       text: t('prices.ask_delete_text'),
-      act: t('common.delete'),
       onConfirm: () => remove.mutate({ params: { id } }),
     })
   return (
@@ -144,19 +143,25 @@ function DeleteModel({ id, done }: { readonly id: string; readonly done: () => v
   )
 }
 
-export function sellingOf({ rates, markup }: Settings, { providers }: CatalogDocument): Selling {
+function sellingOf({ rates, markup }: Settings, { providers }: CatalogDocument): Selling {
+  const ofCurrency = Object.entries(rates).filter(([currency]) => currency !== 'source')
+  const ofProvider = Object.entries(providers).filter(([, entry]) => entry.markup !== undefined)
   return {
-    rates: new Map([
-      ['RUB', 1],
-      ...Object.entries(rates).flatMap(([currency, rate]): [string, number][] =>
-        currency === 'source' ? [] : [[currency, Number(rate)]],
-      ),
-    ]),
+    rates: new Map([['RUB', 1], ...ofCurrency.map(([currency, rate]) => [currency, Number(rate)] as const)]),
     markup,
-    markups: new Map(
-      Object.entries(providers).flatMap(([slug, entry]): [string, number][] =>
-        entry.markup === undefined ? [] : [[slug, Number(entry.markup)]],
-      ),
-    ),
+    markups: new Map(ofProvider.map(([slug, entry]) => [slug, Number(entry.markup)])),
   }
+}
+
+function parsedModel(text: string): ModelEntry | null {
+  const value = parsedObject(text)
+  const isModel =
+    value !== null &&
+    'id' in value &&
+    typeof value.id === 'string' &&
+    'endpoints' in value &&
+    Array.isArray(value.endpoints) &&
+    value.endpoints.every((one) => typeof Object(Object(one).price) === 'object' && Object(one).price instanceof Object)
+  // The server checks the rest, field by field.
+  return isModel ? (value as ModelEntry) : null
 }

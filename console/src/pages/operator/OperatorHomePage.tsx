@@ -1,23 +1,21 @@
+import { Button } from '@mantine/core'
+import { useLocalStorage } from '@mantine/hooks'
 import { Link, type LinkProps } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
 import type { EndpointHealth, MarginReport, Overview, UsageSums } from '../../../../src/api/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { useCan } from '../../parts/Can.tsx'
 import { DayChart } from '../../parts/DayChart.tsx'
-import { lastDays } from '../../parts/day-range.ts'
+import { type Column, List } from '../../parts/List.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Section, Tile } from '../../parts/Page.tsx'
+import { Steps } from '../../parts/Steps.tsx'
 import { errorName } from '../../parts/failure-text.ts'
 import { CheckIcon, WarningIcon } from '../../parts/icons.ts'
-import { List } from '../../parts/List.tsx'
-import { Loaded } from '../../parts/Loaded.tsx'
-import { Section } from '../../parts/Section.tsx'
-import { StatusBadge } from '../../parts/StatusBadge.tsx'
-import { Tile } from '../../parts/Tile.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
-import { useCatalogWarnings } from './CatalogWarnings.tsx'
-import { FirstRun } from './FirstRun.tsx'
+import { useWords } from '../../parts/words.ts'
+import { lastDays } from '../../parts/zoned-day.ts'
 import { OperatorPage } from './OperatorPage.tsx'
+import { useCatalogWarnings } from './catalog-edit.tsx'
 
 const DAYS = 30
 const REFRESH_MS = 30_000
@@ -26,7 +24,7 @@ const ROWS = 8
 
 /** What an operator looks at first: money of today, the last day's requests, and what needs attention. */
 export function OperatorHomePage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const margin = useRead('GET /admin/v1/margin', { query: lastDays(DAYS) }, { everyMs: REFRESH_MS })
   const overview = useRead('GET /admin/v1/overview', {}, { everyMs: REFRESH_MS })
   const can = useCan()
@@ -47,14 +45,14 @@ export function OperatorHomePage(): ReactNode {
         {(answer) => (
           <>
             <Requests overview={answer} />
-            <div className={css.halves}>
+            <div className="halves">
               <Errors overview={answer} />
               <LowBalances overview={answer} />
             </div>
           </>
         )}
       </Loaded>
-      <div className={css.halves}>
+      <div className="halves">
         {margin.data !== undefined && <Customers report={margin.data} />}
         {seesHealth && (
           <Loaded of={health} height={240}>
@@ -67,8 +65,7 @@ export function OperatorHomePage(): ReactNode {
 }
 
 function Money({ report }: { readonly report: MarginReport }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const { totals } = report
   const today = report.days.at(-1)
   const tile = (label: string, name: keyof UsageSums, lead = false): ReactNode => (
@@ -80,7 +77,7 @@ function Money({ report }: { readonly report: MarginReport }): ReactNode {
     />
   )
   return (
-    <div className={css.tiles} role="group" aria-label={t('overview.today')}>
+    <div className="tiles" role="group" aria-label={t('overview.today')}>
       {tile(t('overview.revenue'), 'revenue', true)}
       {tile(t('margin.provider_cost'), 'provider_cost')}
       {tile(t('margin.margin'), 'margin')}
@@ -91,7 +88,7 @@ function Money({ report }: { readonly report: MarginReport }): ReactNode {
 }
 
 function MoneyChart({ report }: { readonly report: MarginReport }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <Section title={t('overview.chart')}>
       <DayChart
@@ -119,8 +116,7 @@ function Attention({
   readonly paused: readonly EndpointHealth[]
   readonly today: UsageSums | undefined
 }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const doubts = useCatalogWarnings().length
   const { recent, low_balances: low, locked, pending_payments: pending } = overview
   const shortfall = today?.shortfall ?? 0
@@ -152,13 +148,13 @@ function Attention({
   const needed = all.filter(([count]) => count > 0)
   if (needed.length === 0)
     return (
-      <p className={css.calm}>
+      <p className="calm">
         <CheckIcon size={17} aria-hidden /> {t('overview.nothing')}
       </p>
     )
   return (
     <Section title={t('overview.attention')}>
-      <ul className={css.plain}>
+      <ul className="plain">
         {needed.map(([, text, link]) => (
           <li key={text}>
             <WarningIcon size={17} aria-hidden /> <Link {...link}>{text}</Link>
@@ -170,15 +166,14 @@ function Attention({
 }
 
 function Requests({ overview: { recent } }: { readonly overview: Overview }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const { requests, errors, ttft_ms: ttft } = recent
   return (
     <Section
       title={t('overview.day')}
       lead={recent.from !== null && t('overview.since', { when: format.dateTime(recent.from) })}
     >
-      <div className={css.tiles}>
+      <div className="tiles">
         <Tile label={t('usage.requests')} value={format.number(requests)} />
         <Tile
           label={t('usage.errors')}
@@ -197,8 +192,7 @@ function Requests({ overview: { recent } }: { readonly overview: Overview }): Re
 }
 
 function Errors({ overview }: { readonly overview: Overview }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t } = useWords()
   return (
     <Section title={t('overview.errors')}>
       <List
@@ -210,50 +204,49 @@ function Errors({ overview }: { readonly overview: Overview }): ReactNode {
           {
             id: 'cause',
             title: t('overview.cause'),
-            cell: ({ error_type: type }) =>
-              type === null ? (
-                '–'
-              ) : (
-                <Link to="/operator/requests" search={{ error_type: type }}>
-                  {errorName(type)}
-                </Link>
-              ),
+            value: ({ error_type: type }) => (type === null ? '–' : errorName(type)),
+            to: ({ error_type: type }) =>
+              type === null ? null : { to: '/operator/requests', search: { error_type: type } },
           },
           {
             id: 'provider',
             title: t('log.filter_provider'),
-            cell: ({ provider }) => (
-              <Link to="/operator/requests" search={{ status: 'error', ...(provider === null ? {} : { provider }) }}>
-                {provider ?? '–'}
-              </Link>
-            ),
+            value: ({ provider }) => provider ?? '–',
+            to: ({ provider }) => ({
+              to: '/operator/requests',
+              search: { status: 'error', ...(provider === null ? {} : { provider }) },
+            }),
           },
-          { id: 'requests', title: t('usage.requests'), end: true, cell: (row) => format.number(row.requests) },
+          { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
         ]}
       />
     </Section>
   )
 }
 
+/** The account of a row, as a link. */
+function useAccountColumn(): Column<{ readonly id: string; readonly name: string }> {
+  const { t } = useWords()
+  return {
+    id: 'account',
+    title: t('nav.accounts'),
+    value: ({ id, name }) => (name === '' ? id : name),
+    to: ({ id }) => ({ to: '/operator/accounts/$id', params: { id } }),
+  }
+}
+
 function LowBalances({ overview }: { readonly overview: Overview }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t } = useWords()
   return (
     <Section title={t('overview.low_title')} lead={t('overview.low_lead')}>
       <List
         label={t('overview.low_title')}
         rows={overview.low_balances}
-        rowId={({ id }) => id}
         empty={{ picture: 'calm', title: t('overview.no_low') }}
         columns={[
-          { id: 'account', title: t('nav.accounts'), cell: AccountLink },
-          {
-            id: 'available',
-            title: t('overview.available'),
-            end: true,
-            cell: (row) => format.moneyInColumn(row.available),
-          },
-          { id: 'spent', title: t('overview.spent'), end: true, cell: (row) => format.moneyInColumn(row.spent) },
+          useAccountColumn(),
+          { id: 'available', title: t('overview.available'), as: 'money', value: ({ available }) => available },
+          { id: 'spent', title: t('overview.spent'), as: 'money', value: ({ spent }) => spent },
         ]}
       />
     </Section>
@@ -261,45 +254,29 @@ function LowBalances({ overview }: { readonly overview: Overview }): ReactNode {
 }
 
 function Customers({ report }: { readonly report: MarginReport }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t } = useWords()
   return (
     <Section title={t('overview.customers')} lead={t('overview.customers_lead')}>
       <List
         label={t('overview.customers')}
         rows={report.accounts.slice(0, ROWS)}
-        rowId={({ id }) => id}
         empty={{ picture: 'chart', title: t('usage.none') }}
         columns={[
-          { id: 'account', title: t('nav.accounts'), cell: AccountLink },
-          {
-            id: 'revenue',
-            title: t('margin.revenue'),
-            end: true,
-            cell: ({ revenue }) => format.moneyInColumn(revenue),
-          },
-          { id: 'margin', title: t('margin.margin'), end: true, cell: ({ margin }) => format.moneyInColumn(margin) },
+          useAccountColumn(),
+          { id: 'revenue', title: t('margin.revenue'), as: 'money', value: ({ revenue }) => revenue },
+          { id: 'margin', title: t('margin.margin'), as: 'money', value: ({ margin }) => margin },
         ]}
       />
     </Section>
   )
 }
 
-function AccountLink({ id, name }: { readonly id: string; readonly name: string }): ReactNode {
-  return (
-    <Link to="/operator/accounts/$id" params={{ id }}>
-      {name === '' ? id : name}
-    </Link>
-  )
-}
-
 /** Each provider with its worst endpoint. */
 function Providers({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t } = useWords()
   const rows = [...Map.groupBy(endpoints, ({ provider }) => provider)].map(([provider, all]) => ({
     provider,
-    endpoints: all.length,
+    all: all.length,
     paused: all.filter(({ state }) => state === 'cooling_down').length,
     errors: Math.max(0, ...all.map(({ error_rate_30m: rate }) => rate ?? 0)),
   }))
@@ -311,19 +288,83 @@ function Providers({ endpoints }: { readonly endpoints: readonly EndpointHealth[
         rowId={({ provider }) => provider}
         empty={{ picture: 'provider', title: t('health.none') }}
         columns={[
-          { id: 'provider', title: t('log.filter_provider'), cell: ({ provider }) => provider },
+          { id: 'provider', title: t('log.filter_provider'), value: ({ provider }) => provider },
           {
             id: 'state',
             title: t('keys.state'),
-            cell: ({ paused, endpoints: all }) => (
-              <StatusBadge tone={paused === 0 ? 'good' : 'warn'}>
-                {paused === 0 ? t('health.healthy') : t('overview.paused_of', { paused, all })}
-              </StatusBadge>
-            ),
+            value: ({ paused, all }) => (paused === 0 ? t('health.healthy') : t('overview.paused_of', { paused, all })),
+            tone: ({ paused }) => (paused === 0 ? 'good' : 'warn'),
           },
-          { id: 'errors', title: t('health.error_rate'), end: true, cell: ({ errors }) => format.percent(errors) },
+          { id: 'errors', title: t('health.error_rate'), as: 'share', value: ({ errors }) => errors },
         ]}
       />
     </Section>
+  )
+}
+
+const EVERY_MS = 3_000
+/** It answers without a provider, so it does not count as one. */
+const SANDBOX = 'sandbox'
+
+const NAMES = ['provider', 'model', 'account', 'key', 'request'] as const
+type StepName = (typeof NAMES)[number]
+
+/**
+ * The way from an empty service to its first answer: each step ticks itself, and the list goes away after the last.
+ */
+export function FirstRun({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }): ReactNode {
+  const [hidden, setHidden] = useLocalStorage({ key: 'tollgate-first-run', defaultValue: '' })
+  const { t } = useWords()
+  const can = useCan()
+  const hasModel = endpoints.some(({ provider }) => provider !== SANDBOX)
+  const one = { query: { limit: 1 } }
+  const isMine = can('PUT /admin/v1/catalog')
+  const requests = useRead('GET /admin/v1/generations', one, { everyMs: EVERY_MS, enabled: isMine && hidden === '' })
+  const hasRequest = (requests.data?.total ?? 0) > 0
+  const isOpen = isMine && hidden === '' && requests.data !== undefined && !(hasModel && hasRequest)
+  const catalog = useRead('GET /admin/v1/catalog', {}, { everyMs: EVERY_MS, enabled: isOpen && !hasModel })
+  const accounts = useRead('GET /admin/v1/accounts', one, { everyMs: EVERY_MS, enabled: isOpen && !hasRequest })
+  const account = accounts.data?.data[0]
+  const keys = useRead(
+    'GET /admin/v1/accounts/:id/keys',
+    { params: { id: account?.id ?? '' }, ...one },
+    { everyMs: EVERY_MS, enabled: isOpen && !hasRequest && account !== undefined },
+  )
+  if (!isOpen) return null
+  const done: Readonly<Record<StepName, boolean>> = {
+    provider: hasModel || Object.keys(catalog.data?.providers ?? {}).some((slug) => slug !== SANDBOX),
+    model: hasModel,
+    account: hasRequest || account !== undefined,
+    key: hasRequest || (keys.data?.total ?? 0) > 0,
+    request: hasRequest,
+  }
+  const ofAccount: LinkProps =
+    account === undefined
+      ? { to: '/operator/accounts' }
+      : { to: '/operator/accounts/$id', params: { id: account.id }, search: { tab: 'keys' } }
+  const links: Readonly<Record<StepName, LinkProps>> = {
+    provider: { to: '/operator/providers/connect' },
+    model: { to: '/operator/prices' },
+    account: { to: '/operator/accounts' },
+    key: ofAccount,
+    request: { to: '/playground' },
+  }
+  return (
+    <Steps
+      title={t('first_run.title')}
+      count={(ready, all) => t('first_run.count', { done: ready, all })}
+      steps={NAMES.map((name) => ({
+        name,
+        title: t(`first_run.${name}`),
+        text: t(`first_run.${name}_text`),
+        done: done[name],
+        link: links[name],
+      }))}
+      actions={
+        <Button size="xs" variant="subtle" onClick={() => setHidden('hidden')}>
+          {t('first_run.hide')}
+        </Button>
+      }
+    />
   )
 }

@@ -1,22 +1,20 @@
 import { Alert } from '@mantine/core'
 import { Link, useLocation } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
 import type { OperatorWarning } from '../../../../src/api/admin/warning-contract.ts'
+import { useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
 import { Empty } from '../../parts/Loaded.tsx'
 import { Page, type PageProps } from '../../parts/Page.tsx'
-import { isOpened } from '../../shell/navigation.ts'
+import { useWords } from '../../parts/words.ts'
 import { useProfile } from '../../session.tsx'
-import { useRead } from '../../api/hooks.ts'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
+import { isOpened } from '../../shell/navigation.ts'
 
 const EVERY_MS = 60_000
 
 /** A page of the operator's part. Other users see that it is not for them; the server refuses them anyway. */
 export function OperatorPage(props: PageProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { role, must_enrol_totp: mustEnrol, scopes, operator_role: own } = useProfile()
   const { pathname } = useLocation()
   if (role === 'admin' && !mustEnrol && !isOpened(scopes, pathname))
@@ -57,15 +55,14 @@ function Warnings(): ReactNode {
 }
 
 function Warning({ warning }: { readonly warning: OperatorWarning }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const since = format.dateTime(warning.since)
   switch (warning.kind) {
     case 'rates_failed':
       return (
         <Alert color="yellow" role="status" title={t('warnings.rates_failed')}>
           {t('warnings.rates_failed_text', { since })} {t('failure.said')}:{' '}
-          <code className={css.mono} lang="en">
+          <code className="mono" lang="en">
             {warning.reason}
           </code>
         </Alert>
@@ -74,7 +71,7 @@ function Warning({ warning }: { readonly warning: OperatorWarning }): ReactNode 
       return (
         <Alert color="yellow" role="status" title={t('warnings.rates_refused')}>
           {t('warnings.rates_refused_text', { since })}
-          <ul className={css.bullets}>
+          <ul className="bullets">
             {warning.rates.map(({ currency, rate, held }) => (
               <li key={currency}>{t('warnings.rates_refused_rate', { currency, rate, held })}</li>
             ))}

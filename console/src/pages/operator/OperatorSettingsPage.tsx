@@ -1,20 +1,19 @@
-import { Alert, Button, SegmentedControl, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core'
-import { useForm, type GetInputPropsReturnType } from '@mantine/form'
+import { Alert, Button, Input, SegmentedControl, Select, Switch, Text, Textarea, TextInput } from '@mantine/core'
+import type { GetInputPropsReturnType } from '@mantine/form'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
 import type { Settings } from '../../../../src/api/admin/catalog-contract.ts'
 import type { CatalogWarningName } from '../../../../src/catalog/catalog-warning.ts'
-import { SETTING_ROWS, type GivenSettings } from '../../../../src/tables/settings-table.ts'
-import { currentLanguage } from '../../i18n.ts'
+import { type GivenSettings, SETTING_ROWS } from '../../../../src/tables/settings-table.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { confirm } from '../../parts/confirm.tsx'
-import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { currentLanguage } from '../../i18n.ts'
+import { confirm } from '../../parts/Dialog.tsx'
+import { Form, useCall, useFields } from '../../parts/Form.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
-import { Section } from '../../parts/Section.tsx'
-import css from '../../style/layout.module.css'
-import { CatalogWarnings, useCatalogWarnings } from './CatalogWarnings.tsx'
+import { Section } from '../../parts/Page.tsx'
+import { useWords } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
-import { ratesOf, ratesText } from './rates-text.ts'
+import { CatalogWarnings, useCatalogWarnings } from './catalog-edit.tsx'
 
 const RENEWS = [
   'GET /admin/v1/settings',
@@ -33,7 +32,7 @@ const OF_SETTINGS: ReadonlySet<CatalogWarningName> = new Set([
 
 /** Settings of the whole service. Every node applies a change within seconds. */
 export function OperatorSettingsPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const settings = useRead('GET /admin/v1/settings', {})
   const warnings = useCatalogWarnings().filter(({ warning }) => OF_SETTINGS.has(warning))
   return (
@@ -53,13 +52,10 @@ export function OperatorSettingsPage(): ReactNode {
 }
 
 function Maintenance({ maintenance }: { readonly maintenance: Settings['maintenance'] }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const isOn = maintenance !== null
-  const save = useAct('PATCH /admin/v1/settings', { renews: RENEWS, said: t('common.saved') })
-  const form = useForm<{ message: string; retry: string }>({
-    initialValues: { message: maintenance?.message ?? '', retry: String(maintenance?.retry_after ?? '') },
-  })
-  const turnOn = ({ message, retry }: typeof form.values): void =>
+  const save = useAct('PATCH /admin/v1/settings', { quiet: true, renews: RENEWS, said: t('common.saved') })
+  const turnOn = (message: string, retry: string): void =>
     confirm({
       name: 'maintenance',
       title: t('service.ask_maintenance'),
@@ -67,14 +63,14 @@ function Maintenance({ maintenance }: { readonly maintenance: Settings['maintena
       act: t('service.maintenance_on'),
       onConfirm: () =>
         save.mutate({
-          body: {
-            maintenance: {
-              message: message.trim() === '' ? null : message.trim(),
-              retry_after: retry === '' ? null : Number(retry),
-            },
-          },
+          body: { maintenance: { message: message === '' ? null : message, retry_after: numberOf(retry) } },
         }),
     })
+  const form = useFields({
+    first: { message: maintenance?.message ?? '', retry: String(maintenance?.retry_after ?? '') },
+    calls: [save],
+    send: ({ message, retry }) => (isOn ? save.mutate({ body: { maintenance: null } }) : turnOn(message.trim(), retry)),
+  })
   return (
     <Section boxed title={t('service.maintenance')} lead={t('service.maintenance_lead')}>
       {isOn && (
@@ -82,90 +78,77 @@ function Maintenance({ maintenance }: { readonly maintenance: Settings['maintena
           {t('service.maintenance_is_on')}
         </Alert>
       )}
-      <form onSubmit={form.onSubmit(turnOn)}>
-        <div className={css.fields}>
-          <TextInput label={t('service.message')} maxLength={300} {...form.getInputProps('message')} />
-          <NumberField label={t('service.retry_after')} decimals={0} least={1} {...form.getInputProps('retry')} />
-          {isOn ? (
-            <Button onClick={() => save.mutate({ body: { maintenance: null } })} loading={save.isPending}>
-              {t('service.maintenance_off')}
-            </Button>
-          ) : (
-            <Button type="submit" color="red.8" loading={save.isPending}>
-              {t('service.maintenance_on')}
-            </Button>
-          )}
-        </div>
-      </form>
+      <Form
+        of={form}
+        form="row"
+        act={t(isOn ? 'service.maintenance_off' : 'service.maintenance_on')}
+        look={isOn ? {} : { color: 'red.8' }}
+      >
+        <TextInput label={t('service.message')} maxLength={300} {...form.field('message')} />
+        <NumberField label={t('service.retry_after')} decimals={0} least={1} {...form.field('retry')} />
+      </Form>
     </Section>
   )
 }
 
+function numberOf(text: string): number | null {
+  return text === '' ? null : Number(text)
+}
+
 function SettingsForm({ settings }: { readonly settings: Settings }): ReactNode {
-  const { t } = useTranslation()
-  const save = useAct('PATCH /admin/v1/settings', { quiet: true, renews: RENEWS, said: t('common.saved') })
-  const form = useForm({
-    initialValues: {
+  const { t } = useWords()
+  const form = useCall('PATCH /admin/v1/settings', {
+    renews: RENEWS,
+    said: t('common.saved'),
+    first: {
       timezone: settings.timezone,
       markup: String(settings.markup),
       rates: ratesText(settings.rates),
       plain: plainValues(settings),
     },
-    validate: { rates: (rates) => (ratesOf(rates) === null ? t('service.bad_rates') : null) },
+    check: { rates: (rates: string) => (ratesOf(rates) === null ? t('service.bad_rates') : null) },
+    input: ({ timezone, markup, rates, plain }) => ({
+      body: { timezone, markup: Number(markup), rates: ratesOf(rates) ?? {}, ...givenOf(plain) },
+    }),
   })
-  const submit = ({ timezone, markup, rates, plain }: typeof form.values): void => {
-    const parsedRates = ratesOf(rates)
-    if (parsedRates !== null)
-      save.mutate({ body: { timezone, markup: Number(markup), rates: parsedRates, ...givenOf(plain) } })
-  }
   return (
-    <form onSubmit={form.onSubmit(submit)}>
-      <Section boxed title={t('service.rules')}>
-        <Stack>
-          {save.isError && <Failed failure={save.error} />}
-          <div className={css.fields}>
-            <NumberField
-              label={t('service.markup')}
-              description={t('service.markup_hint')}
-              decimals={6}
-              least={0}
-              required
-              {...form.getInputProps('markup')}
-            />
-            <Select
-              label={t('service.timezone')}
-              description={t('service.timezone_hint')}
-              searchable
-              allowDeselect={false}
-              limit={80}
-              data={[...new Set([settings.timezone, 'UTC', ...Intl.supportedValuesOf('timeZone')])]}
-              {...form.getInputProps('timezone')}
-            />
-          </div>
-          <Textarea
-            label={t('service.rates')}
-            description={t('service.rates_hint')}
-            autosize
-            minRows={2}
-            {...form.getInputProps('rates')}
+    <Section boxed title={t('service.rules')}>
+      <Form of={form} act={t('common.save')}>
+        <div className="fields">
+          <NumberField
+            label={t('service.markup')}
+            description={t('service.markup_hint')}
+            decimals={6}
+            least={0}
+            required
+            {...form.field('markup')}
           />
-          {PLAIN_ROWS.map(([name, row]) => (
-            <PlainSetting
-              key={name}
-              row={row}
-              propsOf={(path) =>
-                form.getInputProps(`plain.${name}${path}`, row.kind === 'flag' ? { type: 'checkbox' } : {})
-              }
-            />
-          ))}
-          <div>
-            <Button type="submit" loading={save.isPending}>
-              {t('common.save')}
-            </Button>
-          </div>
-        </Stack>
-      </Section>
-    </form>
+          <Select
+            label={t('service.timezone')}
+            description={t('service.timezone_hint')}
+            searchable
+            allowDeselect={false}
+            limit={80}
+            data={[...new Set([settings.timezone, 'UTC', ...Intl.supportedValuesOf('timeZone')])]}
+            {...form.field('timezone')}
+          />
+        </div>
+        <Textarea
+          label={t('service.rates')}
+          description={t('service.rates_hint')}
+          autosize
+          minRows={2}
+          {...form.field('rates')}
+        />
+        {PLAIN_ROWS.map(([name, row]) => (
+          <PlainSetting
+            key={name}
+            row={row}
+            propsOf={(path) => form.field(`plain.${name}${path}`, row.kind === 'flag' ? 'checkbox' : undefined)}
+          />
+        ))}
+      </Form>
+    </Section>
   )
 }
 
@@ -186,14 +169,18 @@ function PlainSetting({ row, propsOf }: PlainSettingProps): ReactNode {
   if (row.kind === 'flag') return <Switch label={row.label[language]} {...propsOf('')} />
   if (row.kind === 'choice')
     return (
-      <Choice
-        label={row.label[language]}
-        data={Object.entries(row.options).map(([value, label]) => ({ value, label: label[language] }))}
-        props={propsOf('')}
-      />
+      <Input.Wrapper label={row.label[language]}>
+        <div className="scrolled">
+          <SegmentedControl
+            data={Object.entries(row.options).map(([value, label]) => ({ value, label: label[language] }))}
+            aria-label={row.label[language]}
+            {...propsOf('')}
+          />
+        </div>
+      </Input.Wrapper>
     )
   return (
-    <div className={css.fields}>
+    <div className="fields">
       {Object.entries(row.fields).map(([field, { label, least }]) => (
         <NumberField
           key={field}
@@ -208,29 +195,8 @@ function PlainSetting({ row, propsOf }: PlainSettingProps): ReactNode {
   )
 }
 
-function Choice({
-  label,
-  data,
-  props,
-}: {
-  readonly label: string
-  readonly data: { value: string; label: string }[]
-  readonly props: object
-}): ReactNode {
-  return (
-    <div>
-      <Text size="sm" fw={500} mb={4}>
-        {label}
-      </Text>
-      <div className={css.scrolled}>
-        <SegmentedControl data={data} aria-label={label} {...props} />
-      </div>
-    </div>
-  )
-}
-
 function Kek(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const rotate = useAct('POST /admin/v1/kek/rotate', {})
   return (
     <Section
@@ -269,4 +235,24 @@ function givenOf(values: PlainValues): GivenSettings {
 
 function mapped<T>(fields: unknown, change: (value: unknown) => T): Readonly<Record<string, T>> {
   return Object.fromEntries(Object.entries(Object(fields)).map(([name, value]) => [name, change(value)]))
+}
+
+/** Rates as lines `USD: 92.50`, or `source: cbr`. */
+function ratesText(rates: Readonly<Record<string, number | string>>): string {
+  return Object.entries(rates)
+    .map(([name, rate]) => `${name}: ${rate}`)
+    .join('\n')
+}
+
+/** null = a line is not a rate. */
+function ratesOf(text: string): Readonly<Record<string, number | string>> | null {
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  const pairs = lines.map((line) => /^(source|[A-Z]{3}):\s*([a-z]+|\d+(?:\.\d+)?)$/.exec(line))
+  if (pairs.some((pair) => pair === null)) return null
+  return Object.fromEntries(
+    pairs.map((pair) => [pair?.[1] ?? '', pair?.[1] === 'source' ? (pair[2] ?? '') : Number(pair?.[2])]),
+  )
 }

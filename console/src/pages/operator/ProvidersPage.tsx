@@ -1,32 +1,44 @@
-import { Button, Group } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import type { ProviderEntry } from '../../../../src/api/admin/catalog-contract.ts'
+import { Autocomplete, Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { adapters } from 'virtual:adapters'
+import type { CatalogDocument, ProviderEntry } from '../../../../src/api/admin/catalog-contract.ts'
+import { ownValue } from '../../../../src/base/own-value.ts'
+import { knownQuirks } from '../../../../src/catalog/known-quirks.ts'
+import { PROVIDER_TIMEOUTS } from '../../../../src/tables/settings-table.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { Can } from '../../parts/Can.tsx'
-import { Dialog } from '../../parts/Dialog.tsx'
-import { confirm } from '../../parts/confirm.tsx'
-import { PlusIcon } from '../../parts/icons.ts'
-import { ButtonLink } from '../../parts/links.tsx'
-import { Clip } from '../../parts/Clip.tsx'
+import { Can, useCan } from '../../parts/Can.tsx'
 import { DataList } from '../../parts/DataList.tsx'
+import { confirm, Dialog } from '../../parts/Dialog.tsx'
+import { bound } from '../../parts/Form.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import css from '../../style/layout.module.css'
+import { NumberField } from '../../parts/NumberField.tsx'
+import { ButtonLink } from '../../parts/cells.tsx'
+import { PlusIcon } from '../../parts/icons.ts'
+import { SecretField } from '../../parts/proof.tsx'
+import { useWords } from '../../parts/words.ts'
+import { MarkupField } from './MarkupField.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
+import { SignInFields } from './SignInFields.tsx'
+import { CATALOG_RENEWS, Compared, JsonField } from './catalog-edit.tsx'
 import { ProviderMark } from './connect/ProviderMark.tsx'
-import { ProviderForm } from './ProviderForm.tsx'
-
-interface NamedProvider {
-  readonly slug: string
-  readonly entry: ProviderEntry
-}
+import { parsedDialect, providerDraft, type ProviderDraft, providerEntry, TIMEOUT_NAMES } from './provider-draft.ts'
 
 /** Upstream companies and their credentials, which can be written and never read. */
+// oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
 export function ProvidersPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
+  const can = useCan()('PUT /admin/v1/providers/:slug')
   const catalog = useRead('GET /admin/v1/catalog', {})
   const [edited, setEdited] = useState<string | null>(null)
   const close = (): void => setEdited(null)
+  const remove = useAct('DELETE /admin/v1/providers/:slug', { renews: CATALOG_RENEWS, said: t('providers.deleted') })
+  const ask = (slug: string): void =>
+    confirm({
+      name: 'provider-delete',
+      title: t('providers.ask_delete', { name: slug }),
+      text: t('providers.ask_delete_text'),
+      onConfirm: () => remove.mutate({ params: { slug } }),
+    })
   return (
     <OperatorPage
       title={t('nav.providers')}
@@ -41,111 +53,227 @@ export function ProvidersPage(): ReactNode {
     >
       <Loaded of={catalog} height={400}>
         {({ providers, models }) => (
-          <ProviderList
-            providers={Object.entries(providers).map(([slug, entry]) => ({ slug, entry }))}
-            uses={(slug) =>
-              models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === slug)).length
-            }
-            edit={setEdited}
+          <DataList
+            name="providers"
+            label={t('nav.providers')}
+            rows={Object.entries(providers).map(([slug, entry]) => ({
+              slug,
+              entry,
+              name: entry.name ?? slug,
+              uses: models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === slug)).length,
+            }))}
+            rowId={({ slug }) => slug}
+            empty={{ picture: 'provider', title: t('providers.none') }}
+            columns={[
+              {
+                id: 'name',
+                title: t('keys.name'),
+                value: ({ name }) => name,
+                cell: ({ slug, name }) => (
+                  <Group gap="sm" wrap="nowrap">
+                    <ProviderMark slug={slug} name={name} />
+                    {name}
+                  </Group>
+                ),
+                code: ({ slug }) => slug,
+              },
+              { id: 'adapter', title: t('providers.adapter'), value: ({ entry }) => entry.adapter },
+              {
+                id: 'address',
+                title: t('providers.address'),
+                as: 'mono',
+                none: '–',
+                value: ({ entry }) => entry.base_url ?? null,
+              },
+              {
+                id: 'keys',
+                title: t('providers.credentials'),
+                as: 'mono',
+                value: ({ entry }) => keysOf(entry).join(', ') || '–',
+              },
+              { id: 'models', title: t('nav.models'), as: 'count', value: ({ uses }) => uses },
+              {
+                id: 'actions',
+                acts: ({ slug }) => [
+                  can && { label: t('common.edit'), run: () => setEdited(slug) },
+                  can && { label: t('common.delete'), harmful: true, run: () => ask(slug) },
+                ],
+              },
+            ]}
           />
         )}
       </Loaded>
-      <Dialog name="provider" opened={edited !== null} onClose={close} size="lg" title={t('providers.edit')}>
-        {edited !== null && <ProviderForm slug={edited} done={close} />}
+      <Dialog name="provider" of={edited} close={close} size="lg" title={t('providers.edit')}>
+        {(slug) => (
+          <Loaded of={catalog} height={480}>
+            {(document) => <ProviderForm document={document} edited={slug} done={close} />}
+          </Loaded>
+        )}
       </Dialog>
     </OperatorPage>
   )
 }
 
-interface ProviderListProps {
-  readonly providers: readonly NamedProvider[]
-  readonly uses: (slug: string) => number
-  readonly edit: (slug: string) => void
+function keysOf({ api_key: keys }: ProviderEntry): readonly string[] {
+  return keys === undefined ? [] : typeof keys === 'string' ? [keys] : keys
 }
 
-function ProviderList({ providers, uses, edit }: ProviderListProps): ReactNode {
-  const { t } = useTranslation()
-  const remove = useAct('DELETE /admin/v1/providers/:slug', {
-    renews: ['GET /admin/v1/catalog', 'GET /admin/v1/catalog/warnings', 'GET /admin/v1/models'],
-    said: t('providers.deleted'),
+interface EditorProps {
+  readonly document: CatalogDocument
+  readonly edited: string
+  readonly done: () => void
+}
+
+/** The entry of a provider. The form shows the changes before it applies them. */
+function ProviderForm({ document, edited, done }: EditorProps): ReactNode {
+  const { t } = useWords()
+  const before = ownValue(document.providers, edited) ?? null
+  const [draft, setDraft] = useState(() => providerDraft(edited, before))
+  const look = useAct('PUT /admin/v1/catalog', { quiet: true })
+  const put = useAct('PUT /admin/v1/providers/:slug', {
+    quiet: true,
+    said: t('common.saved'),
+    renews: CATALOG_RENEWS,
+    done,
   })
-  const ask = (slug: string): void =>
-    confirm({
-      name: 'provider-delete',
-      title: t('providers.ask_delete', { name: slug }),
-      text: t('providers.ask_delete_text'),
-      act: t('common.delete'),
-      onConfirm: () => remove.mutate({ params: { slug } }),
-    })
+  const change = (next: ProviderDraft): void => {
+    look.reset()
+    put.reset()
+    setDraft(next)
+  }
+  const of = bound(draft, change)
+  const { slug } = draft
+  const entry = providerEntry(draft, before)
+  const compare = (event: FormEvent): void => {
+    event.preventDefault()
+    const providers = { ...document.providers, [slug]: entry }
+    look.mutate({ query: { dry_run: '1' }, body: { ...document, providers } })
+  }
   return (
-    <DataList
-      name="providers"
-      label={t('nav.providers')}
-      rows={providers}
-      rowId={({ slug }) => slug}
-      empty={{ picture: 'provider', title: t('providers.none') }}
-      columns={[
-        {
-          id: 'name',
-          title: t('keys.name'),
-          value: ({ slug, entry }) => entry.name ?? slug,
-          cell: ({ slug, entry }) => (
-            <Group gap="sm" wrap="nowrap">
-              <ProviderMark slug={slug} name={entry.name ?? slug} />
-              <div>
-                {entry.name ?? slug}
-                <div className={css.mono}>{slug}</div>
-              </div>
-            </Group>
-          ),
-        },
-        {
-          id: 'adapter',
-          title: t('providers.adapter'),
-          value: ({ entry }) => entry.adapter,
-          cell: ({ entry }) => entry.adapter,
-        },
-        {
-          id: 'address',
-          title: t('providers.address'),
-          value: ({ entry }) => entry.base_url ?? null,
-          cell: ({ entry }) => (entry.base_url === undefined ? '–' : <Clip text={entry.base_url} mono />),
-        },
-        {
-          id: 'keys',
-          title: t('providers.credentials'),
-          value: ({ entry }) => keysOf(entry).length,
-          cell: ({ entry }) => <Clip text={keysOf(entry).join(', ') || '–'} mono />,
-        },
-        {
-          id: 'models',
-          title: t('nav.models'),
-          end: true,
-          value: ({ slug }) => uses(slug),
-          cell: ({ slug }) => uses(slug),
-        },
-        {
-          id: 'actions',
-          title: '',
-          end: true,
-          cell: (provider) => (
-            <Can call="PUT /admin/v1/providers/:slug">
-              <Group gap={4} justify="flex-end">
-                <Button size="compact-sm" variant="subtle" onClick={() => edit(provider.slug)}>
-                  {t('common.edit')}
-                </Button>
-                <Button size="compact-sm" variant="subtle" color="red" onClick={() => ask(provider.slug)}>
-                  {t('common.delete')}
-                </Button>
-              </Group>
-            </Can>
-          ),
-        },
-      ]}
-    />
+    <form onSubmit={compare}>
+      <Stack>
+        <Service draft={draft} change={change} />
+        <SignInFields signIn={draft.signIn} adapter={draft.adapter} change={(signIn) => change({ ...draft, signIn })}>
+          <ProviderKeys keys={draft.keys} change={(keys) => change({ ...draft, keys })} />
+        </SignInFields>
+        <MarkupField description={t('prices.markup_of_provider')} {...of.value('markup')} />
+        <Timeouts draft={draft} change={change} />
+        <Switch label={t('providers.stops')} {...of.flag('stops')} />
+        <DialectField draft={draft} change={change} />
+        <Text size="xs" c="dimmed">
+          {t('providers.more')}
+        </Text>
+        <Compared
+          look={look}
+          put={put}
+          ready={parsedDialect(draft.dialect) !== null}
+          apply={() => put.mutate({ params: { slug }, body: entry })}
+          concerns={({ params }) => 'endpoint' in params && params.endpoint.startsWith(`${slug}/`)}
+        />
+      </Stack>
+    </form>
   )
 }
 
-function keysOf({ api_key: keys }: ProviderEntry): readonly string[] {
-  return keys === undefined ? [] : typeof keys === 'string' ? [keys] : keys
+/** How a service differs from the protocol, as the catalogue file has it, beneath what is known of its host. */
+function DialectField({ draft, change }: FieldsProps): ReactNode {
+  const { t } = useWords()
+  const known = Object.entries(knownQuirks({ adapter: draft.adapter, baseUrl: draft.address }, null))
+    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+    .join(', ')
+  return (
+    <Stack gap={4}>
+      <JsonField
+        label={t('providers.dialect')}
+        description={t('providers.dialect_hint')}
+        {...bound(draft, change).value('dialect')}
+        minRows={2}
+        maxRows={16}
+        isWrong={parsedDialect(draft.dialect) === null}
+      />
+      {known !== '' && <div className="small">{t('providers.dialect_known', { known })}</div>}
+    </Stack>
+  )
+}
+
+interface FieldsProps {
+  readonly draft: ProviderDraft
+  readonly change: (draft: ProviderDraft) => void
+}
+
+/** The names of the service, its protocol and its address. */
+function Service({ draft, change }: FieldsProps): ReactNode {
+  const { t } = useWords()
+  const of = bound(draft, change)
+  const address = adapters.find(([name]) => name === draft.adapter)?.[1].baseUrl ?? 'https://'
+  return (
+    <>
+      <TextInput label={t('providers.slug')} disabled value={draft.slug} />
+      <TextInput label={t('keys.name')} {...of.text('name')} />
+      <Autocomplete
+        label={t('providers.adapter')}
+        required
+        data={adapters.map(([name]) => name)}
+        {...of.value('adapter')}
+      />
+      <TextInput label={t('providers.address')} type="url" placeholder={address} {...of.text('address')} />
+    </>
+  )
+}
+
+function Timeouts({ draft, change }: FieldsProps): ReactNode {
+  const { t } = useWords()
+  const of = bound(draft.timeouts, (timeouts) => change({ ...draft, timeouts }))
+  return (
+    <div className="short" role="group" aria-label={t('providers.timeouts')}>
+      {TIMEOUT_NAMES.map((name) => (
+        <NumberField
+          key={name}
+          label={t(`providers.timeout_${name}`)}
+          placeholder={String(PROVIDER_TIMEOUTS[name])}
+          decimals={0}
+          least={1}
+          {...of.value(name)}
+        />
+      ))}
+    </div>
+  )
+}
+
+interface ProviderKeysProps {
+  readonly keys: readonly string[]
+  readonly change: (keys: readonly string[]) => void
+}
+
+/**
+ * The credentials of a provider. Several keys share the load where each has a limit. They can be written and never
+ * read.
+ */
+function ProviderKeys({ keys, change }: ProviderKeysProps): ReactNode {
+  const { t } = useWords()
+  return (
+    <Stack gap="xs">
+      {keys.map((value, index) => (
+        <SecretField
+          // A field is identified only by its position: its content must not appear anywhere else.
+          key={index}
+          label={index === 0 ? t('providers.key') : t('providers.key_more', { number: index + 1 })}
+          description={index === 0 ? t('providers.key_stays') : undefined}
+          autoComplete="off"
+          value={value}
+          onChange={({ currentTarget }) => change(keys.with(index, currentTarget.value))}
+        />
+      ))}
+      <Group>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          leftSection={<PlusIcon size={15} />}
+          onClick={() => change([...keys, ''])}
+        >
+          {t('providers.key_add')}
+        </Button>
+      </Group>
+    </Stack>
+  )
 }

@@ -1,13 +1,11 @@
 import { Button, Text } from '@mantine/core'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { memo, useCallback, useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { memo, type ReactNode, useCallback, useState } from 'react'
 import type { Generation } from '../../../../src/api/admin/report-contract.ts'
-import { askAhead, useListRead } from '../../parts/ask-ahead.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { PauseIcon, PlayIcon } from '../../parts/icons.ts'
-import { useShown } from '../../parts/use-shown.ts'
-import { useFormat } from '../../parts/use-format.ts'
+import { askAhead, useListRead, useShown } from '../../parts/list-place.ts'
+import { useWords } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { RequestDrawer } from './requests/RequestDrawer.tsx'
 import { RequestFilters } from './requests/RequestFilters.tsx'
@@ -21,10 +19,9 @@ const Filters = memo(RequestFilters)
 
 /** The log across accounts. Filters, page and the opened request are in the address. */
 export function RequestsPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t, format } = useWords()
   const search: RequestSearch = useSearch({ strict: false })
   const navigate = useNavigate()
-  const format = useFormat()
   const [paused, setPaused] = useState(false)
   const offset = offsetOf(search)
   const live = !paused && offset === 0
@@ -94,7 +91,7 @@ function Actions({
   readonly paused: boolean
   readonly setPaused: (paused: boolean) => void
 }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <>
       {isFiltered(search) && (

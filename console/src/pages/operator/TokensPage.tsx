@@ -1,117 +1,108 @@
-import { Alert, Button, Stack, Text } from '@mantine/core'
+import { Checkbox, Group, Select, Text, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { type ReactNode, useState } from 'react'
 import type { AdminToken } from '../../../../src/api/admin/token-contract.ts'
-import { useAct, useRead } from '../../api/hooks.ts'
+import { type AdminScope, type OperatorRole, ROLE_SCOPES } from '../../../../src/tables/admin-scopes.ts'
+import { given } from '../../api/endpoint.ts'
+import { useAct } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
-import { confirm } from '../../parts/confirm.tsx'
-import { Clip } from '../../parts/Clip.tsx'
-import { CopyBlock } from '../../parts/Copy.tsx'
-import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
-import { Dialog } from '../../parts/Dialog.tsx'
-import { PlusIcon } from '../../parts/icons.ts'
+import { ServerList } from '../../parts/DataList.tsx'
+import { DayField } from '../../parts/DayField.tsx'
+import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
 import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
-import { fileAddress } from '../../parts/list-csv.ts'
-import { useListPlace } from '../../parts/list-place.ts'
-import { Loaded } from '../../parts/Loaded.tsx'
-import { Moment } from '../../parts/Moment.tsx'
-import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
-import css from '../../style/layout.module.css'
+import { Form, useCall } from '../../parts/Form.tsx'
+import { Moment, type Tone } from '../../parts/cells.tsx'
+import { useWords } from '../../parts/words.ts'
+import { endOfDay, today } from '../../parts/zoned-day.ts'
+import { useProfile } from '../../session.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
-import { ScopeNames } from './tokens/ScopeNames.tsx'
-import { TokenForm } from './tokens/TokenForm.tsx'
+import { areasOf, ScopeNames, useRoles } from './tokens/ScopeNames.tsx'
+import css from './tokens/tokens.module.css'
 
 const TONES: Readonly<Record<AdminToken['state'], Tone>> = { active: 'good', expired: 'quiet', revoked: 'quiet' }
 
+interface Made {
+  readonly name: string
+  readonly token: string
+}
+
 /** Named tokens for programs that call the admin API. */
 export function TokensPage(): ReactNode {
-  const { t } = useTranslation()
-  const { offset } = useListPlace()
+  const { t } = useWords()
   const [making, setMaking] = useState(false)
-  const [made, setMade] = useState<{ readonly name: string; readonly token: string } | null>(null)
-  const tokens = useRead('GET /admin/v1/tokens', { query: { limit: PAGE_ROWS, offset } }, { keep: true })
+  const [made, setMade] = useState<Made | null>(null)
+  const done = (answer: Made): void => {
+    setMaking(false)
+    setMade(answer)
+  }
   return (
     <OperatorPage
       title={t('nav.tokens')}
       lead={t('tokens.lead')}
       actions={
         <Can call="POST /admin/v1/tokens">
-          <Button leftSection={<PlusIcon size={17} />} onClick={() => setMaking(true)}>
-            {t('tokens.create')}
-          </Button>
+          <AddButton onClick={() => setMaking(true)}>{t('tokens.create')}</AddButton>
         </Can>
       }
     >
-      <Loaded of={tokens} height={320}>
-        {({ data, total }) => <Rows tokens={data} total={total} file={fileAddress('GET /admin/v1/tokens', {})} />}
-      </Loaded>
-      <Dialog name="token" opened={making} onClose={() => setMaking(false)} title={t('tokens.create')} size="lg">
-        {making && (
-          <TokenForm
-            done={(answer) => {
-              setMaking(false)
-              setMade(answer)
-            }}
-          />
-        )}
+      <TokenList />
+      <Dialog name="token" of={making} close={() => setMaking(false)} title={t('tokens.create')} size="lg">
+        <TokenForm done={done} />
       </Dialog>
       <Dialog
         name="token-secret"
-        opened={made !== null}
-        onClose={() => setMade(null)}
+        of={made}
+        close={() => setMade(null)}
         title={t('tokens.made', { name: made?.name ?? '' })}
         size="lg"
-        closeOnClickOutside={false}
-        closeOnEscape={false}
-        withCloseButton={false}
+        sealed
       >
-        {made !== null && (
-          <Stack>
-            <Alert color="yellow">{t('tokens.shown_once')}</Alert>
-            <CopyBlock text={made.token} label={t('tokens.token')} />
+        {({ token }) => (
+          <Secret
+            text={token}
+            label={t('tokens.token')}
+            warning={t('tokens.shown_once')}
+            kept={t('tokens.kept')}
+            close={() => setMade(null)}
+          >
             <Text size="sm" c="dimmed">
-              {t('tokens.use')} <code className={css.mono}>Authorization: Bearer sk-tga-…</code>
+              {t('tokens.use')} <code className="mono">Authorization: Bearer sk-tga-…</code>
             </Text>
-            <Button ml="auto" onClick={() => setMade(null)}>
-              {t('tokens.kept')}
-            </Button>
-          </Stack>
+          </Secret>
         )}
       </Dialog>
     </OperatorPage>
   )
 }
 
-interface RowsProps {
-  readonly tokens: readonly AdminToken[]
-  readonly total: number
-  readonly file: string
-}
-
-function Rows({ tokens, total, file }: RowsProps): ReactNode {
-  const { t } = useTranslation()
+// oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
+function TokenList(): ReactNode {
+  const { t } = useWords()
+  const can = useCan()
+  const revoke = useAct('DELETE /admin/v1/tokens/:id', { renews: ['GET /admin/v1/tokens'], said: t('tokens.done') })
+  const ask = ({ id, name }: AdminToken): void =>
+    confirm({
+      name: 'token-revoke',
+      title: t('tokens.ask_revoke', { name }),
+      text: t('tokens.ask_revoke_text'),
+      act: t('tokens.revoke'),
+      onConfirm: () => revoke.mutate({ params: { id } }),
+    })
   return (
-    <DataList
+    <ServerList
+      read="GET /admin/v1/tokens"
+      small
+      height={320}
       name="tokens"
       label={t('nav.tokens')}
-      rows={tokens}
-      // A page that holds all of them is sorted here.
-      {...(total > PAGE_ROWS ? { page: { total }, file } : {})}
-      rowId={({ id }) => id}
       empty={{ picture: 'key', title: t('tokens.none'), text: t('tokens.none_text') }}
       columns={[
         {
           id: 'name',
           title: t('keys.name'),
           value: ({ name }) => name,
-          cell: (token) => (
-            <div>
-              {token.name}
-              <div className={css.mono}>{token.label}</div>
-              <ExternalName of={token} />
-            </div>
-          ),
+          code: ({ label }) => label,
+          under: (token) => <ExternalName of={token} />,
         },
         {
           id: 'scopes',
@@ -124,89 +115,136 @@ function Rows({ tokens, total, file }: RowsProps): ReactNode {
           id: 'state',
           title: t('keys.state'),
           value: ({ state }) => t(`tokens.${state}`),
-          cell: (token) => <State token={token} />,
+          tone: ({ state }) => TONES[state],
+          under: ({ state, expires_at: expires }) =>
+            state === 'active' &&
+            expires !== null && <Moment at={expires} as="date" said={(when) => t('keys.expires', { when })} />,
         },
-        {
-          id: 'used',
-          title: t('keys.last_used'),
-          end: true,
-          value: (token) => token.last_used_at,
-          cell: ({ last_used_at: used }) => (used === null ? t('keys.never') : <Moment at={used} as="ago" />),
-        },
-        {
-          id: 'made',
-          title: t('accounts.since'),
-          end: true,
-          value: (token) => token.created_at,
-          cell: (token) => <Moment at={token.created_at} as="date" />,
-        },
-        {
-          id: 'by',
-          title: t('codes.by'),
-          value: (token) => token.created_by,
-          cell: (token) => <Clip text={token.created_by} />,
-        },
+        { id: 'used', title: t('keys.last_used'), as: 'ago', value: (token) => token.last_used_at },
+        { id: 'made', title: t('accounts.since'), as: 'date', value: (token) => token.created_at },
+        { id: 'by', title: t('codes.by'), as: 'clip', value: (token) => token.created_by },
         {
           id: 'actions',
-          title: '',
-          end: true,
-          cell: (token) => <Acts token={token} />,
+          acts: (token) => [
+            can('GET /admin/v1/events') && (
+              <Link key="events" to="/operator/events" search={{ actor: `token:${token.name}` }}>
+                {t('tokens.events')}
+              </Link>
+            ),
+            token.state === 'active' && (
+              <ExternalIdButton key="name" change="PATCH /admin/v1/tokens/:id" of={token} name={token.name} />
+            ),
+            token.state === 'active' &&
+              can('DELETE /admin/v1/tokens/:id') && {
+                label: t('tokens.revoke'),
+                name: t('tokens.revoke_name', { name: token.name }),
+                harmful: true,
+                run: () => ask(token),
+              },
+          ],
         },
       ]}
     />
   )
 }
 
-function State({ token: { state, expires_at: expires } }: { readonly token: AdminToken }): ReactNode {
-  const { t } = useTranslation()
+const OWN = 'own'
+
+interface TokenValues {
+  readonly name: string
+  readonly role: OperatorRole | typeof OWN
+  readonly scopes: AdminScope[]
+  readonly expires: string
+}
+
+/** A new token: its name, what it may do, and its last day. */
+function TokenForm({ done }: { readonly done: (made: Made) => void }): ReactNode {
+  const { t, format } = useWords()
+  const roles = useRoles()
+  const first: TokenValues = { name: '', role: 'read_only', scopes: [...ROLE_SCOPES.read_only], expires: '' }
+  const form = useCall('POST /admin/v1/tokens', {
+    renews: ['GET /admin/v1/tokens'],
+    done,
+    first,
+    names: { expires_at: 'expires' },
+    input: ({ name, role, scopes, expires }) => ({
+      body: {
+        name: name.trim(),
+        ...(role === OWN ? { scopes } : { role }),
+        ...given({ expires_at: endOfDay(expires, format.zone)?.toISOString() }),
+      },
+    }),
+  })
+  const { name, scopes } = form.values
+  const choose = (chosen: string | null): void => {
+    const known = roles.find((each) => each === chosen)
+    form.set(known === undefined ? { role: OWN } : { role: known, scopes: [...ROLE_SCOPES[known]] })
+  }
   return (
-    <div>
-      <StatusBadge tone={TONES[state]}>{t(`tokens.${state}`)}</StatusBadge>
-      {state === 'active' && expires !== null && (
-        <div className={css.small}>
-          <Moment at={expires} as="date" said={(when) => t('keys.expires', { when })} />
-        </div>
-      )}
-    </div>
+    <Form
+      of={form}
+      form="dialog"
+      act={t('tokens.create')}
+      look={{ disabled: name.trim() === '' || scopes.length === 0 }}
+    >
+      <Group grow align="flex-start">
+        <TextInput
+          label={t('keys.name')}
+          description={t('tokens.name_hint')}
+          inputWrapperOrder={['label', 'input', 'description', 'error']}
+          required
+          maxLength={64}
+          data-autofocus
+          {...form.field('name')}
+          onChange={({ currentTarget }) => form.set({ name: currentTarget.value.toLowerCase() })}
+        />
+        <DayField label={t('keys.expiry')} min={today()} {...form.field('expires')} />
+      </Group>
+      <Select
+        label={t('tokens.may')}
+        allowDeselect={false}
+        {...form.field('role')}
+        onChange={choose}
+        data={[
+          ...roles.map((each) => ({ value: each as string, label: t(`role.${each}`) })),
+          { value: OWN, label: t('tokens.own') },
+        ]}
+      />
+      <ScopeBoxes chosen={scopes} choose={(wish) => form.set({ role: OWN, scopes: wish })} />
+    </Form>
   )
 }
 
-function Acts({ token }: { readonly token: AdminToken }): ReactNode {
-  const { t } = useTranslation()
-  const can = useCan()
-  const revoke = useAct('DELETE /admin/v1/tokens/:id', {
-    renews: ['GET /admin/v1/tokens'],
-    said: t('tokens.done'),
-  })
-  const ask = ({ id, name }: AdminToken): void =>
-    confirm({
-      name: 'token-revoke',
-      title: t('tokens.ask_revoke', { name }),
-      text: t('tokens.ask_revoke_text'),
-      act: t('tokens.revoke'),
-      onConfirm: () => revoke.mutate({ params: { id } }),
-    })
+/** A box for each scope that the signed-in operator has. */
+function ScopeBoxes({
+  chosen,
+  choose,
+}: {
+  readonly chosen: readonly AdminScope[]
+  readonly choose: (scopes: AdminScope[]) => void
+}): ReactNode {
+  const { t } = useWords()
+  const { scopes: grantable } = useProfile()
+  const toggle = (scope: AdminScope): void =>
+    choose(chosen.includes(scope) ? chosen.filter((each) => each !== scope) : [...chosen, scope])
   return (
-    <div className={css.acts}>
-      {can('GET /admin/v1/events') && (
-        <Link to="/operator/events" search={{ actor: `token:${token.name}` }}>
-          {t('tokens.events')}
-        </Link>
-      )}
-      {token.state === 'active' && (
-        <ExternalIdButton change="PATCH /admin/v1/tokens/:id" of={token} name={token.name} />
-      )}
-      {token.state === 'active' && can('DELETE /admin/v1/tokens/:id') && (
-        <Button
-          size="compact-sm"
-          variant="subtle"
-          color="red"
-          aria-label={t('tokens.revoke_name', { name: token.name })}
-          onClick={() => ask(token)}
-        >
-          {t('tokens.revoke')}
-        </Button>
-      )}
-    </div>
+    <fieldset className={css.areas}>
+      <legend>{t('tokens.scopes')}</legend>
+      {areasOf(grantable).map(({ area, kinds }) => (
+        <div key={area} className={css.area}>
+          <span>{t(`scope.${area}`)}</span>
+          {kinds.map((kind) => (
+            <Checkbox
+              key={kind}
+              size="xs"
+              label={t(`tokens.${kind}`)}
+              aria-label={`${t(`scope.${area}`)}: ${t(`tokens.${kind}`)}`}
+              checked={chosen.includes(`${area}:${kind}` as AdminScope)}
+              onChange={() => toggle(`${area}:${kind}` as AdminScope)}
+            />
+          ))}
+        </div>
+      ))}
+    </fieldset>
   )
 }

@@ -1,26 +1,21 @@
-import { Button, Text, TextInput } from '@mantine/core'
-import { useForm } from '@mantine/form'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { TextInput } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
 import type { OperatorRole } from '../../../../src/tables/admin-scopes.ts'
-import { useAct } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
-import { ChoiceField } from '../../parts/ChoiceField.tsx'
-import { useFilters, useTyped } from '../../parts/list-place.ts'
-import { Section } from '../../parts/Section.tsx'
-import css from '../../style/layout.module.css'
+import { Filters } from '../../parts/Filters.tsx'
+import { Form, useCall } from '../../parts/Form.tsx'
+import { Section } from '../../parts/Page.tsx'
+import type { Search } from '../../parts/list-place.ts'
+import { useWords } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
-import { RoleField, useRoles } from './tokens/RoleField.tsx'
 import { LinkShown, UserList } from './UserList.tsx'
+import { RoleField, useRoles } from './tokens/ScopeNames.tsx'
 
 const ROLES = ['admin', 'user'] as const
 
 /** Everybody who may sign in, and new administrators. */
 export function UsersPage(): ReactNode {
-  const { t } = useTranslation()
-  const { filters, filter } = useFilters<'query' | 'role'>()
-  const [text, setText] = useTyped(filters.query ?? '', (value) => filter('query', value))
-  const role = ROLES.find((known) => known === filters.role) ?? null
+  const { t } = useWords()
   return (
     <OperatorPage title={t('nav.users')} lead={t('users.lead')}>
       <Can call="POST /admin/v1/administrators">
@@ -28,55 +23,47 @@ export function UsersPage(): ReactNode {
           <InviteForm />
         </Section>
       </Can>
-      <div className={css.fields}>
-        <TextInput
-          type="search"
-          label={t('users.by_email')}
-          value={text}
-          onChange={({ currentTarget }) => setText(currentTarget.value)}
-        />
-        <ChoiceField
-          label={t('settings.role')}
-          value={role}
-          onChange={(value) => filter('role', value)}
-          data={ROLES.map((value) => ({ value, label: t(`settings.role_${value}`) }))}
-        />
-      </div>
-      <UserList
-        {...(filters.query === undefined ? {} : { query: filters.query })}
-        {...(role === null ? {} : { role })}
+      <Filters
+        of={[
+          { name: 'query', label: t('users.by_email') },
+          {
+            name: 'role',
+            label: t('settings.role'),
+            data: ROLES.map((value) => ({ value, label: t(`settings.role_${value}`) })),
+          },
+        ]}
       />
+      <UserList filter={(search) => ({ query: search['query'], role: roleOf(search) })} />
     </OperatorPage>
   )
 }
 
+function roleOf({ role }: Search): (typeof ROLES)[number] | undefined {
+  return ROLES.find((known) => known === role)
+}
+
 function InviteForm(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [link, setLink] = useState<{ readonly email: string; readonly link: string } | null>(null)
   const roles = useRoles()
-  const form = useForm<{ email: string; role: OperatorRole }>({
-    initialValues: { email: '', role: roles.at(-1) ?? 'read_only' },
-  })
-  const invite = useAct('POST /admin/v1/administrators', {
+  const first: { email: string; role: OperatorRole } = { email: '', role: roles.at(-1) ?? 'read_only' }
+  const form = useCall('POST /admin/v1/administrators', {
     renews: ['GET /admin/v1/users'],
-    done: (answer) => {
-      form.reset()
+    done: (answer, reset) => {
+      reset()
       setLink(answer)
     },
+    first,
+    input: (body) => ({ body }),
   })
   return (
-    <form onSubmit={form.onSubmit((body) => invite.mutate({ body }))}>
-      <div className={css.fields}>
-        <TextInput label={t('entry.email')} type="email" required {...form.getInputProps('email')} />
-        <RoleField value={form.values.role} change={(role) => form.setFieldValue('role', role)} />
-        <Button type="submit" loading={invite.isPending}>
-          {t('users.invite_button')}
-        </Button>
-      </div>
-      <Text size="sm" c="dimmed" mt="xs">
-        {t(`role.${form.values.role}_text`)}
-      </Text>
+    <>
+      <Form of={form} form="row" act={t('users.invite_button')}>
+        <TextInput label={t('entry.email')} type="email" required {...form.field('email')} />
+        <RoleField value={form.values.role} change={(role) => form.set({ role })} />
+      </Form>
+      <div className="small">{t(`role.${form.values.role}_text`)}</div>
       <LinkShown shown={link} close={() => setLink(null)} />
-    </form>
+    </>
   )
 }

@@ -1,6 +1,7 @@
 import type { EndpointEntry, ModelEntry, PriceEntry } from '../../../../src/api/admin/catalog-contract.ts'
 import { MODEL_TYPE_TABLE, type ModelType } from '../../../../src/tables/model-types.ts'
 import { ownValue } from '../../../../src/base/own-value.ts'
+import { typed } from '../../api/endpoint.ts'
 
 /** One price of an endpoint. Decimals stay as they were typed. */
 export interface PriceLine {
@@ -13,12 +14,16 @@ export interface PriceLine {
   readonly sell: string
 }
 
+type Conditions = Omit<PriceEntry, 'currency'>
+
 export interface EndpointDraft {
   readonly provider: string
   readonly model: string
   readonly currency: string
   readonly ownPrices: boolean
   readonly lines: readonly PriceLine[]
+  /** The conditions of both prices, which the form does not show: they stay unchanged. */
+  readonly conditions: { readonly cost: Conditions; readonly sell: Conditions }
   /** Fields that the form does not show stay unchanged. */
   readonly kept: Readonly<Record<string, unknown>>
 }
@@ -37,6 +42,7 @@ export interface ModelDraft {
   readonly kept: Readonly<Record<string, unknown>>
 }
 
+const CONDITIONS: ReadonlySet<string> = new Set(['tiers', 'service_tiers', 'hours'])
 const DECIMAL = /^\d{1,15}(?:\.\d{1,18})?$/
 
 export function isDecimal(text: string): boolean {
@@ -50,7 +56,15 @@ export function firstLines(type: ModelType): readonly PriceLine[] {
 }
 
 export function newEndpoint(provider: string, type: ModelType): EndpointDraft {
-  return { provider, model: '', currency: 'RUB', ownPrices: false, lines: firstLines(type), kept: {} }
+  return {
+    provider,
+    model: '',
+    currency: 'RUB',
+    ownPrices: false,
+    lines: firstLines(type),
+    conditions: { cost: {}, sell: {} },
+    kept: {},
+  }
 }
 
 export function newModel(provider: string): ModelDraft {
@@ -102,20 +116,27 @@ function endpointDraft({
   ...kept
 }: EndpointEntry): EndpointDraft {
   const lines = Object.entries(prices).flatMap(([meter, cost]) =>
-    typeof cost === 'object'
-      ? Object.entries(cost).map(([variant, value]) => lineOf(meter, variant, value, sell))
-      : [lineOf(meter, null, cost, sell)],
+    CONDITIONS.has(meter)
+      ? []
+      : typeof cost === 'object'
+        ? Object.entries(cost).map(([variant, value]: [string, unknown]) => lineOf(meter, variant, value, sell))
+        : [lineOf(meter, null, cost, sell)],
   )
-  return { provider, model, currency, ownPrices: sell !== undefined, lines, kept }
+  const conditions = { cost: conditionsOf(prices), sell: conditionsOf(sell ?? {}) }
+  return { provider, model, currency, ownPrices: sell !== undefined, lines, conditions, kept }
 }
 
-function lineOf(meter: string, variant: string | null, cost: number | string, sell: EndpointEntry['sell']): PriceLine {
-  const own = ownValue(sell ?? {}, meter)
+function conditionsOf(prices: Conditions): Conditions {
+  return Object.fromEntries(Object.entries(prices).filter(([key]) => CONDITIONS.has(key)))
+}
+
+function lineOf(meter: string, variant: string | null, cost: unknown, sell: EndpointEntry['sell']): PriceLine {
+  const own: unknown = ownValue(sell ?? {}, meter)
   return {
     meter,
     variant,
     cost: textOf(cost),
-    sell: textOf(typeof own === 'object' ? ownValue(own, variant ?? '') : own),
+    sell: textOf(typeof own === 'object' && own !== null ? new Map(Object.entries(own)).get(variant ?? '') : own),
   }
 }
 
@@ -124,18 +145,17 @@ export function entryOf(draft: ModelDraft): ModelEntry {
     ...draft.kept,
     id: draft.id.trim(),
     type: draft.type,
-    ...(draft.name.trim() === '' ? {} : { name: draft.name.trim() }),
+    ...typed({ name: draft.name, markup: draft.markup }),
     ...(draft.context === '' ? {} : { context_length: Number(draft.context) }),
     ...(draft.output === '' ? {} : { max_completion_tokens: Number(draft.output) }),
-    ...(draft.markup === '' ? {} : { markup: draft.markup }),
     ...(draft.active ? {} : { active: false }),
     ...(draft.hidden ? { hidden: true } : {}),
-    endpoints: draft.endpoints.map(({ provider, model, currency, ownPrices, lines, kept }) => ({
+    endpoints: draft.endpoints.map(({ provider, model, currency, ownPrices, lines, conditions, kept }) => ({
       ...kept,
       provider,
       model: model.trim(),
-      price: { currency, ...pricesOf(lines, 'cost') } satisfies PriceEntry,
-      ...(ownPrices ? { sell: pricesOf(lines, 'sell') } : {}),
+      price: { currency, ...pricesOf(lines, 'cost'), ...conditions.cost } satisfies PriceEntry,
+      ...(ownPrices ? { sell: { ...pricesOf(lines, 'sell'), ...conditions.sell } } : {}),
     })),
   }
 }

@@ -1,10 +1,50 @@
 import { PROVIDER_TIMEOUTS } from '../../../../src/tables/settings-table.ts'
+import { authFields } from 'virtual:adapters'
+import type { AuthFieldName, AuthType } from '../../../../src/catalog/auth.ts'
 import type { ProviderEntry } from '../../../../src/api/admin/catalog-contract.ts'
+import { given, typed } from '../../api/endpoint.ts'
 
 type Timeouts = NonNullable<ProviderEntry['timeouts']>
 export type TimeoutName = keyof Timeouts
 
 export const TIMEOUT_NAMES = Object.keys(PROVIDER_TIMEOUTS) as readonly TimeoutName[]
+
+/** Fields whose values are texts of one line; the others stay as the catalogue file has them. */
+type SignInField = Exclude<AuthFieldName, 'headers' | 'params'>
+
+/** How the server proves who it is: by a key, or by tokens. */
+export interface SignIn {
+  readonly type: AuthType | 'key'
+  /** Typed texts; secrets begin empty. */
+  readonly fields: Readonly<Partial<Record<SignInField, string>>>
+}
+
+export function authFieldsOf(type: AuthType): readonly { readonly name: SignInField; readonly isSecret: boolean }[] {
+  return Object.entries(authFields[type] ?? {}).flatMap(([name, { is }]) =>
+    // The others are the names of fields of one line.
+    is === 'map' ? [] : [{ name: name as SignInField, isSecret: is === 'secret' }],
+  )
+}
+
+export function signInOf(entry: ProviderEntry | null): SignIn {
+  const auth = entry?.auth
+  if (auth === undefined) return { type: 'key', fields: {} }
+  const fields = authFieldsOf(auth.type).flatMap(({ name, isSecret }) => {
+    const value = auth[name]
+    return isSecret || typeof value !== 'string' ? [] : [[name, value] as const]
+  })
+  return { type: auth.type, fields: Object.fromEntries(fields) }
+}
+
+/** The entry with that way to sign in. A secret that is not typed stays as it is stored. */
+function withSignIn(entry: ProviderEntry, { type, fields }: SignIn, before: ProviderEntry | null): ProviderEntry {
+  const { auth: _auth, api_key: keys, ...rest } = entry
+  if (type === 'key') return keys === undefined ? rest : { ...rest, api_key: keys }
+  const auth = before?.auth?.type === type ? before.auth : null
+  const [headers, params] = [auth?.['headers'], auth?.['params']]
+  const texts = authFieldsOf(type).map(({ name }) => [name, fields[name] ?? ''])
+  return { ...rest, auth: { type, ...typed(Object.fromEntries(texts)), ...given({ headers, params }) } }
+}
 
 /** A provider as the form has it. */
 export interface ProviderDraft {
@@ -14,9 +54,12 @@ export interface ProviderDraft {
   readonly address: string
   /** New keys, which replace all present ones. Empty fields do not count. */
   readonly keys: readonly string[]
+  readonly signIn: SignIn
   readonly stops: boolean
   /** Empty = the service's. */
   readonly markup: string
+  /** JSON; empty = none. */
+  readonly dialect: string
   /** Seconds; empty = the default. */
   readonly timeouts: Readonly<Record<TimeoutName, string>>
 }
@@ -31,9 +74,22 @@ export function providerDraft(slug: string, entry: ProviderEntry | null): Provid
     adapter: entry?.adapter ?? 'openai',
     address: entry?.base_url ?? '',
     keys: [''],
+    signIn: signInOf(entry),
     stops: entry?.cancel_stops_billing ?? false,
     markup: String(entry?.markup ?? ''),
+    dialect: entry?.['dialect'] === undefined ? '' : JSON.stringify(entry['dialect'], null, 2),
     timeouts,
+  }
+}
+
+/** The typed dialect, which may be none; null = no object. The server checks the rest, field by field. */
+export function parsedDialect(text: string): { readonly dialect?: object } | null {
+  if (text.trim() === '') return {}
+  try {
+    const dialect: unknown = JSON.parse(text)
+    return dialect !== null && typeof dialect === 'object' && !Array.isArray(dialect) ? { dialect } : null
+  } catch {
+    return null
   }
 }
 
@@ -42,21 +98,28 @@ export function providerDraft(slug: string, entry: ProviderEntry | null): Provid
  * if no new key is given.
  */
 export function providerEntry(draft: ProviderDraft, before: ProviderEntry | null): ProviderEntry {
-  const { name: _name, base_url: _address, timeouts: _timeouts, markup: _markup, ...kept } = before ?? { adapter: '' }
+  const {
+    name: _name,
+    base_url: _address,
+    timeouts: _timeouts,
+    markup: _markup,
+    dialect: _dialect,
+    ...kept
+  } = before ?? { adapter: '' }
   const keys = draft.keys.filter((key) => key !== '')
   const timeouts: Timeouts = Object.fromEntries(
     Object.entries(draft.timeouts)
       .filter(([, seconds]) => seconds !== '')
       .map(([name, seconds]) => [name, Number(seconds)]),
   )
-  return {
+  const entry = {
     ...kept,
     adapter: draft.adapter.trim(),
     ...(draft.stops || kept.cancel_stops_billing !== undefined ? { cancel_stops_billing: draft.stops } : {}),
-    ...(draft.name.trim() === '' ? {} : { name: draft.name.trim() }),
-    ...(draft.address.trim() === '' ? {} : { base_url: draft.address.trim() }),
-    ...(draft.markup === '' ? {} : { markup: draft.markup }),
+    ...typed({ name: draft.name, base_url: draft.address, markup: draft.markup }),
     ...(keys.length === 0 ? {} : { api_key: keys }),
     ...(Object.keys(timeouts).length === 0 ? {} : { timeouts }),
+    ...parsedDialect(draft.dialect),
   }
+  return withSignIn(entry, draft.signIn, before)
 }

@@ -1,73 +1,61 @@
-import { ActionIcon, Button, Menu } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { type ReactNode, useState } from 'react'
 import type { Invitation, Member } from '../../../../src/api/cabinet/member-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { confirm } from '../../parts/confirm.tsx'
-import { EditIcon, MoreIcon, PlusIcon, TrashIcon } from '../../parts/icons.ts'
 import { DataList } from '../../parts/DataList.tsx'
+import { AddButton, confirm } from '../../parts/Dialog.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { useMay } from '../../parts/may.ts'
-import { Moment } from '../../parts/Moment.tsx'
-import { Page } from '../../parts/Page.tsx'
-import { Section } from '../../parts/Section.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
-import { InviteDialog } from './InviteDialog.tsx'
-import { ChangeDialog, RemoveDialog } from './MemberDialogs.tsx'
+import { Page, Section } from '../../parts/Page.tsx'
+import { RowMenu } from '../../parts/RowMenu.tsx'
+import { Moment } from '../../parts/cells.tsx'
+import { EditIcon, TrashIcon } from '../../parts/icons.ts'
+import { useWords } from '../../parts/words.ts'
+import { useMay } from '../../session.tsx'
+import { ChangeDialog, InviteDialog, RemoveDialog } from './MemberDialogs.tsx'
+
+/** What stands over the list of people. */
+type Opened = { readonly dialog: 'invite' } | { readonly dialog: 'change' | 'remove'; readonly member: Member }
 
 /** The people of the account, their roles and limits, and the open invitations. */
 export function PeoplePage(): ReactNode {
-  const { t } = useTranslation()
-  const may = useMay()
+  const { t } = useWords()
+  const rules = useMay()('members:write')
   const people = useRead('GET /cabinet/v1/members', {})
-  const [inviting, setInviting] = useState(false)
-  const [changed, setChanged] = useState<Member | null>(null)
-  const [removed, setRemoved] = useState<Member | null>(null)
-  const rules = may('members:write')
+  const [opened, open] = useState<Opened | null>(null)
+  const close = (): void => open(null)
+  const shown = (dialog: 'change' | 'remove'): Member | null => (opened?.dialog === dialog ? opened.member : null)
   return (
     <Page
       title={t('nav.people')}
       lead={t('people.lead')}
-      actions={
-        rules && (
-          <Button leftSection={<PlusIcon size={17} />} onClick={() => setInviting(true)}>
-            {t('people.invite')}
-          </Button>
-        )
-      }
+      actions={rules && <AddButton onClick={() => open({ dialog: 'invite' })}>{t('people.invite')}</AddButton>}
     >
       <Loaded of={people} height={320}>
         {({ members, invitations }) => (
           <>
-            <Members members={members} acts={rules ? { change: setChanged, remove: setRemoved } : null} />
+            <Members members={members} open={rules ? open : null} />
             {invitations.length > 0 && <Invitations invitations={invitations} />}
             <Leave members={members} />
           </>
         )}
       </Loaded>
-      <InviteDialog opened={inviting} close={() => setInviting(false)} />
-      <ChangeDialog member={changed} close={() => setChanged(null)} />
-      <RemoveDialog member={removed} close={() => setRemoved(null)} />
+      <InviteDialog opened={opened?.dialog === 'invite'} close={close} />
+      <ChangeDialog member={shown('change')} close={close} />
+      <RemoveDialog member={shown('remove')} close={close} />
     </Page>
   )
 }
 
-interface MemberActs {
-  readonly change: (member: Member) => void
-  readonly remove: (member: Member) => void
+interface MembersProps {
+  readonly members: readonly Member[]
+  /** null = the reader changes nobody. */
+  readonly open: ((opened: Opened) => void) | null
 }
 
-function Members({
-  members,
-  acts,
-}: {
-  readonly members: readonly Member[]
-  readonly acts: MemberActs | null
-}): ReactNode {
-  const { t } = useTranslation()
+function Members({ members, open }: MembersProps): ReactNode {
+  const { t } = useWords()
   const owners = members.filter(({ role }) => role === 'owner').length
   return (
     <DataList
@@ -81,52 +69,27 @@ function Members({
           id: 'person',
           title: t('people.person'),
           value: ({ email }) => email,
-          cell: ({ email, name, you }) => (
-            <div>
-              {email}
-              {you && ` (${t('people.you')})`}
-              {name !== email && <div className={css.small}>{name}</div>}
-            </div>
-          ),
+          cell: ({ email, you }) => (you ? `${email} (${t('people.you')})` : email),
+          under: ({ name, email }) => name !== email && name,
         },
-        {
-          id: 'role',
-          title: t('people.role'),
-          value: ({ role }) => t(`people.${role}`),
-          cell: ({ role }) => t(`people.${role}`),
-        },
+        { id: 'role', title: t('people.role'), value: ({ role }) => t(`people.${role}`) },
         {
           id: 'keys',
           title: t('nav.keys'),
           value: (member) => member.spent_month,
           cell: (member) => <Spending member={member} />,
         },
-        {
-          id: 'added',
-          title: t('people.added'),
-          end: true,
-          value: ({ added_at: at }) => at,
-          cell: ({ added_at: at }) => <Moment at={at} as="date" />,
-        },
-        {
-          id: 'seen',
-          title: t('people.seen'),
-          end: true,
-          value: ({ last_sign_in_at: at }) => at,
-          cell: ({ last_sign_in_at: at }) => (at === null ? t('keys.never') : <Moment at={at} as="ago" />),
-        },
-        ...(acts === null
+        { id: 'added', title: t('people.added'), as: 'date', value: (member) => member.added_at },
+        { id: 'seen', title: t('people.seen'), as: 'ago', value: (member) => member.last_sign_in_at },
+        ...(open === null
           ? []
           : [
               {
                 id: t('common.actions'),
-                title: '',
                 end: true,
                 // An owner is changed by nobody else, and the last one stays.
                 cell: (member: Member) =>
-                  member.role === 'owner' && (!member.you || owners === 1) ? null : (
-                    <MemberMenu member={member} acts={acts} />
-                  ),
+                  (member.role !== 'owner' || (member.you && owners > 1)) && <MemberMenu member={member} open={open} />,
               },
             ]),
       ]}
@@ -139,15 +102,14 @@ function Spending({
 }: {
   readonly member: Member
 }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   if (role === 'billing' && keys === 0) return '–'
   return (
     <div>
       <Link to="/keys" search={{ by: email }}>
         {t('people.keys', { count: keys })}
       </Link>
-      <div className={css.small}>
+      <div className="small">
         {limit === null
           ? t('people.no_limit', { spent: format.money(spent) })
           : t('people.limit_of', { spent: format.money(spent), limit: format.money(limit) })}
@@ -156,32 +118,26 @@ function Spending({
   )
 }
 
-function MemberMenu({ member, acts }: { readonly member: Member; readonly acts: MemberActs }): ReactNode {
-  const { t } = useTranslation()
+function MemberMenu({ member, open }: { readonly member: Member; readonly open: (opened: Opened) => void }): ReactNode {
+  const { t } = useWords()
   return (
-    <Menu position="bottom-end" width={190}>
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={t('people.actions_of', { email: member.email })}>
-          <MoreIcon size={18} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item leftSection={<EditIcon size={16} />} onClick={() => acts.change(member)}>
-          {t('people.change')}
-        </Menu.Item>
-        {member.role !== 'owner' && (
-          <Menu.Item color="red" leftSection={<TrashIcon size={16} />} onClick={() => acts.remove(member)}>
-            {t('people.remove')}
-          </Menu.Item>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+    <RowMenu
+      label={t('people.actions_of', { email: member.email })}
+      entries={[
+        { label: t('people.change'), icon: <EditIcon size={16} />, act: () => open({ dialog: 'change', member }) },
+        member.role !== 'owner' && {
+          label: t('people.remove'),
+          icon: <TrashIcon size={16} />,
+          harmful: true,
+          act: () => open({ dialog: 'remove', member }),
+        },
+      ]}
+    />
   )
 }
 
 function Invitations({ invitations }: { readonly invitations: readonly Invitation[] }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const revoke = useAct('DELETE /cabinet/v1/invitations/:id', {
     renews: ['GET /cabinet/v1/members'],
     said: t('people.revoked'),
@@ -193,30 +149,20 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
         prefix="invited-"
         label={t('people.invitations')}
         rows={invitations}
-        rowId={({ id }) => id}
         empty={{ picture: 'people', title: t('people.none') }}
         columns={[
           {
             id: 'person',
             title: t('people.person'),
             value: ({ email }) => email,
-            cell: ({ email, created_by: by }) => (
-              <div>
-                {email ?? t('people.anyone')}
-                <div className={css.small}>{t('people.by', { email: by })}</div>
-              </div>
-            ),
+            none: t('people.anyone'),
+            under: (invitation) => t('people.by', { email: invitation.created_by }),
           },
           {
             id: 'role',
             title: t('people.role'),
             value: ({ role }) => t(`people.${role}`),
-            cell: ({ role, monthly_limit: limit }) => (
-              <div>
-                {t(`people.${role}`)}
-                {limit !== null && <div className={css.small}>{format.money(limit)}</div>}
-              </div>
-            ),
+            under: ({ monthly_limit: limit }) => limit !== null && format.money(limit),
           },
           {
             id: 'until',
@@ -227,19 +173,14 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
           },
           {
             id: t('common.actions'),
-            title: '',
-            end: true,
-            cell: ({ id, email }) => (
-              <Button
-                size="compact-sm"
-                variant="subtle"
-                color="red"
-                aria-label={t('people.revoke_of', { email: email ?? t('people.anyone') })}
-                onClick={() => revoke.mutate({ params: { id } })}
-              >
-                {t('people.revoke')}
-              </Button>
-            ),
+            acts: ({ id, email }) => [
+              {
+                label: t('people.revoke'),
+                name: t('people.revoke_of', { email: email ?? t('people.anyone') }),
+                harmful: true,
+                run: () => revoke.mutate({ params: { id } }),
+              },
+            ],
           },
         ]}
       />
@@ -249,7 +190,7 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
 
 /** Everybody but the last owner may leave. */
 function Leave({ members }: { readonly members: readonly Member[] }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const client = useQueryClient()
   const leave = useAct('POST /cabinet/v1/members/leave', {
     done: () => {
@@ -261,20 +202,17 @@ function Leave({ members }: { readonly members: readonly Member[] }): ReactNode 
   const you = members.find((member) => member.you)
   const isLast = you?.role === 'owner' && members.filter(({ role }) => role === 'owner').length === 1
   if (you === undefined || isLast) return null
+  const ask = (): void =>
+    confirm({
+      name: 'leave',
+      title: t('people.leave_title'),
+      text: t('people.leave_text'),
+      act: t('people.leave_act'),
+      onConfirm: () => leave.mutate({}),
+    })
   return (
     <div>
-      <Button
-        variant="default"
-        onClick={() =>
-          confirm({
-            name: 'leave',
-            title: t('people.leave_title'),
-            text: t('people.leave_text'),
-            act: t('people.leave_act'),
-            onConfirm: () => leave.mutate({}),
-          })
-        }
-      >
+      <Button variant="default" onClick={ask}>
         {t('people.leave')}
       </Button>
     </div>

@@ -1,19 +1,28 @@
-import { Button, Card, Collapse, Group, Stack, Text } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { Button, Card, Collapse, Group, Stack, Text, Textarea } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
 import type { ModelRow, Prices } from '../../../../src/api/cabinet/model-contract.ts'
-import { CodeIcon, CompareIcon } from '../../parts/icons.ts'
+import { CallSnippet } from '../../parts/CallSnippet.tsx'
+import { Dialog } from '../../parts/Dialog.tsx'
 import { Empty, Failed } from '../../parts/Loaded.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import layout from '../../style/layout.module.css'
-import { CallDialog } from './CallDialog.tsx'
-import css from './chat.module.css'
-import { areReadable, ChatParameters, NO_PARAMETERS } from './ChatParameters.tsx'
-import { MessageForm } from './MessageForm.tsx'
+import { NumberField } from '../../parts/NumberField.tsx'
+import { fileMark } from '../../parts/call-snippet.ts'
+import { CodeIcon, CompareIcon } from '../../parts/icons.ts'
+import { isPlainNumber } from '../../parts/number-text.ts'
+import { useWords } from '../../parts/words.ts'
+import { MessageForm, TurnView } from './MessageForm.tsx'
 import { ModelField } from './ModelField.tsx'
-import type { TabProps } from './tab.ts'
-import { TurnView } from './TurnView.tsx'
-import { useConversation, type Conversation, type Message, type Turn } from './use-conversation.ts'
+import css from './chat.module.css'
+import type { TabProps } from './run.tsx'
+import {
+  chatBody,
+  type Conversation,
+  type Message,
+  NO_PARAMETERS,
+  NUMBERS,
+  type Parameters,
+  type Turn,
+  useConversation,
+} from './use-conversation.ts'
 
 const CHARACTERS_PER_TOKEN = 4
 const MILLION = 1_000_000
@@ -21,7 +30,7 @@ const NO_MESSAGE: Message = { text: '', attachments: [] }
 
 /** A streamed conversation, or the same one with two models side by side. */
 export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [otherId, setOtherId] = useState<string | null>(null)
   const first = useConversation(keyId, modelId)
   const second = useConversation(keyId, otherId ?? modelId)
@@ -53,7 +62,7 @@ export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
       {otherId !== null && (
         <ModelField label={t('play.other_model')} models={models} value={otherId} choose={setOtherId} />
       )}
-      <div className={otherId === null ? undefined : layout.halves}>
+      <div className={otherId === null ? undefined : 'halves'}>
         {talks.map((talk, index) => (
           <Talk key={index} talk={talk} name={models.find(({ id }) => id === ids[index])?.name ?? t('play.model')} />
         ))}
@@ -92,7 +101,7 @@ interface ToolsProps {
 }
 
 function Tools({ parametersShown, showParameters, compares, compare, showCall }: ToolsProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <Group gap="xs">
       <Button size="xs" variant="default" onClick={showParameters} aria-expanded={parametersShown}>
@@ -114,7 +123,7 @@ interface TalkProps {
 }
 
 function Talk({ talk: { turns, busy, failure }, name }: TalkProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <Stack gap="xs">
       <Card padding="md" className={css.talk ?? ''} role="log" aria-label={`${t('play.talk')}: ${name}`} tabIndex={0}>
@@ -136,8 +145,7 @@ interface CostProps {
 
 /** An estimate while an answer arrives, and exact at the end. */
 function Cost({ talks, models, ids }: CostProps): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const known = talks.flatMap(({ turns }) => turns).reduce((sum, { cost }) => sum + (cost ?? 0), 0)
   const live = talks.map(({ busy, turns }, index) =>
     busy ? liveCost(turns, models.find(({ id }) => id === ids[index])?.prices ?? {}) : 0,
@@ -172,5 +180,69 @@ function liveCost(turns: readonly Pick<Turn, 'text' | 'reasoning' | 'cost'>[], p
       CHARACTERS_PER_TOKEN /
       MILLION +
     Number(prices['request'] ?? 0)
+  )
+}
+
+export function ChatParameters({
+  value,
+  change,
+}: {
+  readonly value: Parameters
+  readonly change: (value: Parameters) => void
+}): ReactNode {
+  const { t } = useWords()
+  return (
+    <div className="page">
+      <Textarea
+        label={t('play.system')}
+        autosize
+        minRows={2}
+        maxRows={8}
+        value={value.system}
+        onChange={({ currentTarget }) => change({ ...value, system: currentTarget.value })}
+      />
+      <div className="fields">
+        {NUMBERS.map(({ name, ...bounds }) => (
+          <NumberField
+            key={name}
+            label={name}
+            placeholder={t('play.default')}
+            {...bounds}
+            value={value.numbers[name] ?? ''}
+            onChange={(number) => change({ ...value, numbers: { ...value.numbers, [name]: number } })}
+          />
+        ))}
+      </div>
+    </div>
+  )
+}
+
+/** Every number can be read. */
+export function areReadable({ numbers }: Parameters): boolean {
+  return Object.values(numbers).every((value) => value === '' || isPlainNumber(value))
+}
+
+export interface CallDialogProps {
+  readonly opened: boolean
+  readonly close: () => void
+  readonly model: string
+  readonly turns: readonly Turn[]
+  readonly draft: Message
+  readonly parameters: Parameters
+}
+
+/** The conversation with its next message, or the last question again, as a call of the API. */
+export function CallDialog({ opened, close, model, turns, draft, parameters }: CallDialogProps): ReactNode {
+  const { t } = useWords()
+  const isEmpty = draft.text.trim() === '' && draft.attachments.length === 0
+  const asked = turns.slice(0, turns.findLastIndex(({ role }) => role === 'user') + 1)
+  const message: Message = isEmpty ? { text: 'Hello', attachments: [] } : { ...draft, text: draft.text.trim() }
+  const shown = isEmpty && asked.length > 0 ? asked : [...turns, { role: 'user' as const, ...message }]
+  const attached = shown.flatMap(({ attachments }) => attachments)
+  const body = chatBody(model, shown, parameters, (attachment) => fileMark(attached.indexOf(attachment)))
+  return (
+    <Dialog name="call" of={opened} close={close} title={t('play.call')} size="xl">
+      <CallSnippet body={body} files={attached.map(({ name }) => name)} />
+    </Dialog>
   )
 }

@@ -1,10 +1,8 @@
-import { Stack, Textarea } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import { List, type Column } from '../../parts/List.tsx'
-import { costOf, playgroundAnswer } from './playground-call.ts'
-import { RunBar } from './RunBar.tsx'
-import { useRun } from './use-run.ts'
+import { Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { type Column, List } from '../../parts/List.tsx'
+import { useWords } from '../../parts/words.ts'
+import { costOf, fieldOf, listOf, playgroundAnswer, RunBar, type TabProps, useRun } from './run.tsx'
 
 export interface LinesTabProps<Row> {
   readonly keyId: string
@@ -33,7 +31,7 @@ export function LinesTab<Row>({
   ready = true,
   children,
 }: LinesTabProps<Row>): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [text, setText] = useState('')
   const run = useRun(async (signal) => {
     const lines = text.split('\n').filter((line) => line.trim() !== '')
@@ -63,4 +61,123 @@ export function LinesTab<Row>({
       )}
     </Stack>
   )
+}
+
+const SHOWN_NUMBERS = 4
+
+/** Vectors for lines of text, and the similarity of each to the first. */
+export function EmbeddingsTab({ keyId, modelId }: TabProps): ReactNode {
+  const { t, format } = useWords()
+  return (
+    <LinesTab
+      keyId={keyId}
+      path="embeddings"
+      label={t('type.embeddings')}
+      bodyOf={(input) => ({ model: modelId, input })}
+      rowsOf={rowsOf}
+      columns={[
+        { id: 'line', title: t('play.text'), cell: ({ line }) => line },
+        {
+          id: 'vector',
+          title: t('play.vector'),
+          cell: ({ vector }) => (
+            <Text span size="xs" className="mono">
+              {vector
+                .slice(0, SHOWN_NUMBERS)
+                .map((value) => format.number(value, 4))
+                .join('  ')}{' '}
+              …
+            </Text>
+          ),
+        },
+        { id: 'size', title: t('play.dimensions'), end: true, cell: ({ vector }) => format.number(vector.length) },
+        { id: 'near', title: t('play.nearness'), end: true, cell: ({ nearness: value }) => format.number(value, 4) },
+      ]}
+    />
+  )
+}
+
+function rowsOf(answer: unknown, lines: readonly string[]) {
+  const vectors = listOf(fieldOf(answer, 'data')).map((item) => listOf(fieldOf(item, 'embedding')).map(Number))
+  return vectors.map((vector, index) => ({
+    line: lines[index] ?? '',
+    vector,
+    nearness: nearness(vectors[0] ?? [], vector),
+  }))
+}
+
+/** Cosine of the angle between two vectors. */
+function nearness(a: readonly number[], b: readonly number[]): number {
+  const dot = (left: readonly number[], right: readonly number[]): number =>
+    left.reduce((sum, value, index) => sum + value * (right[index] ?? 0), 0)
+  const size = Math.sqrt(dot(a, a) * dot(b, b))
+  return size === 0 ? 0 : dot(a, b) / size
+}
+
+/** Documents in the order in which they answer a question. */
+export function RerankTab({ keyId, modelId }: TabProps): ReactNode {
+  const { t, format } = useWords()
+  const [query, setQuery] = useState('')
+  return (
+    <LinesTab
+      keyId={keyId}
+      path="rerank"
+      label={t('type.rerank')}
+      linesLabel={t('play.documents')}
+      ready={query.trim() !== ''}
+      bodyOf={(documents) => ({ model: modelId, query, documents })}
+      rowsOf={(answer, documents) =>
+        listOf(fieldOf(answer, 'results')).map((item) => ({
+          line: documents[Number(fieldOf(item, 'index'))] ?? '',
+          score: Number(fieldOf(item, 'relevance_score')),
+        }))
+      }
+      columns={[
+        { id: 'place', title: '№', cell: ({ index }) => index + 1 },
+        { id: 'line', title: t('play.document'), cell: ({ line }) => line },
+        { id: 'score', title: t('play.score'), end: true, cell: ({ score }) => format.number(score, 4) },
+      ]}
+    >
+      <TextInput
+        label={t('play.query')}
+        value={query}
+        onChange={({ currentTarget }) => setQuery(currentTarget.value)}
+      />
+    </LinesTab>
+  )
+}
+
+/** What a model finds in lines of text: the categories that it flags, and the highest score. */
+export function ModerationTab({ keyId, modelId }: TabProps): ReactNode {
+  const { t, format } = useWords()
+  return (
+    <LinesTab
+      keyId={keyId}
+      path="moderations"
+      label={t('type.moderation')}
+      bodyOf={(input) => ({ model: modelId, input })}
+      rowsOf={(answer, lines) =>
+        listOf(fieldOf(answer, 'results')).map((result, index) => ({
+          line: lines[index] ?? '',
+          flags: entriesOf(fieldOf(result, 'categories')).flatMap(([name, flagged]) =>
+            flagged === true ? [name] : [],
+          ),
+          score: Math.max(0, ...entriesOf(fieldOf(result, 'category_scores')).map(([, score]) => Number(score))),
+        }))
+      }
+      columns={[
+        { id: 'line', title: t('play.text'), cell: ({ line }) => line },
+        {
+          id: 'flags',
+          title: t('play.flags'),
+          cell: ({ flags }) => (flags.length === 0 ? t('play.no_flags') : flags.join(', ')),
+        },
+        { id: 'score', title: t('play.score'), end: true, cell: ({ score }) => format.number(score, 4) },
+      ]}
+    />
+  )
+}
+
+function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : []
 }

@@ -1,10 +1,18 @@
-import { Alert, Button, CloseButton, FileButton, Group, Textarea } from '@mantine/core'
-import { useRef, useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { Alert, Button, CloseButton, FileButton, Group, Text, Textarea } from '@mantine/core'
+import { type ReactNode, Suspense, useRef, useState } from 'react'
 import { AttachIcon, SendIcon, StopIcon } from '../../parts/icons.ts'
-import { acceptedTypes, ATTACHED_BYTES_MAX, attachmentOf } from './attachments.ts'
-import { Attachments } from './TurnView.tsx'
-import type { Message } from './use-conversation.ts'
+import { lazyOr } from '../../parts/lazy-or.ts'
+import { usePacedText } from '../../parts/markdown/use-paced-text.ts'
+import { useWords } from '../../parts/words.ts'
+import css from './chat.module.css'
+import {
+  acceptedTypes,
+  ATTACHED_BYTES_MAX,
+  attachmentOf,
+  dataUrl,
+  type Message,
+  type Turn,
+} from './use-conversation.ts'
 
 export interface MessageFormProps {
   readonly busy: boolean
@@ -22,7 +30,7 @@ export interface MessageFormProps {
 
 /** The next message: its text, and files that are chosen, pasted or dropped. */
 export function MessageForm(props: MessageFormProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { busy, draft, change, sendable } = props
   const { attach, refused } = useAttaching(props)
   const ready = sendable && !busy && (draft.text.trim() !== '' || draft.attachments.length > 0)
@@ -81,7 +89,7 @@ function Buttons({
   ready,
   attach,
 }: MessageFormProps & { readonly ready: boolean } & Pick<Attaching, 'attach'>): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <Group mt="sm" gap="xs">
       <Button type="submit" disabled={!ready} loading={busy} leftSection={<SendIcon size={17} />}>
@@ -121,7 +129,7 @@ function useAttaching({
   draft,
   change,
 }: Pick<MessageFormProps, 'modalities' | 'draft' | 'change'>): Attaching {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [refused, setRefused] = useState<string | null>(null)
   // The text may have grown while the files were read.
   const newest = useRef(draft)
@@ -135,4 +143,95 @@ function useAttaching({
     change({ ...newest.current, attachments: [...newest.current.attachments, ...taken] })
   }
   return { attach: (files) => void (files.length > 0 && attach(files)), refused }
+}
+
+/** An answer that comes at once has no rate. */
+const RATE_MS_MIN = 50
+const MarkdownText = lazyOr(async () => (await import('../../parts/markdown/MarkdownText.tsx')).MarkdownText, PlainText)
+
+export interface TurnViewProps {
+  readonly turn: Turn
+  /** Of the model. */
+  readonly name: string
+  readonly busy: boolean
+}
+
+export function TurnView({ turn, name, busy }: TurnViewProps): ReactNode {
+  const { t } = useWords()
+  const isUser = turn.role === 'user'
+  return (
+    <div className={isUser ? css.user : css.model}>
+      <Text size="xs" c="dimmed" mb={2}>
+        {isUser ? t('play.you') : name}
+      </Text>
+      {turn.reasoning !== '' && (
+        <details>
+          <summary>{t('play.reasoning')}</summary>
+          <div className={css.reasoning}>{turn.reasoning}</div>
+        </details>
+      )}
+      {isUser ? <div className={css.text}>{turn.text}</div> : <Answer text={turn.text} busy={busy} />}
+      {turn.attachments.length > 0 && <Attachments attachments={turn.attachments} />}
+      <TurnFigures turn={turn} />
+    </div>
+  )
+}
+
+function Answer({ text, busy }: { readonly text: string; readonly busy: boolean }): ReactNode {
+  const shown = usePacedText(text, !busy)
+  return (
+    <>
+      <Suspense fallback={<PlainText text={shown} />}>
+        <MarkdownText text={shown} />
+      </Suspense>
+      {busy && <span className={css.cursor} aria-hidden="true" />}
+    </>
+  )
+}
+
+function PlainText({ text }: { readonly text: string }): ReactNode {
+  return <div className={css.text}>{text}</div>
+}
+
+/** Files of a message. */
+export function Attachments({
+  attachments,
+  children,
+}: Pick<Message, 'attachments'> & { readonly children?: (index: number) => ReactNode }): ReactNode {
+  const { format } = useWords()
+  return (
+    <Group gap="xs" mt={8}>
+      {attachments.map((attachment, index) => (
+        <div key={index} className={css.attached}>
+          {attachment.kind === 'image' && <img src={dataUrl(attachment)} alt="" />}
+          <Text size="xs" component="span">
+            {attachment.name}
+            <Text size="xs" c="dimmed" component="span" display="block">
+              {format.bytes(attachment.bytes)}
+            </Text>
+          </Text>
+          {children?.(index)}
+        </div>
+      ))}
+    </Group>
+  )
+}
+
+/** The cost from the bill, and the speed as this browser saw it. */
+function TurnFigures({ turn: { cost, tokens, speed } }: { readonly turn: Turn }): ReactNode {
+  const { t, format } = useWords()
+  if (cost === null || tokens === null) return null
+  return (
+    <Text size="xs" c="dimmed" mt={6}>
+      {t('play.turn', {
+        amount: format.money(cost),
+        input: format.number(tokens.input),
+        output: format.number(tokens.output),
+      })}
+      {speed !== null && ` · ${t('play.first', { time: format.duration(speed.firstMs) })}`}
+      {speed !== null &&
+        speed.restMs >= RATE_MS_MIN &&
+        ` · ${t('play.per_second', { tokens: format.number((tokens.output * 1_000) / speed.restMs, 1) })}`}
+    </Text>
+  )
 }

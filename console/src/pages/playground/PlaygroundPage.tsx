@@ -1,7 +1,7 @@
 import { Select, Tabs } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
 import { Link, useSearch } from '@tanstack/react-router'
-import { useState, type ComponentType, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { type ComponentType, type ReactNode, useState } from 'react'
 import type { Key } from '../../../../src/api/cabinet/key-contract.ts'
 import type { ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
 import type { ModelType } from '../../../../src/tables/model-types.ts'
@@ -9,38 +9,39 @@ import { useRead } from '../../api/hooks.ts'
 import { Empty, Loaded } from '../../parts/Loaded.tsx'
 import { onDemand } from '../../parts/OnDemand.tsx'
 import { Page } from '../../parts/Page.tsx'
-import css from '../../style/layout.module.css'
+import { useWords } from '../../parts/words.ts'
 import { ModelField } from './ModelField.tsx'
-import type { TabProps } from './tab.ts'
+import type { TabProps } from './run.tsx'
 
 const TABS: Readonly<Record<ModelType, ComponentType<TabProps>>> = {
   chat: onDemand('ChatTab', async () => (await import('./ChatTab.tsx')).ChatTab, 320),
-  image: onDemand('ImageTab', async () => (await import('./ImageTab.tsx')).ImageTab, 320),
-  tts: onDemand('SpeechTab', async () => (await import('./SpeechTab.tsx')).SpeechTab, 320),
-  transcription: onDemand(
-    'TranscriptionTab',
-    async () => (await import('./TranscriptionTab.tsx')).TranscriptionTab,
-    320,
-  ),
-  embeddings: onDemand('EmbeddingsTab', async () => (await import('./EmbeddingsTab.tsx')).EmbeddingsTab, 320),
-  rerank: onDemand('RerankTab', async () => (await import('./RerankTab.tsx')).RerankTab, 320),
-  moderation: onDemand('ModerationTab', async () => (await import('./ModerationTab.tsx')).ModerationTab, 320),
-  video: onDemand('VideoTab', async () => (await import('./VideoTab.tsx')).VideoTab, 320),
+  image: onDemand('ImageTab', async () => (await import('./MediaTabs.tsx')).ImageTab, 320),
+  tts: onDemand('SpeechTab', async () => (await import('./MediaTabs.tsx')).SpeechTab, 320),
+  transcription: onDemand('TranscriptionTab', async () => (await import('./MediaTabs.tsx')).TranscriptionTab, 320),
+  embeddings: onDemand('EmbeddingsTab', async () => (await import('./LinesTab.tsx')).EmbeddingsTab, 320),
+  rerank: onDemand('RerankTab', async () => (await import('./LinesTab.tsx')).RerankTab, 320),
+  moderation: onDemand('ModerationTab', async () => (await import('./LinesTab.tsx')).ModerationTab, 320),
+  video: onDemand('VideoTab', async () => (await import('./MediaTabs.tsx')).VideoTab, 320),
 }
+/** Of more keys the others are searched for. */
+const KEYS = { enabled: 'true', limit: 50 } as const
+const TYPING_MS = 250
 // The keys of the table are exactly the types, in the order of the tabs.
 const KINDS = Object.keys(TABS) as readonly ModelType[]
 
 /** Models to try by hand. Each request is charged to a key of the user, like any other. */
 export function PlaygroundPage(): ReactNode {
-  const { t } = useTranslation()
-  const keys = useRead('GET /cabinet/v1/keys', {})
+  const { t } = useWords()
+  const keys = useRead('GET /cabinet/v1/keys', { query: KEYS })
   const models = useRead('GET /cabinet/v1/models', {})
   return (
     <Page title={t('nav.playground')} lead={t('play.lead')}>
       <Loaded of={keys} height={520}>
-        {({ data }) => (
+        {({ data, total }) => (
           <Loaded of={models} height={520}>
-            {({ data: rows }) => <Playground keys={data.filter(({ disabled }) => !disabled)} models={rows} />}
+            {({ data: rows }) => (
+              <Playground keys={data.filter(({ own }) => own)} hasMore={total > data.length} models={rows} />
+            )}
           </Loaded>
         )}
       </Loaded>
@@ -50,11 +51,13 @@ export function PlaygroundPage(): ReactNode {
 
 interface PlaygroundProps {
   readonly keys: readonly Key[]
+  /** Keys that are found by their name. */
+  readonly hasMore: boolean
   readonly models: readonly ModelRow[]
 }
 
-function Playground({ keys, models }: PlaygroundProps): ReactNode {
-  const { t } = useTranslation()
+function Playground({ keys, hasMore, models }: PlaygroundProps): ReactNode {
+  const { t } = useWords()
   const { model: wished } = useSearch({ strict: false })
   const usable = models.filter(({ allowed }) => allowed)
   const [kind, setKind] = useState<ModelType>(usable.find(({ id }) => id === wished)?.type ?? 'chat')
@@ -89,15 +92,15 @@ function Playground({ keys, models }: PlaygroundProps): ReactNode {
         ))}
       </Tabs.List>
       <Tabs.Panel value={kind} pt="md">
-        <div className={css.page}>
-          <div className={css.fields}>
+        <div className="page">
+          <div className="fields">
             <ModelField
               label={t('usage.model')}
               models={ofKind}
               value={modelId}
               choose={(id) => setChosen({ ...chosen, [kind]: id })}
             />
-            <KeyField keys={keys} value={keyId} choose={setKeyId} />
+            <KeyField keys={keys} hasMore={hasMore} value={keyId} choose={setKeyId} />
           </div>
           {modelId === '' ? (
             <Empty picture="model" title={t('play.no_model')} />
@@ -122,16 +125,38 @@ interface FieldProps {
   readonly choose: (id: string) => void
 }
 
-function KeyField({ keys, value, choose }: FieldProps & Pick<PlaygroundProps, 'keys'>): ReactNode {
-  const { t } = useTranslation()
+function KeyField({ keys, hasMore, value, choose }: FieldProps & Pick<PlaygroundProps, 'keys' | 'hasMore'>): ReactNode {
+  const { t } = useWords()
+  const [chosen, setChosen] = useState(keys[0])
+  const [typed, setTyped] = useState('')
+  const [search] = useDebouncedValue(typed, TYPING_MS)
+  // The text of a choice is not a search for it.
+  const wish = chosen !== undefined && search === nameOf(chosen) ? '' : search
+  const found = useRead(
+    'GET /cabinet/v1/keys',
+    { query: { ...KEYS, search: wish } },
+    { enabled: hasMore && wish !== '' },
+  )
+  const offered = found.data === undefined || wish === '' ? keys : found.data.data
+  const known = offered.some(({ id }) => id === chosen?.id) || chosen === undefined ? offered : [chosen, ...offered]
   return (
     <Select
       label={t('play.key')}
       description={t('play.key_hint')}
       allowDeselect={false}
       value={value}
-      onChange={(id) => id !== null && choose(id)}
-      data={keys.map(({ id, name, label }) => ({ value: id, label: `${name} · ${label}` }))}
+      onChange={(id) => {
+        if (id === null) return
+        setChosen(known.find((key) => key.id === id))
+        choose(id)
+      }}
+      searchable={hasMore}
+      {...(hasMore ? { onSearchChange: setTyped } : {})}
+      data={known.map((key) => ({ value: key.id, label: nameOf(key) }))}
     />
   )
+}
+
+function nameOf({ name, label }: Key): string {
+  return `${name} · ${label}`
 }

@@ -1,10 +1,12 @@
-import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import type { BillAdjustment, BillLine } from '../../../../src/api/records/request-story-contract.ts'
-import { METER_TABLE, PRICE_SCALES, type PriceScale } from '../../../../src/tables/meter-table.ts'
+import { Text } from '@mantine/core'
+import type { CSSProperties, ReactNode } from 'react'
+import type { RequestStory } from '../../../../src/api/cabinet/log-contract.ts'
+import type { BillAdjustment, BillLine, StoryParts } from '../../../../src/api/records/request-story-contract.ts'
 import { decimalText, microOf, parseDecimal, shift, ZERO } from '../../../../src/base/money.ts'
+import { METER_TABLE, PRICE_SCALES, type PriceScale } from '../../../../src/tables/meter-table.ts'
 import { currentLanguage } from '../../i18n.ts'
-import { useFormat } from '../../parts/use-format.ts'
+import { Facts } from '../../parts/Page.tsx'
+import { useWords } from '../../parts/words.ts'
 import css from './bill.module.css'
 
 /** µRUB in a ruble, as a power of ten. */
@@ -30,8 +32,7 @@ export interface BillProps {
  * Exact decimals are shown as they are, so that the lines add up.
  */
 export function Bill({ label, lines, total, adjustments, charged, chargedLabel }: BillProps): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   // Every answer is a request, which most models give free.
   const shown = lines.filter(({ meter, cost }) => meter !== 'request' || cost !== '0')
   const booked = decimalText({ digits: microOf(charged), scale: 6 })
@@ -84,8 +85,7 @@ function Line({
   readonly line: BillLine
   readonly amount: string
 }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const { priceKey, scale } = METER_TABLE[meter]
   const { label, places } = PRICE_SCALES[scale]
   return (
@@ -117,5 +117,61 @@ function Foot({
       </th>
       <td>{amount}</td>
     </tr>
+  )
+}
+
+/** The money that was set aside for a request, and what became of it. */
+export function Hold({ hold }: { readonly hold: StoryParts['hold'] }): ReactNode {
+  const { t, format } = useWords()
+  if (hold === null) return <Text c="dimmed">{t('request.no_hold')}</Text>
+  return (
+    <Facts
+      items={[
+        [t('request.held'), `${format.money(hold.amount)} · ${format.time(hold.placed_at)}`],
+        [t('request.hold_state'), t(`request.hold_${hold.state}`)],
+        [t('request.charged'), format.money(hold.charged)],
+        [t('request.returned'), format.money(hold.returned)],
+        [t('request.shortfall'), hold.shortfall === 0 ? null : format.money(hold.shortfall)],
+        [t('request.ended'), hold.ended_at === null ? null : format.dateTime(hold.ended_at)],
+      ]}
+    />
+  )
+}
+
+/** The time of a request to scale: from its arrival to the first token, then to the end. */
+export function Timeline({
+  story,
+}: {
+  readonly story: Pick<RequestStory, 'timings' | 'latency_ms' | 'duration_ms'>
+}): ReactNode {
+  const { t, format } = useWords()
+  const { timings, latency_ms: latency, duration_ms: duration } = story
+  const waited = latency === null ? 1 : Math.min(1, latency / Math.max(1, duration))
+  // The type CSSProperties does not have custom properties.
+  const style = { '--waited': waited } as CSSProperties
+  return (
+    <>
+      <div className={css.track} style={style} aria-hidden="true">
+        <span className={css.wait} />
+        <span className={css.flow} />
+      </div>
+      <div className={css.legend}>
+        <Text size="xs" c="dimmed">
+          {t('request.waiting', { time: format.duration(latency ?? duration) })}
+        </Text>
+        {latency !== null && (
+          <Text size="xs" c="dimmed">
+            {t('request.answering', { time: format.duration(duration - latency) })}
+          </Text>
+        )}
+      </div>
+      <Facts
+        items={[
+          [t('request.arrived'), format.dateTime(timings.arrived_at)],
+          [t('request.first_token'), timings.first_token_at === null ? null : format.dateTime(timings.first_token_at)],
+          [t('request.ended'), format.dateTime(timings.ended_at)],
+        ]}
+      />
+    </>
   )
 }

@@ -4,20 +4,18 @@ import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from '@tanst
 import { useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import type { TFunction } from 'i18next'
-import { memo, useEffect, useLayoutEffect, useMemo, useRef, type CSSProperties, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { type CSSProperties, memo, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef } from 'react'
 import type { LogQuery, LogRow } from '../../../../src/api/cabinet/log-contract.ts'
 import { call } from '../../api/call.ts'
-import { errorName } from '../../parts/failure-text.ts'
-import { useListChoice } from '../../parts/list-choice.ts'
 import type { Column } from '../../parts/List.tsx'
-import { ListTools } from '../../parts/ListTools.tsx'
+import { ListTools, useListChoice } from '../../parts/ListTools.tsx'
 import { Empty, FailedPlace, Outline } from '../../parts/Loaded.tsx'
-import { StatusBadge, type Tone } from '../../parts/StatusBadge.tsx'
+import { StatusBadge, type Tone } from '../../parts/cells.tsx'
+import { errorName } from '../../parts/failure-text.ts'
 import type { Format } from '../../parts/format.ts'
+import { useShown } from '../../parts/list-place.ts'
 import { onRowLink, rowLink } from '../../parts/row-link.ts'
-import { useShown } from '../../parts/use-shown.ts'
-import { useFormat } from '../../parts/use-format.ts'
+import { useWords } from '../../parts/words.ts'
 import list from '../../style/list.module.css'
 import css from './log.module.css'
 
@@ -59,7 +57,7 @@ export function logPages(query: LogQuery) {
  * The log as one long list. Scrolling loads the next page, and the document contains only the visible rows.
  */
 export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const pages = useInfiniteQuery({ ...logPages(query), placeholderData: keepPreviousData })
   const asked = useShown(JSON.stringify(query), pages.isPlaceholderData)
   if (pages.isError && pages.data === undefined)
@@ -106,8 +104,7 @@ interface RowsProps {
 }
 
 function Rows({ asked, rows, old, more }: RowsProps): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const [choice, choose] = useListChoice('log', AS_IT_IS)
   const columns = useMemo(() => columnsOf(t, format), [t, format])
   const seen = useMemo(
@@ -210,8 +207,7 @@ function Foot({
   readonly count: number
   readonly more: More
 }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   return (
     <div className={css.foot} role="row">
       <span role="cell">
@@ -232,6 +228,7 @@ function Foot({
 }
 
 interface LogColumn extends Column<LogRow> {
+  readonly cell: (row: LogRow) => ReactNode
   /** Of the grid. */
   readonly width: string
 }

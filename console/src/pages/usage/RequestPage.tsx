@@ -1,30 +1,21 @@
 import { useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
 import { facts } from 'virtual:log-facts'
 import type { RequestStory } from '../../../../src/api/cabinet/log-contract.ts'
 import type { FactStyle } from '../../../../src/ledger/generation-record.ts'
 import { useRead } from '../../api/hooks.ts'
-import { attemptText } from '../../parts/attempt-text.ts'
 import { CopyIconButton } from '../../parts/Copy.tsx'
-import { errorName } from '../../parts/failure-text.ts'
-import { Facts } from '../../parts/Facts.tsx'
-import { ModelLink } from '../../parts/links.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { Page } from '../../parts/Page.tsx'
-import { Section } from '../../parts/Section.tsx'
-import { StatusBadge } from '../../parts/StatusBadge.tsx'
-import { Tile } from '../../parts/Tile.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import css from '../../style/layout.module.css'
-import { Bill } from './Bill.tsx'
-import { Hold } from './Hold.tsx'
-import { Timeline } from './Timeline.tsx'
+import { Facts, Page, Section, Tile } from '../../parts/Page.tsx'
+import { ModelLink, StatusBadge } from '../../parts/cells.tsx'
+import { attemptText, errorName } from '../../parts/failure-text.ts'
+import { useWords } from '../../parts/words.ts'
+import { Bill, Hold, Timeline } from './Bill.tsx'
 
 /** One request: its attempts, its bill line by line, its hold and its times. */
 export function RequestPage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { id } = useParams({ from: '/log/$id' })
   const story = useRead('GET /cabinet/v1/log/:id', { params: { id } })
   return (
@@ -32,7 +23,7 @@ export function RequestPage(): ReactNode {
       title={t('request.title')}
       lead={
         <>
-          <span className={css.mono}>{id}</span> <CopyIconButton text={id} />
+          <span className="mono">{id}</span> <CopyIconButton text={id} />
         </>
       }
     >
@@ -45,11 +36,10 @@ export function RequestPage(): ReactNode {
 
 function Story({ story }: { readonly story: RequestStory }): ReactNode {
   const saved = story.cache_saved ?? 0
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   return (
     <>
-      <div className={css.tiles}>
+      <div className="tiles">
         <Tile
           lead
           label={t('usage.cost')}
@@ -80,7 +70,7 @@ function Story({ story }: { readonly story: RequestStory }): ReactNode {
           note={story.streamed ? t('request.streamed') : t('request.whole')}
         />
       </div>
-      <div className={css.halves}>
+      <div className="halves">
         <Section title={t('request.what')}>
           <WhatItWas story={story} />
         </Section>
@@ -91,7 +81,7 @@ function Story({ story }: { readonly story: RequestStory }): ReactNode {
       <Section title={t('request.attempts')} lead={t('request.attempts_lead')}>
         <Attempts story={story} />
       </Section>
-      <div className={css.halves}>
+      <div className="halves">
         <Section title={t('request.bill')} lead={t('request.bill_lead', { version: story.price_version })}>
           <Bill
             label={t('request.bill')}
@@ -111,7 +101,7 @@ function Story({ story }: { readonly story: RequestStory }): ReactNode {
 }
 
 function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const values: Readonly<Record<string, unknown>> = { ...story }
   return (
     <Facts
@@ -130,7 +120,7 @@ function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
           story.error_type === null ? null : (
             <>
               {errorName(story.error_type)}{' '}
-              <code key="type" className={css.mono}>
+              <code key="type" className="mono">
                 {story.error_type}
               </code>
             </>
@@ -157,10 +147,10 @@ function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
 
 /** A field of the log without a special design. */
 function Fact({ value, style }: { readonly value: unknown; readonly style: FactStyle }): ReactNode {
-  const format = useFormat()
+  const { format } = useWords()
   if (typeof value === 'number') return format.number(value)
   const text = String(value)
-  return style === 'id' ? <span className={css.mono}>{text}</span> : text
+  return style === 'id' ? <span className="mono">{text}</span> : text
 }
 
 function Finish({
@@ -168,14 +158,14 @@ function Finish({
 }: {
   readonly story: RequestStory
 }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <>
       {reason === null ? '–' : t(`finish.${reason}`)}
       {native !== null && native !== reason && (
         <>
           {' '}
-          <code className={css.mono}>{native}</code>
+          <code className="mono">{native}</code>
         </>
       )}
     </>
@@ -184,29 +174,23 @@ function Finish({
 
 /** Attempts of one request: few. */
 function Attempts({ story }: { readonly story: RequestStory }): ReactNode {
-  const { t } = useTranslation()
-  const rows = story.attempts.map((attempt, index) => ({ ...attempt, index: index + 1 }))
+  const { t } = useWords()
   return (
     <List
       label={t('request.attempts')}
-      rows={rows}
+      rows={story.attempts.map((attempt, index) => ({ ...attempt, index: index + 1 }))}
       rowId={({ index }) => index}
       empty={{ picture: 'provider', title: t('request.no_attempts') }}
       columns={[
-        { id: 'index', title: '№', cell: ({ index }) => index },
-        { id: 'provider', title: t('log.filter_provider'), cell: ({ provider }) => provider ?? '–' },
+        { id: 'index', title: '№', value: ({ index }) => index },
+        { id: 'provider', title: t('log.filter_provider'), none: '–', value: ({ provider }) => provider },
         {
           id: 'outcome',
           title: t('request.outcome'),
-          cell: ({ outcome }) => (
-            <StatusBadge tone={outcome === 'answered' ? 'good' : 'bad'}>{t(`request.${outcome}`)}</StatusBadge>
-          ),
+          value: ({ outcome }) => t(`request.${outcome}`),
+          tone: ({ outcome }) => (outcome === 'answered' ? 'good' : 'bad'),
         },
-        {
-          id: 'reason',
-          title: t('request.reason'),
-          cell: attemptText,
-        },
+        { id: 'reason', title: t('request.reason'), value: attemptText },
       ]}
     />
   )

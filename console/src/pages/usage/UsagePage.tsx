@@ -1,17 +1,17 @@
 import { SegmentedControl, Select } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import type { UsageGroup } from '../../../../src/api/cabinet/log-contract.ts'
+import { useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import type { SpendSums, UsageAnswer, UsageGroup } from '../../../../src/api/cabinet/log-contract.ts'
 import { useRead } from '../../api/hooks.ts'
-import { lastDays, type DayRange } from '../../parts/day-range.ts'
+import { DataList } from '../../parts/DataList.tsx'
+import { DayChart } from '../../parts/DayChart.tsx'
+import { RangeFields } from '../../parts/DayField.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { Page } from '../../parts/Page.tsx'
-import { RangeFields } from '../../parts/RangeFields.tsx'
-import { useFormat } from '../../parts/use-format.ts'
-import { endOfDay, startOfDay } from '../../parts/zoned-day.ts'
+import { Page, Section, Tile } from '../../parts/Page.tsx'
+import type { ChartSeries } from '../../parts/chart-figures.ts'
+import { useWords } from '../../parts/words.ts'
+import { type DayRange, endOfDay, lastDays, startOfDay } from '../../parts/zoned-day.ts'
 import { useSession } from '../../session.tsx'
-import css from '../../style/layout.module.css'
-import { UsageReport, type LogSpan } from './UsageReport.tsx'
 
 const DEFAULT_DAYS = 30
 const HOUR_MS = 3_600_000
@@ -20,7 +20,7 @@ type Hours = (typeof HOURS)[number]
 
 /** Spend and requests by day or hour, split by model, key or app. */
 export function UsagePage(): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [by, setBy] = useState<'day' | 'hour'>('day')
   const [range, setRange] = useState(lastDays(DEFAULT_DAYS))
   const [hours, setHours] = useState<Hours>('24')
@@ -38,7 +38,7 @@ export function UsagePage(): ReactNode {
         />
       }
     >
-      <div className={css.fields}>
+      <div className="fields">
         {by === 'day' ? (
           <RangeFields range={range} change={setRange} />
         ) : (
@@ -65,7 +65,7 @@ export function UsagePage(): ReactNode {
 
 function ByDay({ range, group }: { readonly range: DayRange; readonly group: UsageGroup }): ReactNode {
   const usage = useRead('GET /cabinet/v1/usage', { query: { ...range, group_by: group } }, { keep: true })
-  const format = useFormat()
+  const { format } = useWords()
   const { service } = useSession()
   return (
     <Loaded of={usage} height={560}>
@@ -96,7 +96,7 @@ function ByHour({ hours, group }: { readonly hours: Hours; readonly group: Usage
     group_by: group,
   }
   const usage = useRead('GET /cabinet/v1/usage/hours', { query }, { keep: true })
-  const format = useFormat()
+  const { format } = useWords()
   return (
     <Loaded of={usage} height={560}>
       {(answer) => (
@@ -123,4 +123,179 @@ function daySpan(day: string, zone: string, serviceZone: string): LogSpan {
   return zone === serviceZone || from === null || to === null
     ? { from: day, to: day }
     : { from: from.toISOString(), to: to.toISOString() }
+}
+
+const SERIES_MAX = 6
+const OTHERS = 'others'
+/** The id of the groups that are one. */
+const REST = '…rest'
+
+export interface LogSpan {
+  readonly from: string
+  readonly to: string
+}
+
+export interface UsageReportProps {
+  readonly totals: SpendSums
+  readonly forecast: UsageAnswer['forecast']
+  readonly groups: UsageAnswer['groups']
+  /** Days or hours, in order. */
+  readonly slots: readonly string[]
+  readonly cells: readonly (SpendSums & { readonly slot: string; readonly group: string })[]
+  /** How a day or an hour is written. */
+  readonly nameOf: (slot: string) => string
+  /** The same in little room, for an axis. */
+  readonly tickOf: (slot: string) => string
+  /** When it begins and ends, as the address of the log has it. */
+  readonly spanOf: (slot: string) => LogSpan
+  readonly group: UsageGroup
+  readonly by: 'day' | 'hour'
+}
+
+/** Totals, a stacked chart that leads to the log, and the groups. */
+export function UsageReport(props: UsageReportProps): ReactNode {
+  const { totals, forecast, groups, slots, nameOf, tickOf, spanOf, group, by } = props
+  const { t, format } = useWords()
+  const navigate = useNavigate()
+  const [what, setWhat] = useState<'cost' | 'requests'>('cost')
+  const chart = stackedSlots(props, what, (id) => (id === REST ? t('usage.rest') : t('usage.no_app')))
+  const span = { from: spanOf(slots[0] ?? '').from, to: spanOf(slots.at(-1) ?? '').to }
+  return (
+    <>
+      <Totals totals={totals} forecast={forecast} />
+      <Section
+        title={t(`usage.by_${by}`)}
+        lead={t('usage.open_lead')}
+        actions={
+          <SegmentedControl
+            size="xs"
+            value={what}
+            onChange={setWhat}
+            data={(['cost', 'requests'] as const).map((value) => ({ value, label: t(`usage.${value}`) }))}
+            aria-label={t('usage.shown')}
+          />
+        }
+      >
+        <DayChart
+          kind="bars"
+          days={chart.days}
+          series={chart.series}
+          unit={what === 'cost' ? 'money' : 'count'}
+          label={t(`usage.by_${by}`)}
+          height={300}
+          nameOf={nameOf}
+          tickOf={tickOf}
+          open={(slot, series) => {
+            const id = chart.ids.get(series ?? '')
+            const only = id === undefined || id === '' ? {} : { [group]: id }
+            void navigate({ to: '/log', search: { ...only, ...spanOf(slot) } })
+          }}
+        />
+      </Section>
+      <DataList
+        name="usage"
+        label={t('usage.groups')}
+        rows={groups}
+        empty={{ picture: 'chart', title: t('usage.none'), text: t('usage.none_text') }}
+        columns={[
+          {
+            id: 'group',
+            title: t(`usage.${group}`),
+            value: ({ id, label }) => (id === REST ? t('usage.rest') : label),
+            cell: ({ id, label }) => (id === REST ? t('usage.rest') : label === '' ? t('usage.no_app') : label),
+            to: ({ id }) => (id === REST ? null : { to: '/log', search: { [group]: id, ...span } }),
+          },
+          { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
+          { id: 'errors', title: t('usage.errors'), as: 'count', value: ({ errors }) => errors },
+          { id: 'input', title: t('usage.input_tokens'), as: 'count', value: (row) => row.input_tokens },
+          { id: 'output', title: t('usage.output_tokens'), as: 'count', value: (row) => row.output_tokens },
+          {
+            id: 'saved',
+            title: t('usage.cache_saved'),
+            end: true,
+            value: (row) => row.cache_saved,
+            cell: (row) => (row.cache_saved === 0 ? '–' : format.moneyInColumn(row.cache_saved)),
+          },
+          { id: 'cost', title: t('usage.cost'), as: 'money', value: ({ cost }) => cost },
+        ]}
+      />
+    </>
+  )
+}
+
+function Totals({ totals, forecast }: Pick<UsageReportProps, 'totals' | 'forecast'>): ReactNode {
+  const { t, format } = useWords()
+  return (
+    <div className="tiles">
+      <Tile lead label={t('usage.cost')} value={format.money(totals.cost)} />
+      {forecast !== null && (
+        <Tile
+          label={t('usage.forecast')}
+          value={format.money(forecast.expected)}
+          note={t('usage.forecast_rule', {
+            spent: format.money(forecast.spent),
+            average: format.money(forecast.average),
+            days: t('home.days', { count: forecast.days_left }),
+          })}
+        />
+      )}
+      <Tile
+        label={t('usage.requests')}
+        value={format.number(totals.requests)}
+        note={t('usage.errors_count', { count: totals.errors, shown: format.number(totals.errors) })}
+      />
+      <Tile
+        label={t('usage.input_tokens')}
+        value={format.compact(totals.input_tokens)}
+        note={format.number(totals.input_tokens)}
+      />
+      <Tile
+        label={t('usage.output_tokens')}
+        value={format.compact(totals.output_tokens)}
+        note={format.number(totals.output_tokens)}
+      />
+      {totals.cache_saved !== 0 && <Tile label={t('usage.cache_saved')} value={format.money(totals.cache_saved)} />}
+    </div>
+  )
+}
+
+interface StackedSlots {
+  readonly days: readonly Readonly<Record<string, number | string>>[]
+  readonly series: readonly ChartSeries[]
+  /** The group of a series; a series of several groups has none. */
+  readonly ids: ReadonlyMap<string, string>
+}
+
+/**
+ * The figures of each day or hour by group, for a stacked chart. The smaller groups are added up to one. `unnamed`
+ * names groups without a label.
+ */
+function stackedSlots(
+  { groups, slots, cells }: Pick<UsageReportProps, 'groups' | 'slots' | 'cells'>,
+  what: 'cost' | 'requests',
+  unnamed: (id: string) => string,
+): StackedSlots {
+  const shown = groups.filter(({ id }) => id !== REST).slice(0, SERIES_MAX)
+  // A group's id may be any text, even `day`.
+  const names = new Map(shown.map(({ id }, index) => [id, `g${index}`]))
+  const bySlot = new Map(slots.map((slot) => [slot, new Map<string, number>()]))
+  for (const cell of cells) {
+    const name = names.get(cell.group) ?? OTHERS
+    const slot = bySlot.get(cell.slot)
+    slot?.set(name, (slot.get(name) ?? 0) + cell[what])
+  }
+  const hasOthers = [...bySlot.values()].some((slot) => slot.has(OTHERS))
+  const series = shown.map(({ id, label }) => ({
+    name: names.get(id) ?? id,
+    label: label === '' ? unnamed(id) : label,
+  }))
+  const all = hasOthers ? [...series, { name: OTHERS, label: unnamed(REST) }] : series
+  return {
+    days: [...bySlot].map(([slot, values]) => ({
+      day: slot,
+      ...Object.fromEntries(all.map(({ name }) => [name, values.get(name) ?? 0])),
+    })),
+    series: all,
+    ids: new Map([...names].map(([id, name]) => [name, id])),
+  }
 }

@@ -1,10 +1,10 @@
 import type { Token } from 'markdown-it'
-import { createElement, memo, Suspense, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { createElement, memo, type ReactNode, Suspense } from 'react'
 import { CopyIconButton } from '../Copy.tsx'
 import { lazyOr } from '../lazy-or.ts'
-import { markdownTokens } from './parse.ts'
+import { useWords } from '../words.ts'
 import css from './markdown.module.css'
+import { markdownTokens } from './parse.ts'
 
 const Highlighted = lazyOr(async () => (await import('./Highlighted.tsx')).Highlighted, PlainCode)
 const Formula = lazyOr(async () => (await import('./Formula.tsx')).Formula, Source)
@@ -106,7 +106,7 @@ function LinkTo({
 }
 
 function Code({ text, language }: { readonly text: string; readonly language: string }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <div className={css.code}>
       <div className={css.code_head}>

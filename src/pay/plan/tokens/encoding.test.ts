@@ -7,7 +7,7 @@ import { countTokens as countCl100k } from 'gpt-tokenizer/encoding/cl100k_base'
 import { countTokens as countO200k } from 'gpt-tokenizer/encoding/o200k_base'
 import { packedTokens } from '../../../../scripts/token-tables.ts'
 import { cpuMs } from '../../../../test/harness/patience.ts'
-import { Encoding, ENCODING_NAMES, type EncodingName } from '../../../plan/tokens/encoding.ts'
+import { Encoding, ENCODING_NAMES, type EncodingName } from './encoding.ts'
 
 /** The counts of a widely used package. */
 const THEIRS: Readonly<Record<EncodingName, (text: string) => number>> = {

@@ -1,10 +1,19 @@
 import { ApiError } from '../../../base/errors.ts'
-import { CLAUDE_REASONING } from '../../../kinds/answer/claude-reasoning.ts'
-import { isBase64 } from '../../../kinds/chat/parts.ts'
+import { CLAUDE_REASONING } from '../../models/claude-thinking.ts'
+import { mediaPart, mediumOfPart } from '../../../kinds/chat/parts.ts'
 import type { ChatMessage, ChatPart, ChatToolCall } from '../../../kinds/chat/request.ts'
-import { copyJson, field, invalidInput, isObject, quoted, type RawObject } from '../../../kinds/fields/json-fields.ts'
+import {
+  copyJson,
+  field,
+  invalidInput,
+  isObject,
+  quoted,
+  type RawObject,
+  wordOf,
+} from '../../../kinds/fields/body-fields.ts'
+import { isBase64, mediumOf } from '../../../kinds/fields/media.ts'
 import { decodeDetails } from '../../../kinds/answer/encoded-details.ts'
-import type { ReadingNotes } from '../../../kinds/messages/notes.ts'
+import type { ReadingNotes } from './usage.ts'
 import { isRunByClient } from './tools.ts'
 
 /** The text that Claude Code puts first for Anthropic's own accounting; it changes with every request. */
@@ -95,6 +104,7 @@ export function assistantMessages(content: unknown, path: string, notes: Reading
       default:
         // A call that its provider ran; the text beside it has the result.
         notes.untranslated.add(`messages.${quoted(block['type'])}`)
+        notes.copiesFiles ||= holdsFile(block)
     }
   }
   const thoughts = reasoning.filter((text) => text !== '').join('\n')
@@ -159,8 +169,21 @@ function userParts(block: RawObject, path: string, notes: ReadingNotes): readonl
       throw invalidInput(`${path}.file_id`, 'files are not stored here, send the content instead')
     default:
       notes.nativeOnly ??= { path: `${path}.type`, type: quoted(block['type']) }
+      notes.copiesFiles ||= holdsFile(block)
       return []
   }
+}
+
+/** Whether a file stands anywhere in a block that is not read; texts count by their bytes. */
+function holdsFile(block: RawObject): boolean {
+  const waiting: unknown[] = [block]
+  while (waiting.length > 0) {
+    const next = waiting.pop()
+    const source = isObject(next) ? next['source'] : null
+    if (isObject(source) && source['type'] !== 'text' && source['type'] !== 'content') return true
+    if (typeof next === 'object' && next !== null) for (const inner of Object.values(next)) waiting.push(inner)
+  }
+  return false
 }
 
 function textPart(block: RawObject, path: string): Extract<ChatPart, { type: 'text' }> {
@@ -168,10 +191,27 @@ function textPart(block: RawObject, path: string): Extract<ChatPart, { type: 'te
 }
 
 function imagePart(block: RawObject, path: string, notes: ReadingNotes): ChatPart {
-  const source = sourceOf(block, path)
-  const url =
-    source['type'] === 'url' ? filledIn(source, 'url', `${path}.source`) : dataUrl(source, `${path}.source`, notes)
-  return { type: 'image_url', image_url: { url }, ...cacheMark(block, path) }
+  return filePart(sourceOf(block, path), { as: 'image', path: `${path}.source`, notes }, cacheMark(block, path))
+}
+
+interface FilePlace {
+  readonly as: 'image' | 'file'
+  readonly path: string
+  readonly notes: ReadingNotes
+  readonly filename?: string
+}
+
+/** An image or a document, by its address or its data. */
+function filePart(
+  source: RawObject,
+  { as, path, notes, filename }: FilePlace,
+  mark: { cache_control?: unknown } = {},
+): ChatPart {
+  const url = source['type'] === 'url' ? filledIn(source, 'url', path) : dataUrl(source, path, notes)
+  const part = mediaPart({ url, as, filename }, path, mark)
+  const declared = source['type'] === 'url' ? as : mediumOf(wordOf(source['media_type']).toLowerCase())
+  if (mediumOfPart(part) !== as || declared !== as) notes.mistyped ??= path
+  return part
 }
 
 function documentParts(block: RawObject, path: string, notes: ReadingNotes): readonly ChatPart[] {
@@ -191,10 +231,8 @@ function documentParts(block: RawObject, path: string, notes: ReadingNotes): rea
       const parts = inner.flatMap((one, index) => userParts(one, `${path}.source.content[${index}]`, notes))
       return [...heading, ...about, ...parts]
     }
-    case 'url':
-      return [...about, { type: 'file', file: { ...named, file_data: filledIn(source, 'url', `${path}.source`) } }]
     default:
-      return [...about, { type: 'file', file: { ...named, file_data: dataUrl(source, `${path}.source`, notes) } }]
+      return [...about, filePart(source, { ...named, as: 'file', path: `${path}.source`, notes })]
   }
 }
 

@@ -1,9 +1,10 @@
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
-import { ObjectEnd } from '../../../kinds/answer/object-end.ts'
-import { CLAUDE_REASONING } from '../../../kinds/answer/claude-reasoning.ts'
-import { isObject } from '../../../kinds/fields/json-fields.ts'
+import { ObjectEnd } from '../../../kinds/answer/call-arguments.ts'
+import { CLAUDE_REASONING } from '../../models/claude-thinking.ts'
+import { plainDetail } from '../../../kinds/chat/thoughts.ts'
+import { isObject } from '../../../kinds/fields/body-fields.ts'
 import { encodeDetails } from '../../../kinds/answer/encoded-details.ts'
-import type { JsonObject } from '../../../lib/json-object.ts'
+import type { JsonObject } from '../../../base/json-text.ts'
 
 /** A step of a content block, as a stream sends it. */
 export type BlockStep =
@@ -24,11 +25,13 @@ export class ContentBlocks {
   readonly #emit: (step: BlockStep) => void
   readonly #omitsThinking: boolean
   #count = 0
-  #open: { readonly type: 'text' | 'thinking'; readonly index: number } | null = null
+  #open: { readonly type: 'text' | 'thinking'; readonly index: number; isSigned: boolean } | null = null
   readonly #calls = new Map<number, OpenToolBlock>()
   #newest: number | null = null
   /** Details of other makers' models: they travel as the signature of their thinking. */
   #details: unknown[] = []
+  /** Thoughts that the client does not want to see, without a signature: they travel as one. */
+  #omitted = ''
   /** Citations may come before their text. */
   #citations: JsonObject[] = []
 
@@ -45,7 +48,7 @@ export class ContentBlocks {
       case 'refusal':
         return event.text === '' ? undefined : this.#say(event.text)
       case 'reasoning':
-        return event.text === '' || this.#omitsThinking ? undefined : this.#think(event.text)
+        return event.text === '' ? undefined : this.#think(event.text)
       case 'tool_call':
         return this.#call(event.index, event.id, event.name)
       case 'tool_arguments':
@@ -69,6 +72,8 @@ export class ContentBlocks {
   close(): void {
     this.#closeSpeech()
     for (const call of this.#calls.keys()) this.#closeCall(call)
+    const isOmitted = this.#omitted !== '' && this.#details.length === 0
+    if (isOmitted) this.#details.push(plainDetail(this.#omitted))
     if (this.#details.length === 0) return
     this.#openBlock('thinking')
     this.#closeSpeech()
@@ -79,7 +84,8 @@ export class ContentBlocks {
   }
 
   #think(thinking: string): void {
-    this.#delta(this.#openBlock('thinking'), { type: 'thinking_delta', thinking })
+    if (this.#omitsThinking) this.#omitted += thinking
+    else this.#delta(this.#openBlock('thinking'), { type: 'thinking_delta', thinking })
   }
 
   /** Claude's signatures are sent unchanged; clients may send them back to Claude itself. */
@@ -92,6 +98,7 @@ export class ContentBlocks {
       this.#emit({ type: 'content_block_stop', index })
     } else if (type === 'reasoning.text' && typeof signature === 'string' && signature !== '') {
       this.#delta(this.#openBlock('thinking'), { type: 'signature_delta', signature })
+      if (this.#open !== null) this.#open.isSigned = true
       this.#closeSpeech()
     }
   }
@@ -112,6 +119,7 @@ export class ContentBlocks {
   }
 
   #call(call: number, id: string, name: string): void {
+    if (this.#details.length > 0) this.#openBlock('thinking')
     this.#closeSpeech()
     if (this.#newest !== null && this.#calls.get(this.#newest)?.arguments.reached === true)
       this.#closeCall(this.#newest)
@@ -140,7 +148,7 @@ export class ContentBlocks {
     if (this.#open?.type === type) return this.#open.index
     this.#closeSpeech()
     const index = this.#start(type === 'text' ? { type, text: '' } : { type, thinking: '', signature: '' })
-    this.#open = { type, index }
+    this.#open = { type, index, isSigned: false }
     if (type === 'text')
       for (const citation of this.#citations.splice(0)) this.#delta(index, { type: 'citations_delta', citation })
     return index
@@ -150,7 +158,8 @@ export class ContentBlocks {
     const open = this.#open
     if (open === null) return
     this.#open = null
-    if (open.type === 'thinking' && this.#details.length > 0)
+    // Clients send back no thought that has no signature.
+    if (open.type === 'thinking' && !open.isSigned)
       this.#delta(open.index, { type: 'signature_delta', signature: encodeDetails(this.#details.splice(0)) })
     this.#emit({ type: 'content_block_stop', index: open.index })
   }

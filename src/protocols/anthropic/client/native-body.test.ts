@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { losesThinking, nativeBody } from './native-body.ts'
 import { parseMessages } from './parse.ts'
 
-const TERMS = { model: 'up', maxTokens: 50, cacheMarks: 'all' as const }
+const TERMS = { model: 'up', maxTokens: 50, cacheMarks: 'all', echoesThoughts: false, signer: null } as const
 
 test('a field that hides behind a prototype is none', () => {
   const text =

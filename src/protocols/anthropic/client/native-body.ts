@@ -1,6 +1,7 @@
-import { fittedBudget } from '../../../kinds/chat/thinking-share.ts'
-import { field, isObject, type RawObject } from '../../../kinds/fields/json-fields.ts'
-import { isEncodedDetails } from '../../../kinds/answer/encoded-details.ts'
+import { fittedBudget, thoughtOf } from '../../../kinds/chat/thoughts.ts'
+import { field, isObject, wordOf, type RawObject } from '../../../kinds/fields/body-fields.ts'
+import { ownThought } from '../../../kinds/answer/provenance.ts'
+import { decodeDetails, isEncodedDetails } from '../../../kinds/answer/encoded-details.ts'
 import { clearsOnly, WITHHELD } from './parse.ts'
 import type { MessagesRequest } from './request.ts'
 import { usesMax } from './tools.ts'
@@ -11,10 +12,27 @@ export interface NativeTerms {
   readonly maxTokens: number | null
   /** Cache marks that have a price there. */
   readonly cacheMarks: 'all' | 'short' | 'none'
+  /** It takes its thoughts back without a signature. */
+  readonly echoesThoughts: boolean
+  /** Who reads thoughts there, for `ownThought`. */
+  readonly signer: string | null
+  /** The parameters that it lists; null or absent = it takes all. */
+  readonly listed?: readonly string[] | null
+  /** Its word for the tier that is asked for; null or absent = it is sent none, unless the client names one. */
+  readonly serviceTier?: string | null
 }
 
 /** Our own fields, those of the operator's account, and a name that would fake inherited fields. */
 const REMOVED: ReadonlySet<string> = new Set(['__proto__', 'models', 'provider', 'session_id', ...WITHHELD])
+
+/** Fields that an endpoint with a list of parameters takes only if it has them. */
+const SAMPLING: readonly string[] = ['temperature', 'top_p', 'top_k']
+
+/** Blocks of thoughts, with the member that only their provider reads. */
+const THOUGHTS: ReadonlyMap<string, string> = new Map([
+  ['thinking', 'signature'],
+  ['redacted_thinking', 'data'],
+])
 
 /**
  * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or not, except
@@ -22,10 +40,11 @@ const REMOVED: ReadonlySet<string> = new Set(['__proto__', 'models', 'provider',
  */
 export function nativeBody(
   { body, chat: { maxTokens: asked, stream } }: MessagesRequest,
-  { model, maxTokens, cacheMarks }: NativeTerms,
+  { model, maxTokens, cacheMarks, serviceTier = null, listed = null, ...reader }: NativeTerms,
 ): Record<string, unknown> {
   const native: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(body)) if (!REMOVED.has(name)) native[name] = value
+  for (const name of unlistedFields(body, listed)) delete native[name]
   native['model'] = model
   native['max_tokens'] = maxTokens ?? asked
   const thinking = fittingThinking(body['thinking'], asked, maxTokens)
@@ -33,14 +52,21 @@ export function nativeBody(
   else if (thinking !== undefined) native['thinking'] = thinking
   native['stream'] = stream
   // Priority is the provider's default, and may have a separate price.
-  if (native['service_tier'] !== undefined) native['service_tier'] = 'standard_only'
+  if (serviceTier !== null || native['service_tier'] !== undefined)
+    native['service_tier'] = serviceTier ?? 'standard_only'
   if (native['speed'] !== 'standard') delete native['speed']
   const management = clearingOnly(native['context_management'])
   if (management === null) delete native['context_management']
   else native['context_management'] = management
   if (Array.isArray(native['tools'])) native['tools'] = native['tools'].map(boundedTool)
-  if (Array.isArray(native['messages'])) native['messages'] = native['messages'].flatMap(ownMessage)
+  if (Array.isArray(native['messages']))
+    native['messages'] = native['messages'].flatMap((message: unknown) => ownMessage(message, reader))
   return cacheMarks === 'all' ? native : markedBody(native, cacheMarks)
+}
+
+/** Fields of the client's that the endpoint's list of parameters lacks. */
+export function unlistedFields(body: RawObject, listed: readonly string[] | null): readonly string[] {
+  return listed === null ? [] : SAMPLING.filter((name) => body[name] !== undefined && !listed.includes(name))
 }
 
 /** `thinking` with a budget that fits into a lowered `max_tokens`; null = it is left out. */
@@ -70,18 +96,37 @@ function boundedTool(tool: unknown): unknown {
   return most === null || !isObject(tool) ? tool : { ...tool, max_uses: most }
 }
 
-/** Thoughts without a signature, or with one that we made for another model's, are removed: they would be refused. */
-function ownMessage(message: unknown): readonly unknown[] {
+type ThoughtReader = Pick<NativeTerms, 'signer' | 'echoesThoughts'>
+
+/** Thoughts that the provider would refuse are removed, and the mark of its own ones. */
+function ownMessage(message: unknown, reader: ThoughtReader): readonly unknown[] {
   if (!isObject(message) || message['role'] !== 'assistant' || !Array.isArray(message['content'])) return [message]
-  const content = message['content'].filter((block: unknown) => !isForeignThought(block))
-  if (content.length === message['content'].length) return [message]
+  const given: readonly unknown[] = message['content']
+  const content = given.flatMap((block) => ownBlock(block, reader))
+  if (content.length === given.length && content.every((block, index) => block === given[index])) return [message]
   return content.length === 0 ? [] : [{ ...message, content }]
 }
 
-function isForeignThought(block: unknown): boolean {
-  if (!isObject(block) || block['type'] !== 'thinking') return false
-  const { signature } = block
-  return typeof signature !== 'string' || signature === '' || isEncodedDetails(signature)
+function ownBlock(block: unknown, { signer, echoesThoughts }: ThoughtReader): readonly unknown[] {
+  const name = isObject(block) ? THOUGHTS.get(wordOf(block['type'])) : undefined
+  if (!isObject(block) || name === undefined) return [block]
+  const own = ownThought(block[name], signer)
+  if (own === null) return echoesThoughts && isUnsigned(block) ? [unsigned(block)] : []
+  return own === block[name] ? [block] : [{ ...block, [name]: own }]
+}
+
+/** No provider of this protocol signed it. */
+function isUnsigned({ type, signature }: RawObject): boolean {
+  return type === 'thinking' && (typeof signature !== 'string' || signature === '' || isEncodedDetails(signature))
+}
+
+/** A thought as its provider gave it: the signature that we made is none, and may hold what the client was not shown. */
+function unsigned(block: RawObject): RawObject {
+  const { signature, thinking } = block
+  const details = typeof signature === 'string' ? decodeDetails(signature) : null
+  const reasoning = typeof thinking === 'string' ? thinking : ''
+  const thought = thoughtOf({ role: 'assistant', content: null, reasoning, reasoning_details: details ?? [] })
+  return { ...block, thinking: thought, signature: '' }
 }
 
 /** Places that may have a cache mark: the body, tools, system, blocks, and blocks of results. */

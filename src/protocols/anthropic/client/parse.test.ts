@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { encodeDetails } from '../../../kinds/answer/encoded-details.ts'
 import { parseMessages } from './parse.ts'
 import type { MessagesRequest } from './request.ts'
-import { verdict } from '../../../../test/harness/refusal.ts'
+import { verdict } from '../../../../test/harness/refused.ts'
 
 function read(fields: Record<string, unknown>, headers: Record<string, string> = {}): MessagesRequest {
   const body = { model: 'a/b', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }], ...fields }
@@ -147,7 +147,6 @@ test('parameters have their names of chat', () => {
 test('what a translation leaves out is named, and so is what nobody gets', () => {
   const { untranslated, withheld } = read({
     safeguards: { a: 1 },
-    metadata: { user_id: 'u'.repeat(65) },
     context_management: { edits: [{ type: 'compact_20260112' }] },
     speed: 'fast',
     container: 'c',
@@ -161,7 +160,6 @@ test('what a translation leaves out is named, and so is what nobody gets', () =>
   assert.deepEqual(untranslated, [
     'messages.server_tool_use',
     'tools.defer_loading',
-    'metadata.user_id',
     'safeguards',
     'context_management',
     'speed',

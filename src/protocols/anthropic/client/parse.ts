@@ -3,8 +3,9 @@ import { ApiError } from '../../../base/errors.ts'
 import { fallbackModelsOf, inputSize } from '../../openai/client/chat/parse.ts'
 import { parseParameters } from '../../../kinds/chat/parameters.ts'
 import type { ChatMessage, ChatRequest } from '../../../kinds/chat/request.ts'
-import { bodyObject, sessionIdOf } from '../../../kinds/fields/body-fields.ts'
 import {
+  bodyObject,
+  sessionIdOf,
   booleanField,
   copyObject,
   field,
@@ -16,11 +17,10 @@ import {
   stringField,
   type RawObject,
   wordOf,
-} from '../../../kinds/fields/json-fields.ts'
-import { passedHeaders } from '../../../kinds/fields/passed-headers.ts'
-import { parseProviderPreferences } from '../../../kinds/fields/provider-preferences.ts'
+} from '../../../kinds/fields/body-fields.ts'
+import { parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { assistantMessages, badMessage, systemMessage, userMessages } from './blocks.ts'
-import { newNotes, type ReadingNotes } from '../../../kinds/messages/notes.ts'
+import { newNotes, type ReadingNotes } from './usage.ts'
 import type { MessagesRequest } from './request.ts'
 import { parseToolChoice, parseTools } from './tools.ts'
 import type { JsonMember } from '../../../base/json-scan.ts'
@@ -32,7 +32,7 @@ const THINKING = ['enabled', 'disabled', 'adaptive', 'between_tools']
 const READ: ReadonlySet<string> = new Set(
   (
     'model models provider session_id max_tokens messages system tools tool_choice stop_sequences stream ' +
-    'temperature top_p top_k thinking metadata output_config mcp_servers inference_geo output_format'
+    'temperature top_p top_k thinking metadata service_tier output_config mcp_servers inference_geo output_format'
   ).split(' '),
 )
 /** Fields that name the operator's account, or refer to answers by ids that are not ours. */
@@ -41,9 +41,23 @@ const OF_THE_ACCOUNT = ['container', 'user_profile_id', 'workspace_id', 'diagnos
 const UNPRICED = ['fallbacks', 'fallback_credit_token', 'billing_policy', 'compaction']
 /** Fields that are sent to no provider. */
 export const WITHHELD: readonly string[] = [...OF_THE_ACCOUNT, ...UNPRICED]
-const USER_CHARS_MAX = 64
 /** How the names of the vendor's headers begin: its version, its list of betas, and those that come. */
 const VENDOR = 'anthropic-'
+
+/** Headers that name an account, carry a key, or choose what is billed: those are ours (clients.md D-14.2). */
+const OURS = /key|token|auth|cookie|org|project|workspace|account|user|profile|tier|priority|speed/
+const HEADER_VALUE = /^[\x20-\x7e]{1,8192}$/
+const HEADERS_MAX = 16
+
+/** The vendor's headers that go with a body to a provider that speaks its protocol, known to us or not. */
+export function passedHeaders(headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
+  const passed = Object.entries(headers).flatMap(([name, value]) =>
+    name.startsWith(VENDOR) && !OURS.test(name) && typeof value === 'string' && HEADER_VALUE.test(value)
+      ? [[name, value] as const]
+      : [],
+  )
+  return Object.fromEntries(passed.slice(0, HEADERS_MAX))
+}
 
 /** The request's facts beside its body. */
 export interface MessagesSource {
@@ -70,7 +84,7 @@ export function parseMessages(json: unknown, { headers, bytes, safeguards }: Mes
   return {
     ...read,
     chat: { ...read.chat, maxTokens, textBytes: textBytes(read.chat, bytes, notes) },
-    headers: passedHeaders(headers, VENDOR),
+    headers: passedHeaders(headers),
     safeguards: safeguards?.bytes ?? null,
   }
 }
@@ -94,11 +108,14 @@ function readBody(
   const thinking = thinkingOf(body, notes)
   const output = outputOf(body, notes)
   const parameters = {
-    ...parametersOf(body, notes),
+    ...parametersOf(body),
     ...reasoningOf(thinking, output),
     ...(parallel === null || tools.functions === null ? {} : { parallel_tool_calls: parallel }),
   }
   withhold(body, notes)
+  const { mistyped, nativeOnly } = notes
+  // Its own words would say something else than what is held for, and nobody else knows its words.
+  if (mistyped !== null && nativeOnly !== null) throw badMessage(mistyped, 'must hold a file of the type that it names')
   const chat: ChatRequest = {
     model: model === undefined || model === '' ? null : model,
     fallbackModels: fallbackModelsOf(body),
@@ -119,8 +136,10 @@ function readBody(
   return {
     chat,
     body,
-    serverTools: tools.server,
-    nativeOnly: notes.nativeOnly,
+    // Only the provider knows the tokens of files that we do not read.
+    serverTools: tools.server ?? (notes.copiesFiles ? { callsMax: 0, searchesMax: 0, types: [] } : null),
+    nativeOnly,
+    isMistyped: mistyped !== null,
     untranslated: [...notes.untranslated, ...unreadFields(body)],
     withheld: [...notes.withheld],
     omitsThinking: thinking.isOmitted,
@@ -161,7 +180,7 @@ function messageOf(raw: unknown, path: string, notes: ReadingNotes): readonly Ch
   }
 }
 
-function parametersOf(body: RawObject, notes: ReadingNotes): Record<string, unknown> {
+function parametersOf(body: RawObject): Record<string, unknown> {
   const shared: Record<string, unknown> = {}
   const topP = field(body, 'top_p')
   const topK = numberField(
@@ -171,18 +190,17 @@ function parametersOf(body: RawObject, notes: ReadingNotes): Record<string, unkn
     'must be an integer of at least 0',
   )
   shared['temperature'] = field(body, 'temperature')
+  shared['service_tier'] = field(body, 'service_tier')
   // Zero means only the most likely token, as a top_k of 1 does elsewhere.
   shared['top_p'] = topP === 0 ? undefined : topP
   shared['top_k'] = topP === 0 ? 1 : topK === 0 ? undefined : topK
   const metadata = objectField(body, 'metadata')
   const user = metadata === undefined ? undefined : stringField(metadata, 'user_id', 'metadata.user_id')
   const stop = stopOf(body)
-  // Some providers refuse a longer one, and it is only a label.
-  if (user !== undefined && user.length > USER_CHARS_MAX) notes.untranslated.add('metadata.user_id')
   return {
     ...parseParameters(shared),
     ...(stop.length === 0 ? {} : { stop }),
-    ...(user === undefined || user.length > USER_CHARS_MAX ? {} : { user }),
+    ...(user === undefined ? {} : { user }),
   }
 }
 
@@ -271,8 +289,6 @@ function withhold(body: RawObject, notes: ReadingNotes): void {
     throw invalidInput('mcp_servers', 'is not offered: call such tools from the client')
   if (field(body, 'thread') !== undefined)
     throw invalidInput('thread', 'conversations are not stored here, send all messages instead')
-  const tier = field(body, 'service_tier')
-  if (tier !== undefined && tier !== 'auto' && tier !== 'standard_only') notes.withheld.add('service_tier')
   const speed = field(body, 'speed')
   if (speed !== undefined && speed !== 'standard') notes.withheld.add('speed')
   for (const name of WITHHELD) if (field(body, name) !== undefined) notes.withheld.add(name)

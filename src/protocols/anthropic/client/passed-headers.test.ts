@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { passedHeaders } from '../../../kinds/fields/passed-headers.ts'
+import { passedHeaders } from './parse.ts'
 
 test('headers of the vendor pass, known or not, but for those that name an account or a price', () => {
   const headers = {
@@ -18,11 +18,11 @@ test('headers of the vendor pass, known or not, but for those that name an accou
     authorization: 'Bearer k',
     cookie: 'c',
   }
-  assert.deepEqual(passedHeaders(headers as never, 'anthropic-'), {
+  assert.deepEqual(passedHeaders(headers as never), {
     'anthropic-version': '2026-10-21',
     'anthropic-beta': 'a-1,b-2;q=1/x:y',
     'anthropic-made-up': 'yes',
   })
   const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`anthropic-x${index}`, 'v']))
-  assert.equal(Object.keys(passedHeaders(many, 'anthropic-')).length, 16)
+  assert.equal(Object.keys(passedHeaders(many)).length, 16)
 })

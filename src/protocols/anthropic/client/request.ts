@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
-import type { RawObject } from '../../../kinds/fields/json-fields.ts'
+import type { RawObject } from '../../../kinds/fields/body-fields.ts'
 
 /** A request of Anthropic's Messages (clients.md 2). */
 export interface MessagesRequest {
@@ -18,6 +18,8 @@ export interface MessagesRequest {
    * reader.
    */
   readonly nativeOnly: { readonly path: string; readonly type: string } | null
+  /** A file is not what its block says: only as a chat is it sent as what it is. */
+  readonly isMistyped: boolean
   /** Parts that have no form in a chat. */
   readonly untranslated: readonly string[]
   /** Parts that no provider is sent, because they cost money or name an account. */

@@ -17,8 +17,8 @@ import {
   text,
   whole,
 } from '../../../base/schema.ts'
-import { SAMPLING } from '../../openai/client/chat/schema.ts'
-import { MODELS, OPTIONAL_MODEL, ROUTED } from '../../../kinds/fields/schema.ts'
+import { SAMPLING } from '../../../kinds/chat/parameters.ts'
+import { MODELS, OPTIONAL_MODEL, ROUTED } from '../../../kinds/fields/routed-request.ts'
 
 const FILLED = text('', { minLength: 1 })
 const Block = object(
@@ -107,6 +107,7 @@ const MessageUsage = open(
     output_tokens: whole(),
     output_tokens_details: object({ thinking_tokens: whole() }),
     server_tool_use: optional(object({ web_search_requests: whole() })),
+    service_tier: optional(text('In which the answer was served; absent where the provider does not say.')),
     cost: rub('What was charged.'),
     currency: only('RUB'),
   },

@@ -10,8 +10,8 @@ import {
   stringField,
   type RawObject,
   wordOf,
-} from '../../../kinds/fields/json-fields.ts'
-import type { ReadingNotes } from '../../../kinds/messages/notes.ts'
+} from '../../../kinds/fields/body-fields.ts'
+import type { ReadingNotes } from './usage.ts'
 import type { ServerTools } from './request.ts'
 
 /** Tools that the client runs and Anthropic describes: for others they are functions with these parameters. */

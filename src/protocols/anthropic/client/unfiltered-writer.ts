@@ -2,10 +2,10 @@ import type { ApiError } from '../../../base/errors.ts'
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../../../kinds/answer/writer.ts'
 import type { ChatAnswer, StreamEnd } from '../../../kinds/chat/answer.ts'
-import { isObject, wordOf } from '../../../kinds/fields/json-fields.ts'
-import { messageUsage } from '../../../kinds/messages/usage.ts'
+import { isObject, wordOf } from '../../../kinds/fields/body-fields.ts'
+import { messageUsage } from './usage.ts'
 import { errorEvent, messageId, MessagesWriter, stopReason, type MessageIdentity } from './writer.ts'
-import type { JsonObject } from '../../../lib/json-object.ts'
+import type { JsonObject } from '../../../base/json-text.ts'
 
 /**
  * Passes on the answer of a provider of the protocol (clients.md D-14.2). Id and model are ours, and the last events

@@ -7,6 +7,7 @@ import { foldAnswer } from '../../../kinds/answer/fold.ts'
 import type { ChargedUsage } from '../../../kinds/answer/writer.ts'
 import { decodeDetails } from '../../../kinds/answer/encoded-details.ts'
 import { UnfilteredMessages } from './unfiltered-writer.ts'
+import { encodeDetails } from '../../../kinds/answer/encoded-details.ts'
 import { MessagesWriter } from './writer.ts'
 
 const IDENTITY = { id: 'gen-1-a', model: 'a/b', requestId: 'req-1' }
@@ -59,6 +60,7 @@ test('text, thinking and calls are blocks, one after another, and usage leaves o
       'message_start',
       'content_block_start 0',
       'content_block_delta 0',
+      'content_block_delta 0',
       'content_block_stop 0',
       'content_block_start 1',
       'content_block_delta 1',
@@ -79,7 +81,7 @@ test('text, thinking and calls are blocks, one after another, and usage leaves o
     role: 'assistant',
     model: 'a/b',
     content: [
-      { type: 'thinking', thinking: 'Hm', signature: '' },
+      { type: 'thinking', thinking: 'Hm', signature: encodeDetails([]) },
       { type: 'text', text: 'Hi you' },
       { type: 'tool_use', id: 'c1', name: 'f', input: { a: 1 } },
     ],

@@ -4,9 +4,9 @@ import { BODY_LIMITS, JsonScan } from '../../../base/json-scan.ts'
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../../../kinds/answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd } from '../../../kinds/chat/answer.ts'
-import { isObject } from '../../../kinds/fields/json-fields.ts'
+import { isObject } from '../../../kinds/fields/body-fields.ts'
 import { ContentBlocks, type BlockStep } from './content-blocks.ts'
-import { messageUsage } from '../../../kinds/messages/usage.ts'
+import { messageUsage } from './usage.ts'
 import { ownValue } from '../../../base/own-value.ts'
 
 export interface MessageIdentity extends Pick<ChunkIdentity, 'id' | 'model'> {
@@ -44,13 +44,13 @@ export class MessagesWriter implements AnswerWriter {
     return this.#taken()
   }
 
-  end({ finishes: [finish] }: StreamEnd, usage: ChargedUsage): Buffer {
+  end({ finishes: [finish], serviceTier }: StreamEnd, usage: ChargedUsage): Buffer {
     this.#start()
     this.#blocks.close()
     this.#event({
       type: 'message_delta',
       delta: { stop_reason: stopReason(finish?.finish ?? 'stop', finish?.native ?? null), stop_sequence: null },
-      usage: messageUsage(usage),
+      usage: messageUsage(usage, serviceTier),
     })
     this.#event({ type: 'message_stop' })
     return this.#taken()
@@ -61,7 +61,7 @@ export class MessagesWriter implements AnswerWriter {
   }
 
   whole(
-    { choices: [choice] }: ChatAnswer,
+    { choices: [choice], serviceTier }: ChatAnswer,
     usage: ChargedUsage,
     events: readonly AnswerEvent[],
   ): Record<string, unknown> {
@@ -69,7 +69,7 @@ export class MessagesWriter implements AnswerWriter {
       ...this.#head(foldedContent(events, this.#omitsThinking)),
       stop_reason: stopReason(choice?.finish ?? 'stop', choice?.native ?? null),
       stop_sequence: null,
-      usage: messageUsage(usage),
+      usage: messageUsage(usage, serviceTier),
     }
   }
 

@@ -1,6 +1,7 @@
-import type { AnswerEvent } from '../../../kinds/answer/event.ts'
+import { SILENT, type AnswerEvent } from '../../../kinds/answer/event.ts'
 import { GrownText } from '../../../kinds/answer/grown-text.ts'
-import { BLOCKS_MAX, ClaudeEvents, SILENT, THINKING_CHARS_MAX, type BlockView } from '../../models/claude-events.ts'
+import { isBlank } from '../../../kinds/answer/progress.ts'
+import { BLOCKS_MAX, ClaudeEvents, THINKING_CHARS_MAX, type BlockView } from '../../models/claude-events.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
 
 type OpenBlock =
@@ -20,6 +21,7 @@ export class ContentBlocks {
   readonly #open = new Map<unknown, OpenBlock>()
   #count = 0
   #textLength = 0
+  #searches = 0
 
   constructor(view: BlockView) {
     this.#events = new ClaudeEvents(view)
@@ -28,6 +30,11 @@ export class ContentBlocks {
   /** Whether the answer came as the input of the answer tool, without a call of another tool. */
   get onlyAnswered(): boolean {
     return this.#events.onlyAnswered
+  }
+
+  /** The provider's web searches that found something: it bills no others. */
+  get searches(): number {
+    return this.#searches
   }
 
   /** null for more blocks than in any honest answer. */
@@ -50,12 +57,13 @@ export class ContentBlocks {
         return this.#thinking(block, textOf(raw['thinking']) ?? '')
       }
       case 'redacted_thinking':
-        return this.#events.detail({ type: 'reasoning.encrypted', data: textOf(raw['data']) ?? '' })
+        return this.#events.detail({ data: textOf(raw['data']) ?? '' })
       case 'tool_use':
         return this.#toolUse(index, raw)
       default:
+        if (raw['type'] === 'web_search_tool_result' && Array.isArray(raw['content'])) this.#searches += 1
         this.#open.set(index, { type: 'other' })
-        return []
+        return [SILENT]
     }
   }
 
@@ -67,12 +75,15 @@ export class ContentBlocks {
       case 'text': {
         const citation = objectOf(raw['citation'])
         if (citation !== null && block.citations.length < BLOCKS_MAX) block.citations.push(citation)
-        return this.#text(textOf(raw['text']) ?? '')
+        if (citation === null) return this.#text(textOf(raw['text']) ?? '')
+        return isBlank(citation) ? [] : [SILENT]
       }
-      case 'thinking':
-        block.signature += textOf(raw['signature']) ?? ''
+      case 'thinking': {
+        const signed = textOf(raw['signature']) ?? ''
+        block.signature += signed
         if (block.text.length + block.signature.length > THINKING_CHARS_MAX) return null
-        return this.#thinking(block, textOf(raw['thinking']) ?? '')
+        return this.#thinking(block, textOf(raw['thinking']) ?? '', signed)
+      }
       case 'tool_use': {
         const text = textOf(raw['partial_json']) ?? ''
         if (text === '') return []
@@ -92,7 +103,7 @@ export class ContentBlocks {
       case 'text':
         return this.#citations(block.start, block.citations)
       case 'thinking':
-        return this.#events.detail({ type: 'reasoning.text', text: block.text.toString(), signature: block.signature })
+        return this.#events.detail({ text: block.text.toString(), signature: block.signature })
       case 'tool_use':
         // A call without arguments streams none, but clients parse them all the same.
         return block.streamed ? [] : this.#input(block.call, JSON.stringify(block.given ?? {}))
@@ -106,9 +117,9 @@ export class ContentBlocks {
     return [{ type: 'text', choice: 0, text }]
   }
 
-  #thinking(block: { readonly text: GrownText }, text: string): readonly AnswerEvent[] {
+  #thinking(block: { readonly text: GrownText }, text: string, signed = ''): readonly AnswerEvent[] {
     block.text.add(text)
-    return this.#events.thinking(text)
+    return this.#events.thinking(text, signed)
   }
 
   #toolUse(index: unknown, raw: RawJson): readonly AnswerEvent[] {

@@ -1,13 +1,14 @@
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 import type { Adapter } from '../../ports/adapter.ts'
-import { failure, garbage, type AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
+import { failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
 import type { CompletionsCall } from '../../ports/call.ts'
 import { askCompletions, sseMessages, type EventReader } from '../../upstream/events.ts'
-import { UnsendableError, type JsonRequest } from '../../ports/upstream-request.ts'
+import type { AnswerState } from '../../upstream/response.ts'
+import { type JsonRequest, refuseSeveral } from '../../ports/upstream-request.ts'
 import { objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
-import type { Transport, UpstreamHeaders } from '../../wire/transport.ts'
-import { anthropicError, anthropicErrorEvent } from '../../../providers/anthropic/error.ts'
-import { anthropicCredentials } from '../../../providers/anthropic/request.ts'
+import type { Transport } from '../../wire/transport.ts'
+import { anthropicCredentials } from './request.ts'
+import { eventFailure } from '../../wire/upstream-error.ts'
 
 const PATH = '/complete'
 const MAX_TOKENS_DEFAULT = 2_048
@@ -15,17 +16,17 @@ const STOP = '\n\nHuman:'
 const NUMBERS = ['temperature', 'top_p', 'top_k']
 
 /** Anthropic's text completions, the only protocol of its oldest models. They report no usage: we count it. */
-export function anthropicCompletions(transport: Transport, now: () => number): NonNullable<Adapter['completions']> {
+export function anthropicCompletions(transport: Transport): NonNullable<Adapter['completions']> {
   return askCompletions(transport, false, {
     request: requestOf,
-    reader: () => new CompletionReader(now),
+    reader: () => new CompletionReader(),
     decoder: sseMessages,
   })
 }
 
 function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: CompletionsCall): JsonRequest {
   const { chat } = request
-  if (chat.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
+  refuseSeveral(chat)
   const { stop } = chat.parameters
   const [prompt = ''] = prompts
   const body: Record<string, unknown> = {
@@ -45,16 +46,11 @@ function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: Comple
 }
 
 class CompletionReader implements EventReader {
-  readonly #now: () => number
   #named = false
   #done = false
 
-  constructor(now: () => number) {
-    this.#now = now
-  }
-
-  get done(): boolean {
-    return this.#done
+  get state(): AnswerState {
+    return this.#done ? 'done' : 'open'
   }
 
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
@@ -74,12 +70,8 @@ class CompletionReader implements EventReader {
     return 'reason' in read ? read : (this.ended() ?? read)
   }
 
-  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
-    return anthropicError(status, body, headers, this.#now())
-  }
-
   #read(event: RawJson): readonly AnswerEvent[] | AttemptFailure {
-    if (event['type'] === 'error') return anthropicErrorEvent(event, this.#now())
+    if (event['type'] === 'error') return eventFailure(event)
     const events: AnswerEvent[] = []
     const upstreamId = textOf(event['id'])
     if (!this.#named) events.push({ type: 'origin', upstreamId, systemFingerprint: null })

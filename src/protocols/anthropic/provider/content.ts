@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatPart } from '../../../kinds/chat/request.ts'
+import { dataOf, type DataUrl, type MediaUrl } from '../../../kinds/fields/media.ts'
 import { UnsendableError } from '../../ports/upstream-request.ts'
-import { readDataUrl, type DataUrl } from '../../../providers/wire/data-url.ts'
-import { objectOf } from '../../wire/raw-json.ts'
+import { markedTtl } from '../../models/claude-cache-marks.ts'
 
 export type AnthropicBlock = Readonly<Record<string, unknown>>
 
@@ -12,14 +12,6 @@ export function contentBlocks(content: ChatMessage['content'], path: string): An
   if (content === null) return []
   if (typeof content === 'string') return textBlocks(content, undefined, path)
   return content.flatMap((part, index) => partBlocks(part, `${path}.content[${index}]`))
-}
-
-/** The text of a system message, whose content must be text. */
-export function systemBlocks(content: ChatMessage['content'], path: string): AnthropicBlock[] {
-  const blocks = contentBlocks(content, path)
-  if (blocks.some((block) => block['type'] !== 'text'))
-    throw new UnsendableError(`${path}.content: a system message can only hold text at this provider`)
-  return blocks
 }
 
 function partBlocks(part: ChatPart, path: string): AnthropicBlock[] {
@@ -39,6 +31,7 @@ function partBlocks(part: ChatPart, path: string): AnthropicBlock[] {
     case 'file':
       return [documentBlock(part.file, `${path}.file.file_data`)]
     case 'input_audio':
+    case 'audio_url':
     case 'video_url':
       throw new UnsendableError(`${path}: this provider takes no ${part.type === 'video_url' ? 'video' : 'audio'}`)
   }
@@ -49,16 +42,12 @@ function textBlocks(text: string, cacheControl: unknown, path: string): Anthropi
 }
 
 function cacheMark(raw: unknown, path: string): { cache_control?: AnthropicBlock } {
-  if (raw === undefined) return {}
-  const mark = objectOf(raw)
-  const ttl = mark?.['ttl'] ?? null
-  if (mark?.['type'] !== 'ephemeral' || (ttl !== null && ttl !== '5m' && ttl !== '1h')) {
-    throw new UnsendableError(`${path}.cache_control: must be {type: 'ephemeral'}, with a ttl of '5m' or '1h' or none`)
-  }
+  const ttl = markedTtl(raw, path)
+  if (ttl === undefined) return {}
   return { cache_control: ttl === null ? { type: 'ephemeral' } : { type: 'ephemeral', ttl } }
 }
 
-function imageSource(url: string, path: string): AnthropicBlock {
+function imageSource(url: MediaUrl<'image'>, path: string): AnthropicBlock {
   if (isWebUrl(url)) return { type: 'url', url }
   const { mediaType, data } = dataUrl(url, path)
   if (!IMAGE_TYPES.has(mediaType)) throw new UnsendableError(`${path}: must be a JPEG, PNG, GIF or WebP image`)
@@ -88,8 +77,13 @@ function isWebUrl(url: string): boolean {
 }
 
 /** The image's data as base64, however it was written. */
+function dataUrl<Kind extends string>(url: MediaUrl<Kind>, path: string): DataUrl<`${Kind}/${string}`>
+function dataUrl(url: string, path: string): DataUrl
 function dataUrl(url: string, path: string): DataUrl {
-  const found = readDataUrl(url, path)
-  if (found === null) throw new UnsendableError(`${path}: must be an http or https address or a data URL`)
+  const found = dataOf(url)
+  if (found === null)
+    throw new UnsendableError(
+      `${path}: ${url.startsWith('data:') ? 'the data URL must be in base64' : 'must be an http or https address or a data URL'}`,
+    )
   return found
 }

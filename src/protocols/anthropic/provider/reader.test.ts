@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { upstreamFailure } from '../../wire/upstream-error.ts'
 import type { ChatAnswer } from '../../../kinds/chat/answer.ts'
-import type { AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
-import { anthropicProtocol } from '../../../providers/anthropic/anthropic.ts'
+import type { AttemptFailure } from '../../ports/attempt-failure.ts'
+import { anthropicProtocol } from './anthropic.ts'
 import { foldAtEveryCut, readsOf } from '../../../../test/harness/protocol-read.ts'
-import { randomOf } from '../../../../test/harness/random-cuts.ts'
-import { recordedCases, type RecordedCase } from '../../../../test/harness/recording.ts'
+import { randomOf, recordedCases, type RecordedCase } from '../../../../test/harness/recording.ts'
 
-const PROTOCOL = anthropicProtocol(() => 0)
+const PROTOCOL = anthropicProtocol
 const { callOf, read, whole, foldWhole } = readsOf(PROTOCOL, 'claude-3-7-sonnet')
 
 function streamOf(events: readonly Record<string, unknown>[]): readonly Buffer[] {
@@ -286,14 +286,14 @@ test('an error within a 200 has the status of its type', () => {
 
 test("faults of the operator's account are neither the client's fault nor the client's to read", () => {
   const error = (status: number, message: string, type = 'invalid_request_error'): AttemptFailure =>
-    PROTOCOL.reader(callOf()).error(status, { type: 'error', error: { type, message } }, {})
+    upstreamFailure(status, { type: 'error', error: { type, message } }, {}, 0)
   for (const message of [
     'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
     'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
     'This organization has been disabled.',
   ]) {
-    const { status, publicMessage } = error(400, message)
-    assert.deepEqual([status, publicMessage], [402, null], message)
+    const { refusal, publicMessage } = error(400, message)
+    assert.deepEqual([refusal, publicMessage], ['account', null], message)
   }
   assert.deepEqual(
     [error(401, 'invalid x-api-key', 'authentication_error').refusal, error(401, 'invalid x-api-key').publicMessage],

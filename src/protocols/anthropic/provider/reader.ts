@@ -1,14 +1,66 @@
-import type { AnswerEvent } from '../../../kinds/answer/event.ts'
+import { tierEvents, type AnswerEvent } from '../../../kinds/answer/event.ts'
+import { namedReason } from '../../../kinds/answer/finish-reason.ts'
 import type { UsageReport } from '../../../kinds/chat/answer.ts'
-import { failure, garbage, type AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
+import { billed, failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
 import type { EventReader, KnownEvents } from '../../upstream/events.ts'
+import type { AnswerState } from '../../upstream/response.ts'
 import { objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
-import type { UpstreamHeaders } from '../../wire/transport.ts'
 import { TokenReader } from '../../answers/token-reader.ts'
 import type { BlockView } from '../../models/claude-events.ts'
 import { ContentBlocks } from './blocks.ts'
-import { anthropicError, anthropicErrorEvent } from '../../../providers/anthropic/error.ts'
-import { KnownDelta } from '../../../providers/anthropic/known-delta.ts'
+import { eventFailure } from '../../wire/upstream-error.ts'
+import { decoded, isAt, runText, textPlace, textRun } from '../../wire/text-form.ts'
+
+/** The texts of a delta that come in many pieces. */
+const TEXT_FIELDS = ['text', 'thinking', 'partial_json']
+const EVENT_START = Buffer.from('event: content_block_delta\ndata: ')
+const EVENT_END = Buffer.from('\n\n')
+
+interface DeltaForm {
+  readonly head: Buffer
+  readonly tail: Buffer
+  readonly event: RawJson
+  readonly delta: RawJson
+  readonly field: string
+}
+
+/** Deltas that stand one behind another and differ from the last parsed one only in their text, as one. */
+interface DeltaRun {
+  /** The event that has all their text. */
+  readonly event: RawJson
+  /** Where the next event begins. */
+  readonly end: number
+}
+
+/** Recognises deltas by their bytes, which the client gets as they came. */
+class KnownDelta {
+  #form: DeltaForm | null = null
+
+  learn(data: Buffer, event: RawJson): void {
+    const delta = event['type'] === 'content_block_delta' ? objectOf(event['delta']) : null
+    if (delta === null) return
+    const field = TEXT_FIELDS.find((name) => textOf(delta[name]) !== null)
+    const place = field === undefined ? null : textPlace(data, field, textOf(delta[field]) ?? '')
+    if (field === undefined || place === null) return
+    this.#form = {
+      head: Buffer.concat([EVENT_START, data.subarray(0, place.start)]),
+      tail: Buffer.concat([data.subarray(place.end), EVENT_END]),
+      event,
+      delta,
+      field,
+    }
+  }
+
+  run(bytes: Buffer, start: number): DeltaRun | null {
+    const form = this.#form
+    if (form === null) return null
+    const { head, tail, event, delta, field } = form
+    const run = textRun(bytes, start, head, (read, at) => (isAt(read, at, tail) ? at + tail.length : -1))
+    if (run === null) return null
+    const text = decoded(runText(bytes, run.places))
+    return { event: { ...event, delta: { ...delta, [field]: text } }, end: run.end }
+  }
+}
 
 const FIELDS = [
   'input_tokens',
@@ -23,20 +75,19 @@ const FIELDS = [
 /** Reads one answer of the Messages protocol: a stream's events, or a whole message by the same steps. */
 export class AnthropicReader implements EventReader {
   readonly #blocks: ContentBlocks
-  readonly #now: () => number
   readonly #delta = new KnownDelta()
   #usage: RawJson | null = null
   #started = false
   #stopped = false
   #done = false
 
-  constructor(view: BlockView, now: () => number) {
+  constructor(view: BlockView) {
     this.#blocks = new ContentBlocks(view)
-    this.#now = now
   }
 
-  get done(): boolean {
-    return this.#done
+  get state(): AnswerState {
+    if (this.#done) return 'done'
+    return this.#stopped ? 'finished' : 'open'
   }
 
   known(bytes: Buffer, start: number): KnownEvents | null {
@@ -55,12 +106,27 @@ export class AnthropicReader implements EventReader {
     return this.#read(event)
   }
 
+  /** Usage that comes with an error is billed, with what the answer told before: its input, and its searches. */
+  #failed(event: RawJson): AttemptFailure {
+    const found = eventFailure(event)
+    if (objectOf(event['usage']) === null) return found
+    return billed(found, anthropicUsage(mergedUsage(this.#usage, event['usage']), this.#blocks.searches))
+  }
+
+  /** A search is billed even if the answer breaks off behind it. */
+  #opened(index: unknown, block: RawJson): readonly AnswerEvent[] | AttemptFailure {
+    const before = this.#blocks.searches
+    const read = this.#blocks.start(index, block)
+    if (read === null) return tooMuch()
+    return this.#blocks.searches === before ? read : [...read, ...this.#billed()]
+  }
+
   #read(event: RawJson): readonly AnswerEvent[] | AttemptFailure {
     switch (event['type']) {
       case 'message_start':
         return this.#start(objectOf(event['message']) ?? {}, true)
       case 'content_block_start':
-        return this.#blocks.start(event['index'], objectOf(event['content_block']) ?? {}) ?? tooMuch()
+        return this.#opened(event['index'], objectOf(event['content_block']) ?? {})
       case 'content_block_delta':
         return this.#blocks.delta(event['index'], objectOf(event['delta']) ?? {}) ?? tooMuch()
       case 'content_block_stop':
@@ -71,7 +137,7 @@ export class AnthropicReader implements EventReader {
         this.#done = true
         return []
       case 'error':
-        return anthropicErrorEvent(event, this.#now())
+        return this.#failed(event)
       default:
         // `ping`, and events that this reader does not know.
         return []
@@ -79,13 +145,13 @@ export class AnthropicReader implements EventReader {
   }
 
   ended(): AttemptFailure | null {
-    if (this.#done || this.#stopped) return null
+    if (this.state !== 'open') return null
     return failure(this.#started ? 'cut' : 'garbage', null, 'the stream ended without message_stop or a stop_reason')
   }
 
   whole(body: unknown): readonly AnswerEvent[] | AttemptFailure {
     const message = objectOf(body)
-    if (message !== null && objectOf(message['error']) !== null) return anthropicErrorEvent(message, this.#now())
+    if (message !== null && objectOf(message['error']) !== null) return this.#failed(message)
     const content = message?.['content']
     if (message === null || !Array.isArray(content)) return failure('garbage', null, 'the answer is not a message')
     const events: AnswerEvent[] = [...this.#start(message, false)]
@@ -97,25 +163,28 @@ export class AnthropicReader implements EventReader {
     return [...events, ...this.#end(message, message['usage'])]
   }
 
-  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
-    return anthropicError(status, body, headers, this.#now())
-  }
-
   /**
-   * Some proxies send the start twice, but the content once. The output count at the start of a stream is not final.
+   * Some proxies send the start twice, but the content once. The counts of output and searches at the start of a stream
+   * are not final.
    */
   #start(message: RawJson, streams: boolean): readonly AnswerEvent[] {
     const usage = objectOf(message['usage'])
-    this.#usage = mergedUsage(this.#usage, streams && usage !== null ? { ...usage, output_tokens: null } : usage)
+    this.#usage = mergedUsage(
+      this.#usage,
+      streams && usage !== null ? { ...usage, output_tokens: null, server_tool_use: null } : usage,
+    )
     if (this.#started) return []
     this.#started = true
-    return [{ type: 'origin', upstreamId: textOf(message['id']), systemFingerprint: null }]
+    return [
+      { type: 'origin', upstreamId: textOf(message['id']), systemFingerprint: null },
+      ...tierEvents(usage?.['service_tier']),
+    ]
   }
 
   /** The usage at the start has no output: where the end gives none, we count that side. */
   #end(delta: RawJson, rawUsage: unknown): readonly AnswerEvent[] {
-    const events: AnswerEvent[] = []
-    const native = textOf(delta['stop_reason'])
+    const events: AnswerEvent[] = [...tierEvents(objectOf(rawUsage)?.['service_tier'])]
+    const native = namedReason(delta['stop_reason'])
     if (native !== null) {
       this.#stopped = true
       events.push({
@@ -126,9 +195,13 @@ export class AnthropicReader implements EventReader {
       })
     }
     this.#usage = mergedUsage(this.#usage, rawUsage)
-    const usage = anthropicUsage(this.#usage)
-    if (usage !== null) events.push({ type: 'usage', usage })
-    return events
+    return [...events, ...this.#billed()]
+  }
+
+  /** Searches are those that the provider counts, else their results. */
+  #billed(): readonly AnswerEvent[] {
+    const usage = anthropicUsage(this.#usage, this.#blocks.searches)
+    return usage === null ? [] : [{ type: 'usage', usage }]
   }
 }
 
@@ -151,7 +224,7 @@ function mergedUsage(before: RawJson | null, raw: unknown): RawJson | null {
  * A usage object as disjoint meters; null when it counts nothing. `input_tokens` excludes tokens read from or written
  * to a cache.
  */
-export function anthropicUsage(usage: RawJson | null): UsageReport | null {
+export function anthropicUsage(usage: RawJson | null, results = 0): UsageReport | null {
   if (usage === null || ((usage['input_tokens'] ?? null) === null && (usage['output_tokens'] ?? null) === null))
     return null
   const tokens = new TokenReader()
@@ -167,7 +240,7 @@ export function anthropicUsage(usage: RawJson | null): UsageReport | null {
   const writtenHour = Math.min(written, hour)
   const output = tokens.count('output', usage, 'output_tokens')
   const reasoning = Math.min(output, tokens.part(objectOf(usage['output_tokens_details']), 'thinking_tokens'))
-  const searches = tokens.part(objectOf(usage['server_tool_use']), 'web_search_requests')
+  const searches = tokens.maybe(objectOf(usage['server_tool_use']), 'web_search_requests') ?? results
   return tokens.report({
     usage: {
       input,

@@ -1,7 +1,7 @@
 import { requestsOf } from '../../../../test/harness/protocol-read.ts'
-import { anthropicProtocol } from '../../../providers/anthropic/anthropic.ts'
+import { anthropicProtocol } from './anthropic.ts'
 
-export const PROTOCOL = anthropicProtocol(() => 0)
+export const PROTOCOL = anthropicProtocol
 
 export const { callOf, bodyOf, messagesOf } = requestsOf(PROTOCOL, {
   model: 'claude-sonnet-4-5',

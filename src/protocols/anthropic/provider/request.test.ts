@@ -35,7 +35,6 @@ test('sampling, stop and user; unknown parameters are dropped', () => {
       logprobs: true,
       metadata: { a: 'b' },
       min_p: 0.1,
-      service_tier: 'flex',
     },
     { model: 'claude-3-5-haiku-20241022' },
   )
@@ -50,7 +49,6 @@ test('sampling, stop and user; unknown parameters are dropped', () => {
     metadata: { user_id: 'u-1' },
   })
   assert.deepEqual(bodyOf({ stop: ['a', 'b'] })['stop_sequences'], ['a', 'b'])
-  assert.equal(bodyOf({ user: 'x'.repeat(300) })['metadata'], undefined)
 })
 
 test('newer models take one of temperature and top_p, the newest take neither', () => {
@@ -180,7 +178,9 @@ test('adaptive models get an effort in place of a budget', () => {
     undefined,
   ])
   assert.deepEqual(asked({ reasoning_effort: 'none' }), [{ type: 'disabled' }, undefined])
-  assert.deepEqual(asked({ reasoning_effort: 'none' }, 'claude-fable-5'), [undefined, undefined])
+  assert.deepEqual(asked({ reasoning_effort: 'none' }, 'claude-sonnet-5-5'), [{ type: 'between_tools' }, undefined])
+  for (const model of ['claude-fable-5', 'claude-opus-5-5', 'claude-saga-6'])
+    assert.deepEqual(asked({ reasoning: { enabled: false } }, model), [undefined, { effort: 'low' }], model)
   assert.deepEqual(asked({}), [undefined, undefined])
 })
 
@@ -302,4 +302,85 @@ test('JSON without a schema is asked for in words, after the system messages', (
   })
   assert.equal(Object(system).length, 2)
   assert.match(Object(system)[1].text, /one valid JSON object/)
+})
+
+test('a model that cannot be forced is told in words which tool to call, and thinks', () => {
+  const asked = (choice: unknown, fields: Record<string, unknown> = {}): unknown => {
+    const body = bodyOf({ tools: [WEATHER], tool_choice: choice, ...fields }, { model: 'claude-opus-5-5' })
+    return [body['tool_choice'], Object(body['system'])[0]?.text, Object(body['thinking']).type]
+  }
+  const words = (call: string): string =>
+    `Call ${call} now: your next message must be this call, with no words before it.`
+  assert.deepEqual(asked('required'), [{ type: 'auto' }, words('one of the tools'), undefined])
+  assert.deepEqual(asked({ type: 'function', function: { name: 'get_weather' } }, { reasoning_effort: 'high' }), [
+    { type: 'auto' },
+    words('the tool "get_weather"'),
+    'adaptive',
+  ])
+  assert.deepEqual(asked('auto'), [{ type: 'auto' }, undefined, undefined])
+  assert.deepEqual(asked('none'), [{ type: 'none' }, undefined, undefined])
+  assert.deepEqual(asked('required', { parallel_tool_calls: false }), [
+    { type: 'auto', disable_parallel_tool_use: true },
+    words('one of the tools'),
+    undefined,
+  ])
+})
+
+test('such a model decodes by the schema with the refused words in descriptions, or is given it in words', () => {
+  const asked = (schema: unknown, model = 'claude-fable-5-1'): Record<string, unknown> =>
+    bodyOf(schemaFormat(schema), { model })
+  const bounded = {
+    type: 'object',
+    properties: {
+      count: { type: 'integer', description: 'How many', minimum: 1, maximum: 5 },
+      code: { type: 'string', pattern: '^a+$', maxLength: 3 },
+      either: { oneOf: [{ type: 'string' }, { type: 'null' }] },
+    },
+    required: ['count'],
+    additionalProperties: true,
+  }
+  const body = asked(bounded)
+  assert.deepEqual([body['tools'], body['tool_choice'], body['system']], [undefined, undefined, undefined])
+  assert.deepEqual(Object(body['output_config']).format.schema, {
+    type: 'object',
+    properties: {
+      count: { type: 'integer', description: 'How many\nIt must satisfy {"minimum":1,"maximum":5}.' },
+      code: { type: 'string', description: 'It must satisfy {"pattern":"^a+$","maxLength":3}.' },
+      either: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    },
+    required: ['count'],
+    additionalProperties: false,
+  })
+  for (const open of [
+    { type: 'object', additionalProperties: { type: 'integer' } },
+    { type: 'object', properties: { map: { type: 'object' } } },
+    { anyOf: [{ type: 'object', properties: { a: { type: 'string' } } }] },
+    {
+      type: 'object',
+      properties: { a: { $ref: '#/$defs/a' } },
+      $defs: { a: { type: 'array', items: { $ref: '#/$defs/a' } } },
+    },
+  ]) {
+    const told = asked(open)
+    assert.deepEqual([told['tools'], told['output_config']], [undefined, undefined], JSON.stringify(open))
+    assert.ok(Object(told['system'])[0].text.endsWith(`schema: ${JSON.stringify(open)}`))
+  }
+  assert.ok(asked(bounded, 'claude-opus-5')['tools'], 'one that can be forced has the answer tool')
+})
+
+test('a model that takes no beginning of an answer is asked to continue it', () => {
+  const turns = (model: string): unknown =>
+    messagesOf(
+      [
+        { role: 'user', content: 'Name?' },
+        { role: 'assistant', content: 'My name is ' },
+      ],
+      { model },
+    )
+  assert.equal(Object(turns('claude-sonnet-4-5')).length, 2)
+  for (const model of ['claude-opus-4-6', 'claude-opus-5-5']) {
+    const [, said, asked] = Object(turns(model))
+    assert.deepEqual(said, { role: 'assistant', content: [{ type: 'text', text: 'My name is' }] }, model)
+    assert.equal(asked.role, 'user', model)
+  }
 })

@@ -1,6 +1,6 @@
 import { parseChat } from '../../openai/client/chat/parse.ts'
-import { bodyObject } from '../../../kinds/fields/body-fields.ts'
 import {
+  bodyObject,
   field,
   invalidInput,
   isObject,
@@ -9,8 +9,8 @@ import {
   quoted,
   stringField,
   type RawObject,
-} from '../../../kinds/fields/json-fields.ts'
-import type { CohereChatRequest } from '../../../kinds/cohere/request.ts'
+} from '../../../kinds/fields/body-fields.ts'
+import type { ChatRequest } from '../../../kinds/chat/request.ts'
 
 /** Fields that chat has too, with chat's names for them. */
 const SAME: Readonly<Record<string, string>> = {
@@ -145,4 +145,11 @@ function reasoningOf(body: RawObject): unknown {
   if (type !== 'enabled' && type !== undefined)
     throw invalidInput('thinking.type', `'${quoted(type)}' is not allowed. Allowed: enabled, disabled`)
   return budget === undefined ? { enabled: true } : { max_tokens: budget }
+}
+
+/** A request of Cohere's `/v2/chat`, with the equivalent chat request. */
+export interface CohereChatRequest {
+  readonly chat: ChatRequest
+  /** Parts of the request that are sent to no provider. */
+  readonly dropped: readonly string[]
 }

@@ -1,11 +1,11 @@
-import { ApiError } from '../../../base/errors.ts'
 import { rubles } from '../../../base/money.ts'
+import { rerankBody } from '../../openai/client/rerank.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { ChargedUsage } from '../../../kinds/answer/writer.ts'
 import type { ChunkIdentity } from '../../../kinds/chat/answer.ts'
-import { parseEmbeddings } from '../../../kinds/embeddings/parse.ts'
+import { parseEmbeddings } from '../../openai/client/embeddings.ts'
 import type { EmbeddingsRequest, VectorFormat } from '../../../kinds/embeddings.ts'
-import { bodyObject } from '../../../kinds/fields/body-fields.ts'
-import { field, invalidInput, isObject, type RawObject } from '../../../kinds/fields/json-fields.ts'
+import { bodyObject, field, invalidInput, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
 
 /** Reads the body of `/v2/embed` as an embeddings request. */
 export function parseCohereEmbed(json: unknown): EmbeddingsRequest {
@@ -79,3 +79,22 @@ export function cohereEmbedBody(
 
 const QUOTE = 0x22
 const COMMA = Buffer.from(',')
+
+/** The answer of `/v2/rerank`. */
+export const cohereRerankBody: typeof rerankBody = (request, results, identity, charge) => {
+  const { results: ranked } = rerankBody(request, results, identity, charge)
+  const { searches, tokens, chargedMicro } = charge
+  return {
+    id: identity.id,
+    results: ranked,
+    meta: {
+      api_version: { version: '2' },
+      billed_units: {
+        ...(searches === null ? {} : { search_units: searches }),
+        ...(tokens === null ? {} : { input_tokens: tokens }),
+      },
+      cost: rubles(chargedMicro),
+      currency: 'RUB',
+    },
+  }
+}

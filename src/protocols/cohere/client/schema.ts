@@ -14,8 +14,8 @@ import {
   text,
   whole,
 } from '../../../base/schema.ts'
-import { SAMPLING } from '../../openai/client/chat/schema.ts'
-import { MODEL, OPTIONAL_MODEL, ROUTED } from '../../../kinds/fields/schema.ts'
+import { SAMPLING } from '../../../kinds/chat/parameters.ts'
+import { MODEL, OPTIONAL_MODEL, ROUTED } from '../../../kinds/fields/routed-request.ts'
 
 const FILLED = text('', { minLength: 1 })
 const CONTENT = either(text(), list(object({ type: text('`text`, `image_url`, `thinking` or `document`.') })))

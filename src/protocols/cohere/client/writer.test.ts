@@ -14,7 +14,7 @@ const REPORT = {
   reasoningTokens: 0,
   implausible: false,
 }
-const END = { finishes: [], usage: null, upstreamId: null, hasContent: true, isReasoned: true }
+const END = { finishes: [], usage: null, upstreamId: null, serviceTier: null, hasContent: true, isReasoned: true }
 
 /** The steps of a stream, each with the number of its item. */
 function steps(...events: readonly AnswerEvent[]): readonly string[] {

@@ -1,7 +1,7 @@
 import type { ApiError } from '../../../base/errors.ts'
 import { rubles } from '../../../base/money.ts'
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
-import { ObjectEnd } from '../../../kinds/answer/object-end.ts'
+import { ObjectEnd } from '../../../kinds/answer/call-arguments.ts'
 import type { AnswerWriter, ChargedUsage } from '../../../kinds/answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd } from '../../../kinds/chat/answer.ts'
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { upstreamFailure } from '../../wire/upstream-error.ts'
 import type { ChatAnswer } from '../../../kinds/chat/answer.ts'
-import { cohereProtocol } from '../../../providers/cohere/cohere.ts'
-import { cohereUsage } from '../../../providers/cohere/usage.ts'
+import { cohereProtocol } from './cohere.ts'
+import { cohereUsage } from './reader.ts'
 import {
   foldAtEveryCut,
   callOf,
@@ -11,9 +12,9 @@ import {
   recordingsOf,
   type ProtocolRead,
 } from '../../../../test/harness/protocol-read.ts'
-import { randomOf } from '../../../../test/harness/random-cuts.ts'
+import { randomOf } from '../../../../test/harness/recording.ts'
 
-const PROTOCOL = cohereProtocol(() => 0)
+const PROTOCOL = cohereProtocol
 const END = {
   type: 'message-end',
   delta: { finish_reason: 'COMPLETE', usage: { tokens: { input_tokens: 5, output_tokens: 2 } } },
@@ -210,12 +211,7 @@ test('an error inside a 200 is a failure', () => {
 
 test('errors in both shapes; words on the deny-list are a matter of moderation', () => {
   const failed = (status: number, message: string): unknown => {
-    const {
-      reason,
-      status: code,
-      refusal,
-      publicMessage,
-    } = PROTOCOL.reader(callOf()).error(status, { id: 'x', message }, {})
+    const { reason, status: code, refusal, publicMessage } = upstreamFailure(status, { id: 'x', message }, {}, 0)
     return [reason, code, refusal, publicMessage]
   }
   assert.deepEqual(failed(400, 'too many tokens: size limit exceeded by 11326 tokens.'), [
@@ -225,7 +221,7 @@ test('errors in both shapes; words on the deny-list are a matter of moderation',
     'too many tokens: size limit exceeded by 11326 tokens.',
   ])
   assert.deepEqual(failed(401, 'invalid api token'), ['status', 401, 'credentials', null])
-  assert.deepEqual(failed(404, "model 'x' was removed"), ['status', 404, null, null])
+  assert.deepEqual(failed(404, "model 'x' was removed"), ['status', 404, 'endpoint', null])
   assert.deepEqual(failed(498, 'a word is denied'), ['status', 400, 'moderation', 'a word is denied'])
 })
 

@@ -1,17 +1,16 @@
-import type { AnswerEvent } from '../../../kinds/answer/event.ts'
-import type { FinishReason } from '../../../kinds/chat/answer.ts'
-import { failure, garbage, type AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
+import { SILENT, type AnswerEvent } from '../../../kinds/answer/event.ts'
+import type { FinishReason, UsageReport } from '../../../kinds/chat/answer.ts'
+import { billed, failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
 import type { EventReader, MessageDecoder } from '../../upstream/events.ts'
+import type { AnswerState } from '../../upstream/response.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
 import { ToolCallDeltas } from '../../answers/tool-calls.ts'
-import type { UpstreamHeaders } from '../../wire/transport.ts'
-import { eventFailure } from '../../../providers/wire/upstream-error.ts'
+import { eventFailure } from '../../wire/upstream-error.ts'
 import { NdjsonDecoder } from '../../wire/ndjson-decoder.ts'
 import { SseDecoder } from '../../wire/sse-decoder.ts'
 import { argumentsText } from '../../openai/provider/delta.ts'
-import { cohereError } from '../../../providers/cohere/error.ts'
 import { toolPlanEvents } from './tool-plan.ts'
-import { cohereUsage } from '../../../providers/cohere/usage.ts'
+import { TokenReader } from '../../answers/token-reader.ts'
 
 /** Cohere's own reasons for a bad end; the others are in wire.md D-3.2. */
 const BAD_ENDS: ReadonlyMap<string, FinishReason> = new Map([
@@ -37,21 +36,19 @@ export interface CohereView {
 /** Reads one answer of Cohere's v2 chat protocol, or of the first one. */
 export class CohereReader implements EventReader {
   readonly #hidesReasoning: boolean
-  readonly #now: () => number
   readonly #calls: ToolCallDeltas
   #plan = ''
   #started = false
   #said = false
   #done = false
 
-  constructor({ generationId, hidesReasoning }: CohereView, now: () => number) {
+  constructor({ generationId, hidesReasoning }: CohereView) {
     this.#hidesReasoning = hidesReasoning
-    this.#now = now
     this.#calls = new ToolCallDeltas(generationId, 0)
   }
 
-  get done(): boolean {
-    return this.#done
+  get state(): AnswerState {
+    return this.#done ? 'done' : 'open'
   }
 
   message(data: Buffer): Read {
@@ -59,7 +56,7 @@ export class CohereReader implements EventReader {
     if (data.equals(DONE)) return []
     const message = objectOf(parseJson(data))
     if (message === null) return garbage('not a JSON object', data)
-    if (isError(message)) return eventFailure(message['error'] ?? message)
+    if (isError(message)) return failed(message['error'] ?? message, message)
     this.#started = true
     if (message['event_type'] === undefined) return this.#step(message)
     this.#done = isOlderEnd(message)
@@ -74,7 +71,7 @@ export class CohereReader implements EventReader {
   whole(body: unknown): Read {
     const answer = objectOf(body)
     if (answer === null) return failure('garbage', null, 'the answer is not a JSON object')
-    if (isError(answer)) return eventFailure(answer['error'] ?? answer)
+    if (isError(answer)) return failed(answer['error'] ?? answer, answer)
     if (isOlderAnswer(answer)) return olderAnswer(answer, (calls) => this.#read(calls)) ?? tooManyCalls()
     const message = objectOf(answer['message'])
     if (message === null) return failure('garbage', null, 'the answer holds no message')
@@ -87,10 +84,6 @@ export class CohereReader implements EventReader {
     const calls = this.#read(listOf(message['tool_calls']).map(indexedCall))
     if (calls === null) return tooManyCalls()
     return [origin(answer), ...said, ...planned, ...calls, ...this.#end(answer)]
-  }
-
-  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
-    return cohereError(status, body, headers, this.#now())
   }
 
   #step(message: RawJson): Read {
@@ -112,7 +105,7 @@ export class CohereReader implements EventReader {
       }
       case 'message-end': {
         const error = textOf(delta?.['error']) ?? ''
-        if (error !== '') return eventFailure(error)
+        if (error !== '') return failed(error, delta)
         this.#done = true
         return [...this.#planned(), ...this.#end(delta ?? {})]
       }
@@ -132,10 +125,10 @@ export class CohereReader implements EventReader {
   #block(block: RawJson | null): readonly AnswerEvent[] {
     const text = textOf(block?.['text'])
     const thinking = textOf(block?.['thinking']) ?? ''
-    const shown = this.#hidesReasoning ? '' : thinking
-    if (text !== null || shown !== '') this.#said = true
+    const isShown = thinking !== '' && !this.#hidesReasoning
+    if (text !== null || isShown) this.#said = true
     return [
-      ...(thinking === '' ? [] : [reasoning(shown)]),
+      ...(thinking === '' ? [] : [isShown ? { type: 'reasoning' as const, choice: 0, text: thinking } : SILENT]),
       ...(text === null ? [] : [{ type: 'text' as const, choice: 0, text }]),
     ]
   }
@@ -144,7 +137,7 @@ export class CohereReader implements EventReader {
     this.#plan += text
     if (this.#plan.length > PLAN_LENGTH_MAX)
       return failure('too_large', null, 'the plan of tool calls is longer than any honest one')
-    return text === '' ? [] : [reasoning('')]
+    return text === '' ? [] : [SILENT]
   }
 
   /** The plan ends when other content comes. It is sent whole, so that a stream equals a plain answer. */
@@ -174,14 +167,13 @@ function origin(message: RawJson): AnswerEvent {
   return { type: 'origin', upstreamId: textOf(message['id']), systemFingerprint: null }
 }
 
-/** An empty text shows nothing, but counts as progress. */
-function reasoning(text: string): AnswerEvent {
-  return { type: 'reasoning', choice: 0, text }
-}
-
 /** The `message` is a string in an error and an object in an answer. */
 function isError(message: RawJson): boolean {
   return message['type'] === 'error' || (message['error'] ?? null) !== null || typeof message['message'] === 'string'
+}
+
+function failed(error: unknown, told: RawJson | null): AttemptFailure {
+  return billed(eventFailure(error), cohereUsage(told?.['usage'] ?? told?.['meta']))
 }
 
 function tooManyCalls(): AttemptFailure {
@@ -272,4 +264,34 @@ function cohereFinish(raw: unknown): AnswerEvent {
   const native = textOf(raw) || null
   const finish = BAD_ENDS.get(native ?? '')
   return { type: 'finish', choice: 0, native, ...(finish === undefined ? {} : { finish }) }
+}
+
+/**
+ * The `usage` of an answer, or the `meta` of an older one, as disjoint meters; null when it counts nothing. `tokens`
+ * counts everything that the model read and wrote, cached and thinking tokens included. `billed_units`, the smaller
+ * numbers on the operator's bill, are used only where `tokens` is missing.
+ */
+export function cohereUsage(raw: unknown): UsageReport | null {
+  const usage = objectOf(raw)
+  const counts =
+    [objectOf(usage?.['tokens']), objectOf(usage?.['billed_units'])].find(
+      (candidate) => candidate !== null && isCounted(candidate),
+    ) ?? null
+  if (counts === null) return null
+  const tokens = new TokenReader()
+  const prompt = tokens.count('input', counts, 'input_tokens')
+  const output = tokens.count('output', counts, 'output_tokens')
+  const cached = Math.min(prompt, tokens.part(usage, 'cached_tokens'))
+  return tokens.report({
+    usage: { input: prompt - cached, output, ...(cached > 0 ? { cache_read: cached } : {}) },
+    inputTokens: prompt,
+    outputTokens: output,
+    cachedTokens: cached,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+  })
+}
+
+function isCounted(counts: RawJson): boolean {
+  return ['input_tokens', 'output_tokens'].some((name) => (counts[name] ?? null) !== null)
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cohereProtocol } from '../../../providers/cohere/cohere.ts'
+import { cohereProtocol } from './cohere.ts'
 import { readWhole, requestsOf, WEATHER, type Circumstances } from '../../../../test/harness/protocol-read.ts'
 
-const PROTOCOL = cohereProtocol(() => 0)
+const PROTOCOL = cohereProtocol
 const { callOf, bodyOf, messagesOf, refuses } = requestsOf(PROTOCOL)
 const TIME = { type: 'function', function: { name: 'get_time' } }
 const EMPTY_SCHEMA = { type: 'object', properties: {} }

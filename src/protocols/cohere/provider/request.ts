@@ -1,10 +1,10 @@
 import type { ChatMessage, ChatPart, ChatRequest, ChatTool } from '../../../kinds/chat/request.ts'
-import type { ChatCall, TakesParameter } from '../../ports/call.ts'
-import { UnsendableError, type JsonRequest } from '../../ports/upstream-request.ts'
+import { takesOf, type ChatCall, type TakesParameter } from '../../ports/call.ts'
+import { UnsendableError, type JsonRequest, refuseSeveral } from '../../ports/upstream-request.ts'
 import { objectOf } from '../../wire/raw-json.ts'
 import { effortTokens, reasoningWish } from '../../answers/reasoning-wish.ts'
 import { toolPlanOf } from './tool-plan.ts'
-import type { JsonObject } from '../../../lib/json-object.ts'
+import type { JsonObject } from '../../../base/json-text.ts'
 import { bearer } from '../../../base/bearer.ts'
 
 interface Sampling {
@@ -32,19 +32,12 @@ export function cohereRequest(call: ChatCall): JsonRequest {
 }
 
 function bodyOf(call: ChatCall): JsonObject {
-  const {
-    endpoint: { upstreamModel, supportedParameters },
-    request,
-    sendMaxTokens,
-  } = call
-  if (request.n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
-  const takes: TakesParameter = (name) => supportedParameters === null || supportedParameters.includes(name)
+  const { endpoint, request, sendMaxTokens } = call
+  refuseSeveral(request)
+  const takes = takesOf(endpoint)
   return {
-    model: upstreamModel,
-    messages: cohereMessages(
-      request.messages,
-      supportedParameters !== null && supportedParameters.includes('reasoning'),
-    ),
+    model: endpoint.upstreamModel,
+    messages: cohereMessages(request.messages, endpoint.supportedParameters?.includes('reasoning') === true),
     stream: request.stream,
     ...(sendMaxTokens === null ? {} : { max_tokens: sendMaxTokens }),
     ...(takes('tools') ? toolFields(request.tools, takes('tool_choice') ? request.toolChoice : null) : {}),
@@ -181,6 +174,7 @@ function partOf(part: ChatPart, role: ChatMessage['role'], path: string): JsonOb
       return { type: 'image_url', image_url: { url, ...(detail === undefined ? {} : { detail }) } }
     }
     case 'input_audio':
+    case 'audio_url':
     case 'file':
     case 'video_url':
       throw new UnsendableError(`${path}: this provider takes no part of type ${part.type}`)

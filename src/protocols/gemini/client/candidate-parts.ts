@@ -1,7 +1,8 @@
-import { isObject, wordOf } from '../../../kinds/fields/json-fields.ts'
+import { isObject, wordOf } from '../../../kinds/fields/body-fields.ts'
+import { plainDetail } from '../../../kinds/chat/thoughts.ts'
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 import { GrownText } from '../../../kinds/answer/grown-text.ts'
-import { areSigned, signatureOf, thoughtSignature } from '../../../kinds/gemini/signed-parts.ts'
+import { areSigned, signatureOf, thoughtSignature } from './signed-parts.ts'
 
 export type CandidatePart = Readonly<Record<string, unknown>>
 type ChoiceEvent = Exclude<AnswerEvent, { readonly type: 'spliced' | 'usage' | 'origin' | 'wire' }>
@@ -23,6 +24,8 @@ export class CandidateParts {
   readonly #signatures = new Map<string, string>()
   /** Reasoning details of another provider. */
   #details: unknown[] = []
+  /** Thoughts that the client does not want to see. */
+  #hidden = ''
   readonly #citations: unknown[] = []
   #audioType = PCM
   #isBroken = false
@@ -48,6 +51,7 @@ export class CandidateParts {
         return this.#text(event.text, {})
       case 'reasoning':
         if (this.#showsThoughts) this.#text(event.text, { thought: true })
+        else this.#hidden += event.text
         return
       case 'tool_call':
         this.#calls[event.index] = { id: event.id, name: event.name, args: new GrownText() }
@@ -74,9 +78,13 @@ export class CandidateParts {
 
   /** The answer ended, so waiting parts are complete. */
   close(): void {
-    const foreign = areSigned(this.#details) ? thoughtSignature(this.#details) : null
-    this.#details = []
     const calls = this.#calls.filter((call) => call !== undefined)
+    // Some conversations cannot be continued without their thoughts, which the client was not shown.
+    const isHidden = this.#hidden !== '' && this.#signatures.size === 0
+    if (isHidden && !areSigned(this.#details)) this.#details = [plainDetail(this.#hidden)]
+    const foreign = isHidden || areSigned(this.#details) ? thoughtSignature(this.#details) : null
+    this.#details = []
+    this.#hidden = ''
     this.#calls = []
     if (foreign !== null && calls.length === 0) this.#parts.push({ text: '', thoughtSignature: foreign })
     for (const [index, { id, name, args: given }] of calls.entries()) {

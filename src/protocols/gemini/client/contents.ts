@@ -1,9 +1,57 @@
 import { ApiError } from '../../../base/errors.ts'
 import type { ChatMessage, ChatPart, ChatToolCall } from '../../../kinds/chat/request.ts'
-import { copyObject, isObject, quoted, type RawObject } from '../../../kinds/fields/json-fields.ts'
-import { filePart, inlinePart } from '../../../kinds/gemini/media-parts.ts'
-import { badContent, flagMember, listMember, member, objectMember, textMember } from './members.ts'
-import { detailsOf } from '../../../kinds/gemini/signed-parts.ts'
+import { copyObject, isObject, quoted, type RawObject } from '../../../kinds/fields/body-fields.ts'
+import { badContent, flagMember, listMember, member, objectMember, spellings, textMember } from './members.ts'
+import { detailsOf } from './signed-parts.ts'
+import { mediaPart, mediumOfPart } from '../../../kinds/chat/parts.ts'
+import { isBase64, isVideoSite, mediumOf, typeOfAddress } from '../../../kinds/fields/media.ts'
+
+const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:;[\w.=+; -]+)?$/
+/** A part with the type that the client says. */
+interface TypedPart {
+  readonly part: ChatPart
+  /** What it holds is what its type says, so that the client's own words can be sent. */
+  readonly isTrue: boolean
+}
+
+/** `inlineData`: bytes in base64; some clients use the URL-safe alphabet. */
+function inlinePart(raw: RawObject, path: string): TypedPart {
+  const mimeType = mimeTypeOf(raw, path)
+  const given = textMember(raw, 'data', `${path}.data`) ?? ''
+  const data = given.replaceAll('-', '+').replaceAll('_', '/')
+  if (data === '') throw badContent(path, 'data is required')
+  if (!isBase64(data)) throw new ApiError('invalid_base64', `${path}.data is not valid base64`)
+  return typedPart(raw, { mimeType, url: `data:${mimeType};base64,${data}` }, path)
+}
+
+/** `fileData`: the address of a file. */
+function filePart(raw: RawObject, path: string): TypedPart {
+  const url = textMember(raw, 'fileUri', `${path}.fileUri`) ?? ''
+  if (url === '') throw badContent(path, 'fileUri is required')
+  const isGiven = textMember(raw, 'mimeType', `${path}.mimeType`) !== undefined
+  // An address without a type is usually one of a video site.
+  const mimeType = isGiven ? mimeTypeOf(raw, path) : (typeOfAddress(url) ?? 'video/*')
+  const { part, isTrue } = typedPart(raw, { mimeType, url }, path)
+  // Without a type the provider goes by what it fetches.
+  return { part, isTrue: isTrue && (isGiven || isVideoSite(url)) }
+}
+
+function typedPart(
+  raw: RawObject,
+  { mimeType, url }: { readonly mimeType: string; readonly url: string },
+  path: string,
+): TypedPart {
+  const medium = mediumOf(mimeType)
+  const filename = textMember(raw, 'displayName', `${path}.displayName`)
+  const part = mediaPart({ url, as: medium, filename, mediaType: mimeType }, path)
+  return { part, isTrue: mediumOfPart(part) === medium }
+}
+
+function mimeTypeOf(raw: RawObject, path: string): string {
+  const mimeType = textMember(raw, 'mimeType', `${path}.mimeType`) ?? ''
+  if (MEDIA_TYPE.test(mimeType)) return mimeType.toLowerCase()
+  throw badContent(`${path}.mimeType`, "must be a media type, such as 'image/png'")
+}
 
 const NO_CONTENTS = "Parameter 'contents' is required"
 
@@ -15,8 +63,30 @@ interface ModelTurn {
   readonly calls: ChatToolCall[]
 }
 
-/** `systemInstruction` and `contents` as messages; names of parts that no message can hold are added to `dropped`. */
-export function messagesOf(body: RawObject, dropped: Set<string>): readonly ChatMessage[] {
+/** `systemInstruction` and `contents` as messages. */
+export interface ReadContents {
+  readonly messages: readonly ChatMessage[]
+  /** Where a file is first not what its type says; null = nowhere. */
+  readonly mistyped: string | null
+  /** Bytes of what only a provider of the protocol reads, which is no part of the messages. */
+  readonly unreadBytes: number
+}
+
+/** Members that are read where they stand: of any part, of a call and of a result. */
+const READ = namesOf('text', 'inlineData', 'fileData', 'thought', 'thoughtSignature')
+const READ_WITH_CALL = namesOf(...READ, 'functionCall')
+const READ_WITH_RESULT = namesOf(...READ, 'functionResponse')
+const READ_OF_CALL = namesOf('name', 'id', 'args')
+const READ_OF_RESULT = namesOf('name', 'id', 'response', 'parts')
+/** JSON of the client's own, in which names mean nothing. */
+const OWN: ReadonlySet<string> = new Set(['args', 'response'])
+
+function namesOf(...names: readonly string[]): ReadonlySet<string> {
+  return new Set(names.flatMap(spellings))
+}
+
+/** Names of parts that no message can hold are added to `dropped`. */
+export function contentsOf(body: RawObject, dropped: Set<string>): ReadContents {
   const reader = new ContentsReader(dropped)
   const system = member(body, 'systemInstruction')
   if (system !== undefined) reader.system(system)
@@ -26,11 +96,13 @@ export function messagesOf(body: RawObject, dropped: Set<string>): readonly Chat
   reader.end()
   if (contents.length === 0) throw new ApiError('missing_messages', NO_CONTENTS)
   if (!reader.messages.some(({ role }) => role !== 'system')) reader.messages.push({ role: 'user', content: '' })
-  return reader.messages
+  return reader
 }
 
 class ContentsReader {
   readonly messages: ChatMessage[] = []
+  mistyped: string | null = null
+  unreadBytes = 0
   readonly #dropped: Set<string>
   /** Calls by function name, oldest first: results from older clients give only the name. */
   readonly #named = new Map<string, { readonly ids: string[]; next: number }>()
@@ -46,7 +118,9 @@ class ContentsReader {
   system(raw: unknown): void {
     const parts = partsOf(raw, 'systemInstruction')
     const content = parts.flatMap((part, index): readonly ChatPart[] => {
-      const text = textMember(part, 'text', `systemInstruction.parts[${index}].text`)
+      const path = `systemInstruction.parts[${index}]`
+      if (this.#media(part, path).length > 0) throw badContent(path, 'must be text: files stand in contents')
+      const text = textMember(part, 'text', `${path}.text`)
       if (text === undefined) this.#dropped.add('systemInstruction.parts')
       return text === undefined || text === '' ? [] : [{ type: 'text', text }]
     })
@@ -86,6 +160,7 @@ class ContentsReader {
       const result = objectMember(part, 'functionResponse', `${at}.functionResponse`)
       if (result === undefined) content.push(...this.#said(part, at))
       else {
+        content.push(...this.#media(part, at, READ_WITH_RESULT))
         this.messages.push(this.#result(result, `${at}.functionResponse`))
         results += 1
       }
@@ -102,12 +177,15 @@ class ContentsReader {
     const called = objectMember(part, 'functionCall', `${path}.functionCall`)
     const signature = textMember(part, 'thoughtSignature', `${path}.thoughtSignature`) ?? ''
     let callId: string | null = null
+    const isThought = flagMember(part, 'thought', `${path}.thought`) === true
+    // A provider of the protocol reads the pictures of its thoughts again.
+    if (called !== undefined || isThought) turn.content.push(...this.#media(part, path, READ_WITH_CALL))
     if (called !== undefined) {
       const call = this.#call(called, `${path}.functionCall`)
+      turn.content.push(...this.#media(called, `${path}.functionCall`, READ_OF_CALL))
       callId = call.id
       turn.calls.push(call)
-    } else if (flagMember(part, 'thought', `${path}.thought`) === true)
-      turn.reasoning += textMember(part, 'text', `${path}.text`) ?? ''
+    } else if (isThought) turn.reasoning += textMember(part, 'text', `${path}.text`) ?? ''
     else turn.content.push(...this.#said(part, path))
     if (signature !== '') turn.details.push(...detailsOf(signature, callId, turn.details.length))
   }
@@ -131,9 +209,12 @@ class ContentsReader {
     this.#answered.add(id)
     const response = objectMember(raw, 'response', `${path}.response`) ?? {}
     const text = resultText(response, `${path}.response`)
-    const media = listMember(raw, 'parts', `${path}.parts`).flatMap((part, index) =>
-      this.#said(partOf(part, `${path}.parts[${index}]`), `${path}.parts[${index}]`),
-    )
+    const media = [
+      ...this.#media(raw, path, READ_OF_RESULT),
+      ...listMember(raw, 'parts', `${path}.parts`).flatMap((part, index) =>
+        this.#said(partOf(part, `${path}.parts[${index}]`), `${path}.parts[${index}]`),
+      ),
+    ]
     return {
       role: 'tool',
       tool_call_id: id,
@@ -152,18 +233,50 @@ class ContentsReader {
 
   /** The message content of a part: text, a file, or code that the provider has run. */
   #said(part: RawObject, path: string): readonly ChatPart[] {
+    const media = this.#media(part, path)
     const text = textMember(part, 'text', `${path}.text`)
-    if (text !== undefined) return text === '' ? [] : [{ type: 'text', text }]
-    const inline = objectMember(part, 'inlineData', `${path}.inlineData`)
-    if (inline !== undefined) return [inlinePart(inline, `${path}.inlineData`)]
-    const file = objectMember(part, 'fileData', `${path}.fileData`)
-    if (file !== undefined) return [filePart(file, `${path}.fileData`)]
+    if (text !== undefined && text !== '') return [{ type: 'text', text }, ...media]
+    if (text !== undefined || media.length > 0) return media
     const code = objectMember(part, 'executableCode', path)
     if (code !== undefined) return [fenced(textMember(code, 'code', path) ?? '')]
     const output = objectMember(part, 'codeExecutionResult', path)
     if (output !== undefined) return [fenced(textMember(output, 'output', path) ?? '')]
     for (const name of Object.keys(part)) this.#dropped.add(`contents.parts.${name}`)
     return []
+  }
+
+  /**
+   * The files of a part, wherever they stand in it but in members that are `read` besides: the client's own words go to
+   * a provider of the protocol. What nobody reads counts as text.
+   */
+  #media(part: RawObject, path: string, read = READ): readonly ChatPart[] {
+    const unread = Object.entries(part).filter(([name]) => !read.has(name))
+    for (const [, value] of unread) this.unreadBytes += Buffer.byteLength(JSON.stringify(value))
+    return [...this.#filesOf(part, path), ...unread.flatMap(([name, value]) => this.#filesIn(value, `${path}.${name}`))]
+  }
+
+  #filesIn(value: unknown, path: string): readonly ChatPart[] {
+    const found: ChatPart[] = []
+    const waiting: unknown[] = [value]
+    while (waiting.length > 0) {
+      const next = waiting.pop()
+      if (Array.isArray(next)) for (const item of next) waiting.push(item)
+      if (!isObject(next)) continue
+      found.push(...this.#filesOf(next, path))
+      for (const [name, inner] of Object.entries(next)) if (!OWN.has(name)) waiting.push(inner)
+    }
+    return found
+  }
+
+  #filesOf(part: RawObject, path: string): readonly ChatPart[] {
+    const inline = objectMember(part, 'inlineData', `${path}.inlineData`)
+    const file = objectMember(part, 'fileData', `${path}.fileData`)
+    const found: readonly TypedPart[] = [
+      ...(inline === undefined ? [] : [inlinePart(inline, `${path}.inlineData`)]),
+      ...(file === undefined ? [] : [filePart(file, `${path}.fileData`)]),
+    ]
+    if (found.some(({ isTrue }) => !isTrue)) this.mistyped ??= path
+    return found.map(({ part: held }) => held)
   }
 }
 

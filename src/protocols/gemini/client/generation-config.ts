@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
-import { copyObject, invalidInput, quoted, type RawObject } from '../../../kinds/fields/json-fields.ts'
+import { copyObject, invalidInput, quoted, type RawObject } from '../../../kinds/fields/body-fields.ts'
 import type { GenerateContentRequest } from './request.ts'
 import {
   flagMember,

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../base/errors.ts'
-import { field, invalidInput, isObject, type RawObject } from '../../../kinds/fields/json-fields.ts'
+import { field, invalidInput, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
 
 const SNAKE = new Map<string, string>()
 

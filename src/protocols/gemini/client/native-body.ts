@@ -1,9 +1,8 @@
-import { isObject, wordOf, type RawObject } from '../../../kinds/fields/json-fields.ts'
-import { decodeDetails } from '../../../kinds/answer/encoded-details.ts'
+import { isObject, wordOf, type RawObject } from '../../../kinds/fields/body-fields.ts'
 import { member, spellings } from './members.ts'
-import type { GenerateContentRequest } from './request.ts'
+import { type GenerateContentRequest, WITHHELD, WITHHELD_CONFIG } from './request.ts'
+import { ownSignature } from './signed-parts.ts'
 import { isSearch } from './tools.ts'
-import { WITHHELD, WITHHELD_CONFIG } from '../../../kinds/gemini/withheld.ts'
 
 /** Terms of an endpoint that change a body. */
 export interface NativeTerms {
@@ -12,6 +11,8 @@ export interface NativeTerms {
   readonly searches: boolean
   /** Kinds of output that have a price there; null = as requested. */
   readonly modalities: readonly string[] | null
+  /** Who reads the endpoint's signatures again; null = the Gemini API, whose own have no mark. */
+  readonly signer: string | null
 }
 
 /** Our own fields, those of the operator's account, and those with a separate price. */
@@ -21,7 +22,7 @@ const REMOVED: ReadonlySet<string> = new Set([
   'provider',
   'session_id',
   'sessionId',
-  ...WITHHELD.flatMap(spellings),
+  ...[...WITHHELD, 'serviceTier'].flatMap(spellings),
 ])
 const REMOVED_CONFIG: ReadonlySet<string> = new Set(WITHHELD_CONFIG.flatMap(spellings))
 
@@ -43,8 +44,9 @@ export function nativeBody({ body }: GenerateContentRequest, terms: NativeTerms)
     delete native['tool_config']
   }
   const contents = native['contents']
-  if (Array.isArray(contents)) native['contents'] = contents.map(ownContent)
-  else if (isObject(contents)) native['contents'] = [ownContent(contents)]
+  if (Array.isArray(contents))
+    native['contents'] = contents.map((content: unknown) => ownContent(content, terms.signer))
+  else if (isObject(contents)) native['contents'] = [ownContent(contents, terms.signer)]
   return native
 }
 
@@ -76,17 +78,18 @@ function toolsOf(tools: unknown, { searches }: NativeTerms): readonly RawObject[
   })
 }
 
-/** Signatures that we made for another model's thoughts are removed: they would be refused. */
-function ownContent(content: unknown): unknown {
+/** Signatures of other models and providers are removed, since they would be refused, and the mark of its own. */
+function ownContent(content: unknown, signer: string | null): unknown {
   const parts = isObject(content) ? content['parts'] : null
   if (!isObject(content) || !Array.isArray(parts)) return content
-  return { ...content, parts: parts.map(ownPart) }
+  return { ...content, parts: parts.map((part: unknown) => ownPart(part, signer)) }
 }
 
-function ownPart(part: unknown): unknown {
+function ownPart(part: unknown, signer: string | null): unknown {
   const signature = isObject(part) ? member(part, 'thoughtSignature') : undefined
   if (!isObject(part) || typeof signature !== 'string') return part
-  if (decodeDetails(Buffer.from(signature, 'base64').toString('utf8')) === null) return part
+  const own = ownSignature(signature, signer)
+  if (own === signature) return part
   const { thoughtSignature: _own, thought_signature: _python, ...rest } = part
-  return rest
+  return own === null ? rest : { ...rest, thoughtSignature: own }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { parseBatchEmbed, parseEmbedContent } from './embed.ts'
 import { parseCountTokens, parseGenerateContent } from './parse.ts'
 import type { GenerateContentRequest } from './request.ts'
-import { refusal } from '../../../../test/harness/refusal.ts'
+import { refusal } from '../../../../test/harness/refused.ts'
 
 const USER = { role: 'user', parts: [{ text: 'Hi' }] }
 const PNG = 'iVBORw0KGgo='

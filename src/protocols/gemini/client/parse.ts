@@ -1,14 +1,12 @@
 import { fallbackModelsOf, inputSize } from '../../openai/client/chat/parse.ts'
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
-import { bodyObject, sessionIdOf } from '../../../kinds/fields/body-fields.ts'
-import { invalidInput, type RawObject } from '../../../kinds/fields/json-fields.ts'
-import { parseProviderPreferences } from '../../../kinds/fields/provider-preferences.ts'
-import { messagesOf } from './contents.ts'
+import { bodyObject, sessionIdOf, invalidInput, type RawObject } from '../../../kinds/fields/body-fields.ts'
+import { parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
+import { contentsOf } from './contents.ts'
 import { generationConfigOf } from './generation-config.ts'
-import { listMember, member, objectMember, unknownMembers } from './members.ts'
-import type { GenerateContentRequest } from './request.ts'
+import { badContent, listMember, member, objectMember, unknownMembers } from './members.ts'
+import { type GenerateContentRequest, WITHHELD, WITHHELD_CONFIG } from './request.ts'
 import { toolsOf, type GeminiTools } from './tools.ts'
-import { WITHHELD, WITHHELD_CONFIG } from '../../../kinds/gemini/withheld.ts'
 
 /** Fields that are read, and our fields of every paid body. */
 const KNOWN: ReadonlySet<string> = new Set([
@@ -22,6 +20,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'provider',
   'models',
   'sessionId',
+  'serviceTier',
 ])
 
 /** The parts of a call in its path and query. */
@@ -36,13 +35,19 @@ export interface GenerateContentTarget {
 export function parseGenerateContent(json: unknown, call: GenerateContentTarget): GenerateContentRequest {
   const body = bodyObject(json)
   const dropped = new Set<string>()
-  const messages = messagesOf(body, dropped)
+  const { messages, mistyped, unreadBytes: unread } = contentsOf(body, dropped)
   const tools = toolsOf(body)
   const config = generationConfigOf(body, dropped)
   const withheld = withheldOf(body, tools)
   noteOthers(body, dropped)
   const { maxTokens, n, responseFormat, showsThoughts } = config
+  // Its own words would say something else than what is held for, and nobody else knows its words.
+  if (mistyped !== null && config.nativeOnly !== null)
+    throw badContent(mistyped, 'must hold a file of the type that it names')
   const search = tools.search === null ? {} : { web_search_options: {} }
+  const { inputModalities, textBytes } = inputSize(messages, tools.tools, responseFormat)
+  // A byte is at most one token, also where only a provider of the protocol reads it.
+  const unreadBytes = unread + tools.unreadBytes
   return {
     chat: {
       model: call.model,
@@ -55,12 +60,14 @@ export function parseGenerateContent(json: unknown, call: GenerateContentTarget)
       tools: tools.tools,
       toolChoice: tools.choice,
       responseFormat,
-      parameters: { ...config.parameters, ...search },
+      parameters: { ...config.parameters, ...search, ...tierOf(body) },
       // The writer hides thoughts but keeps their signatures.
       hidesReasoning: false,
       provider: parseProviderPreferences(body),
       sessionId: sessionIdOf(body),
-      ...inputSize(messages, tools.tools, responseFormat),
+      inputModalities,
+      textBytes: textBytes + unreadBytes,
+      unreadBytes,
     },
     body,
     framing: call.framing,
@@ -68,9 +75,16 @@ export function parseGenerateContent(json: unknown, call: GenerateContentTarget)
     search: tools.search,
     needsSearch: tools.search !== null && tools.tools === null,
     nativeOnly: config.nativeOnly,
+    isMistyped: mistyped !== null,
     withheld,
     untranslated: [...dropped].filter((name) => !withheld.includes(name)),
   }
+}
+
+/** The names of the enumeration have a prefix. */
+function tierOf(body: RawObject): { readonly service_tier?: string } {
+  const tier = member(body, 'serviceTier')
+  return typeof tier === 'string' ? { service_tier: tier.toLowerCase().replace(/^service_tier_(?!unsp)/, '') } : {}
 }
 
 /** Reads the body of `countTokens`, which is a request or contains one. */

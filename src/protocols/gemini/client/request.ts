@@ -1,5 +1,10 @@
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
-import type { RawObject } from '../../../kinds/fields/json-fields.ts'
+import type { RawObject } from '../../../kinds/fields/body-fields.ts'
+
+/** Fields that are sent to no provider: they name an account, have a separate price, or are a callback. */
+export const WITHHELD = ['labels', 'store', 'webhookConfig', 'modelArmorConfig'] as const
+/** The same in `generationConfig`: they choose another model than the paid one. */
+export const WITHHELD_CONFIG = ['routingConfig', 'modelConfig', 'modelSelectionConfig'] as const
 
 /** A request of `generateContent`, with the equivalent chat request. */
 export interface GenerateContentRequest {
@@ -16,6 +21,8 @@ export interface GenerateContentRequest {
   readonly needsSearch: boolean
   /** A member that only providers of this protocol can be sent; null = none. */
   readonly nativeOnly: { readonly path: string; readonly value: string } | null
+  /** A file is not what its type says: only as a chat is it sent as what it is. */
+  readonly isMistyped: boolean
   /** Parts of the request that are sent to no provider. */
   readonly withheld: readonly string[]
   /** Parts that are sent only to providers of this protocol. */

@@ -1,4 +1,4 @@
-import { copyJson, invalidInput, isObject, type RawObject } from '../../../kinds/fields/json-fields.ts'
+import { copyJson, invalidInput, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
 
 const DEPTH_MAX = 64
 /** Keywords whose value is a schema, a list of schemas, or a map of schemas. */

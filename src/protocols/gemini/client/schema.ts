@@ -15,7 +15,7 @@ import {
   text,
   whole,
 } from '../../../base/schema.ts'
-import { MODELS, ROUTED } from '../../../kinds/fields/schema.ts'
+import { MODELS, ROUTED } from '../../../kinds/fields/routed-request.ts'
 
 const FILLED = text('', { minLength: 1 })
 const MEDIA_TYPE = text('Such as `image/png`.', { pattern: '^[\\w.+-]+/[\\w.+-]+(?:;[\\w.=+; -]+)?$' })
@@ -103,6 +103,7 @@ const GeminiUsage = open(
     candidatesTokenCount: optional(whole('Without those of thoughts.')),
     thoughtsTokenCount: optional(whole()),
     totalTokenCount: optional(whole()),
+    trafficType: optional(text('The service tier in which the answer was served.')),
     cost: rub('What was charged.'),
     currency: only('RUB'),
   },

@@ -1,5 +1,5 @@
 import type { ChatRequest, ChatTool } from '../../../kinds/chat/request.ts'
-import { copyObject, invalidInput, isObject, quoted, type RawObject } from '../../../kinds/fields/json-fields.ts'
+import { copyObject, invalidInput, isObject, quoted, type RawObject } from '../../../kinds/fields/body-fields.ts'
 import { listMember, member, objectMember, textMember, textsMember } from './members.ts'
 import { jsonSchemaOf } from './schema-words.ts'
 
@@ -17,6 +17,8 @@ export function isSearch(name: string): boolean {
 
 export interface GeminiTools {
   readonly tools: readonly ChatTool[] | null
+  /** Bytes of the declarations that a provider of the protocol gets beyond those tools. */
+  readonly unreadBytes: number
   readonly choice: ChatRequest['toolChoice']
   /** The name of a web search tool; null = none. */
   readonly search: string | null
@@ -27,11 +29,14 @@ export interface GeminiTools {
 export function toolsOf(body: RawObject): GeminiTools {
   const functions: ChatTool[] = []
   const hosted = new Set<string>()
+  let declaredBytes = 0
   for (const [index, raw] of listMember(body, 'tools', 'tools').entries()) {
     const path = `tools[${index}]`
     if (!isObject(raw)) throw invalidInput(path, 'must be an object')
-    for (const [place, declared] of listMember(raw, 'functionDeclarations', `${path}.functionDeclarations`).entries())
+    for (const [place, declared] of listMember(raw, 'functionDeclarations', `${path}.functionDeclarations`).entries()) {
       functions.push(functionOf(declared, `${path}.functionDeclarations[${place}]`))
+      declaredBytes += Buffer.byteLength(JSON.stringify(declared))
+    }
     for (const name of hostedNames(raw)) hosted.add(name)
   }
   const { choice, allowed } = choiceOf(body)
@@ -40,6 +45,7 @@ export function toolsOf(body: RawObject): GeminiTools {
     throw invalidInput('toolConfig.functionCallingConfig.allowedFunctionNames', 'must name a declared function')
   return {
     tools: offered.length === 0 ? null : offered,
+    unreadBytes: Math.max(0, declaredBytes - Buffer.byteLength(JSON.stringify(offered))),
     choice: offered.length === 0 ? null : choice,
     search: [...hosted].find(isSearch) ?? null,
     hosted: [...hosted].filter((name) => !isSearch(name)),

@@ -2,12 +2,12 @@ import type { ApiError } from '../../../base/errors.ts'
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../../../kinds/answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, StreamEnd } from '../../../kinds/chat/answer.ts'
-import { isObject } from '../../../kinds/fields/json-fields.ts'
+import { isObject } from '../../../kinds/fields/body-fields.ts'
 import { ChunkFrames } from './frames.ts'
 import type { GenerateContentRequest } from './request.ts'
 import { usageMetadata } from './usage.ts'
 import { errorChunk, finishReasonName, GeminiWriter } from './writer.ts'
-import type { JsonObject } from '../../../lib/json-object.ts'
+import type { JsonObject } from '../../../base/json-text.ts'
 
 /**
  * Passes on the answer of a provider of the protocol (clients.md D-14.2). Id and model are ours, and the last chunks
@@ -40,9 +40,9 @@ export class UnfilteredGemini implements AnswerWriter {
     return Buffer.concat(out)
   }
 
-  end(_end: StreamEnd, usage: ChargedUsage): Buffer {
+  end({ serviceTier }: StreamEnd, usage: ChargedUsage): Buffer {
     const last = this.#held.pop() ?? { candidates: [] }
-    return this.#frames.end([...this.#held, this.#charged(last, usage)])
+    return this.#frames.end([...this.#held, this.#charged(last, usage, serviceTier)])
   }
 
   fail(error: ApiError, usage: ChargedUsage | null): Buffer {
@@ -53,13 +53,16 @@ export class UnfilteredGemini implements AnswerWriter {
     const sent = events.findLast((event) => event.type === 'wire')?.sent
     return sent === undefined || Buffer.isBuffer(sent)
       ? new GeminiWriter(this.#identity, this.#request).whole(answer, usage, events)
-      : this.#charged({ ...sent, ...reasoned(sent['candidates'], answer) }, usage)
+      : this.#charged({ ...sent, ...reasoned(sent['candidates'], answer) }, usage, answer.serviceTier)
   }
 
   /** The counts are those that are charged; fields that only the provider knows stay. */
-  #charged(chunk: JsonObject, usage: ChargedUsage): Record<string, unknown> {
+  #charged(chunk: JsonObject, usage: ChargedUsage, tier: string | null): Record<string, unknown> {
     const told = isObject(chunk['usageMetadata']) ? chunk['usageMetadata'] : {}
-    return { ...ownedChunk(chunk, this.#identity), usageMetadata: { ...told, ...usageMetadata(usage) } }
+    // The provider's own word stays where it is; one that stood in a header is told here.
+    const isTold = told['trafficType'] !== undefined || told['serviceTier'] !== undefined
+    const metadata = { ...told, ...usageMetadata(usage, isTold ? null : tier) }
+    return { ...ownedChunk(chunk, this.#identity), usageMetadata: metadata }
   }
 }
 

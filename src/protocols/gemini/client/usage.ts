@@ -1,4 +1,5 @@
 import { rubles } from '../../../base/money.ts'
+import { toldTier } from '../../../tables/service-tier-table.ts'
 import type { ChargedUsage } from '../../../kinds/answer/writer.ts'
 
 /** The charge, beside the counts. */
@@ -7,7 +8,10 @@ export function costOf({ chargedMicro }: ChargedUsage): Readonly<Record<string, 
 }
 
 /** `usageMetadata`: prompt tokens include cached ones, candidate tokens exclude thoughts. */
-export function usageMetadata(usage: ChargedUsage): Readonly<Record<string, unknown>> {
+export function usageMetadata(
+  usage: ChargedUsage,
+  serviceTier: string | null = null,
+): Readonly<Record<string, unknown>> {
   const { inputTokens, outputTokens, cachedTokens, reasoningTokens } = usage.report
   const thoughts = Math.min(outputTokens, reasoningTokens)
   return {
@@ -16,6 +20,7 @@ export function usageMetadata(usage: ChargedUsage): Readonly<Record<string, unkn
     candidatesTokenCount: outputTokens - thoughts,
     ...(thoughts === 0 ? {} : { thoughtsTokenCount: thoughts }),
     totalTokenCount: inputTokens + outputTokens,
+    ...(serviceTier === null ? {} : { trafficType: toldTier('gemini', serviceTier) }),
     ...costOf(usage),
   }
 }

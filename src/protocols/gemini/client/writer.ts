@@ -64,19 +64,23 @@ export class GeminiWriter implements AnswerWriter {
   }
 
   /** The last chunk has the finish reason and the usage. */
-  end({ finishes }: StreamEnd, usage: ChargedUsage): Buffer {
+  end({ finishes, serviceTier }: StreamEnd, usage: ChargedUsage): Buffer {
     const candidates = finishes.map((finish) => this.#finished(finish))
-    return this.#frames.end([{ ...this.#body(candidates), usageMetadata: usageMetadata(usage) }])
+    return this.#frames.end([{ ...this.#body(candidates), usageMetadata: usageMetadata(usage, serviceTier) }])
   }
 
   fail(error: ApiError, usage: ChargedUsage | null): Buffer {
     return this.#frames.end([errorChunk(error, usage)])
   }
 
-  whole({ choices }: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown> {
+  whole(
+    { choices, serviceTier }: ChatAnswer,
+    usage: ChargedUsage,
+    events: readonly AnswerEvent[],
+  ): Record<string, unknown> {
     for (const event of events) this.#add(event)
     const candidates = choices.map((choice) => this.#finished(choice))
-    return { ...this.#body(candidates), usageMetadata: usageMetadata(usage) }
+    return { ...this.#body(candidates), usageMetadata: usageMetadata(usage, serviceTier) }
   }
 
   #add(event: AnswerEvent): void {

@@ -1,17 +1,139 @@
-import type { AnswerEvent } from '../../../kinds/answer/event.ts'
+import { SILENT, type AnswerEvent } from '../../../kinds/answer/event.ts'
+import { namedReason } from '../../../kinds/answer/finish-reason.ts'
+import { isBlank } from '../../../kinds/answer/progress.ts'
 import { signatureDetail } from '../gemini-reasoning.ts'
+import { markedText } from '../../../kinds/answer/provenance.ts'
 import type { FinishReason } from '../../../kinds/chat/answer.ts'
 import type { JsonBytes } from '../../../base/json-text.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
-import { toolCallId } from '../../../providers/answers/tool-call-id.ts'
+import { toolCallId } from '../../answers/tool-calls.ts'
 import { logprobsOf } from './logprobs.ts'
-import type { SearchBilling } from '../../../providers/gemini/model-traits.ts'
-import { PartialArguments } from '../../../providers/gemini/partial-arguments.ts'
+import type { SearchBilling } from '../../models/gemini-traits.ts'
+
+type Leaf = string | number | boolean | null
+type Branch = Map<string, Node> | Node[]
+type Node = Leaf | Branch
+
+const NAME = /\.([^.[\]]+)/y
+const INDEX = /\[(\d{1,6})\]/y
+const STEPS_MAX = 64
+const PATH_CHARS_MAX = 4_096
+const CHARS_MAX = 4_194_304
+
+/**
+ * The arguments of a call that comes in pieces, each with the JSON path of its value; a string continues where it
+ * stopped.
+ */
+export class PartialArguments {
+  readonly #root: Branch = new Map()
+  #chars = 0
+
+  /** false: the pieces do not form one object, or are more than any honest call has. */
+  add(partialArgs: unknown): boolean {
+    for (const raw of listOf(partialArgs)) {
+      const piece = objectOf(raw) ?? {}
+      const path = textOf(piece['jsonPath']) ?? ''
+      const value = leafOf(piece)
+      this.#chars += path.length + (typeof value === 'string' ? value.length : 8)
+      const steps = stepsOf(path)
+      if (steps === null || this.#chars > CHARS_MAX || !this.#set(steps, value)) return false
+    }
+    return true
+  }
+
+  text(): string {
+    const parts: string[] = []
+    write(this.#root, parts)
+    return parts.join('')
+  }
+
+  #set(steps: readonly (string | number)[], value: Leaf): boolean {
+    let parent = this.#root
+    for (const [position, step] of steps.entries()) {
+      const known = childOf(parent, step)
+      const next = steps[position + 1]
+      if (next === undefined)
+        return put(parent, step, typeof known === 'string' && typeof value === 'string' ? known + value : value)
+      const child =
+        known instanceof Map || Array.isArray(known) ? known : typeof next === 'number' ? [] : new Map<string, Node>()
+      if (child !== known && !put(parent, step, child)) return false
+      parent = child
+    }
+    return true
+  }
+}
+
+function leafOf(piece: Readonly<Record<string, unknown>>): Leaf {
+  const { stringValue, numberValue, boolValue } = piece
+  if (typeof stringValue === 'string') return stringValue
+  if (typeof numberValue === 'number') return numberValue
+  return typeof boolValue === 'boolean' ? boolValue : null
+}
+
+/** The steps of a path such as `$.a.b[0]['c d']`; null for an invalid path or the root itself. */
+function stepsOf(path: string): readonly (string | number)[] | null {
+  if (!path.startsWith('$') || path.length > PATH_CHARS_MAX) return null
+  const steps: (string | number)[] = []
+  for (let at = 1; at < path.length;) {
+    const found = stepAt(path, at)
+    if (found === null || steps.length === STEPS_MAX) return null
+    steps.push(found.step)
+    at = found.end
+  }
+  return steps.length > 0 ? steps : null
+}
+
+function stepAt(path: string, at: number): { readonly step: string | number; readonly end: number } | null {
+  const quote = path[at + 1]
+  if (path[at] === '[' && (quote === "'" || quote === '"')) {
+    const close = path.indexOf(`${quote}]`, at + 2)
+    return close === -1 ? null : { step: path.slice(at + 2, close), end: close + 2 }
+  }
+  const name = matchAt(NAME, path, at)
+  if (name !== null) return { step: name, end: at + 1 + name.length }
+  const index = matchAt(INDEX, path, at)
+  return index === null ? null : { step: Number(index), end: at + 2 + index.length }
+}
+
+function matchAt(sticky: RegExp, path: string, at: number): string | null {
+  sticky.lastIndex = at
+  return sticky.exec(path)?.[1] ?? null
+}
+
+function childOf(parent: Branch, step: string | number): Node | undefined {
+  return parent instanceof Map ? parent.get(String(step)) : typeof step === 'number' ? parent[step] : undefined
+}
+
+/** A list grows by one at a time: a far index would only cost memory. */
+function put(parent: Branch, step: string | number, node: Node): boolean {
+  if (parent instanceof Map) parent.set(String(step), node)
+  else if (typeof step === 'number' && step <= parent.length) parent[step] = node
+  else return false
+  return true
+}
+
+/** Collects all parts in one list: strings joined at each level would be copied once per level. */
+function write(node: Node, parts: string[]): void {
+  if (node === null || typeof node !== 'object') {
+    parts.push(JSON.stringify(node))
+    return
+  }
+  const isMap = node instanceof Map
+  let separator = isMap ? '{' : '['
+  for (const [name, child] of node.entries()) {
+    parts.push(isMap ? `${separator}${JSON.stringify(name)}:` : separator)
+    separator = ','
+    write(child, parts)
+  }
+  if (separator !== ',') parts.push(separator)
+  parts.push(isMap ? '}' : ']')
+}
 
 /** Far beyond any honest answer: bounds on what a broken upstream makes us keep. */
 const CALLS_MAX = 256
 const SOURCES_MAX = 1_024
 const QUERIES_MAX = 128
+const QUERY_CHARS_MAX = 4_096
 /** Reasons of this protocol that the common table lacks. A call of an undeclared tool must not be run. */
 const FINISHES: ReadonlyMap<string, FinishReason> = new Map([
   ...['MODEL_ARMOR', 'IMAGE_PROHIBITED_CONTENT', 'IMAGE_RECITATION'].map(
@@ -31,7 +153,11 @@ const FINISHES: ReadonlyMap<string, FinishReason> = new Map([
 /** The request's settings for what the client sees. */
 export interface CandidateView {
   readonly generationId: string
+  /** How many candidates the request asks for. */
+  readonly candidates: number
   readonly hidesReasoning: boolean
+  /** The provider whose mark its signatures get; null = none. */
+  readonly signer: string | null
   /** How the provider bills searches of this answer; null = the request allows none. */
   readonly billsSearch: SearchBilling | null
 }
@@ -41,6 +167,7 @@ export class Candidate {
   readonly #view: CandidateView
   readonly #choice: number
   readonly #sources = new Set<string>()
+  readonly #queries = new Set<string>()
   #events: AnswerEvent[] = []
   #calls = 0
   #lastCallId: string | null = null
@@ -48,7 +175,6 @@ export class Candidate {
   #open: PartialArguments | null = null
   #audio: Buffer | null = null
   #finished = false
-  #queries = 0
   #isBroken = false
 
   constructor(view: CandidateView, choice: number) {
@@ -60,10 +186,13 @@ export class Candidate {
     return this.#finished
   }
 
-  /** Web searches that the provider bills. */
-  get searches(): number {
-    if (this.#view.billsSearch === 'queries') return this.#queries
-    return this.#queries > 0 || this.#sources.size > 0 ? 1 : 0
+  /** Its different web searches: Google bills neither blank nor repeated ones. */
+  get queries(): ReadonlySet<string> {
+    return this.#queries
+  }
+
+  get hasSearched(): boolean {
+    return this.#queries.size > 0 || this.#sources.size > 0
   }
 
   /**
@@ -75,7 +204,7 @@ export class Candidate {
     for (const part of listOf(objectOf(raw['content'])?.['parts'])) this.#part(objectOf(part) ?? {})
     this.#logprobs(logprobsOf(raw['logprobsResult'], lifted))
     this.#grounding(objectOf(raw['groundingMetadata']))
-    const native = textOf(raw['finishReason'])
+    const native = namedReason(raw['finishReason'])
     if (native !== null) this.#finish(native)
     return this.#isBroken ? null : this.#events
   }
@@ -93,6 +222,7 @@ export class Candidate {
     const inline = objectOf(part['inlineData'])
     const code = objectOf(part['executableCode'])
     const output = textOf(objectOf(part['codeExecutionResult'])?.['output'])
+    const [before, at] = [this.#calls, this.#events.length]
     if (called !== null) this.#call(called)
     else if (text !== null) this.#text(text, part['thought'] === true)
     else if (inline !== null && part['thought'] !== true)
@@ -101,12 +231,21 @@ export class Candidate {
       this.#text(fenced((textOf(code['language']) ?? '').toLowerCase(), textOf(code['code']) ?? ''), false)
     else if (output !== null) this.#text(fenced('', output), false)
     const signature = textOf(part['thoughtSignature'])
-    if (signature !== null && signature !== '') this.#signature(signature, called === null ? null : this.#lastCallId)
+    if (signature === null || signature === '') return
+    this.#signature(signature, called === null ? null : this.#lastCallId)
+    // Thoughts come before what they led to (wire.md D-2.4).
+    const thought = called === null || before === this.#calls ? undefined : this.#events.pop()
+    if (thought !== undefined) this.#events.splice(at, 0, thought)
   }
 
   #text(text: string, isThought: boolean): void {
-    const hidden = isThought && this.#view.hidesReasoning
-    this.#events.push({ type: isThought ? 'reasoning' : 'text', choice: this.#choice, text: hidden ? '' : text })
+    if (isThought && this.#view.hidesReasoning && text !== '') this.#silent()
+    else this.#events.push({ type: isThought ? 'reasoning' : 'text', choice: this.#choice, text })
+  }
+
+  /** Progress without content. */
+  #silent(): void {
+    this.#events.push({ ...SILENT, choice: this.#choice })
   }
 
   /** A call comes whole, or its name comes first and pieces without a name follow until one says that no more come. */
@@ -114,13 +253,12 @@ export class Candidate {
     const name = textOf(called['name'])
     if (name !== null && name !== '') this.#openCall(name, textOf(called['id']))
     if (this.#open === null) {
-      // Progress without content.
-      if (name === null || name === '') this.#events.push({ type: 'reasoning', choice: this.#choice, text: '' })
+      if (hasArguments(called)) this.#silent()
       return
     }
     if (!this.#open.add(called['partialArgs'])) this.#isBroken = true
-    if (called['willContinue'] === true) this.#events.push({ type: 'reasoning', choice: this.#choice, text: '' })
-    else this.#closeCall(objectOf(called['args']))
+    if (called['willContinue'] !== true) this.#closeCall(objectOf(called['args']))
+    else if (hasArguments(called)) this.#silent()
   }
 
   #openCall(name: string, id: string | null): void {
@@ -145,7 +283,9 @@ export class Candidate {
       type: 'extra',
       choice: this.#choice,
       field: 'reasoning_details',
-      value: [signatureDetail(data, callId, this.#details)],
+      value: [
+        signatureDetail(this.#view.signer === null ? data : markedText(data, this.#view.signer), callId, this.#details),
+      ],
     })
     this.#details += 1
   }
@@ -189,7 +329,10 @@ export class Candidate {
 
   /** Later pieces of a stream repeat earlier sources. */
   #grounding(metadata: RawJson | null): void {
-    this.#queries = Math.min(Math.max(this.#queries, listOf(metadata?.['webSearchQueries']).length), QUERIES_MAX)
+    for (const raw of listOf(metadata?.['webSearchQueries'])) {
+      const query = (textOf(raw) ?? '').trim().slice(0, QUERY_CHARS_MAX)
+      if (query !== '' && this.#queries.size < QUERIES_MAX) this.#queries.add(query)
+    }
     const annotations = listOf(metadata?.['groundingChunks']).flatMap((chunk) => {
       const web = objectOf(objectOf(chunk)?.['web'])
       const url = textOf(web?.['uri'])
@@ -222,6 +365,10 @@ export class Candidate {
   }
 }
 
+function hasArguments(called: RawJson): boolean {
+  return !isBlank(called['partialArgs']) || !isBlank(called['args'])
+}
+
 function fenced(language: string, text: string): string {
-  return `\n\`\`\`${language}\n${text.trimEnd()}\n\`\`\`\n`
+  return text === '' ? '' : `\n\`\`\`${language}\n${text.trimEnd()}\n\`\`\`\n`
 }

@@ -1,4 +1,4 @@
-import { type AttemptFailure, failure } from '../../../providers/ports/attempt-failure.ts'
+import { type AttemptFailure, failure } from '../../ports/attempt-failure.ts'
 import {
   dimensionsOf,
   type EmbeddingsCall,
@@ -8,10 +8,11 @@ import {
   textsOf,
   tokensUsage,
   vectorList,
-} from '../../../providers/ports/embeddings-protocol.ts'
+} from '../../upstream/embeddings.ts'
 import type { LiftedJson } from '../../wire/lifted-json.ts'
 import { listOf, objectOf, type RawJson } from '../../wire/raw-json.ts'
-import { geminiError, geminiErrorEvent, isErrorBody } from '../../../providers/gemini/error.ts'
+import { geminiErrorEvent, isErrorBody } from './error.ts'
+import { isVertex } from '../../models/gemini-traits.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 
 const BATCH_MAX = 100
@@ -25,30 +26,23 @@ const TASK_TYPES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** `batchEmbedContents` of the Gemini API. Vertex AI has no batches: there `embedContent` is called for each text. */
-export function geminiEmbed(now: () => number): EmbeddingsProtocol {
-  return {
-    batchMax: (call) => (isVertex(call) ? 1 : BATCH_MAX),
-    request: (call, input) => {
-      const texts = textsOf(input)
-      const resource = geminiResource(call.endpoint.upstreamModel)
-      const asked = texts.map((text) => ({
-        ...(isVertex(call) ? {} : { model: resource }),
-        content: { parts: [{ text }] },
-        ...optionsOf(call),
-      }))
-      const path = geminiPath(resource)
-      const headers = geminiCredentials(call.apiKey)
-      return isVertex(call)
-        ? { path: `${path}:embedContent`, body: asked[0] ?? {}, headers }
-        : { path: `${path}:batchEmbedContents`, body: { requests: asked }, headers }
-    },
-    page: readPage,
-    error: (status, body, headers) => geminiError(status, body, headers, now()),
-  }
-}
-
-function isVertex({ endpoint: { provider } }: EmbeddingsCall): boolean {
-  return provider.baseUrl.includes('/publishers/')
+export const geminiEmbed: EmbeddingsProtocol = {
+  batchMax: (call) => (isVertex(call.endpoint.provider) ? 1 : BATCH_MAX),
+  request: (call, input) => {
+    const texts = textsOf(input)
+    const resource = geminiResource(call.endpoint.upstreamModel)
+    const asked = texts.map((text) => ({
+      ...(isVertex(call.endpoint.provider) ? {} : { model: resource }),
+      content: { parts: [{ text }] },
+      ...optionsOf(call),
+    }))
+    const path = geminiPath(resource)
+    const headers = geminiCredentials(call.apiKey)
+    return isVertex(call.endpoint.provider)
+      ? { path: `${path}:embedContent`, body: asked[0] ?? {}, headers }
+      : { path: `${path}:batchEmbedContents`, body: { requests: asked }, headers }
+  },
+  page: readPage,
 }
 
 function optionsOf(call: EmbeddingsCall): RawJson {

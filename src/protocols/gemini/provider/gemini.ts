@@ -1,8 +1,8 @@
-import { imagesOverChat } from '../../../providers/answers/images-over-chat.ts'
+import { imagesOverChat } from '../../answers/images-over-chat.ts'
 import { reasoningWish } from '../../answers/reasoning-wish.ts'
 import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../../ports/adapter.ts'
 import type { ChatCall } from '../../ports/call.ts'
-import { VIDEO_PARAMETERS } from '../../../providers/ports/video-upstream.ts'
+import { VIDEO_PARAMETERS } from '../../upstream/videos.ts'
 import { askEmbeddings } from '../../upstream/embeddings.ts'
 import { askChat, sseMessages, type ChatProtocol } from '../../upstream/events.ts'
 import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../../upstream/models.ts'
@@ -10,9 +10,10 @@ import { textOf } from '../../wire/raw-json.ts'
 import { geminiEmbed } from './embed.ts'
 import { geminiImages, GEMINI_IMAGE_PARAMETERS } from './images.ts'
 import { GEMINI_LOGPROBS } from './logprobs.ts'
-import { geminiGenerateContent } from '../../../providers/gemini/native.ts'
+import { fittedContent } from './fitted-content.ts'
+import { geminiGenerateContent } from './native.ts'
 import type { CandidateView } from './candidate.ts'
-import { traitsOf } from '../../../providers/gemini/model-traits.ts'
+import { geminiLeaves, signerOf, traitsOf } from '../../models/gemini-traits.ts'
 import { GeminiReader } from './reader.ts'
 import { geminiCredentials, geminiRequest, isSearching } from './request.ts'
 import { geminiSpeech } from './speech.ts'
@@ -43,8 +44,8 @@ const GEMINI_MODELS: ModelListProtocol = {
 }
 
 /** Google's `generateContent`, `embedContent` and `predict`, in the Gemini API and in Vertex AI. */
-export function createGemini({ transport, files, jobs, now }: AdapterPorts): Adapter {
-  const chat = askChat(geminiProtocol(now), transport)
+export function createGemini({ transport, files, jobs }: AdapterPorts): Adapter {
+  const chat = askChat(geminiProtocol, transport)
   const chatImages = imagesOverChat(chat, files)
   return {
     name: 'gemini',
@@ -58,31 +59,33 @@ export function createGemini({ transport, files, jobs, now }: AdapterPorts): Ada
       video: VIDEO_PARAMETERS,
     },
     chat,
-    sendsReasoning: ({ upstreamModel }) => traitsOf(upstreamModel).thinking !== 'none',
-    generateContent: geminiGenerateContent(transport, now),
+    leaves: ({ upstreamModel }, request) => geminiLeaves(request, traitsOf(upstreamModel)),
+    generateContent: geminiGenerateContent(transport),
+    contentFit: ({ upstreamModel }, body) => fittedContent(body, upstreamModel),
+    contentSigner: signerOf,
     chatImages,
-    embeddings: askEmbeddings(geminiEmbed(now), transport),
-    images: geminiImages({ transport, files, now, chatImages }),
-    speech: geminiSpeech(transport, now),
-    transcription: geminiTranscription(transport, now),
-    videos: veo(jobs, now),
-    models: askModels(GEMINI_MODELS, { jobs, now }),
+    embeddings: askEmbeddings(geminiEmbed, transport),
+    images: geminiImages({ transport, files, chatImages }),
+    speech: geminiSpeech(transport),
+    transcription: geminiTranscription(transport),
+    videos: veo(jobs),
+    models: askModels(GEMINI_MODELS, jobs),
   }
 }
 
-export function geminiProtocol(now: () => number): ChatProtocol {
-  return {
-    request: geminiRequest,
-    reader: (call) => new GeminiReader(viewOf(call), now),
-    logprobs: GEMINI_LOGPROBS,
-    decoder: sseMessages,
-  }
+export const geminiProtocol: ChatProtocol = {
+  request: geminiRequest,
+  reader: (call) => new GeminiReader(viewOf(call)),
+  logprobs: GEMINI_LOGPROBS,
+  decoder: sseMessages,
 }
 
 function viewOf(call: ChatCall): CandidateView {
   return {
     generationId: call.generationId,
+    candidates: call.request.n,
     hidesReasoning: reasoningWish(call.request.parameters).isHidden,
+    signer: signerOf(call.endpoint),
     billsSearch: isSearching(call) ? traitsOf(call.endpoint.upstreamModel).billsSearch : null,
   }
 }

@@ -3,11 +3,11 @@ import type { ChatCall, TakesParameter } from '../../ports/call.ts'
 import { UnsendableError } from '../../ports/upstream-request.ts'
 import { objectOf, textOf } from '../../wire/raw-json.ts'
 import { effortTokens, reasoningWish, type ReasoningWish } from '../../answers/reasoning-wish.ts'
-import type { GeminiTraits } from '../../../providers/gemini/model-traits.ts'
-import type { JsonObject } from '../../../lib/json-object.ts'
+import type { GeminiTraits } from '../../models/gemini-traits.ts'
+import type { JsonObject } from '../../../base/json-text.ts'
 
 /** Levels for each effort, the preferred one first: not every model has all of them. */
-const EFFORT_LEVELS: ReadonlyMap<string, readonly string[]> = new Map([
+export const EFFORT_LEVELS: ReadonlyMap<string, readonly string[]> = new Map([
   ['minimal', ['minimal', 'low']],
   ['low', ['low']],
   ['medium', ['medium', 'high']],
@@ -19,7 +19,8 @@ const EFFORT_LEVELS: ReadonlyMap<string, readonly string[]> = new Map([
 const BUDGET_DYNAMIC = -1
 
 /** For a model without a known maximum: every thinking model can answer this much. */
-const MAX_TOKENS_DEFAULT = 65_536
+export const MAX_TOKENS_DEFAULT = 65_536
+/** Parameters that newer models ignore or refuse, with their names here. */
 const NUMBERS: readonly (readonly [string, string])[] = [
   ['temperature', 'temperature'],
   ['top_p', 'topP'],
@@ -39,7 +40,7 @@ export function generationConfigOf(call: ChatCall, takes: TakesParameter, traits
   return {
     ...(sendMaxTokens === null ? {} : { maxOutputTokens: sendMaxTokens }),
     ...(request.n > 1 ? { candidateCount: request.n } : {}),
-    ...samplingFields(parameters, takes),
+    ...samplingFields(parameters, takes, traits),
     ...logprobFields(parameters, takes),
     ...formatFields(request.responseFormat, takes),
     ...modalityFields(parameters, takes),
@@ -53,11 +54,13 @@ export function wantsJson({ responseFormat }: ChatCall['request'], takes: TakesP
   return responseFormat !== null && (takes('response_format') || takes('structured_outputs'))
 }
 
-function samplingFields(parameters: JsonObject, takes: TakesParameter): JsonObject {
+function samplingFields(parameters: JsonObject, takes: TakesParameter, { samples }: GeminiTraits): JsonObject {
   const fields: Record<string, unknown> = {}
-  for (const [name, own] of NUMBERS) if (parameters[name] !== undefined && takes(name)) fields[own] = parameters[name]
   const { top_k: topK, seed, stop } = parameters
-  if (typeof topK === 'number' && takes('top_k')) fields['topK'] = Math.floor(topK)
+  if (samples) {
+    for (const [name, own] of NUMBERS) if (parameters[name] !== undefined && takes(name)) fields[own] = parameters[name]
+    if (typeof topK === 'number' && takes('top_k')) fields['topK'] = Math.floor(topK)
+  }
   // Seeds have 32 bits here: a longer seed keeps its lower half, so that the same seed still gives the same answer.
   if (typeof seed === 'number' && Number.isSafeInteger(seed) && takes('seed')) fields['seed'] = seed | 0
   if (stop !== undefined && takes('stop')) fields['stopSequences'] = Array.isArray(stop) ? stop : [stop]

@@ -1,9 +1,10 @@
-import type { ImageResult } from '../../../kinds/images/answer.ts'
-import { proportionOf, wantedRatio, type ImageRequest } from '../../../kinds/images/request.ts'
+import { TraitTable } from '../../../catalog/trait-table.ts'
+import { type ImageResult, proportionOf, wantedRatio, type ImageRequest } from '../../../kinds/images/request.ts'
 import type { Adapter } from '../../ports/adapter.ts'
-import { type AttemptFailure, failure } from '../../../providers/ports/attempt-failure.ts'
+import { failure } from '../../ports/attempt-failure.ts'
 import type { ImageCall } from '../../ports/call.ts'
 import { StepFailedError, askJson, inSteps, type StepContext } from '../../upstream/steps.ts'
+import type { ReadsError } from '../../upstream/response.ts'
 import type { FileFetch } from '../../wire/file-fetch.ts'
 import {
   IMAGE_BYTES_MAX,
@@ -11,13 +12,12 @@ import {
   readImages,
   spelledText,
   type SpelledImage,
-} from '../../../providers/answers/image-shares.ts'
-import { moderated } from '../../../providers/answers/images-over-chat.ts'
+  moderated,
+} from '../../answers/images-over-chat.ts'
 import { UnsendableError } from '../../ports/upstream-request.ts'
 import type { LiftedJson } from '../../wire/lifted-json.ts'
 import { listOf, objectOf, textOf } from '../../wire/raw-json.ts'
-import type { Transport, UpstreamHeaders } from '../../wire/transport.ts'
-import { geminiError } from '../../../providers/gemini/error.ts'
+import type { Transport } from '../../wire/transport.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 
 /** The most pictures of one call to Imagen. */
@@ -42,14 +42,20 @@ export const GEMINI_IMAGE_PARAMETERS: readonly string[] = Object.freeze([
 export interface GeminiImagesPorts {
   readonly transport: Transport
   readonly files: FileFetch
-  readonly now: () => number
   readonly chatImages: NonNullable<Adapter['chatImages']>
 }
+
+const IMAGEN = { source: 'https://ai.google.dev/gemini-api/docs/imagen', date: '2026-11-27' }
+/** Models of `:predict`. */
+export const PREDICTS = new TraitTable<true>([
+  { of: 'imagen', traits: true, ...IMAGEN },
+  { of: 'imagegeneration', traits: true, ...IMAGEN },
+])
 
 /** Google's pictures: Imagen through `:predict`, all other models through `generateContent`. */
 export function geminiImages(ports: GeminiImagesPorts): NonNullable<Adapter['images']> {
   return (call, sink) =>
-    /imagen|imagegeneration/i.test(call.endpoint.upstreamModel)
+    PREDICTS.of(call.endpoint.upstreamModel) === true
       ? inSteps(
           (context) => inShares(call.request.count, COUNT_MAX, (count) => predict(ports, call, count, context)),
           sink,
@@ -58,7 +64,7 @@ export function geminiImages(ports: GeminiImagesPorts): NonNullable<Adapter['ima
 }
 
 async function predict(
-  { transport, files, now }: GeminiImagesPorts,
+  { transport, files }: GeminiImagesPorts,
   call: ImageCall,
   count: number,
   context: StepContext,
@@ -76,7 +82,7 @@ async function predict(
       headers: geminiCredentials(apiKey),
     }),
     bytesMax: IMAGE_BYTES_MAX,
-    error: (status, said, headers) => errorOf(status, said, headers, now()),
+    error: errorOf,
   })
   const answer = objectOf(lifted.json)
   if (answer === null) throw new StepFailedError(failure('garbage', null, 'the answer is no object'))
@@ -136,9 +142,9 @@ function spelledOf(raw: unknown, lifted: LiftedJson): SpelledImage {
 }
 
 /** Also for an error status whose body holds no error. */
-function errorOf(status: number, body: unknown, headers: UpstreamHeaders, nowMs: number): AttemptFailure {
+const errorOf: ReadsError = (status, body, read) => {
   const reason = status === 400 ? filterReason(body) : null
-  return reason === null ? geminiError(status, body, headers, nowMs) : moderated(reason)
+  return reason === null ? read(body) : moderated(reason)
 }
 
 /** The reason why the pictures were withheld. */

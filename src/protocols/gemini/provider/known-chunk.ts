@@ -103,7 +103,8 @@ function onlyText(chunk: RawJson): string | null {
   const candidate = objectOf(candidates[0])
   const parts = listOf(objectOf(candidate?.['content'])?.['parts'])
   if (candidates.length !== 1 || parts.length !== 1 || (candidate?.['finishReason'] ?? null) !== null) return null
-  return textOf(partOf(chunk)?.['text'])
+  // A signature is each time another.
+  return partOf(chunk)?.['thoughtSignature'] === undefined ? textOf(partOf(chunk)?.['text']) : null
 }
 
 function partOf(chunk: RawJson): RawJson | null {

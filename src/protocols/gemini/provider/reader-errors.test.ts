@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
-import { withoutSecretsOf } from '../../../providers/wire/upstream-error.ts'
-import { PROTOCOL, callOf, read, readChunks, whole, foldWhole, parts, STOP } from './reader-fixture.ts'
+import type { AttemptFailure } from '../../ports/attempt-failure.ts'
+import { upstreamFailure, withoutSecretsOf } from '../../wire/upstream-error.ts'
+import { read, readChunks, whole, foldWhole, parts, STOP } from './reader-fixture.ts'
 
 test('a blocked prompt is a filtered answer, streamed or not', () => {
   const body = { promptFeedback: { blockReason: 'OTHER' }, usageMetadata: { promptTokenCount: 4 } }
@@ -39,7 +39,7 @@ test('more candidates or calls than any answer has are given up', () => {
 })
 
 function errorOf(status: number, error: unknown, headers = {}): AttemptFailure {
-  return PROTOCOL.reader(callOf()).error(status, error, headers)
+  return upstreamFailure(status, error, headers, 0)
 }
 
 test('errors come as an object or a list of one, and say in their details when to come again', () => {
@@ -66,7 +66,7 @@ test("faults of the operator's key, project or region are not the client's", () 
   const region = errorOf(400, {
     error: { code: 400, message: 'User location is not supported for the API use.', status: 'FAILED_PRECONDITION' },
   })
-  assert.deepEqual([region.status, region.publicMessage], [403, null])
+  assert.deepEqual([region.refusal, region.publicMessage], ['account', null])
   const named = errorOf(400, {
     error: {
       code: 400,

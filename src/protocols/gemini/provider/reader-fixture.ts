@@ -1,7 +1,7 @@
 import { readsOf, type ProtocolRead } from '../../../../test/harness/protocol-read.ts'
 import { geminiProtocol } from './gemini.ts'
 
-export const PROTOCOL = geminiProtocol(() => 0)
+export const PROTOCOL = geminiProtocol
 
 export const { callOf, read, whole, foldWhole } = readsOf(PROTOCOL, 'gemini-2.5-flash')
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { INPUT_METERS, OUTPUT_METERS, sumOf } from '../../../tables/meters.ts'
 import { geminiUsage } from './usage.ts'
 import { foldAtEveryCut } from '../../../../test/harness/protocol-read.ts'
-import { randomOf } from '../../../../test/harness/random-cuts.ts'
-import { recordedCase, recordedCases, type RecordedCase } from '../../../../test/harness/recording.ts'
+import { randomOf, recordedCase, recordedCases, type RecordedCase } from '../../../../test/harness/recording.ts'
 import { CHAT_FOLDS } from '../../../../test/recordings/chat-fold.ts'
 import { documentsOf } from '../../../../test/recordings/documents.ts'
 import { PROTOCOL, callOf, read, readChunks, foldWhole, parts, STOP } from './reader-fixture.ts'
@@ -234,6 +234,24 @@ test('searches are known when every candidate has ended: each query from generat
   assert.equal(searched([chunk, STOP], 'gemini-2.5-pro'), 1)
   assert.equal(searched([STOP], 'gemini-2.5-pro'), 0)
   assert.equal(searched([chunk], 'gemini-3-pro-preview'), undefined, 'cut: one is charged')
+  const queried = (...candidates: readonly (readonly string[])[]): unknown => ({
+    candidates: candidates.map((webSearchQueries, index) => ({ index, groundingMetadata: { webSearchQueries } })),
+    usageMetadata: { promptTokenCount: 5 },
+  })
+  const stop = {
+    candidates: [0, 1].map((index) => ({ index, finishReason: 'STOP' })),
+    usageMetadata: { promptTokenCount: 5 },
+  }
+  for (const [chunks, queries, requests] of [
+    [[queried(['', 'best platforms', ' ', 'Wefunder']), STOP], 2, 1],
+    [[queried(['']), STOP], 0, 0],
+    [[queried(['a', 'b', ' a ']), STOP], 2, 1],
+    [[queried(['a']), queried(['b', 'a']), queried([]), STOP], 2, 1],
+    [[queried(['a'], ['b', 'a']), stop], 2, 1],
+  ] as const) {
+    assert.equal(searched(chunks, 'gemini-3-pro-preview'), queries)
+    assert.equal(searched(chunks, 'gemini-2.5-pro'), requests)
+  }
   assert.equal(readChunks([chunk, STOP]).answer.usage?.usage.search, undefined, 'not asked for')
 })
 
@@ -325,7 +343,16 @@ test('meters are disjoint: cached, heard and spoken tokens are taken out of thei
     ],
   })
   assert.deepEqual(report, {
-    usage: { input: 40, output: 5, cache_read: 40, audio_input: 40, reasoning: 7, audio_output: 25 },
+    usage: {
+      input: 40,
+      output: 0,
+      cache_read: 30,
+      audio_cache_read: 10,
+      audio_input: 40,
+      reasoning: 7,
+      audio_output: 25,
+      image_output_tokens: 5,
+    },
     inputTokens: 120,
     outputTokens: 37,
     cachedTokens: 40,
@@ -340,7 +367,7 @@ test('meters add up to the totals and are never below zero, whatever is reported
   const values = [0, 1, 5, 1_000, 12.5, -3, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60, '7', null, undefined, {}, -0]
   const any = (): unknown => values[Math.floor(random() * values.length)]
   const details = (): unknown =>
-    random() < 0.3 ? any() : [{ modality: 'AUDIO', tokenCount: any() }, any(), { modality: 'TEXT', tokenCount: any() }]
+    random() < 0.3 ? any() : [{ modality: 'AUDIO', tokenCount: any() }, any(), { modality: 'IMAGE', tokenCount: any() }]
   for (let round = 0; round < 3_000; round += 1) {
     const report = geminiUsage({
       promptTokenCount: any(),
@@ -353,17 +380,9 @@ test('meters add up to the totals and are never below zero, whatever is reported
       candidatesTokensDetails: details(),
     })
     if (report === null) continue
-    const {
-      input = 0,
-      cache_read: cached = 0,
-      audio_input: heard = 0,
-      output = 0,
-      reasoning = 0,
-      audio_output: spoken = 0,
-    } = report.usage
     for (const count of Object.values(report.usage)) assert.ok(Number.isSafeInteger(count) && count >= 0)
-    assert.equal(input + cached + heard, report.inputTokens)
-    assert.equal(output + reasoning + spoken, report.outputTokens)
+    assert.equal(sumOf(report.usage, INPUT_METERS), report.inputTokens)
+    assert.equal(sumOf(report.usage, OUTPUT_METERS), report.outputTokens)
   }
   assert.equal(geminiUsage({ trafficType: 'ON_DEMAND' }), null)
   assert.equal(geminiUsage({ promptTokenCount: -1 })?.implausible, true)

@@ -1,38 +1,46 @@
-import type { AnswerEvent } from '../../../kinds/answer/event.ts'
+import { tierEvents, type AnswerEvent } from '../../../kinds/answer/event.ts'
 import type { JsonBytes } from '../../../base/json-text.ts'
-import { failure, garbage, type AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
+import { failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
 import type { EventReader, KnownEvents } from '../../upstream/events.ts'
+import type { AnswerState } from '../../upstream/response.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
-import type { UpstreamHeaders } from '../../wire/transport.ts'
+import { headerOf, type UpstreamHeaders } from '../../wire/transport.ts'
 import { Candidate, type CandidateView } from './candidate.ts'
-import { geminiError, geminiErrorEvent, isErrorBody } from '../../../providers/gemini/error.ts'
+import { geminiErrorEvent, isErrorBody } from './error.ts'
 import { KnownChunk } from './known-chunk.ts'
 import { geminiUsage } from './usage.ts'
 
 /** More candidates than a request can ask for: a bound on what a broken upstream makes us keep. */
 const CANDIDATES_MAX = 128
+/** Where the Gemini API tells the tier too. */
+const TIER_HEADER = 'x-gemini-service-tier'
 /** Gateways that also speak OpenAI's protocol end both alike. */
 const DONE = Buffer.from('[DONE]')
 
 /** Reads one answer of `generateContent`. Every message of a stream has the shape of a whole answer. */
 export class GeminiReader implements EventReader {
   readonly #view: CandidateView
-  readonly #now: () => number
   readonly #chunk = new KnownChunk()
   readonly #candidates = new Map<number, Candidate>()
   /** Probabilities lifted out of a whole answer. */
   #lifted: readonly JsonBytes[] = []
   #isNamed = false
+  #headTier: string | undefined
+  #tier: unknown
   #isBlocked = false
 
-  constructor(view: CandidateView, now: () => number) {
+  constructor(view: CandidateView) {
     this.#view = view
-    this.#now = now
   }
 
-  /** There is no terminal marker: usage may follow the last finish reason. */
-  get done(): boolean {
-    return false
+  answered(headers: UpstreamHeaders): void {
+    this.#headTier = headerOf(headers, TIER_HEADER)
+  }
+
+  /** There is no last word: usage may follow the last finish reason. */
+  get state(): AnswerState {
+    const isComplete = this.#isBlocked || (this.#candidates.size >= this.#view.candidates && this.#isFinished)
+    return isComplete ? 'finished' : 'open'
   }
 
   known(bytes: Buffer, start: number): KnownEvents | null {
@@ -59,8 +67,7 @@ export class GeminiReader implements EventReader {
   ended(): AttemptFailure | null {
     if (this.#isBlocked) return null
     if (this.#candidates.size === 0) return failure('garbage', null, 'the stream ended without a candidate')
-    const isComplete = [...this.#candidates.values()].every((candidate) => candidate.finished)
-    return isComplete ? null : failure('cut', null, 'the stream ended without a finishReason')
+    return this.#isFinished ? null : failure('cut', null, 'the stream ended without a finishReason')
   }
 
   whole(body: unknown, lifted: readonly JsonBytes[] = []): readonly AnswerEvent[] | AttemptFailure {
@@ -72,10 +79,6 @@ export class GeminiReader implements EventReader {
     if (this.#candidates.size === 0 && !this.#isBlocked)
       return failure('garbage', null, 'the answer holds no candidate')
     return [...read, ...[...this.#candidates.values()].flatMap((candidate) => candidate.close())]
-  }
-
-  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
-    return geminiError(status, body, headers, this.#now())
   }
 
   #read(chunk: RawJson): readonly AnswerEvent[] | AttemptFailure {
@@ -96,7 +99,12 @@ export class GeminiReader implements EventReader {
       for (const event of read) events.push(event)
     }
     events.push(...this.#feedback(objectOf(chunk['promptFeedback'])))
-    const usage = geminiUsage(chunk['usageMetadata'], this.#searches())
+    const metadata = objectOf(chunk['usageMetadata'])
+    // Vertex AI's word, and that of the Gemini API.
+    const tier = metadata?.['trafficType'] ?? metadata?.['serviceTier'] ?? this.#tier ?? this.#headTier
+    if (tier !== this.#tier) events.push(...tierEvents(tier))
+    this.#tier = tier
+    const usage = geminiUsage(metadata, this.#searches())
     if (usage !== null) events.push({ type: 'usage', usage })
     return events
   }
@@ -104,9 +112,15 @@ export class GeminiReader implements EventReader {
   /** null = not known before the end, or searches were not possible. */
   #searches(): number | null {
     if (this.#view.billsSearch === null) return null
+    if (!this.#isFinished) return null
     const candidates = [...this.#candidates.values()]
-    if (!candidates.every(({ finished }) => finished)) return null
-    return candidates.reduce((sum, { searches }) => sum + searches, 0)
+    if (this.#view.billsSearch === 'request') return candidates.some(({ hasSearched }) => hasSearched) ? 1 : 0
+    return new Set(candidates.flatMap(({ queries }) => [...queries])).size
+  }
+
+  /** Whether every candidate that came has its finish reason. */
+  get #isFinished(): boolean {
+    return [...this.#candidates.values()].every(({ finished }) => finished)
   }
 
   /** The wire leaves out an index of 0. */

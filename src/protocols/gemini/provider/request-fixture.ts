@@ -1,10 +1,10 @@
 import { requestsOf, type Circumstances } from '../../../../test/harness/protocol-read.ts'
 import { geminiProtocol } from './gemini.ts'
 
-export const { requestOf, bodyOf, refuses } = requestsOf(
-  geminiProtocol(() => 0),
-  { model: 'gemini-2.5-flash', apiKey: 'upstream-key' },
-)
+export const { requestOf, bodyOf, refuses } = requestsOf(geminiProtocol, {
+  model: 'gemini-2.5-flash',
+  apiKey: 'upstream-key',
+})
 
 export const SCHEMA = {
   type: 'object',

@@ -52,7 +52,6 @@ test('what the protocol has no word for is dropped', () => {
     verbosity: 'low',
     user: 'u',
     metadata: { a: 'b' },
-    service_tier: 'flex',
     prediction: { type: 'content', content: 'x' },
     web_search_options: {},
     prompt_cache_key: 'k',
@@ -176,4 +175,20 @@ test('models that cannot reason, or not to an effort, get no reasoning parameter
   assert.deepEqual(thinkingOf({ reasoning_effort: 'high' }, { model: 'gemini-3-pro-image-preview' }), {
     includeThoughts: true,
   })
+})
+
+test('newer models are sent no sampling parameters and no beginning of an answer', () => {
+  const sampled = { temperature: 0.5, top_p: 0.5, top_k: 5, frequency_penalty: 0, presence_penalty: 1, seed: 3 }
+  for (const model of ['gemini-3.5-flash-lite', 'gemini-3.6-flash', 'gemini-3.8-flash', 'gemini-4-pro'])
+    assert.deepEqual(configOf(sampled, { model }), { seed: 3 }, model)
+  assert.equal(Object.keys(Object(configOf(sampled, { model: 'gemini-3.5-flash' }))).length, 6)
+  const begun = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: 'Well,' },
+  ]
+  const roles = (messages: readonly unknown[], model: string): unknown =>
+    Object(bodyOf({ messages }, { model })['contents']).map(({ role }: { role: string }) => role)
+  assert.deepEqual(roles(begun, 'gemini-3.6-flash'), ['user', 'model', 'user'])
+  assert.deepEqual(roles(begun.slice(0, 1), 'gemini-3.6-flash'), ['user'])
+  assert.deepEqual(roles(begun, 'gemini-3.5-flash'), ['user', 'model'])
 })

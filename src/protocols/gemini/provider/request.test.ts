@@ -77,6 +77,7 @@ test('images, audio, PDFs and video are data or addresses, each with its type', 
   assert.deepEqual(
     partsOf([
       image(`data:image/png;base64,${PIXEL}`),
+      image('data:image/jpg;base64,AAAA'),
       image(`data:image/jpg;base64,${PIXEL}`),
       image('https://x.test/a/B.WEBP?size=1#f'),
       image('https://x.test/picture'),
@@ -91,7 +92,8 @@ test('images, audio, PDFs and video are data or addresses, each with its type', 
     ]),
     [
       inline('image/png'),
-      inline('image/jpeg'),
+      { inlineData: { mimeType: 'image/jpeg', data: 'AAAA' } },
+      inline('image/png'),
       file('image/webp', 'https://x.test/a/B.WEBP?size=1#f'),
       file('image/jpeg', 'https://x.test/picture'),
       file('image/heic', 'gs://bucket/a.heic'),
@@ -105,7 +107,7 @@ test('images, audio, PDFs and video are data or addresses, each with its type', 
     ],
   )
   const uploaded = 'https://generativelanguage.googleapis.com/v1beta/files/abc'
-  assert.deepEqual(partsOf([image(uploaded)]), [{ fileData: { fileUri: uploaded } }])
+  assert.deepEqual(partsOf([image(uploaded)]), [file('image/jpeg', uploaded)], 'the type is never left to the provider')
 })
 
 test('a value that is neither an address nor base64 is refused with its path', () => {

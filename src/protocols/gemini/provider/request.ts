@@ -1,20 +1,35 @@
+import type { Endpoint } from '../../../catalog/catalog.ts'
 import type { ChatRequest, ChatTool } from '../../../kinds/chat/request.ts'
-import type { ChatCall } from '../../ports/call.ts'
+import { takesOf, type ChatCall } from '../../ports/call.ts'
 import { UnsendableError, type JsonRequest } from '../../ports/upstream-request.ts'
-import { conversationOf } from '../../../providers/gemini/contents.ts'
+import { conversationOf } from './contents.ts'
 import { generationConfigOf, wantsJson } from './generation-config.ts'
-import { traitsOf } from '../../../providers/gemini/model-traits.ts'
-import type { JsonObject } from '../../../lib/json-object.ts'
+import { isVertex, signerOf, traitsOf } from '../../models/gemini-traits.ts'
+import type { JsonObject } from '../../../base/json-text.ts'
 
 /** The prefix of Google Cloud's access tokens, which Vertex AI accepts beside API keys. */
 const ACCESS_TOKEN = 'ya29.'
+const VERTEX_TIER_HEADER = 'x-vertex-ai-llm-shared-request-type'
 
 export function geminiRequest(call: ChatCall): JsonRequest {
+  const { endpoint, request, apiKey } = call
   return {
-    path: generatePath(call.endpoint.upstreamModel, call.request.stream),
-    body: bodyOf(call),
-    headers: geminiCredentials(call.apiKey),
+    path: generatePath(endpoint.upstreamModel, request.stream),
+    ...withTier(endpoint, request.parameters['service_tier'], bodyOf(call), geminiCredentials(apiKey)),
   }
+}
+
+/** A request in the tier that is paid for: Vertex AI is asked for one by a header, the Gemini API by a field. */
+export function withTier(
+  { provider }: Pick<Endpoint, 'provider'>,
+  tier: unknown,
+  body: JsonObject,
+  headers: Readonly<Record<string, string>>,
+): Pick<JsonRequest, 'body' | 'headers'> {
+  if (typeof tier !== 'string') return { body, headers }
+  return isVertex(provider)
+    ? { body, headers: { ...headers, [VERTEX_TIER_HEADER]: tier } }
+    : { body: { ...body, service_tier: tier }, headers }
 }
 
 export function generatePath(upstreamModel: string, streaming: boolean): string {
@@ -42,10 +57,9 @@ export function isSearching({ endpoint, request }: ChatCall): boolean {
 
 function bodyOf(call: ChatCall): Record<string, unknown> {
   const { endpoint, request } = call
-  const supported = endpoint.supportedParameters === null ? null : new Set(endpoint.supportedParameters)
-  const takes = (name: string): boolean => supported === null || supported.has(name)
+  const takes = takesOf(endpoint)
   const traits = traitsOf(endpoint.upstreamModel)
-  const { system, contents } = conversationOf(request.messages, traits.needsSignatures)
+  const { system, contents } = conversationOf(request.messages, traits, signerOf(endpoint))
   const choice = takes('tool_choice') ? request.toolChoice : null
   let tools = takes('tools') ? request.tools : null
   if (tools !== null && !traits.takesToolsWithJson && wantsJson(request, takes)) {

@@ -1,12 +1,11 @@
-import { failure, garbage, type AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
+import { failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
 import { askWhole } from '../../upstream/ask.ts'
 import type { UpstreamRequest } from '../../ports/upstream-request.ts'
-import type { SpeechCall, SpeechProtocol } from '../../../providers/ports/audio-protocol.ts'
+import { type SpeechCall, type SpeechProtocol, wholeSound, type Sound } from '../../upstream/audio.ts'
 import { spoken } from '../../openai/provider/speech.ts'
 import { listOf, objectOf, parseJson, textOf } from '../../wire/raw-json.ts'
-import type { Transport, UpstreamHeaders } from '../../wire/transport.ts'
-import { wholeSound, type Sound } from '../../../providers/answers/whole-sound.ts'
-import { geminiError, geminiErrorEvent, isErrorBody } from '../../../providers/gemini/error.ts'
+import type { Transport } from '../../wire/transport.ts'
+import { geminiErrorEvent, isErrorBody } from './error.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 import { geminiUsage } from './usage.ts'
 
@@ -15,14 +14,12 @@ const VOICE = 'Kore'
 const SAMPLES = /^audio\/(?:l16|pcm)\b(?!.*rate=(?!24000\b))/i
 
 /** Speech through `generateContent`, which returns it whole. */
-export function geminiSpeech(transport: Transport, now: () => number): SpeechProtocol {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
-    geminiError(status, body, headers, now())
+export function geminiSpeech(transport: Transport): SpeechProtocol {
   return {
     formats: () => ['pcm'],
     ask: (call, sink) =>
       wholeSound(sink, (whole) =>
-        askWhole(transport, call, { request: () => requestOf(call), answer: readSound, error }, whole),
+        askWhole(transport, call, { request: () => requestOf(call), answer: readSound }, whole),
       ),
   }
 }

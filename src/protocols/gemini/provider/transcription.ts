@@ -1,13 +1,13 @@
 import type { TranscriptionRequest } from '../../../kinds/transcription/request.ts'
-import { failure, garbage, type AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
+import { failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
 import type { UnitCall } from '../../ports/call.ts'
-import { askTranscript } from '../../upstream/ask.ts'
+import { textOnly, askTranscript } from '../../upstream/transcripts.ts'
 import type { UpstreamRequest } from '../../ports/upstream-request.ts'
-import type { TranscriptionProtocol, TranscriptionResult } from '../../../providers/ports/audio-protocol.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../../upstream/audio.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
-import type { Transport, UpstreamHeaders } from '../../wire/transport.ts'
-import { geminiError, geminiErrorEvent, isErrorBody } from '../../../providers/gemini/error.ts'
-import { traitsOf } from '../../../providers/gemini/model-traits.ts'
+import type { Transport } from '../../wire/transport.ts'
+import { geminiErrorEvent, isErrorBody } from './error.ts'
+import { traitsOf } from '../../models/gemini-traits.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 import { geminiUsage } from './usage.ts'
 
@@ -21,14 +21,11 @@ const ALONE =
  * Transcripts through `generateContent`: the request holds the sound and an instruction to write it down. The model
  * gives no times.
  */
-export function geminiTranscription(transport: Transport, now: () => number): TranscriptionProtocol {
-  const error = (status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure =>
-    geminiError(status, body, headers, now())
+export function geminiTranscription(transport: Transport): TranscriptionProtocol {
   return {
     timestamps: () => false,
     translates: () => true,
-    ask: (call, sink) =>
-      askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer, error }, sink),
+    ask: (call, sink) => askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer }, sink),
   }
 }
 
@@ -36,7 +33,7 @@ function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>
   const { audio, temperature } = request
   const traits = traitsOf(endpoint.upstreamModel)
   const generationConfig = {
-    ...(temperature === null ? {} : { temperature }),
+    ...(temperature === null || !traits.samples ? {} : { temperature }),
     ...(endpoint.maxCompletionTokens === null ? {} : { maxOutputTokens: endpoint.maxCompletionTokens }),
     // Transcription needs no thinking, which would be paid for.
     ...(traits.canStopThinking ? { thinkingConfig: { thinkingBudget: 0 } } : {}),
@@ -77,14 +74,10 @@ function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
       refusal: 'moderation',
     }
   if (reason === 'MAX_TOKENS') return failure('cut', null, 'the transcript is longer than the model may answer')
-  return {
-    transcript: { text: textIn(candidate), language: null, segments: [], words: [] },
-    seconds: null,
-    billedSeconds: null,
-    implausible: false,
+  return textOnly(textIn(candidate), {
     usage: geminiUsage(body['usageMetadata']),
     upstreamId: textOf(body['responseId']),
-  }
+  })
 }
 
 function textIn(candidate: RawJson): string {

@@ -1,6 +1,6 @@
 import type { UsageReport } from '../../../kinds/chat/answer.ts'
 import { listOf, objectOf, type RawJson } from '../../wire/raw-json.ts'
-import { TokenReader } from '../../answers/token-reader.ts'
+import { above0, TokenReader } from '../../answers/token-reader.ts'
 
 /**
  * An object without any of them, such as a stream's `{"trafficType": …}`, reports nothing, which is not a report of
@@ -10,8 +10,7 @@ const COUNTS = ['promptTokenCount', 'toolUsePromptTokenCount', 'candidatesTokenC
 
 /**
  * `usageMetadata` as disjoint meters; null when it counts nothing. `promptTokenCount` includes cached tokens but not
- * the tokens of the provider's own tools; `candidatesTokenCount` excludes thoughts. Image tokens stay among the others,
- * since no meter counts them. `searches`: null = unknown.
+ * the tokens of the provider's own tools; `candidatesTokenCount` excludes thoughts. `searches`: null = unknown.
  */
 export function geminiUsage(raw: unknown, searches: number | null = null): UsageReport | null {
   const usage = objectOf(raw)
@@ -26,18 +25,30 @@ export function geminiUsage(raw: unknown, searches: number | null = null): Usage
       ? tokens.added('output', usage, 'candidatesTokenCount')
       : tokens.count('output', usage, 'candidatesTokenCount')
   const cached = Math.min(prompt, tokens.part(usage, 'cachedContentTokenCount'))
-  const heard =
-    audioTokens(usage['promptTokensDetails'], tokens) + audioTokens(usage['toolUsePromptTokensDetails'], tokens)
-  const audioIn = Math.min(prompt - cached, Math.max(0, heard - audioTokens(usage['cacheTokensDetails'], tokens)))
-  const audioOut = Math.min(said, audioTokens(usage['candidatesTokensDetails'], tokens))
+  const of = (modality: string, ...names: readonly string[]): number =>
+    names.reduce((sum, name) => sum + tokensOf(modality, usage[name], tokens), 0)
+  const audioCached = Math.min(cached, of('AUDIO', 'cacheTokensDetails'))
+  const imagesCached = Math.min(cached - audioCached, of('IMAGE', 'cacheTokensDetails'))
+  const fresh = prompt - cached
+  const read = ['promptTokensDetails', 'toolUsePromptTokensDetails']
+  const audioIn = Math.min(fresh, Math.max(0, of('AUDIO', ...read) - audioCached))
+  const imagesIn = Math.min(fresh - audioIn, Math.max(0, of('IMAGE', ...read) - imagesCached))
+  const audioOut = Math.min(said, of('AUDIO', 'candidatesTokensDetails'))
+  const imagesOut = Math.min(said - audioOut, of('IMAGE', 'candidatesTokensDetails'))
   return tokens.report({
     usage: {
-      input: prompt - cached - audioIn,
-      output: said - audioOut,
-      ...(cached > 0 ? { cache_read: cached } : {}),
-      ...(audioIn > 0 ? { audio_input: audioIn } : {}),
-      ...(reasoning > 0 ? { reasoning } : {}),
-      ...(audioOut > 0 ? { audio_output: audioOut } : {}),
+      input: fresh - audioIn - imagesIn,
+      output: said - audioOut - imagesOut,
+      ...above0({
+        cache_read: cached - audioCached - imagesCached,
+        audio_cache_read: audioCached,
+        image_cache_read: imagesCached,
+        audio_input: audioIn,
+        image_tokens: imagesIn,
+        reasoning,
+        audio_output: audioOut,
+        image_output_tokens: imagesOut,
+      }),
       ...(searches === null ? {} : { search: searches }),
     },
     inputTokens: prompt,
@@ -49,9 +60,9 @@ export function geminiUsage(raw: unknown, searches: number | null = null): Usage
 }
 
 /** Sums a list of `{modality, tokenCount}`, in which a modality may come more than once. */
-function audioTokens(details: unknown, tokens: TokenReader): number {
+function tokensOf(modality: string, details: unknown, tokens: TokenReader): number {
   return listOf(details)
     .map(objectOf)
-    .filter((detail): detail is RawJson => detail?.['modality'] === 'AUDIO')
+    .filter((detail): detail is RawJson => detail?.['modality'] === modality)
     .reduce((sum, detail) => sum + tokens.part(detail, 'tokenCount'), 0)
 }

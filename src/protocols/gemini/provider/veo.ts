@@ -3,19 +3,21 @@ import { aspectRatioOf, resolutionOf } from '../../../catalog/resolution.ts'
 import type { VideoOperation } from '../../../kinds/video.ts'
 import type { AnswerHold } from '../../answer-budget.ts'
 import type { JobAnswer, JobHttp } from '../../wire/job-http.ts'
+import { takes } from '../../ports/call.ts'
 import { UnsendableError } from '../../ports/upstream-request.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
-import { jobFailure } from '../../../providers/wire/upstream-error.ts'
-import { submissionOutcome, submitSendable, videoState } from '../../../providers/answers/video-outcome.ts'
+import { jobFailure } from '../../wire/upstream-error.ts'
 import {
+  submissionOutcome,
+  submitSendable,
+  videoState,
   optional,
   type SubmissionOutcome,
   type VideoHandle,
   type VideoSource,
   type VideoState,
   type VideoUpstream,
-} from '../../../providers/ports/video-upstream.ts'
-import { geminiError } from '../../../providers/gemini/error.ts'
+} from '../../upstream/videos.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 
 type JobFiles = Extract<JobAnswer, { readonly status: 'answered' }>['files']
@@ -29,13 +31,10 @@ const DATA_URL = /^data:([a-z0-9.+/-]+);base64,/i
 const OPERATION = /^(models|operations|projects)\/[\w.:@/-]{1,300}$/
 
 /** Google's Veo through `predictLongRunning`, in the Gemini API and in Vertex AI. */
-export function veo(http: JobHttp, now: () => number): VideoUpstream {
-  const error = (
-    status: number,
-    body: unknown,
-    headers: Parameters<typeof geminiError>[2],
-  ): ReturnType<typeof geminiError> => geminiError(status, body, headers, now())
+export function veo(http: JobHttp): VideoUpstream {
   return {
+    // A size is told as its resolution.
+    tells: (endpoint, field) => takes(endpoint, field === 'size' ? 'resolution' : field),
     submit: ({ endpoint, apiKey, operation, signal }) =>
       submitSendable(
         () => bodyOf(endpoint, operation),
@@ -46,14 +45,14 @@ export function veo(http: JobHttp, now: () => number): VideoUpstream {
             Buffer.from(JSON.stringify(body)),
             { bytesMax: BODY_BYTES_MAX },
           )
-          return submissionOutcome(answer, { read: accepted, error })
+          return submissionOutcome(answer, accepted)
         },
       ),
     poll: async (handle) => {
       const room = http.answers.hold()
       const answer = await ask(http, handle, room)
       const files = answer.status === 'answered' ? answer.files : []
-      const state = videoState(answer, { read: (body) => stateOf(body, files), error })
+      const state = videoState(answer, (body) => stateOf(body, files))
       if (state.status === 'done') return { ...state, release: () => room.release() }
       room.release()
       return state

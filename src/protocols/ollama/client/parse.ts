@@ -1,8 +1,7 @@
 import { ApiError } from '../../../base/errors.ts'
 import { parseChat } from '../../openai/client/chat/parse.ts'
-import { isBase64 } from '../../../kinds/chat/parts.ts'
-import { bodyObject } from '../../../kinds/fields/body-fields.ts'
 import {
+  bodyObject,
   booleanField,
   copyObject,
   field,
@@ -13,8 +12,52 @@ import {
   quoted,
   stringField,
   type RawObject,
-} from '../../../kinds/fields/json-fields.ts'
-import type { OllamaChatRequest } from '../../../kinds/ollama/request.ts'
+} from '../../../kinds/fields/body-fields.ts'
+import { isBase64 } from '../../../kinds/fields/media.ts'
+import type { ChatRequest } from '../../../kinds/chat/request.ts'
+import type { ChargedUsage } from '../../../kinds/answer/writer.ts'
+import type { ChunkIdentity } from '../../../kinds/chat/answer.ts'
+import { parseEmbeddings } from '../../openai/client/embeddings.ts'
+import type { EmbeddingsRequest } from '../../../kinds/embeddings.ts'
+import { rubles } from '../../../base/money.ts'
+
+/** Reads the body of `/api/embed` as an embeddings request. */
+export function parseOllamaEmbed(json: unknown): EmbeddingsRequest {
+  const body = bodyObject(json)
+  const input = field(body, 'input')
+  if (Array.isArray(input) && input.some((text) => typeof text !== 'string'))
+    throw invalidInput('input', 'must be a text or a list of texts')
+  return parseEmbeddings({
+    model: modelOf(field(body, 'model')),
+    input,
+    dimensions: field(body, 'dimensions'),
+    provider: field(body, 'provider'),
+    session_id: field(body, 'session_id'),
+  })
+}
+
+/** Clients add a tag to a name without one. */
+function modelOf(model: unknown): unknown {
+  return typeof model === 'string' ? model.replace(/:latest$/, '') : model
+}
+
+/** The answer of `/api/embed`, in parts: the vectors need not be copied. */
+export function ollamaEmbedBody(
+  { model }: ChunkIdentity,
+  vectors: readonly Buffer[],
+  { report, chargedMicro }: ChargedUsage,
+): readonly Buffer[] {
+  const parts: Buffer[] = [Buffer.from(`{"model":${JSON.stringify(model)},"embeddings":[`)]
+  for (const [index, vector] of vectors.entries()) {
+    if (index > 0) parts.push(COMMA)
+    parts.push(vector)
+  }
+  const counts = { prompt_eval_count: report.inputTokens, cost: rubles(chargedMicro), currency: 'RUB' }
+  parts.push(Buffer.from(`],${JSON.stringify(counts).slice(1)}`))
+  return parts
+}
+
+const COMMA = Buffer.from(',')
 
 interface NumberRule {
   /** Chat's name. */
@@ -69,11 +112,6 @@ const LEVELS = ['low', 'medium', 'high', 'max']
 const STOPS_MAX = 8
 /** What clients add to a name without a tag. */
 const TAG = ':latest'
-const TYPES: readonly (readonly [start: string, type: string])[] = [
-  ['/9j/', 'jpeg'],
-  ['R0lGOD', 'gif'],
-  ['UklGR', 'webp'],
-]
 
 /** Reads the body of `/api/chat` (clients.md 6) as a chat request, with the same checks. */
 export function parseOllamaChat(json: unknown): OllamaChatRequest {
@@ -227,10 +265,9 @@ function contentOf(raw: RawObject, path: string): unknown {
 
 function imagePart(image: unknown, path: string): unknown {
   if (typeof image !== 'string' || image === '') throw badMessage(path, 'must be a picture in base64')
-  if (image.startsWith('data:')) return { type: 'image_url', image_url: { url: image } }
+  if (/^data:/i.test(image)) return { type: 'image_url', image_url: { url: image } }
   if (!isBase64(image)) throw new ApiError('invalid_base64', `${path} is not valid base64`)
-  const type = TYPES.find(([start]) => image.startsWith(start))?.[1] ?? 'png'
-  return { type: 'image_url', image_url: { url: `data:image/${type};base64,${image}` } }
+  return { type: 'image_url', image_url: { url: `data:image/png;base64,${image}` } }
 }
 
 function callsOf(raw: RawObject, path: string, calls: NamedCalls): readonly unknown[] {
@@ -253,4 +290,11 @@ function callsOf(raw: RawObject, path: string, calls: NamedCalls): readonly unkn
       },
     }
   })
+}
+
+/** A request of Ollama's `/api/chat`, with the equivalent chat request. */
+export interface OllamaChatRequest {
+  readonly chat: ChatRequest
+  /** Parts of the request that are sent to no provider. */
+  readonly dropped: readonly string[]
 }

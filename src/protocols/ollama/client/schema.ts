@@ -14,7 +14,7 @@ import {
   text,
   whole,
 } from '../../../base/schema.ts'
-import { MODEL, MODELS, OPTIONAL_MODEL, ROUTED } from '../../../kinds/fields/schema.ts'
+import { MODEL, MODELS, OPTIONAL_MODEL, ROUTED } from '../../../kinds/fields/routed-request.ts'
 
 const FILLED = text('', { minLength: 1 })
 const SAFE = Number.MAX_SAFE_INTEGER

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { upstreamFailure } from '../../wire/upstream-error.ts'
 import type { ChatAnswer } from '../../../kinds/chat/answer.ts'
-import { ollamaProtocol } from '../../../providers/ollama/ollama.ts'
-import { ollamaUsage } from '../../../providers/ollama/reader.ts'
+import { ollamaProtocol, ollamaUsage } from './ollama.ts'
 import {
   foldAtEveryCut,
   callOf,
@@ -11,9 +11,9 @@ import {
   recordingsOf,
   type ProtocolRead,
 } from '../../../../test/harness/protocol-read.ts'
-import { randomOf } from '../../../../test/harness/random-cuts.ts'
+import { randomOf } from '../../../../test/harness/recording.ts'
 
-const PROTOCOL = ollamaProtocol(() => 0)
+const PROTOCOL = ollamaProtocol
 const END = {
   message: { role: 'assistant', content: '' },
   done_reason: 'stop',
@@ -155,12 +155,13 @@ test('a body without a line that is done is cut or no answer', () => {
 })
 
 test('an error status carries its text', () => {
-  const { status, publicMessage, refusal } = PROTOCOL.reader(callOf()).error(
+  const { status, publicMessage, refusal } = upstreamFailure(
     400,
     { error: '"upstream-model" does not support thinking' },
     {},
+    0,
   )
-  assert.deepEqual([status, publicMessage, refusal], [400, '"upstream-model" does not support thinking', null])
+  assert.deepEqual([status, publicMessage, refusal], [400, '"upstream-model" does not support thinking', 'request'])
 })
 
 test('more calls than any answer has end the attempt', () => {

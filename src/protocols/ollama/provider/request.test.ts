@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ollamaProtocol } from '../../../providers/ollama/ollama.ts'
+import { ollamaProtocol } from './ollama.ts'
 import { requestsOf } from '../../../../test/harness/protocol-read.ts'
 
-const PROTOCOL = ollamaProtocol(() => 0)
+const PROTOCOL = ollamaProtocol
 const { callOf, bodyOf, messagesOf, refuses } = requestsOf(PROTOCOL)
 const WEATHER = {
   type: 'function',

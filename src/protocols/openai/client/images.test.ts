@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { decodeBase64, imageTypeOf, pictureOf, readDataUrl } from '../../../kinds/images/bytes.ts'
-import { parseImages } from '../../../kinds/images/parse.ts'
+import { parseImages } from './images.ts'
 import { ASPECT_RATIOS, IMAGE_SIZES, sizeOfRatio, wantedRatio } from '../../../kinds/images/request.ts'
-import { verdict } from '../../../../test/harness/refusal.ts'
+import { verdict } from '../../../../test/harness/refused.ts'
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1')
 const DATA = `data:image/png;base64,${PNG.toString('base64')}`

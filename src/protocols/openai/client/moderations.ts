@@ -1,27 +1,71 @@
-import { bodyObject, requiredInput, requiredModel, sessionIdOf } from '../../../kinds/fields/body-fields.ts'
-import { field, invalidInput, isObject, quoted, type RawObject } from '../../../kinds/fields/json-fields.ts'
-import { parseProviderPreferences } from '../../../kinds/fields/provider-preferences.ts'
-import type { ModerationInput, ModerationPart, ModerationRequest } from '../../../kinds/moderations/request.ts'
+import {
+  either,
+  flag,
+  list,
+  map,
+  maybe,
+  needed,
+  nullable,
+  number,
+  object,
+  only,
+  optional,
+  readBy,
+  text,
+} from '../../../base/schema.ts'
+import { field, invalidInput, isObject, quoted, type RawObject } from '../../../kinds/fields/body-fields.ts'
+import { imageUrl, type MediaUrl } from '../../../kinds/fields/media.ts'
+import { readPaidBody } from '../../../kinds/fields/paid-body.ts'
+import { COST, ROUTED, routingOf } from '../../../kinds/fields/routed-request.ts'
+import type { ModerationInput, ModerationPart, ModerationRequest } from '../../../kinds/moderations.ts'
 
 const INPUTS_MAX = 2_048
 /** OpenAI's clients leave the model out when they mean this one. */
 const MODEL_DEFAULT = 'omni-moderation-latest'
 const ADDRESS = /^(?:https?:\/\/.|data:.)/i
 const SHAPES = 'must be a string, an array of strings, or an array of parts of type text and image_url'
+const Part = either(
+  object({ type: only('text'), text: text() }),
+  object({
+    type: only('image_url'),
+    image_url: object({
+      url: text('An address or a data URL.', { pattern: '^([hH][tT][tT][pP][sS]?://.|[dD][aA][tT][aA]:.)' }),
+    }),
+  }),
+)
 
-/** Reads the body of `POST /v1/moderations` in OpenAI's form. */
+const INPUT = either(
+  text(),
+  list(text(), 'Judged one by one.', { minItems: 1, maxItems: INPUTS_MAX }),
+  list(Part, 'Judged together.', { minItems: 1, maxItems: INPUTS_MAX }),
+)
+
+/** `POST /v1/moderations`. */
+export const ModerationBody = object({
+  model: maybe(needed(text(`\`${MODEL_DEFAULT}\` if absent.`, { minLength: 1 }), 'missing_model', 'empty text')),
+  input: needed(readBy(INPUT, inputOf), 'missing_input', 'empty list'),
+  ...ROUTED,
+})
+
+export const ModerationAnswer = object({
+  id: text(),
+  model: text(),
+  provider: text(),
+  results: list(
+    object({
+      flagged: flag(),
+      categories: map(nullable(flag()), 'By the names that the model has.'),
+      category_scores: map(nullable(number()), '0 to 1.'),
+      category_applied_input_types: optional(map(list(text()), 'What each score is about.')),
+    }),
+    'One for each text, or one for all parts.',
+  ),
+  usage: object({ ...COST }),
+})
+
 export function parseModeration(json: unknown): ModerationRequest {
-  const body = bodyObject(json)
-  const model = field(body, 'model') === undefined ? MODEL_DEFAULT : requiredModel(body)
-  const given = requiredInput(body)
-  return {
-    model,
-    fallbackModels: [],
-    n: 1,
-    input: inputOf(given),
-    provider: parseProviderPreferences(body),
-    sessionId: sessionIdOf(body),
-  }
+  const { input, model, provider } = readPaidBody(ModerationBody, json)
+  return { ...routingOf(json, { model: model ?? MODEL_DEFAULT, provider }), input }
 }
 
 function inputOf(given: unknown): ModerationInput {
@@ -53,9 +97,9 @@ function textIn(part: RawObject, path: string): string {
   throw invalidInput(`${path}.text`, 'must be a string')
 }
 
-function urlIn(part: RawObject, path: string): string {
+function urlIn(part: RawObject, path: string): MediaUrl<'image'> {
   const image = field(part, 'image_url')
   const url = isObject(image) ? field(image, 'url') : undefined
-  if (typeof url === 'string' && ADDRESS.test(url)) return url
+  if (typeof url === 'string' && ADDRESS.test(url)) return imageUrl(url, `${path}.image_url`)
   throw invalidInput(`${path}.image_url`, 'must be an object whose url is an http, https or data URL')
 }

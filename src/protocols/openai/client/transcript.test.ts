@@ -27,6 +27,9 @@ function written(format: TranscriptionRequest['format'], transcript: Transcript,
     temperature: null,
     prompt: null,
     granularities: ['segment'],
+    speakers: { names: [], references: [], heldSeconds: 0, secondsMax: 0 },
+    chunking: null,
+    logprobs: false,
     provider: {
       order: [],
       ignore: [],
@@ -36,7 +39,14 @@ function written(format: TranscriptionRequest['format'], transcript: Transcript,
       requireParameters: false,
       maxPrice: {},
     },
-    audio: { bytes: Buffer.alloc(0), format: 'wav', contentType: 'audio/wav', seconds: duration, secondsMax: duration },
+    audio: {
+      bytes: Buffer.alloc(0),
+      format: 'wav',
+      contentType: 'audio/wav',
+      seconds: duration,
+      heldSeconds: duration,
+      secondsMax: duration,
+    },
   }
   return renderTranscript(request, transcript, { seconds: duration, duration, tokens: null, chargedMicro: 1n })
 }

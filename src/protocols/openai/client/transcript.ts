@@ -26,7 +26,15 @@ export function renderTranscript(
 ): Record<string, unknown> | string {
   switch (request.format) {
     case 'json':
-      return { text: transcript.text, usage: usageOf(usage) }
+      return { text: transcript.text, ...logprobsOf(request, transcript), usage: usageOf(usage) }
+    case 'diarized_json':
+      return {
+        task: 'transcribe',
+        duration: usage.duration,
+        text: transcript.text,
+        segments: spokenSegments(transcript, usage.duration),
+        usage: usageOf(usage),
+      }
     case 'verbose_json':
       return { ...verboseOf(request, transcript, usage.duration), usage: usageOf(usage) }
     case 'text':
@@ -45,17 +53,59 @@ export function renderTranscript(
   }
 }
 
-export interface TranscriptEvent {
+/** One speaker's stretch: a member of `diarized_json`, and an event of its stream. */
+interface SpokenSegment {
+  readonly type: 'transcript.text.segment'
+  readonly id: string
+  readonly start: number
+  readonly end: number
+  readonly text: string
+  readonly speaker: string
+}
+
+/** Clients' schemas require a speaker. */
+const NOBODY_KNOWN = 'unknown'
+
+function spokenSegments(transcript: Transcript, duration: number): readonly SpokenSegment[] {
+  return segmentsOf(transcript, duration).map(({ start, end, text, speaker = NOBODY_KNOWN }, index) => ({
+    type: 'transcript.text.segment',
+    id: `seg_${String(index + 1).padStart(3, '0')}`,
+    start,
+    end,
+    text,
+    speaker,
+  }))
+}
+
+function logprobsOf(
+  { logprobs: asked }: TranscriptionRequest,
+  { logprobs }: Transcript,
+): { readonly logprobs?: readonly unknown[] } {
+  return asked && logprobs !== undefined ? { logprobs } : {}
+}
+
+interface TextEvent {
   readonly type: 'transcript.text.delta' | 'transcript.text.done'
   readonly delta?: string
   readonly text?: string
+  readonly logprobs?: readonly unknown[]
   readonly usage?: Readonly<Record<string, unknown>>
 }
 
+export type TranscriptEvent = TextEvent | SpokenSegment
+
 /** The same as events; what was said is in the first, as a whole. */
-export function transcriptEvents({ text }: Transcript, usage: TranscriptUsage): readonly TranscriptEvent[] {
-  const done: TranscriptEvent = { type: 'transcript.text.done', text, usage: usageOf(usage) }
-  return text === '' ? [done] : [{ type: 'transcript.text.delta', delta: text }, done]
+export function transcriptEvents(
+  request: TranscriptionRequest,
+  transcript: Transcript,
+  usage: TranscriptUsage,
+): readonly TranscriptEvent[] {
+  const { text } = transcript
+  return [
+    ...(text === '' ? [] : [{ type: 'transcript.text.delta', delta: text } as const]),
+    ...(request.format === 'diarized_json' ? spokenSegments(transcript, usage.duration) : []),
+    { type: 'transcript.text.done', text, ...logprobsOf(request, transcript), usage: usageOf(usage) },
+  ]
 }
 
 function usageOf({ seconds, tokens, chargedMicro }: TranscriptUsage): Record<string, unknown> {

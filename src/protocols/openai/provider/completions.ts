@@ -1,16 +1,18 @@
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
+import { namedReason } from '../../../kinds/answer/finish-reason.ts'
 import type { JsonBytes } from '../../../base/json-text.ts'
 import { SAMPLING_PARAMETERS } from '../../../tables/parameter-table.ts'
 import type { Adapter } from '../../ports/adapter.ts'
-import { failure, garbage, type AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
-import type { CompletionsCall } from '../../ports/call.ts'
+import { failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
+import { takesOf, type CompletionsCall } from '../../ports/call.ts'
 import { logprobsOf } from '../../wire/lifted-logprobs.ts'
+import type { AnswerState } from '../../upstream/response.ts'
 import { askCompletions, sseMessages, type EventReader } from '../../upstream/events.ts'
 import type { JsonRequest } from '../../ports/upstream-request.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
-import type { Transport, UpstreamHeaders } from '../../wire/transport.ts'
-import { eventFailure, upstreamFailure } from '../../../providers/wire/upstream-error.ts'
-import { openaiUsage } from '../../../providers/openai/usage.ts'
+import type { Transport } from '../../wire/transport.ts'
+import { isErrorBody } from '../../wire/error-body.ts'
+import { openaiErrorBody, openaiUsage } from './usage.ts'
 import { keyHeaders } from '../../../catalog/dialect.ts'
 
 const PATH = '/completions'
@@ -21,18 +23,18 @@ const SHARED = [...SAMPLING_PARAMETERS, 'logit_bias', 'user']
 const CHOICES_MAX = 256
 
 /** OpenAI's legacy completions and every dialect of them. */
-export function openaiCompletions(transport: Transport, now: () => number): NonNullable<Adapter['completions']> {
+export function openaiCompletions(transport: Transport): NonNullable<Adapter['completions']> {
   return askCompletions(transport, true, {
     request: requestOf,
-    reader: () => new CompletionsReader(now),
+    reader: ({ request, prompts }) => new CompletionsReader(request.chat.n * prompts.length),
     decoder: sseMessages,
   })
 }
 
 function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: CompletionsCall): JsonRequest {
   const { chat, suffix, echo, logprobs, bestOf } = request
-  const { upstreamModel, supportedParameters, provider } = endpoint
-  const takes = (name: string): boolean => supportedParameters === null || supportedParameters.includes(name)
+  const { upstreamModel, provider } = endpoint
+  const takes = takesOf(endpoint)
   const body: Record<string, unknown> = { model: upstreamModel, prompt: prompts.length === 1 ? prompts[0] : prompts }
   if (sendMaxTokens !== null) body['max_tokens'] = sendMaxTokens
   if (chat.n > 1) body['n'] = chat.n
@@ -48,17 +50,22 @@ function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: Comple
 
 /** Reads one answer of the completions protocol. */
 class CompletionsReader implements EventReader {
-  readonly #now: () => number
+  readonly #choicesAsked: number
   readonly #finished = new Map<number, boolean>()
   #named = false
   #done = false
 
-  constructor(now: () => number) {
-    this.#now = now
+  constructor(choicesAsked: number) {
+    this.#choicesAsked = choicesAsked
   }
 
-  get done(): boolean {
-    return this.#done
+  get state(): AnswerState {
+    if (this.#done) return 'done'
+    return this.#finished.size >= this.#choicesAsked && this.#isFinished ? 'finished' : 'open'
+  }
+
+  get #isFinished(): boolean {
+    return this.#finished.size > 0 && [...this.#finished.values()].every(Boolean)
   }
 
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
@@ -71,8 +78,7 @@ class CompletionsReader implements EventReader {
   }
 
   ended(): AttemptFailure | null {
-    const finished = this.#finished.size > 0 && [...this.#finished.values()].every(Boolean)
-    return this.#done || finished
+    return this.#done || this.#isFinished
       ? null
       : failure(
           this.#finished.size === 0 ? 'garbage' : 'cut',
@@ -83,18 +89,13 @@ class CompletionsReader implements EventReader {
 
   whole(body: unknown, logprobs: readonly JsonBytes[] = []): readonly AnswerEvent[] | AttemptFailure {
     const answer = objectOf(body)
-    if (answer === null || ((answer['error'] ?? null) === null && !Array.isArray(answer['choices'])))
+    if (answer === null || (!isErrorBody(answer) && !Array.isArray(answer['choices'])))
       return failure('garbage', null, 'the answer is not a completion')
     return this.#read(answer, logprobs)
   }
 
-  error(status: number, body: unknown, headers: UpstreamHeaders): AttemptFailure {
-    return upstreamFailure(status, body, headers, this.#now())
-  }
-
   #read(answer: RawJson, lifted: readonly JsonBytes[]): readonly AnswerEvent[] | AttemptFailure {
-    const error = answer['error'] ?? null
-    if (error !== null) return eventFailure(error)
+    if (isErrorBody(answer)) return openaiErrorBody(answer)
     const events: AnswerEvent[] = []
     const upstreamId = textOf(answer['id'])
     if (!this.#named && upstreamId !== null)
@@ -113,7 +114,7 @@ class CompletionsReader implements EventReader {
     const index = raw['index']
     const choice = typeof index === 'number' && Number.isSafeInteger(index) && index >= 0 ? index : position
     const logprobs = logprobsOf(raw['logprobs'], lifted)
-    const native = textOf(raw['finish_reason']) || null
+    const native = namedReason(raw['finish_reason'])
     this.#finished.set(choice, native !== null || this.#finished.get(choice) === true)
     const events: AnswerEvent[] = [
       { type: 'text', choice, text: textOf(raw['text']) ?? '', ...(logprobs === null ? {} : { logprobs }) },

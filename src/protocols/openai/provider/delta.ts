@@ -62,10 +62,12 @@ export function argumentsText(value: unknown): string {
 }
 
 /** The legacy `function_call` of a message or delta; null where it is absent or empty. */
-export function legacyCall(raw: RawJson): { readonly name: string; readonly arguments: string } | null {
+export function legacyCall(
+  raw: RawJson,
+): { readonly name: string; readonly arguments: string; readonly state: string | null } | null {
   const call = objectOf(raw['function_call'])
   if (call === null) return null
   const name = textOf(call['name']) ?? ''
   const text = argumentsText(call['arguments'])
-  return name === '' && text === '' ? null : { name, arguments: text }
+  return name === '' && text === '' ? null : { name, arguments: text, state: textOf(raw['functions_state_id']) }
 }

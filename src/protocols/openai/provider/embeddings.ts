@@ -1,22 +1,22 @@
-import type { VectorForm } from '../../../catalog/dialect.ts'
+import { type VectorForm, keyHeaders } from '../../../catalog/dialect.ts'
 import type { UsageReport } from '../../../kinds/chat/answer.ts'
 import type { EmbeddingsInput } from '../../../kinds/embeddings.ts'
-import { inputUsage } from '../../../kinds/answer/input-usage.ts'
-import { type AttemptFailure, failure } from '../../../providers/ports/attempt-failure.ts'
+import { inputUsage } from '../../../kinds/answer/usage.ts'
+import { type AttemptFailure, billed, failure } from '../../ports/attempt-failure.ts'
 import {
   dimensionsOf,
-  takes,
   vectorOf,
   widened,
   type EmbeddingsCall,
   type EmbeddingsPage,
   type EmbeddingsProtocol,
-} from '../../../providers/ports/embeddings-protocol.ts'
+} from '../../upstream/embeddings.ts'
 import type { LiftedJson, VectorBytes } from '../../wire/lifted-json.ts'
 import { listOf, objectOf, textOf } from '../../wire/raw-json.ts'
 import { TokenReader } from '../../answers/token-reader.ts'
-import { eventFailure, upstreamFailure } from '../../../providers/wire/upstream-error.ts'
-import { keyHeaders } from '../../../catalog/dialect.ts'
+import { errorIn, isErrorBody } from '../../wire/error-body.ts'
+import { eventFailure } from '../../wire/upstream-error.ts'
+import { takes } from '../../ports/call.ts'
 
 /**
  * From this many inputs on, base64 is requested whatever the client reads: numbers are three times as long and may
@@ -27,17 +27,14 @@ const LONG_LIST = 512
 const COUNTS = ['prompt_tokens', 'input_tokens', 'total_tokens']
 
 /** `/embeddings` of OpenAI and every dialect of it. */
-export function openaiEmbeddings(now: () => number): EmbeddingsProtocol {
-  return {
-    batchMax: () => Infinity,
-    request: (call, input) => ({
-      path: `/embeddings${call.endpoint.provider.dialect.query}`,
-      body: bodyOf(call, input),
-      headers: keyHeaders(call.endpoint.provider.dialect, call.apiKey),
-    }),
-    page: (answer, _headers, call) => readPage(answer, formOf(call)),
-    error: (status, body, headers) => upstreamFailure(status, body, headers, now()),
-  }
+export const openaiEmbeddings: EmbeddingsProtocol = {
+  batchMax: () => Infinity,
+  request: (call, input) => ({
+    path: `/embeddings${call.endpoint.provider.dialect.query}`,
+    body: bodyOf(call, input),
+    headers: keyHeaders(call.endpoint.provider.dialect, call.apiKey),
+  }),
+  page: (answer, _headers, call) => readPage(answer, formOf(call)),
 }
 
 function bodyOf(call: EmbeddingsCall, input: EmbeddingsInput): Record<string, unknown> {
@@ -45,15 +42,16 @@ function bodyOf(call: EmbeddingsCall, input: EmbeddingsInput): Record<string, un
   const { names } = endpoint.provider.dialect
   const items = input.type === 'texts' ? input.texts : input.lists
   const dimensions = dimensionsOf(call)
-  const inBase64 = (request.encodingFormat === 'base64' || items.length > LONG_LIST) && takes(call, 'encoding_format')
+  const inBase64 =
+    (request.encodingFormat === 'base64' || items.length > LONG_LIST) && takes(endpoint, 'encoding_format')
   return {
     model: endpoint.upstreamModel,
     input: items.length === 1 ? items[0] : items,
     // Every service sends numbers by default, and some do not know the parameter.
     ...(formOf(call) === 'int8' ? { encoding_format: 'base64_int8' } : inBase64 ? { encoding_format: 'base64' } : {}),
     ...(dimensions === null ? {} : { [names['dimensions'] ?? 'dimensions']: dimensions }),
-    ...(request.inputType === null || !takes(call, 'input_type') ? {} : { input_type: request.inputType }),
-    ...(request.user === null || !takes(call, 'user') ? {} : { user: request.user }),
+    ...(request.inputType === null || !takes(endpoint, 'input_type') ? {} : { input_type: request.inputType }),
+    ...(request.user === null || !takes(endpoint, 'user') ? {} : { user: request.user }),
   }
 }
 
@@ -67,8 +65,7 @@ function formOf({ endpoint: { provider } }: EmbeddingsCall): VectorForm {
 
 function readPage(answer: LiftedJson, form: VectorForm): EmbeddingsPage | AttemptFailure {
   const body = objectOf(answer.json)
-  const error = body?.['error'] ?? null
-  if (error !== null) return eventFailure(error)
+  if (isErrorBody(body)) return billed(eventFailure(errorIn(body)), usageOf(body['usage']))
   if (body === null || !Array.isArray(body['data'])) return failure('garbage', null, 'the answer holds no embeddings')
   const vectors = ordered(answer, listOf(body['data']), form)
   if (vectors === null) return failure('garbage', null, 'the embeddings are no vectors, or not one for each index')

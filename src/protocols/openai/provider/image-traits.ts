@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../../catalog/catalog.ts'
+import { TraitTable } from '../../../catalog/trait-table.ts'
 import {
   IMAGE_SIZES,
   proportionOf,
@@ -64,6 +65,14 @@ const PLAIN: ImageTraits = {
   varies: true,
   masks: true,
 }
+const PAGE = { source: 'https://platform.openai.com/docs/guides/image-generation', date: '2026-11-27' }
+
+export const IMAGE_TRAITS = new TraitTable<ImageTraits>([
+  { of: 'gpt image', traits: GPT, ...PAGE },
+  { of: 'chatgpt image', traits: GPT, ...PAGE },
+  { of: 'dall e', from: '2', traits: DALL_E_2, ...PAGE },
+  { of: 'dall e', from: '3', traits: DALL_E_3, ...PAGE },
+])
 const WORD_RATIOS: readonly string[] = ['1:1', '2:3', '3:2', '3:4', '4:3', '9:16', '16:9']
 
 /** Decided by name, since the protocol cannot be asked. Parameters that the endpoint lists take precedence. */
@@ -85,15 +94,13 @@ export function imageTraitsOf(
 export const imageEditsOf: NonNullable<Adapter['imageEdits']> = {
   masks: ({ upstreamModel, provider }) => familyOf(upstreamModel, provider).masks,
   varies: ({ upstreamModel, provider }) => familyOf(upstreamModel, provider).varies,
+  tellsQuality: (endpoint) => imageTraitsOf(endpoint, null).parameters?.has('quality') !== false,
 }
 
 function familyOf(upstreamModel: string, { dialect, baseUrl }: Endpoint['provider']): ImageTraits {
-  const model = upstreamModel.toLowerCase()
   const form = dialect.images ?? (/^https:\/\/([\w-]+\.)*x\.ai(\/|$)/.test(baseUrl) ? 'words' : 'size')
   if (form === 'words') return WORDS
-  if (/gpt-image|chatgpt-image/.test(model)) return GPT
-  if (model.includes('dall-e-3')) return DALL_E_3
-  return model.includes('dall-e-2') ? DALL_E_2 : PLAIN
+  return IMAGE_TRAITS.of(upstreamModel) ?? PLAIN
 }
 
 /** The fields for size and shape. Throws an UnsendableError where this provider makes no such pictures. */

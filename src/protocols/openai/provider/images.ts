@@ -1,4 +1,4 @@
-import type { ImageResult } from '../../../kinds/images/answer.ts'
+import type { ImageResult } from '../../../kinds/images/request.ts'
 import type { Picture } from '../../../kinds/images/bytes.ts'
 import type { Adapter } from '../../ports/adapter.ts'
 import type { ImageCall } from '../../ports/call.ts'
@@ -11,16 +11,15 @@ import {
   sourcePicture,
   spelledText,
   type SpelledImage,
-} from '../../../providers/answers/image-shares.ts'
+} from '../../answers/images-over-chat.ts'
 import type { UpstreamRequest } from '../../ports/upstream-request.ts'
 import { imageTraitsOf, shapeFields, type ImageTraits } from './image-traits.ts'
-import { openaiUsage } from '../../../providers/openai/usage.ts'
+import { openaiUsage } from './usage.ts'
 import type { LiftedJson } from '../../wire/lifted-json.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
 import { TokenReader } from '../../answers/token-reader.ts'
-import { failure } from '../../../providers/ports/attempt-failure.ts'
+import { failure } from '../../ports/attempt-failure.ts'
 import type { Transport } from '../../wire/transport.ts'
-import { upstreamFailure } from '../../../providers/wire/upstream-error.ts'
 import { keyHeaders } from '../../../catalog/dialect.ts'
 
 const GENERATIONS_PATH = '/images/generations'
@@ -47,7 +46,6 @@ export const OPENAI_IMAGE_PARAMETERS: readonly string[] = Object.freeze([
 export interface OpenaiImagesPorts {
   readonly transport: Transport
   readonly files: FileFetch
-  readonly now: () => number
 }
 
 /**
@@ -63,7 +61,7 @@ export function openaiImages(ports: OpenaiImagesPorts): NonNullable<Adapter['ima
 }
 
 async function askOnce(
-  { transport, files, now }: OpenaiImagesPorts,
+  { transport, files }: OpenaiImagesPorts,
   call: ImageCall,
   traits: ImageTraits,
   count: number,
@@ -73,7 +71,6 @@ async function askOnce(
   const lifted = await askJson(context, transport, call, {
     request: () => request,
     bytesMax: IMAGE_BYTES_MAX,
-    error: (status, said, headers) => upstreamFailure(status, said, headers, now()),
   })
   const body = objectOf(lifted.json)
   if (body === null || !Array.isArray(body['data']))

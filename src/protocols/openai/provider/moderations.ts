@@ -1,17 +1,21 @@
-import type { ModerationAnswer, ModerationResult } from '../../../kinds/moderations/answer.ts'
-import { resultCount, type ModerationInput, type ModerationRequest } from '../../../kinds/moderations/request.ts'
-import { failure, garbage, type AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
+import {
+  type ModerationAnswer,
+  type ModerationResult,
+  resultCount,
+  type ModerationInput,
+  type ModerationRequest,
+} from '../../../kinds/moderations.ts'
+import { failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
 import type { ResultSink, RunningCall, UnitCall } from '../../ports/call.ts'
 import { askWhole } from '../../upstream/ask.ts'
 import { listOf, LISTING_LIMITS, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
 import type { Transport } from '../../wire/transport.ts'
-import { eventFailure, upstreamFailure } from '../../../providers/wire/upstream-error.ts'
+import { eventFailure } from '../../wire/upstream-error.ts'
 import { keyHeaders } from '../../../catalog/dialect.ts'
 
 /** `/moderations` of OpenAI, and of compatible services. */
 export function openaiModerations(
   transport: Transport,
-  now: () => number,
 ): (call: UnitCall<ModerationRequest>, sink: ResultSink<ModerationAnswer>) => RunningCall {
   return (call, sink) => {
     const { endpoint, request, apiKey } = call
@@ -29,7 +33,6 @@ export function openaiModerations(
           const body = parseJson(bytes, LISTING_LIMITS)
           return body === undefined ? garbage('not JSON', bytes) : readAnswer(body, resultCount(request))
         },
-        error: (status, body, headers) => upstreamFailure(status, body, headers, now()),
       },
       sink,
     )

@@ -7,7 +7,7 @@ import { parseChat } from '../client/chat/parse.ts'
 import { rawMessagesOf, withRawMessages } from '../../../kinds/chat/raw-messages.ts'
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
 import { endpoint } from '../../../../test/harness/plan-fixture.ts'
-import { openaiBody, openaiBytes } from '../../../providers/openai/request.ts'
+import { openaiBody, openaiBytes } from './request.ts'
 
 const LONG = 'a "long" text\n'.repeat(700)
 
@@ -56,6 +56,8 @@ test('messages with anything that is not passed on as it is are written anew', (
     `[${long(text)},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":""}}]}]`,
     `[${long(`[{"type":"text","text":${text},"x":1}]`)}]`,
     `[${long(`[{"type":"text","text":${text}},{"type":"image_url","image_url":"https://a.example/b.png"}]`)}]`,
+    `[${long(`[{"type":"text","text":${text}},{"type":"image_url","image_url":{"url":"https://a.example/b.pdf"}}]`)}]`,
+    `[${long(`[{"type":"text","text":${text}},{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,iVBORw0KGgo="}}]`)}]`,
   ])
     assert.equal(rawOf(messages), null, messages.replaceAll(text, '…'))
 })

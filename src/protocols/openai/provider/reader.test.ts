@@ -8,12 +8,11 @@ import { textAround } from '../client/chat/chunk.ts'
 import { parseChat } from '../client/chat/parse.ts'
 import { ChatWriter } from '../client/chat/writer.ts'
 import { endpoint } from '../../../../test/harness/plan-fixture.ts'
-import type { AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
+import type { AttemptFailure } from '../../ports/attempt-failure.ts'
 import type { ChatCall } from '../../ports/call.ts'
 import { OpenaiStream } from './stream.ts'
 import { foldStream } from '../../../../test/harness/chat-fold.ts'
-import { cutAtRandom, randomOf } from '../../../../test/harness/random-cuts.ts'
-import { recordedCases } from '../../../../test/harness/recording.ts'
+import { cutAtRandom, randomOf, recordedCases } from '../../../../test/harness/recording.ts'
 
 const ROUNDS = 30
 const IDENTITY = { id: 'gen-1-abc', created: 1, model: 'a/b', provider: 'P' }
@@ -50,7 +49,7 @@ function read(pieces: readonly Buffer[], spliced: boolean): Read {
   for (const piece of pieces) {
     const progress = stream.push(Buffer.from(piece))
     failure = progress.failure
-    if (failure !== null || progress.done) break
+    if (failure !== null || progress.state === 'done') break
   }
   return { events, answer: foldAnswer(events), failure: failure ?? stream.end() }
 }

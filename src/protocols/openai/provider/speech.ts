@@ -1,23 +1,29 @@
+import { TraitTable } from '../../../catalog/trait-table.ts'
 import type { UsageReport } from '../../../kinds/chat/answer.ts'
 import { SPEECH_FORMATS } from '../../../kinds/speech.ts'
-import { failure, garbage, type AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
-import { askSpeech, type SpeechPiece } from '../../upstream/audio.ts'
+import { billed, failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
+import { askSpeech, type SpeechPiece, type SpeechCall, type SpeechProtocol } from '../../upstream/audio.ts'
+import { takes } from '../../ports/call.ts'
 import type { UpstreamRequest } from '../../ports/upstream-request.ts'
-import type { SpeechCall, SpeechProtocol } from '../../../providers/ports/audio-protocol.ts'
-import { isErrorBody } from '../../../providers/wire/error-body.ts'
-import { openaiUsage } from '../../../providers/openai/usage.ts'
+import { errorIn, isErrorBody } from '../../wire/error-body.ts'
+import { openaiUsage } from './usage.ts'
 import { objectOf, parseJson, textOf } from '../../wire/raw-json.ts'
 import type { Transport } from '../../wire/transport.ts'
-import { eventFailure, upstreamFailure } from '../../../providers/wire/upstream-error.ts'
+import { eventFailure } from '../../wire/upstream-error.ts'
 import { keyHeaders } from '../../../catalog/dialect.ts'
 
 const VOICE = 'alloy'
-/** Models that cannot stream events, and so report no usage. */
-const BARE_MODELS = /^tts-1(-hd)?(-|$)/
+const PAGE = { source: 'https://platform.openai.com/docs/api-reference/audio/createSpeech', date: '2026-11-27' }
+/** Whether a model streams events, and so reports its usage. */
+export const SPEECH_TRAITS = new TraitTable<boolean>([
+  { of: 'gpt tts', traits: true, ...PAGE },
+  { of: 'tts', from: '1', traits: false, ...PAGE },
+  { of: 'tts', from: '2', traits: true, ...PAGE },
+])
 const NOTHING: SpeechPiece = { audio: null, usage: null, done: false }
 
 /** `/audio/speech` of OpenAI and every dialect of it. */
-export function openaiSpeech(transport: Transport, now: () => number): SpeechProtocol {
+export function openaiSpeech(transport: Transport): SpeechProtocol {
   return {
     formats: () => SPEECH_FORMATS,
     ask: (call, sink) => {
@@ -25,21 +31,17 @@ export function openaiSpeech(transport: Transport, now: () => number): SpeechPro
         idHeader: 'x-request-id',
         piece: inEvents(call) ? readPiece : null,
         ended: () => failure('cut', null, 'the speech ended without its last event'),
-        error: (status: number, body: unknown, headers: Parameters<typeof upstreamFailure>[2]) =>
-          upstreamFailure(status, body, headers, now()),
       }
       return askSpeech(transport, call, () => requestOf(call), reading, sink)
     },
   }
 }
 
-function takes({ endpoint: { supportedParameters } }: SpeechCall, name: string): boolean {
-  return supportedParameters === null || supportedParameters.includes(name)
-}
-
 /** Only in events does the provider report the tokens that the client pays for. */
 function inEvents(call: SpeechCall): boolean {
-  return call.wantsUsage && takes(call, 'stream_format') && !BARE_MODELS.test(call.endpoint.upstreamModel)
+  return (
+    call.wantsUsage && takes(call.endpoint, 'stream_format') && SPEECH_TRAITS.of(call.endpoint.upstreamModel) !== false
+  )
 }
 
 function requestOf(call: SpeechCall): UpstreamRequest {
@@ -49,8 +51,10 @@ function requestOf(call: SpeechCall): UpstreamRequest {
     input: request.input,
     voice: voice ?? VOICE,
     response_format: format,
-    ...(request.speed === null || !takes(call, 'speed') ? {} : { speed: request.speed }),
-    ...(request.instructions === null || !takes(call, 'instructions') ? {} : { instructions: request.instructions }),
+    ...(request.speed === null || !takes(endpoint, 'speed') ? {} : { speed: request.speed }),
+    ...(request.instructions === null || !takes(endpoint, 'instructions')
+      ? {}
+      : { instructions: request.instructions }),
     ...(inEvents(call) ? { stream_format: 'sse' } : {}),
   }
   return {
@@ -63,7 +67,10 @@ function requestOf(call: SpeechCall): UpstreamRequest {
 function readPiece(data: Buffer): SpeechPiece | AttemptFailure {
   const event = objectOf(parseJson(data))
   if (event === null) return data.toString('latin1') === '[DONE]' ? NOTHING : garbage('no event of speech', data)
-  if (isErrorBody(event)) return eventFailure(event['error'])
+  if (isErrorBody(event)) {
+    const usage = spoken(openaiUsage(event['usage']))
+    return billed(eventFailure(errorIn(event)), usage)
+  }
   if (event['type'] === 'speech.audio.delta')
     return { ...NOTHING, audio: Buffer.from(textOf(event['audio']) ?? '', 'base64') }
   if (event['type'] === 'speech.audio.done')

@@ -1,14 +1,17 @@
-import { isContent, type AnswerEvent } from '../../../kinds/answer/event.ts'
+import { tierEvents, type AnswerEvent } from '../../../kinds/answer/event.ts'
+import { namedReason } from '../../../kinds/answer/finish-reason.ts'
+import { Progress } from '../../../kinds/answer/progress.ts'
 import type { AnswerSink, ChatCall } from '../../ports/call.ts'
-import { failure, garbage, type AttemptFailure } from '../../../providers/ports/attempt-failure.ts'
+import { billed, failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
 import { ContentSplice } from './content-splice.ts'
 import { contentEvents } from './delta.ts'
-import { openaiUsage } from '../../../providers/openai/usage.ts'
+import { openaiUsage } from './usage.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
 import { SseDecoder } from '../../wire/sse-decoder.ts'
 import { ToolCallDeltas } from '../../answers/tool-calls.ts'
-import type { StreamProgress } from '../../upstream/response.ts'
-import { eventFailure } from '../../../providers/wire/upstream-error.ts'
+import type { AnswerState, StreamProgress } from '../../upstream/response.ts'
+import { errorIn } from '../../wire/error-body.ts'
+import { eventFailure } from '../../wire/upstream-error.ts'
 
 const DONE = Buffer.from('[DONE]')
 /** More choices than a request can ask for: a bound on what a broken upstream makes us keep. */
@@ -26,18 +29,25 @@ interface ChoiceState {
  */
 export class OpenaiStream {
   readonly #generationId: string
+  readonly #sellsSearch: boolean
+  readonly #choicesAsked: number
   readonly #sink: AnswerSink
   readonly #decoder: SseDecoder
   readonly #splice: ContentSplice
   readonly #choices = new Map<number, ChoiceState>()
   #events: AnswerEvent[] = []
+  /** The number of choices that have their finish_reason. */
+  #finished = 0
   #named = false
+  #tier: unknown
   #done = false
   #failure: AttemptFailure | null = null
-  #progressed = false
+  readonly #progress = new Progress()
 
   constructor(call: ChatCall, sink: AnswerSink) {
     this.#generationId = call.generationId
+    this.#sellsSearch = call.endpoint.priced.has('search')
+    this.#choicesAsked = call.request.n
     this.#sink = sink
     this.#splice = new ContentSplice(call.splice)
     this.#decoder = new SseDecoder({
@@ -48,26 +58,33 @@ export class OpenaiStream {
   }
 
   push(bytes: Buffer): StreamProgress {
-    this.#progressed = false
     if (!this.#decoder.push(bytes)) this.#fail(failure('too_large', null, 'an SSE line or event is longer than 1 MiB'))
+    const progressed = this.#progress.isMade(this.#events)
     // Content before an error in the same read still goes to the client.
     const flowing = this.#flush()
-    return { failure: this.#failure, flowing, progressed: this.#progressed, done: this.#done }
+    return { failure: this.#failure, flowing, progressed, state: this.#state }
   }
 
-  /** Complete after `[DONE]`, or after a finish_reason for every choice. */
+  /** Complete after `[DONE]`, or after a finish_reason for every choice that came. */
   end(): AttemptFailure | null {
+    const isComplete = this.#state !== 'open'
     this.#decoder.end()
     this.#flush()
+    // Behind the finish half an event may stand.
+    if (isComplete) return null
     if (this.#failure !== null) return this.#failure
-    const finished = this.#choices.size > 0 && [...this.#choices.values()].every((choice) => choice.finished)
-    return this.#done || finished
+    return this.#done || (this.#choices.size > 0 && this.#finished === this.#choices.size)
       ? null
       : failure(
           this.#choices.size === 0 ? 'garbage' : 'cut',
           null,
           'the stream ended without [DONE] or a finish_reason',
         )
+  }
+
+  get #state(): AnswerState {
+    if (this.#done) return 'done'
+    return this.#finished >= this.#choicesAsked ? 'finished' : 'open'
   }
 
   #flush(): boolean {
@@ -90,7 +107,6 @@ export class OpenaiStream {
     const run = this.#splice.run(bytes, start)
     if (run === null) return start
     this.#events.push(run.event)
-    this.#progressed = true
     return run.end
   }
 
@@ -99,26 +115,29 @@ export class OpenaiStream {
     const spliced = this.#splice.take(data)
     if (spliced !== null) {
       this.#events.push(spliced)
-      this.#progressed = true
       return
     }
     if (data.equals(DONE)) {
-      this.#done = this.#progressed = true
+      this.#done = true
       return
     }
     const chunk = objectOf(parseJson(data))
     if (chunk === null) return this.#fail(garbage('not a JSON object', data))
-    const error = chunk['error'] ?? (chunk['object'] === 'error' ? chunk : null)
-    if (error !== null) return this.#fail(eventFailure(error))
-    this.#origin(chunk)
     // Groq's older models report usage in another field.
-    const usage = openaiUsage(chunk['usage']) ?? openaiUsage(objectOf(chunk['x_groq'])?.['usage'])
+    const usage = openaiUsage(chunk['usage'], this.#sellsSearch) ?? openaiUsage(objectOf(chunk['x_groq'])?.['usage'])
+    const error = errorIn(chunk)
+    if (error !== null) return this.#fail(billed(eventFailure(error), usage))
+    this.#origin(chunk)
     if (usage !== null) this.#events.push({ type: 'usage', usage })
     for (const raw of listOf(chunk['choices'])) this.#choice(objectOf(raw) ?? {})
     this.#splice.learn(data, chunk)
   }
 
   #origin(chunk: RawJson): void {
+    // The first chunks may still repeat the wish.
+    const { service_tier: tier } = chunk
+    if (tier !== this.#tier) this.#events.push(...tierEvents(tier))
+    this.#tier = tier
     const upstreamId = textOf(chunk['id'])
     if (this.#named || upstreamId === null) return
     this.#named = true
@@ -128,7 +147,7 @@ export class OpenaiStream {
   #choice(raw: RawJson): void {
     const index =
       typeof raw['index'] === 'number' && Number.isSafeInteger(raw['index']) && raw['index'] >= 0 ? raw['index'] : 0
-    const state = this.#state(index)
+    const state = this.#choiceAt(index)
     if (state === null) return
     const delta = objectOf(raw['delta']) ?? objectOf(raw['message']) ?? {}
     const content = contentEvents(delta, index, raw['logprobs'] ?? null)
@@ -136,15 +155,15 @@ export class OpenaiStream {
     if (calls === null)
       return this.#fail(failure('garbage', null, 'the stream holds more tool calls than any answer has'))
     for (const event of [...content, ...calls]) this.#events.push(event)
-    if (content.some(isContent) || calls.length > 0) this.#progressed = true
-    const native = textOf(raw['finish_reason'])
-    if (native === null || native === '') return
-    state.finished = this.#progressed = true
+    const native = namedReason(raw['finish_reason'])
+    if (native === null) return
+    if (!state.finished) this.#finished += 1
+    state.finished = true
     this.#events.push({ type: 'finish', choice: index, native })
   }
 
   /** The first chunk of a choice opens it, even without content. */
-  #state(index: number): ChoiceState | null {
+  #choiceAt(index: number): ChoiceState | null {
     const known = this.#choices.get(index)
     if (known !== undefined) return known
     if (this.#choices.size >= CHOICES_MAX) {
@@ -154,7 +173,6 @@ export class OpenaiStream {
     const state = { toolCalls: new ToolCallDeltas(this.#generationId, index), finished: false }
     this.#choices.set(index, state)
     this.#events.push({ type: 'text', choice: index, text: '' })
-    this.#progressed = true
     return state
   }
 }

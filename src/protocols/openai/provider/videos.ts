@@ -1,24 +1,25 @@
 import type { Endpoint, Provider } from '../../../catalog/catalog.ts'
-import type { VideoForm } from '../../../catalog/dialect.ts'
+import { type VideoForm, keyHeaders } from '../../../catalog/dialect.ts'
 import { aspectRatioOf, resolutionOf } from '../../../catalog/resolution.ts'
 import type { VideoOperation } from '../../../kinds/video.ts'
 import type { JobHttp } from '../../wire/job-http.ts'
-import { UnsendableError } from '../../ports/upstream-request.ts'
+import { takes } from '../../ports/call.ts'
+import { pathPart, UnsendableError } from '../../ports/upstream-request.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
-import { failure } from '../../../providers/ports/attempt-failure.ts'
-import { jobFailure, upstreamFailure } from '../../../providers/wire/upstream-error.ts'
-import { submissionOutcome, submitSendable, videoState } from '../../../providers/answers/video-outcome.ts'
+import { failure } from '../../ports/attempt-failure.ts'
+import { jobFailure } from '../../wire/upstream-error.ts'
 import {
+  submissionOutcome,
+  submitSendable,
+  videoState,
   optional,
-  takes,
   VIDEO_PARAMETERS,
   type SubmissionOutcome,
   type VideoSource,
   type VideoState,
   type VideoUpstream,
-} from '../../../providers/ports/video-upstream.ts'
+} from '../../upstream/videos.ts'
 import { ownValue } from '../../../base/own-value.ts'
-import { keyHeaders } from '../../../catalog/dialect.ts'
 
 export const OPENAI_VIDEO_PARAMETERS: readonly string[] = Object.freeze([...VIDEO_PARAMETERS, 'user'])
 const BODY_BYTES_MAX = 1_048_576
@@ -27,13 +28,14 @@ const DONE: ReadonlySet<string> = new Set(['completed', 'succeeded', 'success', 
 const FAILED: ReadonlySet<string> = new Set(['failed', 'error', 'cancelled', 'canceled', 'expired', 'rejected'])
 
 /** `/videos` of OpenAI, OpenRouter and xAI: their requests differ; the state of a job is read in any of their forms. */
-export function openaiVideos(http: JobHttp, now: () => number): VideoUpstream {
-  const error = (
-    status: number,
-    body: unknown,
-    headers: Parameters<typeof upstreamFailure>[2],
-  ): ReturnType<typeof upstreamFailure> => upstreamFailure(status, body, headers, now())
+export function openaiVideos(http: JobHttp): VideoUpstream {
   return {
+    tells: (endpoint, field) => {
+      const form = formOf(endpoint.provider)
+      // OpenAI has only sizes, and xAI only resolutions.
+      if (form === 'openai' && field === 'resolution') return false
+      return takes(endpoint, form === 'xai' && field === 'size' ? 'resolution' : field)
+    },
     submit: async ({ endpoint, apiKey, operation, signal }) => {
       const form = formOf(endpoint.provider)
       const { provider } = endpoint
@@ -46,17 +48,17 @@ export function openaiVideos(http: JobHttp, now: () => number): VideoUpstream {
             Buffer.from(JSON.stringify(body)),
             { bytesMax: BODY_BYTES_MAX },
           )
-          return submissionOutcome(answer, { read: accepted, error })
+          return submissionOutcome(answer, accepted)
         },
       )
     },
     poll: async ({ provider, apiKey, reference, signal }) => {
-      const path = `/videos/${encodeURIComponent(reference)}${provider.dialect.query}`
+      const path = `/videos/${pathPart(reference)}${provider.dialect.query}`
       const answer = await http.get(
         { provider, path, headers: keyHeaders(provider.dialect, apiKey), signal },
         { bytesMax: BODY_BYTES_MAX },
       )
-      return videoState(answer, { read: (body) => stateOf(body, reference), error })
+      return videoState(answer, (body) => stateOf(body, reference))
     },
     open: ({ provider, apiKey, signal }, source) => {
       if ('bytes' in source) throw new Error('These providers name their videos.')
@@ -193,5 +195,5 @@ function videosOf(job: RawJson, reference: string): readonly VideoSource[] {
   const listed = listOf(job['unsigned_urls']).flatMap((url) => (typeof url === 'string' && url !== '' ? [{ url }] : []))
   if (listed.length > 0) return listed
   const url = textOf(objectOf(job['video'])?.['url']) ?? textOf(job['url']) ?? textOf(job['video_url'])
-  return [url === null || url === '' ? { path: `/videos/${encodeURIComponent(reference)}/content` } : { url }]
+  return [url === null || url === '' ? { path: `/videos/${pathPart(reference)}/content` } : { url }]
 }

@@ -1,7 +1,114 @@
 import { GrownText } from '../../../kinds/answer/grown-text.ts'
-import { isObject } from '../../../kinds/fields/json-fields.ts'
+import { isObject } from '../../../kinds/fields/body-fields.ts'
 import { WrittenItem, type ItemPlace } from './output-item.ts'
-import { TextArgument } from '../../../kinds/responses/text-argument.ts'
+
+/** The beginning of a model's arguments before the text. */
+const OPENING = /^\s*\{\s*"input"\s*:\s*"/
+const OPENING_CHARS_MAX = 64
+/** Characters that end a piece of plain text. */
+const SPECIAL = /["\\]/g
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['n', '\n'],
+  ['t', '\t'],
+  ['r', '\r'],
+  ['b', '\b'],
+  ['f', '\f'],
+  ['"', '"'],
+  ['\\', '\\'],
+  ['/', '/'],
+])
+
+/**
+ * The text of `{"input": "…"}` as it comes. Arguments in another form are sent at their end, when they can be read
+ * whole: a model that ignores the schema still means something.
+ */
+export class TextArgument {
+  /** Everything before the text begins, or all of arguments in another form. */
+  #unread = ''
+  #state: 'opening' | 'text' | 'other' | 'over' = 'opening'
+
+  /** The text that this piece adds. */
+  add(piece: string): string {
+    if (this.#state === 'over') return ''
+    this.#unread += piece
+    if (this.#state === 'opening') this.#open()
+    return this.#state === 'text' ? this.#read() : ''
+  }
+
+  /** The text that only the end reveals. */
+  end(): string {
+    const rest = this.#unread
+    const wasWhole = this.#state === 'opening' || this.#state === 'other'
+    this.#state = 'over'
+    this.#unread = ''
+    return wasWhole ? wholeText(rest) : ''
+  }
+
+  #open(): void {
+    const opening = OPENING.exec(this.#unread.slice(0, OPENING_CHARS_MAX))
+    if (opening !== null) {
+      this.#unread = this.#unread.slice(opening[0].length)
+      this.#state = 'text'
+    } else if (this.#unread.length >= OPENING_CHARS_MAX) this.#state = 'other'
+  }
+
+  /** Reads as far as possible; an unfinished escape waits for its rest. */
+  #read(): string {
+    const given = this.#unread
+    let text = ''
+    let at = 0
+    for (;;) {
+      SPECIAL.lastIndex = at
+      const found = SPECIAL.exec(given)
+      text += given.slice(at, found?.index)
+      if (found === null) return this.#rest('', text)
+      at = found.index
+      if (given[at] === '"') {
+        this.#state = 'over'
+        return this.#rest('', text)
+      }
+      const escape = escapeAt(given, at)
+      if (escape === null) return this.#rest(given.slice(at), text)
+      text += escape.text
+      at += escape.chars
+    }
+  }
+
+  #rest(unread: string, text: string): string {
+    this.#unread = unread
+    return text
+  }
+}
+
+/** null = the rest has not come yet. A surrogate pair is two escapes, which join by themselves. */
+function escapeAt(text: string, at: number): { readonly text: string; readonly chars: number } | null {
+  const letter = text[at + 1]
+  if (letter === undefined) return null
+  if (letter !== 'u') return { text: ESCAPES.get(letter) ?? letter, chars: 2 }
+  const digits = text.slice(at + 2, at + 6)
+  if (digits.length < 4) return null
+  const code = /^[0-9a-f]{4}$/i.test(digits) ? Number.parseInt(digits, 16) : 0xfffd
+  return { text: String.fromCharCode(code), chars: 6 }
+}
+
+/** `input`, or the arguments' only text, or everything that the model wrote. */
+function wholeText(given: string): string {
+  const value = parsed(given)
+  if (typeof value === 'string') return value
+  if (!isObject(value)) return given
+  const { input } = value
+  if (typeof input === 'string') return input
+  const texts = Object.values(value).filter((each) => typeof each === 'string')
+  return texts.length === 1 ? (texts[0] ?? '') : given
+}
+
+function parsed(given: string): unknown {
+  try {
+    return JSON.parse(given)
+  } catch {
+    return null
+  }
+}
 
 /** A call of one of the client's tools, whose arguments come in pieces. */
 export interface ClientCall extends WrittenItem {

@@ -1,5 +1,5 @@
 import type { ChatRequest, ChatTool } from '../../../kinds/chat/request.ts'
-import { field, isObject, type RawObject } from '../../../kinds/fields/json-fields.ts'
+import { field, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
 import type { InputItem } from './request.ts'
 import { ToolNames, type ToolOrigin } from './tool-names.ts'
 
@@ -7,6 +7,8 @@ import { ToolNames, type ToolOrigin } from './tool-names.ts'
 export interface FlatTools {
   /** null = none. */
   readonly functions: readonly ChatTool[] | null
+  /** Bytes of the functions that a provider of the protocol gets beyond those. */
+  readonly unreadBytes: number
   readonly choice: ChatRequest['toolChoice']
   readonly names: ToolNames
   /** Types of the tools that such a model does not get. */
@@ -51,7 +53,20 @@ export function flatTools(
   }
   const { choice, allowed } = choiceOf(toolChoice, names, functions)
   const kept = [...functions.values()].filter((tool) => allowed === null || allowed.has(tool.function.name))
-  return { functions: kept.length === 0 ? null : kept, choice, names, dropped: [...dropped] }
+  // Items without a form for chat, and other tools, are counted whole elsewhere.
+  const searched = items.filter((item) => item.type === 'native' && item.chat !== null)
+  const declared = [...tools.filter(({ type }) => type === 'function'), ...foundTools(searched)]
+  return {
+    functions: kept.length === 0 ? null : kept,
+    unreadBytes: Math.max(0, bytesOf(declared) - bytesOf(kept)),
+    choice,
+    names,
+    dropped: [...dropped],
+  }
+}
+
+function bytesOf(tools: readonly unknown[]): number {
+  return Buffer.byteLength(JSON.stringify(tools))
 }
 
 /** The origin of a Responses tool, or of a choice of one; null where only its provider could run it. */

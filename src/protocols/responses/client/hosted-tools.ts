@@ -1,5 +1,5 @@
-import type { RawObject } from '../../../kinds/fields/json-fields.ts'
-import { holdsMedia } from '../../../kinds/responses/native-parts.ts'
+import type { RawObject } from '../../../kinds/fields/body-fields.ts'
+import { holdsMedia } from './native-parts.ts'
 import type { InputItem, ResponsesInput } from './request.ts'
 
 /**

@@ -1,5 +1,6 @@
+import { mediaPart } from '../../../kinds/chat/parts.ts'
 import type { ChatMessage, ChatPart } from '../../../kinds/chat/request.ts'
-import type { RawObject } from '../../../kinds/fields/json-fields.ts'
+import type { RawObject } from '../../../kinds/fields/body-fields.ts'
 import type { InputItem, MessageRole } from './request.ts'
 import type { ToolNames } from './tool-names.ts'
 
@@ -102,6 +103,5 @@ class Conversation {
 function generatedImage(item: RawObject): ChatPart | null {
   const { type, result } = item
   if (type !== 'image_generation_call' || typeof result !== 'string') return null
-  const format = result.startsWith('/9j/') ? 'jpeg' : result.startsWith('UklGR') ? 'webp' : 'png'
-  return { type: 'image_url', image_url: { url: `data:image/${format};base64,${result}` } }
+  return mediaPart({ url: `data:image/png;base64,${result}`, as: 'image' }, 'image_generation_call.result')
 }

@@ -8,10 +8,10 @@ import {
   isObject,
   quoted,
   type RawObject,
-} from '../../../kinds/fields/json-fields.ts'
+} from '../../../kinds/fields/body-fields.ts'
 import { choiceAsTool, originOf } from './flat-tools.ts'
 import { isHosted } from './hosted-tools.ts'
-import { checkNative } from '../../../kinds/responses/native-parts.ts'
+import { nativeCopy } from './native-parts.ts'
 import type { DemandedTool } from './request.ts'
 
 const CHOICE = "must be 'none', 'auto', 'required', {type: 'function', name} or {type} of another tool"
@@ -29,10 +29,9 @@ function toolOf(raw: unknown, path: string): RawObject {
   if (typeof type !== 'string' || type === '') throw invalidInput(`${path}.type`, 'must be a non-empty string')
   if (type === 'function') return flatFunction(functionOf(raw, path), raw, path)
   refuseStored(raw, path)
-  checkNative(raw, path)
   if ((type === 'custom' || type === 'namespace') && !isFilled(field(raw, 'name')))
     throw invalidInput(`${path}.name`, 'must be a non-empty string')
-  return copyObject(raw, path)
+  return nativeCopy(raw, path)
 }
 
 function isFilled(value: unknown): boolean {

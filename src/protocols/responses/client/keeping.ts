@@ -6,7 +6,7 @@ import {
   stringField,
   wordOf,
   type RawObject,
-} from '../../../kinds/fields/json-fields.ts'
+} from '../../../kinds/fields/body-fields.ts'
 import { inputElements, parseItems } from './input-items.ts'
 import type { InputItem, Keeping, ResponsesDoor, ResponsesRequest } from './request.ts'
 
@@ -34,7 +34,7 @@ export function referencesOf(body: unknown): ReadonlyMap<string, number> {
 }
 
 /** The elements of `input`, with the items instead of the references to them. */
-export function resolvedInput(body: unknown, items: ReadonlyMap<string, RawObject>): readonly unknown[] {
+export function resolvedInput<Item>(body: unknown, items: ReadonlyMap<string, Item>): readonly unknown[] {
   return inputList(body).map((element) => (isReference(element) ? items.get(wordOf(element['id'])) : element))
 }
 

@@ -1,15 +1,7 @@
-import type { ApiError } from '../../../base/errors.ts'
+import type { KeptStream } from '../../../kinds/answer/writer.ts'
 import type { ChunkIdentity } from '../../../kinds/chat/answer.ts'
 import { failureOf, responseBody } from './response-body.ts'
 import type { RequestEcho } from './request.ts'
-
-/** The kept part of a stream. */
-export interface KeptStream {
-  /** Its newest event as sent; null where none is kept. */
-  readonly lastEvent: Buffer | null
-  /** How it ended for its client; null while it runs. */
-  readonly ended: { readonly error: ApiError | null } | null
-}
 
 /** The Response of a stream for a separate request: from its last event, otherwise as far as it is known. */
 export function keptResponse(
@@ -26,7 +18,8 @@ export function keptResponse(
   return responseBody(identity, echo, {
     status,
     output: [],
-    usage: null,
+    usage: ended?.usage ?? null,
+    serviceTier: null,
     completedAt: null,
     incompleteReason: null,
     failure,

@@ -1,7 +1,7 @@
 import { includeUsageOf } from '../../openai/client/chat/parse.ts'
 import { parseMaxTokens } from '../../../kinds/chat/parameters.ts'
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
-import { field, invalidInput, isObject } from '../../../kinds/fields/json-fields.ts'
+import { field, invalidInput, isObject } from '../../../kinds/fields/body-fields.ts'
 import { parseResponses } from './parse.ts'
 
 export interface MixedChat {
@@ -17,7 +17,7 @@ export interface MixedChat {
 export function parseMixedChat(json: unknown): MixedChat | null {
   if (!isObject(json) || field(json, 'input') === undefined) return null
   if (field(json, 'messages') !== undefined || field(json, 'prompt') !== undefined) return null
-  const { chat, dropped, ignored, demanded } = parseResponses(json)
+  const { chat, dropped, demanded } = parseResponses(json)
   if (demanded !== null)
     throw invalidInput(demanded.path, `'${demanded.type}' is not offered in chat. Only functions of your own are`)
   return {
@@ -26,6 +26,6 @@ export function parseMixedChat(json: unknown): MixedChat | null {
       maxTokens: chat.maxTokens ?? parseMaxTokens(json),
       includeUsage: chat.stream && includeUsageOf(json),
     },
-    dropped: [...dropped, ...ignored],
+    dropped,
   }
 }

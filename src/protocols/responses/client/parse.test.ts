@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hostedUse } from './hosted-tools.ts'
 import { parseResponses } from './parse.ts'
-import { refusal } from '../../../../test/harness/refusal.ts'
+import { refusal } from '../../../../test/harness/refused.ts'
 
 const user = (content: unknown): Record<string, unknown> => ({ role: 'user', content })
 
@@ -248,6 +248,7 @@ test('an ignored field is not passed on, and an echoed one comes back', () => {
   assert.deepEqual(chat.parameters, {
     temperature: 0.5,
     top_p: 0.9,
+    service_tier: 'priority',
     user: 'u',
     reasoning: { effort: 'low', summary: 'auto' },
   })

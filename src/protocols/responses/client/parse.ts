@@ -1,10 +1,8 @@
 import { ApiError } from '../../../base/errors.ts'
 import { parseParameters } from '../../../kinds/chat/parameters.ts'
 import { fallbackModelsOf, inputSize } from '../../openai/client/chat/parse.ts'
-import { sessionIdOf } from '../../../kinds/fields/body-fields.ts'
-import type { ChatRequest } from '../../../kinds/chat/request.ts'
-import { parseResponseFormat } from '../../../kinds/chat/tools.ts'
 import {
+  sessionIdOf,
   booleanField,
   copyObject,
   field,
@@ -14,15 +12,89 @@ import {
   stringField,
   type RawObject,
   wordOf,
-} from '../../../kinds/fields/json-fields.ts'
-import { parseProviderPreferences } from '../../../kinds/fields/provider-preferences.ts'
+  copyJson,
+} from '../../../kinds/fields/body-fields.ts'
+import type { ChatRequest } from '../../../kinds/chat/request.ts'
+import { parseResponseFormat } from '../../../kinds/chat/tools.ts'
+import { parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { conversationOf, keepingOf } from './keeping.ts'
 import { inputMessages } from './input-messages.ts'
 import { flatTools } from './flat-tools.ts'
 import { isPartial } from './hosted-tools.ts'
 import { demandedTool, parseInputToolChoice, parseInputTools } from './input-tools.ts'
-import { passedFields } from '../../../kinds/responses/passed-fields.ts'
 import type { InputItem, Keeping, RequestEcho, ResponsesDoor, ResponsesInput, ResponsesRequest } from './request.ts'
+import { SAMPLING_PARAMETERS } from '../../../tables/parameter-table.ts'
+
+/**
+ * Fields that we read ourselves, or that are ours to decide: what costs money, what is stored, and what names an
+ * account (clients.md D-14.2).
+ */
+const OURS: ReadonlySet<string> = new Set([
+  'model',
+  'models',
+  'input',
+  'messages',
+  'instructions',
+  'tools',
+  'tool_choice',
+  'text',
+  'reasoning',
+  'include',
+  'stream',
+  'max_output_tokens',
+  'max_tool_calls',
+  'max_tokens',
+  'max_completion_tokens',
+  ...SAMPLING_PARAMETERS,
+  'user',
+  'parallel_tool_calls',
+  'provider',
+  'session_id',
+  'metadata',
+  'store',
+  'background',
+  'previous_response_id',
+  'conversation',
+  'prompt',
+  // Of a message over a WebSocket.
+  'type',
+  'generate',
+  'service_tier',
+  'context_management',
+  'n',
+])
+/** Words of chat and of routers, which Responses does not have: a strict provider refuses them. */
+const OF_CHAT: ReadonlySet<string> = new Set([
+  'response_format',
+  'reasoning_effort',
+  'include_reasoning',
+  'verbosity',
+  'logprobs',
+  'logit_bias',
+  'prediction',
+  'modalities',
+  'audio',
+  'usage',
+  'transforms',
+  'route',
+])
+/**
+ * Fields that may name an address or an account that a provider would use, or a tool or a speed that it bills: the
+ * catalogue has no price for these.
+ */
+const FOREIGN =
+  /webhook|callback|api_key|authorization|organization|project|search|plugin|mcp|tool|tier|speed|priority/i
+const FIELDS_MAX = 64
+
+/** Other fields, known to us or not, for a provider that speaks the client's protocol (clients.md D-14.2). */
+function passedFields(body: RawObject): RawObject {
+  const names = Object.keys(body).filter(
+    (name) => !OURS.has(name) && !OF_CHAT.has(name) && !FOREIGN.test(name) && name !== '__proto__',
+  )
+  return Object.fromEntries(
+    names.slice(0, FIELDS_MAX).flatMap((name) => (body[name] === null ? [] : [[name, copyJson(body[name], name)]])),
+  )
+}
 
 /**
  * Parameters that Responses shares with chat, with the same name and rule. `metadata` is a label that is only sent
@@ -40,6 +112,7 @@ const SHARED = [
   'seed',
   'stop',
   'user',
+  'service_tier',
   'parallel_tool_calls',
 ]
 const ENCRYPTED = 'reasoning.encrypted_content'
@@ -56,9 +129,9 @@ const MAX_TOKENS = 'must be an integer of at least 1, or -1 for no limit'
 
 /**
  * Reads the body of a Responses request (wire.md D-2.4): required fields first, then types and ranges. `door`:
- * null = a route that keeps no answers.
+ * null = a route that keeps no answers. `given`: the body with the client's own names, which the answer repeats.
  */
-export function parseResponses(json: unknown, door: ResponsesDoor | null = null): ResponsesRequest {
+export function parseResponses(json: unknown, door: ResponsesDoor | null = null, given = json): ResponsesRequest {
   if (!isObject(json))
     throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
   const keeping = keepingOf(json, door)
@@ -75,7 +148,7 @@ export function parseResponses(json: unknown, door: ResponsesDoor | null = null)
   const flat = flatTools(tools, items, toolChoice)
   const messages = inputMessages(instructions, items, flat.names)
   const include = includeOf(json, keeping.store || door?.socket === true)
-  const echo = echoOf(json, {
+  const echo = echoOf(isObject(given) ? given : json, {
     keeping,
     include,
     instructions,
@@ -95,6 +168,7 @@ export function parseResponses(json: unknown, door: ResponsesDoor | null = null)
     passed: passedFields(json),
   }
   const { inputModalities, textBytes } = inputSize(messages, flat.functions, text.format)
+  const unreadBytes = nativeBytes(input) + flat.unreadBytes
   return {
     chat: {
       model: model === undefined || model === '' ? null : model,
@@ -112,13 +186,13 @@ export function parseResponses(json: unknown, door: ResponsesDoor | null = null)
       provider,
       sessionId: sessionIdOf(json),
       inputModalities,
-      textBytes: textBytes + nativeBytes(input),
+      textBytes: textBytes + unreadBytes,
+      unreadBytes,
     },
     input,
     echo,
     names: flat.names,
     dropped: [...flat.dropped.map((type) => `tools.${type}`), ...items.flatMap(droppedItem)],
-    ignored: ignoredFields(json),
     demanded: demandedTool(toolChoice, tools),
     added,
     row,
@@ -198,7 +272,7 @@ function echoOf(
     topP: numberIn(parameters['top_p'], 1),
     frequencyPenalty: numberIn(parameters['frequency_penalty'], 0),
     presencePenalty: numberIn(parameters['presence_penalty'], 0),
-    user: textIn(parameters['user']),
+    user: textIn(field(body, 'user')),
     keepsDetails: include.includes(ENCRYPTED),
   }
 }
@@ -228,12 +302,6 @@ function includeOf(body: RawObject, isKept: boolean): readonly string[] {
     ? include.filter((name: unknown): name is string => isText(name) && INCLUDES.has(name))
     : []
   return isKept && !given.includes(ENCRYPTED) ? [...given, ENCRYPTED] : given
-}
-
-/** A service tier has a price that the catalogue does not have. */
-function ignoredFields(body: RawObject): readonly string[] {
-  const tier = field(body, 'service_tier')
-  return tier === undefined || tier === 'auto' || tier === 'default' ? [] : ['service_tier']
 }
 
 /** The name of an item that chat has no form for. */

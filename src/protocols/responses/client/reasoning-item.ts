@@ -26,6 +26,11 @@ export class ReasoningItem extends WrittenItem {
     this.#fields = { ...this.#fields, ...fields }
   }
 
+  /** What it says, or null where its provider has signed or encrypted it. */
+  unsigned(): string | null {
+    return 'encrypted_content' in this.#fields ? null : this.#parts.map((part) => part.toString()).join('\n')
+  }
+
   protected finish(): void {
     this.#closePart()
   }

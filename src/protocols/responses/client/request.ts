@@ -1,5 +1,5 @@
 import type { ChatPart, ChatRequest } from '../../../kinds/chat/request.ts'
-import type { RawObject } from '../../../kinds/fields/json-fields.ts'
+import type { RawObject } from '../../../kinds/fields/body-fields.ts'
 import type { ToolNames, ToolOrigin } from './tool-names.ts'
 
 /** Whether an answer is kept, and whether its client waits for it (clients.md 3). */
@@ -35,8 +35,6 @@ export interface ResponsesRequest {
   readonly names: ToolNames
   /** Parts that `chat` does without, by the names of `X-Tollgate-Dropped`. */
   readonly dropped: readonly string[]
-  /** Fields that no provider is sent, by the same names. */
-  readonly ignored: readonly string[]
   /** A tool that must be called and that chat cannot say; null = there is none. */
   readonly demanded: DemandedTool | null
   /** The elements of its own `input`, as they came. */

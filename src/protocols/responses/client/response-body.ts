@@ -10,6 +10,8 @@ export interface ResponseState {
   readonly status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
   readonly output: readonly Record<string, unknown>[]
   readonly usage: ChargedUsage | null
+  /** In which the answer was served; null = it is not known. */
+  readonly serviceTier: string | null
   /** Unix seconds; null while it is not completed. */
   readonly completedAt: number | null
   readonly incompleteReason: 'max_output_tokens' | 'content_filter' | null
@@ -51,7 +53,7 @@ export function responseBody(
     prompt_cache_key: echo.promptCacheKey,
     reasoning: echo.reasoning,
     safety_identifier: echo.safetyIdentifier,
-    service_tier: 'default',
+    service_tier: state.serviceTier,
     store: echo.store,
     temperature: echo.temperature,
     text: echo.text,
@@ -76,7 +78,7 @@ export function idTail(generationId: string): string {
   return generationId.replace(/^[a-z]+-/, '')
 }
 
-function usageOf({ report, chargedMicro }: ChargedUsage): Record<string, unknown> {
+export function usageOf({ report, chargedMicro }: ChargedUsage): Record<string, unknown> {
   return {
     input_tokens: report.inputTokens,
     input_tokens_details: { cached_tokens: report.cachedTokens, cache_write_tokens: report.cacheWriteTokens },

@@ -1,5 +1,6 @@
 import type { AnswerEvent, ItemEvent, ItemFields } from '../../../kinds/answer/event.ts'
-import { isObject } from '../../../kinds/fields/json-fields.ts'
+import { plainDetail } from '../../../kinds/chat/thoughts.ts'
+import { isObject } from '../../../kinds/fields/body-fields.ts'
 import { CallItem, CustomCallItem, ToolCallItem, type ClientCall } from './call-item.ts'
 import { MessageItem } from './message-item.ts'
 import { NativeItem } from './native-item.ts'
@@ -134,6 +135,7 @@ export class ResponseOutput {
   }
 
   #call({ index, id, name }: Extract<AnswerEvent, { type: 'tool_call' }>): void {
+    if (this.#details.length > 0) this.#openReasoning()
     this.#closeSpeech()
     const call = this.#newCall(id, name)
     this.#items.push(call)
@@ -209,8 +211,12 @@ export class ResponseOutput {
   }
 
   #encodeDetails(): void {
-    if (this.#reasoning !== null && this.#details.length > 0)
-      this.#reasoning.describe({ encrypted_content: encodeDetails(this.#details.splice(0)) })
+    if (this.#reasoning === null) return
+    const details = this.#details.splice(0)
+    // Some clients send back no thought but an encrypted one.
+    const plain = this.#keepsDetails && this.#names !== null ? (this.#reasoning.unsigned() ?? '') : ''
+    if (details.length === 0 && plain !== '') details.push(plainDetail(plain))
+    if (details.length > 0) this.#reasoning.describe({ encrypted_content: encodeDetails(details) })
   }
 
   #closeSpeech(): void {

@@ -15,8 +15,8 @@ import {
   text,
   whole,
 } from '../../../base/schema.ts'
-import { SAMPLING } from '../../openai/client/chat/schema.ts'
-import { MODELS, OPTIONAL_MODEL, ROUTED, USER } from '../../../kinds/fields/schema.ts'
+import { SAMPLING } from '../../../kinds/chat/parameters.ts'
+import { MODELS, OPTIONAL_MODEL, ROUTED, USER } from '../../../kinds/fields/routed-request.ts'
 
 const OTHER_TYPE = text('', { pattern: '^(?!function$)[\\s\\S]' })
 const FILLED = text('', { minLength: 1 })
@@ -98,7 +98,7 @@ export const ResponsesAnswer = object({
   prompt_cache_key: nullable(text()),
   reasoning: map(anything()),
   safety_identifier: nullable(text()),
-  service_tier: text(),
+  service_tier: nullable(text('In which it was served, as the provider says; null = it does not.')),
   store: flag(),
   temperature: anything(),
   text: map(anything()),

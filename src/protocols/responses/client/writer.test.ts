@@ -85,7 +85,7 @@ test('a whole answer has all the keys of wire.md 2.4, in its order', () => {
       '"output":[{"type":"message","id":"msg-1763651164-Xk3vQ9pLmT2rWc8ZbA1d-0","role":"assistant","status":"completed",' +
       '"content":[{"type":"output_text","text":"Hello there!","annotations":[],"logprobs":[]}]}],' +
       '"parallel_tool_calls":true,"previous_response_id":null,"prompt_cache_key":null,"reasoning":{"effort":null,"summary":null},' +
-      '"safety_identifier":null,"service_tier":"default","store":false,"temperature":1,"text":{"format":{"type":"text"}},' +
+      '"safety_identifier":null,"service_tier":null,"store":false,"temperature":1,"text":{"format":{"type":"text"}},' +
       '"tool_choice":"auto","tools":[],"top_logprobs":0,"top_p":1,"frequency_penalty":0,"presence_penalty":0,"truncation":"disabled",' +
       '"usage":{"input_tokens":24,"input_tokens_details":{"cached_tokens":0,"cache_write_tokens":0},"output_tokens":9,' +
       '"output_tokens_details":{"reasoning_tokens":0},"total_tokens":33,"cost":0.0009,"currency":"RUB"},"user":null}',

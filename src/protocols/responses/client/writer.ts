@@ -25,6 +25,7 @@ export class ResponsesWriter implements AnswerWriter {
   #says = false
   #out: string[] = []
   #completed: number | null = null
+  #serviceTier: string | null = null
 
   readonly #names: ToolNames | null
 
@@ -38,7 +39,10 @@ export class ResponsesWriter implements AnswerWriter {
   }
 
   write(events: readonly AnswerEvent[]): Buffer {
-    for (const event of events) this.#output.add(event)
+    for (const event of events) {
+      this.#output.add(event)
+      if (event.type === 'origin') this.#serviceTier = event.serviceTier ?? this.#serviceTier
+    }
     this.#says ||= events.some(isContent)
     return this.#says ? this.#taken() : NOTHING
   }
@@ -67,7 +71,8 @@ export class ResponsesWriter implements AnswerWriter {
       how === 'cancelled' ? CANCELLED : endOf(how === 'failed' ? 'error' : (end.finishes[0]?.finish ?? 'stop'))
     if (finished.status === 'completed' || finished.status === 'incomplete') this.#output.close(finished.status)
     const completedAt = this.#completedAt(finished.status)
-    return this.#body({ ...finished, usage, output: this.#output.bodies(), completedAt })
+    const { serviceTier } = end
+    return this.#body({ ...finished, usage, serviceTier, output: this.#output.bodies(), completedAt })
   }
 
   whole(answer: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown> {
@@ -75,7 +80,14 @@ export class ResponsesWriter implements AnswerWriter {
     for (const event of events) output.add(event)
     const end = endOf(answer.choices[0]?.finish ?? 'stop')
     output.close(end.status === 'completed' ? 'completed' : 'incomplete')
-    return this.#body({ ...end, output: output.bodies(), usage, completedAt: this.#completedAt(end.status) })
+    const { serviceTier } = answer
+    return this.#body({
+      ...end,
+      output: output.bodies(),
+      usage,
+      serviceTier,
+      completedAt: this.#completedAt(end.status),
+    })
   }
 
   #newOutput(emit: Emit): ResponseOutput {
@@ -84,7 +96,12 @@ export class ResponsesWriter implements AnswerWriter {
 
   #last(state: Pick<ResponseState, 'status' | 'incompleteReason' | 'failure' | 'usage'>): void {
     this.#event(`response.${state.status}`, {
-      response: this.#body({ ...state, output: this.#output.bodies(), completedAt: this.#completedAt(state.status) }),
+      response: this.#body({
+        ...state,
+        serviceTier: this.#serviceTier,
+        output: this.#output.bodies(),
+        completedAt: this.#completedAt(state.status),
+      }),
     })
   }
 
@@ -99,6 +116,7 @@ export class ResponsesWriter implements AnswerWriter {
         status: 'in_progress',
         output: [],
         usage: null,
+        serviceTier: this.#serviceTier,
         completedAt: null,
         incompleteReason: null,
         failure: null,

@@ -85,8 +85,34 @@ test('annotations and reasoning are sent once, whatever their number', () => {
 
 test('a response that was put into a queue is refused, and the log says so', () => {
   for (const status of ['queued', 'in_progress']) {
-    const found = new ResponsesReader('gen-1', () => 0, 'p').whole({ id: 'resp_1', status, output: [], error: null })
+    const found = new ResponsesReader('gen-1', 'p').whole({ id: 'resp_1', status, output: [], error: null })
     assert.ok('reason' in found)
     assert.match(found.said ?? '', new RegExp(`put into a queue \\(${status}\\)`))
   }
+})
+
+test('arguments that come before their call wait until it is named', () => {
+  const calls = (steps: readonly Step[], output: readonly unknown[] = []): readonly unknown[] => {
+    const items = new OutputItems('gen-1')
+    const events = steps.flatMap(({ type, ...event }) => items.read(type, event) ?? [])
+    return [...events, ...(items.complete(output) ?? [])].flatMap((event) =>
+      event.type === 'tool_call' ? [event.id, event.name] : event.type === 'tool_arguments' ? [event.text] : [],
+    )
+  }
+  const early: Step = { type: 'response.function_call_arguments.delta', output_index: 0, delta: '{"a":' }
+  const late: Step = { ...early, delta: '1}' }
+  const item = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '' }
+  const named: Step = { type: 'response.output_item.added', output_index: 0, item }
+  const whole = { ...item, arguments: '{"a":1}' }
+  assert.deepEqual(calls([early, named, late, done(whole)]), ['call_1', 'f', '{"a":', '1}'])
+  assert.deepEqual(calls([early, late, done(whole)]), ['call_1', 'f', '{"a":1}'])
+  assert.deepEqual(calls([early, done(whole)]), ['call_1', 'f', '{"a":', '1}'])
+  assert.deepEqual(calls([{ ...named, item: { type: 'function_call' } }, early, done(whole)]), [
+    'call_1',
+    'f',
+    '{"a":',
+    '1}',
+  ])
+  assert.deepEqual(calls([early, late], [whole]), ['call_1', 'f', '{"a":1}'], 'named in the last event alone')
+  assert.deepEqual(calls([early, done({ type: 'function_call', arguments: '{"a":1}' })]), [], 'never named')
 })

@@ -1,9 +1,11 @@
 import type { AnswerEvent, ItemFields } from '../../../kinds/answer/event.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
-import { toolCallId } from '../../../providers/answers/tool-call-id.ts'
+import { toolCallId } from '../../answers/tool-calls.ts'
 
 /** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
 const ITEMS_MAX = 1_024
+/** Of arguments whose call has no name yet. */
+const WAITING_CHARS_MAX = 1_048_576
 
 /**
  * An item whose text we write ourselves, with the text sent so far by kind of part and the part's number in the stream.
@@ -37,6 +39,9 @@ const DELTAS: ReadonlyMap<string, { readonly of: SpokenItem['type']; readonly pa
 export class OutputItems {
   readonly #generationId: string
   readonly #items = new Map<number, Item>()
+  /** Arguments of calls that are not named yet: without a name there is nothing to call. */
+  readonly #waiting = new Map<number, string>()
+  #waitingChars = 0
   #calls = 0
   #searches = 0
 
@@ -69,10 +74,17 @@ export class OutputItems {
     const delta = DELTAS.get(type)
     if (delta === undefined) return []
     const text = textOf(event['delta']) ?? ''
+    if (known === undefined && delta.of === 'function_call') return this.#wait(key, text)
     const events: AnswerEvent[] = known === undefined ? [...this.#opened(key, { type: delta.of }, event)] : []
     const spoken = this.#items.get(key)
     if (spoken === undefined || spoken.type !== delta.of || text === '') return events
     return [...events, ...tell(spoken, delta.part, indexOf(event[delta.at]), text)]
+  }
+
+  #wait(key: number, text: string): readonly AnswerEvent[] | null {
+    this.#waiting.set(key, (this.#waiting.get(key) ?? '') + text)
+    this.#waitingChars += text.length
+    return this.#waiting.size > ITEMS_MAX || this.#waitingChars > WAITING_CHARS_MAX ? null : []
   }
 
   /**
@@ -87,6 +99,7 @@ export class OutputItems {
       const known = told.get(key)
       const isTold =
         told.size > 0 &&
+        !this.#waiting.has(key) &&
         (known === undefined || known.ended || (known.type !== 'native' && known.type !== item['type']))
       return isTold ? [] : this.#ended(key, item, { type: 'response.output_item.done', item })
     })
@@ -99,8 +112,10 @@ export class OutputItems {
       this.#items.set(key, { type: 'native', ended: false })
       return [nativeEvent(key, event)]
     }
+    if (type === 'function_call' && (textOf(item['name']) ?? '') === '') return this.#wait(key, '') ?? []
     const callIndex = this.#calls
-    this.#items.set(key, { type, callIndex, told: new Map(), annotated: new Map(), ended: false })
+    const opened: SpokenItem = { type, callIndex, told: new Map(), annotated: new Map(), ended: false }
+    this.#items.set(key, opened)
     const begin: AnswerEvent = {
       type: 'item',
       choice: 0,
@@ -111,7 +126,13 @@ export class OutputItems {
     if (type !== 'function_call') return [begin]
     this.#calls += 1
     const id = textOf(item['call_id']) || toolCallId(this.#generationId, 0, callIndex)
-    return [begin, { type: 'tool_call', choice: 0, index: callIndex, id, name: textOf(item['name']) ?? '' }]
+    const waiting = this.#waiting.get(key) ?? ''
+    this.#waiting.delete(key)
+    return [
+      begin,
+      { type: 'tool_call', choice: 0, index: callIndex, id, name: textOf(item['name']) ?? '' },
+      ...(waiting === '' ? [] : tell(opened, 'arguments', 0, waiting)),
+    ]
   }
 
   #ended(key: number, item: RawJson, event: RawJson): readonly AnswerEvent[] {

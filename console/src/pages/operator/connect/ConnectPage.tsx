@@ -1,41 +1,41 @@
-import { Button, Group, Text } from '@mantine/core'
+import { Alert, Button, Group, Select, Stack, Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import type { CatalogDocument } from '../../../../../src/api/admin/catalog-contract.ts'
+import { type ReactNode, useState } from 'react'
+import type { CatalogDocument, ProviderTrial } from '../../../../../src/api/admin/catalog-contract.ts'
 import { ownValue } from '../../../../../src/base/own-value.ts'
-import { useAct, useRead } from '../../../api/hooks.ts'
+import { useAct } from '../../../api/hooks.ts'
+import { bound } from '../../../parts/Form.tsx'
+import { Failed } from '../../../parts/Loaded.tsx'
+import { Section } from '../../../parts/Page.tsx'
+import { ButtonLink } from '../../../parts/cells.tsx'
 import { useIsHere } from '../../../parts/is-here.ts'
-import { ButtonLink } from '../../../parts/links.tsx'
-import { Failed, Loaded } from '../../../parts/Loaded.tsx'
-import { useFormat } from '../../../parts/use-format.ts'
-import { sellingAt, type Selling } from '../EndpointFields.tsx'
-import { CATALOG_RENEWS, sellingOf } from '../ModelForm.tsx'
+import { SecretField } from '../../../parts/proof.tsx'
+import { useWords } from '../../../parts/words.ts'
+import { type Selling, sellingAt } from '../ModelFields.tsx'
+import { WithSelling } from '../ModelForm.tsx'
 import { OperatorPage } from '../OperatorPage.tsx'
+import { SignInFields } from '../SignInFields.tsx'
+import { CATALOG_RENEWS } from '../catalog-edit.tsx'
+import { marginOf, OfferedModels } from './OfferedModels.tsx'
+import { OWN, OWN_ADAPTERS, ServicePicker, SERVICES } from './ServicePicker.tsx'
 import {
+  type Choice,
   choicesOf,
   connectionBody,
   connectionDraft,
+  type ConnectionDraft,
   isPriced,
   providerOf,
-  type Choice,
-  type ConnectionDraft,
+  slugOf,
 } from './connect-draft.ts'
-import { ConnectionFields } from './ConnectionFields.tsx'
 import css from './connect.module.css'
-import { marginOf, OfferedModels } from './OfferedModels.tsx'
-import { ServicePicker } from './ServicePicker.tsx'
-import { OWN, SERVICES } from './services.ts'
-import { TrialResult } from './TrialResult.tsx'
 
 /** After any other outcome something must be mended first. */
 const SAVABLE: ReadonlySet<string> = new Set(['listed', 'no_list', 'not_found', 'limited', 'failed'])
 
 /** A provider in one page: pick it, paste its key, test it, choose its models, save. */
 export function ConnectPage(): ReactNode {
-  const { t } = useTranslation()
-  const catalog = useRead('GET /admin/v1/catalog', {})
-  const settings = useRead('GET /admin/v1/settings', {})
+  const { t } = useWords()
   return (
     <OperatorPage
       title={t('connect.title')}
@@ -46,13 +46,7 @@ export function ConnectPage(): ReactNode {
         </ButtonLink>
       }
     >
-      <Loaded of={catalog} height={480}>
-        {(document) => (
-          <Loaded of={settings} height={480}>
-            {(values) => <Connect document={document} selling={sellingOf(values, document)} />}
-          </Loaded>
-        )}
-      </Loaded>
+      <WithSelling>{(document, selling) => <Connect document={document} selling={selling} />}</WithSelling>
     </OperatorPage>
   )
 }
@@ -87,7 +81,7 @@ interface ConnectionProps extends ConnectProps {
 }
 
 function Connection({ document, selling: ofService, draft, change }: ConnectionProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const navigate = useNavigate()
   const isHere = useIsHere()
   const before = ownValue(document.providers, draft.slug) ?? null
@@ -163,8 +157,7 @@ interface SaveBarProps {
 
 /** Always in sight: what will be saved, and the one button that does it. */
 function SaveBar({ name, choices, selling, busy, save }: SaveBarProps): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const chosen = choices.filter((choice) => choice.chosen)
   const unpriced = chosen.filter((choice) => !isPriced(choice)).length
   return (
@@ -183,5 +176,112 @@ function SaveBar({ name, choices, selling, busy, save }: SaveBarProps): ReactNod
         </Button>
       </Group>
     </div>
+  )
+}
+
+interface ConnectionFieldsProps {
+  readonly draft: ConnectionDraft
+  /** A key is stored already. */
+  readonly hasKey: boolean
+  readonly busy: boolean
+  readonly change: (draft: ConnectionDraft) => void
+  readonly test: () => void
+  /** What came of the test. */
+  readonly children: ReactNode
+}
+
+/** The key and the address, and the button that tries them. */
+function ConnectionFields({ draft, hasKey, busy, change, test, children }: ConnectionFieldsProps): ReactNode {
+  const { t } = useWords()
+  const { isOwn, name } = draft.service
+  return (
+    <Section boxed title={isOwn ? t('connect.own') : name} lead={t('connect.key_lead')}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          test()
+        }}
+      >
+        <Stack gap="md">
+          {isOwn && <OwnFields draft={draft} change={change} />}
+          <TextInput
+            label={t('providers.address')}
+            description={t('connect.address_hint')}
+            type="url"
+            required
+            placeholder="https://"
+            {...bound(draft, change).text('address')}
+          />
+          <SignInFields signIn={draft.signIn} adapter={draft.adapter} change={(signIn) => change({ ...draft, signIn })}>
+            <SecretField
+              label={t('providers.key')}
+              description={t(hasKey ? 'providers.key_stays' : 'providers.key_hint')}
+              autoComplete="off"
+              {...bound(draft, change).text('key')}
+            />
+          </SignInFields>
+          <div>
+            <Button type="submit" loading={busy}>
+              {t('connect.test')}
+            </Button>
+          </div>
+          {children}
+        </Stack>
+      </form>
+    </Section>
+  )
+}
+
+function OwnFields({ draft, change }: Pick<ConnectionFieldsProps, 'draft' | 'change'>): ReactNode {
+  const { t } = useWords()
+  const of = bound(draft, change)
+  return (
+    <div className="fields">
+      <TextInput
+        label={t('keys.name')}
+        required
+        value={draft.name}
+        onChange={({ currentTarget: { value } }) =>
+          change({ ...draft, name: value, slug: draft.slug === slugOf(draft.name) ? slugOf(value) : draft.slug })
+        }
+      />
+      <TextInput label={t('providers.slug')} description={t('providers.slug_hint')} required {...of.text('slug')} />
+      <Select
+        label={t('connect.protocol')}
+        allowDeselect={false}
+        data={OWN_ADAPTERS.map((value) => ({ value, label: t(`connect.protocol_${value}`) }))}
+        {...of.value('adapter')}
+      />
+    </div>
+  )
+}
+
+/** What came of the trial, in plain words: what is wrong, and what to do about it. */
+function TrialResult({ trial }: { readonly trial: ProviderTrial }): ReactNode {
+  const { t, format } = useWords()
+  const { outcome, status, said, elapsed_ms: elapsed, models } = trial
+  const isFine = outcome === 'listed'
+  return (
+    <Alert
+      role={isFine ? 'status' : 'alert'}
+      color={isFine ? 'sea' : outcome === 'no_list' ? 'gray' : 'red'}
+      title={t(`trial.${outcome}`)}
+    >
+      {isFine
+        ? t('trial.listed_text', {
+            count: models.filter(({ listed }) => listed).length,
+            time: format.duration(elapsed),
+          })
+        : t(`trial.${outcome}_text`)}
+      {said !== null && (
+        <div>
+          {t('failure.said')}:{' '}
+          <q className="mono" lang="en">
+            {said}
+          </q>
+        </div>
+      )}
+      {!isFine && status !== null && <div className="small">HTTP {status}</div>}
+    </Alert>
   )
 }

@@ -1,20 +1,18 @@
 import { Button, Checkbox, Group, Select, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import { SearchField } from '../../../parts/ChoiceField.tsx'
+import { type ReactNode, useState } from 'react'
+import { Pager } from '../../../parts/DataList.tsx'
+import { SearchField } from '../../../parts/Filters.tsx'
 import { List } from '../../../parts/List.tsx'
 import { NumberField } from '../../../parts/NumberField.tsx'
-import { Pager } from '../../../parts/Pager.tsx'
-import { Section } from '../../../parts/Section.tsx'
-import { StatusBadge } from '../../../parts/StatusBadge.tsx'
-import { useFormat } from '../../../parts/use-format.ts'
-import page from '../../../style/layout.module.css'
+import { Section } from '../../../parts/Page.tsx'
+import { StatusBadge } from '../../../parts/cells.tsx'
+import { useWords } from '../../../parts/words.ts'
 import { usePriceName } from '../../models/PriceLines.tsx'
-import type { Selling } from '../EndpointFields.tsx'
 import { MarkupField } from '../MarkupField.tsx'
+import type { Selling } from '../ModelFields.tsx'
 import { isDecimal } from '../model-draft.ts'
-import { isPriced, linesOf, withCurrency, withLine, type Choice } from './connect-draft.ts'
+import { type Choice, isPriced, linesOf, withCurrency, withLine } from './connect-draft.ts'
 import css from './connect.module.css'
 
 const PAGE_ROWS = 25
@@ -32,7 +30,7 @@ export interface OfferedModelsProps {
 
 /** The models of a provider with what they cost and would sell for; a model without a known price asks for it. */
 export function OfferedModels({ choices, selling, markup, setMarkup, change }: OfferedModelsProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [text, setText] = useState('')
   const [offset, setOffset] = useState(0)
   const words = text.trim().toLowerCase()
@@ -85,7 +83,7 @@ export function OfferedModels({ choices, selling, markup, setMarkup, change }: O
 
 /** Prices in a currency without a rate cannot be turned into rubles, and are not sold. */
 function MissingRates({ choices, selling }: Pick<OfferedModelsProps, 'choices' | 'selling'>): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const missing = new Set(
     choices
       .filter(({ chosen }) => chosen)
@@ -94,7 +92,7 @@ function MissingRates({ choices, selling }: Pick<OfferedModelsProps, 'choices' |
   )
   if (missing.size === 0) return null
   return (
-    <Text size="sm" mb="sm" role="status" className={css.warned ?? ''}>
+    <Text size="sm" mb="sm" role="status" className="warned">
       {t('connect.no_rate', { currency: [...missing].join(', ') })}{' '}
       <Link to="/operator/settings">{t('connect.set_rate')}</Link>
     </Text>
@@ -110,8 +108,7 @@ interface ChoiceListProps {
 
 /** Rows of a form: each has its fields. */
 function ChoiceList({ choices, hasList, selling, set }: ChoiceListProps): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   return (
     <List
       label={t('connect.models')}
@@ -171,7 +168,7 @@ interface ModelChoiceProps {
 }
 
 function ModelChoice({ choice, hasList, set }: ModelChoiceProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const { offered, chosen } = choice
   const { entry } = offered
   const upstream = entry.endpoints[0]?.model ?? entry.id
@@ -182,7 +179,7 @@ function ModelChoice({ choice, hasList, set }: ModelChoiceProps): ReactNode {
       label={
         <span className={css.model}>
           <span>{entry.name ?? upstream}</span>
-          <span className={page.mono}>{entry.id}</span>
+          <span className="mono">{entry.id}</span>
         </span>
       }
       description={
@@ -199,7 +196,7 @@ function ModelChoice({ choice, hasList, set }: ModelChoiceProps): ReactNode {
 
 function Costs({ choice }: { readonly choice: Choice }): ReactNode {
   const name = usePriceName()
-  const format = useFormat()
+  const { format } = useWords()
   const lines = linesOf(choice)
   const currency = choice.draft.endpoints[0]?.currency ?? 'RUB'
   if (!isPriced(choice)) return '–'
@@ -207,11 +204,11 @@ function Costs({ choice }: { readonly choice: Choice }): ReactNode {
     <div className={css.lines}>
       {lines.slice(0, LINES_MAX).map(({ meter, variant, cost }) => (
         <span key={`${meter} ${variant ?? ''}`}>
-          <span className={page.small}>{name(meter)}</span> {format.cost(cost, currency)}
+          <span className="small">{name(meter)}</span> {format.cost(cost, currency)}
         </span>
       ))}
       {lines.length > LINES_MAX && (
-        <span className={page.small} title={lines.map(({ meter, cost }) => `${name(meter)}: ${cost}`).join('\n')}>
+        <span className="small" title={lines.map(({ meter, cost }) => `${name(meter)}: ${cost}`).join('\n')}>
           +{lines.length - LINES_MAX}
         </span>
       )}
@@ -220,7 +217,7 @@ function Costs({ choice }: { readonly choice: Choice }): ReactNode {
 }
 
 function Sells({ choice, selling }: { readonly choice: Choice; readonly selling: Selling }): ReactNode {
-  const format = useFormat()
+  const { format } = useWords()
   const rate = selling.rates.get(choice.draft.endpoints[0]?.currency ?? 'RUB')
   if (rate === undefined) return '–'
   return (
@@ -243,7 +240,7 @@ interface PriceFieldsProps {
 }
 
 function PriceFields({ choice, currencies, set }: PriceFieldsProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const name = usePriceName()
   const currency = choice.draft.endpoints[0]?.currency ?? 'RUB'
   const { id } = choice.offered.entry

@@ -1,11 +1,11 @@
-import { clsx } from 'clsx'
 import { Button } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { clsx } from 'clsx'
+import { type ReactNode, useState } from 'react'
+import { adapters, knownProviders, type KnownService } from 'virtual:adapters'
 import { PlusIcon } from '../../../parts/icons.ts'
-import css from './connect.module.css'
+import { useWords } from '../../../parts/words.ts'
 import { ProviderMark } from './ProviderMark.tsx'
-import { OWN, SERVICES } from './services.ts'
+import css from './connect.module.css'
 
 export interface ServicePickerProps {
   readonly chosen: string | null
@@ -16,7 +16,7 @@ export interface ServicePickerProps {
 
 /** Every service that Tollgate knows, and any other. */
 export function ServicePicker({ chosen, connected, choose }: ServicePickerProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [isOpen, setOpen] = useState(true)
   const pick = (slug: string): void => {
     setOpen(false)
@@ -36,7 +36,7 @@ export function ServicePicker({ chosen, connected, choose }: ServicePickerProps)
           <ProviderMark slug={slug} name={name} />
           <span className={css.names}>
             <span>{name}</span>
-            <span className={css.note}>
+            <span className="small">
               {connected.has(slug) ? t('connect.connected') : isKnown ? t('connect.with_prices') : t('connect.by_hand')}
             </span>
           </span>
@@ -54,7 +54,7 @@ export function ServicePicker({ chosen, connected, choose }: ServicePickerProps)
           </span>
           <span className={css.names}>
             <span>{t('connect.own')}</span>
-            <span className={css.note}>{t('connect.own_note')}</span>
+            <span className="small">{t('connect.own_note')}</span>
           </span>
         </button>
       )}
@@ -66,3 +66,49 @@ export function ServicePicker({ chosen, connected, choose }: ServicePickerProps)
     </div>
   )
 }
+
+export interface Service extends KnownService {
+  /** One of those whose prices come with Tollgate. */
+  readonly isKnown: boolean
+  /** The operator names it. */
+  readonly isOwn: boolean
+}
+
+const OTHERS: readonly (readonly [slug: string, name: string])[] = [
+  ['bedrock', 'Amazon Bedrock'],
+  ['yandex', 'YandexGPT'],
+  ['elevenlabs', 'ElevenLabs'],
+  ['deepgram', 'Deepgram'],
+  ['replicate', 'Replicate'],
+  ['ollama', 'Ollama'],
+]
+
+const addressOf = (adapter: string): string => adapters.find(([name]) => name === adapter)?.[1].baseUrl ?? ''
+
+/** Services with a name, in the order in which they are shown. */
+export const SERVICES: readonly Service[] = [
+  ...knownProviders.map((service) => ({ ...service, isKnown: true, isOwn: false })),
+  ...OTHERS.map(([slug, name]) => ({
+    slug,
+    name,
+    adapter: slug,
+    baseUrl: addressOf(slug),
+    cancelStopsBilling: false,
+    isKnown: false,
+    isOwn: false,
+  })),
+]
+
+/** Any service that speaks a protocol that we know. */
+export const OWN: Service = {
+  slug: 'own',
+  name: '',
+  adapter: 'openai',
+  baseUrl: '',
+  cancelStopsBilling: false,
+  isKnown: false,
+  isOwn: true,
+}
+
+/** Protocols that an address of the operator may speak; the rest have a service of their own. */
+export const OWN_ADAPTERS = ['openai', 'anthropic', 'gemini', 'cohere', 'ollama'] as const

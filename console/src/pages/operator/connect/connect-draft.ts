@@ -1,7 +1,8 @@
 import type { ModelEntry, ProviderEntry, ProviderTrial } from '../../../../../src/api/admin/catalog-contract.ts'
 import type { Input } from '../../../api/endpoint.ts'
 import { draftOf, entryOf, firstLines, isComplete, type ModelDraft, type PriceLine } from '../model-draft.ts'
-import type { Service } from './services.ts'
+import { providerDraft, providerEntry, type SignIn, signInOf } from '../provider-draft.ts'
+import type { Service } from './ServicePicker.tsx'
 
 export type OfferedModel = ProviderTrial['models'][number]
 
@@ -13,6 +14,7 @@ export interface ConnectionDraft {
   readonly adapter: string
   readonly address: string
   readonly key: string
+  readonly signIn: SignIn
   /** Of all its models; empty = the service's. */
   readonly markup: string
 }
@@ -35,6 +37,8 @@ export function connectionDraft(service: Service, before: ProviderEntry | null):
     adapter: before?.adapter ?? service.adapter,
     address: before?.base_url ?? service.baseUrl,
     key: '',
+    // Its key is no token: one is got for it.
+    signIn: before === null && service.adapter === 'gigachat' ? { type: 'gigachat', fields: {} } : signInOf(before),
     markup: String(before?.markup ?? ''),
   }
 }
@@ -50,25 +54,14 @@ export function slugOf(name: string): string {
 
 /** Other fields of the entry stay, and so do the stored keys if none is given. */
 export function providerOf(
-  { service, name, adapter, address, key, markup }: ConnectionDraft,
+  { service, key, ...connection }: ConnectionDraft,
   before: ProviderEntry | null,
 ): ProviderEntry {
-  const {
-    bundled_models: _chosen,
-    markup: _markup,
-    ...kept
-  }: ProviderEntry = before ?? {
-    adapter,
+  const { bundled_models: _chosen, ...kept }: ProviderEntry = before ?? {
+    adapter: connection.adapter,
     ...(service.cancelStopsBilling ? { cancel_stops_billing: true } : {}),
   }
-  return {
-    ...kept,
-    adapter,
-    ...(name.trim() === '' ? {} : { name: name.trim() }),
-    ...(address.trim() === '' ? {} : { base_url: address.trim() }),
-    ...(markup === '' ? {} : { markup }),
-    ...(key.trim() === '' ? {} : { api_key: key.trim() }),
-  }
+  return providerEntry({ ...providerDraft(connection.slug, kept), ...connection, keys: [key.trim()] }, kept)
 }
 
 /** The models to choose from: what the provider lists and has known prices is chosen, or what it serves already. */

@@ -1,112 +1,101 @@
 import { Text } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { Fragment, type ReactNode } from 'react'
+import type { Account } from '../../../../../src/api/admin/account-contract.ts'
 import type {
   CustomerEndpoint,
   CustomerPrice,
   CustomerPriceQuery,
 } from '../../../../../src/api/admin/group-contract.ts'
 import { useRead } from '../../../api/hooks.ts'
-import { DataList, PAGE_ROWS } from '../../../parts/DataList.tsx'
-import { fileAddress } from '../../../parts/list-csv.ts'
-import { useListPlace } from '../../../parts/list-place.ts'
-import { Loaded } from '../../../parts/Loaded.tsx'
-import { useFormat } from '../../../parts/use-format.ts'
-import css from '../../../style/layout.module.css'
+import { Can } from '../../../parts/Can.tsx'
+import { ServerList } from '../../../parts/DataList.tsx'
+import { ChoiceField } from '../../../parts/Filters.tsx'
+import { Form, useCall } from '../../../parts/Form.tsx'
+import { Section } from '../../../parts/Page.tsx'
+import type { Search } from '../../../parts/list-place.ts'
+import { useWords } from '../../../parts/words.ts'
 import { usePriceName } from '../../models/PriceLines.tsx'
-import { useMarkupText } from './markup-text.ts'
+import { CustomerMarkupField, useMarkupText } from '../MarkupField.tsx'
 import own from './customer-prices.module.css'
 
 export interface CustomerPriceTableProps {
-  readonly query: Pick<CustomerPriceQuery, 'account' | 'model' | 'query'>
+  readonly query: (search: Search) => {
+    readonly [Name in 'account' | 'model' | 'query']?: CustomerPriceQuery[Name] | undefined
+  }
+  /** The accounts of a model instead of the models of an account. */
+  readonly byAccount: boolean
 }
 
 /** What an account pays for each model, or each account for a model, with the rules that make the price. */
-export function CustomerPriceTable({ query }: CustomerPriceTableProps): ReactNode {
-  const { t } = useTranslation()
+export function CustomerPriceTable({ query, byAccount }: CustomerPriceTableProps): ReactNode {
+  const { t } = useWords()
   const name = usePriceName()
-  const { offset } = useListPlace()
-  const prices = useRead(
-    'GET /admin/v1/customer-prices',
-    { query: { ...query, limit: PAGE_ROWS, offset } },
-    { keep: true },
-  )
-  const byAccount = query.account === undefined
   return (
-    <Loaded of={prices} height={420}>
-      {({ data, total }) => (
-        <DataList
-          name="customer-prices"
-          label={t('customers.table')}
-          rows={data}
-          page={{ total }}
-          file={fileAddress('GET /admin/v1/customer-prices', { query })}
-          rowId={({ account, model }) => `${account} ${model}`}
-          empty={{ picture: byAccount ? 'people' : 'model', title: t(byAccount ? 'accounts.none' : 'models.none') }}
-          columns={[
-            {
+    <ServerList
+      read="GET /admin/v1/customer-prices"
+      query={query}
+      height={420}
+      name="customer-prices"
+      label={t('customers.table')}
+      rowId={({ account, model }) => `${account} ${model}`}
+      empty={{ picture: byAccount ? 'people' : 'model', title: t(byAccount ? 'accounts.none' : 'models.none') }}
+      columns={[
+        byAccount
+          ? {
               id: 'who',
-              title: t(byAccount ? 'requests.account' : 'usage.model'),
-              value: (row) => (byAccount ? row.account_name : row.model),
-              cell: byAccount ? accountOf : modelOf,
+              title: t('requests.account'),
+              value: ({ account, account_name: known }) => (known === '' ? account : known),
+              to: ({ account }) => ({
+                to: '/operator/accounts/$id',
+                params: { id: account },
+                search: { tab: 'prices' },
+              }),
+              under: ({ group }) => group,
+            }
+          : {
+              id: 'who',
+              title: t('usage.model'),
+              value: ({ model }) => model,
+              cell: (row) => row.model_name,
+              code: ({ model }) => model,
             },
-            {
-              id: 'rule',
-              title: t('customers.rule'),
-              wide: true,
-              value: ({ rule, markup }) => `${rule} ${markup ?? ''}`.trim(),
-              cell: (row) => <Rule row={row} />,
-            },
-            {
-              id: 'prices',
-              title: t('customers.columns'),
-              end: true,
-              wide: true,
-              value: ({ endpoints }) =>
-                endpoints
-                  .flatMap(({ provider_name: provider, lines }) =>
-                    lines.map(({ price, paid }) => `${provider}, ${name(price)}: ${paid}`),
-                  )
-                  .join('; '),
-              cell: ({ endpoints }) =>
-                endpoints.map((endpoint) => <EndpointPrices key={endpoint.endpoint} endpoint={endpoint} />),
-            },
-          ]}
-        />
-      )}
-    </Loaded>
-  )
-}
-
-function accountOf({ account, account_name: name, group }: CustomerPrice): ReactNode {
-  return (
-    <div>
-      <Link to="/operator/accounts/$id" params={{ id: account }} search={{ tab: 'prices' }}>
-        {name === '' ? account : name}
-      </Link>
-      {group !== null && <div className={css.small}>{group}</div>}
-    </div>
-  )
-}
-
-function modelOf({ model, model_name: name }: CustomerPrice): ReactNode {
-  return (
-    <div>
-      {name}
-      <div className={css.mono}>{model}</div>
-    </div>
+        {
+          id: 'rule',
+          title: t('customers.rule'),
+          wide: true,
+          value: ({ rule, markup }) => `${rule} ${markup ?? ''}`.trim(),
+          cell: (row) => <Rule row={row} />,
+        },
+        {
+          id: 'prices',
+          title: t('customers.columns'),
+          end: true,
+          wide: true,
+          value: ({ endpoints }) =>
+            endpoints
+              .flatMap(({ provider_name: provider, lines, conditions }) =>
+                [{ condition: null, lines }, ...conditions].flatMap((under) =>
+                  under.lines.map(
+                    ({ price, paid }) =>
+                      `${[provider, under.condition, name(price)].filter((part) => part !== null).join(', ')}: ${paid}`,
+                  ),
+                ),
+              )
+              .join('; '),
+          cell: ({ endpoints }) =>
+            endpoints.map((endpoint) => <EndpointPrices key={endpoint.endpoint} endpoint={endpoint} />),
+        },
+      ]}
+    />
   )
 }
 
 /** The customer's rule, and what is below it in the catalogue. */
 function Rule({ row: { rule, markup, group, endpoints } }: { readonly row: CustomerPrice }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const text = useMarkupText()
-  const listed = [...new Set(endpoints.map((endpoint) => listedRule(endpoint)))]
-  function listedRule({ rule: made, markup: factor }: CustomerEndpoint): string {
-    return factor === null ? t(`customers.from_${made}`) : t(`customers.from_${made}`, { markup: text.factor(factor) })
-  }
+  const listedRule = ({ rule: made, markup: factor }: CustomerEndpoint): string =>
+    factor === null ? t(`customers.from_${made}`) : t(`customers.from_${made}`, { markup: text.factor(factor) })
   return (
     <div>
       <Text size="sm" fw={rule === 'none' ? 400 : 600}>
@@ -114,8 +103,8 @@ function Rule({ row: { rule, markup, group, endpoints } }: { readonly row: Custo
           ? t('customers.by_none')
           : t(`customers.by_${rule}`, { group, markup: text.factor(markup) })}
       </Text>
-      {listed.map((line) => (
-        <div key={line} className={css.small}>
+      {[...new Set(endpoints.map(listedRule))].map((line) => (
+        <div key={line} className="small">
           {line}
         </div>
       ))}
@@ -124,29 +113,81 @@ function Rule({ row: { rule, markup, group, endpoints } }: { readonly row: Custo
 }
 
 function EndpointPrices({ endpoint }: { readonly endpoint: CustomerEndpoint }): ReactNode {
-  const format = useFormat()
-  const name = usePriceName()
   return (
     <div className={own.endpoint}>
-      <Text size="xs" fw={600} className={own.provider ?? ''}>
+      <Text size="xs" fw={600} ta="end">
         {endpoint.provider_name}
       </Text>
-      {endpoint.lines.map(({ price, listed, paid, margin_percent: margin }) => (
-        <div key={price} className={own.line}>
-          <span className={css.small}>{name(price)}</span>
-          <span className={own.number}>
-            {listed !== paid && <s className={css.small}>{format.price(listed)}</s>} {format.price(paid)}
-          </span>
-          <Text
-            span
-            size="xs"
-            className={own.number ?? ''}
-            {...(margin !== null && margin < 0 ? { c: 'red' } : { c: 'dimmed' })}
-          >
-            {margin === null ? '–' : format.percent(margin / 100)}
+      <PaidLines lines={endpoint.lines} />
+      {endpoint.conditions.map(({ condition, lines }) => (
+        <Fragment key={condition}>
+          <Text size="xs" ta="end">
+            {condition}
           </Text>
-        </div>
+          <PaidLines lines={lines} />
+        </Fragment>
       ))}
     </div>
+  )
+}
+
+function PaidLines({ lines }: Pick<CustomerEndpoint, 'lines'>): ReactNode {
+  const { format } = useWords()
+  const name = usePriceName()
+  return lines.map(({ price, listed, paid, margin_percent: margin }) => (
+    <div key={price} className={own.line}>
+      <span className="small">{name(price)}</span>
+      <span className={own.number}>
+        {listed !== paid && <s className="small">{format.price(listed)}</s>} {format.price(paid)}
+      </span>
+      <Text span size="xs" className={own.number ?? ''} c={margin !== null && margin < 0 ? 'red' : 'dimmed'}>
+        {margin === null ? '–' : format.percent(margin / 100)}
+      </Text>
+    </div>
+  ))
+}
+
+/** The group and the markup of an account, and what it pays by them. */
+export function AccountPrices({ account }: { readonly account: Account }): ReactNode {
+  const { t } = useWords()
+  return (
+    <div className="page">
+      <Can call="PATCH /admin/v1/accounts/:id">
+        <Section boxed title={t('customers.own')} lead={t('customers.own_lead')}>
+          <RuleForm account={account} />
+        </Section>
+      </Can>
+      <CustomerPriceTable query={() => ({ account: account.id })} byAccount={false} />
+    </div>
+  )
+}
+
+function RuleForm({ account }: { readonly account: Account }): ReactNode {
+  const { t } = useWords()
+  const text = useMarkupText()
+  const groups = useRead('GET /admin/v1/account-groups', {})
+  const first: { group: string | null; markup: string } = { group: account.group, markup: account.markup ?? '' }
+  const form = useCall('PATCH /admin/v1/accounts/:id', {
+    said: t('common.saved'),
+    renews: ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id', 'GET /admin/v1/customer-prices'],
+    first,
+    input: ({ group, markup }) => ({
+      params: { id: account.id },
+      body: { group, markup: markup === '' ? null : markup },
+    }),
+  })
+  return (
+    <Form of={form} form="narrow" act={t('common.save')}>
+      <ChoiceField
+        label={t('field.group')}
+        placeholder={t('customers.in_none')}
+        data={(groups.data?.data ?? []).map(({ id, name, markup }) => ({
+          value: id,
+          label: `${name} · ${text.factor(markup)}`,
+        }))}
+        {...form.field('group')}
+      />
+      <CustomerMarkupField placeholder={t('customers.of_group')} {...form.field('markup')} />
+    </Form>
   )
 }

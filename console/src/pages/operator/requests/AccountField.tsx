@@ -1,9 +1,9 @@
-import { Select } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { type ReactNode, useState } from 'react'
 import type { Account } from '../../../../../src/api/admin/account-contract.ts'
 import { useRead } from '../../../api/hooks.ts'
+import { CompactChoice } from '../../../parts/Filters.tsx'
+import { useWords } from '../../../parts/words.ts'
 
 const TYPING_MS = 150
 const FOUND_MAX = 20
@@ -18,7 +18,7 @@ export function AccountField({
   readonly change: (id: string | null) => void
   readonly size?: 'xs' | 'sm'
 }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const [text, setText] = useState('')
   const [query] = useDebouncedValue(text, TYPING_MS)
   const chosen = useRead('GET /admin/v1/accounts/:id', { params: { id: value ?? '' } }, { enabled: value !== null })
@@ -31,13 +31,9 @@ export function AccountField({
   const options = (found.data?.data ?? []).map((account) => ({ value: account.id, label: nameOf(account) }))
   const isListed = value === null || options.some((option) => option.value === value)
   return (
-    <Select
+    <CompactChoice
       size={size}
-      aria-label={t('requests.account')}
-      placeholder={t('requests.account')}
-      searchable
-      clearable
-      clearButtonProps={{ 'aria-label': t('common.clear') }}
+      label={t('requests.account')}
       nothingFoundMessage={t('accounts.none')}
       comboboxProps={{ width: 320, position: 'bottom-start' }}
       // The server has searched.

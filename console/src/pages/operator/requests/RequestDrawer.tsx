@@ -1,22 +1,20 @@
 import { ActionIcon, Drawer, Group, Text, Title, Tooltip } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import clsx from 'clsx'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
 import type { GenerationStory } from '../../../../../src/api/admin/report-contract.ts'
 import { microOf, rubles } from '../../../../../src/base/money.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { CopyIconButton } from '../../../parts/Copy.tsx'
-import { dialogName } from '../../../parts/dialog-name.ts'
-import { Facts } from '../../../parts/Facts.tsx'
-import { NextIcon, PreviousIcon } from '../../../parts/icons.ts'
+import { dialogName } from '../../../parts/Dialog.tsx'
 import { Loaded } from '../../../parts/Loaded.tsx'
-import { useFormat } from '../../../parts/use-format.ts'
-import layout from '../../../style/layout.module.css'
-import { Bill } from '../../usage/Bill.tsx'
-import { Hold } from '../../usage/Hold.tsx'
-import { Timeline } from '../../usage/Timeline.tsx'
-import { RequestStatus } from './RequestStatus.tsx'
-import { Route } from './Route.tsx'
+import { Facts } from '../../../parts/Page.tsx'
+import { StatusBadge } from '../../../parts/cells.tsx'
+import { attemptText } from '../../../parts/failure-text.ts'
+import { NextIcon, PreviousIcon } from '../../../parts/icons.ts'
+import { useWords } from '../../../parts/words.ts'
+import { Bill, Hold, Timeline } from '../../usage/Bill.tsx'
+import { RequestStatus } from './RequestRows.tsx'
 import css from './drawer.module.css'
 
 export interface RequestDrawerProps {
@@ -30,7 +28,7 @@ export interface RequestDrawerProps {
 
 /** Everything about one request, over the log that it was opened from. */
 export function RequestDrawer({ id, close, previous, next }: RequestDrawerProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <Drawer
       {...dialogName('request')}
@@ -83,8 +81,7 @@ function Story({ id }: { readonly id: string }): ReactNode {
 }
 
 function Told({ story }: { readonly story: GenerationStory }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   return (
     <div className={css.story}>
       <header>
@@ -93,7 +90,7 @@ function Told({ story }: { readonly story: GenerationStory }): ReactNode {
           <RequestStatus row={story} />
         </Group>
         <Group gap={4}>
-          <span className={layout.mono}>{story.generation_id}</span>
+          <span className="mono">{story.generation_id}</span>
           <CopyIconButton text={story.generation_id} />
         </Group>
       </header>
@@ -131,8 +128,7 @@ function Told({ story }: { readonly story: GenerationStory }): ReactNode {
 }
 
 function Bills({ story }: { readonly story: GenerationStory }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   // A free answer's own cost is a line of the bill.
   const more = story.provider_bill_adjustments
     .filter(({ reason }) => reason === 'insured')
@@ -197,11 +193,10 @@ function Part({ title, children }: { readonly title: string; readonly children: 
 }
 
 function What({ story }: { readonly story: GenerationStory }): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const mono = (text: string | null): ReactNode =>
     text === null ? null : (
-      <span key={text} className={layout.mono}>
+      <span key={text} className="mono">
         {text}
       </span>
     )
@@ -231,6 +226,8 @@ function What({ story }: { readonly story: GenerationStory }): ReactNode {
         [t('fact.request_id'), mono(story.request_id)],
         [t('fact.session_id'), story.session_id],
         [t('requests.version'), format.number(story.price_version)],
+        [t('fact.dropped'), story.dropped],
+        [t('fact.price_condition'), story.price_condition],
       ]}
     />
   )
@@ -242,4 +239,34 @@ function What({ story }: { readonly story: GenerationStory }): ReactNode {
     const name = t(`finish.${reason}`)
     return native === null || native === reason ? name : `${name} (${native})`
   }
+}
+
+/** The providers that were asked, in order, with what each of them said. */
+export function Route({ tries }: { readonly tries: GenerationStory['tries'] }): ReactNode {
+  const { t } = useWords()
+  if (tries.length === 0) return <Text c="dimmed">{t('request.no_attempts')}</Text>
+  const numbered = tries.map((attempt, index) => ({ ...attempt, number: index + 1 }))
+  return (
+    <ol className={css.route}>
+      {numbered.map((attempt) => (
+        <li key={attempt.number}>
+          <span className={clsx('circle', attempt.outcome === 'answered' ? 'badge-good' : 'badge-bad')}>
+            {attempt.number}
+          </span>
+          <div>
+            <span className={css.provider}>{attempt.provider ?? '–'}</span>{' '}
+            <StatusBadge tone={attempt.outcome === 'answered' ? 'good' : 'bad'}>
+              {t(`request.${attempt.outcome}`)}
+            </StatusBadge>{' '}
+            <span className={css.why}>{attemptText(attempt)}</span>
+            {attempt.said !== null && (
+              <blockquote className={css.said} lang="en" aria-label={t('failure.said')}>
+                {attempt.said}
+              </blockquote>
+            )}
+          </div>
+        </li>
+      ))}
+    </ol>
+  )
 }

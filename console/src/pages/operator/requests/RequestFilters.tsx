@@ -1,17 +1,16 @@
-import { Autocomplete, Select } from '@mantine/core'
+import { Autocomplete } from '@mantine/core'
 import { useRouter } from '@tanstack/react-router'
-import { memo, useCallback, useMemo, useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { memo, type ReactNode, useCallback, useMemo, useState } from 'react'
 import type { Answer } from '../../../api/endpoint.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { useCan } from '../../../parts/Can.tsx'
-import { wishedSearch } from '../../../parts/ask-ahead.ts'
-import { withChosen } from '../../../parts/ChoiceField.tsx'
 import { DayField } from '../../../parts/DayField.tsx'
+import { CompactChoice, FilterPanel, withChosen } from '../../../parts/Filters.tsx'
 import { errorNames } from '../../../parts/failure-text.ts'
-import { FilterPanel } from '../../../parts/FilterPanel.tsx'
+import { wishedSearch } from '../../../parts/list-place.ts'
+import { useWords } from '../../../parts/words.ts'
 import { AccountField } from './AccountField.tsx'
-import { STATUSES, type RequestFilter, type RequestSearch } from './request-search.ts'
+import { type RequestFilter, type RequestSearch, STATUSES } from './request-search.ts'
 
 const OPTIONS_MAX = 60
 const KEYS_MAX = 200
@@ -28,7 +27,7 @@ type Change = (wish: Readonly<Partial<Record<RequestFilter, string | null>>>) =>
 
 /** Filters by picking; each applies at once, and starts at the first page. Only the field that changed is drawn again. */
 export function RequestFilters({ search, go }: RequestFiltersProps): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const router = useRouter()
   const change = useCallback<Change>(
     (wish) =>
@@ -49,7 +48,7 @@ export function RequestFilters({ search, go }: RequestFiltersProps): ReactNode {
   const { account, key, model, provider, id, status, flagged, error_type: cause, from, to } = search
   return (
     <FilterPanel compact>
-      <AccountFilter value={account ?? null} change={change} />
+      <AccountFilter value={account ?? ''} change={change} />
       <KeyField account={account} value={key} change={change} />
       <NameField name="model" label={t('usage.model')} value={model ?? ''} names={models} change={change} />
       <NameField
@@ -71,27 +70,18 @@ function sorted(names: readonly string[]): string[] {
   return [...new Set(names)].toSorted()
 }
 
-const AccountFilter = memo(function AccountFilter({
-  value,
-  change,
-}: {
-  readonly value: string | null
-  readonly change: Change
-}): ReactNode {
-  return <AccountField value={value} change={(account) => change({ account, key: null })} />
-})
-
-const DayFilter = memo(function DayFilter({
-  name,
-  label,
-  value,
-  change,
-}: {
-  readonly name: 'from' | 'to'
+interface FieldProps<Name extends RequestFilter = RequestFilter> {
+  readonly name: Name
   readonly label: string
   readonly value: string
   readonly change: Change
-}): ReactNode {
+}
+
+const AccountFilter = memo(function AccountFilter({ value, change }: Pick<FieldProps, 'value' | 'change'>): ReactNode {
+  return <AccountField value={value === '' ? null : value} change={(account) => change({ account, key: null })} />
+})
+
+const DayFilter = memo(function DayFilter({ name, label, value, change }: FieldProps<'from' | 'to'>): ReactNode {
   return <DayField label={label} compact value={value} onChange={(day) => change({ [name]: day })} />
 })
 
@@ -102,14 +92,8 @@ const NameField = memo(function NameField({
   value,
   names,
   change,
-}: {
-  readonly name: 'model' | 'provider' | 'id'
-  readonly label: string
-  readonly value: string
-  readonly names: string[]
-  readonly change: Change
-}): ReactNode {
-  const { t } = useTranslation()
+}: FieldProps<'model' | 'provider' | 'id'> & { readonly names: string[] }): ReactNode {
+  const { t } = useWords()
   const [text, setText] = useState(value)
   const [seen, setSeen] = useState(value)
   // The address changed.
@@ -148,7 +132,7 @@ const KeyField = memo(function KeyField({
   readonly value: string | undefined
   readonly change: Change
 }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const keys = useRead(
     'GET /admin/v1/accounts/:id/keys',
     { params: { id: account ?? '' }, query: { limit: KEYS_MAX } },
@@ -157,13 +141,8 @@ const KeyField = memo(function KeyField({
   const known = (keys.data?.data ?? []).map(({ id, name, label }) => ({ value: id, label: `${name} · ${label}` }))
   if (account === undefined && value === undefined) return null
   return (
-    <Select
-      size="xs"
-      aria-label={t('usage.key')}
-      placeholder={t('usage.key')}
-      searchable
-      clearable
-      clearButtonProps={{ 'aria-label': t('common.clear') }}
+    <CompactChoice
+      label={t('usage.key')}
       limit={OPTIONS_MAX}
       value={value ?? null}
       data={withChosen(known, value)}
@@ -180,25 +159,21 @@ const OutcomeField = memo(function OutcomeField({
   readonly chosen: string | null
   readonly change: Change
 }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const statuses: readonly string[] = STATUSES
-  const pick = (value: string | null): void =>
-    change({
-      status: value !== null && statuses.includes(value) ? value : null,
-      flagged: value === FLAGGED ? 'true' : null,
-      error_type: value !== null && value !== FLAGGED && !statuses.includes(value) ? value : null,
-    })
+  const isStatus = (value: string | null): boolean => value !== null && statuses.includes(value)
   return (
-    <Select
-      size="xs"
-      aria-label={t('log.status')}
-      placeholder={t('log.status')}
-      searchable
-      clearable
-      clearButtonProps={{ 'aria-label': t('common.clear') }}
+    <CompactChoice
+      label={t('log.status')}
       comboboxProps={{ width: 280, position: 'bottom-start' }}
       value={chosen}
-      onChange={pick}
+      onChange={(value) =>
+        change({
+          status: isStatus(value) ? value : null,
+          flagged: value === FLAGGED ? 'true' : null,
+          error_type: isStatus(value) || value === FLAGGED ? null : value,
+        })
+      }
       data={[
         {
           group: t('log.status'),

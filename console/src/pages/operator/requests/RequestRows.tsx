@@ -1,20 +1,19 @@
-import clsx from 'clsx'
 import { useRouter } from '@tanstack/react-router'
+import clsx from 'clsx'
 import type { TFunction } from 'i18next'
-import { useMemo, useState, type ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
+import { type ReactNode, useMemo, useState } from 'react'
 import type { Generation } from '../../../../../src/api/admin/report-contract.ts'
 import { DataList, type DataListProps } from '../../../parts/DataList.tsx'
-import { fileAddress } from '../../../parts/list-csv.ts'
 import type { Column } from '../../../parts/List.tsx'
+import { fileAddress } from '../../../parts/ListTools.tsx'
+import { StatusBadge } from '../../../parts/cells.tsx'
+import { errorName } from '../../../parts/failure-text.ts'
 import type { Format } from '../../../parts/format.ts'
 import { onRowLink, rowLink } from '../../../parts/row-link.ts'
-import { useFormat } from '../../../parts/use-format.ts'
-import { RequestStatus } from './RequestStatus.tsx'
+import { useWords } from '../../../parts/words.ts'
 import { queryOf, type RequestSearch } from './request-search.ts'
 import css from './requests.module.css'
 
-const LOOK = { frame: css.frame, list: css.rows }
 const ADDRESS = '/operator/requests'
 const HIDDEN = ['provider', 'key', 'input', 'output', 'id']
 
@@ -29,8 +28,7 @@ export interface RequestRowsProps {
 
 /** A line for each request, so that twenty fit a screen. A line is a link that opens its request. */
 export function RequestRows({ rows, page, search, opened, open }: RequestRowsProps): ReactNode {
-  const { t } = useTranslation()
-  const format = useFormat()
+  const { t, format } = useWords()
   const router = useRouter()
   const query = queryOf(search, format.zone)
   const columns = useMemo(() => {
@@ -47,13 +45,12 @@ export function RequestRows({ rows, page, search, opened, open }: RequestRowsPro
         rows={rows}
         page={page}
         file={fileAddress('GET /admin/v1/generations', { query })}
-        rowId={({ id }) => id}
         empty={{ picture: 'log', title: t('log.none'), text: t('requests.none_text') }}
         tools="below"
         denseAtFirst
         hiddenAtFirst={HIDDEN}
         own={{
-          look: LOOK,
+          look: css.rows,
           rowClass: (row) => clsx(row.generation_id === opened && css.opened, row.id > known && css.fresh),
         }}
         columns={columns}
@@ -62,6 +59,7 @@ export function RequestRows({ rows, page, search, opened, open }: RequestRowsPro
   )
 }
 
+// oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
 function columnsOf(t: TFunction, format: Format, addressOf: (id: string) => string): readonly Column<Generation>[] {
   return [
     {
@@ -94,12 +92,7 @@ function columnsOf(t: TFunction, format: Format, addressOf: (id: string) => stri
         </>
       ),
     },
-    {
-      id: 'provider',
-      title: t('log.filter_provider'),
-      value: (row) => row.provider_name,
-      cell: (row) => row.provider_name,
-    },
+    { id: 'provider', title: t('log.filter_provider'), value: (row) => row.provider_name },
     {
       id: 'account',
       title: t('requests.account'),
@@ -112,7 +105,7 @@ function columnsOf(t: TFunction, format: Format, addressOf: (id: string) => stri
         </>
       ),
     },
-    { id: 'key', title: t('usage.key'), value: (row) => row.key_name, cell: (row) => row.key_name },
+    { id: 'key', title: t('usage.key'), value: (row) => row.key_name },
     {
       id: 'status',
       title: t('log.status'),
@@ -129,16 +122,16 @@ function columnsOf(t: TFunction, format: Format, addressOf: (id: string) => stri
     {
       id: 'input',
       title: t('usage.input_tokens'),
+      as: 'count',
       className: css.tokens,
       value: (row) => row.input_tokens,
-      cell: (row) => format.number(row.input_tokens),
     },
     {
       id: 'output',
       title: t('usage.output_tokens'),
+      as: 'count',
       className: css.tokens,
       value: (row) => row.output_tokens,
-      cell: (row) => format.number(row.output_tokens),
     },
     {
       id: 'duration',
@@ -151,8 +144,8 @@ function columnsOf(t: TFunction, format: Format, addressOf: (id: string) => stri
       id: 'cost',
       title: t('margin.provider_cost'),
       className: css.cost,
+      as: 'money',
       value: (row) => row.provider_cost,
-      cell: (row) => format.moneyInColumn(row.provider_cost),
     },
     {
       id: 'revenue',
@@ -168,12 +161,12 @@ function columnsOf(t: TFunction, format: Format, addressOf: (id: string) => stri
         </>
       ),
     },
-    { id: 'id', title: t('log.filter_id'), value: (row) => row.generation_id, cell: (row) => row.generation_id },
+    { id: 'id', title: t('log.filter_id'), value: (row) => row.generation_id },
   ]
 }
 
 function Outcome({ row }: { readonly row: Generation }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   return (
     <>
       {row.status === 'completed' ? (
@@ -183,9 +176,23 @@ function Outcome({ row }: { readonly row: Generation }): ReactNode {
       )}
       {row.flagged && (
         <span className={css.mark} title={t('requests.flagged')}>
-          !<span className={css.hidden}>{t('requests.flagged')}</span>
+          !<span className="unseen">{t('requests.flagged')}</span>
         </span>
       )}
     </>
+  )
+}
+
+/** How a request ended; a failed one by its cause. */
+export function RequestStatus({
+  row: { status, error_type: error },
+}: {
+  readonly row: Pick<Generation, 'status' | 'error_type'>
+}): ReactNode {
+  const { t } = useWords()
+  return (
+    <StatusBadge tone={status === 'completed' ? 'good' : status === 'error' ? 'bad' : 'quiet'}>
+      {status === 'error' && error !== null ? errorName(error) : t(`status.${status}`)}
+    </StatusBadge>
   )
 }

@@ -1,5 +1,5 @@
 import type { GenerationQuery } from '../../../../../src/api/admin/report-contract.ts'
-import { timesOf } from '../../../parts/day-range.ts'
+import { timesOf } from '../../../parts/zoned-day.ts'
 
 /** A screen of them: twice as many take twice the time to draw. */
 export const PAGE_ROWS = 25

@@ -1,25 +1,33 @@
+import { Select } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
 import {
+  type AdminScope,
   covers,
   OPERATOR_ROLES,
-  ROLE_SCOPES,
-  type AdminScope,
   type OperatorRole,
+  ROLE_SCOPES,
 } from '../../../../../src/tables/admin-scopes.ts'
+import { useWords } from '../../../parts/words.ts'
+import { useProfile } from '../../../session.tsx'
 import css from './tokens.module.css'
 
 /** What a token may do: the name of a role with exactly these scopes, else the scopes. */
 export function ScopeNames({ scopes }: { readonly scopes: readonly AdminScope[] }): ReactNode {
-  const { t } = useTranslation()
+  const { t } = useWords()
   const role = roleOf(scopes)
   if (role !== null) return t(`role.${role}`)
   return (
     <span className={css.scopes}>
-      {areasOf(scopes).map(({ area, write }) => (
+      {areasOf(scopes).map(({ area, kinds }) => (
         <span key={area} className={css.scope}>
           {t(`scope.${area}`)}
-          {write && <span className={css.write}>{t('tokens.write')}</span>}
+          {kinds
+            .filter((kind) => kind !== 'read')
+            .map((kind) => (
+              <b key={kind} className="warned">
+                {t(`tokens.${kind}`)}
+              </b>
+            ))}
         </span>
       ))}
     </span>
@@ -34,17 +42,49 @@ function roleOf(scopes: readonly AdminScope[]): OperatorRole | null {
 }
 
 export type ScopeArea = AdminScope extends `${infer Area}:${string}` ? Area : never
+/** As they are shown, one after the other. */
+const KINDS = ['read', 'write', 'issue'] as const
+type ScopeKind = (typeof KINDS)[number]
 
-/** Each area once, with whether it may be changed. */
+/** Each area once, with what may be done in it. */
 export function areasOf(
   scopes: Iterable<AdminScope>,
-): readonly { readonly area: ScopeArea; readonly read: boolean; readonly write: boolean }[] {
-  const areas = new Map<ScopeArea, { read: boolean; write: boolean }>()
+): readonly { readonly area: ScopeArea; readonly kinds: readonly ScopeKind[] }[] {
+  const areas = new Map<ScopeArea, ReadonlySet<ScopeKind>>()
   for (const scope of scopes) {
-    // A scope is `area:read` or `area:write`.
-    const [area, kind] = scope.split(':') as [ScopeArea, 'read' | 'write']
-    const known = areas.get(area) ?? { read: false, write: false }
-    areas.set(area, { ...known, [kind]: true })
+    // A scope is an area and a kind.
+    const [area, kind] = scope.split(':') as [ScopeArea, ScopeKind]
+    areas.set(area, new Set([...(areas.get(area) ?? []), kind]))
   }
-  return [...areas].map(([area, kinds]) => ({ area, ...kinds }))
+  return [...areas].map(([area, kinds]) => ({ area, kinds: KINDS.filter((kind) => kinds.has(kind)) }))
+}
+
+/** The roles that the signed-in operator may give: none that may do more than they. */
+export function useRoles(): readonly OperatorRole[] {
+  const own = new Set(useProfile().scopes)
+  return OPERATOR_ROLES.filter((role) => covers(own, ROLE_SCOPES[role]))
+}
+
+/** A role that the operator may give. */
+export function RoleField({
+  value,
+  change,
+}: {
+  readonly value: OperatorRole
+  readonly change: (role: OperatorRole) => void
+}): ReactNode {
+  const { t } = useWords()
+  const roles = useRoles()
+  return (
+    <Select
+      label={t('settings.role')}
+      allowDeselect={false}
+      value={value}
+      onChange={(chosen) => {
+        const role = roles.find((known) => known === chosen)
+        if (role !== undefined) change(role)
+      }}
+      data={roles.map((role) => ({ value: role, label: t(`role.${role}`) }))}
+    />
+  )
 }

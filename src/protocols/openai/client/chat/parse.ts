@@ -1,8 +1,8 @@
 import { ApiError } from '../../../../base/errors.ts'
 import { parseMessages } from '../../../../kinds/chat/messages.ts'
 import { hidesReasoning, parseMaxTokens, parseN, parseParameters } from '../../../../kinds/chat/parameters.ts'
-import type { ChatMessage, ChatPart, ChatRequest } from '../../../../kinds/chat/request.ts'
-import { textsOf } from '../../../../kinds/chat/texts.ts'
+import { mediumOfPart, textsOf } from '../../../../kinds/chat/parts.ts'
+import type { ChatMessage, ChatRequest } from '../../../../kinds/chat/request.ts'
 import { parseResponseFormat, parseToolChoice, parseTools } from '../../../../kinds/chat/tools.ts'
 import {
   booleanField,
@@ -12,9 +12,10 @@ import {
   objectField,
   stringField,
   type RawObject,
-} from '../../../../kinds/fields/json-fields.ts'
-import { parseProviderPreferences } from '../../../../kinds/fields/provider-preferences.ts'
-import { sessionIdOf } from '../../../../kinds/fields/body-fields.ts'
+  sessionIdOf,
+} from '../../../../kinds/fields/body-fields.ts'
+import type { Medium } from '../../../../kinds/fields/media.ts'
+import { parseProviderPreferences } from '../../../../kinds/fields/routed-request.ts'
 
 const FALLBACK_MODELS_MAX = 5
 
@@ -98,32 +99,16 @@ export function fallbackModelsOf(body: RawObject): readonly string[] {
   })
 }
 
-function modalitiesOf(messages: readonly ChatMessage[]): ReadonlySet<string> {
-  const modalities = new Set<string>()
+function modalitiesOf(messages: readonly ChatMessage[]): ReadonlySet<Medium> {
+  const modalities = new Set<Medium>()
   for (const { content } of messages) {
     if (!Array.isArray(content)) continue
     for (const part of content) {
-      const modality = modalityOf(part)
+      const modality = mediumOfPart(part)
       if (modality !== null) modalities.add(modality)
     }
   }
   return modalities
-}
-
-function modalityOf(part: ChatPart): string | null {
-  switch (part.type) {
-    case 'image_url':
-      return 'image'
-    case 'input_audio':
-      return 'audio'
-    case 'file':
-      return 'file'
-    case 'video_url':
-      return 'video'
-    case 'text':
-    case 'refusal':
-      return null
-  }
 }
 
 function textBytesOf(messages: readonly ChatMessage[]): number {

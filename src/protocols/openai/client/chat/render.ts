@@ -48,6 +48,7 @@ export function renderChatAnswer({
     created: identity.created,
     model: identity.model,
     provider: identity.provider,
+    ...tierField(answer),
     system_fingerprint: answer.systemFingerprint,
     choices: answer.choices.map((choice) => ({
       index: choice.index,
@@ -58,6 +59,11 @@ export function renderChatAnswer({
     })),
     usage,
   }
+}
+
+/** Only where the provider says which it was. */
+function tierField({ serviceTier }: Pick<StreamEnd, 'serviceTier'>): { readonly service_tier?: string } {
+  return serviceTier === null ? {} : { service_tier: serviceTier }
 }
 
 function messageBody(message: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -97,9 +103,10 @@ export function streamTail(tail: {
       },
     ]
     const last = position === end.finishes.length - 1
-    text += event(last && !includeUsage ? { ...chunk(identity, choices), usage } : chunk(identity, choices))
+    const finished = { ...chunk(identity, choices), ...tierField(end) }
+    text += event(last && !includeUsage ? { ...finished, usage } : finished)
   }
-  if (includeUsage) text += event({ ...chunk(identity, []), usage })
+  if (includeUsage) text += event({ ...chunk(identity, []), ...tierField(end), usage })
   return Buffer.from(text + DONE)
 }
 

@@ -7,7 +7,6 @@ import {
   maybe,
   narrowed,
   nullable,
-  number,
   object,
   oneOf,
   only,
@@ -16,11 +15,10 @@ import {
   text,
   whole,
 } from '../../../../base/schema.ts'
-import { MODELS, OPTIONAL_MODEL, ROUTED, TokenUsage, USER } from '../../../../kinds/fields/schema.ts'
+import { LOGIT_BIAS, N, PARAMETERS, SAMPLING } from '../../../../kinds/chat/parameters.ts'
+import { MODELS, OPTIONAL_MODEL, ROUTED, TokenUsage, USER } from '../../../../kinds/fields/routed-request.ts'
 
 const FILLED = text('', { minLength: 1 })
-const PASSED_ON = 'Passed on.'
-const EFFORT = oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 const TOKENS_MAX = maybe(
   narrowed<number>(
     either(
@@ -107,36 +105,14 @@ export const ResponseFormat = either(
   }),
 )
 
-const REASONING = object({
-  effort: maybe(EFFORT),
-  max_tokens: maybe(whole('', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-  exclude: maybe(flag('Keeps it out of the answer.')),
-  enabled: maybe(flag()),
-  summary: maybe(text()),
-})
-
-/** Parameters of sampling, which chat, Responses and completions share. */
-export const SAMPLING = {
-  temperature: maybe(number('', { minimum: 0, maximum: 2 })),
-  top_p: maybe(number('', { exclusiveMinimum: 0, maximum: 1 })),
-  top_k: maybe(number('', { minimum: 1 })),
-  min_p: maybe(number('', { minimum: 0, maximum: 1 })),
-  top_a: maybe(number('', { minimum: 0, maximum: 1 })),
-  frequency_penalty: maybe(number('', { minimum: -2, maximum: 2 })),
-  presence_penalty: maybe(number('', { minimum: -2, maximum: 2 })),
-  repetition_penalty: maybe(number('', { exclusiveMinimum: 0, maximum: 2 })),
-  seed: maybe(number()),
-  stop: maybe(either(FILLED, list(FILLED, '', { minItems: 1, maxItems: 4 }))),
-} as const
-
 /** Parameters of chat that the old completions have as well. */
 export const SHARED = {
   ...ROUTED,
   ...SAMPLING,
   models: MODELS,
   max_tokens: TOKENS_MAX,
-  logit_bias: maybe(narrowed(namedNumbers())),
-  n: maybe(whole('Answers, each paid for; 1 if absent.', { minimum: 1, maximum: 10 })),
+  logit_bias: LOGIT_BIAS,
+  n: maybe(N),
   stream: maybe(flag('The answer as it is made (wire.md D-3.3).')),
   stream_options: maybe(object({ include_usage: maybe(flag('Usage in a separate chunk.')) })),
   user: USER,
@@ -150,24 +126,10 @@ export const ChatBody = ruled(
     prompt: optional(anything('In place of `messages`: one message of the user.')),
     ...SHARED,
     max_completion_tokens: TOKENS_MAX,
-    logprobs: maybe(flag()),
-    top_logprobs: maybe(whole('', { minimum: 0, maximum: 20 })),
     tools: maybe(list(object({ type: only('function'), function: FUNCTION }))),
     tool_choice: maybe(TOOL_CHOICE),
-    parallel_tool_calls: maybe(flag()),
     response_format: maybe(ResponseFormat),
-    reasoning: maybe(REASONING),
-    reasoning_effort: maybe(EFFORT),
-    include_reasoning: maybe(flag()),
-    modalities: maybe(list(text(), PASSED_ON)),
-    metadata: maybe(map(anything(), PASSED_ON)),
-    prediction: maybe(map(anything(), PASSED_ON)),
-    web_search_options: maybe(map(anything(), PASSED_ON)),
-    audio: maybe(map(anything(), PASSED_ON)),
-    verbosity: maybe(text(PASSED_ON)),
-    service_tier: maybe(text(PASSED_ON)),
-    prompt_cache_key: maybe(text(PASSED_ON)),
-    safety_identifier: maybe(text(PASSED_ON)),
+    ...PARAMETERS.fields,
   }),
   {
     anyOf: [
@@ -183,13 +145,6 @@ export const ChatBody = ruled(
   },
 )
 
-function namedNumbers() {
-  return {
-    ...map(number(), 'Token number → number.'),
-    propertyNames: { pattern: '^\\d{1,9}$' },
-  }
-}
-
 const FINISH = nullable(oneOf(['stop', 'length', 'tool_calls', 'content_filter', 'error']))
 
 /** The plain answer. A stream has the same in parts: `chat.completion.chunk` with `delta`. */
@@ -199,6 +154,7 @@ export const ChatAnswer = object({
   created: whole('Unix seconds.'),
   model: text(),
   provider: text(),
+  service_tier: optional(text('In which the answer was served; absent where the provider does not say.')),
   system_fingerprint: nullable(text()),
   choices: list(
     object({

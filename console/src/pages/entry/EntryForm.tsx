@@ -1,0 +1,43 @@
+import { Stack, TextInput, type TextInputProps, Title } from '@mantine/core'
+import { useEffect, type ReactNode } from 'react'
+import { Form, type FormProps } from '../../parts/Form.tsx'
+import { useWords } from '../../parts/words.ts'
+
+/** A page before sign-in: its title, also of the browser's tab, and its content. */
+export function EntryPage({
+  title,
+  tab = title,
+  children,
+}: {
+  readonly title: string
+  readonly tab?: string
+  readonly children: ReactNode
+}): ReactNode {
+  useEffect(() => {
+    document.title = `${tab} · Tollgate`
+  }, [tab])
+  return (
+    <Stack>
+      <Title order={1} size="h2">
+        {title}
+      </Title>
+      {children}
+    </Stack>
+  )
+}
+
+/** A form whose button is as wide as its fields. */
+export function EntryForm(props: FormProps): ReactNode {
+  return <Form {...props} look={{ fullWidth: true, size: 'md' }} />
+}
+
+export function EmailField(props: TextInputProps): ReactNode {
+  const { t } = useWords()
+  return <TextInput label={t('entry.email')} type="email" autoComplete="username" required {...props} />
+}
+
+/** The name of a person, which nobody has to give. */
+export function NameField(props: TextInputProps): ReactNode {
+  const { t } = useWords()
+  return <TextInput label={t('entry.name')} autoComplete="name" maxLength={100} {...props} />
+}

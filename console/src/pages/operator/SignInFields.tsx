@@ -1,0 +1,57 @@
+import { Select, TextInput } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { authFields } from 'virtual:adapters'
+import type { AuthType } from '../../../../src/catalog/auth.ts'
+import { SecretField } from '../../parts/proof.tsx'
+import { useWords } from '../../parts/words.ts'
+import { authFieldsOf, type SignIn } from './provider-draft.ts'
+
+export interface SignInFieldsProps {
+  readonly signIn: SignIn
+  /** Of the provider; `aws` signs the requests of one alone. */
+  readonly adapter: string
+  readonly change: (signIn: SignIn) => void
+  /** The fields of a key, which is the usual way. */
+  readonly children: ReactNode
+}
+
+/** How the server proves to a provider who it is: by a key, or by tokens that it gets itself. */
+export function SignInFields({ signIn, adapter, change, children }: SignInFieldsProps): ReactNode {
+  const { t } = useWords()
+  // The table's keys are the types.
+  const types = (Object.keys(authFields) as AuthType[]).filter((type) => type !== 'aws' || adapter === 'bedrock')
+  return (
+    <>
+      <Select
+        label={t('sign_in.title')}
+        allowDeselect={false}
+        data={[
+          { value: 'key', label: t('sign_in.type_key') },
+          ...types.map((value) => ({ value, label: t(`sign_in.type_${value}`) })),
+        ]}
+        value={signIn.type}
+        onChange={(type) => type !== null && change({ ...signIn, type: type as SignIn['type'] })}
+      />
+      {signIn.type === 'key' ? (
+        children
+      ) : (
+        <div className="fields">
+          {authFieldsOf(signIn.type).map(({ name, isSecret }) => {
+            const shared = {
+              label: t(`sign_in.field_${name}`),
+              autoComplete: 'off',
+              value: signIn.fields[name] ?? '',
+              onChange: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
+                change({ ...signIn, fields: { ...signIn.fields, [name]: currentTarget.value } }),
+            }
+            return isSecret ? (
+              <SecretField key={name} {...shared} description={t('sign_in.secret_stays')} />
+            ) : (
+              <TextInput key={name} {...shared} />
+            )
+          })}
+        </div>
+      )}
+    </>
+  )
+}

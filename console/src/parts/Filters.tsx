@@ -1,0 +1,144 @@
+import { Button, Select, type SelectProps, TextInput } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { type ReactNode, useState } from 'react'
+import { ownValue } from '../../../src/base/own-value.ts'
+import { SearchIcon } from './icons.ts'
+import { useFilters, useTyped } from './list-place.ts'
+import { useWords } from './words.ts'
+
+/** One value of a list, or none: a button clears the choice. */
+export function ChoiceField(props: SelectProps): ReactNode {
+  const { t } = useWords()
+  return (
+    <Select placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} {...props} />
+  )
+}
+
+/** The same, small and searchable, with its name inside. */
+export function CompactChoice({ label, ...props }: SelectProps & { readonly label: string }): ReactNode {
+  return <ChoiceField size="xs" aria-label={label} placeholder={label} searchable {...props} />
+}
+
+export interface SearchFieldProps {
+  readonly value: string
+  readonly change: (value: string) => void
+  readonly label?: string
+  readonly description?: string
+}
+
+export function SearchField({ change, ...props }: SearchFieldProps): ReactNode {
+  const { t } = useWords()
+  return (
+    <TextInput
+      type="search"
+      label={t('common.search')}
+      leftSection={<SearchIcon size={16} />}
+      {...props}
+      onChange={({ currentTarget }) => change(currentTarget.value)}
+    />
+  )
+}
+
+export interface Choice {
+  readonly value: string
+  readonly label: string
+}
+
+/** A value from a link is shown even if the list does not have it. */
+export function withChosen(data: readonly Choice[], chosen: string | undefined): { value: string; label: string }[] {
+  const known = chosen === undefined || data.some(({ value }) => value === chosen)
+  return [...data, ...(known ? [] : [{ value: chosen, label: chosen }])]
+}
+
+/** Filters side by side; on a phone behind a button, so that the list comes first. */
+export function FilterPanel({
+  children,
+  compact = false,
+}: {
+  readonly children: ReactNode
+  /** Small fields in one line, each with its name inside. */
+  readonly compact?: boolean
+}): ReactNode {
+  const { t } = useWords()
+  const isNarrow = useMediaQuery('(max-width: 700px)') === true
+  const [opened, setOpened] = useState(false)
+  return (
+    <>
+      {isNarrow && (
+        <div>
+          <Button size="xs" variant="default" aria-expanded={opened} onClick={() => setOpened(!opened)}>
+            {t('common.filters')}
+          </Button>
+        </div>
+      )}
+      {(!isNarrow || opened) && <div className={compact ? 'filters' : 'fields'}>{children}</div>}
+    </>
+  )
+}
+
+export interface Filter {
+  /** In the address. */
+  readonly name: string
+  /** Absent = the words of a search. */
+  readonly label?: string
+  readonly description?: string
+  /** What is chosen from; absent = a text that is typed. */
+  readonly data?: readonly Choice[]
+  /** A value from a link is shown even if it is none of `data`. */
+  readonly open?: boolean
+  /** The text, where the page narrows its list while it is typed. */
+  readonly typed?: ReturnType<typeof useTyped>
+}
+
+/** The filters of the page's list, which are in the address, side by side. */
+export function Filters({
+  of,
+  children,
+}: {
+  readonly of: readonly Filter[]
+  readonly children?: ReactNode
+}): ReactNode {
+  if (of.length === 0) return null
+  return (
+    <div className="fields">
+      {of.map((one) => (
+        <FilterField key={one.name} {...one} />
+      ))}
+      {children}
+    </div>
+  )
+}
+
+export function FilterField(one: Filter): ReactNode {
+  return one.data === undefined ? <TextFilter {...one} /> : <ChoiceFilter {...one} />
+}
+
+function ChoiceFilter({ name, label, data = [], open = false }: Filter): ReactNode {
+  const { filters, filter } = useFilters<string>()
+  const chosen = ownValue(filters, name)
+  const isKnown = open || data.some(({ value }) => value === chosen)
+  return (
+    <ChoiceField
+      label={label}
+      searchable={open}
+      limit={60}
+      value={isKnown ? (chosen ?? null) : null}
+      onChange={(value) => filter(name, value)}
+      data={withChosen(data, open ? chosen : undefined)}
+    />
+  )
+}
+
+function TextFilter({ name, label, description, typed }: Filter): ReactNode {
+  const { filters, filter } = useFilters<string>()
+  const own = useTyped(ownValue(filters, name) ?? '', (value) => filter(name, value))
+  const [text, setText] = typed ?? own
+  return (
+    <SearchField
+      value={text}
+      change={setText}
+      {...(label === undefined ? {} : { label })}
+      {...(description === undefined ? {} : { description })}
+    />
+  )
+}

@@ -1,0 +1,189 @@
+import { Button, type ButtonProps, Group, Stack } from '@mantine/core'
+import { type FormErrors, type GetInputPropsReturnType, useForm } from '@mantine/form'
+import type { ReactNode } from 'react'
+import { ownValue } from '../../../src/base/own-value.ts'
+import { type ActEndpoint, type Answer, given, type Input } from '../api/endpoint.ts'
+import { type ActOptions, useAct } from '../api/hooks.ts'
+import { Failed } from './Loaded.tsx'
+import { fieldFailure } from './failure-text.ts'
+import { useWords } from './words.ts'
+
+/** A call that a form makes. */
+interface Sending {
+  readonly isPending: boolean
+  readonly error: Error | null
+}
+
+interface FieldsOptions<Values extends object> {
+  readonly first: Values
+  readonly send: (values: Values) => void
+  /** The calls that `send` makes: one of them at a time. */
+  readonly calls: readonly Sending[]
+  /** What is wrong with a value; null = nothing. */
+  readonly check?: Readonly<Partial<Record<keyof Values, (value: never, values: Values) => string | null>>>
+  /** The fields of the server that have another name here. */
+  readonly names?: Readonly<Record<string, keyof Values & string>>
+}
+
+export interface Fields<Values extends object> {
+  readonly values: Values
+  readonly set: (change: Partial<Values>) => void
+  readonly reset: () => void
+  /** The value of a field, how it changes, and what is wrong with it: here, or by the server's answer. */
+  readonly field: (
+    name: (keyof Values & string) | `${keyof Values & string}.${string}`,
+    type?: 'checkbox',
+  ) => GetInputPropsReturnType
+  readonly submit: (event?: React.FormEvent<HTMLFormElement>) => void
+  readonly busy: boolean
+  /** The failure of a call that no field of the form explains. */
+  readonly failure: Error | null
+}
+
+/** The values of a form, and what is wrong with them. */
+export function useFields<Values extends object>(options: FieldsOptions<Values>): Fields<Values> {
+  const { first, send, calls, check = {}, names = {} } = options
+  const form = useForm<Values>({
+    initialValues: first,
+    // Each check is of the value of its field.
+    validate: check as Readonly<Record<string, (value: unknown, values: Values) => string | null>> as never,
+  })
+  const failure = calls.map(({ error }) => error).find((error) => error !== null) ?? null
+  const problem = fieldFailure(failure, [...Object.keys(first), ...Object.keys(names)])
+  const refused = problem === null ? null : (ownValue(names, problem.field) ?? problem.field)
+  // The names of the values.
+  const errors = form.errors as FormErrors
+  return {
+    values: form.values,
+    set: (change) => form.setValues(change),
+    reset: form.reset,
+    field: (name, type) => ({
+      ...form.getInputProps(name, type === undefined ? {} : { type }),
+      error: refused === name ? problem?.message : errors[name],
+    }),
+    submit: form.onSubmit(send),
+    busy: calls.some(({ isPending }) => isPending),
+    failure: problem === null ? failure : null,
+  }
+}
+
+interface CallOptions<E extends ActEndpoint, Values extends object>
+  extends Pick<FieldsOptions<Values>, 'first' | 'check' | 'names'>, Omit<ActOptions<Answer<E>>, 'quiet' | 'done'> {
+  /** What is sent for the values. */
+  readonly input: (values: Values) => Input<E>
+  /** After the call; `reset` empties the fields. */
+  readonly done?: (answer: Answer<E>, reset: () => void) => void
+  /** Asks before the call is made. */
+  readonly ask?: (values: Values, go: () => void) => void
+}
+
+/** The fields of a form that makes one call, and what came of it. */
+export function useCall<E extends ActEndpoint, Values extends object>(
+  endpoint: E,
+  { first, check, names, input, done, ask = (_values, go) => go(), ...options }: CallOptions<E, Values>,
+): Fields<Values> & { readonly answer: Answer<E> | undefined } {
+  const call = useAct(endpoint, { ...options, quiet: true, done: (answer) => done?.(answer, fields.reset) })
+  const fields = useFields<Values>({
+    first,
+    ...given({ check, names }),
+    calls: [call],
+    send: (values) => ask(values, () => call.mutate(input(values))),
+  })
+  return { ...fields, answer: call.data }
+}
+
+export interface FormProps {
+  readonly of: Pick<Fields<object>, 'submit' | 'busy' | 'failure'>
+  /** The name of the button. */
+  readonly act: string
+  /** Of the button. */
+  readonly look?: ButtonProps & { readonly disabled?: boolean }
+  /** Further buttons, which stand before it. */
+  readonly beside?: ReactNode
+  /** One of them: it ends the form without the call. */
+  readonly cancel?: () => void
+  /** `row`: the fields and the button stand in one. `dialog`: the button is at its end. */
+  readonly form?: 'page' | 'narrow' | 'dialog' | 'row'
+  readonly children: ReactNode
+}
+
+/** Fields, with what went wrong above them and the button that sends them below. */
+export function Form({ of, act, look, beside, cancel, form = 'page', children }: FormProps): ReactNode {
+  const { t } = useWords()
+  const button = (
+    <Button type="submit" loading={of.busy} {...look}>
+      {act}
+    </Button>
+  )
+  const failed = of.failure !== null && <Failed failure={of.failure} />
+  return (
+    <form onSubmit={of.submit}>
+      {form === 'row' ? (
+        <>
+          {failed}
+          <div className="fields">
+            {children}
+            {button}
+          </div>
+        </>
+      ) : (
+        <Stack className={form === 'narrow' ? 'narrow' : ''}>
+          {failed}
+          {children}
+          {look?.fullWidth === true ? (
+            button
+          ) : (
+            <Group
+              gap="xs"
+              justify={
+                (beside ?? cancel) !== undefined && form === 'dialog'
+                  ? 'space-between'
+                  : form === 'dialog'
+                    ? 'flex-end'
+                    : 'flex-start'
+              }
+            >
+              {beside}
+              {cancel !== undefined && (
+                <Button variant="default" onClick={cancel}>
+                  {t('common.cancel')}
+                </Button>
+              )}
+              {button}
+            </Group>
+          )}
+        </Stack>
+      )}
+    </form>
+  )
+}
+
+type NamesOf<Draft, Value> = { [Name in keyof Draft]: Draft[Name] extends Value ? Name : never }[keyof Draft] & string
+
+/** The props of fields whose values are those of a draft, which has no form of its own. */
+export function bound<Draft extends object>(draft: Draft, change: (draft: Draft) => void) {
+  const set = (name: string, value: unknown): void => change({ ...draft, [name]: value })
+  return {
+    /** Of a field that answers an event. */
+    text: <Name extends NamesOf<Draft, string>>(name: Name) => ({
+      value: draft[name],
+      onChange: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
+        set(name, currentTarget.value),
+    }),
+    /** Of a field that answers its value. */
+    value: <Name extends NamesOf<Draft, string>>(name: Name) => ({
+      value: draft[name],
+      onChange: (value: string | null) => value !== null && set(name, value),
+    }),
+    /** Of a choice that may be none. */
+    option: <Name extends NamesOf<Draft, string | null>>(name: Name) => ({
+      value: draft[name],
+      onChange: (value: string | null) => set(name, value),
+    }),
+    flag: <Name extends NamesOf<Draft, boolean>>(name: Name) => ({
+      checked: draft[name],
+      onChange: ({ currentTarget }: { readonly currentTarget: { readonly checked: boolean } }) =>
+        set(name, currentTarget.checked),
+    }),
+  }
+}

@@ -1,0 +1,61 @@
+import { ActionIcon, Menu } from '@mantine/core'
+import { Link, type LinkProps } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { MoreIcon } from './icons.ts'
+
+/** A line of a menu: what it does or where it leads, a name above further lines, or a line between others. */
+export type MenuEntry =
+  | 'line'
+  | { readonly heading: string }
+  | {
+      readonly label: string
+      readonly icon?: ReactNode
+      readonly to?: LinkProps
+      readonly act?: () => void
+      readonly harmful?: boolean
+    }
+
+export function MenuEntries({ entries }: { readonly entries: readonly (MenuEntry | false)[] }): ReactNode {
+  return entries.map((entry, index) => {
+    if (entry === false) return null
+    if (entry === 'line') return <Menu.Divider key={index} />
+    if ('heading' in entry) return <Menu.Label key={index}>{entry.heading}</Menu.Label>
+    const { label, icon, to, act, harmful = false } = entry
+    const look = { leftSection: icon, ...(harmful ? { color: 'red' as const } : {}) }
+    return to === undefined ? (
+      <Menu.Item key={label} onClick={act} {...look}>
+        {label}
+      </Menu.Item>
+    ) : (
+      <Menu.Item key={label} renderRoot={(props: object) => <Link {...to} {...props} />} {...look}>
+        {label}
+      </Menu.Item>
+    )
+  })
+}
+
+interface RowMenuProps {
+  /** With the name of the row, for screen readers. */
+  readonly label: string
+  readonly entries: readonly (MenuEntry | false)[]
+  /** Instead of three dots. */
+  readonly button?: ReactNode
+}
+
+/** What may be done with the record of a row. */
+export function RowMenu({ label, entries, button }: RowMenuProps): ReactNode {
+  return (
+    <Menu position="bottom-end" width={button === undefined ? 210 : 'max-content'}>
+      <Menu.Target>
+        {button ?? (
+          <ActionIcon variant="subtle" color="gray" aria-label={label}>
+            <MoreIcon size={18} />
+          </ActionIcon>
+        )}
+      </Menu.Target>
+      <Menu.Dropdown>
+        <MenuEntries entries={entries} />
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,63 @@
+import { Progress, Text } from '@mantine/core'
+import { Link, type LinkProps } from '@tanstack/react-router'
+import clsx from 'clsx'
+import type { ReactNode } from 'react'
+import css from '../style/steps.module.css'
+import { CheckIcon } from './icons.ts'
+import { Section } from './Page.tsx'
+import { useWords } from './words.ts'
+
+export interface Step {
+  readonly name: string
+  readonly title: string
+  readonly text: string
+  readonly done: boolean
+  /** Where it is done; null = not by this reader. */
+  readonly link: LinkProps | null
+}
+
+interface StepsProps {
+  readonly title: string
+  /** How many of how many are done. */
+  readonly count: (done: number, all: number) => string
+  readonly steps: readonly Step[]
+  readonly actions?: ReactNode
+  readonly children?: ReactNode
+}
+
+/** The way to something: each step ticks itself, and the next one stands out. */
+export function Steps({ title, count, steps, actions, children }: StepsProps): ReactNode {
+  const { t } = useWords()
+  const done = steps.filter((step) => step.done).length
+  const next = steps.find((step) => !step.done)
+  return (
+    <Section boxed title={title} lead={count(done, steps.length)} actions={actions}>
+      <Progress value={(done / steps.length) * 100} size="sm" mb="md" aria-label={title} />
+      <ol className={css.steps}>
+        {steps.map((step, index) => (
+          <li
+            key={step.name}
+            data-step={step.name}
+            data-done={step.done}
+            aria-current={step === next ? 'step' : undefined}
+          >
+            <span
+              className={clsx('circle', step.done && 'badge-good')}
+              role="img"
+              aria-label={t(step.done ? 'first_steps.done' : 'first_steps.open')}
+            >
+              {step.done ? <CheckIcon size={15} stroke={2.6} aria-hidden /> : index + 1}
+            </span>
+            <div>
+              {step.done || step.link === null ? <span>{step.title}</span> : <Link {...step.link}>{step.title}</Link>}
+              <Text size="sm" c="dimmed">
+                {step.text}
+              </Text>
+            </div>
+          </li>
+        ))}
+      </ol>
+      {children}
+    </Section>
+  )
+}

@@ -1,0 +1,70 @@
+import { Text } from '@mantine/core'
+import i18n from 'i18next'
+import { type ReactNode, useState } from 'react'
+import type { ProofBody } from '../../../src/http/wire-route.ts'
+import type { ApiFailure } from '../api/call.ts'
+import { ask } from './Dialog.tsx'
+import { fieldFailure } from './failure-text.ts'
+import { Form, useFields } from './Form.tsx'
+import { ProofInput } from './proof.tsx'
+import { useWords } from './words.ts'
+
+const KINDS = ['password', 'code'] as const
+
+/** Asks for the proof that a refusal names, and calls again with it. Rejects with the refusal if nobody gives one. */
+export function askForProof<A>(refusal: ApiFailure, again: (proof: ProofBody) => Promise<A>): Promise<A> {
+  // The server's list of what it needs.
+  const { with: needed } = refusal.metadata['params'] as { readonly with: string }
+  return new Promise((resolve, reject) => {
+    const close = ask({
+      name: 'proof',
+      title: i18n.t('security.prove'),
+      content: (
+        <ProofForm
+          kinds={KINDS.filter((kind) => needed.includes(kind))}
+          send={async (proof) => {
+            resolve(await again(proof))
+            close()
+          }}
+          fail={(failure) => {
+            reject(failure)
+            close()
+          }}
+        />
+      ),
+      onClose: () => reject(refusal),
+    })
+  })
+}
+
+interface ProofFormProps {
+  readonly kinds: readonly (typeof KINDS)[number][]
+  readonly send: (proof: ProofBody) => Promise<void>
+  readonly fail: (failure: Error) => void
+}
+
+function ProofForm({ kinds, send, fail }: ProofFormProps): ReactNode {
+  const { t } = useWords()
+  const [failed, setFailed] = useState<Error | null>(null)
+  const [isPending, setPending] = useState(false)
+  const form = useFields<ProofBody>({
+    first: { password: '', code: '' },
+    calls: [{ error: failed, isPending }],
+    send: (proof) => {
+      setPending(true)
+      send(Object.fromEntries(kinds.map((kind) => [kind, proof[kind]]))).catch((thrown: Error) => {
+        if (fieldFailure(thrown, KINDS) === null) return fail(thrown)
+        setPending(false)
+        setFailed(thrown)
+      })
+    },
+  })
+  return (
+    <Form of={form} form="dialog" act={t('security.prove_do')}>
+      <Text size="sm">{t('security.prove_text')}</Text>
+      {kinds.map((kind) => (
+        <ProofInput key={kind} kind={kind} {...form.field(kind)} />
+      ))}
+    </Form>
+  )
+}

@@ -1,0 +1,67 @@
+import { Button, type ButtonProps } from '@mantine/core'
+import { createLink, Link } from '@tanstack/react-router'
+import clsx from 'clsx'
+import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
+import css from '../style/list.module.css'
+import { useWords } from './words.ts'
+
+/** A text on one line. Where it is cut off it is whole under the pointer, and on focus, which a tap gives it too. */
+export function Clip({ text, mono = false }: { readonly text: string; readonly mono?: boolean }): ReactNode {
+  const line = useRef<HTMLSpanElement>(null)
+  const [isCut, setCut] = useState(false)
+  useEffect(() => {
+    const element = line.current
+    if (element === null) return undefined
+    const watch = new ResizeObserver(() => {
+      // On focus it is whole, and stays focusable.
+      if (document.activeElement !== element) setCut(element.scrollWidth > element.clientWidth)
+    })
+    watch.observe(element)
+    return () => watch.disconnect()
+  }, [])
+  return (
+    <span ref={line} className={clsx(css.clip, mono && 'mono')} {...(isCut ? { tabIndex: 0, title: text } : {})}>
+      {text}
+    </span>
+  )
+}
+
+interface MomentProps {
+  readonly at: string
+  readonly as?: 'moment' | 'date' | 'ago'
+  /** The words that the time stands in. */
+  readonly said?: (when: string) => string
+}
+
+/** A time as short as a list needs; whole under the pointer. */
+export function Moment({ at, as = 'moment', said = (when) => when }: MomentProps): ReactNode {
+  const { format } = useWords()
+  return (
+    <time dateTime={at} title={format.dateTime(at)}>
+      {said(format[as](at))}
+    </time>
+  )
+}
+
+export type Tone = 'good' | 'bad' | 'warn' | 'quiet'
+
+/** A word with the colour of its meaning. It is a plain element, because long lists draw hundreds of them. */
+export function StatusBadge({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }): ReactNode {
+  return <span className={`badge badge-${tone}`}>{children}</span>
+}
+
+function ButtonAnchor(props: ButtonProps & Omit<ComponentProps<'a'>, keyof ButtonProps>): ReactNode {
+  return <Button component="a" {...props} />
+}
+
+/** Leads to the page of a model. */
+export function ModelLink({ id, children = id }: { readonly id: string; readonly children?: ReactNode }): ReactNode {
+  return (
+    <Link to="/model/$" params={{ _splat: id }}>
+      {children}
+    </Link>
+  )
+}
+
+/** A button that leads to a page, with its parameters checked. */
+export const ButtonLink = createLink(ButtonAnchor)

@@ -1,0 +1,114 @@
+import {
+  Alert,
+  Button,
+  PasswordInput,
+  type PasswordInputProps,
+  Stack,
+  TextInput,
+  type TextInputProps,
+} from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { ProofBody } from '../../../src/http/wire-route.ts'
+import { useProfile, useSession } from '../session.tsx'
+import { useWords } from './words.ts'
+
+/** A field for a code of the authenticator, or a recovery code. */
+export function CodeField(props: TextInputProps): ReactNode {
+  const { t } = useWords()
+  return (
+    <TextInput
+      label={t('entry.code')}
+      description={t('entry.code_hint')}
+      autoComplete="one-time-code"
+      required
+      {...props}
+    />
+  )
+}
+
+/** A field for a secret, whose button that shows it has a name. */
+export function SecretField(props: PasswordInputProps): ReactNode {
+  const { t } = useWords()
+  return <PasswordInput visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }} {...props} />
+}
+
+/** A field in which a user chooses a password. It names the lengths that the server accepts. */
+export function NewPasswordField(props: PasswordInputProps): ReactNode {
+  const { t } = useWords()
+  const { service } = useSession()
+  return (
+    <SecretField
+      label={t('entry.password')}
+      description={t('entry.password_length', service.password)}
+      autoComplete="new-password"
+      required
+      {...props}
+    />
+  )
+}
+
+/** Says what is wrong with the length of a new password; null = nothing. */
+export function usePasswordCheck(): (password: string) => string | null {
+  const { t } = useWords()
+  const { password: bounds } = useSession().service
+  return ({ length }) => (length < bounds.least || length > bounds.most ? t('entry.password_length', bounds) : null)
+}
+
+/** The props of a form's field. */
+interface ProofInputProps {
+  readonly value?: string
+  readonly onChange: PasswordInputProps['onChange']
+  readonly error?: ReactNode
+}
+
+/** The password, or a code of the authenticator. */
+export function ProofInput({ kind, ...props }: ProofInputProps & { readonly kind: 'password' | 'code' }): ReactNode {
+  const { t } = useWords()
+  if (kind === 'code') return <CodeField {...props} />
+  return <SecretField label={t('security.current')} autoComplete="current-password" required {...props} />
+}
+
+/** The proof that this user gives before a way to sign in is added or removed. */
+type ProofKind = 'password' | 'code' | 'fresh' | 'stale'
+
+/** The server's names of a form's value `proof`. */
+export const PROOF_NAMES = { password: 'proof', code: 'proof', current_password: 'proof' } as const
+
+export function useProofKind(): ProofKind {
+  const { has_password: hasPassword, totp } = useProfile()
+  const { session } = useSession()
+  if (hasPassword) return 'password'
+  if (totp.enabled) return 'code'
+  return session !== null && Date.parse(session.fresh_until) > Date.now() ? 'fresh' : 'stale'
+}
+
+export function proofBody(kind: ProofKind, value: string): ProofBody {
+  if (kind === 'password') return { password: value }
+  return kind === 'code' ? { code: value.trim() } : {}
+}
+
+/** One field, or an instruction where there is nothing to type. */
+export function ProofField({ kind, ...props }: ProofInputProps & { readonly kind: ProofKind }): ReactNode {
+  const { t } = useWords()
+  const { service } = useSession()
+  switch (kind) {
+    case 'password':
+    case 'code':
+      return <ProofInput kind={kind} {...props} />
+    case 'fresh':
+      return null
+    case 'stale':
+      return (
+        <Alert color="yellow" title={t('security.stale')}>
+          <Stack align="flex-start">
+            {t('security.stale_text')}
+            {service.oidc !== null && (
+              <Button component="a" href={service.oidc.start} variant="default">
+                {t('entry.oidc', { name: service.oidc.name })}
+              </Button>
+            )}
+          </Stack>
+        </Alert>
+      )
+  }
+}

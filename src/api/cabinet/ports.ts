@@ -1,0 +1,142 @@
+import type { ConsoleSession, ConsoleSessions } from '../../access/console-sessions.ts'
+import type { Passwords } from '../../access/passwords.ts'
+import { type Principal, roleNeeded } from '../../access/principal.ts'
+import { originRefusal } from '../../access/same-origin.ts'
+import type { Cipher } from '../../base/cipher.ts'
+import { fieldError, reasonError } from '../../base/refusals.ts'
+import type { Call, HIJACKED, Reply, Route } from '../../http/edge.ts'
+import { bodyReader, type BodyReader } from '../../kinds/fields/strict-body.ts'
+import type { Letters } from '../../notices/letters.ts'
+import type { UserRecord } from '../../store/people/user-store.ts'
+import type { BodyOf, WireRoute } from '../../http/wire-route.ts'
+import { MEMBER_ROLE_SCOPES, type MemberScope } from '../../tables/member-scopes.ts'
+import { CABINET_ROUTES, type CabinetApi } from './contract.ts'
+import { ROUTE_SCOPES, type RouteScope, type SessionRoute } from './route-scopes.ts'
+import { listReply, type ListRange } from '../records/list-file.ts'
+import type { Actor, ConsolePorts } from '../records/ports.ts'
+
+export interface CabinetPorts extends ConsolePorts {
+  readonly sessions: ConsoleSessions
+  readonly passwords: Passwords
+  readonly cipher: Cipher
+  readonly version: string
+  readonly adminTotpRequired: boolean
+  readonly letters: Pick<Letters, 'post'>
+  /** A token with which a user sets a new password, once. */
+  readonly newPasswordToken: (user: UserRecord) => Promise<string>
+  /** Writes a sentence for the operator. */
+  readonly notice: (message: string) => void
+}
+
+export type CabinetCall = Call<Principal>
+
+/** A call with its session. */
+export interface Visit extends ConsoleSession, Actor {
+  readonly call: CabinetCall
+  /** The account of the session; empty where a route is about the user, who may have none. */
+  readonly accountId: string
+}
+
+/** Whether the user may do that in the account of the session. */
+export function may({ membership }: Pick<Visit, 'membership'>, scope: MemberScope): boolean {
+  return membership !== null && MEMBER_ROLE_SCOPES[membership.role].has(scope)
+}
+
+/** Reads the body of a route of the contract. */
+export type CabinetBody<K extends keyof CabinetApi> = BodyReader<BodyOf<CabinetApi[K]>>
+
+function readerOf<K extends keyof CabinetApi>(key: K, { json }: CabinetCall): CabinetBody<K> {
+  const row: WireRoute = CABINET_ROUTES[key]
+  return bodyReader<BodyOf<CabinetApi[K]>>(row, json)
+}
+
+type Answers = { readonly [K in keyof CabinetApi]: CabinetApi[K]['answer'] }
+
+function split(key: string): { readonly method: Route<Principal>['method']; readonly path: string } {
+  const [method = '', path = ''] = key.split(' ')
+  // The keys of the contract begin with a method and a path.
+  return { method: method as Route<Principal>['method'], path }
+}
+
+function bodyOf(method: string): 'none' | 'json' {
+  return method === 'GET' || method === 'DELETE' ? 'none' : 'json'
+}
+
+/** One route of the contract for a signed-in user. */
+export function visitRoute<K extends keyof CabinetApi & SessionRoute>(
+  ports: CabinetPorts,
+  key: K,
+  handle: (visit: Visit, read: CabinetBody<K>) => Promise<Answers[K]> | Answers[K],
+): Route<Principal> {
+  const { status = 200 }: WireRoute = CABINET_ROUTES[key]
+  return visitReply(ports, key, async (visit, read) => ({ status, body: await handle(visit, read) }))
+}
+
+/** A list of an account that grows for ever, page by page or as a file. */
+export function listVisit<K extends `GET /cabinet/v1/${'ledger' | 'payments' | 'notices/deliveries'}`>(
+  ports: CabinetPorts,
+  key: K,
+  read: (visit: Visit, range: ListRange) => Promise<Answers[K]>,
+  [usual, most]: readonly [number, number] = [50, 300],
+): Route<Principal> {
+  const list = { key, ...CABINET_ROUTES[key], usual, most }
+  return visitReply(ports, key, (visit) =>
+    listReply<Answers[K]>(visit.call, ports.clock, list, (range) => read(visit, range)),
+  )
+}
+
+/** One route of the contract that answers with a cookie. */
+export function visitReply<K extends keyof CabinetApi & SessionRoute>(
+  ports: CabinetPorts,
+  key: K,
+  handle: (visit: Visit, read: CabinetBody<K>) => Promise<Reply | typeof HIJACKED>,
+): Route<Principal> {
+  const { method, path } = split(key)
+  return {
+    method,
+    path,
+    plane: 'session',
+    body: bodyOf(method),
+    handle: (call) => handle(visitOf(ports, call, ROUTE_SCOPES[key]), readerOf(key, call)),
+  }
+}
+
+/** One route of the contract that needs no session, only a request from our own pages. */
+export function openRoute<K extends keyof CabinetApi>(
+  key: K,
+  handle: (call: CabinetCall, read: CabinetBody<K>) => Promise<Reply>,
+): Route<Principal> {
+  const { method, path } = split(key)
+  return {
+    method,
+    path,
+    plane: 'open',
+    body: bodyOf(method),
+    refuse: originRefusal,
+    handle: (call) => handle(call, readerOf(key, call)),
+  }
+}
+
+/** The visit of a user whose role in the account has the scope. */
+export function visitOf(ports: CabinetPorts, call: CabinetCall, scope: RouteScope): Visit {
+  const found = ports.access.sessionOf(call.request)
+  const { membership } = found
+  if (scope !== 'self') requireScope(found, scope)
+  const { email: actor } = found.user
+  return { ...found, call, actor, ip: call.clientIp, accountId: membership?.accountId ?? '' }
+}
+
+/** Refuses what the user may not do in the account of the session. */
+export function requireScope({ membership }: Pick<Visit, 'membership'>, scope: MemberScope): void {
+  if (membership === null) throw reasonError('access_denied', 'account_missing', {}, 'This user has no account')
+  if (may({ membership }, scope)) return
+  throw roleNeeded(membership.role)
+}
+
+/** The number in a cursor that we gave out; null = the beginning. */
+export function cursorOf(query: URLSearchParams): number | null {
+  const text = query.get('cursor')
+  if (text === null) return null
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw fieldError('cursor', 'cursor', {}, 'must be one that an answer gave')
+}

@@ -1,0 +1,105 @@
+import { csvLine, type CsvValue } from '../../base/csv.ts'
+import { ownValue } from '../../base/own-value.ts'
+import { assert } from '../../base/assert.ts'
+import type { Clock } from '../../base/clock.ts'
+import { choiceParameter, wholeParameter } from '../../base/query-parameters.ts'
+import { oneOf, type JsonSchema } from '../../base/schema.ts'
+import { isoDay } from '../../base/time.ts'
+import type { Call, HIJACKED } from '../../http/edge.ts'
+import { sendCsv } from '../../http/sent-csv.ts'
+import type { MediaType } from '../../http/wire-route.ts'
+import type { PageRange } from '../../store/page.ts'
+
+/** Rows of one read: some milliseconds. */
+const FILE_READ_ROWS = 300
+/** Spreadsheets take a text for UTF-8 only with it. */
+const BYTE_ORDER_MARK = '\uFEFF'
+
+/** Only lists that take an offset have one. */
+export interface ListRange extends PageRange {
+  readonly cursor: string | null
+}
+
+const FileFormat = oneOf(['csv'])
+
+/** The rows of a page of a list, and where the next one begins. */
+export interface ListedRows {
+  readonly data: readonly object[]
+  readonly next_cursor?: string | null
+}
+
+/** A list of an API: the route, and how many rows a page has. */
+interface ListRow {
+  /** Such as `GET /admin/v1/codes`; its last word names the file. */
+  readonly key: string
+  readonly answer: JsonSchema | MediaType
+  readonly usual: number
+  readonly most: number
+}
+
+/**
+ * A list: one page, or with `format=csv` a file of all that is filtered, whatever its length: a read of the next rows
+ * begins when the client has taken those before it, and none does once the client has left.
+ */
+export async function listReply<T extends ListedRows>(
+  call: Call<unknown>,
+  clock: Clock,
+  { key, answer, usual, most }: ListRow,
+  read: (range: ListRange) => Promise<T>,
+): Promise<{ readonly status: 200; readonly body: T } | typeof HIJACKED> {
+  assert(!('media' in answer), 'A list is JSON.')
+  const { query } = call
+  if (choiceParameter(query, 'format', FileFormat) !== null) {
+    const name = `tollgate-${key.split('/').at(-1)}-${isoDay(clock.now())}.csv`
+    const range = { limit: FILE_READ_ROWS, offset: 0, uncounted: true }
+    return sendCsv(
+      call,
+      name,
+      listLines(answer, (cursor) => read({ ...range, cursor })),
+    )
+  }
+  const limit = wholeParameter(query, 'limit', 1, most) ?? usual
+  const offset = wholeParameter(query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
+  return { status: 200, body: await read({ limit, offset, cursor: query.get('cursor') }) }
+}
+
+/**
+ * All rows of a list as CSV (RFC 4180), with the fields of its answer. Rows are read while their file is sent, a page
+ * at a time.
+ */
+export async function* listLines(
+  answer: JsonSchema,
+  read: (cursor: string | null) => Promise<ListedRows>,
+): AsyncGenerator<string, void> {
+  const columns = fieldsOf(answer.properties?.['data']?.items ?? {}, '')
+  let head = BYTE_ORDER_MARK + csvLine(columns)
+  for (let cursor: string | null = null; ;) {
+    const { data, next_cursor: next = null }: ListedRows = await read(cursor)
+    yield head + data.map((row) => csvLine(columns.map((column) => cellOf(row, column)))).join('')
+    if (next === null) return
+    head = ''
+    cursor = next
+  }
+}
+
+/** Those of an object in a row are columns of their own, such as `rate_limit.window`. */
+function fieldsOf(schema: JsonSchema, before: string): readonly string[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+    const inner = [field, ...(field.anyOf ?? [])].find(({ properties }) => properties !== undefined)
+    return inner === undefined ? [before + name] : fieldsOf(inner, `${before}${name}.`)
+  })
+}
+
+/** Lists and maps are JSON. */
+function cellOf(row: object, column: string): CsvValue {
+  let value: unknown = row
+  for (const name of column.split('.')) value = isRecord(value) ? ownValue(value, name) : null
+  if (value === null || value === undefined) return null
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? value
+    : JSON.stringify(value)
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return value !== null && typeof value === 'object'
+}

@@ -1,0 +1,172 @@
+import { defined, type FieldReader } from './field-reader.ts'
+
+/**
+ * What a service or a model wants otherwise than OpenAI's chat has it, as in the catalogue file. Only given fields are
+ * present.
+ */
+export interface QuirksEntry {
+  readonly reasoning?: ReasoningForm
+  readonly reasoning_budgets?: Readonly<Record<string, number>>
+  readonly reasoning_echo?: ReasoningEcho
+  readonly reasoning_blank?: string
+  readonly fixed?: Readonly<Record<string, FixedValue>>
+  readonly strict?: StrictRule
+  readonly schema_words?: Readonly<Record<string, WordRule>>
+  readonly json_word?: boolean
+  readonly stream?: StreamRule
+  readonly tools?: ToolForm
+  readonly system?: SystemPlace
+}
+
+/**
+ * `effort` = `reasoning_effort`, `object` = OpenRouter's `reasoning {…}`, `thinking` = `thinking {type}`,
+ * `enable_thinking` = Qwen's with `thinking_budget`, `template` = the same within `chat_template_kwargs`.
+ */
+export const REASONING_FORMS = ['effort', 'object', 'thinking', 'enable_thinking', 'template'] as const
+export type ReasoningForm = (typeof REASONING_FORMS)[number]
+/** The least first. */
+export const EFFORTS = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+/** The field that carries thoughts of earlier turns; `none` = they are not sent back. */
+export const REASONING_ECHOES = ['reasoning_content', 'reasoning', 'none'] as const
+export type ReasoningEcho = (typeof REASONING_ECHOES)[number]
+/** null = never sent. */
+export type FixedValue = string | number | boolean | null
+/** `all_or_none` = one tool that is not strict makes all of them so. */
+export type StrictRule = 'each' | 'all_or_none'
+/** Of a word of a JSON schema: left out, or told in its node's description. */
+export type WordRule = 'drop' | 'describe'
+/** `always` = a whole answer is collected from a stream. */
+export type StreamRule = 'as_asked' | 'always'
+/** `functions` = `functions` and `function_call` with arguments as an object, as GigaChat has them. */
+export type ToolForm = 'tools' | 'functions'
+/** `first` = one message of the role `system`, before all others. */
+export type SystemPlace = 'anywhere' | 'first'
+
+export interface Quirks {
+  /** null = decided by the parameters that the endpoint lists; OpenAI's `reasoning_effort` where it lists none. */
+  readonly reasoning: ReasoningForm | null
+  /** Tokens for thinking by effort, of forms that know no efforts; null = an effort only switches thinking on. */
+  readonly reasoningBudgets: Readonly<Record<string, number>> | null
+  /** null = `reasoning` and `reasoning_details` where the endpoint lists `reasoning`. */
+  readonly reasoningEcho: ReasoningEcho | null
+  /** Stands where a turn had no thought. */
+  readonly reasoningBlank: string
+  /** By the wire's name; null = none. */
+  readonly fixed: Readonly<Record<string, FixedValue>> | null
+  readonly strict: StrictRule
+  /** null = schemas are sent as they are. */
+  readonly schemaWords: Readonly<Record<string, WordRule>> | null
+  /** `json_object` is refused unless a message has the word. */
+  readonly jsonWord: boolean
+  readonly stream: StreamRule
+  readonly tools: ToolForm
+  readonly system: SystemPlace
+  /** Messages can be sent as the client wrote them. */
+  readonly takesMessages: boolean
+}
+
+const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
+const WORD = /^[$A-Za-z][A-Za-z0-9$_-]{0,63}$/
+const NAMES_MAX = 64
+/** What our request, its limits and its price depend on. */
+const OWN: ReadonlySet<string> = new Set([
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'tools',
+  'functions',
+  'service_tier',
+  'web_search_options',
+])
+
+export function readQuirks(reader: FieldReader): QuirksEntry {
+  return defined({
+    reasoning: reader.oneOf<ReasoningForm>('reasoning', REASONING_FORMS),
+    reasoning_budgets: budgetsOf(reader),
+    reasoning_echo: reader.oneOf<ReasoningEcho>('reasoning_echo', REASONING_ECHOES),
+    reasoning_blank: reader.text('reasoning_blank'),
+    fixed: fixedOf(reader),
+    strict: reader.oneOf<StrictRule>('strict', ['each', 'all_or_none']),
+    schema_words: wordsOf(reader),
+    json_word: reader.has('json_word') ? reader.flag('json_word', false) : null,
+    stream: reader.oneOf<StreamRule>('stream', ['as_asked', 'always']),
+    tools: reader.oneOf<ToolForm>('tools', ['tools', 'functions']),
+    system: reader.oneOf<SystemPlace>('system', ['anywhere', 'first']),
+  })
+}
+
+function budgetsOf(reader: FieldReader): Readonly<Record<string, number>> | null {
+  const given = reader.map('reasoning_budgets')
+  if (given === null) return null
+  const budgets: Record<string, number> = {}
+  for (const effort of EFFORTS) {
+    const tokens = given.whole(effort, 1)
+    if (tokens !== null) budgets[effort] = tokens
+  }
+  given.done()
+  return budgets
+}
+
+function fixedOf(reader: FieldReader): Readonly<Record<string, FixedValue>> | null {
+  const given = reader.map('fixed')
+  if (given === null) return null
+  const fixed: Record<string, FixedValue> = {}
+  for (const name of namesIn(given)) {
+    if (!NAME.test(name) || OWN.has(name))
+      given.problem(name, 'parameter_name', { given: name }, `must be the name of a parameter, got '${name}'`)
+    const node = given.node(name)
+    if (node === null) fixed[name] = null
+    else if (node.kind === 'boolean') fixed[name] = node.value
+    else if (node.kind === 'number') fixed[name] = Number(node.text)
+    else fixed[name] = given.text(name) ?? ''
+  }
+  return fixed
+}
+
+function wordsOf(reader: FieldReader): Readonly<Record<string, WordRule>> | null {
+  const given = reader.map('schema_words')
+  if (given === null) return null
+  const words: Record<string, WordRule> = {}
+  for (const name of namesIn(given)) {
+    if (!WORD.test(name) || name === 'properties' || name === 'type')
+      given.problem(name, 'parameter_name', { given: name }, `must be a word of JSON Schema, got '${name}'`)
+    words[name] = given.oneOf<WordRule>(name, ['drop', 'describe']) ?? 'drop'
+  }
+  return words
+}
+
+function namesIn(given: FieldReader): readonly string[] {
+  const names = given.keys()
+  if (names.length <= NAMES_MAX) return names
+  given.problem('', 'items_most', { most: NAMES_MAX }, `must have at most ${NAMES_MAX} names`)
+  return []
+}
+
+export function quirksOf(entry: QuirksEntry): Quirks {
+  const {
+    reasoning_echo: echo = null,
+    reasoning_budgets: budgets = {},
+    fixed = {},
+    schema_words: words = {},
+    tools = 'tools',
+  } = entry
+  const system = entry.system ?? (tools === 'functions' ? 'first' : 'anywhere')
+  return {
+    reasoning: entry.reasoning ?? null,
+    reasoningBudgets: Object.keys(budgets).length === 0 ? null : Object.freeze({ ...budgets }),
+    reasoningEcho: echo,
+    reasoningBlank: entry.reasoning_blank ?? '',
+    fixed: Object.keys(fixed).length === 0 ? null : Object.freeze({ ...fixed }),
+    strict: entry.strict ?? 'each',
+    schemaWords: Object.keys(words).length === 0 ? null : Object.freeze({ ...words }),
+    jsonWord: entry.json_word ?? false,
+    stream: entry.stream ?? 'as_asked',
+    tools,
+    system,
+    takesMessages: tools === 'tools' && system === 'anywhere' && (echo === null || echo === 'none'),
+  }
+}

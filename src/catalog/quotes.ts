@@ -1,0 +1,88 @@
+import { DAY_MS, MINUTE_MS } from '../base/time.ts'
+import type { Micro } from '../base/money.ts'
+import { PRICED_METERS } from '../tables/meter-table.ts'
+import { chargeMicro, providerCostMicro, type Usage } from '../tables/meters.ts'
+import { MODEL_TYPE_TABLE, type ModelType } from '../tables/model-types.ts'
+import type { Endpoint, Model, PriceGroup } from './catalog.ts'
+import { rowPrices, type ConditionedRow } from './price-conditions.ts'
+
+const DAY_MINUTES = 1_440
+const WEEK_DAYS = 7
+
+/** What a standard request costs under one condition of a price. */
+export interface Quote {
+  readonly model: string
+  readonly endpoint: string
+  /** null = the plain price. */
+  readonly condition: string | null
+  readonly usage: Usage
+  readonly chargedMicro: Micro
+  readonly billedMicro: Micro
+}
+
+/**
+ * The plain price and each condition of the endpoints of a model that have any, as a request meets them from `nowMs` on
+ * within a week; a condition that no request can meet has no quote.
+ */
+export function quotesOf(model: Model, nowMs: number): readonly Quote[] {
+  return model.endpoints.flatMap((endpoint) => {
+    const groups = [...(endpoint.conditions?.sell ?? []), ...(endpoint.conditions?.buy ?? [])]
+    const standard = standardUsage(model.type, endpoint)
+    const quotes = new Map<string | null, Quote>()
+    for (const group of groups)
+      for (const { name, above } of group.steps) {
+        const usage = above < 0 ? standard : { ...standard, input: above + 1 }
+        const row = instants(groups, nowMs)
+          .map((createdAtMs) => rowUnder(group, usage, createdAtMs))
+          .find((one) => names(endpoint, one).includes(name))
+        if (quotes.has(name) || row === undefined) continue
+        const { charged, billed } = rowPrices(endpoint, row)
+        quotes.set(name, {
+          model: model.id,
+          endpoint: endpoint.id,
+          condition: name,
+          usage,
+          chargedMicro: chargeMicro(usage, charged.sheet),
+          billedMicro: providerCostMicro(usage, billed.sheet),
+        })
+      }
+    return [...quotes.values()].toSorted(
+      (left, right) => Number(right.condition === null) - Number(left.condition === null),
+    )
+  })
+}
+
+function rowUnder({ serviceTier }: PriceGroup, usage: Usage, createdAtMs: number): ConditionedRow {
+  return { usage, createdAtMs, billingBasis: 'provider_usage', ...(serviceTier === null ? {} : { serviceTier }) }
+}
+
+/** The conditions that a request meets: a plain one only where both prices are. */
+function names(endpoint: Endpoint, row: ConditionedRow): readonly (string | null)[] {
+  const { charged, billed } = rowPrices(endpoint, row)
+  return charged.name === null && billed.name === null
+    ? [null]
+    : [charged.name, billed.name].filter((name) => name !== null)
+}
+
+/** Of what a price of the type needs, the units of which it is sold by. */
+function standardUsage(type: ModelType, { priced }: Endpoint): Usage {
+  const { complete } = MODEL_TYPE_TABLE[type]
+  const keys = complete.find((needed) => needed.every((key) => priced.has(key))) ?? []
+  return Object.fromEntries(
+    PRICED_METERS.filter(({ priceKey }) => keys.includes(priceKey)).map(({ meter, typicalUnits }) => [
+      meter,
+      Math.max(1, typicalUnits),
+    ]),
+  )
+}
+
+/** Now, and where the hours of the groups begin and end on the days of a week. */
+function instants(groups: readonly PriceGroup[], nowMs: number): readonly number[] {
+  const bounds = groups.flatMap(({ hours }) => {
+    if (hours === null) return []
+    const minute = hours.minuteAt(nowMs)
+    return [hours.from, hours.to].map((bound) => nowMs + ((bound - minute + DAY_MINUTES) % DAY_MINUTES) * MINUTE_MS)
+  })
+  const days = Array.from({ length: WEEK_DAYS }, (_, day) => day * DAY_MS)
+  return [nowMs, ...bounds.flatMap((atMs) => days.map((day) => atMs + day))]
+}

@@ -1,0 +1,43 @@
+import { field, isObject, type RawObject } from './body-fields.ts'
+import type { UploadedForm } from './uploaded-form.ts'
+
+/** Fields in which a client names its own users and caches. */
+const NAMES = ['user', 'prompt_cache_key', 'safety_identifier'] as const
+
+/** The form that a name has outside; the same for the same account. */
+export type OutwardName = (name: string) => string
+
+/**
+ * The body with the outward form of every name in it; the same body where it has none. Behind one key of a provider all
+ * accounts are one customer: as they came, equal names of two accounts would share a prompt cache and a bad reputation.
+ * Everything that is sent to a provider is read from this body.
+ */
+export function outwardBody(json: unknown, outward: OutwardName): unknown {
+  if (!isObject(json)) return json
+  const metadata = field(json, 'metadata')
+  const renamed = renamedIn(json, NAMES, outward)
+  return isObject(metadata) && typeof metadata['user_id'] === 'string'
+    ? { ...renamed, metadata: renamedIn(metadata, ['user_id'], outward) }
+    : renamed
+}
+
+/** The same for a form. */
+export function outwardForm<Form extends UploadedForm>(form: Form, outward: OutwardName): Form {
+  const names: readonly string[] = NAMES
+  return {
+    ...form,
+    fields: form.fields.map(([name, value]) =>
+      names.includes(name) && value !== '' ? [name, outward(value)] : [name, value],
+    ),
+  }
+}
+
+/** A wrong type is refused where the field is read. */
+function renamedIn(object: RawObject, names: readonly string[], outward: OutwardName): RawObject {
+  let renamed = object
+  for (const name of names) {
+    const given = field(object, name)
+    if (typeof given === 'string' && given !== '') renamed = { ...renamed, [name]: outward(given) }
+  }
+  return renamed
+}

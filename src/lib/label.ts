@@ -1,5 +1,0 @@
-/** A text in each language of the console. */
-export interface Label {
-  readonly en: string
-  readonly ru: string
-}

@@ -1,0 +1,114 @@
+import type { Endpoint, Model, Snapshot } from '../../catalog/catalog.ts'
+import { type Micro, kopeckText, rubles } from '../../base/money.ts'
+import type { Affinity } from './affinity.ts'
+import type { AdapterParameters } from './endpoint-filter.ts'
+import type { EndpointHealth } from './endpoint-order.ts'
+import type { TokenCounter } from './token-count.ts'
+import { ApiError } from '../../base/errors.ts'
+import type { ChosenModel } from './model-choice.ts'
+
+/** The remedy, and the reason for the large amount. */
+interface Remedy {
+  /** Fewer max_tokens would make the request cheaper. */
+  readonly tokens: boolean
+  readonly reason?: string | null
+}
+
+/**
+ * The 402 of wire.md D-10.4, of the plan and of the ledger. It keeps the exact amount, so that the relay can name the
+ * key's limit where that is the bound.
+ */
+export class InsufficientBalanceError extends ApiError {
+  readonly requiredMicro: Micro
+  readonly availableMicro: Micro
+
+  constructor(requiredMicro: Micro, availableMicro: Micro, { tokens, reason = null }: Remedy) {
+    const bounded = availableMicro < 0n ? 0n : availableMicro
+    const remedies = tokens
+      ? 'Top up your balance, lower max_tokens or choose a cheaper model.'
+      : 'Top up your balance or choose a cheaper model.'
+    const message = `Insufficient balance: required ${kopeckText(requiredMicro, 'up')} RUB, available ${kopeckText(bounded, 'down')} RUB. ${remedies}${reason === null ? '' : ` ${reason}`}`
+    super('insufficient_balance', message, {
+      metadata: { required: rubles(requiredMicro), available: rubles(bounded), currency: 'RUB' },
+    })
+    this.requiredMicro = requiredMicro
+    this.availableMicro = bounded
+  }
+}
+
+/** The facts that a plan of any kind needs besides the request. */
+export interface PlanInput {
+  readonly defaultModel: string | null
+  /** Canonical ids; null = all. */
+  readonly allowedModels: ReadonlySet<string> | null
+  readonly snapshot: Snapshot
+  /** Unix ms of the request's arrival, which decides prices by the hour. */
+  readonly atMs: number
+  /** Read just before. Only an omitted max_tokens depends on it; everything else is decided by the hold. */
+  readonly funds: { readonly availableMicro: Micro; readonly keyRoomMicro: Micro | null }
+  readonly health: EndpointHealth
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+  /** Absent = the request belongs to no conversation. */
+  readonly affinity?: Affinity | null
+  readonly tokens: Pick<TokenCounter, 'countText' | 'countChat' | 'countTexts' | 'findLonger' | 'mostOfChat'>
+  /** By adapter name; a missing adapter carries all parameters. */
+  readonly adapters: AdapterParameters
+}
+
+/** One way to serve a request, with the output cap to send. */
+export interface Candidate {
+  readonly model: Model
+  readonly endpoint: Endpoint
+  /** Output tokens to ask for; null = send none (the provider's default is its maximum). */
+  readonly sendMaxTokens: number | null
+}
+
+/** A priced request: who may serve it, in order, and the most it may cost. Nothing reaches a provider without one. */
+export interface Plan {
+  readonly snapshot: Snapshot
+  readonly atMs: number
+  readonly candidates: readonly Candidate[]
+  /** The worst case at the dearest candidate. */
+  readonly holdMicro: Micro
+  /** The output cap that every bound of usage is checked against; 0 where the kind has none. */
+  readonly maxTokens: number
+  /** True where maxTokens was computed (omitted or -1): shown as `X-Max-Tokens`. */
+  readonly maxTokensComputed: boolean
+  /**
+   * What may be charged for an answer is more than is held: the hold covers what only the provider can count, by an
+   * estimate. Refused to an account whose hour is used up (guarantees.md rule 20).
+   */
+  readonly mayExceed: boolean
+  /** It holds for the parts of its request that only some endpoints serve; absent = without them. */
+  readonly isSpecial?: boolean
+  /** The input bound: an exact count, or bytes in its place. */
+  readonly inputTokensBound: number
+  /** Why the hold is more than the text and the answer can cost, in a sentence for a refusal; null = it is not more. */
+  readonly holdReason?: () => string | null
+}
+
+/**
+ * The models that can serve the request, in order. A fallback model that cannot is left out; where none can, the first
+ * model's refusal is the answer.
+ */
+export function servingRoutes<Route extends { readonly endpoints: readonly Endpoint[] }>(
+  chosen: readonly ChosenModel[],
+  health: EndpointHealth,
+  routeOf: (choice: ChosenModel) => Route,
+): readonly Route[] {
+  const routes: Route[] = []
+  let refusal: ApiError | null = null
+  for (const choice of chosen) {
+    try {
+      routes.push(routeOf(choice))
+    } catch (thrown) {
+      if (!(thrown instanceof ApiError)) throw thrown
+      refusal ??= thrown
+    }
+  }
+  if (routes.length === 0 && refusal !== null) throw refusal
+  // An ejected endpoint is not a candidate (guarantees.md 5) while another model of the request can answer.
+  const isOut = ({ endpoints }: Route): boolean => endpoints.every(({ id }) => health.ejected(id))
+  return routes.length === 1 ? routes : [...routes.filter((route) => !isOut(route)), ...routes.filter(isOut)]
+}

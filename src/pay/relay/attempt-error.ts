@@ -1,0 +1,210 @@
+import { ApiError, type ApiErrorDetails } from '../../base/errors.ts'
+import type { AttemptFailure, RedactedFailure } from '../../protocols/ports/attempt-failure.ts'
+import type { Refusal } from '../../protocols/wire/refusal-table.ts'
+import type { Asked } from './generation-state.ts'
+
+const BUSY: ReadonlySet<number> = new Set([429, 503, 529])
+/** What the request asks is refused: its client may be told the words, and no endpoint is to blame. */
+const REQUEST_FAULTS: ReadonlySet<Refusal | null> = new Set<Refusal>([
+  'context_length',
+  'moderation',
+  'client',
+  'request',
+])
+/** Refusals of our key or account: another key of the pool may still work. */
+const KEY_FAULTS: ReadonlySet<Refusal | null> = new Set<Refusal>(['credentials', 'account'])
+const RETRY_AFTER_MAX_SECONDS = 60
+const RETRY_AFTER_DEFAULT_SECONDS = 5
+
+/** One failed attempt, with the display name of its provider. `empty` is a 200 whose answer holds nothing. */
+export interface FailedAttempt {
+  readonly failure: RedactedFailure | 'empty'
+  readonly providerName: string
+  readonly modelId: string
+  /** Tokens that its endpoint is said to read; null = unknown. */
+  readonly contextLength: number | null
+}
+
+function isRequestFault(failure: AttemptFailure): boolean {
+  return REQUEST_FAULTS.has(failure.refusal)
+}
+
+/**
+ * Who of its model's other endpoints may still serve the request: `all`; `others`, those of other providers, of which
+ * one is asked; those with a `larger` window; or `none` (wire.md 7.4).
+ */
+export function mayServeNext({ failure }: FailedAttempt): 'all' | 'others' | 'larger' | 'none' {
+  if (failure === 'empty' || failure.reason === 'unsendable' || !isRequestFault(failure)) return 'all'
+  if (failure.refusal === 'context_length') return 'larger'
+  // A refusal that is billed is not free to repeat.
+  return failure.refusal === 'request' && failure.billed === undefined ? 'others' : 'none'
+}
+
+/** The tokens that an endpoint reads, by the catalogue and by its own refusal of a longer prompt; null = unknown. */
+export function windowOf({ failure, contextLength }: FailedAttempt): number | null {
+  const told = failure === 'empty' ? 0 : (failure.window?.limit ?? 0)
+  return told > 0 ? Math.min(told, contextLength ?? told) : contextLength
+}
+
+/** Whether another key of the same provider is worth a try. */
+export function mayRotateKey(attempt: FailedAttempt): boolean {
+  const { failure } = attempt
+  return (
+    failure !== 'empty' && (KEY_FAULTS.has(failure.refusal) || (failure.refusal === null && failure.status === 429))
+  )
+}
+
+/**
+ * Whether the failure counts against the endpoint's health (wire.md D-8.1). A client's bad request does not: otherwise
+ * prompts could eject an endpoint for everybody.
+ */
+export function isUnhealthy(attempt: FailedAttempt): boolean {
+  if (attempt.failure === 'empty') return true
+  const { refusal, reason, status } = attempt.failure
+  const isBadEnd = reason === 'error_event' && status === null && refusal === null
+  return !isRequestFault(attempt.failure) && !isBadEnd && reason !== 'saturated'
+}
+
+/** The provider says that it does not serve the model, at all or to this account. */
+export function isClosed({ failure }: FailedAttempt): boolean {
+  return failure !== 'empty' && failure.refusal === 'endpoint' && failure.isKnown === true
+}
+
+/** How long a busy provider asks us to wait (guarantees.md F29); 0 where it does not. */
+export function pauseSeconds(attempt: FailedAttempt): number {
+  if (!isBusy(attempt) || attempt.failure === 'empty') return 0
+  return Math.min(RETRY_AFTER_MAX_SECONDS, attempt.failure.retryAfterSeconds ?? 0)
+}
+
+function isBusy(attempt: FailedAttempt): boolean {
+  const { failure } = attempt
+  if (failure === 'empty' || failure.refusal !== null) return false
+  return failure.reason === 'connect' || failure.reason === 'saturated' || isStatusIn(failure, BUSY)
+}
+
+/**
+ * The client's error after the last attempt: 503 when all were busy or unreachable, else what the last attempt's model
+ * was refused for, else the error of the last attempt. An attempt whose protocol cannot express the request counts only
+ * where no provider was asked.
+ */
+export function errorOfAttempts(attempts: readonly FailedAttempt[]): ApiError {
+  const asked = attempts.filter(({ failure }) => failure === 'empty' || failure.reason !== 'unsendable')
+  const deciding = asked.length > 0 ? asked : attempts
+  const last = deciding.at(-1)
+  if (last === undefined) return new ApiError('provider_error', 'Provider returned an error')
+  if (deciding.every(isBusy)) return unavailable(deciding, last.modelId)
+  return errorOf(refusalOf(deciding.filter(({ modelId }) => modelId === last.modelId)) ?? last)
+}
+
+/** A refusal whose reason is known, of the largest window; else the first one. */
+function refusalOf(attempts: readonly FailedAttempt[]): FailedAttempt | undefined {
+  const refused = attempts.filter(({ failure }) => failure !== 'empty' && isRequestFault(failure))
+  const isKnown = ({ failure }: FailedAttempt): boolean => failure !== 'empty' && failure.refusal !== 'request'
+  return refused.findLast(isKnown) ?? refused[0]
+}
+
+function unavailable(attempts: readonly FailedAttempt[], modelId: string): ApiError {
+  const hints = attempts.flatMap(({ failure }) =>
+    failure === 'empty' || failure.retryAfterSeconds === null ? [] : [failure.retryAfterSeconds],
+  )
+  const hint = hints.length === 0 ? RETRY_AFTER_DEFAULT_SECONDS : Math.min(...hints)
+  return new ApiError(
+    'provider_unavailable',
+    `All providers of model '${modelId}' are busy or unavailable. Try again later`,
+    {
+      retryAfterSeconds: Math.max(1, Math.min(RETRY_AFTER_MAX_SECONDS, Math.ceil(hint))),
+    },
+  )
+}
+
+/** The attempts that failed, for the log: who, how and with which status. */
+export function failuresText(attempts: readonly FailedAttempt[]): string {
+  return attempts
+    .map(
+      ({ failure, providerName }) =>
+        `${providerName}: ${failure === 'empty' ? failure : [failure.reason, failure.status ?? failure.why ?? ''].join(' ').trim()}`,
+    )
+    .join(', ')
+}
+
+/** One attempt's failure as an error for the client; also the error of a stream that broke after its first byte. */
+export function errorOf(attempt: FailedAttempt): ApiError {
+  const { failure } = attempt
+  if (failure === 'empty') return new ApiError('empty_response', 'Empty response from provider')
+  if (isRequestFault(failure)) return requestFault(failure, attempt)
+  if (failure.reason === 'timeout' || failure.reason === 'stall' || failure.status === 408) {
+    return new ApiError('provider_timeout', 'Provider did not answer in time')
+  }
+  if (failure.reason === 'cut') return new ApiError('provider_error', 'Provider disconnected mid-stream')
+  if (isBusy(attempt)) return unavailable([attempt], attempt.modelId)
+  return new ApiError('provider_error', 'Provider returned an error')
+}
+
+function requestFault(failure: AttemptFailure, attempt: FailedAttempt): ApiError {
+  const { body } = failure
+  const details = {
+    metadata: { provider_name: attempt.providerName },
+    ...(body === undefined ? {} : { providerBody: body }),
+  }
+  const message = failure.publicMessage ?? 'Provider refused the request'
+  if (failure.refusal === 'context_length') return tooLong(failure, attempt, details)
+  if (failure.refusal === 'moderation') return new ApiError('content_filtered', message, details)
+  // Only a client of the provider's protocol is told its status.
+  return new ApiError(
+    body !== undefined && failure.status === 413 ? 'request_too_large' : 'invalid_input',
+    message,
+    details,
+  )
+}
+
+/** The provider's words, and those on which agents shorten a conversation (wire.md C8). */
+function tooLong(
+  { window, publicMessage }: AttemptFailure,
+  attempt: FailedAttempt,
+  details: ApiErrorDetails,
+): ApiError {
+  const limit = windowOf(attempt)
+  const said = publicMessage ?? ''
+  const words = [
+    said.replace(/(?<=[^.!?\s])\s{0,9}$/, '.'),
+    /maximum context length/i.test(said)
+      ? ''
+      : `This model's maximum context length is ${limit === null ? 'exceeded' : `${limit} tokens`}.`,
+    /reduce the length/i.test(said) ? '' : 'Please reduce the length of the messages.',
+  ]
+  const context = window === undefined || window.input <= window.limit ? {} : { context: { ...window, output: 0 } }
+  const message = words.filter((sentence) => sentence !== '').join(' ')
+  return new ApiError('input_tokens_exceeded', message, { ...details, ...context })
+}
+
+/** The error of a stream that broke after its first byte (wire.md D-3.4): always 5xx, for the request was fine. */
+export function midStreamError(attempt: FailedAttempt): ApiError {
+  const error = errorOf(attempt)
+  if (error.errorName === 'provider_timeout' || error.errorName === 'empty_response') return error
+  const cut = attempt.failure !== 'empty' && attempt.failure.reason === 'cut'
+  return new ApiError('provider_error', cut ? 'Provider disconnected mid-stream' : 'Provider returned an error')
+}
+
+/**
+ * Whether only the provider, or the way to it, is to blame for a failed answer, so that it does not count for rule 20.
+ * Clients can bring about the others: answers that say nothing, are too long in bytes or in time, or are refused on the
+ * way.
+ */
+export function isProviderFault(failure: AttemptFailure | 'empty', asked: Asked | null): boolean {
+  if (failure === 'empty' || failure.reason === 'too_large') return false
+  // After content only the time for the whole answer can be over.
+  if (failure.reason === 'timeout') return asked?.heard !== 'content'
+  if (failure.reason !== 'error_event' || isStatusIn(failure, BUSY)) return true
+  if (REQUEST_FAULTS.has(failure.refusal)) return false
+  const isBilled = (asked?.attempt.reported() ?? null) !== null
+  return !isBilled && failure.status !== null && (failure.refusal !== null || failure.status >= 500)
+}
+
+function isStatusIn({ status }: AttemptFailure, statuses: ReadonlySet<number>): boolean {
+  return status !== null && statuses.has(status)
+}
+
+/** It took longer than we wait, so the provider's bill for it is unknown. */
+export function isGivenUp(failure: AttemptFailure | 'empty'): boolean {
+  return failure !== 'empty' && (failure.reason === 'timeout' || failure.reason === 'stall')
+}

@@ -1,0 +1,152 @@
+import type { Endpoint } from '../../../catalog/catalog.ts'
+import { ApiError } from '../../../base/errors.ts'
+import { JsonBytes, jsonParts } from '../../../base/json-text.ts'
+import { isObject } from '../../../kinds/fields/body-fields.ts'
+import type { Adapter } from '../../ports/adapter.ts'
+import type { AnswerSink, RunningCall } from '../../ports/call.ts'
+import {
+  sessionOf,
+  type ChatOffer,
+  type ClientChat,
+  type ClientInput,
+  type ClientStart,
+  type ClientWords,
+  type SpecialOffer,
+} from '../../ports/client-call.ts'
+import { withCacheMarks } from '../../models/claude-cache-marks.ts'
+import { losesThinking, nativeBody, unlistedFields } from './native-body.ts'
+import { parseMessages } from './parse.ts'
+import type { MessagesRequest, ServerTools } from './request.ts'
+import { isWebSearch } from './tools.ts'
+import { ownedStart, UnfilteredMessages } from './unfiltered-writer.ts'
+import { MessagesWriter, PING } from './writer.ts'
+
+const WORDS: ClientWords = {
+  stop: 'stop_sequences',
+  user: 'metadata.user_id',
+  reasoning: 'thinking',
+  response_format: 'output_config.format',
+  parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
+}
+const BETAS = 'anthropic-beta'
+/** Provider-run tools that cost only the tokens of their results. */
+const TOKENS_ONLY = /^(?:web_fetch|tool_search_tool)_/
+
+/** Messages (clients.md 2). */
+export function readMessages({ json, jsonMember, headers, sessionId, rawBody, requestId }: ClientInput): ClientChat {
+  const safeguards = isObject(json) && Object.hasOwn(json, 'safeguards') ? jsonMember('safeguards') : null
+  const request = parseMessages(json, { headers, bytes: rawBody.length, safeguards })
+  const { chat, withheld, untranslated, omitsThinking } = request
+  const plain: ChatOffer = {
+    hosted: request.serverTools,
+    native: (start) => ({
+      writer: new UnfilteredMessages({ ...start.identity, requestId }),
+      dropped: droppedNatively(request, start),
+      searchesMax: request.serverTools?.searchesMax ?? 0,
+      ask: (sink) => ask(request, start, sink),
+    }),
+  }
+  return {
+    type: 'messages',
+    chat,
+    words: WORDS,
+    session: sessionId ?? sessionOf(headers['x-claude-code-session-id']),
+    keepAlive: PING,
+    dropped: () => [...withheld, ...untranslated],
+    writer: ({ identity, countInput }) => new MessagesWriter({ ...identity, requestId }, omitsThinking, countInput),
+    own: {
+      // The operator may turn it off for a service that implements only a part of the protocol.
+      speaks: ({ nativeMessages = true }, adapter) =>
+        nativeMessages && adapter?.messages !== undefined && !request.isMistyped,
+      plain,
+      special: specialOf(request, plain),
+    },
+  }
+}
+
+function specialOf({ nativeOnly, serverTools }: MessagesRequest, plain: ChatOffer): SpecialOffer | null {
+  if (nativeOnly === null) return null
+  const { path, type } = nativeOnly
+  return {
+    ...plain,
+    serves: (endpoint, isSpoken) => isSpoken && unpricedTool(serverTools, endpoint) === null,
+    absent: ['model_not_found'],
+    refusal: ({ model: { id }, endpoint }, isSpoken) => {
+      const unpriced = unpricedTool(serverTools, endpoint)
+      if (isSpoken && unpriced !== null)
+        return new ApiError(
+          'invalid_input',
+          `tools: '${unpriced}' is not offered with model '${id}': it has no price there. Leave it out, or run such a tool yourself`,
+        )
+      return new ApiError(
+        'invalid_input',
+        path.startsWith('tools')
+          ? `${path}: '${type}' is not offered with model '${id}'. Only functions of your own are`
+          : `${path}: '${type}' is offered only with models of Anthropic's protocol, not with '${id}'`,
+      )
+    },
+  }
+}
+
+/** The type of a provider-run tool without a price at the endpoint; null = none. */
+function unpricedTool(tools: ServerTools | null, { priced }: Endpoint): string | null {
+  return tools?.types.find((type) => !TOKENS_ONLY.test(type) && !(isWebSearch(type) && priced.has('search'))) ?? null
+}
+
+function droppedNatively(request: MessagesRequest, { adapter, candidate, terms }: ClientStart): readonly string[] {
+  const { endpoint, sendMaxTokens } = candidate
+  return [
+    ...request.withheld,
+    ...(adapter.messagesFit?.(endpoint, request.body).changed ?? []),
+    ...unlistedFields(request.body, endpoint.supportedParameters),
+    ...terms.unpriced,
+    ...(losesThinking(request, sendMaxTokens) ? ['thinking'] : []),
+  ]
+}
+
+function ask(request: MessagesRequest, start: ClientStart, sink: AnswerSink): RunningCall {
+  const { adapter, candidate, apiKey, generationId, identity, terms } = start
+  const { endpoint, sendMaxTokens } = candidate
+  const { signer, cacheMin } = adapter.messagesTraits?.(endpoint) ?? { signer: null, cacheMin: 0 }
+  const own = nativeBody(request, {
+    model: endpoint.upstreamModel,
+    maxTokens: sendMaxTokens,
+    cacheMarks: !terms.cacheMarks ? 'none' : endpoint.priced.has('input_cache_write_1h') ? 'all' : 'short',
+    echoesThoughts: (endpoint.dialect.reasoningEcho ?? 'none') !== 'none',
+    signer,
+    listed: endpoint.supportedParameters,
+    serviceTier: terms.serviceTier,
+  })
+  const { body: native, betas } = adapter.messagesFit?.(endpoint, own) ?? { body: own, betas: [] }
+  return messagesOf(adapter)(
+    {
+      endpoint,
+      apiKey,
+      body: bytesOf(request, endpoint.cacheMarks === true ? withCacheMarks(native, cacheMin) : native),
+      headers: withBetas(request.headers, betas),
+      streaming: request.chat.stream,
+      generationId,
+      startOf: (event) => ownedStart(event, identity),
+    },
+    sink,
+  )
+}
+
+function messagesOf({ name, messages }: Adapter): NonNullable<Adapter['messages']> {
+  if (messages === undefined) throw new Error(`Adapter '${name}' has no messages: only those that have are asked so.`)
+  return messages
+}
+
+function withBetas(headers: MessagesRequest['headers'], betas: readonly string[]): MessagesRequest['headers'] {
+  const given = headers[BETAS]
+  return betas.length === 0
+    ? headers
+    : { ...headers, [BETAS]: [...(given === undefined ? [] : [given]), ...betas].join(',') }
+}
+
+/** `safeguards` is passed on byte for byte: reading and writing JSON may change a number, an escape or an order. */
+function bytesOf({ safeguards }: MessagesRequest, body: Readonly<Record<string, unknown>>): Buffer {
+  if (safeguards === null || body['safeguards'] === undefined) return Buffer.from(JSON.stringify(body))
+  const raw = new JsonBytes(safeguards)
+  return Buffer.concat(jsonParts({ ...body, safeguards: raw }, [raw]))
+}

@@ -1,0 +1,211 @@
+import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
+import { UNASKED } from '../models/claude-thinking.ts'
+import { askedFormat, askedThinking, isOn, samplingOf, stopSequences } from '../models/claude-request.ts'
+import { takesOf, type ChatCall } from '../ports/call.ts'
+import { type JsonRequest, refuseSeveral } from '../ports/upstream-request.ts'
+import { declaredTools, toolWishOf, type AnswerFormat } from '../models/claude-format.ts'
+import { bedrockModelOf, type BedrockModel } from './bedrock-model.ts'
+import { TURNS_MARKED } from '../models/claude-cache-marks.ts'
+import { listOf, objectOf } from '../wire/raw-json.ts'
+import type { BedrockBlock } from './content.ts'
+import { OPTIMIZED_TIER } from '../../tables/service-tier-table.ts'
+import { conversationOf, type BedrockConversation } from './messages.ts'
+import type { Endpoint } from '../../catalog/catalog.ts'
+import { bedrockSignature } from '../wire/aws-signature.ts'
+
+const CACHE_POINT = { cachePoint: { type: 'default' } }
+const NOVA_CACHE_MIN = 1_024
+const UNKNOWN_TOOL = 'unknown_tool'
+const EVENT_STREAM = 'application/vnd.amazon.eventstream'
+
+export function bedrockRequest(call: ChatCall, nowMs: number): JsonRequest {
+  const { endpoint, request, apiKey } = call
+  const path = `/model/${encodedModel(endpoint.upstreamModel)}/${request.stream ? 'converse-stream' : 'converse'}`
+  const credentials = credentialHeaders(apiKey, endpoint.provider.baseUrl, path, nowMs)
+  const accept = request.stream ? { accept: EVENT_STREAM } : {}
+  return {
+    path,
+    body: bodyOf(call),
+    headers:
+      typeof credentials === 'function'
+        ? (body) => ({ ...accept, ...credentials(body) })
+        : { ...accept, ...credentials },
+  }
+}
+
+/**
+ * Model ids contain colons and, as ARNs, slashes. RFC 3986 leaves fewer characters unescaped than `encodeURIComponent`.
+ */
+export function encodedModel(model: string): string {
+  return encodeURIComponent(model).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+function bodyOf(call: ChatCall): Record<string, unknown> {
+  const { endpoint, request, sendMaxTokens } = call
+  refuseSeveral(request)
+  const takes = takesOf(endpoint)
+  const model = bedrockModelOf(endpoint.upstreamModel)
+  const conversation = conversationOf(request.messages, model)
+  const format = askedFormat(call, model.means)
+  const tools = takes('tools') ? (request.tools ?? []) : []
+  const wish = toolWishOf(takes('tool_choice') ? request.toolChoice : null, model.claude ?? { forcesTools: true })
+  const { toolConfig, isForced } = toolConfigOf(tools, wish.choice, format, conversation, model)
+  const { claude } = model
+  const thought = claude === null ? UNASKED : askedThinking(call, claude, conversation, isForced)
+  const { thinking, effort } = thought
+  const sampling = samplingOf(request.parameters, takes, claude?.samplingParameters ?? 2, isOn(thought))
+  const inferenceConfig = {
+    ...present('maxTokens', sendMaxTokens),
+    ...present('temperature', sampling.temperature),
+    ...present('topP', sampling.topP),
+    ...present('stopSequences', takes('stop') ? stopSequences(request.parameters['stop'], claude !== null) : null),
+  }
+  // Claude's own fields, which the protocol passes through.
+  const additional = {
+    ...present('thinking', thinking),
+    ...present('output_config', effort === null ? null : { effort }),
+    ...present('top_k', claude === null ? null : sampling.topK),
+  }
+  const words = [
+    ...(format.kind === 'words' ? [format.text] : []),
+    ...(wish.words === null || tools.length === 0 ? [] : [wish.words]),
+  ]
+  const system = [...conversation.system, ...words.map((text) => ({ text }))]
+  const body = {
+    messages: conversation.messages,
+    ...present('system', system.length === 0 ? null : system),
+    ...present('inferenceConfig', filled(inferenceConfig)),
+    ...present('toolConfig', toolConfig),
+    ...present('additionalModelRequestFields', filled(additional)),
+    ...tierFields(request.parameters['service_tier']),
+    ...present('outputConfig', format.kind === 'decoding' ? { textFormat: textFormatOf(format) } : null),
+  }
+  return endpoint.cacheMarks === true && model.caches ? withCachePoints(body, model) : body
+}
+
+/** Only the tier that is paid for. */
+function tierFields(tier: unknown): BedrockBlock {
+  if (tier === OPTIMIZED_TIER) return { performanceConfig: { latency: tier } }
+  return typeof tier === 'string' ? { serviceTier: { type: tier } } : {}
+}
+
+/** As `withCacheMarks`: a point after the tools, the system text and the last two turns of the user. */
+function withCachePoints(body: BedrockBlock, { claude }: BedrockModel): BedrockBlock {
+  const { system, toolConfig } = body
+  const text = JSON.stringify(body)
+  if (text.length < (claude?.cacheMin ?? NOVA_CACHE_MIN) || text.includes('"cachePoint":{')) return body
+  const pointed = (list: unknown): readonly unknown[] => [...listOf(list), CACHE_POINT]
+  const messages = listOf(body['messages']).map((raw) => objectOf(raw) ?? {})
+  const turns = messages.filter(({ role }) => role === 'user').slice(-TURNS_MARKED)
+  const config = objectOf(toolConfig)
+  return {
+    ...body,
+    messages: messages.map((turn) => (turns.includes(turn) ? { ...turn, content: pointed(turn['content']) } : turn)),
+    ...(system === undefined ? {} : { system: pointed(system) }),
+    // Only Claude keeps tools.
+    ...(config === null || claude === null ? {} : { toolConfig: { ...config, tools: pointed(config['tools']) } }),
+  }
+}
+
+function present(name: string, value: unknown): BedrockBlock {
+  return value === null ? {} : { [name]: value }
+}
+
+function filled(fields: BedrockBlock): BedrockBlock | null {
+  return Object.keys(fields).length === 0 ? null : fields
+}
+
+interface ToolConfig {
+  /** null = the request has none. */
+  readonly toolConfig: BedrockBlock | null
+  /** The answer must be a tool call, which excludes thinking. */
+  readonly isForced: boolean
+}
+
+/** `tools` and `choice` are the client's, as far as the endpoint takes them. */
+function toolConfigOf(
+  tools: readonly ChatTool[],
+  choice: ChatRequest['toolChoice'],
+  format: AnswerFormat,
+  conversation: BedrockConversation,
+  model: BedrockModel,
+): ToolConfig {
+  // The protocol has no choice `none`: tools that must not be called are left out, unless the history needs them.
+  const isNone = choice === 'none'
+  const specs = isNone && !conversation.holdsToolBlocks ? [] : toolSpecs(tools, model)
+  const known = specs.length === 0 && conversation.holdsToolBlocks ? historySpecs(conversation.calledTools) : specs
+  if (format.kind === 'tool') {
+    const mayCallOthers = !isNone && tools.length > 0
+    const toolChoice = mayCallOthers
+      ? choiceOf(choice === null || choice === 'auto' ? 'required' : choice)
+      : { tool: { name: format.name } }
+    const { name, description, schema } = format
+    const toolSpec = { name, description, inputSchema: { json: schema } }
+    return { toolConfig: { tools: [...known, { toolSpec }], toolChoice }, isForced: true }
+  }
+  if (known.length === 0) return { toolConfig: null, isForced: false }
+  if (choice === null || isNone || specs.length === 0) return { toolConfig: { tools: known }, isForced: false }
+  return { toolConfig: { tools: known, toolChoice: choiceOf(choice) }, isForced: choice !== 'auto' }
+}
+
+function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): BedrockBlock {
+  if (typeof choice === 'object') return { tool: { name: choice.function.name } }
+  return choice === 'required' ? { any: {} } : { auto: {} }
+}
+
+function toolSpecs(tools: readonly ChatTool[], { means }: BedrockModel): BedrockBlock[] {
+  return declaredTools(tools, means).map(({ name, description = '', schema, strict }) => ({
+    toolSpec: {
+      name,
+      ...(description === '' ? {} : { description }),
+      inputSchema: { json: schema },
+      ...(strict ? { strict } : {}),
+    },
+  }))
+}
+
+/** The schema is sent as a string within the JSON. */
+function textFormatOf({
+  name,
+  description,
+  schema,
+}: Extract<AnswerFormat, { readonly kind: 'decoding' }>): BedrockBlock {
+  const jsonSchema = {
+    name: name.replaceAll(/[^a-zA-Z0-9_-]/g, '_'),
+    ...(description === '' ? {} : { description }),
+    schema: JSON.stringify(schema),
+  }
+  return { type: 'json_schema', structure: { jsonSchema } }
+}
+
+/** Calls and results in the history need definitions, even when the client no longer sends any. */
+function historySpecs(calledTools: ReadonlySet<string>): BedrockBlock[] {
+  const names = calledTools.size === 0 ? [UNKNOWN_TOOL] : [...calledTools]
+  return names.map((name) => ({ toolSpec: { name, inputSchema: { json: { type: 'object' } } } }))
+}
+
+/** A call of InvokeModel, whose request and answer are the model's own. */
+export function invokeModel(
+  { endpoint, apiKey }: { readonly endpoint: Endpoint; readonly apiKey: string | null },
+  body: JsonRequest['body'],
+  nowMs: number,
+): JsonRequest {
+  const path = `/model/${encodedModel(endpoint.upstreamModel)}/invoke`
+  return { path, body, headers: credentialHeaders(apiKey, endpoint.provider.baseUrl, path, nowMs) }
+}
+
+/**
+ * The headers that authenticate a request: a Bedrock API key, or a signature with
+ * `ACCESS_KEY_ID:SECRET_ACCESS_KEY[:SESSION_TOKEN]`. `path` follows the provider's base address, encoded as it is sent.
+ */
+function credentialHeaders(
+  apiKey: string | null,
+  baseUrl: string,
+  path: string,
+  nowMs: number,
+): JsonRequest['headers'] {
+  if (apiKey === null) return {}
+  // A key without a colon is a Bedrock API key.
+  if (!/^[^:]+:[^:]/.test(apiKey)) return { authorization: `Bearer ${apiKey}` }
+  return (body) => bedrockSignature(apiKey, baseUrl, path, body, nowMs)
+}

@@ -1,0 +1,157 @@
+import { ApiError } from '../../../base/errors.ts'
+import { REQUEST_TYPE_TABLE } from '../../../tables/model-types.ts'
+import type { Adapter } from '../../ports/adapter.ts'
+import type { AnswerSink, RunningCall } from '../../ports/call.ts'
+import type {
+  ChatOffer,
+  ChatTerms,
+  ClientCall,
+  ClientChat,
+  ClientInput,
+  ClientStart,
+  ClientWords,
+  SpecialOffer,
+} from '../../ports/client-call.ts'
+import { embedBody, parseBatchEmbed, parseEmbedContent } from './embed.ts'
+import { nativeBody } from './native-body.ts'
+import { parseGenerateContent } from './parse.ts'
+import type { GenerateContentRequest } from './request.ts'
+import { ownedChunk, UnfilteredGemini } from './unfiltered-writer.ts'
+import { GeminiWriter } from './writer.ts'
+
+/** Events are not numbered, since not every client of the protocol ignores the other fields of an event stream. */
+const TYPES = { sse: 'text/event-stream; charset=utf-8', array: 'application/json; charset=utf-8' } as const
+const WORDS: ClientWords = {
+  n: 'generationConfig.candidateCount',
+  temperature: 'generationConfig.temperature',
+  top_p: 'generationConfig.topP',
+  top_k: 'generationConfig.topK',
+  presence_penalty: 'generationConfig.presencePenalty',
+  frequency_penalty: 'generationConfig.frequencyPenalty',
+  seed: 'generationConfig.seed',
+  stop: 'generationConfig.stopSequences',
+  reasoning: 'generationConfig.thinkingConfig',
+  response_format: 'generationConfig.responseSchema',
+  modalities: 'generationConfig.responseModalities',
+  audio: 'generationConfig.speechConfig',
+  tool_choice: 'toolConfig',
+  service_tier: 'serviceTier',
+}
+/** Some of these clients take a comment of an event stream for an answer; all ignore an empty line. */
+const EMPTY_LINE = Buffer.from('\r\n')
+
+/** The other calls of the protocol (clients.md 4). */
+export const GEMINI_CALLS: readonly ClientCall[] = [
+  { ...pathsOf('streamGenerateContent'), kind: 'chat', read: (input) => readContent(input, true) },
+  {
+    ...pathsOf('embedContent'),
+    kind: 'embeddings',
+    read: ({ json, params }) => parseEmbedContent(json, params['model'] ?? ''),
+    write: embedBody(false),
+  },
+  {
+    ...pathsOf('batchEmbedContents'),
+    kind: 'embeddings',
+    read: ({ json, params }) => parseBatchEmbed(json, params['model'] ?? ''),
+    write: embedBody(true),
+  },
+]
+
+function pathsOf(word: string): Pick<ClientCall, 'paths'> & { readonly protocol: 'gemini' } {
+  const { paths } = REQUEST_TYPE_TABLE.generate_content
+  return { protocol: 'gemini', paths: paths.map((path) => path.replace('generateContent', word)) }
+}
+
+/** `generateContent` (clients.md 4). */
+export function readGenerateContent(input: ClientInput): ClientChat {
+  return readContent(input, false)
+}
+
+function readContent({ json, params, query }: ClientInput, stream: boolean): ClientChat {
+  // A stream without `alt=sse` is the items of one JSON array.
+  const framing = query().get('alt') === 'sse' ? 'sse' : 'array'
+  const request = parseGenerateContent(json, { model: params['model'] ?? '', stream, framing })
+  const plain: ChatOffer = {
+    hosted: null,
+    native: (start) => {
+      const { body, changed } = nativeOf(request, start)
+      return {
+        writer: new UnfilteredGemini(start.identity, request),
+        dropped: [...dropped(request, start.terms), ...changed, ...start.terms.unpriced],
+        ask: (sink) => ask(request, body, start, sink),
+      }
+    },
+  }
+  return {
+    type: 'generate_content',
+    chat: request.chat,
+    words: WORDS,
+    contentType: TYPES[framing],
+    keepAlive: EMPTY_LINE,
+    dropped: (terms) => [...dropped(request, terms), ...request.untranslated],
+    writer: ({ identity }) => new GeminiWriter(identity, request),
+    own: {
+      speaks: (_endpoint, adapter) => adapter?.generateContent !== undefined && !request.isMistyped,
+      plain,
+      special: specialOf(request, plain),
+    },
+  }
+}
+
+function dropped({ withheld, search }: GenerateContentRequest, { searches }: ChatTerms): readonly string[] {
+  return search === null || searches ? withheld : [...withheld, `tools.${search}`]
+}
+
+function specialOf({ needsSearch, nativeOnly, search }: GenerateContentRequest, plain: ChatOffer): SpecialOffer | null {
+  if (!needsSearch && nativeOnly === null) return null
+  return {
+    ...plain,
+    serves: (_endpoint, isSpoken, { searches }) => (!needsSearch || searches) && (nativeOnly === null || isSpoken),
+    absent: ['model_not_found'],
+    refusal: ({ model: { id } }) =>
+      new ApiError(
+        'invalid_input',
+        nativeOnly !== null
+          ? `${nativeOnly.path}: '${nativeOnly.value}' is offered only with models of Gemini's protocol, not with '${id}'`
+          : `tools: '${search ?? ''}' is not offered with model '${id}': it has no price there. Only functions of your own are`,
+      ),
+  }
+}
+
+type ContentFit = ReturnType<NonNullable<Adapter['contentFit']>>
+
+/** The client's own body with our limits, as the endpoint's model takes it. */
+function nativeOf(request: GenerateContentRequest, { adapter, candidate, terms }: ClientStart): ContentFit {
+  const { endpoint, sendMaxTokens } = candidate
+  const body = nativeBody(request, {
+    maxTokens: sendMaxTokens,
+    searches: terms.searches,
+    signer: adapter.contentSigner?.(endpoint) ?? null,
+    modalities: terms.modalities ?? ['text'],
+  })
+  return adapter.contentFit?.(endpoint, body) ?? { body, changed: [] }
+}
+
+function ask(
+  { chat }: GenerateContentRequest,
+  body: ContentFit['body'],
+  { adapter, candidate: { endpoint }, apiKey, generationId, identity, terms }: ClientStart,
+  sink: AnswerSink,
+): RunningCall {
+  if (adapter.generateContent === undefined)
+    throw new Error(`Adapter '${adapter.name}' has no generateContent: only those that have are asked so.`)
+  return adapter.generateContent(
+    {
+      endpoint,
+      apiKey,
+      body,
+      streaming: chat.stream,
+      serviceTier: terms.serviceTier,
+      candidates: chat.n,
+      searches: terms.searches,
+      generationId,
+      owned: (chunk) => ownedChunk(chunk, identity),
+    },
+    sink,
+  )
+}

@@ -1,0 +1,114 @@
+import type { Endpoint } from '../../catalog/catalog.ts'
+import { traitRow as row, TraitTable, type TraitRow } from '../../catalog/trait-table.ts'
+
+/** Abilities of a model; the provider refuses with 400 what the model does not take. */
+export interface ModelTraits {
+  /** Whether it thinks within a budget of tokens, as much as it sees fit, or not at all. */
+  readonly thinking: 'budget' | 'adaptive' | 'none'
+  /** Whether a model that thinks within a budget also takes `adaptive`. */
+  readonly adapts: boolean
+  /** Whether it refuses thoughts of earlier turns where what came before them has changed. */
+  readonly bindsThinking: boolean
+  /** The least that an adaptive model thinks: a type of `thinking`, or null where only its effort can be lowered. */
+  readonly leastThinking: 'disabled' | 'between_tools' | null
+  /** How many of temperature and top_p a request may have; 0 = top_k is not accepted either. */
+  readonly samplingParameters: 0 | 1 | 2
+  /** Whether it can constrain an answer or a tool's input to a JSON schema, and whether it can at Bedrock. */
+  readonly constrains: boolean
+  readonly constrainsAtBedrock: boolean
+  /** Whether a request may force a tool call. */
+  readonly forcesTools: boolean
+  /** Whether a request may begin the answer. */
+  readonly takesPrefill: boolean
+  /** The shortest prompt that its cache keeps, in tokens. */
+  readonly cacheMin: number
+}
+
+const V2: ModelTraits = {
+  thinking: 'none',
+  adapts: false,
+  bindsThinking: false,
+  leastThinking: 'disabled',
+  samplingParameters: 2,
+  constrains: false,
+  constrainsAtBedrock: false,
+  forcesTools: true,
+  takesPrefill: true,
+  cacheMin: 1_024,
+}
+const V3_7: ModelTraits = { ...V2, thinking: 'budget' }
+const V4_1: ModelTraits = { ...V3_7, samplingParameters: 1 }
+const V4_5: ModelTraits = { ...V4_1, constrains: true, constrainsAtBedrock: true }
+const V4_6: ModelTraits = { ...V4_5, adapts: true, takesPrefill: false }
+const V4_7: ModelTraits = { ...V4_6, thinking: 'adaptive', samplingParameters: 0, cacheMin: 2_048 }
+const V5: ModelTraits = { ...V4_7, cacheMin: 512 }
+/** Always thinks, and so refuses a forced call, which would skip it. */
+const NEWEST: ModelTraits = { ...V5, leastThinking: null, forcesTools: false, bindsThinking: true }
+const LONG_CACHE = { cacheMin: 4_096 }
+
+const DOCS = 'https://platform.claude.com/docs/en'
+const THINKING = { source: `${DOCS}/build-with-claude/extended-thinking`, date: '2026-09-29' }
+const SAMPLING = { source: `${DOCS}/about-claude/models/migration-guide`, date: '2026-09-29' }
+const FORMATS = { source: `${DOCS}/build-with-claude/structured-outputs`, date: '2026-09-29' }
+const PREFILL = { source: `${DOCS}/models/sonnet-5-5/migration-guide`, date: '2026-09-29' }
+const ADAPTIVE = { source: `${DOCS}/build-with-claude/thinking`, date: '2026-09-29' }
+const OPUS_5 = { source: `${DOCS}/models/opus-5/whats-new-opus-5`, date: '2026-09-22' }
+const OPUS_5_5 = { source: `${DOCS}/models/opus-5-5/whats-new-opus-5-5`, date: '2026-09-24' }
+const SONNET_5_5 = { source: `${DOCS}/models/sonnet-5-5/whats-new-sonnet-5-5`, date: '2026-09-29' }
+const HAIKU_5_5 = { source: `${DOCS}/models/haiku-5-5/whats-new-haiku-5-5`, date: '2026-10-07' }
+const FABLE_5_1 = { source: `${DOCS}/models/fable-5-1/whats-new-fable-5-1`, date: '2026-09-24' }
+/** Not announced yet: what is left out for the strictest model, every model does without. */
+const UNKNOWN = FABLE_5_1
+
+/** The fourth generation of a family, which all have alike but for their caches. */
+function fourth(of: string, cache4_5: number): readonly TraitRow<ModelTraits>[] {
+  return [
+    row(of, '3', V2, THINKING),
+    row(of, '3.7', V3_7, THINKING),
+    row(of, '4.1', V4_1, SAMPLING),
+    row(of, '4.5', { ...V4_5, cacheMin: cache4_5 }, FORMATS),
+    row(of, '4.6', { ...V4_6, cacheMin: cache4_5 }, PREFILL),
+    row(of, '4.7', V4_7, ADAPTIVE),
+    row(of, '4.8', { ...V4_7, cacheMin: 1_024 }, ADAPTIVE),
+  ]
+}
+
+export const CLAUDE_TRAITS = new TraitTable<ModelTraits>([
+  row('claude instant', '1', V2, THINKING),
+  ...fourth('claude haiku', LONG_CACHE.cacheMin),
+  row('claude haiku', '5.5', { ...V5, bindsThinking: true }, HAIKU_5_5),
+  row('claude haiku', '5.6', NEWEST, UNKNOWN),
+  ...fourth('claude sonnet', V4_5.cacheMin),
+  row('claude sonnet', '5', { ...V5, cacheMin: 1_024 }, PREFILL),
+  row(
+    'claude sonnet',
+    '5.5',
+    { ...V5, leastThinking: 'between_tools', forcesTools: false, constrainsAtBedrock: false, bindsThinking: true },
+    SONNET_5_5,
+  ),
+  row('claude sonnet', '5.6', NEWEST, UNKNOWN),
+  ...fourth('claude opus', LONG_CACHE.cacheMin),
+  row('claude opus', '5', V5, OPUS_5),
+  row('claude opus', '5.5', NEWEST, OPUS_5_5),
+  ...['claude fable', 'claude mythos'].flatMap((of) => [
+    row(of, '5', { ...NEWEST, forcesTools: true, bindsThinking: false }, FABLE_5_1),
+    row(of, '5.1', NEWEST, FABLE_5_1),
+  ]),
+  row('claude', '1', V2, THINKING),
+  row('claude', '4', NEWEST, UNKNOWN),
+  row('anthropic', '1', NEWEST, UNKNOWN),
+])
+
+/**
+ * Who reads a model's thoughts again: null = Claude on any platform ("signature values are compatible across
+ * platforms", `build-with-claude/extended-thinking`, 2026-11-27; thoughts that a model cannot read are dropped there),
+ * else only this provider.
+ */
+export function signerOf({ upstreamModel, provider }: Pick<Endpoint, 'upstreamModel' | 'provider'>): string | null {
+  return CLAUDE_TRAITS.of(upstreamModel) === null ? provider.slug : null
+}
+
+/** An unknown name gets the oldest form, which compatible providers copied; one of Anthropic's the newest traits. */
+export function traitsOf(upstreamModel: string): ModelTraits {
+  return CLAUDE_TRAITS.of(upstreamModel) ?? V3_7
+}

@@ -1,0 +1,216 @@
+import { imagesOverChat } from '../../answers/images-over-chat.ts'
+import { reasoningWish } from '../../answers/reasoning-wish.ts'
+import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../../ports/adapter.ts'
+import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../../upstream/models.ts'
+import {
+  askEmbeddings,
+  dimensionsOf,
+  isFailure,
+  textsOf,
+  tokensUsage,
+  vectorList,
+  type EmbeddingsPage,
+  type EmbeddingsProtocol,
+} from '../../upstream/embeddings.ts'
+import { askChat, askCompletions, type ChatProtocol, type EventReader } from '../../upstream/events.ts'
+import { NdjsonDecoder } from '../../wire/ndjson-decoder.ts'
+import { failure, type AttemptFailure, billed, garbage } from '../../ports/attempt-failure.ts'
+import type { LiftedJson } from '../../wire/lifted-json.ts'
+import { objectOf, textOf, listOf, parseJson, type RawJson } from '../../wire/raw-json.ts'
+import { eventFailure } from '../../wire/upstream-error.ts'
+import { generateRequest, ollamaRequest } from './request.ts'
+import { bearer } from '../../../base/bearer.ts'
+import { SILENT, type AnswerEvent } from '../../../kinds/answer/event.ts'
+import type { UsageReport } from '../../../kinds/chat/answer.ts'
+import type { AnswerState } from '../../upstream/response.ts'
+import { readToolCall } from '../../openai/provider/delta.ts'
+import { toolCallId } from '../../answers/tool-calls.ts'
+import { TokenReader } from '../../answers/token-reader.ts'
+
+/** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
+const CALLS_MAX = 256
+type Read = readonly AnswerEvent[] | AttemptFailure
+
+interface OllamaView {
+  readonly generationId: string
+  /** The client asked not to see thinking. */
+  readonly hidesReasoning: boolean
+}
+
+/**
+ * Reads one answer of `/api/chat`, or of `/api/generate`, whose text is in `response`. A plain answer is a stream of
+ * one line.
+ */
+class OllamaReader implements EventReader {
+  readonly #view: OllamaView
+  #callCount = 0
+  #started = false
+  #said = false
+  #done = false
+
+  constructor(view: OllamaView) {
+    this.#view = view
+  }
+
+  get state(): AnswerState {
+    return this.#done ? 'done' : 'open'
+  }
+
+  message(data: Buffer): Read {
+    const line = objectOf(parseJson(data))
+    return line === null ? garbage('not a JSON object', data) : this.#read(line)
+  }
+
+  ended(): AttemptFailure | null {
+    if (this.#done) return null
+    return failure(this.#started ? 'cut' : 'garbage', null, 'the stream ended without a line that is done')
+  }
+
+  whole(body: unknown): Read {
+    const answer = objectOf(body)
+    if (answer === null) return failure('garbage', null, 'the answer is not a JSON object')
+    const read = this.#read(answer)
+    return 'reason' in read ? read : (this.ended() ?? read)
+  }
+
+  #read(line: RawJson): Read {
+    const error = line['error'] ?? null
+    if (error !== null) return billed(eventFailure(error), ollamaUsage(line, this.#said))
+    const message = objectOf(line['message']) ?? { content: line['response'], thinking: line['thinking'] }
+    const text = textOf(message['content']) ?? ''
+    const thinking = textOf(message['thinking']) ?? ''
+    const isShown = thinking !== '' && !this.#view.hidesReasoning
+    const calls = this.#toolCalls(message)
+    if (calls === null) return failure('garbage', null, 'the answer holds more tool calls than any answer has')
+    this.#started = true
+    this.#said ||= text !== '' || isShown || calls.length > 0
+    return [
+      ...(thinking === '' ? [] : [isShown ? { type: 'reasoning' as const, choice: 0, text: thinking } : SILENT]),
+      ...(text === '' ? [] : [{ type: 'text' as const, choice: 0, text }]),
+      ...calls,
+      ...(line['done'] === true ? this.#end(line) : []),
+    ]
+  }
+
+  /** Each call comes whole, with an object as arguments; older versions give it no id. */
+  #toolCalls(message: RawJson): readonly AnswerEvent[] | null {
+    const events: AnswerEvent[] = []
+    for (const raw of listOf(message['tool_calls'])) {
+      const index = this.#callCount
+      const call = readToolCall(raw, toolCallId(this.#view.generationId, 0, index))
+      if (call === null) continue
+      this.#callCount += 1
+      if (this.#callCount > CALLS_MAX) return null
+      events.push({ type: 'tool_call', choice: 0, index, id: call.id, name: call.name })
+      if (call.arguments !== '') events.push({ type: 'tool_arguments', choice: 0, index, text: call.arguments })
+    }
+    return events
+  }
+
+  #end(line: RawJson): readonly AnswerEvent[] {
+    this.#done = true
+    const usage = ollamaUsage(line, this.#said)
+    return [
+      // An answer without content is the empty text.
+      ...(this.#said ? [] : [{ type: 'text' as const, choice: 0, text: '' }]),
+      ...(usage === null ? [] : [{ type: 'usage' as const, usage }]),
+      { type: 'finish', choice: 0, native: textOf(line['done_reason']) || null },
+    ]
+  }
+}
+
+/**
+ * The counts in an answer's last line as disjoint meters; null when it has none. Ollama leaves out counts of zero: a
+ * prompt without a count was wholly cached. An answer with content never has an output of zero: without a count we
+ * count it. Thinking is part of the output and has no separate count.
+ */
+export function ollamaUsage(line: RawJson, hasSaid: boolean): UsageReport | null {
+  if ((line['prompt_eval_count'] ?? null) === null && (line['eval_count'] ?? null) === null) return null
+  const tokens = new TokenReader()
+  const input = tokens.added('input', line, 'prompt_eval_count')
+  const output = hasSaid ? tokens.count('output', line, 'eval_count') : tokens.added('output', line, 'eval_count')
+  return tokens.report({
+    usage: { input, output },
+    inputTokens: input,
+    outputTokens: output,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+  })
+}
+
+/** Parameters of Ollama's chat protocol, by OpenRouter's names; an endpoint may list fewer. */
+const PARAMETERS = chatParameters(
+  'top_k',
+  'min_p',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'seed',
+)
+
+/** Ollama's own chat and embed, and its `/api/generate` for completions. */
+export function createOllama({ transport, files, jobs }: AdapterPorts): Adapter {
+  const protocol = ollamaProtocol
+  const chat = askChat(protocol, transport)
+  return {
+    name: 'ollama',
+    parameters: { ...NO_PARAMETERS, chat: PARAMETERS, embeddings: ['dimensions'] },
+    chat,
+    chatImages: imagesOverChat(chat, files),
+    completions: askCompletions(transport, false, {
+      request: generateRequest,
+      reader: () => new OllamaReader({ generationId: '', hidesReasoning: true }),
+      decoder: protocol.decoder,
+    }),
+    embeddings: askEmbeddings(ollamaEmbed, transport),
+    models: askModels(OLLAMA_MODELS, jobs),
+  }
+}
+
+const OLLAMA_MODELS: ModelListProtocol = {
+  request: (_provider, apiKey) => ({
+    path: '/api/tags',
+    headers: bearer(apiKey),
+  }),
+  entries: entriesIn('models'),
+  model: (entry) => listedModel(entry, textOf(entry['name'])),
+}
+
+export const ollamaProtocol: ChatProtocol = {
+  request: ollamaRequest,
+  reader: ({ generationId, request }) =>
+    new OllamaReader({ generationId, hidesReasoning: reasoningWish(request.parameters).isHidden }),
+  decoder: ({ message }) => new NdjsonDecoder(message),
+}
+
+/** Ollama's own `/api/embed`. Without `truncate: false` it would silently cut a text that exceeds its context. */
+export const ollamaEmbed: EmbeddingsProtocol = {
+  batchMax: () => Infinity,
+  request: (call, input) => {
+    const dimensions = dimensionsOf(call)
+    return {
+      path: '/api/embed',
+      body: {
+        model: call.endpoint.upstreamModel,
+        input: textsOf(input),
+        truncate: false,
+        ...(dimensions === null ? {} : { dimensions }),
+      },
+      headers: bearer(call.apiKey),
+    }
+  },
+  page: readPage,
+}
+
+/** The page of an answer of `/api/embed`, or of `/api/embeddings`, which holds one vector. */
+function readPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
+  const body = objectOf(answer.json) ?? {}
+  const error = body['error'] ?? null
+  if (error !== null) return eventFailure(error)
+  const { embedding, embeddings } = body
+  if (embedding === undefined && !Array.isArray(embeddings))
+    return failure('garbage', null, 'the answer holds no embeddings')
+  const vectors = vectorList(answer, Array.isArray(embeddings) ? embeddings : [embedding])
+  return isFailure(vectors) ? vectors : { vectors, usage: tokensUsage(body, 'prompt_eval_count'), upstreamId: null }
+}

@@ -1,0 +1,207 @@
+import type { Endpoint } from '../../../catalog/catalog.ts'
+import { TraitTable } from '../../../catalog/trait-table.ts'
+import type { UsageReport } from '../../../kinds/chat/answer.ts'
+import {
+  needsTimestamps,
+  type Chunking,
+  type KnownSpeakers,
+  type TranscriptionRequest,
+} from '../../../kinds/transcription/request.ts'
+import { garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
+import { takes, takesOf, type UnitCall } from '../../ports/call.ts'
+import { askTranscript, readLengths, readSegments, readWords } from '../../upstream/transcripts.ts'
+import type { UpstreamRequest } from '../../ports/upstream-request.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from '../../upstream/audio.ts'
+import { isErrorBody } from '../../wire/error-body.ts'
+import { formBody, formBoundary } from '../../wire/form-body.ts'
+import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
+import { TokenReader } from '../../answers/token-reader.ts'
+import { headerOf, type Transport, type UpstreamHeaders } from '../../wire/transport.ts'
+import { openaiErrorBody } from './usage.ts'
+import { keyHeaders } from '../../../catalog/dialect.ts'
+
+/** Abilities of a model, by its name: services cannot be asked, and each refuses unknown parameters. */
+interface Traits {
+  /** Whether it accepts `response_format`, and with it `verbose_json`. */
+  readonly verbose: boolean
+  readonly format: boolean
+  /** Whether it gives times, in `verbose_json` or through a parameter. */
+  readonly times: boolean
+  readonly translates: boolean
+  /** It tells who speaks. It takes no prompt, and must be told how to cut a recording. */
+  readonly speakers?: true
+  /** It takes `chunking_strategy`. */
+  readonly cuts?: true
+  readonly logprobs?: true
+}
+
+const WHISPER: Traits = { verbose: true, format: true, times: true, translates: true }
+const GPT: Traits = { verbose: false, format: true, times: false, translates: false, cuts: true }
+const OPENAI = { source: 'https://platform.openai.com/docs/guides/speech-to-text', date: '2026-11-27' }
+const MISTRAL = { source: 'https://docs.mistral.ai/capabilities/audio_transcription/', date: '2026-11-27' }
+const GROQ = { source: 'https://console.groq.com/docs/speech-to-text', date: '2026-11-27' }
+
+/** OpenAI's later models answer in JSON without times; Mistral's have no formats and give times on request. */
+export const TRANSCRIPTION_TRAITS = new TraitTable<Traits>([
+  { of: 'gpt diarize', traits: { ...GPT, speakers: true }, ...OPENAI },
+  { of: 'gpt 4o', traits: { ...GPT, logprobs: true }, ...OPENAI },
+  { of: 'gpt', traits: GPT, ...OPENAI },
+  { of: 'voxtral', traits: { verbose: false, format: false, times: true, translates: false }, ...MISTRAL },
+  { of: 'turbo', traits: { ...WHISPER, translates: false }, ...GROQ },
+  { of: 'distil', traits: { ...WHISPER, translates: false }, ...GROQ },
+])
+const COUNTS = ['input_tokens', 'output_tokens', 'prompt_tokens', 'completion_tokens']
+
+function traitsOf(endpoint: Endpoint): Traits {
+  const traits = TRANSCRIPTION_TRAITS.of(endpoint.upstreamModel) ?? WHISPER
+  return takes(endpoint, 'timestamp_granularities') ? traits : { ...traits, times: false }
+}
+
+/** `/audio/transcriptions` and `/audio/translations` of OpenAI, Groq, Mistral and every dialect of them. */
+export function openaiTranscription(transport: Transport): TranscriptionProtocol {
+  return {
+    timestamps: (endpoint) => traitsOf(endpoint).times,
+    speakers: (endpoint) => traitsOf(endpoint).speakers === true,
+    carries: (endpoint, request) => fieldsOf(endpoint, request).map(([name]) => name.split('[')[0] ?? name),
+    translates: (endpoint) => traitsOf(endpoint).translates,
+    ask: (call, sink) =>
+      askTranscript(
+        transport,
+        call,
+        { request: () => requestOf(call), answer: readTranscript, event: readEvent },
+        sink,
+      ),
+  }
+}
+
+function requestOf(call: UnitCall<TranscriptionRequest>): UpstreamRequest {
+  const { endpoint, request, generationId } = call
+  const { audio, task } = request
+  const { body, contentType } = formBody(
+    fieldsOf(endpoint, request),
+    { fileName: `audio.${audio.format}`, contentType: audio.contentType, bytes: audio.bytes },
+    formBoundary(generationId),
+  )
+  const path = `/audio/${task === 'translate' ? 'translations' : 'transcriptions'}${endpoint.provider.dialect.query}`
+  return {
+    path,
+    body,
+    headers: { ...keyHeaders(call.endpoint.provider.dialect, call.apiKey), 'content-type': contentType },
+  }
+}
+
+function fieldsOf(endpoint: Endpoint, request: TranscriptionRequest): readonly (readonly [string, string])[] {
+  const traits = traitsOf(endpoint)
+  const takes = takesOf(endpoint)
+  const timed = needsTimestamps(request.format) && traits.times
+  const fields: [string, string][] = [['model', endpoint.upstreamModel]]
+  // The client pays for the length that this format reports.
+  const diarized = request.format === 'diarized_json' && traits.speakers === true
+  if (traits.format)
+    fields.push(['response_format', diarized ? 'diarized_json' : traits.verbose ? 'verbose_json' : 'json'])
+  // At Mistral times and a language exclude each other.
+  if (request.language !== null && request.task === 'transcribe' && takes('language') && (traits.verbose || !timed))
+    fields.push(['language', request.language])
+  if (request.prompt !== null && takes('prompt') && traits.format && traits.speakers !== true)
+    fields.push(['prompt', request.prompt])
+  if (request.temperature !== null && takes('temperature')) fields.push(['temperature', String(request.temperature)])
+  if (timed && request.task === 'transcribe') fields.push(...granularities(request, traits))
+  if (traits.cuts === true)
+    fields.push(...chunkingFields(request.chunking ?? (traits.speakers === true ? 'auto' : null)))
+  if (diarized) fields.push(...speakerFields(request.speakers))
+  if (request.logprobs && traits.logprobs === true && request.format === 'json') fields.push(['include[]', 'logprobs'])
+  return fields
+}
+
+function chunkingFields(chunking: Chunking | null): readonly [string, string][] {
+  if (chunking === null) return []
+  if (chunking === 'auto') return [['chunking_strategy', chunking]]
+  return Object.entries(chunking).map(([name, value]) => [`chunking_strategy[${name}]`, String(value)])
+}
+
+function speakerFields({ names, references }: KnownSpeakers): readonly [string, string][] {
+  return [
+    ...names.map((name): [string, string] => ['known_speaker_names[]', name]),
+    ...references.map((clip): [string, string] => ['known_speaker_references[]', clip]),
+  ]
+}
+
+function granularities(
+  { format, granularities: asked }: TranscriptionRequest,
+  { verbose }: Traits,
+): readonly [string, string][] {
+  const wanted = format === 'verbose_json' ? asked : (['segment'] as const)
+  if (!verbose) return [['timestamp_granularities', wanted.includes('word') ? 'word' : 'segment']]
+  return wanted.map((name) => ['timestamp_granularities[]', name])
+}
+
+function readTranscript(bytes: Buffer, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure {
+  const read = transcriptIn(parseJson(bytes, LISTING_LIMITS), headers)
+  if (read !== null) return read
+  // A service without formats may answer with bare text.
+  if (/^text\/plain/i.test(headerOf(headers, 'content-type') ?? ''))
+    return resultOf({}, bytes.toString('utf8'), idOf(headers))
+  return garbage('no transcript', bytes)
+}
+
+/** Some services always stream; the last event holds the whole text. */
+function readEvent(data: Buffer, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure | null {
+  const event = parseJson(data)
+  return isErrorBody(event) || objectOf(event)?.['type'] === 'transcript.text.done'
+    ? transcriptIn(event, headers)
+    : null
+}
+
+/** null where it is neither a transcript nor an error. */
+function transcriptIn(body: unknown, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure | null {
+  if (isErrorBody(body)) return openaiErrorBody(body)
+  const answer = objectOf(body)
+  const text = textOf(answer?.['text'])
+  return answer === null || text === null ? null : resultOf(answer, text, idOf(headers))
+}
+
+function idOf(headers: UpstreamHeaders): string | null {
+  return headerOf(headers, 'x-request-id') ?? null
+}
+
+function resultOf(answer: RawJson, text: string, upstreamId: string | null): TranscriptionResult {
+  const usage = objectOf(answer['usage'])
+  return {
+    transcript: {
+      text,
+      language: textOf(answer['language']),
+      segments: readSegments(answer['segments']),
+      words: readWords(answer['words'], 'word'),
+      ...(Array.isArray(answer['logprobs']) ? { logprobs: listOf(answer['logprobs']).map(logprobOf) } : {}),
+    },
+    ...readLengths(answer['duration'], usage?.['seconds'], usage?.['prompt_audio_seconds']),
+    usage: transcriptUsage(usage),
+    upstreamId,
+  }
+}
+
+function logprobOf(raw: unknown): Readonly<Record<string, unknown>> {
+  const { token, bytes, logprob } = objectOf(raw) ?? {}
+  return { token, bytes, logprob }
+}
+
+/** Audio tokens are dearer than a prompt's; where they are not counted separately, all count as audio. */
+function transcriptUsage(usage: RawJson | null): UsageReport | null {
+  if (usage === null || COUNTS.every((name) => (usage[name] ?? null) === null)) return null
+  const tokens = new TokenReader()
+  const input = tokens.count('input', usage, 'input_tokens', 'prompt_tokens')
+  const output = tokens.count('output', usage, 'output_tokens', 'completion_tokens')
+  const details =
+    objectOf(usage['input_token_details']) ??
+    objectOf(usage['input_tokens_details']) ??
+    objectOf(usage['prompt_tokens_details'])
+  const text = Math.min(input, tokens.part(details, 'text_tokens'))
+  return tokens.report({
+    usage: { input: text, audio_input: input - text, output },
+    inputTokens: input,
+    outputTokens: output,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+  })
+}

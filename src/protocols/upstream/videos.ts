@@ -1,0 +1,158 @@
+import type { Endpoint, Provider } from '../../catalog/catalog.ts'
+import { type PricedField, type VideoOperation, REFERENCE_CHARS_MAX } from '../../kinds/video.ts'
+import { takes } from '../ports/call.ts'
+import { type AttemptFailure, failure, garbage } from '../ports/attempt-failure.ts'
+import type { JobAnswer } from '../wire/job-http.ts'
+import { unsendable } from './ask.ts'
+import { UnsendableError } from '../ports/upstream-request.ts'
+import { parseJson } from '../wire/raw-json.ts'
+
+/** A job for a provider. */
+export interface VideoSubmission {
+  readonly endpoint: Endpoint
+  readonly apiKey: string | null
+  readonly operation: VideoOperation
+  /** Our id of the job. */
+  readonly jobId: string
+  readonly signal: AbortSignal
+}
+
+/** `unknown` = it may have arrived: sending it again could buy it twice. */
+export type SubmissionOutcome =
+  | {
+      readonly status: 'accepted'
+      /** The adapter's reference to the job. */ readonly reference: string
+      readonly upstreamId: string | null
+    }
+  | { readonly status: 'refused' | 'unknown'; readonly failure: AttemptFailure }
+
+/** A job that a provider has. */
+export interface VideoHandle {
+  readonly provider: Provider
+  readonly upstreamModel: string
+  readonly apiKey: string | null
+  readonly reference: string
+  readonly signal: AbortSignal
+}
+
+export type VideoState =
+  | {
+      readonly status: 'running'
+      /** Percent; null where the provider reports none. */ readonly progress: number | null
+    }
+  | {
+      readonly status: 'done'
+      readonly videos: readonly VideoSource[]
+      /** To be called when the videos have been taken; frees their room in the node's memory budget. */
+      readonly release?: () => void
+    }
+  | { readonly status: 'failed'; readonly failure: AttemptFailure }
+  /** The provider could not be reached now. `gone` = the provider does not know the job. */
+  | { readonly status: 'unreachable'; readonly failure: AttemptFailure; readonly gone: boolean }
+
+/** A finished video: its bytes, or a reference for `open`. */
+export type VideoSource =
+  | { readonly bytes: readonly Buffer[]; readonly mediaType: string | null }
+  | { readonly url: string }
+  | { readonly path: string }
+
+/** A video being read. */
+export interface VideoContent {
+  readonly mediaType: string | null
+  readonly bytes: AsyncIterable<Buffer>
+}
+
+/** Parameters that most video protocols can carry, by OpenRouter's names. */
+export const VIDEO_PARAMETERS: readonly string[] = Object.freeze([
+  'size',
+  'duration',
+  'resolution',
+  'aspect_ratio',
+  'frame_images',
+  'input_references',
+  'generate_audio',
+  'seed',
+])
+
+/**
+ * An adapter's calls for videos. They throw only for bugs, except `open`, which throws when the bytes cannot be had.
+ */
+export interface VideoUpstream {
+  /** Whether a submission to an endpoint tells the provider the field's value, in whatever form. */
+  tells(endpoint: Endpoint, field: PricedField): boolean
+  submit(submission: VideoSubmission): Promise<SubmissionOutcome>
+  poll(handle: VideoHandle): Promise<VideoState>
+  open(handle: VideoHandle, source: VideoSource): Promise<VideoContent>
+  /** Asks the provider to stop a job that nobody wants any more; absent where it cannot. */
+  cancel?(handle: VideoHandle): Promise<void>
+}
+
+/** A field of an upstream body, left out without a value or where the endpoint does not accept it. */
+export function optional(
+  endpoint: Endpoint,
+  parameter: string,
+  name: string,
+  value: unknown,
+): Readonly<Record<string, unknown>> {
+  return value === null || !takes(endpoint, parameter) ? {} : { [name]: value }
+}
+
+/** Statuses of a gateway that got no answer: the submission may have arrived behind it. */
+const NO_ANSWER: ReadonlySet<number> = new Set([408, 504, 520, 522, 524])
+/** Statuses that say that the provider does not know the job. */
+const GONE: ReadonlySet<number> = new Set([404, 410])
+
+/** The content of a good answer; null = it cannot be understood. */
+type Reads<T> = (body: unknown) => T | null
+
+/** The outcome of a submission, by its answer. */
+export function submissionOutcome(answer: JobAnswer, read: Reads<SubmissionOutcome>): SubmissionOutcome {
+  if (answer.status === 'failed') return { status: answer.sent ? 'unknown' : 'refused', failure: answer.failure }
+  const { code } = answer
+  if (code >= 200 && code < 300)
+    return (
+      bounded(read(parseJson(answer.body))) ?? {
+        status: 'unknown',
+        failure: garbage('no job in the answer', answer.body),
+      }
+    )
+  return { status: NO_ANSWER.has(code) ? 'unknown' : 'refused', failure: answer.refusal() }
+}
+
+/** The provider has the job, but under an id that is too long to keep: the operator resolves it there. */
+function bounded(outcome: SubmissionOutcome | null): SubmissionOutcome | null {
+  if (outcome?.status !== 'accepted' || outcome.reference.length <= REFERENCE_CHARS_MAX) return outcome
+  return {
+    status: 'unknown',
+    failure: failure('too_large', null, `the provider's id of the job has ${outcome.reference.length} characters`),
+  }
+}
+
+/** The state of a job, by the provider's answer. */
+export function videoState(answer: JobAnswer, read: Reads<VideoState>): VideoState {
+  if (answer.status === 'failed') return { status: 'unreachable', failure: answer.failure, gone: false }
+  const { code } = answer
+  if (code < 200 || code >= 300) return { status: 'unreachable', failure: answer.refusal(), gone: GONE.has(code) }
+  return (
+    read(parseJson(answer.body)) ?? {
+      status: 'unreachable',
+      failure: garbage('no state in the answer', answer.body),
+      gone: false,
+    }
+  )
+}
+
+/** Sends a submission that this provider can express; any other is refused before anything is sent. */
+export async function submitSendable<T>(
+  prepare: () => T,
+  send: (prepared: T) => Promise<SubmissionOutcome>,
+): Promise<SubmissionOutcome> {
+  let prepared: T
+  try {
+    prepared = prepare()
+  } catch (thrown) {
+    if (!(thrown instanceof UnsendableError)) throw thrown
+    return { status: 'refused', failure: unsendable(thrown) }
+  }
+  return send(prepared)
+}

@@ -1,0 +1,180 @@
+import { lookup } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
+import { Agent, buildConnector } from 'undici'
+import { readCertificates } from '../../catalog/certificates.ts'
+import { isPublicAddress } from '../../base/public-address.ts'
+import type { Provider } from '../../catalog/catalog.ts'
+import { thrownMessage } from '../../base/text.ts'
+import { type AttemptFailure, failure, type NoAnswer } from '../ports/attempt-failure.ts'
+import { AddressRefusedError, guardedLookup, PRIVATE_REFUSED, upstreamLookup, type Resolve } from './guarded-lookup.ts'
+
+const HEADERS_BYTES_MAX = 16_384
+/** How full the buffer of a socket may be for its next read, which adds up to 64 kB; for TLS it is Node's own bound. */
+const BUFFERED_BYTES = 16_384
+/** Of one piece for the parser. It puts the rest of a piece back when it is paused, and then one more read is taken in. */
+const PIECE_BYTES = 32_768
+
+interface ConnectOptions {
+  /** Milliseconds. */
+  readonly timeout: number
+  readonly lookup: LookupFunction
+}
+
+interface Secure {
+  readonly secureContext?: SecureContext
+}
+
+/** Connections whose requests set their own limits on the time to an answer. */
+export function patientAgent(connect: ConnectOptions | buildConnector.connector, options: Agent.Options = {}): Agent {
+  return new Agent({
+    ...options,
+    connect: typeof connect === 'function' ? connect : boundedConnector(connect),
+    allowH2: false,
+    maxHeaderSize: HEADERS_BYTES_MAX,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+}
+
+/** Connects only to public addresses: for addresses that clients and providers name (guarantees.md requirement 13). */
+export function publicConnector(
+  timeoutMs: number,
+  resolve: Resolve = lookup,
+  refusal = 'the address is not public',
+  secure: Secure = {},
+): buildConnector.connector {
+  const lookUp = guardedLookup(isPublicAddress, resolve, refusal)
+  const connect = boundedConnector({ timeout: timeoutMs, lookup: lookUp, ...secure })
+  return (options, callback) => {
+    // A literal address is connected without a look-up, so a guard of look-ups would not see it.
+    const host = options.hostname.replace(/^\[|\]$/g, '')
+    if (isIP(host) !== 0 && !isPublicAddress(host)) callback(new AddressRefusedError(refusal), null)
+    else connect(options, callback)
+  }
+}
+
+/**
+ * An agent for providers that may be private, another for all others, and two for each file of certificates, so that
+ * none uses another's connections.
+ */
+export class UpstreamAgents {
+  readonly #timeoutMs: number
+  readonly #options: Agent.Options
+  readonly #private: Agent
+  readonly #public: Agent
+  /** By reach and path; there are only as many as the catalogue ever had. */
+  readonly #trusting = new Map<string, Agent>()
+
+  constructor(timeoutMs: number, options: Agent.Options = {}) {
+    this.#timeoutMs = timeoutMs
+    this.#options = options
+    this.#private = this.#made(false)
+    this.#public = this.#made(true)
+  }
+
+  of({ publicOnly, dialect: { caFile } }: Pick<Provider, 'publicOnly' | 'dialect'>): Agent {
+    const isPublic = publicOnly === true
+    if (caFile === null) return isPublic ? this.#public : this.#private
+    const name = `${isPublic} ${caFile}`
+    let agent = this.#trusting.get(name)
+    if (agent === undefined) {
+      agent = this.#made(isPublic, caFile)
+      this.#trusting.set(name, agent)
+    }
+    return agent
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all([this.#private, this.#public, ...this.#trusting.values()].map((agent) => agent.destroy()))
+  }
+
+  #made(isPublic: boolean, caFile?: string): Agent {
+    const connectorOf = (secure: Secure = {}): buildConnector.connector =>
+      isPublic
+        ? publicConnector(this.#timeoutMs, lookup, PRIVATE_REFUSED, secure)
+        : boundedConnector({ timeout: this.#timeoutMs, lookup: upstreamLookup, ...secure })
+    return patientAgent(caFile === undefined ? connectorOf() : trustingConnector(caFile, connectorOf), this.#options)
+  }
+}
+
+/** A renewed file is used from the next connection on. The failure tells nothing of what the file contains. */
+function trustingConnector(
+  caFile: string,
+  connectorOf: (secure: Secure) => buildConnector.connector,
+): buildConnector.connector {
+  let pem: string | null = null
+  let connect: buildConnector.connector | null = null
+  return (target, callback) => {
+    const read = readCertificates(caFile)
+    if (read === null) return callback(new Error("the provider's ca_file cannot be read as certificates"), null)
+    if (connect === null || read !== pem) {
+      pem = read
+      connect = connectorOf({ secureContext: createSecureContext({ ca: [...getCACertificates(), read] }) })
+    }
+    connect(target, callback)
+  }
+}
+
+/** Why a request had no answer, by what Node says of it; the first that fits. */
+const NO_ANSWER: readonly (readonly [why: NoAnswer, words: string, says: RegExp])[] = [
+  ['unknown_host', 'its host was not found', /ENOTFOUND|EAI_AGAIN|EAI_NODATA/],
+  ['closed', 'its host refused the connection', /ECONNREFUSED/],
+  ['slow', 'its host did not connect in time', /CONNECT_TIMEOUT|ETIMEDOUT|connect timeout/i],
+  [
+    'certificate',
+    'its certificate or its TLS is not valid',
+    /certificate|self[- ]signed|altname|SSL|TLS|CERT_|EPROTO/i,
+  ],
+  ['unreachable', 'its host could not be reached', /(?:)/],
+]
+
+/** The failure of a request without an answer, with the reason why in our words. */
+export function connectFailure(error: Error): AttemptFailure {
+  const found = failure('connect', null, error.message)
+  if (error instanceof AddressRefusedError) return { ...found, why: 'private', said: error.message }
+  const causes = error instanceof AggregateError ? error.errors : []
+  const text = [error, ...causes, error.cause].map((one) => `${codeOf(one)} ${thrownMessage(one)}`).join(' ')
+  const [why, words] = NO_ANSWER.find(([, , says]) => says.test(text)) ?? ['unreachable', '']
+  return { ...found, why, said: words }
+}
+
+function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+}
+
+/**
+ * Works around undici. A complete answer that was paused at its last byte is reported as cut when its connection
+ * closes: here the parser is resumed before undici sees the end; it has no bytes left to deliver by then. And the
+ * parser takes all that a socket has, so that each pause takes in more than it passes on: here it gets pieces, and a
+ * slow reader's answer stays within its bound (guarantees.md F41).
+ */
+function boundedConnector(options: ConnectOptions & Secure): buildConnector.connector {
+  // A socket takes this option, but undici's types do not name it.
+  const bounded = { ...options, highWaterMark: BUFFERED_BYTES, allowH2: false }
+  const connect = buildConnector(bounded)
+  return (target, callback) => {
+    connect(target, (...[error, socket]) => {
+      if (error !== null) {
+        callback(error, null)
+        return
+      }
+      socket.on('end', () => parserOf(socket)?.resume())
+      const read = socket.read.bind(socket)
+      socket.read = (bytes = Math.min(socket.readableLength, PIECE_BYTES) || undefined) => read(bytes)
+      callback(null, socket)
+    })
+  }
+}
+
+interface ResponseParser {
+  /** Has no effect unless it is paused. */
+  resume(): void
+}
+
+/** undici's parser of a connection, which has no public name; null once the connection is closed. */
+function parserOf(socket: object): ResponseParser | null | undefined {
+  const name = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'parser')
+  // A test of a paused answer checks that it exists.
+  return name === undefined ? null : (socket as Partial<Record<symbol, ResponseParser | null>>)[name]
+}

@@ -1,0 +1,220 @@
+import type { PeriodStarts } from '../../ledger/ledger-store.ts'
+import type { Micro } from '../../base/money.ts'
+import { big, bit, integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
+import { listedIds } from '../dialect.ts'
+import { setAside } from '../ledger/expiry-sweep.ts'
+import { CREATED_AT, readPage, ROW_ID, type Page, type PageRange } from '../page.ts'
+import { likePrefix } from './account-store.ts'
+import { EXTERNAL_IDS } from './external-id-store.ts'
+
+/**
+ * Whose things a caller reaches in an account: those that the keys of one member have made; no person = the account's
+ * own.
+ */
+export interface Reach {
+  readonly accountId: string
+  /** A member, who owns nothing of the account. */
+  readonly person?: string
+}
+
+/**
+ * The member whose things those of a key `k` are; null = they are the account's own: an owner of it, a program or the
+ * operator made the key.
+ */
+export const PERSON = `CASE WHEN k.made_by IS NULL
+  OR EXISTS (SELECT 1 FROM console_user u WHERE u.id = k.made_by AND u.account_id = k.account_id)
+  OR EXISTS (SELECT 1 FROM account_member m WHERE m.account_id = k.account_id AND m.user_id = k.made_by AND m.role = 'owner')
+  THEN NULL ELSE k.made_by END`
+
+/** The condition that a row is within reach, by its account and the key that made it; `into` is its name in the query. */
+export function within(
+  { accountId, person }: Reach,
+  into: string,
+): { readonly condition: string; readonly values: readonly SqlValue[] } {
+  return {
+    condition: `${into}.account_id = ? AND COALESCE((SELECT ${PERSON} FROM api_key k WHERE k.id = ${into}.key_id), '') = ?`,
+    values: [accountId, person ?? ''],
+  }
+}
+
+/** Money a key has spent, per period, and has on hold for running requests, as far as the store knows of them. */
+export interface KeySpend {
+  readonly totalMicro: Micro
+  readonly dayMicro: Micro
+  readonly weekMicro: Micro
+  readonly monthMicro: Micro
+  readonly heldMicro: Micro
+}
+
+/** A key with its spending. */
+export interface ListedKey<Key> {
+  readonly key: Key
+  readonly spend: KeySpend
+  /** The name that a client gave it; null = none. */
+  readonly externalId: string | null
+}
+
+/** Which keys of an account. */
+export interface KeyFilter {
+  readonly accountId: string
+  /** The person who made them; absent = whoever did. */
+  readonly madeBy?: string
+  readonly disabled?: boolean
+  /** A part of the name or the label. */
+  readonly search?: string
+}
+
+/** What keys that a filter finds come to, without reading them. */
+export interface KeySums {
+  readonly keys: number
+  readonly hasUsed: boolean
+  /** Of the month. */
+  readonly spentMicro: Micro
+}
+
+/** Reads many keys of an account at the cost of few. */
+export class KeyLists<Key> {
+  readonly #database: Database
+  readonly #select: string
+  readonly #read: (row: Row) => Key
+
+  constructor(database: Database, columns: string, read: (row: Row) => Key) {
+    this.#database = database
+    const more = `${setAside(database.dialect, 'api_key')}, ${EXTERNAL_IDS.key} AS external_id`
+    this.#select = ['SELECT', columns, ',', more, 'FROM api_key'].join(' ')
+    this.#read = read
+  }
+
+  async one(id: string, periods: PeriodStarts): Promise<ListedKey<Key> | null> {
+    const select = this.#select
+    const [found] = await this.#withSpend(
+      await this.#database.all(`${select} WHERE id = ? AND deleted = 0`, [id]),
+      periods,
+    )
+    return found ?? null
+  }
+
+  /** The newest first. */
+  async page(filter: KeyFilter, periods: PeriodStarts, range: PageRange): Promise<Page<ListedKey<Key>>> {
+    const { conditions, values } = conditionsOf(filter)
+    const found = await readPage(
+      this.#database,
+      {
+        select: this.#select,
+        from: 'api_key',
+        conditions,
+        values,
+        order: '-created_at',
+        columns: { created_at: CREATED_AT },
+        id: ROW_ID,
+        read: (row) => row,
+      },
+      range,
+    )
+    return { ...found, data: await this.#withSpend(found.data, periods) }
+  }
+
+  async sums(filter: KeyFilter, { month }: PeriodStarts): Promise<KeySums> {
+    const { conditions, values } = conditionsOf(filter)
+    const where = conditions.join(' AND ')
+    const [row = {}] = await this.#database.all(
+      `SELECT COUNT(*) AS keys, COUNT(last_used_at) AS used, COALESCE(SUM(spent), 0) AS spent FROM api_key
+        LEFT JOIN key_spend ON key_id = id AND period = 'month' AND start = ? WHERE ${where}`,
+      [month, ...values],
+    )
+    return { keys: integer(row, 'keys'), hasUsed: big(row, 'used') > 0n, spentMicro: big(row, 'spent') }
+  }
+
+  /** For each person who has made keys of the account; null = those that nobody has. */
+  async byMaker(
+    accountId: string,
+    { month }: PeriodStarts,
+  ): Promise<ReadonlyMap<string | null, Omit<KeySums, 'hasUsed'>>> {
+    const rows = await this.#database.all(
+      `SELECT made_by, COUNT(*) AS keys, COALESCE(SUM(spent), 0) AS spent FROM api_key
+        LEFT JOIN key_spend ON key_id = id AND period = 'month' AND start = ?
+        WHERE account_id = ? AND deleted = 0 GROUP BY made_by`,
+      [month, accountId],
+    )
+    return new Map(
+      rows.map((row) => [textOrNull(row, 'made_by'), { keys: integer(row, 'keys'), spentMicro: big(row, 'spent') }]),
+    )
+  }
+
+  /**
+   * Enabled keys that end before an instant, or have at most a fifth of their limit left: at most `most`. Money that
+   * nodes have set aside counts as spent here, so some have more left.
+   */
+  async nearEnd(
+    filter: KeyFilter,
+    periods: PeriodStarts,
+    end: { readonly beforeMs: number; readonly most: number },
+  ): Promise<readonly ListedKey<Key>[]> {
+    const { conditions, values } = conditionsOf({ ...filter, disabled: false })
+    const [select, where] = [this.#select, conditions.join(' AND ')]
+    const rows = await this.#database.all(
+      `${select}
+        LEFT JOIN key_spend ON key_id = id
+          AND period = CASE limit_reset WHEN 'daily' THEN 'day' WHEN 'weekly' THEN 'week' WHEN 'monthly' THEN 'month' ELSE 'total' END
+          AND start = CASE limit_reset WHEN 'daily' THEN ? WHEN 'weekly' THEN ? WHEN 'monthly' THEN ? ELSE '' END
+        WHERE ${where} AND (expires_at < ? OR 5 * (COALESCE(spent, 0) + held) >= 4 * spend_limit)
+        ORDER BY created_at DESC, id LIMIT ?`,
+      [periods.day, periods.week, periods.month, ...values, BigInt(end.beforeMs), BigInt(end.most)],
+    )
+    return this.#withSpend(rows, periods)
+  }
+
+  /** In one statement, however many. */
+  async #withSpend(found: readonly Row[], periods: PeriodStarts): Promise<readonly ListedKey<Key>[]> {
+    if (found.length === 0) return []
+    const condition = listedIds(this.#database.dialect, 'key_id')
+    const rows = await this.#database.all(
+      `SELECT key_id, period, spent FROM key_spend WHERE ${condition} AND ((period = 'total' AND start = '') OR (period = 'day' AND start = ?) OR (period = 'week' AND start = ?) OR (period = 'month' AND start = ?))`,
+      [JSON.stringify(found.map((row) => text(row, 'id'))), periods.day, periods.week, periods.month],
+    )
+    const spent = new Map(rows.map((row) => [`${text(row, 'key_id')} ${text(row, 'period')}`, big(row, 'spent')]))
+    return found.map((row) => {
+      const [key, id] = [this.#read(row), text(row, 'id')]
+      const of = (period: string): Micro => spent.get(`${id} ${period}`) ?? 0n
+      return {
+        key,
+        externalId: textOrNull(row, 'external_id'),
+        spend: {
+          totalMicro: of('total'),
+          dayMicro: of('day'),
+          weekMicro: of('week'),
+          monthMicro: of('month'),
+          heldMicro: big(row, 'held') - big(row, 'set_aside'),
+        },
+      }
+    })
+  }
+}
+
+function conditionsOf({ accountId, madeBy, disabled, search }: KeyFilter): {
+  readonly conditions: readonly string[]
+  readonly values: readonly SqlValue[]
+} {
+  // SQLite's LOWER knows only the letters of ASCII.
+  const parts =
+    search === undefined
+      ? []
+      : [search, search.toLowerCase(), search.toLowerCase()].map((part) => `%${likePrefix(part)}`)
+  return {
+    conditions: [
+      'account_id = ?',
+      'deleted = 0',
+      ...(madeBy === undefined ? [] : ['made_by = ?']),
+      ...(disabled === undefined ? [] : ['disabled = ?']),
+      ...(search === undefined
+        ? []
+        : [String.raw`(name LIKE ? ESCAPE '\' OR LOWER(name) LIKE ? ESCAPE '\' OR LOWER(label) LIKE ? ESCAPE '\')`]),
+    ],
+    values: [
+      accountId,
+      ...(madeBy === undefined ? [] : [madeBy]),
+      ...(disabled === undefined ? [] : [bit(disabled)]),
+      ...parts,
+    ],
+  }
+}

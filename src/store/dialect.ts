@@ -1,0 +1,41 @@
+import type { Database } from './database.ts'
+
+/** Where the words of SQLite and PostgreSQL differ; other statements are the same in both. */
+export type Dialect = Database['dialect']
+
+/**
+ * The end of a SELECT whose rows stay as they are until the transaction ends. Rows that refer to them may still come:
+ * the check of a foreign key would wait for FOR UPDATE, out of the common order of locks, and so end in a deadlock.
+ */
+export const ROW_LOCK = ' FOR NO KEY UPDATE'
+
+/** The statement for SQLite, which has no locks of rows: a process owns its embedded store. */
+export function withoutLocks(statement: string): string {
+  return statement.replaceAll(/ FOR (?:NO KEY )?UPDATE(?: SKIP LOCKED)?/g, '')
+}
+
+/** The condition that a column is in a list of texts, which is one parameter: JSON. */
+export function listedIds(dialect: Dialect, column = 'id'): string {
+  return dialect === 'sqlite'
+    ? `${column} IN (SELECT value FROM json_each(?))`
+    : `${column} IN (SELECT json_array_elements_text(?::json))`
+}
+
+/**
+ * The same for the ids of a table whose rows change. On PostgreSQL it locks them in the order in which charges lock
+ * them, in the same statement: charges wait for no second round trip, and no deadlock arises.
+ */
+export function lockedIds(dialect: Dialect, table: string): string {
+  const condition = listedIds(dialect)
+  return `id IN (SELECT id FROM ${table} WHERE ${condition} ORDER BY id${ROW_LOCK})`
+}
+
+/**
+ * The condition `column = ?` for values that a partial index `WHERE column <> 'common'` covers completely. SQLite uses
+ * the index only if the text repeats that condition. PostgreSQL derives it from the value; if it is repeated,
+ * PostgreSQL takes the two for independent, expects a hundredth of the rows and sorts all of them instead of reading
+ * the index in order.
+ */
+export function uncommon(dialect: Dialect, column: string, common: string): string {
+  return dialect === 'sqlite' ? `${column} <> '${common}' AND ${column} = ?` : `${column} = ?`
+}

@@ -1,1 +1,0 @@
-import '../long/api/flapping.test.ts'

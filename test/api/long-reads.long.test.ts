@@ -1,1 +1,0 @@
-import '../long/api/long-reads.test.ts'

@@ -1,1 +1,0 @@
-import '../process/responses-chains.test.ts'

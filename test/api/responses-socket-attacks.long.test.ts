@@ -1,1 +1,0 @@
-import '../long/api/responses-socket-attacks.test.ts'

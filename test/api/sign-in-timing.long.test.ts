@@ -1,1 +1,0 @@
-import '../clock/sign-in-timing.test.ts'

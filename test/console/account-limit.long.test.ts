@@ -1,1 +1,0 @@
-import '../long/console/account-limit.test.ts'

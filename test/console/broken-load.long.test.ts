@@ -1,1 +1,0 @@
-import '../long/console/broken-load.test.ts'

@@ -1,1 +1,0 @@
-import '../clock/first-load.test.ts'

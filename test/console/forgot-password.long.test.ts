@@ -1,1 +1,0 @@
-import '../long/console/forgot-password.test.ts'

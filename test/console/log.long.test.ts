@@ -1,1 +1,0 @@
-import './log.test.ts'

@@ -1,1 +1,0 @@
-import '../long/console/notices.test.ts'

@@ -1,1 +1,0 @@
-import '../long/console/operator-connect.test.ts'

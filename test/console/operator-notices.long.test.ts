@@ -1,1 +1,0 @@
-import '../long/console/operator-notices.test.ts'

@@ -1,1 +1,0 @@
-import '../long/console/operator-prices.test.ts'

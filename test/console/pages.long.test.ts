@@ -1,1 +1,0 @@
-import '../long/console/pages.test.ts'

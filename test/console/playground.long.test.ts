@@ -1,1 +1,0 @@
-import '../long/console/playground.test.ts'

@@ -1,1 +1,0 @@
-import '../long/crash/backup.test.ts'

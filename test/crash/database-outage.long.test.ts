@@ -1,1 +1,0 @@
-import '../clock/database-outage.test.ts'

@@ -1,1 +1,0 @@
-import '../long/crash/idempotency-kill9.test.ts'

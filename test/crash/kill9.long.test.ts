@@ -1,1 +1,0 @@
-import './kill9.test.ts'

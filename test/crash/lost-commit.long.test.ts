@@ -1,1 +1,0 @@
-import '../long/crash/lost-commit.test.ts'

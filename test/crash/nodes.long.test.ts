@@ -1,1 +1,0 @@
-import '../long/crash/nodes.test.ts'

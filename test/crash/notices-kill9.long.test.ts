@@ -1,1 +1,0 @@
-import '../long/crash/notices-kill9.test.ts'

@@ -1,1 +1,0 @@
-import '../long/crash/responses-kill9.test.ts'

@@ -1,1 +1,0 @@
-import '../long/crash/video-kill9.test.ts'

@@ -1,1 +1,0 @@
-import '../clock/clients.test.ts'

@@ -1,1 +1,0 @@
-import '../clock/overload-faults.test.ts'

@@ -1,1 +1,0 @@
-import '../long/faults/process.test.ts'

@@ -1,1 +1,0 @@
-import './fuzz.test.ts'

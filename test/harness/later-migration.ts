@@ -1,0 +1,25 @@
+import type { Migration } from '../../src/store/migrations.ts'
+import { migrate } from '../../src/store/migrations.ts'
+import { PostgresDatabase } from '../../src/store/postgres/database.ts'
+
+const STATEMENTS = ['ALTER TABLE api_key ADD COLUMN later BIGINT NOT NULL DEFAULT 7']
+
+/** A made-up migration of the next release, with which this program still works. As a program it migrates a database. */
+export const LATER: Migration = {
+  version: 2,
+  name: 'of the next release',
+  least: 1,
+  statements: { sqlite: STATEMENTS, postgres: STATEMENTS },
+}
+
+/** As a node of the next release at its start. */
+export async function migrateLater(url: string): Promise<void> {
+  const database = new PostgresDatabase(url)
+  try {
+    await migrate(database, [LATER])
+  } finally {
+    await database.close()
+  }
+}
+
+if (import.meta.main) await migrateLater(process.argv[2] ?? '')

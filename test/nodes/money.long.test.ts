@@ -1,1 +1,0 @@
-import './money.test.ts'

@@ -1,1 +1,0 @@
-import '../long/nodes/sharing.test.ts'

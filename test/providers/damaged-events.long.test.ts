@@ -1,1 +1,0 @@
-import '../long/providers/damaged-events.test.ts'

@@ -1,1 +1,0 @@
-import '../long/providers/hostile-answers.test.ts'

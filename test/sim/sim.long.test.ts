@@ -1,1 +1,0 @@
-import './sim.test.ts'

@@ -1,1 +1,0 @@
-import '../long/soak/soak.test.ts'

@@ -1,1 +1,0 @@
-import './long/stalls-routes.test.ts'

@@ -1,1 +1,0 @@
-import './clock/stalls-upstreams.test.ts'

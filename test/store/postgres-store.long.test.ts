@@ -1,1 +1,0 @@
-import './postgres-store.test.ts'

@@ -1,1 +1,0 @@
-import './row-journal.test.ts'

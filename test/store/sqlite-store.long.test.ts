@@ -1,1 +1,0 @@
-import './sqlite-store.test.ts'

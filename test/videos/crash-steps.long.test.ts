@@ -1,1 +1,0 @@
-import './crash-steps.test.ts'
