@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, freemem, tmpdir } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { Readable } from 'node:stream'
-import { run, type TestsStream } from 'node:test'
+import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
-import { inspect } from 'node:util'
+import { freshenConsole } from '../bin/console-fresh.js'
 import { isBuilt } from '../bin/program.js'
 import type { FileCost } from './harness/cpu-meter.ts'
 import { slowness } from './harness/patience.ts'
@@ -17,25 +17,14 @@ import { grouped } from './harness/unit-groups.ts'
  * it stands. Under CI a test that is skipped fails, and so does a file of every change that costs more than its share.
  */
 const root = join(import.meta.dirname, '..')
-/** Each takes seconds of a core even in its short form, and tests of every change cover the same code. */
-const LONG = ['test/long/', 'test/clock/']
 /** These compare seconds of the clock: they run after all others, one at a time. */
 const CLOCK = 'test/clock/'
+/** Each takes seconds of a core even in its short form, and tests of every change cover the same code. */
+const LONG = ['test/long/', CLOCK]
 /** These need a server that no package brings, or half a gigabyte of packages: they run where they are named. */
 const ASKED = 'test/asked/'
 /** The longest begin first, so that no core is idle at the end; then all others by their names. */
-const FIRST = [
-  'long/crash',
-  'crash',
-  'long/nodes',
-  'nodes',
-  'long/console',
-  'console',
-  'long',
-  'faults',
-  'sim',
-  'store',
-]
+const FIRST = ['crash', 'nodes', 'console', 'long', 'faults', 'sim', 'store']
 /** Files at a time for each core: some of them wait for a clock, a crash or a browser. A long form alone loads a core. */
 const FILES_PER_CORE = { short: 3, all: 2 } as const
 /** The whole of `npm test` takes less than five minutes of two cores; each file has a share of that. */
@@ -44,23 +33,15 @@ const FILE_CPU_SECONDS_MAX = 45
 const SLOWEST = 10
 /** Files that cost less are not listed, s of CPU. */
 const COST_SECONDS_MIN = 3
-/** The most of a failure that is repeated at the end, characters. */
-const FAILURE_LENGTH = 2_000
 const MEMORY_BYTES_MIN = 6 * 1_073_741_824
 /** A run that takes longer has hung: it names the files that still run, and fails. */
 const RUN_MINUTES_MAX = { short: 30, all: 60 } as const
 
-const isCi = process.env['CI'] === 'true'
 const isChaos = process.env['TOLLGATE_CHAOS'] !== undefined
 const words = process.argv.slice(2)
 const form = words.includes('--all') ? 'all' : 'short'
 const parts = words.filter((word) => !word.startsWith('--'))
-
 const chosen = choose()
-if (chosen.length === 0) {
-  process.stderr.write(`No test file has ${parts.join(' or ')} in its path.\n`)
-  process.exit(1)
-}
 prepare()
 const temporary = mkdtempSync(join(fastest(), 'tollgate-tests-'))
 // Other users than the owner pass through it: PostgreSQL runs as another user.
@@ -72,25 +53,18 @@ const costs = mkdtempSync(join(temporary, 'cpu-'))
 process.env['TOLLGATE_TEST_CPU'] = costs
 if (form === 'all') process.env['TEST_FORM'] = 'long'
 
-const count = { passed: 0, failed: 0, isSound: true }
+const count = { passed: 0, failed: 0 }
 const skipped: string[] = []
-const failures: string[] = []
-const isByTheClock = (path: string): boolean => path.startsWith(CLOCK)
-const together = grouped(
-  chosen.filter((path) => !isByTheClock(path)),
-  root,
-  temporary,
-)
-const oneByOne = chosen.filter(isByTheClock).map((path) => join(root, path))
+const unfinished = new Set<string>()
 // oxlint-disable-next-line eslint/no-restricted-globals -- ends a run that hangs
-if (!isChaos) setTimeout(giveUp, RUN_MINUTES_MAX[form] * 60_000).unref()
-await runFiles(together, Math.min(12, FILES_PER_CORE[form] * availableParallelism()))
-await runFiles(oneByOne, 1)
-close()
+if (!isChaos) setTimeout(() => process.exit(close()), RUN_MINUTES_MAX[form] * 60_000).unref()
+// At its end the reporter repeats all failures: if only the end of a log is kept, it still names them.
+for await (const text of Readable.from(events()).compose(spec())) process.stdout.write(text)
+process.exitCode = close()
 
 function choose(): readonly string[] {
   const rank = (path: string): number => {
-    const found = FIRST.findIndex((folder) => path.startsWith(`test/${folder}/`))
+    const found = FIRST.findIndex((folder) => path.startsWith('test/') && path.includes(`/${folder}/`))
     return found === -1 ? FIRST.length : found
   }
   return globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
@@ -104,104 +78,73 @@ function choose(): readonly string[] {
 
 /** Once for all test files, which would otherwise all do it at the same time. */
 function prepare(): void {
-  const freshen = "import('./bin/console-fresh.js').then(({ freshenConsole }) => freshenConsole())"
-  spawnSync(process.execPath, ['-e', freshen], { cwd: root, stdio: 'inherit' })
+  freshenConsole()
   if (process.env['NODE_V8_COVERAGE'] !== undefined) return
   // A server starts from the bundle in half the time, and code compiled by one process is used by the next.
   if (!isBuilt()) spawnSync(process.execPath, [join(root, 'scripts/build-server.ts')], { cwd: root, stdio: 'inherit' })
   process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/compiled')
 }
 
-async function runFiles(files: readonly string[], concurrency: number): Promise<void> {
-  if (files.length === 0) return
-  const execArgv = ['--import', join(import.meta.dirname, 'harness/cpu-meter.ts')]
-  const events = run({ cwd: root, files, concurrency, timeout: isChaos ? 7_200_000 : 600_000, execArgv })
-  events.on('test:pass', ({ name, file, skip, todo }) => {
-    if (skip !== undefined || todo !== undefined) skipped.push(`${relative(root, file ?? '')}: ${name}`)
-  })
-  events.on('test:fail', ({ name, file, details: { error } }) => {
-    // A suite fails with its tests, which are reported themselves.
-    if (!('failureType' in error && error.failureType === 'subtestsFailed'))
-      failures.push(`${relative(root, file ?? '')}: ${name}\n${inspect(error.cause ?? error).slice(0, FAILURE_LENGTH)}`)
-  })
-  // For each file, and last for all together.
-  events.on('test:summary', ({ file, counts: { tests, passed, skipped: skips, todo }, success }) => {
-    if (file !== undefined) return
-    count.passed += passed
-    count.failed += tests - passed - skips - todo
-    count.isSound &&= success
-  })
-  for await (const text of Readable.from(toldOf(events)).compose(spec())) process.stdout.write(text)
+/** The folder for stores of tests: in memory if there is enough, since tests kill processes, never the machine. */
+function fastest(): string {
+  const { bavail, bsize } = existsSync('/dev/shm') ? statfsSync('/dev/shm') : { bavail: 0, bsize: 0 }
+  return Math.min(bavail * bsize, freemem()) > MEMORY_BYTES_MIN ? '/dev/shm' : tmpdir()
 }
 
 /** All events but the runner's own count; `close` has a more exact one. */
-async function* toldOf(all: TestsStream): AsyncGenerator<unknown> {
-  for await (const event of all)
+async function* events(): AsyncGenerator<unknown> {
+  const { last = [], first = [] } = Object.groupBy(chosen, (path) => (path.startsWith(CLOCK) ? 'last' : 'first'))
+  yield* eventsOf(grouped(first, root, temporary), Math.min(12, FILES_PER_CORE[form] * availableParallelism()))
+  yield* eventsOf(grouped(last, root, temporary), 1)
+}
+
+async function* eventsOf(files: readonly string[], concurrency: number): AsyncGenerator<unknown> {
+  if (files.length === 0) return
+  for (const file of files) unfinished.add(file)
+  const execArgv = ['--import', join(import.meta.dirname, 'harness/cpu-meter.ts')]
+  for await (const event of run({ cwd: root, files, concurrency, timeout: isChaos ? 7_200_000 : 600_000, execArgv })) {
+    if (event.type === 'test:summary') unfinished.delete(event.data.file ?? '')
+    // A process that breaks off is a failure of its file's name; a suite fails with its tests, which are counted.
+    if (event.type === 'test:fail') unfinished.delete(event.data.name)
+    if (event.type === 'test:fail' && Object(event.data.details.error).failureType !== 'subtestsFailed')
+      count.failed += 1
+    if (event.type === 'test:pass' && event.data.details.type !== 'suite')
+      if ((event.data.skip ?? event.data.todo) === undefined) count.passed += 1
+      else skipped.push(`${relative(root, event.data.file ?? '')}: ${event.data.name}`)
     if (event.type !== 'test:diagnostic' || event.data.file !== undefined || event.data.nesting > 0) yield event
-}
-
-/** Names the files that run when none should any more. */
-function giveUp(): void {
-  const ended = new Set(costsWritten().map(({ entry }) => entry))
-  const unfinished = [...together, ...oneByOne].filter((file) => !ended.has(file)).map(nameOf)
-  say(`\nNot finished after ${RUN_MINUTES_MAX[form]} minutes: ${unfinished.join(', ')}`)
-  say(`\n${ended.size} files ended, ${Math.max(1, unfinished.length)} failed`)
-  process.exit(1)
-}
-
-/** A group by its own name, which is the same in each run. */
-function nameOf(file: string): string {
-  return relative(dirname(file) === temporary ? temporary : root, file)
-}
-
-/** The folder for stores of tests: in memory if there is enough, since tests kill processes, never the machine. */
-function fastest(): string {
-  try {
-    const { bavail, bsize } = statfsSync('/dev/shm')
-    if (Math.min(bavail * bsize, freemem()) > MEMORY_BYTES_MIN) return '/dev/shm'
-  } catch {
-    // Not every system has it.
   }
-  return tmpdir()
 }
 
-function costsWritten(): readonly FileCost[] {
-  return readdirSync(costs).map((name): FileCost => JSON.parse(readFileSync(join(costs, name), 'utf8')))
-}
-
-/** The cost of the files, any fault of it, and the count, which is the last line. */
-function close(): void {
-  const measured = costsWritten().toSorted((left, right) => right.cpuSeconds - left.cpuSeconds)
+/** Says the cost of the files, any fault of it, and the count, which is the last line. */
+function close(): number {
+  const measured = readdirSync(costs)
+    .map((name): FileCost => JSON.parse(readFileSync(join(costs, name), 'utf8')))
+    .toSorted((left, right) => right.cpuSeconds - left.cpuSeconds)
   const total = measured.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)
   say(`\n${total.toFixed(0)} CPU-seconds in ${measured.length} files, most of them in`)
   for (const [index, { file, cpuSeconds, wallSeconds }] of measured.entries())
     if (words.includes('--costs') ? cpuSeconds >= COST_SECONDS_MIN : index < SLOWEST)
-      say(`${cpuSeconds.toFixed(1).padStart(7)} of ${wallSeconds.toFixed(1).padStart(5)} s  ${nameOf(file)}`)
-  const wrong = isCi ? [...skipped.map((name) => `A test was skipped: ${name}`), ...overBudget(measured, total)] : []
+      say(`${cpuSeconds.toFixed(1).padStart(7)} of ${wallSeconds.toFixed(1).padStart(5)} s  ${relative(root, file)}`)
+  const wrong = [...unfinished].map((file) => `Not finished: ${relative(root, file)}`)
+  if (process.env['CI'] === 'true')
+    wrong.push(...skipped.map((name) => `A test was skipped: ${name}`), ...overBudget(measured, total))
+  if (chosen.length === 0) wrong.push(`No test file has ${parts.join(' or ')} in its path.`)
   for (const sentence of wrong) say(sentence)
-  // If only the end of a log is kept, it still names the failures.
-  if (failures.length > 0) say(`\nFailed:\n\n${failures.join('\n\n')}`)
-  // A suite that fails by itself is not counted as a test, but it is a failure.
-  const failed = Math.max(count.failed, count.isSound ? 0 : 1) + wrong.length
-  say(`\n${count.passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`)
-  process.exitCode = failed > 0 || count.passed === 0 ? 1 : 0
+  count.failed += wrong.length
+  say(`\n${count.passed} passed, ${count.failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`)
+  return count.failed > 0 || count.passed === 0 ? 1 : 0
 }
 
 /** The short forms have bounds: every change waits for them. */
 function overBudget(files: readonly FileCost[], total: number): readonly string[] {
   if (form === 'all') return []
-  const [fileMax, allMax] = [FILE_CPU_SECONDS_MAX * slowness(), CPU_SECONDS_MAX * slowness()]
-  const dear = files.filter(
-    ({ file, cpuSeconds }) => cpuSeconds > fileMax && !LONG.some((of) => nameOf(file).startsWith(of)),
-  )
-  const ways = 'share a server, or give it a larger long form (test/harness/form.ts)'
-  return [
-    ...dear.map(
-      ({ file, cpuSeconds }) =>
-        `${nameOf(file)} took ${cpuSeconds.toFixed(1)} CPU-seconds of at most ${fileMax.toFixed(0)}: ${ways}`,
-    ),
-    ...(total > allMax ? [`All files took ${total.toFixed(0)} CPU-seconds, of at most ${allMax.toFixed(0)}`] : []),
-  ]
+  const slow = slowness()
+  return [...files, { file: join(root, 'all files'), cpuSeconds: total }].flatMap(({ file, cpuSeconds }, index) => {
+    const name = relative(root, file)
+    const most = (index === files.length ? CPU_SECONDS_MAX : FILE_CPU_SECONDS_MAX) * slow
+    if (cpuSeconds <= most || LONG.some((of) => name.startsWith(of))) return []
+    return `${name} took ${cpuSeconds.toFixed(1)} CPU-seconds of at most ${most.toFixed(0)}: share a server, or give it a larger long form (test/harness/form.ts)`
+  })
 }
 
 function say(line: string): void {

@@ -12,8 +12,6 @@ const TICKS_A_SECOND = 100
 
 export interface FileCost {
   readonly file: string
-  /** What the process was started with: the file itself, or a group that it belongs to. */
-  readonly entry: string
   readonly cpuSeconds: number
   readonly wallSeconds: number
 }
@@ -52,7 +50,6 @@ function writeCost(): void {
   if (folder === undefined) return
   const cost: FileCost = {
     file: current.file,
-    entry: process.argv[1] ?? '',
     cpuSeconds: cpuSeconds() - current.cpuSeconds,
     wallSeconds: performance.now() / 1_000 - current.wallSeconds,
   }
