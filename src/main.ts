@@ -7,19 +7,20 @@ import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { digestOf, generateKey, labelOf } from './access/api-key.ts'
-import { createApp, type App, type AppLog } from './app/app.ts'
+import { createApp, type App, type AppLog, type AppOptions } from './app/app.ts'
 import { openCore } from './app/core.ts'
 import { Interrupts } from './app/interrupts.ts'
 import type { Machine } from './app/load.ts'
 import { readSecretFile } from './app/secret-file.ts'
 import { terminalLine } from './app/terminal-line.ts'
 import { CatalogError } from './catalog/catalog-check.ts'
+import { fetchDataSet } from './catalog/feeds/data-set-fetch.ts'
 import { missingSdkPackages } from './catalog/sdk-package.ts'
 import { runCommand } from './cli/run-command.ts'
 import { readConfig, withEnvFile, withSecretFiles, type Config } from './app/config.ts'
 import { OperatorError } from './base/errors.ts'
 import { newWrappingKey, parseWrappingKeys } from './ledger/key-wrap.ts'
-import { systemClock } from './base/clock.ts'
+import { systemClock, type Clock } from './base/clock.ts'
 import { makeFolder } from './base/folder.ts'
 import { randomIds } from './base/ids.ts'
 import { gauge } from './base/prometheus.ts'
@@ -29,8 +30,7 @@ import { ParentLink } from './nodes/parent-link.ts'
 import type { ToWorker } from './nodes/worker-messages.ts'
 import { WORKER_ROLE, WorkerGroup } from './nodes/workers.ts'
 import { KNOWN_ADAPTERS } from './protocols/index.ts'
-import { GenAiMetrics } from './telemetry/gen-ai-metrics.ts'
-import type { Telemetry } from './telemetry/telemetry.ts'
+import { openTelemetry } from './telemetry/open-telemetry.ts'
 import { diskFault } from './store/sqlite/disk-fault.ts'
 import { openFailure } from './store/open-failure.ts'
 import { StoreUnavailableError } from './ledger/store-unavailable-error.ts'
@@ -45,6 +45,22 @@ const DEFAULT_CATALOGUE = './tollgate.yaml'
 const EXIT_BAD_INPUT = 2
 /** The exit code that shells report after Ctrl-C. */
 const EXIT_INTERRUPTED = 130
+
+type RequestListener = NonNullable<AppOptions['listeners']>[number]
+
+interface ListenerOptions {
+  readonly target: Config['traces']
+  readonly version: string
+  /** The name that distinguishes this process. */
+  readonly instance: string
+  readonly clock: Clock
+  readonly notice: AppLog['notice']
+}
+
+/** Those who hear of each request beside the log. */
+const LISTENERS: Readonly<Record<string, (options: ListenerOptions) => Promise<RequestListener>>> = {
+  telemetry: openTelemetry,
+}
 
 type Environment = ReturnType<typeof withSecretFiles>
 
@@ -149,7 +165,7 @@ function createLog(config: Config): ProcessLog {
 }
 
 /** The first reading after the start has nothing to compare with. */
-function machineOf(log: ProcessLog, genAi: GenAiMetrics, parent: ParentLink | null): Machine {
+function machineOf(log: ProcessLog, parent: ParentLink | null): Machine {
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
   delay.enable()
   const memoryBytesMax = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
@@ -173,7 +189,6 @@ function machineOf(log: ProcessLog, genAi: GenAiMetrics, parent: ParentLink | nu
       return { utilisation, delayMs, memory: residentBytes() / memoryBytesMax }
     },
     metrics: [
-      ...genAi.metrics,
       gauge('tollgate_log_lines_dropped', 'Log lines that the log did not take, since the start.', log.dropped),
       gauge('process_resident_memory_bytes', 'Memory of the process.', residentBytes),
       {
@@ -314,25 +329,16 @@ async function start({ env, problems: fileProblems }: Environment): Promise<numb
   const parent = cluster.isWorker ? linkToParent() : null
   const path = cataloguePath(config)
   const log = createLog(config)
-  const genAi = new GenAiMetrics()
-  const telemetry = await openTelemetry(config, log)
   const app = await createApp({
     consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)),
     config,
     version: version(),
     wrappingKeys: await wrappingKeys(config),
     env,
-    log: {
-      ...log,
-      line: (...said) => {
-        log.line(...said)
-        genAi.line(...said)
-        telemetry?.line(...said)
-      },
-    },
-    machine: machineOf(log, genAi, parent),
+    log,
+    listeners: await openListeners(config, log),
+    machine: machineOf(log, parent),
   })
-  telemetry?.start(() => app.metrics())
   // One-time messages and tasks belong to the first of several workers.
   const others = cluster.isWorker && env[WORKER_ROLE] === 'other'
   const newcomer = others ? false : await prepare(app, path, config)
@@ -354,9 +360,7 @@ async function start({ env, problems: fileProblems }: Environment): Promise<numb
   const stopped = untilStopped(app, config, log)
   if (parent !== null) parent.ready(url)
   else process.stdout.write(`Tollgate ready on ${url}\n`)
-  const code = await stopped
-  await telemetry?.stop()
-  return code
+  return stopped
 }
 
 /** This worker's connection to its parent. */
@@ -373,17 +377,10 @@ function linkToParent(): ParentLink {
   return link
 }
 
-/** Its modules are loaded only where there is a collector. */
-async function openTelemetry({ traces: target }: Config, { notice }: AppLog): Promise<Telemetry | null> {
-  if (target === null) return null
-  const { Telemetry: Sender } = await import('./telemetry/telemetry.ts')
-  return new Sender({
-    target,
-    version: version(),
-    instance: `${hostname()}:${process.pid}`,
-    clock: systemClock,
-    notice,
-  })
+function openListeners({ traces: target }: Config, { notice }: AppLog): Promise<readonly RequestListener[]> {
+  const instance = `${hostname()}:${process.pid}`
+  const options = { target, version: version(), instance, clock: systemClock, notice }
+  return Promise.all(Object.values(LISTENERS).map((open) => open(options)))
 }
 
 /** The processes of this machine behind one port; each of them runs `start` again. */
@@ -475,6 +472,7 @@ async function main(): Promise<void> {
     ids: randomIds(),
     adapters: KNOWN_ADAPTERS,
     open: async (config) => openCore({ config, wrappingKeys: await wrappingKeys(config), env }),
+    fetchLists: fetchDataSet,
     start: () => start(settings),
   })
   process.exit(code)

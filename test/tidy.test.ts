@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { ROOMS, ROWS_MAX } from './harness/optional-rooms.ts'
 import {
   codeOnly,
   reachableFrom,
@@ -142,18 +143,18 @@ test('a folder that may name only types of another loads nothing of it', () => {
   assert.deepEqual(loads, [])
 })
 
-/** Rooms that may be deleted, each with the only files that name it and then change. */
-const OPTIONAL_ROOMS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['src/catalog/feeds/', ['src/app/services.ts', 'src/cli/catalog-commands.ts']],
-])
-
-test('an optional room is named by its rows alone, at most three', () => {
-  for (const [room, rows] of OPTIONAL_ROOMS) {
+test('an optional room is named only where its rows are, and has at most three', () => {
+  for (const { path: room, rows } of ROOMS) {
+    const isInside = (path: string): boolean => path === room || path.startsWith(`${room}/`)
     const named = product
-      .filter(({ path, imports }) => !path.startsWith(room) && imports.some((other) => other.startsWith(room)))
+      .filter(({ path, imports }) => !BESIDE_CODE.test(path) && !isInside(path) && imports.some(isInside))
       .map(({ path }) => path)
-    assert.deepEqual(named.toSorted(), rows)
-    assert.ok(rows.length <= 3)
+    assert.deepEqual(
+      named.filter((path) => rows[path] === undefined),
+      [],
+      room,
+    )
+    assert.ok(Object.values(rows).flat().length <= ROWS_MAX, room)
   }
 })
 

@@ -14,7 +14,7 @@ import { metricsRoute } from '../api/public/metrics.ts'
 import { offeredInstead } from '../api/public/not-offered.ts'
 import { referenceRoutes, type Reference } from '../api/public/reference.ts'
 import type { Route } from '../http/edge.ts'
-import type { LogFields, RequestStory } from '../http/request-log.ts'
+import type { LogFields, RequestListener, RequestStory } from '../http/request-log.ts'
 import { RequestMetrics } from '../http/request-metrics.ts'
 import type { Edge } from '../http/edge-options.ts'
 import { createEdge } from '../http/server.ts'
@@ -35,6 +35,8 @@ export interface AppOptions {
   readonly wrappingKeys: readonly Buffer[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly log: AppLog
+  /** Those who hear of each request beside the log. */
+  readonly listeners?: readonly RequestListener[]
   /** The directory of the built console; if absent or empty, the start page is served. */
   readonly consoleDir?: string
   /** The clock, which a test moves. */
@@ -53,8 +55,6 @@ export interface App extends Core {
   readonly routes: readonly Route<Principal>[]
   /** The number of a dead process's holds that were voided at the start. */
   readonly recovered: number
-  /** The metrics of this process. */
-  metrics(): readonly MetricReading[]
   /** Answers that are running. */
   readonly running: number
   /** Lets running answers end, then stops everything. */
@@ -77,7 +77,7 @@ const OF_PRINCIPAL = {
 
 /** Wires the whole service; it listens when `edge.listen` is called. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, version, log } = options
+  const { config, version, log, listeners = [] } = options
   const clock = new SyncedClock(options.clock ?? systemClock)
   const core = await openCore({ ...options, server: true }, clock)
   const services = await createServices(core, config, clock, (message) => log.notice(message))
@@ -90,7 +90,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const unready = (): string | null => unreadyFor(services, closing.now, database, stall)
   const load = new Load(services, options.machine)
   const signs = [load, stall, database]
-  const requests = new RequestMetrics(log)
+  const requests = new RequestMetrics(log, listeners)
   const own = (): readonly MetricReading[] =>
     readMetrics([...requests.metrics, ...load.metrics(version, unready, () => edge)])
   load.provide(own)
@@ -117,12 +117,15 @@ export async function createApp(options: AppOptions): Promise<App> {
   })
   await services.start()
   for (const sign of signs) sign?.start()
+  for (const listener of listeners) listener.start(own)
   const stop = async (): Promise<void> => {
     closing.now = true
     if (core.store.nodes !== null) await Promise.race([pause(clock, BALANCERS_MS), cut.promise])
     await web.stop()
     for (const sign of signs) sign?.stop()
-    await services.stop(DRAIN_MS, edge.close(DRAIN_MS + CUT_MS))
+    await services
+      .stop(DRAIN_MS, edge.close(DRAIN_MS + CUT_MS))
+      .finally(() => Promise.all(listeners.map((listener) => listener.stop())))
   }
   return {
     ...core,
@@ -132,7 +135,6 @@ export async function createApp(options: AppOptions): Promise<App> {
     rateFeed: services.feeds.rates,
     routes,
     recovered,
-    metrics: own,
     stop,
     get running() {
       return pay.relay.running

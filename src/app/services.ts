@@ -243,7 +243,10 @@ function feedsOf(
 ): Feeds {
   const book = new HeldPrices({ catalog, clock, events: store.events, usage: store.generations })
   const ports = { ...config, ...connections, catalog, store, book, clock, leads: () => nodes.leads, log: notice }
-  return { ...noFeeds(book), ...openFeeds(ports) }
+  return {
+    ...noFeeds(book),
+    ...openFeeds(ports),
+  }
 }
 
 /** Deletes what has had its time. */

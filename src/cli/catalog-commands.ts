@@ -1,5 +1,4 @@
 import type { CatalogService } from '../catalog/catalog-service.ts'
-import { fetchDataSet } from '../catalog/feeds/data-set-fetch.ts'
 import type { ModelEntry } from '../catalog/document.ts'
 import { HeldPrices } from '../catalog/held-prices.ts'
 import type { PriceChange } from '../catalog/price-list.ts'
@@ -68,14 +67,14 @@ async function update(input: CommandInput, context: CliContext): Promise<number>
 
 /** What the command does with its own store; a server has read the lists itself. */
 async function publishedLists(
-  { config, clock }: CliContext,
+  { config, clock, fetchLists }: CliContext,
   catalog: CatalogService,
 ): Promise<{ readonly set: readonly ModelEntry[] | null; readonly failure: string | null }> {
-  if (!catalog.asksLists()) return { set: null, failure: null }
+  if (fetchLists === undefined || !catalog.asksLists()) return { set: null, failure: null }
   const stop = AbortSignal.timeout(LISTS_MS)
   try {
     return {
-      set: await fetchDataSet(config.dataSet, { ids: catalog.bundledIds(), nowMs: clock.now(), stop }),
+      set: await fetchLists(config.dataSet, { ids: catalog.bundledIds(), nowMs: clock.now(), stop }),
       failure: null,
     }
   } catch (thrown) {

@@ -1,5 +1,6 @@
 import type { KnownAdapters } from '../catalog/adapters.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
+import type { ModelEntry } from '../catalog/document.ts'
 import type { Config } from '../app/config.ts'
 import type { KeyWrap } from '../ledger/key-wrap.ts'
 import type { Clock } from '../base/clock.ts'
@@ -35,6 +36,11 @@ export interface CliPorts {
   readonly adapters: KnownAdapters
   /** Throws StoreBusyError when another process has the embedded store open. */
   readonly open: (config: Config) => Promise<OpenStore>
+  /** Reads the published lists of models (docs/decisions/0019-catalogue-sources.md); absent = nothing can. */
+  readonly fetchLists?: (
+    addresses: Config['dataSet'],
+    of: { readonly ids: ReadonlyMap<string, string>; readonly nowMs: number; readonly stop: AbortSignal },
+  ) => Promise<readonly ModelEntry[]>
   /** Resolves to 0 when the server listens; the process then lives as long as the server. */
   readonly start: () => Promise<number>
 }

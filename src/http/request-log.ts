@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import type { Metric, MetricReading } from '../base/prometheus.ts'
 
 type LogValue = string | number | boolean | null
 export type LogFields = Readonly<Record<string, LogValue>>
@@ -53,6 +54,15 @@ export interface RequestLogSink {
   line(fields: LogFields, failed: boolean, story: RequestStory): void
   /** The cause of a failed request, which the client was not told. */
   bug(thrown: unknown, requestId: string): void
+}
+
+/** Hears of each request after its end, beside the log. */
+export interface RequestListener extends Pick<RequestLogSink, 'line'> {
+  /** What it counts. */
+  readonly metrics: readonly Metric[]
+  /** The service runs; `read` gives all metrics of this process. */
+  start(read: () => readonly MetricReading[]): void
+  stop(): Promise<void>
 }
 
 /** An allow-list, not a redaction list: a prompt or a key cannot be logged by mistake. */

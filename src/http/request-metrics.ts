@@ -1,11 +1,12 @@
 import { Counter, Histogram, type Metric } from '../base/prometheus.ts'
-import type { LogFields, RequestLogSink, RequestStory } from './request-log.ts'
+import type { LogFields, RequestListener, RequestLogSink, RequestStory } from './request-log.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120] as const
 
-/** Counts the fields of each request's log line on the way to the log. */
+/** Counts the fields of each request's log line on the way to the log, and to those who listen. */
 export class RequestMetrics implements RequestLogSink {
   readonly #sink: RequestLogSink
+  readonly #listeners: readonly RequestListener[]
   readonly #requests = new Counter(
     'tollgate_requests_total',
     'Requests answered, by route and status; 499 = the client left first.',
@@ -42,8 +43,9 @@ export class RequestMetrics implements RequestLogSink {
   )
   readonly #bugs = new Counter('tollgate_faults_total', 'Faults that the log has more about.')
 
-  constructor(sink: RequestLogSink) {
+  constructor(sink: RequestLogSink, listeners: readonly RequestListener[]) {
     this.#sink = sink
+    this.#listeners = listeners
   }
 
   get metrics(): readonly Metric[] {
@@ -57,12 +59,14 @@ export class RequestMetrics implements RequestLogSink {
       this.#tokens,
       this.#revenue,
       this.#bugs,
+      ...this.#listeners.flatMap(({ metrics }) => metrics),
     ]
   }
 
   line(fields: LogFields, failed: boolean, story: RequestStory): void {
     this.#count(fields)
     this.#sink.line(fields, failed, story)
+    for (const listener of this.#listeners) listener.line(fields, failed, story)
   }
 
   bug(thrown: unknown, requestId: string): void {

@@ -2,36 +2,12 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { ROOMS } from '../harness/optional-rooms.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const TSC = join(ROOT, 'node_modules/.bin/tsc')
-const PROTOCOLS = 'src/protocols/index.ts'
-
-/** A part of the program that can be deleted: its folder, and its rows in tables. */
-interface Room {
-  readonly folder: string
-  /** The beginning of each row in a file, the import of what it names included; at most three rows. */
-  readonly rows: Readonly<Record<string, readonly string[]>>
-}
-
-/** A provider's side of a protocol is its folder and its row. */
-function protocol(name: string, folder = `${name}/provider`): Room {
-  const key = name.includes('-') ? `'${name}'` : name
-  return { folder: `src/protocols/${folder}`, rows: { [PROTOCOLS]: [`'./${folder}/`, `  ${key}: {`] } }
-}
-
-const ROOMS: readonly Room[] = [
-  ...['ai-sdk', 'bedrock', 'deepgram', 'elevenlabs', 'gigachat', 'replicate', 'sandbox', 'yandex'].map((name) =>
-    protocol(name, name),
-  ),
-  ...['anthropic', 'cohere', 'gemini', 'ollama'].map((name) => protocol(name)),
-  {
-    folder: 'src/protocols/responses/provider',
-    rows: { 'src/protocols/openai/provider/openai.ts': ['/responses/provider/', '    responses: '] },
-  },
-]
 
 describe('a room can be taken out: the compiler needs no more than its folder and its rows gone', () => {
   const copy = mkdtempSync(join(tmpdir(), 'rooms-'))
@@ -54,31 +30,45 @@ describe('a room can be taken out: the compiler needs no more than its folder an
     renameSync(join(copy, 'away'), folder)
   })
 
-  for (const { folder, rows } of ROOMS)
-    test(folder, () => {
+  for (const { path: room, rows } of ROOMS)
+    test(room, () => {
       const kept = new Map(Object.keys(rows).map((path) => [path, readFileSync(join(copy, path), 'utf8')]))
-      renameSync(join(copy, folder), join(copy, 'away'))
-      for (const [path, text] of kept) writeFileSync(join(copy, path), withoutRows(text, rows[path] ?? []))
+      renameSync(join(copy, room), join(copy, 'away'))
+      for (const [path, text] of kept)
+        writeFileSync(join(copy, path), withoutImports(withoutRows(text, rows[path] ?? []), path, room))
       try {
         assert.equal(complaints(copy), '')
       } finally {
-        renameSync(join(copy, 'away'), join(copy, folder))
+        renameSync(join(copy, 'away'), join(copy, room))
         for (const [path, text] of kept) writeFileSync(join(copy, path), text)
       }
     })
 })
 
-/** Leaves out the line with each mark, and the lines of an object that it opens. */
+/** Leaves out the line that begins with each mark, and those that it opens: up to the next one that is as deep. */
 function withoutRows(text: string, marks: readonly string[]): string {
   const lines = text.split('\n')
   for (const mark of marks) {
-    const from = lines.findIndex((line) => line.includes(mark))
-    assert.notEqual(from, -1, `no row has ${mark}`)
-    const isOpen = lines[from]?.endsWith('{') === true
-    const to = isOpen ? lines.findIndex((line, at) => at > from && line.trim() === '},') : from
+    const from = lines.findIndex((line) => line.trimStart().startsWith(mark))
+    assert.notEqual(from, -1, `no row begins with ${mark}`)
+    const depth = depthOf(lines[from])
+    const isOpen = /[[({]$/.test(lines[from] ?? '')
+    const to = isOpen ? lines.findIndex((line, at) => at > from && depthOf(line) === depth) : from
     lines.splice(from, to - from + 1)
   }
   return lines.join('\n')
+}
+
+function depthOf(line = ''): number {
+  return line.length - line.trimStart().length
+}
+
+/** Leaves out what the file imports of the room. */
+function withoutImports(text: string, file: string, room: string): string {
+  return text.replaceAll(/^import [^']* from '([^']*)'\n/gm, (line, from: string) => {
+    const path = join(dirname(file), from)
+    return path === room || path.startsWith(`${room}/`) ? '' : line
+  })
 }
 
 /** What the compiler says; only what has changed since the last time is checked again. */

@@ -1,0 +1,30 @@
+const PROTOCOLS = 'src/protocols/index.ts'
+
+/** A part of the program that can be deleted: its folder or file, and its rows in tables. */
+export interface Room {
+  readonly path: string
+  /** The beginning of each row in a file; at most three rows. What a row names is imported by its file only for it. */
+  readonly rows: Readonly<Record<string, readonly string[]>>
+}
+
+/** A provider's side of a protocol is its folder and its row. */
+function provider(name: string, folder = `${name}/provider`): Room {
+  return { path: `src/protocols/${folder}`, rows: { [PROTOCOLS]: [`${name.includes('-') ? `'${name}'` : name}: {`] } }
+}
+
+export const ROOMS: readonly Room[] = [
+  ...['ai-sdk', 'bedrock', 'deepgram', 'elevenlabs', 'gigachat', 'replicate', 'sandbox', 'yandex'].map((name) =>
+    provider(name, name),
+  ),
+  ...['anthropic', 'cohere', 'gemini', 'ollama'].map((name) => provider(name)),
+  {
+    path: 'src/protocols/responses/provider',
+    rows: { 'src/protocols/openai/provider/openai.ts': ['responses: '] },
+  },
+  { path: 'src/telemetry', rows: { 'src/main.ts': ['telemetry: '] } },
+  {
+    path: 'src/catalog/feeds',
+    rows: { 'src/app/services.ts': ['...openFeeds('], 'src/main.ts': ['fetchLists: '] },
+  },
+]
+export const ROWS_MAX = 3
