@@ -92,6 +92,9 @@ export class WorkerGroup {
     const known: Known = { silentLooks: 0, spoke: false, ready: false }
     this.#workers.set(worker, known)
     worker.on('message', (message: FromWorker) => this.#heard(worker, known, message))
+    // A message to a worker that has just died is lost with it; unheard, this would end the parent, and leave behind a
+    // worker that stands still.
+    worker.on('error', () => undefined)
     worker.on('exit', (code) => this.#ended(worker, code, startedMs))
   }
 

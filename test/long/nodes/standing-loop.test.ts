@@ -93,4 +93,17 @@ test('a worker whose loop stands still is killed and replaced, others serve on, 
   program.child.kill('SIGTERM')
   const [code] = await program.exited
   assert.equal(code, 1, 'one was killed')
+  assert.match(program.output(), /has not answered for [^]*has not answered for/, 'not a parent that failed')
+})
+
+test('a worker that dies while it waits for the metrics of all takes only itself down', async () => {
+  const program = await run('workers')
+  await program.says(/Tollgate ready/)
+  await assert.rejects(get(`${program.url}/ask-and-die`))
+  await Promise.race([program.says(/A worker has ended \(SIGKILL\), another takes its place/), program.exited])
+  const pids = new Set<string>()
+  while (pids.size < 2 && program.child.exitCode === null) pids.add(await served(program.url))
+  assert.equal(program.child.exitCode, null, program.output())
+  program.child.kill('SIGTERM')
+  assert.deepEqual(await program.exited, [0, null])
 })

@@ -28,6 +28,9 @@ function serve(ready: (url: string) => void, metrics: () => Promise<readonly Met
         (all) => response.writeHead(200, { connection: 'close' }).end(JSON.stringify(all)),
         () => response.destroy(),
       )
+    } else if (request.url === '/ask-and-die') {
+      void metrics()
+      process.kill(process.pid, 'SIGKILL')
     } else {
       answered += 1
       response.writeHead(200, { connection: 'close' }).end(String(process.pid))
