@@ -221,7 +221,7 @@ for (const ban of BANNED_TEXTS) {
 const PARSES: Readonly<Record<string, string>> = {
   'src/protocols/wire/raw-json.ts': 'the one place',
   'src/protocols/wire/text-form.ts': 'the inside of one text',
-  'src/protocols/answers/tool-input.ts': 'looks at the shape itself, and tells why it refuses',
+  'src/protocols/answers/tool-calls.ts': 'looks at the shape itself, and tells why it refuses',
   'src/protocols/answers/vectors.ts': 'one list of numbers',
   'src/protocols/sandbox/videos.ts': 'a ticket of its own',
 }

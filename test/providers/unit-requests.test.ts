@@ -9,7 +9,7 @@ import { cohereEmbed, cohereRerank } from '../../src/protocols/cohere/provider/c
 import type { EmbeddingsCall, EmbeddingsProtocol } from '../../src/protocols/upstream/embeddings.ts'
 import { geminiEmbed } from '../../src/protocols/gemini/provider/embed.ts'
 import { parseLifted } from '../../src/protocols/wire/lifted-json.ts'
-import type { JsonRequest } from '../../src/protocols/ports/upstream-request.ts'
+import type { JsonRequest } from '../../src/protocols/ports/call.ts'
 import { ollamaEmbed } from '../../src/protocols/ollama/provider/ollama.ts'
 import { openaiEmbeddings } from '../../src/protocols/openai/provider/embeddings.ts'
 

@@ -10,8 +10,7 @@ import { sdkChat, sdkFitted } from './sdk-chat.ts'
 import { SdkEmbeddings } from './sdk-embeddings.ts'
 import { sdkImages } from './sdk-images.ts'
 import { SdkPackages } from './sdk-packages.ts'
-import { sdkSpeech } from './sdk-speech.ts'
-import { sdkTranscription } from './sdk-transcription.ts'
+import { sdkSpeech, sdkTranscription } from './sdk-sound.ts'
 import { sdkResult, type SdkPorts } from './sdk-run.ts'
 
 /**

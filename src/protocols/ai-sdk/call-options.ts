@@ -11,10 +11,9 @@ import type {
 } from '@ai-sdk/provider'
 import type { ChatRequest, ChatTool, ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
 import { chatParameters } from '../ports/adapter.ts'
-import type { ChatCall } from '../ports/call.ts'
+import { type ChatCall, UnsendableError } from '../ports/call.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
-import { toolInput } from '../answers/tool-input.ts'
+import { toolInput } from '../answers/tool-calls.ts'
 import { dataOf, type MediaUrl } from '../../kinds/fields/media.ts'
 
 /** Patterns of the addresses that a model fetches itself, by media type such as `image/*`. */

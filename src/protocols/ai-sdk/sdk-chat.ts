@@ -1,13 +1,24 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4FinishReason } from '@ai-sdk/provider'
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FinishReason,
+  LanguageModelV4Content,
+  LanguageModelV4File,
+  LanguageModelV4Source,
+  LanguageModelV4StreamPart,
+  LanguageModelV4ToolCall,
+} from '@ai-sdk/provider'
 import { Progress } from '../../kinds/answer/progress.ts'
 import { fittedRequest, type Fitted } from '../openai/provider/quirks.ts'
 import { billed, failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
 import { callOptions, hidesReasoning, traitsOf } from './call-options.ts'
-import { SdkAnswer, tierOf } from './sdk-answer.ts'
-import { thrownFailure } from './sdk-error.ts'
+import { thrownFailure, SdkRun, type SdkPorts, type SdkProgress } from './sdk-run.ts'
 import { sdkUsage } from './sdk-usage.ts'
-import { SdkRun, type SdkPorts, type SdkProgress } from './sdk-run.ts'
+import { SILENT, tierEvents, type AnswerEvent } from '../../kinds/answer/event.ts'
+import type { FinishReason } from '../../kinds/chat/answer.ts'
+import { toolCallId } from '../answers/tool-calls.ts'
+import { objectOf } from '../wire/raw-json.ts'
 
 type Ended = AttemptFailure | (() => void)
 
@@ -87,4 +98,145 @@ async function readStream(
 /** A package ends every stream with a finish, even one that the provider broke off. */
 function isCut({ unified, raw }: LanguageModelV4FinishReason): boolean {
   return unified === 'interrupted' || (raw === undefined && (unified === 'other' || unified === 'error'))
+}
+
+/** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
+const CALLS_MAX = 256
+
+/** A part of a stream, or of a whole answer's content. */
+export type SdkPart = LanguageModelV4StreamPart | LanguageModelV4Content
+
+interface SdkToolCall {
+  readonly index: number
+  /** false: the deltas are not the text of the arguments, which comes with the whole call. */
+  readonly streamed: boolean
+  said: boolean
+}
+
+const FINISHES: Readonly<Record<LanguageModelV4FinishReason['unified'], FinishReason | null>> = {
+  stop: 'stop',
+  length: 'length',
+  'content-filter': 'content_filter',
+  'tool-calls': 'tool_calls',
+  error: 'error',
+  interrupted: null,
+  other: null,
+}
+
+/**
+ * Turns a package's parts into events. Calls that the provider runs itself are not the client's: they and their results
+ * are left out.
+ */
+export class SdkAnswer {
+  readonly #generationId: string
+  readonly #showsReasoning: boolean
+  /** Calls by the package's id. */
+  readonly #calls = new Map<string, SdkToolCall>()
+  #said = false
+
+  constructor(generationId: string, showsReasoning: boolean) {
+    this.#generationId = generationId
+    this.#showsReasoning = showsReasoning
+  }
+
+  read(part: SdkPart): readonly AnswerEvent[] {
+    switch (part.type) {
+      case 'text':
+        return this.#text('text', part.text)
+      case 'text-delta':
+        return this.#text('text', part.delta)
+      case 'reasoning':
+        return this.#text('reasoning', part.text)
+      case 'reasoning-delta':
+        return this.#text('reasoning', part.delta)
+      case 'tool-input-start':
+        return part.providerExecuted === true ? [] : this.#open(part.id, part.toolName, part.inputEncoding !== 'text')
+      case 'tool-input-delta':
+        return this.#arguments(part.id, part.delta)
+      case 'tool-call':
+        return part.providerExecuted === true ? [] : this.#call(part)
+      case 'file':
+        return this.#file(part)
+      case 'source':
+        return sourceEvents(part)
+      case 'response-metadata':
+        return [{ type: 'origin', upstreamId: part.id ?? null, systemFingerprint: null }]
+      case 'finish':
+        return [...tierOf(part.providerMetadata), ...this.finish(part.finishReason, part.usage)]
+      default:
+        // Block boundaries, pings, parts for the provider's own clients, and parts of newer packages.
+        return []
+    }
+  }
+
+  /** Ends the answer. The provider's reason decides where the package has no name for it. */
+  finish(reason: LanguageModelV4FinishReason, rawUsage: unknown): readonly AnswerEvent[] {
+    const unified = FINISHES[reason.unified] ?? null
+    const finish = this.#calls.size > 0 && unified !== null && unified !== 'length' ? 'tool_calls' : unified
+    const usage = sdkUsage(rawUsage)
+    return [
+      // An answer without content is the empty text.
+      ...(this.#said ? [] : [{ type: 'text', choice: 0, text: '' } as const]),
+      { type: 'finish', choice: 0, native: reason.raw ?? null, ...(finish === null ? {} : { finish }) },
+      ...(usage === null ? [] : [{ type: 'usage', usage } as const]),
+    ]
+  }
+
+  #text(type: 'text' | 'reasoning', text: string): readonly AnswerEvent[] {
+    if (text === '') return []
+    if (type === 'reasoning' && !this.#showsReasoning) return [SILENT]
+    this.#said = true
+    return [{ type, choice: 0, text }]
+  }
+
+  #open(id: string, name: string, streamed: boolean): readonly AnswerEvent[] {
+    if (this.#calls.has(id)) return []
+    const index = this.#calls.size
+    if (index >= CALLS_MAX) throw new Error('the answer holds more tool calls than any answer has')
+    this.#calls.set(id, { index, streamed, said: false })
+    this.#said = true
+    return [
+      { type: 'tool_call', choice: 0, index, id: id === '' ? toolCallId(this.#generationId, 0, index) : id, name },
+    ]
+  }
+
+  #arguments(id: string, text: string): readonly AnswerEvent[] {
+    const call = this.#calls.get(id)
+    if (text === '') return []
+    if (call === undefined || !call.streamed) return [SILENT]
+    call.said = true
+    return [{ type: 'tool_arguments', choice: 0, index: call.index, text }]
+  }
+
+  /** A whole call: only what was not streamed already. */
+  #call({ toolCallId: id, toolName, input }: LanguageModelV4ToolCall): readonly AnswerEvent[] {
+    const opened = this.#open(id, toolName, true)
+    const call = this.#calls.get(id)
+    if (call === undefined || call.said || input === '') return opened
+    call.said = true
+    return [...opened, { type: 'tool_arguments', choice: 0, index: call.index, text: input }]
+  }
+
+  /** Only images: a chat answer has no place for other files. */
+  #file({ mediaType, data }: LanguageModelV4File): readonly AnswerEvent[] {
+    if (!mediaType.startsWith('image/')) return []
+    this.#said = true
+    const url =
+      data.type === 'url'
+        ? data.url.href
+        : `data:${mediaType};base64,${typeof data.data === 'string' ? data.data : Buffer.from(data.data).toString('base64')}`
+    return [{ type: 'extra', choice: 0, field: 'images', value: [{ type: 'image_url', image_url: { url } }] }]
+  }
+}
+
+/** Only a source with an address can be cited; the package does not say which text it belongs to. */
+function sourceEvents(source: LanguageModelV4Source): readonly AnswerEvent[] {
+  if (source.sourceType !== 'url') return []
+  const citation = { url: source.url, title: source.title ?? '', start_index: 0, end_index: 0 }
+  return [{ type: 'extra', choice: 0, field: 'annotations', value: [{ type: 'url_citation', url_citation: citation }] }]
+}
+
+/** Packages tell the tier in the metadata that they name after their provider. */
+function tierOf(metadata: unknown): readonly AnswerEvent[] {
+  return Object.values(objectOf(metadata) ?? {}).flatMap((own) => tierEvents(objectOf(own)?.['serviceTier']))
 }

@@ -2,15 +2,13 @@ import type { EmbeddingModelV4CallOptions } from '@ai-sdk/provider'
 import type { EmbeddingsAnswer, EmbeddingsInput } from '../../kinds/embeddings.ts'
 import { inputUsage } from '../../kinds/answer/usage.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import type { ResultSink, RunningCall } from '../ports/call.ts'
+import { type ResultSink, type RunningCall, UnsendableError } from '../ports/call.ts'
 import { failure } from '../ports/attempt-failure.ts'
 import { BatchedEmbeddings, textsOf, type EmbeddingsCall, type EmbeddingsPage } from '../upstream/embeddings.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
 import { TokenReader } from '../answers/token-reader.ts'
 import type { VectorBytes } from '../wire/lifted-json.ts'
-import { refusal, thrownFailure } from './sdk-error.ts'
+import { refusal, thrownFailure, sdkResult, type SdkPorts } from './sdk-run.ts'
 import type { SdkSettings } from './sdk-packages.ts'
-import { sdkResult, type SdkPorts } from './sdk-run.ts'
 
 const BYTES_MAX = 64 * 1_048_576
 

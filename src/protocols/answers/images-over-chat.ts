@@ -10,7 +10,7 @@ import {
 } from '../../kinds/images/request.ts'
 import { type MediaUrl, mediumOf, typeOfBytes } from '../../kinds/fields/media.ts'
 import type { Adapter } from '../ports/adapter.ts'
-import type { ImageCall } from '../ports/call.ts'
+import { type ImageCall, UnsendableError } from '../ports/call.ts'
 import { StepFailedError, inSteps, type StepContext } from '../upstream/steps.ts'
 import { type FileFetch, FileFetchError } from '../wire/file-fetch.ts'
 import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
@@ -18,7 +18,6 @@ import { failure } from '../ports/attempt-failure.ts'
 import { decodeBase64, pictureOf, readDataUrl, type Picture } from '../../kinds/images/bytes.ts'
 import { sumUsage } from '../../kinds/answer/usage.ts'
 import { decodedInTurns } from '../wire/base64-text.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
 
 /** Limit of pictures in JSON and of files that an answer names (guarantees.md F30). */

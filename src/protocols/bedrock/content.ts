@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
 import { dataOf, type DataUrl, type MediaUrl } from '../../kinds/fields/media.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
-import { markedTtl } from '../models/claude-cache-marks.ts'
+import { UnsendableError } from '../ports/call.ts'
+import { markedTtl } from '../models/claude-request.ts'
 import type { BedrockModel } from './bedrock-model.ts'
 
 /** The protocol's format name for each media type. */

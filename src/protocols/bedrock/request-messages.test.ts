@@ -14,7 +14,7 @@ import {
   SCHEMA,
   bodyOf,
   refuses,
-} from './request-fixture.ts'
+} from '../../../test/harness/bedrock-requests.ts'
 
 function contentOf(content: unknown, circumstances: Circumstances = {}): unknown {
   const { messages } = bodyOf({ messages: [{ role: 'user', content }] }, circumstances)

@@ -18,7 +18,7 @@ import {
   callOf,
   bodyOf,
   refuses,
-} from './request-fixture.ts'
+} from '../../../test/harness/bedrock-requests.ts'
 
 const CLAUDE_3 = 'anthropic.claude-3-haiku-20240307-v1:0'
 

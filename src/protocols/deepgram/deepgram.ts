@@ -3,9 +3,8 @@ import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import type { SpeechFormat } from '../../kinds/speech.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
-import type { UnitCall } from '../ports/call.ts'
+import { type UnitCall, UnsendableError, type UpstreamRequest } from '../ports/call.ts'
 import { askTranscript, readLengths, readSegments, readWords, speakerLetters } from '../upstream/transcripts.ts'
-import { UnsendableError, type UpstreamRequest } from '../ports/upstream-request.ts'
 import {
   type SpeechCall,
   type SpeechProtocol,

@@ -2,10 +2,9 @@ import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcri
 import type { SpeechFormat } from '../../kinds/speech.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
-import type { UnitCall } from '../ports/call.ts'
+import { type UnitCall, pathPart, UnsendableError, type UpstreamRequest } from '../ports/call.ts'
 import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
 import { askTranscript, readLengths, readWords, speakerLetters } from '../upstream/transcripts.ts'
-import { pathPart, UnsendableError, type UpstreamRequest } from '../ports/upstream-request.ts'
 import {
   type SpeechCall,
   type SpeechProtocol,

@@ -22,7 +22,16 @@ import type { ImageResult } from '../../kinds/images/request.ts'
 import { pictureOf, decodeBase64, readDataUrl } from '../../kinds/images/bytes.ts'
 import { IMAGE_BYTES_MAX, picturesOfWords } from '../answers/images-over-chat.ts'
 import { openaiUsage } from '../openai/provider/usage.ts'
-import type { ImageCall, UnitCall, AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
+import {
+  type ImageCall,
+  type UnitCall,
+  type AnswerSink,
+  type ChatCall,
+  type RunningCall,
+  UnsendableError,
+  type UpstreamRequest,
+  pathPart,
+} from '../ports/call.ts'
 import { askJson, StepFailedError, type StepContext, failureOf } from '../upstream/steps.ts'
 import type { SpeechFormat } from '../../kinds/speech.ts'
 import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
@@ -34,7 +43,6 @@ import {
   type TranscriptionResult,
   askSpeech,
 } from '../upstream/audio.ts'
-import { UnsendableError, type UpstreamRequest, pathPart } from '../ports/upstream-request.ts'
 import type { Transport } from '../wire/transport.ts'
 import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
 import { openaiBody } from '../openai/provider/request.ts'

@@ -1,5 +1,5 @@
 import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
+import { UnsendableError } from '../ports/call.ts'
 import { objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { wordsTold, isPrefilled, PREFILL } from './told-words.ts'
 import type { ModelTraits } from './claude-traits.ts'

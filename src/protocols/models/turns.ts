@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../kinds/chat/request.ts'
 import { CONTINUE } from './told-words.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
+import { UnsendableError } from '../ports/call.ts'
 
 export interface Turn<Part> {
   readonly role: 'user' | 'assistant'

@@ -1,7 +1,12 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
-import type { AnswerSink, ResultSink, RunningCall } from '../ports/call.ts'
-import { UnsendableError, type UpstreamRequest } from '../ports/upstream-request.ts'
+import {
+  type AnswerSink,
+  type ResultSink,
+  type RunningCall,
+  UnsendableError,
+  type UpstreamRequest,
+} from '../ports/call.ts'
 import { LiftedBody, type LiftedJson } from '../wire/lifted-json.ts'
 import { SseDecoder } from '../wire/sse-decoder.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'

@@ -7,7 +7,14 @@ import {
 } from '../../kinds/embeddings.ts'
 import { sumUsage, inputUsage } from '../../kinds/answer/usage.ts'
 import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
-import { type ResultSink, type RunningCall, takes, type UnitCall } from '../ports/call.ts'
+import {
+  type ResultSink,
+  type RunningCall,
+  takes,
+  type UnitCall,
+  UnsendableError,
+  type JsonRequest,
+} from '../ports/call.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import { vectorTexts } from '../answers/vectors.ts'
 import { askWhole } from './ask.ts'
@@ -15,7 +22,6 @@ import type { UsageReport } from '../../kinds/chat/answer.ts'
 import { TokenReader } from '../answers/token-reader.ts'
 import type { LiftedJson, VectorBytes } from '../wire/lifted-json.ts'
 import type { RawJson } from '../wire/raw-json.ts'
-import { UnsendableError, type JsonRequest } from '../ports/upstream-request.ts'
 
 /** Parallel requests to one provider, when it takes fewer inputs in a request than the client sent. */
 const PARALLEL_MAX = 4

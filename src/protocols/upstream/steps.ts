@@ -1,6 +1,5 @@
 import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
-import type { ResultSink, RunningCall } from '../ports/call.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
+import { type ResultSink, type RunningCall, UnsendableError } from '../ports/call.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
 import { isErrorBody } from '../wire/error-body.ts'
 import type { Transport } from '../wire/transport.ts'

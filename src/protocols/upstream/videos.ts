@@ -1,10 +1,9 @@
 import type { Endpoint, Provider } from '../../catalog/catalog.ts'
 import { type PricedField, type VideoOperation, REFERENCE_CHARS_MAX } from '../../kinds/video.ts'
-import { takes } from '../ports/call.ts'
+import { takes, UnsendableError } from '../ports/call.ts'
 import { type AttemptFailure, failure, garbage } from '../ports/attempt-failure.ts'
 import type { JobAnswer } from '../wire/job-http.ts'
 import { unsendable } from './ask.ts'
-import { UnsendableError } from '../ports/upstream-request.ts'
 import { parseJson } from '../wire/raw-json.ts'
 
 /** A job for a provider. */

@@ -7,7 +7,7 @@ import { roomFor, type AnswerBudget, type AnswerHold } from '../answer-budget.ts
 import { CollectedBody, LARGE_BYTES } from './collected-body.ts'
 import { isAuthorized, isRefused, refusesToken, type TokenCache } from '../auth/token-cache.ts'
 import { connectFailure, patientAgent, publicConnector, UpstreamAgents } from './connections.ts'
-import { LiftedTexts } from './lifted-texts.ts'
+import { LiftedTexts } from './lifted-json.ts'
 import { parseErrorBody } from './error-body.ts'
 import { upstreamFailure } from './upstream-error.ts'
 import { LAST_WORD_MS, type UpstreamHeaders } from './transport.ts'

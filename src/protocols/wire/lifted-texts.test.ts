@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { LiftedTexts } from './lifted-texts.ts'
+import { LiftedTexts } from './lifted-json.ts'
 
 /** How JSON encoders write base64. */
 const WRITTEN: readonly ((base64: string) => string)[] = [

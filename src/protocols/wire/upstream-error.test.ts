@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toolInput } from '../answers/tool-input.ts'
+import { toolInput } from '../answers/tool-calls.ts'
 import { upstreamFailure } from './upstream-error.ts'
 
 test('a prompt that is too long differs from a max_tokens that is, and from too many tokens in a minute', () => {

@@ -13,7 +13,7 @@ import {
 } from '../../../kinds/fields/body-fields.ts'
 import { isBase64, mediumOf } from '../../../kinds/fields/media.ts'
 import { decodeDetails } from '../../../kinds/answer/encoded-details.ts'
-import type { ReadingNotes } from './usage.ts'
+import type { ReadingNotes } from './request.ts'
 import { isRunByClient } from './tools.ts'
 
 /** The text that Claude Code puts first for Anthropic's own accounting; it changes with every request. */

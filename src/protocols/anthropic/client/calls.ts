@@ -13,13 +13,12 @@ import {
   type ClientWords,
   type SpecialOffer,
 } from '../../ports/client-call.ts'
-import { withCacheMarks } from '../../models/claude-cache-marks.ts'
+import { withCacheMarks } from '../../models/claude-request.ts'
 import { losesThinking, nativeBody, unlistedFields } from './native-body.ts'
 import { parseMessages } from './parse.ts'
 import type { MessagesRequest, ServerTools } from './request.ts'
 import { isWebSearch } from './tools.ts'
-import { ownedStart, UnfilteredMessages } from './unfiltered-writer.ts'
-import { MessagesWriter, PING } from './writer.ts'
+import { ownedStart, UnfilteredMessages, MessagesWriter, PING } from './writer.ts'
 
 const WORDS: ClientWords = {
   stop: 'stop_sequences',

@@ -20,8 +20,7 @@ import {
 } from '../../../kinds/fields/body-fields.ts'
 import { parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { assistantMessages, badMessage, systemMessage, userMessages } from './blocks.ts'
-import { newNotes, type ReadingNotes } from './usage.ts'
-import type { MessagesRequest } from './request.ts'
+import { type MessagesRequest, newNotes, type ReadingNotes } from './request.ts'
 import { parseToolChoice, parseTools } from './tools.ts'
 import type { JsonMember } from '../../../base/json-scan.ts'
 

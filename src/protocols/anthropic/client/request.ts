@@ -37,3 +37,30 @@ export interface ServerTools {
   /** Their types, in the client's spelling. */
   readonly types: readonly string[]
 }
+
+/** Facts collected while a body is read. */
+export interface ReadingNotes {
+  readonly untranslated: Set<string>
+  readonly withheld: Set<string>
+  /** Bytes of inline pictures and documents, which are not text. */
+  mediaBytes: number
+  /** Tokens of instructions that a provider adds for its own tools. */
+  toolTokens: number
+  nativeOnly: MessagesRequest['nativeOnly']
+  /** Where a file is first not what its block says; null = nowhere. */
+  mistyped: string | null
+  /** Blocks that are only copied hold files. */
+  copiesFiles: boolean
+}
+
+export function newNotes(): ReadingNotes {
+  return {
+    untranslated: new Set(),
+    withheld: new Set(),
+    mediaBytes: 0,
+    toolTokens: 0,
+    nativeOnly: null,
+    mistyped: null,
+    copiesFiles: false,
+  }
+}

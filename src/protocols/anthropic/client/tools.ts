@@ -11,8 +11,7 @@ import {
   type RawObject,
   wordOf,
 } from '../../../kinds/fields/body-fields.ts'
-import type { ReadingNotes } from './usage.ts'
-import type { ServerTools } from './request.ts'
+import type { ReadingNotes, ServerTools } from './request.ts'
 
 /** Tools that the client runs and Anthropic describes: for others they are functions with these parameters. */
 const KNOWN: readonly { readonly prefix: string; readonly description: string; readonly parameters: RawObject }[] = [

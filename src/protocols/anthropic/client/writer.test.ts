@@ -6,9 +6,8 @@ import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 import { foldAnswer } from '../../../kinds/answer/fold.ts'
 import type { ChargedUsage } from '../../../kinds/answer/writer.ts'
 import { decodeDetails } from '../../../kinds/answer/encoded-details.ts'
-import { UnfilteredMessages } from './unfiltered-writer.ts'
+import { UnfilteredMessages, MessagesWriter } from './writer.ts'
 import { encodeDetails } from '../../../kinds/answer/encoded-details.ts'
-import { MessagesWriter } from './writer.ts'
 
 const IDENTITY = { id: 'gen-1-a', model: 'a/b', requestId: 'req-1' }
 const USAGE: ChargedUsage = {

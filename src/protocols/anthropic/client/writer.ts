@@ -4,12 +4,14 @@ import { BODY_LIMITS, JsonScan } from '../../../base/json-scan.ts'
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../../../kinds/answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd } from '../../../kinds/chat/answer.ts'
-import { isObject } from '../../../kinds/fields/body-fields.ts'
+import { isObject, wordOf } from '../../../kinds/fields/body-fields.ts'
 import { ContentBlocks, type BlockStep } from './content-blocks.ts'
-import { messageUsage } from './usage.ts'
+import { rubles } from '../../../base/money.ts'
+import { toldTier } from '../../../tables/service-tier-table.ts'
 import { ownValue } from '../../../base/own-value.ts'
+import type { JsonObject } from '../../../base/json-text.ts'
 
-export interface MessageIdentity extends Pick<ChunkIdentity, 'id' | 'model'> {
+interface MessageIdentity extends Pick<ChunkIdentity, 'id' | 'model'> {
   readonly requestId: string
 }
 
@@ -17,7 +19,7 @@ export interface MessageIdentity extends Pick<ChunkIdentity, 'id' | 'model'> {
 export const PING = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n')
 
 /** The answer's id, derived from the generation's. */
-export function messageId(generationId: string): string {
+function messageId(generationId: string): string {
   return `msg_${generationId.replace(/^gen-/, '')}`
 }
 
@@ -98,7 +100,7 @@ export class MessagesWriter implements AnswerWriter {
 }
 
 /** The last event of a stream that failed. */
-export function errorEvent(error: ApiError, requestId: string): Buffer {
+function errorEvent(error: ApiError, requestId: string): Buffer {
   return Buffer.from(`event: error\ndata: ${JSON.stringify(errorBody(error, 'anthropic', requestId))}\n\n`)
 }
 
@@ -116,7 +118,7 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
   error: 'end_turn',
 }
 
-export function stopReason(finish: FinishReason, native: string | null): string {
+function stopReason(finish: FinishReason, native: string | null): string {
   if (native !== null && ownValue(OWN_WORDS, native) === finish) return native
   return WORDS[finish]
 }
@@ -169,5 +171,109 @@ export function inputOf(text: string): Readonly<Record<string, unknown>> {
     return isObject(input) ? input : {}
   } catch {
     return { arguments: text }
+  }
+}
+
+/**
+ * Passes on the answer of a provider of the protocol (clients.md D-14.2). Id and model are ours, and the last events
+ * wait for the charge.
+ */
+export class UnfilteredMessages implements AnswerWriter {
+  readonly #identity: MessageIdentity
+  /** The last events, sent together. */
+  #held: JsonObject[] = []
+
+  constructor(identity: MessageIdentity) {
+    this.#identity = identity
+  }
+
+  write(events: readonly AnswerEvent[]): Buffer {
+    const out: Buffer[] = []
+    for (const event of events) {
+      if (event.type !== 'wire') continue
+      const { sent } = event
+      const isLast = !Buffer.isBuffer(sent)
+      // The held events were not the last ones.
+      if (!isLast || sent['type'] === 'message_delta') out.push(...this.#held.splice(0).map(eventBytes))
+      if (isLast) this.#held.push(sent)
+      else out.push(sent)
+    }
+    return Buffer.concat(out)
+  }
+
+  end(end: StreamEnd, usage: ChargedUsage): Buffer {
+    const last = this.#held.findLastIndex(({ type }) => type === 'message_delta')
+    // A provider may leave out the last events.
+    if (last === -1) return this.#translated(end, usage)
+    const stop = this.#held.some(({ type }) => type === 'message_stop') ? [] : [{ type: 'message_stop' }]
+    const events = this.#held.map((event, index) => (index === last ? charged(reasoned(event, end), usage) : event))
+    return Buffer.concat([...events, ...stop].map(eventBytes))
+  }
+
+  fail(error: ApiError): Buffer {
+    return errorEvent(error, this.#identity.requestId)
+  }
+
+  whole(answer: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown> {
+    const sent = events.findLast((event) => event.type === 'wire')?.sent
+    if (sent === undefined || Buffer.isBuffer(sent))
+      return new MessagesWriter(this.#identity, false, () => 0).whole(answer, usage, events)
+    const message = { ...sent, id: messageId(this.#identity.id), model: this.#identity.model }
+    return charged({ ...message, ...reason(sent, answer.choices[0]) }, usage)
+  }
+
+  #translated(end: StreamEnd, usage: ChargedUsage): Buffer {
+    const text = new MessagesWriter(this.#identity, false, () => 0).end(end, usage).toString('utf8')
+    // The start was sent before.
+    return Buffer.from(text.slice(text.indexOf('event: message_delta')))
+  }
+}
+
+/** The head of a streamed message with our id and model. */
+export function ownedStart(event: JsonObject, { id, model }: Pick<MessageIdentity, 'id' | 'model'>): Buffer {
+  const message = isObject(event['message']) ? event['message'] : {}
+  return eventBytes({ ...event, message: { ...message, id: messageId(id), model } })
+}
+
+/** A provider may leave out the reason of the end, which clients need. */
+function reasoned(event: JsonObject, { finishes }: StreamEnd): JsonObject {
+  const delta = isObject(event['delta']) ? event['delta'] : {}
+  return { ...event, delta: { ...delta, ...reason(delta, finishes[0]) } }
+}
+
+function reason(told: JsonObject, end: StreamEnd['finishes'][number] | undefined): JsonObject {
+  return typeof told['stop_reason'] === 'string' ? {} : { stop_reason: stopReason(end?.finish ?? 'stop', null) }
+}
+
+/** The counts are those that are charged; fields that only the provider knows stay. */
+function charged(event: JsonObject, usage: ChargedUsage): Record<string, unknown> {
+  const told = isObject(event['usage']) ? event['usage'] : {}
+  return { ...event, usage: { ...told, ...messageUsage(usage) } }
+}
+
+function eventBytes(event: JsonObject): Buffer {
+  return Buffer.from(`event: ${wordOf(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`)
+}
+
+/** `usage` of a message: `input_tokens` excludes tokens read from or written to a cache, as the meters do. */
+function messageUsage(
+  { report, chargedMicro }: ChargedUsage,
+  serviceTier: string | null = null,
+): Record<string, unknown> {
+  const { usage, inputTokens, outputTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = report
+  return {
+    input_tokens: inputTokens - cachedTokens - cacheWriteTokens,
+    cache_read_input_tokens: cachedTokens,
+    cache_creation_input_tokens: cacheWriteTokens,
+    cache_creation: {
+      ephemeral_5m_input_tokens: cacheWriteTokens - (usage.cache_write_1h ?? 0),
+      ephemeral_1h_input_tokens: usage.cache_write_1h ?? 0,
+    },
+    output_tokens: outputTokens,
+    output_tokens_details: { thinking_tokens: reasoningTokens },
+    ...(usage.search === undefined ? {} : { server_tool_use: { web_search_requests: usage.search } }),
+    ...(serviceTier === null ? {} : { service_tier: toldTier('messages', serviceTier) }),
+    cost: rubles(chargedMicro),
+    currency: 'RUB',
   }
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { UnsendableError } from '../../ports/upstream-request.ts'
+import { UnsendableError } from '../../ports/call.ts'
 import { WEATHER } from '../../../../test/harness/protocol-read.ts'
-import { bodyOf, messagesOf } from './request-fixture.ts'
+import { bodyOf, messagesOf } from '../../../../test/harness/anthropic-requests.ts'
 
 function refuses(body: Record<string, unknown>, message: RegExp): void {
   assert.throws(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WEATHER } from '../../../../test/harness/protocol-read.ts'
-import { PROTOCOL, callOf, bodyOf, messagesOf } from './request-fixture.ts'
+import { PROTOCOL, callOf, bodyOf, messagesOf } from '../../../../test/harness/anthropic-requests.ts'
 
 test('path, headers and the smallest body', () => {
   const { path, headers, body } = PROTOCOL.request(callOf({}))

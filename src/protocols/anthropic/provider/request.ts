@@ -1,6 +1,6 @@
-import { withCacheMarks } from '../../models/claude-cache-marks.ts'
-import type { ChatRequest } from '../../../kinds/chat/request.ts'
 import {
+  withCacheMarks,
+  markedTtl,
   askedFormat,
   askedThinking,
   isOn,
@@ -8,13 +8,17 @@ import {
   samplingOf,
   stopSequences,
 } from '../../models/claude-request.ts'
-import { takesOf, type ChatCall } from '../../ports/call.ts'
-import { type JsonRequest, refuseSeveral } from '../../ports/upstream-request.ts'
+import type { ChatRequest, ChatMessage, ChatPart } from '../../../kinds/chat/request.ts'
+import { takesOf, type ChatCall, type JsonRequest, refuseSeveral, UnsendableError } from '../../ports/call.ts'
 import { declaredTools, toolWishOf, type AnswerFormat, type AnswerMeans } from '../../models/claude-format.ts'
-import type { AnthropicBlock } from './content.ts'
-import { conversationOf, type AnthropicConversation } from './messages.ts'
 import { signerOf, traitsOf, type ModelTraits } from '../../models/claude-traits.ts'
 import { bindingOf } from './thinking-binding.ts'
+import { UNSIGNED } from '../../../kinds/chat/thoughts.ts'
+import { objectOf, textOf } from '../../wire/raw-json.ts'
+import { signedThoughts } from '../../models/claude-thinking.ts'
+import { claudeTurns, resultsFirst, type ClaudeForm, type ClaudeTurns } from '../../models/turns.ts'
+import { toolInput } from '../../answers/tool-calls.ts'
+import { dataOf, type DataUrl, type MediaUrl } from '../../../kinds/fields/media.ts'
 
 export const MESSAGES_PATH = '/messages'
 const BETAS = 'anthropic-beta'
@@ -138,4 +142,164 @@ function toolsOf(tools: NonNullable<ChatRequest['tools']>, traits: ModelTraits):
 
 function userFields(user: unknown): { metadata?: AnthropicBlock } {
   return typeof user === 'string' && user !== '' ? { metadata: { user_id: user } } : {}
+}
+
+type AnthropicConversation = ClaudeTurns<AnthropicBlock>
+
+/** `signer`: who reads thoughts of earlier turns again. */
+function conversationOf(
+  messages: readonly ChatMessage[],
+  { takesPrefill }: Pick<ModelTraits, 'takesPrefill'>,
+  signer: string | null,
+): AnthropicConversation & {
+  readonly messages: readonly { readonly role: string; readonly content: AnthropicBlock[] }[]
+} {
+  const form: ClaudeForm<AnthropicBlock> = {
+    content: contentBlocks,
+    assistant: (message, path) => assistantBlocks(message, path, signer),
+    result: (message, path) => [toolResult(message, path)],
+    text: (text) => ({ type: 'text', text }),
+    trimmed: (block) => {
+      const text = textOf(block['text'])
+      return text === null ? block : { ...block, text: text.trimEnd() }
+    },
+    isText: (block) => block['type'] === 'text',
+    isResult: (block) => block['type'] === 'tool_result',
+    isThought: (block) => textOf(block['type'])?.endsWith('thinking') === true,
+    missing: 'hold text other than white space',
+  }
+  const conversation = claudeTurns(messages, form, takesPrefill)
+  const turns = conversation.turns.map(({ role, parts }) => ({ role, content: resultsFirst(parts, form) }))
+  return { ...conversation, messages: turns }
+}
+
+/** Thinking comes first and unchanged: the provider checks its signature and its place. */
+function assistantBlocks(message: ChatMessage, path: string, signer: string | null): AnthropicBlock[] {
+  const { content, refusal = '', reasoning_details: details = [], tool_calls: calls = [] } = message
+  const text = contentBlocks(content, path)
+  return [
+    ...thinkingBlocks(details, signer),
+    ...(text.length === 0 ? contentBlocks(refusal, path) : text),
+    ...calls.map(({ id, function: called }, index) => ({
+      type: 'tool_use',
+      id: toolUseId(id),
+      name: called.name,
+      input: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`),
+    })),
+  ]
+}
+
+function thinkingBlocks(details: readonly unknown[], signer: string | null): AnthropicBlock[] {
+  const [first] = details.map(objectOf)
+  if (first?.['format'] === UNSIGNED)
+    return [{ type: 'thinking', thinking: textOf(first['text']) ?? '', signature: '' }]
+  return signedThoughts(details, signer).map((thought) =>
+    'encrypted' in thought
+      ? { type: 'redacted_thinking', data: thought.encrypted }
+      : { type: 'thinking', thinking: thought.text, signature: thought.signature },
+  )
+}
+
+/** A cache mark on any part of a result marks the whole result. */
+function toolResult({ tool_call_id: id = '', content, is_error: failed }: ChatMessage, path: string): AnthropicBlock {
+  const blocks = contentBlocks(content, path)
+  const marks = blocks.flatMap(({ cache_control: mark }) => (mark === undefined ? [] : [mark]))
+  const plain = blocks.map(({ cache_control: _mark, ...block }) => block)
+  return {
+    type: 'tool_result',
+    tool_use_id: toolUseId(id),
+    ...(plain.length === 0 ? {} : { content: plain }),
+    ...(failed === true ? { is_error: true } : {}),
+    ...(marks.length === 0 ? {} : { cache_control: marks.at(-1) }),
+  }
+}
+
+/** Other providers' ids may contain characters that the protocol refuses. */
+function toolUseId(id: string): string {
+  return id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
+}
+
+type AnthropicBlock = Readonly<Record<string, unknown>>
+
+const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
+
+/** The content of a message as blocks. Text that is only white space is left out: the protocol refuses it. */
+function contentBlocks(content: ChatMessage['content'], path: string): AnthropicBlock[] {
+  if (content === null) return []
+  if (typeof content === 'string') return textBlocks(content, undefined, path)
+  return content.flatMap((part, index) => partBlocks(part, `${path}.content[${index}]`))
+}
+
+function partBlocks(part: ChatPart, path: string): AnthropicBlock[] {
+  switch (part.type) {
+    case 'text':
+      return textBlocks(part.text, part.cache_control, path)
+    case 'refusal':
+      return textBlocks(part.refusal, undefined, path)
+    case 'image_url':
+      return [
+        {
+          type: 'image',
+          source: imageSource(part.image_url.url, `${path}.image_url.url`),
+          ...cacheMark(part.cache_control, path),
+        },
+      ]
+    case 'file':
+      return [documentBlock(part.file, `${path}.file.file_data`)]
+    case 'input_audio':
+    case 'audio_url':
+    case 'video_url':
+      throw new UnsendableError(`${path}: this provider takes no ${part.type === 'video_url' ? 'video' : 'audio'}`)
+  }
+}
+
+function textBlocks(text: string, cacheControl: unknown, path: string): AnthropicBlock[] {
+  return text.trim() === '' ? [] : [{ type: 'text', text, ...cacheMark(cacheControl, path) }]
+}
+
+function cacheMark(raw: unknown, path: string): { cache_control?: AnthropicBlock } {
+  const ttl = markedTtl(raw, path)
+  if (ttl === undefined) return {}
+  return { cache_control: ttl === null ? { type: 'ephemeral' } : { type: 'ephemeral', ttl } }
+}
+
+function imageSource(url: MediaUrl<'image'>, path: string): AnthropicBlock {
+  if (isWebUrl(url)) return { type: 'url', url }
+  const { mediaType, data } = dataUrl(url, path)
+  if (!IMAGE_TYPES.has(mediaType)) throw new UnsendableError(`${path}: must be a JPEG, PNG, GIF or WebP image`)
+  return { type: 'base64', media_type: mediaType, data }
+}
+
+function documentBlock(
+  { filename, file_data: file }: { readonly filename?: string; readonly file_data: string },
+  path: string,
+): AnthropicBlock {
+  const title = filename === undefined || filename === '' ? {} : { title: filename }
+  if (isWebUrl(file)) return { type: 'document', source: { type: 'url', url: file }, ...title }
+  const { mediaType, data } = dataUrl(file, path)
+  if (mediaType === 'application/pdf')
+    return { type: 'document', source: { type: 'base64', media_type: mediaType, data }, ...title }
+  if (mediaType === 'text/plain')
+    return {
+      type: 'document',
+      source: { type: 'text', media_type: mediaType, data: Buffer.from(data, 'base64').toString('utf8') },
+      ...title,
+    }
+  throw new UnsendableError(`${path}: must be a PDF or plain text`)
+}
+
+function isWebUrl(url: string): boolean {
+  return /^https?:\/\//i.test(url)
+}
+
+/** The image's data as base64, however it was written. */
+function dataUrl<Kind extends string>(url: MediaUrl<Kind>, path: string): DataUrl<`${Kind}/${string}`>
+function dataUrl(url: string, path: string): DataUrl
+function dataUrl(url: string, path: string): DataUrl {
+  const found = dataOf(url)
+  if (found === null)
+    throw new UnsendableError(
+      `${path}: ${url.startsWith('data:') ? 'the data URL must be in base64' : 'must be an http or https address or a data URL'}`,
+    )
+  return found
 }

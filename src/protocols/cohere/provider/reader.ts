@@ -9,7 +9,7 @@ import { eventFailure } from '../../wire/upstream-error.ts'
 import { NdjsonDecoder } from '../../wire/ndjson-decoder.ts'
 import { SseDecoder } from '../../wire/sse-decoder.ts'
 import { argumentsText } from '../../openai/provider/delta.ts'
-import { toolPlanEvents } from './tool-plan.ts'
+import { toolPlanEvents } from './request.ts'
 import { TokenReader } from '../../answers/token-reader.ts'
 
 /** Cohere's own reasons for a bad end; the others are in wire.md D-3.2. */

@@ -1,11 +1,17 @@
 import type { ChatMessage, ChatPart, ChatRequest, ChatTool } from '../../../kinds/chat/request.ts'
-import { takesOf, type ChatCall, type TakesParameter } from '../../ports/call.ts'
-import { UnsendableError, type JsonRequest, refuseSeveral } from '../../ports/upstream-request.ts'
-import { objectOf } from '../../wire/raw-json.ts'
+import {
+  takesOf,
+  type ChatCall,
+  type TakesParameter,
+  UnsendableError,
+  type JsonRequest,
+  refuseSeveral,
+} from '../../ports/call.ts'
+import { objectOf, textOf } from '../../wire/raw-json.ts'
 import { effortTokens, reasoningWish } from '../../answers/reasoning-wish.ts'
-import { toolPlanOf } from './tool-plan.ts'
 import type { JsonObject } from '../../../base/json-text.ts'
 import { bearer } from '../../../base/bearer.ts'
+import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 
 interface Sampling {
   readonly ours: string
@@ -179,4 +185,33 @@ function partOf(part: ChatPart, role: ChatMessage['role'], path: string): JsonOb
     case 'video_url':
       throw new UnsendableError(`${path}: this provider takes no part of type ${part.type}`)
   }
+}
+
+const FORMAT = 'cohere-tool-plan-v1'
+
+/** The model's text before tool calls is neither answer nor thinking: the client gets it as a reasoning detail. */
+export function toolPlanEvents(plan: string): readonly AnswerEvent[] {
+  return plan === ''
+    ? []
+    : [
+        {
+          type: 'extra',
+          choice: 0,
+          field: 'reasoning_details',
+          value: [{ type: 'reasoning.summary', summary: plan, format: FORMAT, index: 0 }],
+        },
+      ]
+}
+
+/**
+ * The plan among the details that a client sends back; '' when there is none. Cohere does not read other providers'
+ * details.
+ */
+function toolPlanOf(details: readonly unknown[]): string {
+  let plan = ''
+  for (const raw of details) {
+    const detail = objectOf(raw)
+    if (detail?.['format'] === FORMAT) plan += textOf(detail['summary']) ?? ''
+  }
+  return plan
 }

@@ -16,8 +16,7 @@ import { embedBody, parseBatchEmbed, parseEmbedContent } from './embed.ts'
 import { nativeBody } from './native-body.ts'
 import { parseGenerateContent } from './parse.ts'
 import type { GenerateContentRequest } from './request.ts'
-import { ownedChunk, UnfilteredGemini } from './unfiltered-writer.ts'
-import { GeminiWriter } from './writer.ts'
+import { ownedChunk, UnfilteredGemini, GeminiWriter } from './writer.ts'
 
 /** Events are not numbered, since not every client of the protocol ignores the other fields of an event stream. */
 const TYPES = { sse: 'text/event-stream; charset=utf-8', array: 'application/json; charset=utf-8' } as const

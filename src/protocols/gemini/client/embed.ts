@@ -5,7 +5,7 @@ import type { EmbeddingsRequest } from '../../../kinds/embeddings.ts'
 import { bodyObject, sessionIdOf, invalidInput, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
 import { parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { listMember, member, textMember, wholeMember } from './members.ts'
-import { usageMetadata } from './usage.ts'
+import { usageMetadata } from './writer.ts'
 
 const REQUESTS_MAX = 2_048
 const DIMENSIONS = [1, 1_000_000] as const

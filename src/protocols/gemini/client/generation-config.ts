@@ -12,7 +12,7 @@ import {
   unknownMembers,
   wholeMember,
 } from './members.ts'
-import { jsonSchemaOf } from './schema-words.ts'
+import { jsonSchemaOf } from './tools.ts'
 
 const PATH = 'generationConfig'
 const STOPS_MAX = 5

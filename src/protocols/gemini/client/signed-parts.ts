@@ -1,4 +1,4 @@
-import { GEMINI_REASONING, signatureDetail } from '../gemini-reasoning.ts'
+import { GEMINI_REASONING, signatureDetail } from '../../models/gemini-traits.ts'
 import { isObject } from '../../../kinds/fields/body-fields.ts'
 import { isMarkedText, markedText, ownText } from '../../../kinds/answer/provenance.ts'
 import { decodeDetails, encodeDetails, isEncodedDetails } from '../../../kinds/answer/encoded-details.ts'

@@ -1,14 +1,13 @@
 import { SILENT, type AnswerEvent } from '../../../kinds/answer/event.ts'
 import { namedReason } from '../../../kinds/answer/finish-reason.ts'
 import { isBlank } from '../../../kinds/answer/progress.ts'
-import { signatureDetail } from '../gemini-reasoning.ts'
+import { signatureDetail, type SearchBilling } from '../../models/gemini-traits.ts'
 import { markedText } from '../../../kinds/answer/provenance.ts'
 import type { FinishReason } from '../../../kinds/chat/answer.ts'
 import type { JsonBytes } from '../../../base/json-text.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
 import { toolCallId } from '../../answers/tool-calls.ts'
 import { logprobsOf } from './logprobs.ts'
-import type { SearchBilling } from '../../models/gemini-traits.ts'
 
 type Leaf = string | number | boolean | null
 type Branch = Map<string, Node> | Node[]

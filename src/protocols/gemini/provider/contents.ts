@@ -1,12 +1,11 @@
 import type { ChatMessage, ChatPart } from '../../../kinds/chat/request.ts'
-import { GEMINI_REASONING } from '../gemini-reasoning.ts'
+import { GEMINI_REASONING, type GeminiTraits } from '../../models/gemini-traits.ts'
 import { ownThought } from '../../../kinds/answer/provenance.ts'
-import { UnsendableError } from '../../ports/upstream-request.ts'
+import { UnsendableError } from '../../ports/call.ts'
 import { addTurn, resultsFirst, turnsOf, type TurnForm } from '../../models/turns.ts'
 import { CONTINUE, isPrefilled } from '../../models/told-words.ts'
-import { toolInput } from '../../answers/tool-input.ts'
+import { toolInput } from '../../answers/tool-calls.ts'
 import { objectOf, textOf } from '../../wire/raw-json.ts'
-import type { GeminiTraits } from '../../models/gemini-traits.ts'
 import { dataOf, typeOfAddress, typeWithin, type DataUrl, type MediaUrl } from '../../../kinds/fields/media.ts'
 
 type GeminiPart = Readonly<Record<string, unknown>>

@@ -11,7 +11,7 @@ import {
 } from '../../upstream/embeddings.ts'
 import type { LiftedJson } from '../../wire/lifted-json.ts'
 import { listOf, objectOf, type RawJson } from '../../wire/raw-json.ts'
-import { geminiErrorEvent, isErrorBody } from './error.ts'
+import { geminiErrorEvent, isErrorBody } from './usage.ts'
 import { isVertex } from '../../models/gemini-traits.ts'
 import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 

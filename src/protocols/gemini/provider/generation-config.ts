@@ -1,6 +1,5 @@
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
-import type { ChatCall, TakesParameter } from '../../ports/call.ts'
-import { UnsendableError } from '../../ports/upstream-request.ts'
+import { type ChatCall, type TakesParameter, UnsendableError } from '../../ports/call.ts'
 import { objectOf, textOf } from '../../wire/raw-json.ts'
 import { effortTokens, reasoningWish, type ReasoningWish } from '../../answers/reasoning-wish.ts'
 import type { GeminiTraits } from '../../models/gemini-traits.ts'

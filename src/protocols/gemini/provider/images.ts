@@ -2,7 +2,7 @@ import { TraitTable } from '../../../catalog/trait-table.ts'
 import { type ImageResult, proportionOf, wantedRatio, type ImageRequest } from '../../../kinds/images/request.ts'
 import type { Adapter } from '../../ports/adapter.ts'
 import { failure } from '../../ports/attempt-failure.ts'
-import type { ImageCall } from '../../ports/call.ts'
+import { type ImageCall, UnsendableError } from '../../ports/call.ts'
 import { StepFailedError, askJson, inSteps, type StepContext } from '../../upstream/steps.ts'
 import type { ReadsError } from '../../upstream/response.ts'
 import type { FileFetch } from '../../wire/file-fetch.ts'
@@ -14,7 +14,6 @@ import {
   type SpelledImage,
   moderated,
 } from '../../answers/images-over-chat.ts'
-import { UnsendableError } from '../../ports/upstream-request.ts'
 import type { LiftedJson } from '../../wire/lifted-json.ts'
 import { listOf, objectOf, textOf } from '../../wire/raw-json.ts'
 import type { Transport } from '../../wire/transport.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AttemptFailure } from '../../ports/attempt-failure.ts'
 import { upstreamFailure, withoutSecretsOf } from '../../wire/upstream-error.ts'
-import { read, readChunks, whole, foldWhole, parts, STOP } from './reader-fixture.ts'
+import { read, readChunks, whole, foldWhole, parts, STOP } from '../../../../test/harness/gemini-reads.ts'
 
 test('a blocked prompt is a filtered answer, streamed or not', () => {
   const body = { promptFeedback: { blockReason: 'OTHER' }, usageMetadata: { promptTokenCount: 4 } }

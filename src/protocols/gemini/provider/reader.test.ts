@@ -6,7 +6,7 @@ import { foldAtEveryCut } from '../../../../test/harness/protocol-read.ts'
 import { randomOf, recordedCase, recordedCases, type RecordedCase } from '../../../../test/harness/recording.ts'
 import { CHAT_FOLDS } from '../../../../test/recordings/chat-fold.ts'
 import { documentsOf } from '../../../../test/recordings/documents.ts'
-import { PROTOCOL, callOf, read, readChunks, foldWhole, parts, STOP } from './reader-fixture.ts'
+import { PROTOCOL, callOf, read, readChunks, foldWhole, parts, STOP } from '../../../../test/harness/gemini-reads.ts'
 
 /** Builds the answer that the provider would have sent whole, from its stream. */
 function wholeAnswer(body: Buffer): Record<string, unknown> {

@@ -6,9 +6,8 @@ import type { AnswerState } from '../../upstream/response.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
 import { headerOf, type UpstreamHeaders } from '../../wire/transport.ts'
 import { Candidate, type CandidateView } from './candidate.ts'
-import { geminiErrorEvent, isErrorBody } from './error.ts'
+import { geminiErrorEvent, isErrorBody, geminiUsage } from './usage.ts'
 import { KnownChunk } from './known-chunk.ts'
-import { geminiUsage } from './usage.ts'
 
 /** More candidates than a request can ask for: a bound on what a broken upstream makes us keep. */
 const CANDIDATES_MAX = 128

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WEATHER, type Circumstances } from '../../../../test/harness/protocol-read.ts'
-import { FORMAT, bodyOf, configOf, refuses } from './request-fixture.ts'
+import { FORMAT, bodyOf, configOf, refuses } from '../../../../test/harness/gemini-requests.ts'
 
 function thinkingOf(body: Record<string, unknown>, circumstances: Circumstances = {}): unknown {
   return Object(configOf(body, circumstances)).thinkingConfig

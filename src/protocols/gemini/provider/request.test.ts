@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WEATHER, type Circumstances } from '../../../../test/harness/protocol-read.ts'
-import { SCHEMA, FORMAT, requestOf, bodyOf, configOf, refuses } from './request-fixture.ts'
+import { SCHEMA, FORMAT, requestOf, bodyOf, configOf, refuses } from '../../../../test/harness/gemini-requests.ts'
 
 const PIXEL = 'iVBORw0KGgo='
 

@@ -1,7 +1,6 @@
 import type { Endpoint } from '../../../catalog/catalog.ts'
 import type { ChatRequest, ChatTool } from '../../../kinds/chat/request.ts'
-import { takesOf, type ChatCall } from '../../ports/call.ts'
-import { UnsendableError, type JsonRequest } from '../../ports/upstream-request.ts'
+import { takesOf, type ChatCall, UnsendableError, type JsonRequest } from '../../ports/call.ts'
 import { conversationOf } from './contents.ts'
 import { generationConfigOf, wantsJson } from './generation-config.ts'
 import { isVertex, signerOf, traitsOf } from '../../models/gemini-traits.ts'

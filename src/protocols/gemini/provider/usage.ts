@@ -1,6 +1,8 @@
 import type { UsageReport } from '../../../kinds/chat/answer.ts'
 import { listOf, objectOf, type RawJson } from '../../wire/raw-json.ts'
 import { above0, TokenReader } from '../../answers/token-reader.ts'
+import { billed, type AttemptFailure } from '../../ports/attempt-failure.ts'
+import { eventFailure } from '../../wire/upstream-error.ts'
 
 /**
  * An object without any of them, such as a stream's `{"trafficType": …}`, reports nothing, which is not a report of
@@ -65,4 +67,17 @@ function tokensOf(modality: string, details: unknown, tokens: TokenReader): numb
     .map(objectOf)
     .filter((detail): detail is RawJson => detail?.['modality'] === modality)
     .reduce((sum, detail) => sum + tokens.part(detail, 'tokenCount'), 0)
+}
+
+/**
+ * An error inside a 200, as the body or as an event of a stream: `{error: {code, message, status, details}}`, or a list
+ * with one of them.
+ */
+export function geminiErrorEvent(body: unknown): AttemptFailure {
+  return billed(eventFailure(body), geminiUsage(objectOf(body)?.['usageMetadata']))
+}
+
+/** Whether the body is an error, whatever its status. */
+export function isErrorBody(body: unknown): boolean {
+  return (objectOf(Array.isArray(body) ? body[0] : body)?.['error'] ?? null) !== null
 }

@@ -1,12 +1,19 @@
 import type { ChatRequest, ChatTool, ChatMessage, ChatPart } from '../../../kinds/chat/request.ts'
-import { takesOf, type ChatCall, type CompletionsCall, type TakesParameter } from '../../ports/call.ts'
-import { UnsendableError, type JsonRequest, refuseSeveral } from '../../ports/upstream-request.ts'
+import {
+  takesOf,
+  type ChatCall,
+  type CompletionsCall,
+  type TakesParameter,
+  UnsendableError,
+  type JsonRequest,
+  refuseSeveral,
+} from '../../ports/call.ts'
 import { objectOf } from '../../wire/raw-json.ts'
 import { reasoningWish } from '../../answers/reasoning-wish.ts'
 import type { JsonObject } from '../../../base/json-text.ts'
 import { bearer } from '../../../base/bearer.ts'
 import { dataOf, type MediaUrl } from '../../../kinds/fields/media.ts'
-import { toolInput } from '../../answers/tool-input.ts'
+import { toolInput } from '../../answers/tool-calls.ts'
 
 /** Our names of parameters that go into `options` unchanged. */
 const NUMBERS: readonly (readonly [ours: string, theirs: string])[] = [

@@ -1,5 +1,5 @@
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
-import type { TextAround } from '../client/chat/chunk.ts'
+import type { TextAround } from '../client/chat/writer.ts'
 import { jsonTextEnd } from '../../../base/json-text.ts'
 import { listOf, objectOf, type RawJson } from '../../wire/raw-json.ts'
 import { decoded, isAt, jsonText, runText, textPlace, textRun, textStart } from '../../wire/text-form.ts'

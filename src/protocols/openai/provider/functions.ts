@@ -1,6 +1,5 @@
 import type { ChatMessage, ChatRequest, ChatTool, ChatToolCall } from '../../../kinds/chat/request.ts'
-import { functionsState } from '../../answers/tool-calls.ts'
-import { toolInput } from '../../answers/tool-input.ts'
+import { functionsState, toolInput } from '../../answers/tool-calls.ts'
 import { objectOf, parseJson } from '../../wire/raw-json.ts'
 
 /**

@@ -8,7 +8,7 @@ import {
   type ImageRequest,
 } from '../../../kinds/images/request.ts'
 import type { Adapter } from '../../ports/adapter.ts'
-import { UnsendableError } from '../../ports/upstream-request.ts'
+import { UnsendableError } from '../../ports/call.ts'
 
 /** Differences between services of OpenAI's image protocol that a request must know. */
 export interface ImageTraits {

@@ -1,7 +1,7 @@
 import type { ImageResult } from '../../../kinds/images/request.ts'
 import type { Picture } from '../../../kinds/images/bytes.ts'
 import type { Adapter } from '../../ports/adapter.ts'
-import type { ImageCall } from '../../ports/call.ts'
+import type { ImageCall, UpstreamRequest } from '../../ports/call.ts'
 import { StepFailedError, askJson, inSteps, type StepContext } from '../../upstream/steps.ts'
 import type { FileFetch } from '../../wire/file-fetch.ts'
 import {
@@ -12,7 +12,6 @@ import {
   spelledText,
   type SpelledImage,
 } from '../../answers/images-over-chat.ts'
-import type { UpstreamRequest } from '../../ports/upstream-request.ts'
 import { imageTraitsOf, shapeFields, type ImageTraits } from './image-traits.ts'
 import { openaiUsage } from './usage.ts'
 import type { LiftedJson } from '../../wire/lifted-json.ts'

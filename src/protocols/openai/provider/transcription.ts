@@ -8,9 +8,8 @@ import {
   type TranscriptionRequest,
 } from '../../../kinds/transcription/request.ts'
 import { garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
-import { takes, takesOf, type UnitCall } from '../../ports/call.ts'
+import { takes, takesOf, type UnitCall, type UpstreamRequest } from '../../ports/call.ts'
 import { askTranscript, readLengths, readSegments, readWords } from '../../upstream/transcripts.ts'
-import type { UpstreamRequest } from '../../ports/upstream-request.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../../upstream/audio.ts'
 import { isErrorBody } from '../../wire/error-body.ts'
 import { formBody, formBoundary } from '../../wire/form-body.ts'

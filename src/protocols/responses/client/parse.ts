@@ -1,6 +1,6 @@
 import { ApiError } from '../../../base/errors.ts'
-import { parseParameters } from '../../../kinds/chat/parameters.ts'
-import { fallbackModelsOf, inputSize } from '../../openai/client/chat/parse.ts'
+import { parseParameters, parseMaxTokens } from '../../../kinds/chat/parameters.ts'
+import { fallbackModelsOf, inputSize, includeUsageOf } from '../../openai/client/chat/parse.ts'
 import {
   sessionIdOf,
   booleanField,
@@ -13,12 +13,13 @@ import {
   type RawObject,
   wordOf,
   copyJson,
+  invalidInput,
 } from '../../../kinds/fields/body-fields.ts'
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
 import { parseResponseFormat } from '../../../kinds/chat/tools.ts'
 import { parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { conversationOf, keepingOf } from './keeping.ts'
-import { inputMessages } from './input-messages.ts'
+import { inputMessages } from './input-items.ts'
 import { flatTools } from './flat-tools.ts'
 import { isPartial } from './hosted-tools.ts'
 import { demandedTool, parseInputToolChoice, parseInputTools } from './input-tools.ts'
@@ -324,4 +325,30 @@ function nativeBytes({ items, tools }: ResponsesInput): number {
   }
   for (const tool of tools) if (tool['type'] !== 'function') bytes += Buffer.byteLength(JSON.stringify(tool))
   return bytes
+}
+
+interface MixedChat {
+  readonly chat: ChatRequest
+  /** Parts that are left out, by the names of `X-Tollgate-Dropped`. */
+  readonly dropped: readonly string[]
+}
+
+/**
+ * A Responses body that was posted to chat, as Cursor does; its answer is a chat answer (clients.md 6). null = a chat
+ * body.
+ */
+export function parseMixedChat(json: unknown): MixedChat | null {
+  if (!isObject(json) || field(json, 'input') === undefined) return null
+  if (field(json, 'messages') !== undefined || field(json, 'prompt') !== undefined) return null
+  const { chat, dropped, demanded } = parseResponses(json)
+  if (demanded !== null)
+    throw invalidInput(demanded.path, `'${demanded.type}' is not offered in chat. Only functions of your own are`)
+  return {
+    chat: {
+      ...chat,
+      maxTokens: chat.maxTokens ?? parseMaxTokens(json),
+      includeUsage: chat.stream && includeUsageOf(json),
+    },
+    dropped,
+  }
 }

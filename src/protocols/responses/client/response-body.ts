@@ -1,7 +1,7 @@
 import { responsesCode } from '../../../base/client-protocol.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import { rubles } from '../../../base/money.ts'
-import type { ChargedUsage } from '../../../kinds/answer/writer.ts'
+import type { ChargedUsage, KeptStream } from '../../../kinds/answer/writer.ts'
 import type { ChunkIdentity, FinishReason } from '../../../kinds/chat/answer.ts'
 import type { RequestEcho } from './request.ts'
 
@@ -119,4 +119,46 @@ export function failureOf(error: ApiError): ResponseFailure {
     message: wait === undefined ? message : `${message.replace(/\.$/, '')}. Please try again in ${wait}s.`,
     errorType,
   }
+}
+
+/** The Response of a stream for a separate request: from its last event, otherwise as far as it is known. */
+export function keptResponse(
+  identity: ChunkIdentity,
+  echo: RequestEcho,
+  { lastEvent, ended }: KeptStream,
+  live: 'queued' | 'in_progress' = 'in_progress',
+): Record<string, unknown> {
+  const response = ended === null || lastEvent === null ? null : responseIn(lastEvent)
+  if (response !== null) return response
+  const error = ended?.error ?? null
+  const failure = error === null ? null : failureOf(error)
+  const status = ended === null ? live : failure === null ? 'cancelled' : 'failed'
+  return responseBody(identity, echo, {
+    status,
+    output: [],
+    usage: ended?.usage ?? null,
+    serviceTier: null,
+    completedAt: null,
+    incompleteReason: null,
+    failure,
+  })
+}
+
+/** A Response before its answer; `queued` = it is asked for in the background. */
+export function newResponse(identity: ChunkIdentity, echo: RequestEcho): Record<string, unknown> {
+  return keptResponse(identity, echo, { lastEvent: null, ended: null }, echo.background ? 'queued' : 'in_progress')
+}
+
+/** Only the last event of a complete stream contains the Response. */
+function responseIn(event: Buffer): Record<string, unknown> | null {
+  const line = event
+    .toString('utf8')
+    .split('\n')
+    .find((text) => text.startsWith('data: '))
+  // Our own writer made it: events with a Response have only this form.
+  const { type, response } = JSON.parse(line?.slice('data: '.length) ?? '{}') as {
+    type?: string
+    response?: Record<string, unknown>
+  }
+  return response === undefined || type === 'response.created' || type === 'response.in_progress' ? null : response
 }

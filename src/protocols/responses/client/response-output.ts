@@ -2,12 +2,9 @@ import type { AnswerEvent, ItemEvent, ItemFields } from '../../../kinds/answer/e
 import { plainDetail } from '../../../kinds/chat/thoughts.ts'
 import { isObject } from '../../../kinds/fields/body-fields.ts'
 import { CallItem, CustomCallItem, ToolCallItem, type ClientCall } from './call-item.ts'
-import { MessageItem } from './message-item.ts'
-import { NativeItem } from './native-item.ts'
-import type { Emit, ItemPlace, OutputItem } from './output-item.ts'
-import { ReasoningItem } from './reasoning-item.ts'
+import { MessageItem, NativeItem, ReasoningItem, type Emit, type ItemPlace, type OutputItem } from './output-item.ts'
 import { encodeDetails } from '../../../kinds/answer/encoded-details.ts'
-import type { ToolNames } from './tool-names.ts'
+import type { ToolNames } from './request.ts'
 
 const NOTHING: ItemFields = Object.freeze({})
 

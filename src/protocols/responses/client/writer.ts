@@ -5,8 +5,7 @@ import type { ChatAnswer, ChunkIdentity, StreamEnd } from '../../../kinds/chat/a
 import { endOf, failureOf, idTail, responseBody, type ResponseState } from './response-body.ts'
 import type { Emit } from './output-item.ts'
 import { ResponseOutput } from './response-output.ts'
-import type { RequestEcho } from './request.ts'
-import type { ToolNames } from './tool-names.ts'
+import type { RequestEcho, ToolNames } from './request.ts'
 
 const NOTHING = Buffer.alloc(0)
 const CANCELLED = { status: 'cancelled', incompleteReason: null, failure: null } as const

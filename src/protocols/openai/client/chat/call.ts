@@ -1,10 +1,9 @@
 import { withRawMessages } from '../../../../kinds/chat/raw-messages.ts'
 import type { ChatRequest } from '../../../../kinds/chat/request.ts'
 import type { ClientChat, ClientInput } from '../../../ports/client-call.ts'
-import { parseMixedChat } from '../../../responses/client/mixed-chat.ts'
-import { textAround } from './chunk.ts'
+import { parseMixedChat } from '../../../responses/client/parse.ts'
+import { textAround, ChatWriter } from './writer.ts'
 import { parseChat } from './parse.ts'
-import { ChatWriter } from './writer.ts'
 
 /** A chat of OpenAI's protocol, or what another body that was posted there means as one. */
 export function readChat({ json, jsonMember }: ClientInput): ClientChat {

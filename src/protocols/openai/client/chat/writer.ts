@@ -2,7 +2,6 @@ import type { ApiError } from '../../../../base/errors.ts'
 import type { AnswerEvent } from '../../../../kinds/answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../../../../kinds/answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, StreamEnd } from '../../../../kinds/chat/answer.ts'
-import { chunkHead, chunkText } from './chunk.ts'
 import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from './render.ts'
 
 /** The output of a batch: bytes, and then a text. */
@@ -106,5 +105,33 @@ export class ChatWriter implements AnswerWriter {
   get #chunkHead(): string {
     this.#head ??= chunkHead(this.#identity)
     return this.#head
+  }
+}
+
+export interface TextAround {
+  readonly before: Buffer
+  readonly after: Buffer
+}
+
+/** One client chunk of wire.md D-3.3 as SSE; `head` is the stream's. */
+function chunkText(
+  head: string,
+  index: number,
+  delta: Readonly<Record<string, unknown>>,
+  logprobs: unknown = null,
+): string {
+  return `${head}{"index":${index},"delta":${JSON.stringify(delta)},"finish_reason":null,"native_finish_reason":null,"logprobs":${JSON.stringify(logprobs)}}]}\n\n`
+}
+
+/** Everything of a chunk before its choice: constant for a stream. */
+function chunkHead({ id, created, model, provider }: ChunkIdentity): string {
+  return `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},"provider":${JSON.stringify(provider)},"choices":[`
+}
+
+/** The bytes around the text of an ordinary chunk of content or reasoning, so that an adapter can splice the text. */
+export function textAround(identity: ChunkIdentity, field: 'content' | 'reasoning'): TextAround {
+  return {
+    before: Buffer.from(`${chunkHead(identity)}{"index":0,"delta":{"${field}":"`),
+    after: Buffer.from(`"},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}\n\n`),
   }
 }

@@ -1,5 +1,5 @@
-import { requestsOf } from '../../../../test/harness/protocol-read.ts'
-import { anthropicProtocol } from './anthropic.ts'
+import { requestsOf } from './protocol-read.ts'
+import { anthropicProtocol } from '../../src/protocols/anthropic/provider/anthropic.ts'
 
 export const PROTOCOL = anthropicProtocol
 

@@ -1,15 +1,22 @@
 import type { TranscriptionRequest } from '../../../kinds/transcription/request.ts'
 import { failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
-import type { UnitCall } from '../../ports/call.ts'
+import type { UnitCall, UpstreamRequest } from '../../ports/call.ts'
 import { textOnly, askTranscript } from '../../upstream/transcripts.ts'
-import type { UpstreamRequest } from '../../ports/upstream-request.ts'
-import type { TranscriptionProtocol, TranscriptionResult } from '../../upstream/audio.ts'
+import {
+  type TranscriptionProtocol,
+  type TranscriptionResult,
+  type SpeechCall,
+  type SpeechProtocol,
+  wholeSound,
+  type Sound,
+} from '../../upstream/audio.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
 import type { Transport } from '../../wire/transport.ts'
-import { geminiErrorEvent, isErrorBody } from './error.ts'
+import { geminiErrorEvent, isErrorBody, geminiUsage } from './usage.ts'
 import { traitsOf } from '../../models/gemini-traits.ts'
-import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
-import { geminiUsage } from './usage.ts'
+import { generatePath, geminiCredentials } from './request.ts'
+import { askWhole } from '../../upstream/ask.ts'
+import { spoken } from '../../openai/provider/speech.ts'
 
 const BLOCKED: ReadonlySet<string> = new Set(['SAFETY', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'RECITATION'])
 const TRANSCRIBE = 'Write down what is said in this recording, word for word, in the language it is said in.'
@@ -25,11 +32,12 @@ export function geminiTranscription(transport: Transport): TranscriptionProtocol
   return {
     timestamps: () => false,
     translates: () => true,
-    ask: (call, sink) => askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer }, sink),
+    ask: (call, sink) =>
+      askTranscript(transport, call, { request: () => transcriptRequest(call), answer: readTranscript }, sink),
   }
 }
 
-function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>): UpstreamRequest {
+function transcriptRequest({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>): UpstreamRequest {
   const { audio, temperature } = request
   const traits = traitsOf(endpoint.upstreamModel)
   const generationConfig = {
@@ -45,11 +53,7 @@ function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>
     ],
     generationConfig,
   }
-  return {
-    path: `${geminiPath(geminiResource(endpoint.upstreamModel))}:generateContent`,
-    body,
-    headers: geminiCredentials(apiKey),
-  }
+  return { path: generatePath(endpoint.upstreamModel, false), body, headers: geminiCredentials(apiKey) }
 }
 
 function instructionOf({ task, language, prompt }: TranscriptionRequest): string {
@@ -59,7 +63,7 @@ function instructionOf({ task, language, prompt }: TranscriptionRequest): string
   return lines.join('\n')
 }
 
-function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
+function readTranscript(bytes: Buffer): TranscriptionResult | AttemptFailure {
   const parsed = parseJson(bytes)
   if (isErrorBody(parsed)) return geminiErrorEvent(parsed)
   const body = objectOf(parsed)
@@ -85,4 +89,52 @@ function textIn(candidate: RawJson): string {
     .map((part) => (objectOf(part)?.['thought'] === true ? '' : (textOf(objectOf(part)?.['text']) ?? '')))
     .join('')
     .trim()
+}
+
+const VOICE = 'Kore'
+/** Bare samples, as in `pcm`; any other rate would play at another speed. */
+const SAMPLES = /^audio\/(?:l16|pcm)\b(?!.*rate=(?!24000\b))/i
+
+/** Speech through `generateContent`, which returns it whole. */
+export function geminiSpeech(transport: Transport): SpeechProtocol {
+  return {
+    formats: () => ['pcm'],
+    ask: (call, sink) =>
+      wholeSound(sink, (whole) =>
+        askWhole(transport, call, { request: () => speechRequest(call), answer: readSound }, whole),
+      ),
+  }
+}
+
+/** The model follows a style written before the text. It has no parameter for speed. */
+function speechRequest({ endpoint, apiKey, request, voice }: SpeechCall): UpstreamRequest {
+  const text = request.instructions === null ? request.input : `${request.instructions}:\n${request.input}`
+  const body = {
+    contents: [{ role: 'user', parts: [{ text }] }],
+    generationConfig: {
+      responseModalities: ['AUDIO'],
+      speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: voice ?? VOICE } } },
+    },
+  }
+  return { path: generatePath(endpoint.upstreamModel, false), body, headers: geminiCredentials(apiKey) }
+}
+
+function readSound(bytes: Buffer): Sound | AttemptFailure {
+  const parsed = parseJson(bytes)
+  if (isErrorBody(parsed)) return geminiErrorEvent(parsed)
+  const body = objectOf(parsed)
+  const candidate = objectOf(listOf(body?.['candidates'])[0])
+  if (body === null) return garbage('no sound', bytes)
+  const audio: Buffer[] = []
+  for (const part of listOf(objectOf(candidate?.['content'])?.['parts'])) {
+    const inline = objectOf(objectOf(part)?.['inlineData'])
+    const type = textOf(inline?.['mimeType'])
+    if (type !== null && !SAMPLES.test(type)) return failure('garbage', null, `a sound of type ${type.slice(0, 100)}`)
+    audio.push(Buffer.from(textOf(inline?.['data']) ?? '', 'base64'))
+  }
+  return {
+    audio: Buffer.concat(audio),
+    usage: spoken(geminiUsage(body['usageMetadata'])),
+    upstreamId: textOf(body['responseId']),
+  }
 }

@@ -1,5 +1,5 @@
-import { readsOf, type ProtocolRead } from '../../../../test/harness/protocol-read.ts'
-import { geminiProtocol } from './gemini.ts'
+import { readsOf, type ProtocolRead } from './protocol-read.ts'
+import { geminiProtocol } from '../../src/protocols/gemini/provider/gemini.ts'
 
 export const PROTOCOL = geminiProtocol
 

@@ -1,5 +1,5 @@
-import { requestsOf } from '../../../test/harness/protocol-read.ts'
-import { bedrockProtocol } from './bedrock.ts'
+import { requestsOf } from './protocol-read.ts'
+import { bedrockProtocol } from '../../src/protocols/bedrock/bedrock.ts'
 
 /** 2015-08-30T12:36:00Z, the time in AWS's test suite of signatures. */
 const NOW_MS = 1_440_938_160_000

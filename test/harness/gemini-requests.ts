@@ -1,5 +1,5 @@
-import { requestsOf, type Circumstances } from '../../../../test/harness/protocol-read.ts'
-import { geminiProtocol } from './gemini.ts'
+import { requestsOf, type Circumstances } from './protocol-read.ts'
+import { geminiProtocol } from '../../src/protocols/gemini/provider/gemini.ts'
 
 export const { requestOf, bodyOf, refuses } = requestsOf(geminiProtocol, {
   model: 'gemini-2.5-flash',
