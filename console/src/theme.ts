@@ -6,6 +6,7 @@ import {
   type DrawerProps,
   type MantineColorsTuple,
   type ModalProps,
+  type SelectProps,
 } from '@mantine/core'
 
 /** Sea green: dark enough at 7 for white text on it, light enough at 4 for dark pages. */
@@ -72,6 +73,8 @@ export const theme = createTheme({
     Drawer: defaults<DrawerProps>({ lockScroll: false }),
     Card: defaults<CardProps>({ withBorder: true, padding: 'lg', bg: 'var(--surface)' }),
     Button: defaults<ButtonProps>({ fw: 550 }),
+    // A second click on what is chosen is no wish to have nothing.
+    Select: defaults<SelectProps>({ allowDeselect: false }),
   },
 })
 

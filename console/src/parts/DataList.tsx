@@ -15,6 +15,7 @@ import {
   ListTable,
   type ListTableProps,
   type Sorted,
+  valueOf,
 } from './List.tsx'
 import { fileAddress, ListTools, useListChoice } from './ListTools.tsx'
 import type { Format } from './format.ts'
@@ -210,12 +211,13 @@ interface ListModelOptions<Row> {
 }
 
 function listModel<Row>({ columns, rows, paged, sort, setSort, seen, format }: ListModelOptions<Row>): ListModel<Row> {
-  const isSortable = ({ value, ordered = false }: Column<Row>): boolean => (paged ? ordered : value !== undefined)
+  const isSortable = (column: Column<Row>): boolean => (paged ? column.ordered === true : valueOf(column) !== undefined)
   const sortedOf = ({ id }: Column<Row>): Sorted =>
     sort === id ? 'ascending' : sort === `-${id}` ? 'descending' : 'none'
   const by = columns.find((column) => isSortable(column) && sortedOf(column) !== 'none')
+  const value = by === undefined ? undefined : valueOf(by)
   return {
-    rows: paged || by?.value === undefined ? rows : sortedRows(rows, by.value, sort?.startsWith('-') === true, format),
+    rows: paged || value === undefined ? rows : sortedRows(rows, value, sort?.startsWith('-') === true, format),
     columns: seen,
     sorting: {
       of: (column) => (isSortable(column) ? sortedOf(column) : null),

@@ -90,7 +90,6 @@ export function RangeFields({
     <>
       <Select
         label={t('range.period')}
-        allowDeselect={false}
         value={preset ?? 'own'}
         data={[
           ...NAMES.map((value) => ({ value: value as string, label: t(`range.${value}`) })),

@@ -10,7 +10,13 @@ import { useWords } from './words.ts'
 export function ChoiceField(props: SelectProps): ReactNode {
   const { t } = useWords()
   return (
-    <Select placeholder={t('log.any')} clearable clearButtonProps={{ 'aria-label': t('common.clear') }} {...props} />
+    <Select
+      placeholder={t('log.any')}
+      allowDeselect
+      clearable
+      clearButtonProps={{ 'aria-label': t('common.clear') }}
+      {...props}
+    />
   )
 }
 

@@ -1,20 +1,27 @@
 import { Button } from '@mantine/core'
 import { Link, type LinkProps } from '@tanstack/react-router'
 import clsx from 'clsx'
-import type { TFunction } from 'i18next'
 import { isValidElement, memo, type ReactElement, type ReactNode } from 'react'
 import type { CsvValue } from '../../../src/base/csv.ts'
+import { ownValue } from '../../../src/base/own-value.ts'
 import css from '../style/list.module.css'
 import { Clip, Moment, StatusBadge, type Tone } from './cells.tsx'
-import type { Format } from './format.ts'
 import { Empty, type EmptyProps } from './Loaded.tsx'
-import { useWords } from './words.ts'
+import { useWords, type Words } from './words.ts'
 
-/** How a value is written; `percent` is of hundred, `share` of one. */
-type CellKind = 'text' | 'clip' | 'mono' | 'count' | 'compact' | 'money' | 'percent' | 'share' | TimeKind
-type TimeKind = 'moment' | 'date' | 'ago'
+/** How a number is written; `percent` is of hundred, `share` of one, `speed` of tokens per second. */
+const NUMBERS = {
+  count: (value, { format }) => format.number(value),
+  compact: (value, { format }) => format.compact(value),
+  money: (value, { format }) => format.moneyInColumn(value),
+  percent: (value, { format }) => format.percent(value / 100),
+  share: (value, { format }) => format.percent(value),
+  duration: (value, { format }) => format.duration(value),
+  speed: (value, { t, format }) => t('request.per_second', { tokens: format.number(value) }),
+} as const satisfies Readonly<Record<string, (value: number, words: Words) => string>>
+type CellKind = 'text' | 'clip' | 'mono' | 'moment' | 'date' | 'ago' | keyof typeof NUMBERS
 /** Numbers and days are aligned at the end of their cells. */
-const AT_END: ReadonlySet<CellKind> = new Set(['count', 'compact', 'money', 'percent', 'share', 'date', 'ago'])
+const AT_END: ReadonlySet<string> = new Set(['date', 'ago', ...Object.keys(NUMBERS)])
 
 export interface Column<Row> {
   readonly id: string
@@ -23,8 +30,8 @@ export interface Column<Row> {
   /** What a list of all rows is sorted by, and what a file has; also what is seen, unless there is a `cell`. */
   readonly value?: (row: Row) => CsvValue
   readonly as?: CellKind
-  /** The value is a word with the colour of its meaning. */
-  readonly tone?: (row: Row) => Tone
+  /** The value, where it is a word with the colour of its meaning. */
+  readonly word?: (row: Row) => readonly [Tone, string]
   /** Where the value leads; null = nowhere. */
   readonly to?: (row: Row) => LinkProps | null
   /** A code below the value, and what else stands there, both small. */
@@ -66,8 +73,6 @@ export interface ListProps<Row> {
   readonly rowId?: (row: Row) => string | number
   readonly empty: EmptyProps
 }
-
-/** The styles of a list with a form of its own. */
 
 export type Sorted = 'ascending' | 'descending' | 'none'
 
@@ -113,7 +118,7 @@ export function ListTable<Row>({
   rowClass,
   sorting,
 }: ListTableProps<Row>): ReactNode {
-  const { t, format } = useWords()
+  const words = useWords()
   if (rows.length === 0)
     return (
       <div className={css.frame}>
@@ -133,7 +138,7 @@ export function ListTable<Row>({
         </thead>
         <tbody role="rowgroup">
           {rows.map((row) => (
-            <ListRow key={rowId(row)} row={row} columns={columns} look={rowClass?.(row)} t={t} format={format} />
+            <ListRow key={rowId(row)} row={row} columns={columns} look={rowClass?.(row)} words={words} />
           ))}
         </tbody>
       </table>
@@ -146,16 +151,20 @@ function idOf(row: unknown): string | number {
   return (row as { readonly id: string | number }).id
 }
 
+/** What a column is sorted by, and what a file has; absent = it has no value. */
+export function valueOf<Row>({ value, word }: Column<Row>): Column<Row>['value'] {
+  return value ?? (word === undefined ? undefined : (row) => word(row)[1])
+}
+
 interface ListRowProps<Row> {
   readonly row: Row
   readonly columns: readonly Column<Row>[]
   readonly look: string | undefined
-  readonly t: TFunction
-  readonly format: Format
+  readonly words: Words
 }
 
 /** It is drawn again when its record or the columns change: a page with long lists keeps both. */
-const ListRow = memo(function ListRow<Row>({ row, columns, look, t, format }: ListRowProps<Row>): ReactNode {
+const ListRow = memo(function ListRow<Row>({ row, columns, look, words }: ListRowProps<Row>): ReactNode {
   return (
     <tr role="row" className={look}>
       {columns.map((column, index) => (
@@ -171,7 +180,7 @@ const ListRow = memo(function ListRow<Row>({ row, columns, look, t, format }: Li
             column.className,
           )}
         >
-          {drawn(column, row, t, format)}
+          {drawn(column, row, words)}
         </td>
       ))}
     </tr>
@@ -184,11 +193,11 @@ export function isAtEnd<Row>({ as = 'text', acts, end = acts !== undefined || AT
 }
 
 /** A cell of a column: what the column makes of a row, its buttons, or its value. */
-function drawn<Row>(column: Column<Row>, row: Row, t: TFunction, format: Format): ReactNode {
+function drawn<Row>(column: Column<Row>, row: Row, words: Words): ReactNode {
   if (column.acts !== undefined) return <Acts acts={column.acts(row)} />
   const { code, under, to } = column
   const link = to?.(row) ?? null
-  const face = column.cell === undefined ? valueFace(column, row, t, format) : column.cell(row)
+  const face = column.cell === undefined ? valueFace(column, row, words) : column.cell(row)
   const main = link === null ? face : <Link {...link}>{face}</Link>
   const mark = code?.(row) ?? null
   if (code === undefined && under === undefined) return main
@@ -201,17 +210,15 @@ function drawn<Row>(column: Column<Row>, row: Row, t: TFunction, format: Format)
   )
 }
 
-function valueFace<Row>(
-  { value, as = 'text', tone, none }: Column<Row>,
-  row: Row,
-  t: TFunction,
-  format: Format,
-): ReactNode {
+function valueFace<Row>({ value, as = 'text', word, none }: Column<Row>, row: Row, words: Words): ReactNode {
+  if (word !== undefined) {
+    const [tone, text] = word(row)
+    return <StatusBadge tone={tone}>{text}</StatusBadge>
+  }
   const given = value?.(row) ?? null
-  if (given === null) return none ?? (as === 'ago' ? t('keys.never') : AT_END.has(as) ? '–' : '')
-  if (typeof given === 'number') return numberText(given, as, format)
+  if (given === null) return none ?? (as === 'ago' ? words.t('keys.never') : AT_END.has(as) ? '–' : '')
+  if (typeof given === 'number') return (ownValue(NUMBERS, as) ?? NUMBERS.count)(given, words)
   const text = typeof given === 'object' ? given.decimal : String(given)
-  if (tone !== undefined) return <StatusBadge tone={tone(row)}>{text}</StatusBadge>
   switch (as) {
     case 'clip':
     case 'mono':
@@ -222,21 +229,6 @@ function valueFace<Row>(
       return <Moment at={text} as={as} />
     default:
       return text
-  }
-}
-
-function numberText(value: number, as: CellKind, format: Format): string {
-  switch (as) {
-    case 'money':
-      return format.moneyInColumn(value)
-    case 'percent':
-      return format.percent(value / 100)
-    case 'share':
-      return format.percent(value)
-    case 'compact':
-      return format.compact(value)
-    default:
-      return format.number(value)
   }
 }
 

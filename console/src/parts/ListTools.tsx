@@ -6,7 +6,7 @@ import { CSV_TYPE, csvLine } from '../../../src/base/csv.ts'
 import { ownValue } from '../../../src/base/own-value.ts'
 import { address, type AnyInput, type Input, type ReadEndpoint } from '../api/endpoint.ts'
 import css from '../style/list.module.css'
-import type { Column, ListModel } from './List.tsx'
+import { valueOf, type Column, type ListModel } from './List.tsx'
 import { ListView } from './ListView.tsx'
 import { DownloadIcon } from './icons.ts'
 import { useWords } from './words.ts'
@@ -130,7 +130,10 @@ export function fileAddress<E extends ReadEndpoint>(endpoint: E, input: Input<E>
 
 /** Saves the columns that have a value, as they stand in a list whose rows are all here. */
 export function saveCsv<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[]): void {
-  const written = columns.flatMap(({ title = '', value }) => (value === undefined ? [] : [{ title, value }]))
+  const written = columns.flatMap((column) => {
+    const value = valueOf(column)
+    return value === undefined ? [] : [{ title: column.title ?? '', value }]
+  })
   const lines = rows.map((row) => csvLine(written.map(({ value }) => value(row))))
   const text = [BYTE_ORDER_MARK, csvLine(written.map(({ title }) => title)), ...lines].join('')
   saveFile(`tollgate-${name}-${today()}.csv`, CSV_TYPE, text)

@@ -58,7 +58,6 @@ export function SpendingLimitFields({
           {kind === 'periodic' && (
             <Select
               label={t('keys.reset')}
-              allowDeselect={false}
               data={(['daily', 'weekly', 'monthly'] as const).map((value) => ({
                 value,
                 label: t(`keys.reset_${value}`),

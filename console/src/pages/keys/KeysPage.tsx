@@ -224,7 +224,6 @@ function RotateForm({
       <Text size="sm">{t('keys.rotate_text')}</Text>
       <Select
         label={t('keys.grace')}
-        allowDeselect={false}
         data={GRACES.map(([value, name]) => ({ value, label: t(`keys.grace_${name}`) }))}
         {...form.field('grace')}
       />

@@ -65,7 +65,6 @@ export function UseItWith({ apiKey = PLACEHOLDER }: { readonly apiKey?: string }
         data={CLIENT_SETUPS.map((setup) => setup.name)}
         value={name}
         onChange={(value) => value !== null && setName(value)}
-        allowDeselect={false}
       />
       {parts?.map(({ file, form, text }) => {
         const place = form === true ? t('keys.in_form') : t('keys.in_terminal')

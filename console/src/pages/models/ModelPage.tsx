@@ -95,8 +95,7 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[]
           {
             id: 'state',
             title: t('keys.state'),
-            value: ({ state }) => t(`health.${state}`),
-            tone: ({ state }) => (state === 'healthy' ? 'good' : 'warn'),
+            word: ({ state }) => [state === 'healthy' ? 'good' : 'warn', t(`health.${state}`)],
           },
           {
             id: 'prices',
@@ -127,10 +126,8 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[]
           {
             id: 'throughput',
             title: t('models.throughput'),
-            end: true,
+            as: 'speed',
             value: ({ throughput }) => throughput?.p50 ?? null,
-            cell: ({ throughput }) =>
-              throughput === null ? '–' : t('request.per_second', { tokens: format.number(throughput.p50) }),
           },
           { id: 'context', title: t('models.context'), as: 'compact', value: (endpoint) => endpoint.context_length },
         ]}

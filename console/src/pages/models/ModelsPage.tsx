@@ -144,7 +144,7 @@ interface ModelListProps {
 }
 
 function ModelList({ models, chosen, toggle }: ModelListProps): ReactNode {
-  const { t, format } = useWords()
+  const { t } = useWords()
   return (
     <DataList
       name="models"
@@ -173,16 +173,7 @@ function ModelList({ models, chosen, toggle }: ModelListProps): ReactNode {
         },
         { id: 'providers', title: t('models.providers'), as: 'clip', value: providersOf },
         { id: 'uptime', title: t('models.uptime'), as: 'percent', value: BEST.uptime },
-        {
-          id: 'speed',
-          title: t('models.throughput'),
-          end: true,
-          value: BEST.speed,
-          cell: (model) => {
-            const speed = BEST.speed(model)
-            return speed === null ? '–' : t('request.per_second', { tokens: format.number(speed) })
-          },
-        },
+        { id: 'speed', title: t('models.throughput'), as: 'speed', value: BEST.speed },
         { id: 'created', title: t('models.created'), as: 'date', value: ({ created }) => created },
         {
           id: 'compare',

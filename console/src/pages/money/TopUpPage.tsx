@@ -11,14 +11,13 @@ import { NumberField } from '../../parts/NumberField.tsx'
 import { Page, Section, Tile } from '../../parts/Page.tsx'
 import { isPlainNumber } from '../../parts/number-text.ts'
 import { useWords } from '../../parts/words.ts'
+import { PAYMENT_TONES } from './entry-columns.ts'
 
 const ASK_EVERY_MS = 3_000
 /** The payment provider itself is asked less often. */
 const CHECK_EVERY_MS = 10_000
 const AMOUNTS = [500, 1_000, 3_000, 10_000] as const
 const FIRST_AMOUNT = 1_000
-
-const TONES = { pending: 'warn', paid: 'good', cancelled: 'quiet' } as const
 
 /** The ways to add money: a payment provider where one is set up, a code, or the operator. */
 export function TopUpPage(): ReactNode {
@@ -79,8 +78,7 @@ function Payments({ payments }: { readonly payments: readonly Payment[] }): Reac
           {
             id: 'state',
             title: t('keys.state'),
-            value: ({ state }) => t(`money.state_${state}`),
-            tone: ({ state }) => TONES[state],
+            word: ({ state }) => [PAYMENT_TONES[state], t(`money.state_${state}`)],
           },
           { id: 'id', title: t('money.number'), as: 'mono', value: ({ id }) => id },
           { id: 'amount', title: t('money.amount'), as: 'money', value: ({ amount }) => amount },
@@ -128,7 +126,6 @@ function PayForm({
       {methods.length > 1 && (
         <Select
           label={t('money.method')}
-          allowDeselect={false}
           data={methods.map((method) => ({ value: method.id, label: method.name }))}
           {...form.field('method')}
         />

@@ -2,6 +2,8 @@ import type { Entry } from '../../../../src/api/cabinet/money-contract.ts'
 import type { Column } from '../../parts/List.tsx'
 import { useWords } from '../../parts/words.ts'
 
+export const PAYMENT_TONES = { pending: 'warn', paid: 'good', cancelled: 'quiet' } as const
+
 type Shown = Pick<Entry, 'kind' | 'reference' | 'reason' | 'amount' | 'balance'>
 
 /** What the ledgers of a customer and of an operator have in common. */

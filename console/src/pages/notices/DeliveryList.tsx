@@ -79,12 +79,7 @@ export function DeliveryList({ read, receivers, mayReplay, account, ofAll = fals
               value: ({ channel }) => targets.get(channel) ?? channel,
             },
             ...(ofAll ? [ofAccount] : []),
-            {
-              id: 'state',
-              title: t('keys.state'),
-              value: ({ state }) => t(`notices.state_${state}`),
-              tone: ({ state }) => TONES[state],
-            },
+            { id: 'state', title: t('keys.state'), word: ({ state }) => [TONES[state], t(`notices.state_${state}`)] },
             { id: 'attempts', title: t('notices.attempts'), as: 'count', value: ({ attempts }) => attempts },
             {
               id: 'error',

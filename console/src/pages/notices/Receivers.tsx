@@ -292,7 +292,6 @@ function TermsFields({ type, terms, change, kinds: all }: TermsFieldsProps): Rea
       {type !== 'webhook' && (
         <Select
           label={t('settings.language')}
-          allowDeselect={false}
           value={terms.language}
           onChange={(value) => change({ language: value === 'ru' ? 'ru' : 'en' })}
           data={[

@@ -90,7 +90,6 @@ function EntryForm({ account }: { readonly account: Account }): ReactNode {
       <div className="fields">
         <Select
           label={t('ledger.kind')}
-          allowDeselect={false}
           data={KINDS.map((value) => ({ value, label: t(`ledger.${value}`) }))}
           {...form.field('kind')}
         />

@@ -41,8 +41,7 @@ export function AuditPage(): ReactNode {
                 {
                   id: 'state',
                   title: t('request.outcome'),
-                  value: (check) => t(check.ok ? 'audit.holds' : 'audit.broken'),
-                  tone: (check) => (check.ok ? 'good' : 'bad'),
+                  word: (check) => (check.ok ? ['good', t('audit.holds')] : ['bad', t('audit.broken')]),
                 },
                 {
                   id: 'violations',

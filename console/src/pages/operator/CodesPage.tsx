@@ -1,4 +1,5 @@
 import { TextInput } from '@mantine/core'
+import type { TFunction } from 'i18next'
 import { type ReactNode, useState } from 'react'
 import type { Code } from '../../../../src/api/admin/top-up-contract.ts'
 import { useAct } from '../../api/hooks.ts'
@@ -8,6 +9,7 @@ import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
 import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
+import type { Tone } from '../../parts/cells.tsx'
 import { useWords } from '../../parts/words.ts'
 import { lastSecondOf } from '../../parts/zoned-day.ts'
 import { OperatorPage } from './OperatorPage.tsx'
@@ -38,12 +40,7 @@ export function CodesPage(): ReactNode {
             cell: ({ label }) => <span className="mono">{label}…</span>,
             under: (code) => <ExternalName of={code} />,
           },
-          {
-            id: 'state',
-            title: t('keys.state'),
-            value: (code) => t(stateOf(code)[1]),
-            tone: (code) => stateOf(code)[0],
-          },
+          { id: 'state', title: t('keys.state'), word: (code) => stateOf(code, t) },
           {
             id: 'uses',
             title: t('codes.uses'),
@@ -75,10 +72,10 @@ export function CodesPage(): ReactNode {
   )
 }
 
-function stateOf({ disabled, expires_at: expires, uses, uses_max: most }: Code) {
-  if (disabled) return ['quiet', 'keys.disabled'] as const
-  if (expires !== null && Date.parse(expires) <= Date.now()) return ['bad', 'keys.expired'] as const
-  return uses >= most ? (['quiet', 'codes.used_up'] as const) : (['good', 'keys.active'] as const)
+function stateOf({ disabled, expires_at: expires, uses, uses_max: most }: Code, t: TFunction): readonly [Tone, string] {
+  if (disabled) return ['quiet', t('keys.disabled')]
+  if (expires !== null && Date.parse(expires) <= Date.now()) return ['bad', t('keys.expired')]
+  return uses >= most ? ['quiet', t('codes.used_up')] : ['good', t('keys.active')]
 }
 
 function AddForm(): ReactNode {

@@ -38,8 +38,7 @@ export function HealthPage(): ReactNode {
               {
                 id: 'state',
                 title: t('keys.state'),
-                value: ({ state }) => t(`health.${state}`),
-                tone: ({ state }) => (state === 'healthy' ? 'good' : 'warn'),
+                word: ({ state }) => [state === 'healthy' ? 'good' : 'warn', t(`health.${state}`)],
               },
               { id: 'errors', title: t('health.error_rate'), as: 'share', value: (row) => row.error_rate_30m },
               {
@@ -53,10 +52,8 @@ export function HealthPage(): ReactNode {
               {
                 id: 'throughput',
                 title: t('health.throughput'),
-                end: true,
+                as: 'speed',
                 value: (row) => row.throughput_30m?.p50 ?? null,
-                cell: ({ throughput_30m: speed }) =>
-                  speed === null ? '–' : t('request.per_second', { tokens: format.number(speed.p50) }),
               },
               {
                 id: 'refused',

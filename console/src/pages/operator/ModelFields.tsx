@@ -83,7 +83,6 @@ function Description({ draft, isNew, change }: Pick<ModelFieldsProps, 'draft' | 
       <TextInput label={t('keys.name')} {...of.text('name')} />
       <Select
         label={t('models.type')}
-        allowDeselect={false}
         disabled={!isNew}
         data={MODEL_TYPES.map((value) => ({ value, label: t(`type.${value}`) }))}
         value={draft.type}
@@ -180,16 +179,9 @@ function Upstream({ endpoint, providers, selling, change }: Omit<EndpointFieldsP
   const currencies = [...new Set([...selling.rates.keys(), endpoint.currency])]
   return (
     <div className="fields">
-      <Select
-        label={t('prices.provider')}
-        searchable
-        allowDeselect={false}
-        required
-        data={[...providers]}
-        {...of.value('provider')}
-      />
+      <Select label={t('prices.provider')} searchable required data={[...providers]} {...of.value('provider')} />
       <TextInput label={t('prices.upstream')} required {...of.text('model')} />
-      <Select label={t('prices.currency')} allowDeselect={false} data={currencies} {...of.value('currency')} />
+      <Select label={t('prices.currency')} data={currencies} {...of.value('currency')} />
     </div>
   )
 }

@@ -292,8 +292,8 @@ function Providers({ endpoints }: { readonly endpoints: readonly EndpointHealth[
           {
             id: 'state',
             title: t('keys.state'),
-            value: ({ paused, all }) => (paused === 0 ? t('health.healthy') : t('overview.paused_of', { paused, all })),
-            tone: ({ paused }) => (paused === 0 ? 'good' : 'warn'),
+            word: ({ paused, all }) =>
+              paused === 0 ? ['good', t('health.healthy')] : ['warn', t('overview.paused_of', { paused, all })],
           },
           { id: 'errors', title: t('health.error_rate'), as: 'share', value: ({ errors }) => errors },
         ]}

@@ -127,7 +127,6 @@ function SettingsForm({ settings }: { readonly settings: Settings }): ReactNode 
             label={t('service.timezone')}
             description={t('service.timezone_hint')}
             searchable
-            allowDeselect={false}
             limit={80}
             data={[...new Set([settings.timezone, 'UTC', ...Intl.supportedValuesOf('timeZone')])]}
             {...form.field('timezone')}

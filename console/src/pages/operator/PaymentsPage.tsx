@@ -6,10 +6,9 @@ import { FilterPanel } from '../../parts/Filters.tsx'
 import { StatusBadge } from '../../parts/cells.tsx'
 import { useFilters } from '../../parts/list-place.ts'
 import { useWords } from '../../parts/words.ts'
+import { PAYMENT_TONES } from '../money/entry-columns.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { AccountField } from './requests/AccountField.tsx'
-
-const TONES = { pending: 'warn', paid: 'good', cancelled: 'quiet' } as const
 
 /** Online payments of all accounts. */
 export function PaymentsPage(): ReactNode {
@@ -46,8 +45,7 @@ export function PaymentsPage(): ReactNode {
           {
             id: 'state',
             title: t('keys.state'),
-            value: ({ state }) => t(`money.state_${state}`),
-            tone: ({ state }) => TONES[state],
+            word: ({ state }) => [PAYMENT_TONES[state], t(`money.state_${state}`)],
           },
           { id: 'id', title: t('payments.provider_id'), as: 'mono', value: ({ id, payment_id: own }) => own ?? id },
           {

@@ -79,8 +79,10 @@ function Models({
           {
             id: 'state',
             title: t('keys.state'),
-            value: ({ active, hidden }) => t(!active ? 'prices.inactive' : hidden ? 'prices.hidden' : 'prices.on'),
-            tone: ({ active, hidden }) => (!active ? 'bad' : hidden ? 'quiet' : 'good'),
+            word: ({ active, hidden }) => {
+              if (!active) return ['bad', t('prices.inactive')]
+              return hidden ? ['quiet', t('prices.hidden')] : ['good', t('prices.on')]
+            },
           },
           { id: 'type', title: t('models.type'), value: (model) => t(`type.${model.type}`) },
           { id: 'margin', title: t('prices.least_margin'), as: 'percent', value: leastMargin },

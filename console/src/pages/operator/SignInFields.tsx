@@ -24,7 +24,6 @@ export function SignInFields({ signIn, adapter, change, children }: SignInFields
     <>
       <Select
         label={t('sign_in.title')}
-        allowDeselect={false}
         data={[
           { value: 'key', label: t('sign_in.type_key') },
           ...types.map((value) => ({ value, label: t(`sign_in.type_${value}`) })),

@@ -114,8 +114,7 @@ function TokenList(): ReactNode {
         {
           id: 'state',
           title: t('keys.state'),
-          value: ({ state }) => t(`tokens.${state}`),
-          tone: ({ state }) => TONES[state],
+          word: ({ state }) => [TONES[state], t(`tokens.${state}`)],
           under: ({ state, expires_at: expires }) =>
             state === 'active' &&
             expires !== null && <Moment at={expires} as="date" said={(when) => t('keys.expires', { when })} />,
@@ -202,7 +201,6 @@ function TokenForm({ done }: { readonly done: (made: Made) => void }): ReactNode
       </Group>
       <Select
         label={t('tokens.may')}
-        allowDeselect={false}
         {...form.field('role')}
         onChange={choose}
         data={[

@@ -54,14 +54,12 @@ export function UserList({ filter }: { readonly filter: (search: Search) => User
           {
             id: 'state',
             title: t('keys.state'),
-            value: ({ disabled }) => t(disabled ? 'keys.disabled' : 'keys.active'),
-            tone: ({ disabled }) => (disabled ? 'bad' : 'good'),
+            word: ({ disabled }) => (disabled ? ['bad', t('keys.disabled')] : ['good', t('keys.active')]),
           },
           {
             id: 'totp',
             title: t('security.totp'),
-            value: ({ totp }) => t(totp ? 'security.on' : 'security.off'),
-            tone: ({ totp }) => (totp ? 'good' : 'quiet'),
+            word: ({ totp }) => (totp ? ['good', t('security.on')] : ['quiet', t('security.off')]),
           },
           {
             id: 'oidc',

@@ -112,7 +112,7 @@ export function SpeechTab({ keyId, models, modelId }: TabProps): ReactNode {
       <PromptField label={t('play.text')} maxLength={CHARACTERS_MAX} {...field.text('text')} />
       <div className="fields">
         <OptionField label={t('play.voice')} data={model?.voices ?? []} {...field.option('voice')} />
-        <Select label={t('play.format')} allowDeselect={false} data={[...formats]} {...field.value('format')} />
+        <Select label={t('play.format')} data={[...formats]} {...field.value('format')} />
         <NumberField label={t('play.speed')} decimals={2} least={0.25} most={4} {...field.value('speed')} />
       </div>
       <RunBar run={run} ready={text.trim() !== '' && isPlainNumber(speed)} cost={run.answer?.cost ?? null} />

@@ -14,7 +14,6 @@ export function ModelField({ label, models, value, choose }: ModelFieldProps): R
     <Select
       label={label}
       searchable
-      allowDeselect={false}
       limit={80}
       value={value}
       onChange={(id) => id !== null && choose(id)}

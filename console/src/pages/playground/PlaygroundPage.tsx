@@ -143,7 +143,6 @@ function KeyField({ keys, hasMore, value, choose }: FieldProps & Pick<Playground
     <Select
       label={t('play.key')}
       description={t('play.key_hint')}
-      allowDeselect={false}
       value={value}
       onChange={(id) => {
         if (id === null) return

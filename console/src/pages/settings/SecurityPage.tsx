@@ -152,8 +152,7 @@ function SignIns(): ReactNode {
           {
             id: 'outcome',
             title: t('request.outcome'),
-            value: ({ outcome }) => t(`security.${outcome}`),
-            tone: ({ outcome }) => (outcome === 'succeeded' ? 'good' : 'bad'),
+            word: ({ outcome }) => [outcome === 'succeeded' ? 'good' : 'bad', t(`security.${outcome}`)],
           },
           { id: 'method', title: t('security.method'), value: ({ method }) => t(`security.method_${method}`) },
           { id: 'ip', title: 'IP', value: ({ ip }) => ip },

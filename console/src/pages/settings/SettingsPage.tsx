@@ -89,7 +89,6 @@ function ProfileForm(): ReactNode {
       <Select
         label={t('settings.zone')}
         searchable
-        allowDeselect={false}
         limit={80}
         data={[
           { value: BROWSER, label: t('settings.zone_browser') },
@@ -99,7 +98,6 @@ function ProfileForm(): ReactNode {
       />
       <Select
         label={t('settings.language')}
-        allowDeselect={false}
         data={[
           { value: 'en', label: 'English' },
           { value: 'ru', label: 'Русский' },
@@ -108,7 +106,6 @@ function ProfileForm(): ReactNode {
       />
       <Select
         label={t('shell.theme')}
-        allowDeselect={false}
         data={(['light', 'dark', 'auto'] as const).map((value) => ({ value, label: t(`theme.${value}`) }))}
         {...form.field('theme')}
       />

@@ -187,8 +187,7 @@ function Attempts({ story }: { readonly story: RequestStory }): ReactNode {
         {
           id: 'outcome',
           title: t('request.outcome'),
-          value: ({ outcome }) => t(`request.${outcome}`),
-          tone: ({ outcome }) => (outcome === 'answered' ? 'good' : 'bad'),
+          word: ({ outcome }) => [outcome === 'answered' ? 'good' : 'bad', t(`request.${outcome}`)],
         },
         { id: 'reason', title: t('request.reason'), value: attemptText },
       ]}

@@ -44,7 +44,6 @@ export function UsagePage(): ReactNode {
         ) : (
           <Select
             label={t('range.period')}
-            allowDeselect={false}
             value={hours}
             onChange={(value) => value !== null && setHours(value)}
             data={HOURS.map((value) => ({ value, label: t(`range.hours_${value}`) }))}
@@ -52,7 +51,6 @@ export function UsagePage(): ReactNode {
         )}
         <Select
           label={t('usage.group')}
-          allowDeselect={false}
           value={group}
           onChange={(value) => value !== null && setGroup(value)}
           data={(['model', 'key', 'app'] as const).map((value) => ({ value, label: t(`usage.by_${value}`) }))}

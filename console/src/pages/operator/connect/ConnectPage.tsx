@@ -248,7 +248,6 @@ function OwnFields({ draft, change }: Pick<ConnectionFieldsProps, 'draft' | 'cha
       <TextInput label={t('providers.slug')} description={t('providers.slug_hint')} required {...of.text('slug')} />
       <Select
         label={t('connect.protocol')}
-        allowDeselect={false}
         data={OWN_ADAPTERS.map((value) => ({ value, label: t(`connect.protocol_${value}`) }))}
         {...of.value('adapter')}
       />

@@ -261,7 +261,6 @@ function PriceFields({ choice, currencies, set }: PriceFieldsProps): ReactNode {
       <Select
         size="xs"
         aria-label={t('connect.currency_of', { model: id })}
-        allowDeselect={false}
         data={[...new Set([...currencies, currency])]}
         value={currency}
         onChange={(value) => value !== null && set(withCurrency(choice, value))}

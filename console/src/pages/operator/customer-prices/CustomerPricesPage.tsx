@@ -66,7 +66,6 @@ function Table(): ReactNode {
             aria-label={t('usage.model')}
             searchable
             limit={60}
-            allowDeselect={false}
             data={sold.map(({ id }) => id)}
             value={picked ?? null}
             onChange={(id) => go({ by, model: id ?? undefined })}

@@ -136,9 +136,9 @@ function columnsOf(t: TFunction, format: Format, addressOf: (id: string) => stri
     {
       id: 'duration',
       title: t('log.duration'),
+      as: 'duration',
       className: css.duration,
       value: (row) => row.duration_ms,
-      cell: (row) => format.duration(row.duration_ms),
     },
     {
       id: 'cost',

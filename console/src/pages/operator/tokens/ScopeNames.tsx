@@ -78,7 +78,6 @@ export function RoleField({
   return (
     <Select
       label={t('settings.role')}
-      allowDeselect={false}
       value={value}
       onChange={(chosen) => {
         const role = roles.find((known) => known === chosen)
