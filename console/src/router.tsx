@@ -59,7 +59,7 @@ const routeTree = root.addChildren([
   operatorPage('/operator/accounts', async () => (await import('./pages/operator/AccountsPage.tsx')).AccountsPage),
   operatorPage(
     '/operator/accounts/$id/statement',
-    async () => (await import('./pages/operator/AccountStatementPage.tsx')).AccountStatementPage,
+    async () => (await import('./pages/operator/AccountPage.tsx')).AccountStatementPage,
   ),
   operatorPage('/operator/accounts/$id', async () => (await import('./pages/operator/AccountPage.tsx')).AccountPage),
   operatorPage('/operator/users', async () => (await import('./pages/operator/UsersPage.tsx')).UsersPage),

@@ -54,7 +54,7 @@ test('no page rounds an amount by itself', () => {
   assert.ok(pages.length > 50, `${pages.length} pages are read`)
   assert.deepEqual(
     pages.filter((path) => /\.toFixed\(|style: 'currency'/.test(readFileSync(join(ROOT, path), 'utf8'))).toSorted(),
-    ['console/src/pages/operator/ModelFields.tsx'],
+    ['console/src/pages/operator/ModelForm.tsx'],
     'a first value of a price, which is typed on',
   )
 })

@@ -2,10 +2,9 @@ import { ColorSwatch, Group, Text } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
 import { type ReactNode, type Ref, useState } from 'react'
 import { ownValue } from '../../../src/base/own-value.ts'
+import css from './day-chart.module.css'
 import { Failed, Outline } from './Loaded.tsx'
 import { onDemand } from './OnDemand.tsx'
-import { type ChartSeries, colourOf, type Figures } from './chart-figures.ts'
-import css from './day-chart.module.css'
 import { useWords } from './words.ts'
 
 export interface DayChartProps {
@@ -222,4 +221,30 @@ export function ChartTable({
       )}
     </details>
   )
+}
+
+export interface ChartSeries {
+  readonly name: string
+  readonly label: string
+}
+
+/** What a chart shows, in words and numbers. */
+export interface Figures {
+  readonly days: readonly string[]
+  /** The values of a day, one for each series. */
+  readonly rows: readonly (readonly number[])[]
+  readonly series: readonly ChartSeries[]
+  readonly isWhole: boolean
+  readonly nameOf: (day: string) => string
+  /** The same below the axis, where there is little room. */
+  readonly tickOf: (day: string) => string
+  readonly valueText: (value: number) => string
+  readonly tickText: (value: number) => string
+}
+
+/** In `base.css`. */
+const COLOURS = 8
+
+export function colourOf(series: number): string {
+  return `var(--chart-${(series % COLOURS) + 1})`
 }

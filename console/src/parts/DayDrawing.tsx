@@ -2,7 +2,7 @@ import { ColorSwatch, Group, Paper, Text } from '@mantine/core'
 import { scaleBand, scaleLinear } from '@visx/scale'
 import { Area, BarStack, LinePath } from '@visx/shape'
 import type { ReactNode } from 'react'
-import { colourOf, type Figures } from './chart-figures.ts'
+import { colourOf, type Figures } from './DayChart.tsx'
 import css from './day-chart.module.css'
 
 const DAY_LABEL_PX = 92

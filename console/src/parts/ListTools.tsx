@@ -6,9 +6,10 @@ import { CSV_TYPE, csvLine } from '../../../src/base/csv.ts'
 import { ownValue } from '../../../src/base/own-value.ts'
 import { address, type AnyInput, type Input, type ReadEndpoint } from '../api/endpoint.ts'
 import css from '../style/list.module.css'
-import { valueOf, type Column, type ListModel } from './List.tsx'
-import { ListView } from './ListView.tsx'
-import { DownloadIcon } from './icons.ts'
+import { useFirstUse } from './first-use.ts'
+import { ColumnsIcon, DownloadIcon } from './icons.ts'
+import { type Column, type ListModel, valueOf } from './List.tsx'
+import { onDemand } from './OnDemand.tsx'
 import { useWords } from './words.ts'
 import { today } from './zoned-day.ts'
 
@@ -144,4 +145,41 @@ export function saveFile(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }))
   Object.assign(document.createElement('a'), { href: url, download: name }).click()
   URL.revokeObjectURL(url)
+}
+
+/** A column by its name. */
+export interface ViewColumn {
+  readonly id: string
+  readonly title: string
+}
+
+export interface ListViewProps {
+  readonly sortable: readonly ViewColumn[]
+  readonly hideable: readonly ViewColumn[]
+  readonly choice: ListChoice
+  readonly choose: (change: Partial<ListChoice>) => void
+  readonly sort: string | null
+  readonly setSort: (sort: string | null) => void
+}
+
+/** How the button of a list's view looks, before its first use and after. */
+export const VIEW_LOOK = {
+  size: 'compact-sm',
+  variant: 'subtle',
+  color: 'gray',
+  leftSection: <ColumnsIcon size={15} />,
+} as const
+
+const OpenedListView = onDemand('OpenedListView', async () => (await import('./OpenedListView.tsx')).OpenedListView)
+
+/** A button that opens the order of a list, its columns and the height of its rows. */
+export function ListView(props: ListViewProps): ReactNode {
+  const { t } = useWords()
+  const { isUsed, button } = useFirstUse(OpenedListView)
+  if (isUsed) return <OpenedListView {...props} />
+  return (
+    <Button {...VIEW_LOOK} aria-haspopup="dialog" aria-expanded={false} {...button}>
+      {t('list.view')}
+    </Button>
+  )
 }

@@ -1,7 +1,7 @@
 import { Button, Checkbox, NativeSelect, Popover, Stack, Switch } from '@mantine/core'
 import type { ReactNode } from 'react'
 import css from '../style/list.module.css'
-import { type ListViewProps, VIEW_LOOK } from './ListView.tsx'
+import { type ListViewProps, VIEW_LOOK } from './ListTools.tsx'
 import { useOpenedAtOnce } from './first-use.ts'
 import { useWords } from './words.ts'
 

@@ -1,8 +1,11 @@
 import { Button, type ButtonProps } from '@mantine/core'
 import { createLink, Link } from '@tanstack/react-router'
 import clsx from 'clsx'
+import type { TFunction } from 'i18next'
 import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
+import type { ErrorType } from '../../../src/base/errors.ts'
 import css from '../style/list.module.css'
+import { errorName } from './failure-text.ts'
 import { useWords } from './words.ts'
 
 /** A text on one line. Where it is cut off it is whole under the pointer, and on focus, which a tap gives it too. */
@@ -48,6 +51,17 @@ export type Tone = 'good' | 'bad' | 'warn' | 'quiet'
 /** A word with the colour of its meaning. It is a plain element, because long lists draw hundreds of them. */
 export function StatusBadge({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }): ReactNode {
   return <span className={`badge badge-${tone}`}>{children}</span>
+}
+
+const ENDS = { completed: 'good', error: 'bad', cancelled: 'quiet' } as const
+
+/** How a request ended; a failed one by its cause. It is no component, because long lists draw hundreds of them. */
+export function requestEnd(
+  { status, error_type: cause }: { readonly status: keyof typeof ENDS; readonly error_type: ErrorType | null },
+  t: TFunction,
+): ReactNode {
+  const text = status === 'error' && cause !== null ? errorName(cause) : t(`status.${status}`)
+  return <StatusBadge tone={ENDS[status]}>{text}</StatusBadge>
 }
 
 function ButtonAnchor(props: ButtonProps & Omit<ComponentProps<'a'>, keyof ButtonProps>): ReactNode {

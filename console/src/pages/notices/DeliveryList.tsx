@@ -8,7 +8,7 @@ import { Section } from '../../parts/Page.tsx'
 import { Clip } from '../../parts/cells.tsx'
 import type { Search } from '../../parts/list-place.ts'
 import { useWords } from '../../parts/words.ts'
-import { noticeText, type Receiver } from './receivers.ts'
+import { noticeText, type Receiver } from './Receivers.tsx'
 
 const REFRESH_MS = 10_000
 const STATES = ['pending', 'sent', 'dead'] as const

@@ -1,12 +1,14 @@
 import { Button, MultiSelect, Switch, Tabs, TextInput } from '@mantine/core'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
-import type { Account, AccountPatch, AccountStatus } from '../../../../src/api/admin/account-contract.ts'
+import { type ReactNode, useState } from 'react'
+import type { Account, AccountPatch, AccountStatus, Key } from '../../../../src/api/admin/account-contract.ts'
 import type { AccountNotices } from '../../../../src/api/admin/notice-contract.ts'
 import { ACCOUNT_KINDS } from '../../../../src/tables/notice-table.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
+import { ButtonLink, StatusBadge } from '../../parts/cells.tsx'
 import { CopyIconButton } from '../../parts/Copy.tsx'
+import { DataList } from '../../parts/DataList.tsx'
 import { confirm } from '../../parts/Dialog.tsx'
 import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
 import { ChoiceField } from '../../parts/Filters.tsx'
@@ -20,17 +22,17 @@ import {
   SpendingLimitFields,
   spendingLimitOf,
 } from '../../parts/SpendingLimitFields.tsx'
-import { ButtonLink, StatusBadge } from '../../parts/cells.tsx'
 import { useWords } from '../../parts/words.ts'
+import { useKeyColumns } from '../keys/KeyUsage.tsx'
+import { ShownOnce } from '../keys/ShownOnce.tsx'
+import { StatementView, useStatementDays } from '../money/StatementView.tsx'
 import { DeliveryList } from '../notices/DeliveryList.tsx'
-import { Receivers, ThresholdForm } from '../notices/Receivers.tsx'
-import { useReceiverWishes, wishOf } from '../notices/receivers.ts'
-import { AccountKeys } from './AccountKeys.tsx'
+import { Receivers, ThresholdForm, useReceiverWishes, wishOf } from '../notices/Receivers.tsx'
 import { AccountMoney } from './AccountMoney.tsx'
 import { ACCOUNT_TONES } from './AccountsPage.tsx'
+import { AccountPrices } from './customer-prices/CustomerPriceTable.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 import { UserList } from './UserList.tsx'
-import { AccountPrices } from './customer-prices/CustomerPriceTable.tsx'
 
 const RENEWS = ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'] as const
 
@@ -258,7 +260,7 @@ export function AccountLimits({ account }: { readonly account: Account }): React
   }
   const form = useCall('PATCH /admin/v1/accounts/:id', {
     said: t('common.saved'),
-    renews: ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'],
+    renews: RENEWS,
     first,
     check: { limit: (limit, { kind }) => (kind !== 'none' && limit === '' ? t('common.required') : null) },
     input: (values) => ({ params: { id: account.id }, body: patchOf(values) }),
@@ -310,4 +312,91 @@ function patchOf({ name, model, ownRate, requests, window, models, exactHolds, .
     exact_holds: exactHolds,
     ...spendingLimitBody(limit),
   }
+}
+
+/** The statement of an account as its owner sees it. */
+export function AccountStatementPage(): ReactNode {
+  const { id } = useParams({ from: '/operator/accounts/$id/statement' })
+  const days = useStatementDays()
+  const input = { params: { id }, query: days[0] }
+  const statement = useRead('GET /admin/v1/accounts/:id/statement', input, { keep: true })
+  return <StatementView page={OperatorPage} days={days} statement={statement} />
+}
+
+const OF_KEYS = ['GET /admin/v1/accounts/:id/keys'] as const
+const KEYS_MAX = 1_000
+
+/** The keys of an account. An administrator can create, disable and delete them. */
+export function AccountKeys({ accountId }: { readonly accountId: string }): ReactNode {
+  const { t } = useWords()
+  const [made, setMade] = useState<(Key & { readonly key: string }) | null>(null)
+  const params = { id: accountId }
+  const keys = useRead('GET /admin/v1/accounts/:id/keys', { params, query: { limit: KEYS_MAX } })
+  const form = useCall('POST /admin/v1/accounts/:id/keys', {
+    renews: OF_KEYS,
+    done: (answer, reset) => {
+      reset()
+      setMade(answer)
+    },
+    first: { name: '' },
+    input: ({ name }) => ({ params, body: { name: name.trim() } }),
+  })
+  return (
+    <div className="page">
+      <Can call="POST /admin/v1/accounts/:id/keys">
+        <Form of={form} form="row" act={t('keys.create')}>
+          <TextInput label={t('keys.name')} required maxLength={100} {...form.field('name')} />
+        </Form>
+      </Can>
+      <Loaded of={keys} height={240}>
+        {({ data, total }) => (
+          <>
+            {total > data.length && <p>{t('keys.newest', { shown: data.length, total })}</p>}
+            <KeyList keys={data} />
+          </>
+        )}
+      </Loaded>
+      <ShownOnce made={made} close={() => setMade(null)} />
+    </div>
+  )
+}
+
+function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
+  const { t } = useWords()
+  const can = useCan()
+  const { name: named, state, usage, used } = useKeyColumns()
+  const change = useAct('PATCH /admin/v1/keys/:id', { renews: OF_KEYS, said: t('common.saved') })
+  const remove = useAct('DELETE /admin/v1/keys/:id', { renews: OF_KEYS, said: t('keys.deleted') })
+  const ask = ({ id, name }: Key): void =>
+    confirm({
+      name: 'account-key-delete',
+      title: t('keys.delete_title', { name }),
+      text: t('keys.delete_text'),
+      onConfirm: () => remove.mutate({ params: { id } }),
+    })
+  return (
+    <DataList
+      name="account-keys"
+      label={t('nav.keys')}
+      rows={keys}
+      empty={{ picture: 'key', title: t('keys.none') }}
+      columns={[
+        { ...named, under: (key) => <ExternalName of={key} /> },
+        state,
+        usage,
+        used,
+        {
+          id: 'actions',
+          acts: (key) => [
+            <ExternalIdButton key="name" change="PATCH /admin/v1/keys/:id" of={key} name={key.name} />,
+            can('PATCH /admin/v1/keys/:id') && {
+              label: key.disabled ? t('keys.enable') : t('keys.disable'),
+              run: () => change.mutate({ params: { id: key.id }, body: { disabled: !key.disabled } }),
+            },
+            can('DELETE /admin/v1/keys/:id') && { label: t('common.delete'), harmful: true, run: () => ask(key) },
+          ],
+        },
+      ]}
+    />
+  )
 }

@@ -1,13 +1,31 @@
-import { Button, Stack, Tabs, Text } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
+import { Button, Card, CloseButton, Group, Input, Select, Stack, Switch, Tabs, Text, TextInput } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
 import type { CatalogDocument, ModelEntry, Settings } from '../../../../src/api/admin/catalog-contract.ts'
+import { PRICE_KEYS } from '../../../../src/tables/meter-table.ts'
+import { MODEL_TYPES } from '../../../../src/tables/model-types.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { confirm } from '../../parts/Dialog.tsx'
+import { bound } from '../../parts/Form.tsx'
+import { PlusIcon } from '../../parts/icons.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
+import { NumberField } from '../../parts/NumberField.tsx'
 import { useWords } from '../../parts/words.ts'
+import { usePriceName } from '../models/PriceLines.tsx'
 import { CATALOG_RENEWS, Compared, JsonField, parsedObject } from './catalog-edit.tsx'
-import { draftOf, entryOf, isComplete, newModel } from './model-draft.ts'
-import { ModelFields, type Selling } from './ModelFields.tsx'
+import { MarkupField } from './MarkupField.tsx'
+import {
+  draftOf,
+  type EndpointDraft,
+  entryOf,
+  firstLines,
+  isComplete,
+  isDecimal,
+  type ModelDraft,
+  newEndpoint,
+  newModel,
+  type PriceLine,
+} from './model-draft.ts'
+import price from './prices.module.css'
 
 /**
  * A model with its endpoints and prices, as fields or as the text of the catalogue file. The form shows the changes
@@ -164,4 +182,261 @@ function parsedModel(text: string): ModelEntry | null {
     value.endpoints.every((one) => typeof Object(Object(one).price) === 'object' && Object(one).price instanceof Object)
   // The server checks the rest, field by field.
   return isModel ? (value as ModelEntry) : null
+}
+
+interface ModelFieldsProps {
+  readonly draft: ModelDraft
+  readonly isNew: boolean
+  readonly providers: readonly string[]
+  readonly selling: Selling
+  readonly change: (draft: ModelDraft) => void
+}
+
+/** The fields of a model, then a card for each of its endpoints. */
+export function ModelFields({ draft, isNew, providers, selling, change }: ModelFieldsProps): ReactNode {
+  const { t } = useWords()
+  const { endpoints } = draft
+  const setEndpoints = (changed: readonly EndpointDraft[]): void => change({ ...draft, endpoints: changed })
+  return (
+    <Stack>
+      <Description draft={draft} isNew={isNew} change={change} />
+      <Group>
+        <Switch label={t('prices.active')} {...bound(draft, change).flag('active')} />
+        <Switch
+          label={t('prices.listed')}
+          checked={!draft.hidden}
+          onChange={({ currentTarget }) => change({ ...draft, hidden: !currentTarget.checked })}
+        />
+      </Group>
+      {endpoints.map((endpoint, index) => (
+        <EndpointFields
+          // A provider may appear twice and may be changed: only its position identifies it.
+          key={index}
+          endpoint={endpoint}
+          providers={providers}
+          selling={sellingAt(selling, endpoint.provider, draft.markup)}
+          change={(changed) => setEndpoints(endpoints.with(index, changed))}
+          remove={endpoints.length > 1 ? () => setEndpoints(endpoints.toSpliced(index, 1)) : null}
+        />
+      ))}
+      <div>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<PlusIcon size={15} />}
+          onClick={() => setEndpoints([...endpoints, newEndpoint(providers[0] ?? '', draft.type)])}
+        >
+          {t('prices.add_endpoint')}
+        </Button>
+      </div>
+    </Stack>
+  )
+}
+
+/** What clients are told of the model. Its type decides which prices an endpoint needs. */
+function Description({ draft, isNew, change }: Pick<ModelFieldsProps, 'draft' | 'isNew' | 'change'>): ReactNode {
+  const { t } = useWords()
+  const of = bound(draft, change)
+  const setType = (value: string | null): void => {
+    const type = MODEL_TYPES.find((known) => known === value)
+    if (type === undefined) return
+    const endpoints = draft.endpoints.map((endpoint) => ({ ...endpoint, lines: firstLines(type) }))
+    change({ ...draft, type, endpoints })
+  }
+  return (
+    <div className="fields">
+      <TextInput label={t('prices.id')} placeholder="vendor/name" required disabled={!isNew} {...of.text('id')} />
+      <TextInput label={t('keys.name')} {...of.text('name')} />
+      <Select
+        label={t('models.type')}
+        disabled={!isNew}
+        data={MODEL_TYPES.map((value) => ({ value, label: t(`type.${value}`) }))}
+        value={draft.type}
+        onChange={setType}
+      />
+      <NumberField label={t('prices.context')} decimals={0} least={1} {...of.value('context')} />
+      <NumberField label={t('prices.output')} decimals={0} least={1} {...of.value('output')} />
+      <MarkupField {...of.value('markup')} />
+    </div>
+  )
+}
+
+const PRICE_DECIMALS = 12
+
+export interface Selling {
+  /** RUB per unit of each currency, RUB included. */
+  readonly rates: ReadonlyMap<string, number>
+  /** Of the service. */
+  readonly markup: number
+  /** Of the providers that have their own. */
+  readonly markups: ReadonlyMap<string, number>
+}
+
+/** What the nearest price rule multiplies with: the model's, its provider's or the service's. */
+export function sellingAt(selling: Selling, provider: string, ofModel: string): Selling {
+  const own = isDecimal(ofModel) && Number(ofModel) > 0 ? Number(ofModel) : null
+  return { ...selling, markup: own ?? selling.markups.get(provider) ?? selling.markup }
+}
+
+interface EndpointFieldsProps {
+  readonly endpoint: EndpointDraft
+  readonly providers: readonly string[]
+  readonly selling: Selling
+  readonly change: (endpoint: EndpointDraft) => void
+  /** null = a model must keep its only endpoint. */
+  readonly remove: (() => void) | null
+}
+
+/** A provider that serves the model: its name for the model, its prices, our prices and the margin. */
+function EndpointFields({ endpoint, providers, selling, change, remove }: EndpointFieldsProps): ReactNode {
+  const { t, format } = useWords()
+  const setLine = (index: number, line: PriceLine): void =>
+    change({ ...endpoint, lines: endpoint.lines.with(index, line) })
+  const own = (ownPrices: boolean): void =>
+    change({
+      ...endpoint,
+      ownPrices,
+      lines: endpoint.lines.map((line) => ({
+        ...line,
+        sell: ownPrices && line.sell === '' ? markedUp(line, endpoint, selling) : line.sell,
+      })),
+    })
+  return (
+    <Card component="fieldset" padding="md" m={0}>
+      <Stack gap="sm">
+        <Group justify="space-between">
+          <Text component="legend" fw={600} size="sm">
+            {endpoint.provider === '' ? t('prices.endpoint') : endpoint.provider}
+          </Text>
+          {remove !== null && (
+            <Button size="compact-xs" variant="subtle" color="red" onClick={remove}>
+              {t('common.delete')}
+            </Button>
+          )}
+        </Group>
+        <Upstream endpoint={endpoint} providers={providers} selling={selling} change={change} />
+        <Switch
+          label={t('prices.own')}
+          description={t('prices.own_hint', { markup: format.number(selling.markup, 6) })}
+          checked={endpoint.ownPrices}
+          onChange={({ currentTarget }) => own(currentTarget.checked)}
+        />
+        <CacheMarks endpoint={endpoint} change={change} />
+        {endpoint.lines.map((line, index) => (
+          <LineFields
+            key={`${line.meter} ${line.variant ?? ''}`}
+            line={line}
+            endpoint={endpoint}
+            selling={selling}
+            change={(changed) => setLine(index, changed)}
+            remove={() => change({ ...endpoint, lines: endpoint.lines.toSpliced(index, 1) })}
+          />
+        ))}
+        <AddPrice endpoint={endpoint} change={change} />
+      </Stack>
+    </Card>
+  )
+}
+
+/** The provider, its name for the model, and the currency of its prices. */
+function Upstream({ endpoint, providers, selling, change }: Omit<EndpointFieldsProps, 'remove'>): ReactNode {
+  const { t } = useWords()
+  const of = bound(endpoint, change)
+  const currencies = [...new Set([...selling.rates.keys(), endpoint.currency])]
+  return (
+    <div className="fields">
+      <Select label={t('prices.provider')} searchable required data={[...providers]} {...of.value('provider')} />
+      <TextInput label={t('prices.upstream')} required {...of.text('model')} />
+      <Select label={t('prices.currency')} data={currencies} {...of.value('currency')} />
+    </div>
+  )
+}
+
+/** Whether prompts without cache marks get them, where writing a cache has a price. */
+function CacheMarks({ endpoint, change }: Pick<EndpointFieldsProps, 'endpoint' | 'change'>): ReactNode {
+  const { t } = useWords()
+  if (endpoint.lines.every(({ meter }) => meter !== 'input_cache_write')) return null
+  const { cache_marks: marked, ...kept } = endpoint.kept
+  return (
+    <Switch
+      label={t('prices.cache_marks')}
+      description={t('prices.cache_marks_hint')}
+      checked={marked === true}
+      onChange={({ currentTarget }) =>
+        change({ ...endpoint, kept: currentTarget.checked ? { ...kept, cache_marks: true } : kept })
+      }
+    />
+  )
+}
+
+/** Adds a line for a price that the endpoint does not have yet. */
+function AddPrice({ endpoint, change }: Pick<EndpointFieldsProps, 'endpoint' | 'change'>): ReactNode {
+  const { t } = useWords()
+  const name = usePriceName()
+  const unused = PRICE_KEYS.filter((meter) => endpoint.lines.every((line) => line.meter !== meter))
+  return (
+    <Select
+      aria-label={t('prices.add_price')}
+      placeholder={t('prices.add_price')}
+      leftSection={<PlusIcon size={15} />}
+      size="xs"
+      w={260}
+      data={unused.map((meter) => ({ value: meter, label: name(meter) }))}
+      value={null}
+      onChange={(meter) =>
+        meter !== null &&
+        change({ ...endpoint, lines: [...endpoint.lines, { meter, variant: null, cost: '', sell: '' }] })
+      }
+    />
+  )
+}
+
+interface LineProps {
+  readonly line: PriceLine
+  readonly endpoint: EndpointDraft
+  readonly selling: Selling
+  readonly change: (line: PriceLine) => void
+  readonly remove: () => void
+}
+
+function LineFields({ line, endpoint, selling, change, remove }: LineProps): ReactNode {
+  const { t, format } = useWords()
+  const name = usePriceName()
+  const of = bound(line, change)
+  const label = name(line.variant === null ? line.meter : `${line.meter}:${line.variant}`)
+  const rate = selling.rates.get(endpoint.currency)
+  const cost = isDecimal(line.cost) && rate !== undefined ? Number(line.cost) * rate : null
+  const own = isDecimal(line.sell) ? Number(line.sell) : null
+  const sells = endpoint.ownPrices ? own : cost === null ? null : cost * selling.markup
+  const margin = cost === null || sells === null || sells === 0 ? null : (sells - cost) / sells
+  const bounds = { decimals: PRICE_DECIMALS, least: 0 }
+  return (
+    <div className={price.line}>
+      <NumberField
+        label={t('prices.cost_of', { price: label })}
+        unit={endpoint.currency}
+        {...bounds}
+        {...of.value('cost')}
+      />
+      {endpoint.ownPrices ? (
+        <NumberField label={t('prices.sells_for')} unit="₽" {...bounds} {...of.value('sell')} />
+      ) : (
+        <Input.Wrapper label={t('prices.sells_for')} labelElement="div" className={price.shown ?? ''}>
+          <Text size="sm">{sells === null ? '–' : format.price(sells)}</Text>
+        </Input.Wrapper>
+      )}
+      <Input.Wrapper label={t('prices.margin')} labelElement="div" className={price.shown ?? ''}>
+        <Text size="sm" {...(margin !== null && margin < 0 ? { c: 'red' } : {})}>
+          {margin === null ? '–' : format.percent(margin)}
+        </Text>
+      </Input.Wrapper>
+      <CloseButton aria-label={t('prices.remove', { price: label })} onClick={remove} />
+    </div>
+  )
+}
+
+/** The selling price that the markup gives. A custom price starts with it. */
+function markedUp({ cost }: PriceLine, { currency }: EndpointDraft, { rates, markup }: Selling): string {
+  const rate = rates.get(currency)
+  return isDecimal(cost) && rate !== undefined ? String(Number((Number(cost) * rate * markup).toFixed(6))) : ''
 }

@@ -1,16 +1,30 @@
 import { Button, Text } from '@mantine/core'
-import { useNavigate, useSearch } from '@tanstack/react-router'
-import { memo, type ReactNode, useCallback, useState } from 'react'
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
+import clsx from 'clsx'
+import type { TFunction } from 'i18next'
+import { memo, type ReactNode, useCallback, useMemo, useState } from 'react'
 import type { Generation } from '../../../../src/api/admin/report-contract.ts'
-import { Loaded } from '../../parts/Loaded.tsx'
+import { requestEnd } from '../../parts/cells.tsx'
+import { DataList, type DataListProps } from '../../parts/DataList.tsx'
+import type { Format } from '../../parts/format.ts'
 import { PauseIcon, PlayIcon } from '../../parts/icons.ts'
 import { askAhead, useListRead, useShown } from '../../parts/list-place.ts'
+import type { Column } from '../../parts/List.tsx'
+import { fileAddress } from '../../parts/ListTools.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { onRowLink, rowLink } from '../../parts/row-link.ts'
 import { useWords } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { RequestDrawer } from './requests/RequestDrawer.tsx'
-import { RequestFilters } from './requests/RequestFilters.tsx'
-import { RequestRows } from './requests/RequestRows.tsx'
-import { isFiltered, isNumbered, offsetOf, PAGE_ROWS, queryOf, type RequestSearch } from './requests/request-search.ts'
+import {
+  isFiltered,
+  isNumbered,
+  offsetOf,
+  PAGE_ROWS,
+  queryOf,
+  RequestFilters,
+  type RequestSearch,
+} from './requests/RequestFilters.tsx'
 import css from './requests/requests.module.css'
 
 const LIVE_MS = 3_000
@@ -112,6 +126,170 @@ function Actions({
       <span className={css.live} data-live={live} role="status">
         {t(live ? 'requests.live' : 'requests.paused')}
       </span>
+    </>
+  )
+}
+
+const ADDRESS = '/operator/requests'
+const HIDDEN = ['provider', 'key', 'input', 'output', 'id']
+
+export interface RequestRowsProps {
+  readonly rows: readonly Generation[]
+  readonly page: NonNullable<DataListProps<Generation>['page']>
+  /** Of the rows. */
+  readonly search: RequestSearch
+  readonly opened: string | null
+  readonly open: (id: string) => void
+}
+
+/** A line for each request, so that twenty fit a screen. A line is a link that opens its request. */
+export function RequestRows({ rows, page, search, opened, open }: RequestRowsProps): ReactNode {
+  const { t, format } = useWords()
+  const router = useRouter()
+  const query = queryOf(search, format.zone)
+  const columns = useMemo(() => {
+    const addressOf = (id: string): string => `${ADDRESS}${router.options.stringifySearch({ ...search, request: id })}`
+    return columnsOf(t, format, addressOf)
+  }, [t, format, router, search])
+  // Rows that came after the first answer for these filters light up once.
+  const [known] = useState(() => Math.max(0, ...rows.map(({ id }) => id)))
+  return (
+    <div onClick={onRowLink(open)}>
+      <DataList
+        name="requests"
+        label={t('nav.requests')}
+        rows={rows}
+        page={page}
+        file={fileAddress('GET /admin/v1/generations', { query })}
+        empty={{ picture: 'log', title: t('log.none'), text: t('requests.none_text') }}
+        tools="below"
+        denseAtFirst
+        hiddenAtFirst={HIDDEN}
+        own={{
+          look: css.rows,
+          rowClass: (row) => clsx(row.generation_id === opened && css.opened, row.id > known && css.fresh),
+        }}
+        columns={columns}
+      />
+    </div>
+  )
+}
+
+// oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
+function columnsOf(t: TFunction, format: Format, addressOf: (id: string) => string): readonly Column<Generation>[] {
+  return [
+    {
+      id: 'time',
+      title: t('log.time'),
+      className: css.time,
+      value: ({ timestamp }) => timestamp,
+      // The link that the whole line is.
+      cell: (row) => (
+        <a
+          href={addressOf(row.generation_id)}
+          {...rowLink(row.generation_id)}
+          className={css.open}
+          aria-label={`${format.dateTime(row.timestamp)}, ${row.model_name}`}
+          title={format.dateTime(row.timestamp)}
+        >
+          <time dateTime={row.timestamp}>{format.moment(row.timestamp)}</time>
+        </a>
+      ),
+    },
+    {
+      id: 'model',
+      title: t('usage.model'),
+      className: css.model,
+      hint: (row) => row.model_name,
+      value: (row) => row.model_name,
+      cell: (row) => (
+        <>
+          {row.model_name} <span className={css.by}>{row.provider_name}</span>
+        </>
+      ),
+    },
+    { id: 'provider', title: t('log.filter_provider'), value: (row) => row.provider_name },
+    {
+      id: 'account',
+      title: t('requests.account'),
+      className: css.account,
+      hint: (row) => `${row.account_name} · ${row.key_name}`,
+      value: (row) => (row.account_name === '' ? row.account : row.account_name),
+      cell: (row) => (
+        <>
+          {row.account_name === '' ? row.account : row.account_name} <span className={css.by}>{row.key_name}</span>
+        </>
+      ),
+    },
+    { id: 'key', title: t('usage.key'), value: (row) => row.key_name },
+    {
+      id: 'status',
+      title: t('log.status'),
+      className: css.status,
+      value: ({ status, error_type: type }) => (status === 'error' ? (type ?? status) : status),
+      cell: (row) => outcome(row, t),
+    },
+    {
+      id: 'tokens',
+      title: t('log.tokens'),
+      className: css.tokens,
+      cell: (row) => `${format.number(row.input_tokens)} → ${format.number(row.output_tokens)}`,
+    },
+    {
+      id: 'input',
+      title: t('usage.input_tokens'),
+      as: 'count',
+      className: css.tokens,
+      value: (row) => row.input_tokens,
+    },
+    {
+      id: 'output',
+      title: t('usage.output_tokens'),
+      as: 'count',
+      className: css.tokens,
+      value: (row) => row.output_tokens,
+    },
+    {
+      id: 'duration',
+      title: t('log.duration'),
+      as: 'duration',
+      className: css.duration,
+      value: (row) => row.duration_ms,
+    },
+    {
+      id: 'cost',
+      title: t('margin.provider_cost'),
+      className: css.cost,
+      as: 'money',
+      value: (row) => row.provider_cost,
+    },
+    {
+      id: 'revenue',
+      title: t('margin.revenue'),
+      className: css.revenue,
+      hint: ({ shortfall }) =>
+        shortfall > 0 ? t('requests.shortfall', { amount: format.money(shortfall) }) : undefined,
+      value: (row) => row.total_cost,
+      cell: (row) => (
+        <>
+          {format.moneyInColumn(row.total_cost)}
+          {row.shortfall > 0 && <span className={css.mark}>−</span>}
+        </>
+      ),
+    },
+    { id: 'id', title: t('log.filter_id'), value: (row) => row.generation_id },
+  ]
+}
+
+function outcome(row: Generation, t: TFunction): ReactNode {
+  return (
+    <>
+      {row.status === 'completed' ? <span className={css.done}>{t('status.completed')}</span> : requestEnd(row, t)}
+      {row.flagged && (
+        <span className={css.mark} title={t('requests.flagged')}>
+          !<span className="unseen">{t('requests.flagged')}</span>
+        </span>
+      )}
     </>
   )
 }

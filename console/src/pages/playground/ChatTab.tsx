@@ -10,9 +10,8 @@ import { CodeIcon, CompareIcon } from '../../parts/icons.ts'
 import { isPlainNumber } from '../../parts/number-text.ts'
 import { useWords } from '../../parts/words.ts'
 import { MessageForm, TurnView } from './MessageForm.tsx'
-import { ModelField } from './ModelField.tsx'
+import { ModelField, type TabProps } from './run.tsx'
 import css from './chat.module.css'
-import type { TabProps } from './run.tsx'
 import {
   chatBody,
   type Conversation,

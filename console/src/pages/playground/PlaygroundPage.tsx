@@ -10,8 +10,7 @@ import { Empty, Loaded } from '../../parts/Loaded.tsx'
 import { onDemand } from '../../parts/OnDemand.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { useWords } from '../../parts/words.ts'
-import { ModelField } from './ModelField.tsx'
-import type { TabProps } from './run.tsx'
+import { ModelField, type TabProps } from './run.tsx'
 
 const TABS: Readonly<Record<ModelType, ComponentType<TabProps>>> = {
   chat: onDemand('ChatTab', async () => (await import('./ChatTab.tsx')).ChatTab, 320),

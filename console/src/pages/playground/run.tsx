@@ -1,11 +1,11 @@
-import { Button, Group, Progress, Text, Textarea, type TextareaProps } from '@mantine/core'
+import { Button, Group, Progress, Select, Text, Textarea, type TextareaProps } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import type { ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
 import { ApiFailure, send } from '../../api/call.ts'
 import { ChoiceField } from '../../parts/Filters.tsx'
-import { Failed } from '../../parts/Loaded.tsx'
 import { SendIcon, StopIcon } from '../../parts/icons.ts'
+import { Failed } from '../../parts/Loaded.tsx'
 import { useWords } from '../../parts/words.ts'
 
 export interface Run<A> {
@@ -158,4 +158,24 @@ export function listOf(value: unknown): readonly unknown[] {
 /** Whether the user stopped the call. */
 export function isStop(failure: unknown): boolean {
   return !(failure instanceof ApiFailure) && failure instanceof DOMException && failure.name === 'AbortError'
+}
+
+export interface ModelFieldProps {
+  readonly label: string
+  readonly models: readonly ModelRow[]
+  readonly value: string
+  readonly choose: (id: string) => void
+}
+
+export function ModelField({ label, models, value, choose }: ModelFieldProps): ReactNode {
+  return (
+    <Select
+      label={label}
+      searchable
+      limit={80}
+      value={value}
+      onChange={(id) => id !== null && choose(id)}
+      data={models.map(({ id, name }) => ({ value: id, label: name }))}
+    />
+  )
 }

@@ -7,13 +7,12 @@ import type { TFunction } from 'i18next'
 import { type CSSProperties, memo, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef } from 'react'
 import type { LogQuery, LogRow } from '../../../../src/api/cabinet/log-contract.ts'
 import { call } from '../../api/call.ts'
+import { requestEnd } from '../../parts/cells.tsx'
+import type { Format } from '../../parts/format.ts'
+import { useShown } from '../../parts/list-place.ts'
 import type { Column } from '../../parts/List.tsx'
 import { ListTools, useListChoice } from '../../parts/ListTools.tsx'
 import { Empty, FailedPlace, Outline } from '../../parts/Loaded.tsx'
-import { StatusBadge, type Tone } from '../../parts/cells.tsx'
-import { errorName } from '../../parts/failure-text.ts'
-import type { Format } from '../../parts/format.ts'
-import { useShown } from '../../parts/list-place.ts'
 import { onRowLink, rowLink } from '../../parts/row-link.ts'
 import { useWords } from '../../parts/words.ts'
 import list from '../../style/list.module.css'
@@ -32,7 +31,6 @@ const AS_IT_IS = { hidden: [], dense: false }
 /** The log has one order, and the server writes its file. */
 const NO_ROWS: readonly LogRow[] = []
 const UNSORTED = { of: () => null, toggle: () => undefined }
-const TONES: Readonly<Record<LogRow['status'], Tone>> = { completed: 'good', error: 'bad', cancelled: 'quiet' }
 
 /** How the log with such filters is read, by a component or before it is drawn. */
 export function logPages(query: LogQuery) {
@@ -258,11 +256,7 @@ function columnsOf(t: TFunction, format: Format): readonly LogColumn[] {
       title: t('log.status'),
       width: 'minmax(96px, 150px)',
       className: css.status,
-      cell: (row) => (
-        <StatusBadge tone={TONES[row.status]}>
-          {row.status === 'error' && row.error_type !== null ? errorName(row.error_type) : t(`status.${row.status}`)}
-        </StatusBadge>
-      ),
+      cell: (row) => requestEnd(row, t),
     },
     {
       id: 'tokens',

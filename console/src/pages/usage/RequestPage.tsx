@@ -8,7 +8,7 @@ import { CopyIconButton } from '../../parts/Copy.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Facts, Page, Section, Tile } from '../../parts/Page.tsx'
-import { ModelLink, StatusBadge } from '../../parts/cells.tsx'
+import { ModelLink, requestEnd } from '../../parts/cells.tsx'
 import { attemptText, errorName } from '../../parts/failure-text.ts'
 import { useWords } from '../../parts/words.ts'
 import { Bill, Hold, Timeline } from './Bill.tsx'
@@ -106,15 +106,7 @@ function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
   return (
     <Facts
       items={[
-        [
-          t('log.status'),
-          <StatusBadge
-            key="status"
-            tone={story.status === 'completed' ? 'good' : story.status === 'error' ? 'bad' : 'quiet'}
-          >
-            {t(`status.${story.status}`)}
-          </StatusBadge>,
-        ],
+        [t('log.status'), requestEnd({ status: story.status, error_type: null }, t)],
         [
           t('request.error'),
           story.error_type === null ? null : (

@@ -5,16 +5,15 @@ import type { ReactNode } from 'react'
 import type { GenerationStory } from '../../../../../src/api/admin/report-contract.ts'
 import { microOf, rubles } from '../../../../../src/base/money.ts'
 import { useRead } from '../../../api/hooks.ts'
+import { requestEnd, StatusBadge } from '../../../parts/cells.tsx'
 import { CopyIconButton } from '../../../parts/Copy.tsx'
 import { dialogName } from '../../../parts/Dialog.tsx'
-import { Loaded } from '../../../parts/Loaded.tsx'
-import { Facts } from '../../../parts/Page.tsx'
-import { StatusBadge } from '../../../parts/cells.tsx'
 import { attemptText } from '../../../parts/failure-text.ts'
 import { NextIcon, PreviousIcon } from '../../../parts/icons.ts'
+import { Loaded } from '../../../parts/Loaded.tsx'
+import { Facts } from '../../../parts/Page.tsx'
 import { useWords } from '../../../parts/words.ts'
 import { Bill, Hold, Timeline } from '../../usage/Bill.tsx'
-import { RequestStatus } from './RequestRows.tsx'
 import css from './drawer.module.css'
 
 export interface RequestDrawerProps {
@@ -87,7 +86,7 @@ function Told({ story }: { readonly story: GenerationStory }): ReactNode {
       <header>
         <Group gap="sm" justify="space-between">
           <Text fw={600}>{story.model_name}</Text>
-          <RequestStatus row={story} />
+          {requestEnd(story, t)}
         </Group>
         <Group gap={4}>
           <span className="mono">{story.generation_id}</span>

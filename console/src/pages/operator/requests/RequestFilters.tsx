@@ -1,16 +1,17 @@
 import { Autocomplete } from '@mantine/core'
 import { useRouter } from '@tanstack/react-router'
 import { memo, type ReactNode, useCallback, useMemo, useState } from 'react'
+import type { GenerationQuery } from '../../../../../src/api/admin/report-contract.ts'
 import type { Answer } from '../../../api/endpoint.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { useCan } from '../../../parts/Can.tsx'
 import { DayField } from '../../../parts/DayField.tsx'
-import { CompactChoice, FilterPanel, withChosen } from '../../../parts/Filters.tsx'
 import { errorNames } from '../../../parts/failure-text.ts'
+import { CompactChoice, FilterPanel, withChosen } from '../../../parts/Filters.tsx'
 import { wishedSearch } from '../../../parts/list-place.ts'
 import { useWords } from '../../../parts/words.ts'
+import { timesOf } from '../../../parts/zoned-day.ts'
 import { AccountField } from './AccountField.tsx'
-import { type RequestFilter, type RequestSearch, STATUSES } from './request-search.ts'
 
 const OPTIONS_MAX = 60
 const KEYS_MAX = 200
@@ -187,3 +188,41 @@ const OutcomeField = memo(function OutcomeField({
     />
   )
 })
+
+/** A screen of them: twice as many take twice the time to draw. */
+export const PAGE_ROWS = 25
+export const STATUSES = ['completed', 'error', 'cancelled'] as const
+const EXACT = ['account', 'key', 'model', 'provider', 'error_type'] as const
+
+export type RequestFilter = (typeof EXACT)[number] | 'status' | 'flagged' | 'id' | 'from' | 'to'
+/** The filters as the address has them, the page and the opened request; `from` and `to` are days. */
+export type RequestSearch = Readonly<Partial<Record<RequestFilter | 'offset' | 'request', string | undefined>>>
+
+export function isFiltered({ offset: _offset, request: _request, ...filters }: RequestSearch): boolean {
+  return Object.values(filters).some((value) => value !== undefined)
+}
+
+/** An account's rows are numbered: any page of them can be asked for. */
+export function isNumbered({ account, from: _from, to: _to, ...others }: RequestSearch): boolean {
+  return account !== undefined && !isFiltered(others)
+}
+
+export function offsetOf({ offset }: RequestSearch): number {
+  return offset !== undefined && /^\d{1,15}$/.test(offset) ? Number(offset) : 0
+}
+
+/** The query for the server. An id is that of a generation or the client's own of a request. */
+export function queryOf(search: RequestSearch, zone: string): GenerationQuery {
+  const status = STATUSES.find((known) => known === search.status)
+  const { id } = search
+  return {
+    // The server refuses an unknown type of error in one sentence.
+    ...(Object.fromEntries(
+      EXACT.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]])),
+    ) as GenerationQuery),
+    ...(status === undefined ? {} : { status }),
+    ...(search.flagged === 'true' ? { flagged: 'true' as const } : {}),
+    ...(id === undefined ? {} : { [id.startsWith('gen-') ? 'generation_id' : 'request_id']: id }),
+    ...timesOf(search.from, search.to, zone),
+  }
+}
