@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { signature } from '../src/notices/senders.ts'
+import { signature } from '../src/notices/webhook.ts'
 
 const PAGE = readFileSync(join(import.meta.dirname, '../docs/notifications.md'), 'utf8')
 const BODY = '{"id":"ntc_1","data":{"balance":0.5,"имя":"я"}}'

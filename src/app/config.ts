@@ -3,7 +3,9 @@ import { parseEnv } from 'node:util'
 import { VARIABLES, type Variable } from '../tables/environment-table.ts'
 import { isIpRange } from '../http/ip-list.ts'
 import { parseWrappingKeys } from '../ledger/key-wrap.ts'
-import type { MailConfig } from '../notices/mailer.ts'
+import type { SignOnConfig } from '../api/cabinet/identities.ts'
+import type { PaymentConfig } from '../api/cabinet/payment-provider.ts'
+import type { MailConfig, TelegramConfig } from '../notices/way.ts'
 import { isMailAddress } from '../base/mail-address.ts'
 import { valkeyAddress } from '../base/valkey-address.ts'
 import { FILE_SUFFIX, problemLine, SettingReader, type Environment, type VariableRow } from '../base/setting-reader.ts'
@@ -12,7 +14,7 @@ import { ownValue } from '../base/own-value.ts'
 export type LogLevel = (typeof VARIABLES)['TOLLGATE_LOG_LEVEL']['options'][number]
 
 /** Settings of the process (operator.md 2), checked once at the start and never read again. */
-export interface Config {
+export interface Config extends SignOnConfig, PaymentConfig {
   readonly host: string
   /** 0 = any free port. */
   readonly port: number
@@ -54,27 +56,10 @@ export interface Config {
   readonly adminTotpRequired: boolean
   /** null = nothing is sent to a collector. */
   readonly traces: TracesConfig | null
-  readonly oidc: OidcConfig | null
-  readonly yookassa: YookassaConfig | null
   /** null = no mail is sent. */
   readonly mail: MailConfig | null
   /** null = nothing is sent through Telegram. */
   readonly telegram: TelegramConfig | null
-}
-
-/** The operator's bot. */
-export interface TelegramConfig {
-  readonly botToken: string
-  readonly apiUrl: string
-}
-
-/** Single sign-on of the console. */
-export interface OidcConfig {
-  readonly issuer: string
-  readonly clientId: string
-  readonly clientSecret: string
-  /** The text of its button. */
-  readonly name: string
 }
 
 /** Traces and metrics over OTLP. */
@@ -87,15 +72,6 @@ export interface TracesConfig {
   readonly ratio: number
   /** How often metrics are sent; null = never. */
   readonly metricsIntervalMs: number | null
-}
-
-/** Payments through YooKassa. */
-export interface YookassaConfig {
-  readonly shopId: string
-  readonly secretKey: string
-  readonly apiUrl: string
-  /** The addresses from which its notifications come. */
-  readonly networks: readonly string[]
 }
 
 /** Names with this prefix are ours; an unknown one is a typing mistake. */
@@ -282,10 +258,10 @@ function refuseClear(reader: Reader, name: Variable, address: string, why: strin
   if (protocol === 'http:' && !isLoopback(hostname)) reader.problem(name, `must be https: ${why}`)
 }
 
-function readOidc(reader: Reader): OidcConfig | null {
+function readOidc(reader: Reader): SignOnConfig['oidc'] {
   const issuer = reader.url('OIDC_ISSUER') ?? ''
   refuseClear(reader, 'OIDC_ISSUER', issuer, 'on plain http anybody between could sign in as anyone')
-  const config: OidcConfig = {
+  const config = {
     issuer,
     clientId: reader.text('OIDC_CLIENT_ID') ?? '',
     clientSecret: reader.text('OIDC_CLIENT_SECRET') ?? '',
@@ -336,10 +312,10 @@ function decoded(text: string): string {
   }
 }
 
-function readYookassa(reader: Reader): YookassaConfig | null {
+function readYookassa(reader: Reader): PaymentConfig['yookassa'] {
   const apiUrl = reader.address('YOOKASSA_API_URL')
   refuseClear(reader, 'YOOKASSA_API_URL', apiUrl, 'the secret key travels there')
-  const config: YookassaConfig = {
+  const config = {
     shopId: reader.text('YOOKASSA_SHOP_ID') ?? '',
     secretKey: reader.text('YOOKASSA_SECRET_KEY') ?? '',
     apiUrl,

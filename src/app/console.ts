@@ -13,7 +13,6 @@ import { parametersOf } from '../protocols/ports/adapter.ts'
 import { tokenTrial } from '../protocols/upstream/models.ts'
 import { MailedLinks } from '../notices/mailed-links.ts'
 import type { UserRecord } from '../store/people/user-store.ts'
-import type { ChannelType } from '../store/notices/notice-rows.ts'
 import type { Services } from './services.ts'
 import { KNOWN_ADAPTERS } from '../protocols/index.ts'
 
@@ -41,7 +40,7 @@ export function createConsole(
 ): Console {
   const { core, access, sessions, links, clock, ids, ledger, adapters, nodes } = services
   const { health, videos } = services.pay
-  const { letters } = services.notices
+  const { letters, channelTypes } = services.notices
   const { publicUrl, adminTotpRequired, allowPrivateUpstreams, oidc, yookassa } = config
   const { store, catalog, keyWrap: cipher } = core
   const signupDefault: 'open' | 'closed' = store.kind === 'embedded' ? 'open' : 'closed'
@@ -57,7 +56,7 @@ export function createConsole(
     letters,
     mailedLinks: config.mail === null || publicUrl === null ? null : new MailedLinks(letters, publicUrl),
     newPasswordToken: (user: UserRecord) => links.newPassword(user, false),
-    channelTypes: channelTypesOf(config),
+    channelTypes,
     freed: (accountId: string, amountMicro: bigint) =>
       freedMoney(
         { clock, look: (id) => store.accounts.freeMoney(id), giveBack: (id) => ledger.giveBack(id) },
@@ -103,15 +102,6 @@ export function createConsole(
     ),
   ]
   return { routes, stop: () => cabinet.stop(), unmatched: (request, path) => site?.unmatched(request, path) ?? null }
-}
-
-/** The ways to tell people that are set up. */
-function channelTypesOf({ mail, telegram }: Config): ReadonlySet<ChannelType> {
-  return new Set<ChannelType>([
-    'webhook',
-    ...(mail === null ? [] : (['email'] as const)),
-    ...(telegram === null ? [] : (['telegram'] as const)),
-  ])
 }
 
 /** A token first, where the provider's row says how to get one, and then the list of its models. */

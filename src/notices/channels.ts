@@ -1,15 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { forbiddenUpstream } from '../catalog/upstream-address.ts'
 import { purposeOf, type Cipher } from '../base/cipher.ts'
 import type { Clock } from '../base/clock.ts'
 import type { IdSource } from '../base/ids.ts'
-import { isMailAddress } from '../base/mail-address.ts'
-import { isPrivateAddress } from '../base/public-address.ts'
 import type { NoticeKind } from '../tables/notice-table.ts'
 import type { ApiError } from '../base/errors.ts'
-import { fieldError, reasonError } from '../base/refusals.ts'
+import { reasonError } from '../base/refusals.ts'
 import { secretPurpose, type Channel, type ChannelType } from '../store/notices/notice-rows.ts'
 import type { NoticeStore } from '../store/notices/notice-store.ts'
+import { checkedTarget, notSetUp } from './notices.ts'
 import { NoticeChannel, type NoticeChannelBody } from './channel-contract.ts'
 import { wire } from '../base/wire.ts'
 
@@ -19,7 +17,7 @@ export interface ChannelPorts {
   readonly ids: IdSource
   readonly clock: Clock
   readonly cipher: Cipher
-  /** Types that this service is set up for; webhooks need nothing. */
+  /** Types that this service is set up for. */
   readonly channelTypes: ReadonlySet<ChannelType>
 }
 
@@ -43,8 +41,7 @@ export function newChannel(
     readonly vouched?: boolean
   },
 ): { readonly channel: Channel; readonly secret: string | null } {
-  if (!channelTypes.has(type))
-    throw fieldError('type', 'not_set_up', { given: type }, `'${type}' is not set up on this service`)
+  if (!channelTypes.has(type)) throw notSetUp(type)
   const id = `chn_${ids.letters(16)}`
   const secret = type === 'webhook' ? `whsec_${randomBytes(SECRET_BYTES).toString('base64url')}` : null
   return {
@@ -85,38 +82,6 @@ export async function raiseTest(
     channelId,
   )
   return id
-}
-
-export function checkedTarget(type: ChannelType, given: string, allowPrivate: boolean): string {
-  switch (type) {
-    case 'webhook':
-      return webhookAddress(given, allowPrivate)
-    case 'email':
-      if (!isMailAddress(given)) {
-        const shown = given.slice(0, 80)
-        throw fieldError('target', 'bad_email', { given: shown }, `'${shown}' is not an e-mail address`)
-      }
-      return given
-    case 'telegram':
-      if (!/^-?[1-9]\d{0,19}$/.test(given))
-        throw fieldError('target', 'chat_id', {}, 'must be the numeric id of a chat, such as 123456789')
-      return given
-  }
-}
-
-/** What a name resolves to is checked again with each connection. */
-function webhookAddress(given: string, allowPrivate: boolean): string {
-  const url = URL.canParse(given) ? new URL(given) : null
-  const isHttp = url !== null && (url.protocol === 'https:' || (allowPrivate && url.protocol === 'http:'))
-  const isReachable = isHttp && !forbiddenUpstream(url.href) && (allowPrivate || !isPrivateAddress(url.hostname))
-  if (!isReachable || url.username !== '' || url.password !== '')
-    throw fieldError(
-      'target',
-      'webhook_address',
-      { given },
-      `must be the https address of a public server, without a user, got '${given}'`,
-    )
-  return url.href
 }
 
 export function wireChannel(channel: Channel): NoticeChannel {

@@ -1,9 +1,8 @@
 import type { Clock } from '../base/clock.ts'
 import { type Label, thrownMessage } from '../base/text.ts'
 import { isTagged, mailboxOf } from '../base/mail-address.ts'
-import type { Mailer } from './mailer.ts'
 import type { Language } from './text-format.ts'
-import { sendTelegram, type Telegram } from './telegram.ts'
+import type { Send } from './way.ts'
 
 /** Letters that wait, and those of one sender; more are dropped, and their readers ask again. */
 const WAITING_MAX = 1_000
@@ -31,8 +30,8 @@ interface Letter extends Recipient {
 }
 
 export interface LetterPorts {
-  readonly mailer: Mailer | null
-  readonly telegram: Telegram | null
+  /** The ways that are set up. */
+  readonly ways: ReadonlyMap<string, Send>
   readonly clock: Clock
   /** A sentence for the operator. */
   readonly log: (message: string) => void
@@ -152,13 +151,12 @@ export class Letters {
   async #send(letter: Letter, id: string, failures: number): Promise<void> {
     const { signal } = this.#stop
     if (signal.aborted) return
-    const { mailer, telegram, clock, log } = this.#ports
+    const { ways, clock, log } = this.#ports
     const { by, to, language, kind } = letter
     const text = `${inLanguage(textOf(letter), language, '\n\n')}\n`
     const subject = inLanguage(SUBJECTS[kind], language, ' / ')
     try {
-      if (by === 'email') await mailer?.send({ to, subject, text, id }, signal)
-      else if (telegram !== null) await sendTelegram(telegram, to, text, signal)
+      await ways.get(by)?.({ to, id, text: () => ({ subject, text }), delivery: null }, signal)
     } catch (thrown) {
       if (signal.aborted) return
       const pauseMs = PAUSES_MS[failures]

@@ -1,67 +1,96 @@
-import type { Dispatcher } from 'undici'
-import type { Cipher } from '../base/cipher.ts'
-import type { Clock } from '../base/clock.ts'
+import { fieldError } from '../base/refusals.ts'
+import type { ApiError } from '../base/errors.ts'
 import type { IdSource } from '../base/ids.ts'
+import type { Clock } from '../base/clock.ts'
 import { uniform } from '../base/uniform.ts'
+import type { ChannelType, Delivery } from '../store/notices/notice-rows.ts'
 import type { NoticeStore } from '../store/notices/notice-store.ts'
 import { Letters, type LetterPorts } from './letters.ts'
-import { Mailer, type MailConfig } from './mailer.ts'
-import { Notifier } from './notifier.ts'
-import { sendDelivery, type SenderPorts } from './senders.ts'
-import type { Telegram } from './telegram.ts'
+import { MAIL } from './mail.ts'
+import { noticeText } from './notice-text.ts'
+import { DeliveryError, Notifier } from './notifier.ts'
+import { TELEGRAM } from './telegram.ts'
+import type { Send, Way, WayPorts } from './way.ts'
+import { WEBHOOK } from './webhook.ts'
 
-export interface NoticesPorts {
+/** The ways to tell people. */
+const WAYS: ReadonlyMap<ChannelType, Way> = new Map([
+  ['webhook', WEBHOOK],
+  ['email', MAIL],
+  ['telegram', TELEGRAM],
+])
+/** What is missing where a way is not set up. */
+const MISSING: Readonly<Record<ChannelType, string>> = {
+  webhook: 'no webhooks are sent',
+  email: 'no mail server is set',
+  telegram: 'no Telegram bot is set',
+}
+
+export interface NoticesPorts extends WayPorts {
   readonly store: NoticeStore
-  readonly cipher: Cipher
   readonly clock: Clock
   readonly ids: IdSource
   readonly leads: () => boolean
-  /** null = no mail server is set. */
-  readonly mail: MailConfig | null
-  /** null = no bot is set. */
-  readonly telegram: Omit<Telegram, 'dispatcher'> | null
+  /** Of the service, for the times in messages. */
   readonly timezone: () => string
   readonly publicUrl: string | null
-  /** Connects to public addresses only. */
-  readonly guarded: Dispatcher
-  /** Connects to what the operator chose: to private addresses too, to those of clouds' credentials never. */
-  readonly own: Dispatcher
-  /** Receivers that the operator chose may have private addresses. */
-  readonly allowPrivate: boolean
   readonly has: LetterPorts['has']
   readonly log: (message: string) => void
 }
 
-/** The ways to tell people. */
 export interface Notices {
   readonly notifier: Notifier
   readonly letters: Letters
+  /** The ways that are set up. */
+  readonly channelTypes: ReadonlySet<ChannelType>
   start(): void
   stop(): Promise<void>
 }
 
 export function openNotices(ports: NoticesPorts): Notices {
-  const { store, cipher, clock, ids, leads, telegram, timezone, publicUrl, guarded, own, log, has } = ports
-  const mailer = ports.mail === null ? null : new Mailer(ports.mail)
-  const senders: SenderPorts = {
-    store,
-    webhooks: { cipher, guarded, own: ports.allowPrivate ? own : null },
-    mailer,
-    telegram: telegram === null ? null : { ...telegram, dispatcher: own },
-    timezone,
-    publicUrl,
+  const { store, clock, ids, leads, log, has } = ports
+  const ways = new Map<ChannelType, Send>()
+  for (const [type, way] of WAYS) {
+    const send = way.open(ports)
+    if (send !== null) ways.set(type, send)
   }
-  const send = (delivery: Parameters<typeof sendDelivery>[1], stop: AbortSignal): Promise<void> =>
-    sendDelivery(senders, delivery, clock.now(), stop)
+  const send = (delivery: Delivery, stop: AbortSignal): Promise<void> => deliver(ports, ways, delivery, stop)
   const notifier = new Notifier({ store, clock, leads, send, random: uniform, log })
-  const newId = (): string => `ltr_${ids.letters(24)}`
-  const letters = new Letters({ mailer, telegram: senders.telegram, clock, log, newId, has })
+  const letters = new Letters({ ways, clock, log, newId: () => `ltr_${ids.letters(24)}`, has })
   return {
     notifier,
     letters,
+    channelTypes: new Set(ways.keys()),
     start: () => notifier.start(),
     stop: async () => {
       await Promise.all([letters.stop(), notifier.stop()])
     },
   }
+}
+
+async function deliver(
+  { store, timezone, publicUrl }: NoticesPorts,
+  ways: ReadonlyMap<ChannelType, Send>,
+  delivery: Delivery,
+  stop: AbortSignal,
+): Promise<void> {
+  const { notice, channel } = delivery
+  const { type, target: to, language } = channel
+  if (to === '')
+    throw new DeliveryError('the address cannot be read: TOLLGATE_KEK no longer holds the key that it was sealed with')
+  const send = ways.get(type)
+  if (send === undefined) throw new DeliveryError(MISSING[type])
+  const text = async () => noticeText(notice, await store.names(notice), { language, timezone: timezone(), publicUrl })
+  await send({ to, id: notice.id, text, delivery }, stop)
+}
+
+/** The receiver as it is kept; throws for one that cannot be reached. */
+export function checkedTarget(type: ChannelType, given: string, allowPrivate: boolean): string {
+  const way = WAYS.get(type)
+  if (way === undefined) throw notSetUp(type)
+  return way.target(given, allowPrivate)
+}
+
+export function notSetUp(type: ChannelType): ApiError {
+  return fieldError('type', 'not_set_up', { given: type }, `'${type}' is not set up on this service`)
 }

@@ -1,21 +1,21 @@
-import type { Dispatcher } from 'undici'
+import { fieldError } from '../base/refusals.ts'
 import { post } from './post.ts'
-
-export interface Telegram {
-  readonly botToken: string
-  readonly apiUrl: string
-  readonly dispatcher: Dispatcher
-}
+import type { Way } from './way.ts'
 
 /** Plain text, so that nothing in it is markup, and no page that it names is fetched for a preview. */
-export function sendTelegram(
-  { botToken, apiUrl, dispatcher }: Telegram,
-  chat: string,
-  text: string,
-  stop: AbortSignal,
-): Promise<void> {
-  const body = JSON.stringify({ chat_id: chat, text, link_preview_options: { is_disabled: true } })
-  return post(`${apiUrl}/bot${botToken}/sendMessage`, { dispatcher, body, stop, restSeconds })
+export const TELEGRAM: Way = {
+  open: ({ telegram, own: dispatcher }) =>
+    telegram === null
+      ? null
+      : async ({ to, text: words }, stop) => {
+          const { text } = await words()
+          const body = JSON.stringify({ chat_id: to, text, link_preview_options: { is_disabled: true } })
+          await post(`${telegram.apiUrl}/bot${telegram.botToken}/sendMessage`, { dispatcher, body, stop, restSeconds })
+        },
+  target: (given) => {
+    if (/^-?[1-9]\d{0,19}$/.test(given)) return given
+    throw fieldError('target', 'chat_id', {}, 'must be the numeric id of a chat, such as 123456789')
+  },
 }
 
 /** `parameters.retry_after` of a refusal. */

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { after, before, test } from 'node:test'
 import { KeyWrap } from '../../src/ledger/key-wrap.ts'
 import { auditNotice, keyRefusedNotice } from '../../src/ledger/notice.ts'
-import { sendWebhook } from '../../src/notices/senders.ts'
+import { WEBHOOK } from '../../src/notices/webhook.ts'
 import { patientAgent, publicConnector } from '../../src/protocols/wire/connections.ts'
 import { secretPurpose, type Channel } from '../../src/store/notices/notice-rows.ts'
 import { topUp } from '../harness/console-client.ts'
@@ -223,6 +223,17 @@ test('a message is sent to no address that is not public, however its name resol
   const guarded = patientAgent(
     publicConnector(3_000, (_name, _options, answer) => answer(null, [{ address: '127.0.0.1', family: 4 }])),
   )
+  const ports = {
+    cipher,
+    clock: { now: () => 0 },
+    guarded,
+    own: guarded,
+    allowPrivate: true,
+    mail: null,
+    telegram: null,
+  }
+  const send = WEBHOOK.open(ports)
+  assert.ok(send !== null)
   const before = received.length
   const { port } = new URL(own)
   for (const target of [
@@ -245,7 +256,8 @@ test('a message is sent to no address that is not public, however its name resol
     }
     const notice = { id: 'ntc_1', kind: 'test', accountId: null, atMs: 0, detail: {} }
     const { signal } = new AbortController()
-    await assert.rejects(sendWebhook({ cipher, guarded, own: guarded }, channel, notice, 0, signal), {
+    const text = () => ({ subject: '', text: '' })
+    await assert.rejects(send({ to: target, id: notice.id, text, delivery: { channel, notice } }, signal), {
       name: 'DeliveryError',
       message: 'its address is not public',
     })

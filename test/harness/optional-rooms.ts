@@ -26,5 +26,24 @@ export const ROOMS: readonly Room[] = [
     path: 'src/catalog/feeds',
     rows: { 'src/app/services.ts': ['...openFeeds('], 'src/main.ts': ['fetchLists: '] },
   },
+  ...[
+    ['mail', "['email', "],
+    ['telegram', "['telegram', "],
+    ['webhook', "['webhook', "],
+  ].map(([file = '', row = '']) => ({ path: `src/notices/${file}.ts`, rows: { 'src/notices/notices.ts': [row] } })),
+  {
+    path: 'src/api/cabinet/oidc',
+    rows: {
+      'src/api/cabinet/index.ts': ['oidc: '],
+      'src/api/reference/public-routes.ts': ["'GET /cabinet/v1/oidc/start': ", "'GET /cabinet/v1/oidc/callback': "],
+    },
+  },
+  {
+    path: 'src/api/cabinet/yookassa.ts',
+    rows: {
+      'src/api/cabinet/index.ts': ['yookassa: '],
+      'src/api/reference/public-routes.ts': ["'POST /cabinet/v1/payments/notifications/yookassa': "],
+    },
+  },
 ]
 export const ROWS_MAX = 3

@@ -2,28 +2,50 @@ import { identitiesOf, identityNamed, takeIdentity } from '../../access/identiti
 import type { Principal } from '../../access/principal.ts'
 import { reasonError } from '../../base/refusals.ts'
 import type { Route } from '../../http/edge.ts'
-import type { OidcSignIn } from './oidc.ts'
-import { flowCookie, FLOW_SECONDS, redirectUri } from './oidc-routes.ts'
 import { proofOf, proveOwner, type OwnProof } from './own-proof.ts'
 import { recordEvent } from '../records/ports.ts'
-import { visitReply, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
+import { visitReply, visitRoute, type CabinetCall, type CabinetPorts, type Visit } from './ports.ts'
+
+export interface OidcConfig {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
+  /** The text of its button. */
+  readonly name: string
+}
+
+/** null = it is not set up. */
+export interface SignOnConfig {
+  readonly oidc: OidcConfig | null
+}
+
+/** The user who adds single sign-on, and their session; null = a sign-in. */
+export interface FlowLink {
+  readonly userId: string
+  readonly sessionId: string
+}
+
+/** Single sign-on of the console. */
+export interface SingleSignOn {
+  readonly name: string
+  readonly routes: readonly Route<Principal>[]
+  /** The issuer's address for the browser, and the cookie that it brings back. */
+  begin(call: CabinetCall, link: FlowLink): Promise<{ readonly url: string; readonly cookie: string }>
+}
 
 /**
  * The user's identities at the single sign-on issuer: the user lists, adds and removes them, each change with a proof.
  */
-export function identityRoutes(ports: CabinetPorts, oidc: OidcSignIn | null): readonly Route<Principal>[] {
+export function identityRoutes(ports: CabinetPorts, signOn: SingleSignOn | null): readonly Route<Principal>[] {
   return [
     visitRoute(ports, 'GET /cabinet/v1/identities', ({ user }) => ({ data: identitiesOf(user) })),
     visitReply(ports, 'POST /cabinet/v1/identities/link', async (visit, read) => {
       await proveOwner(ports, visit, proofOf(read()))
-      if (oidc === null) throw reasonError('not_found', 'oidc_unset', {}, 'Single sign-on is not set up here')
+      if (signOn === null) throw reasonError('not_found', 'oidc_unset', {}, 'Single sign-on is not set up here')
       if (visit.user.oidc !== null)
         throw reasonError('conflict', 'connected', {}, 'A single sign-on is connected already: disconnect it first')
-      const { url, flow } = await oidc.begin(redirectUri(ports, visit.call), {
-        userId: visit.user.id,
-        sessionId: visit.session.id,
-      })
-      return { status: 200, body: { url }, headers: { 'set-cookie': flowCookie(visit.call, flow, FLOW_SECONDS) } }
+      const { url, cookie } = await signOn.begin(visit.call, { userId: visit.user.id, sessionId: visit.session.id })
+      return { status: 200, body: { url }, headers: { 'set-cookie': cookie } }
     }),
     visitRoute(ports, 'POST /cabinet/v1/identities/:id/unlink', (visit, read) => unlink(ports, visit, proofOf(read()))),
   ]

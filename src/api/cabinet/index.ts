@@ -2,15 +2,14 @@ import { Passwords } from '../../access/passwords.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
 import { noticeRoutes } from './notices.ts'
-import { identityRoutes } from './identities.ts'
+import { identityRoutes, type SignOnConfig, type SingleSignOn } from './identities.ts'
 import { keyRoutes } from './keys.ts'
 import { managementKeyRoutes } from './management-keys.ts'
 import { focusExport, ledgerPage, statement } from './ledger.ts'
 import { logPage, logRow, logCsv } from './log.ts'
 import { modelList, oneModel } from './models.ts'
-import { OidcSignIn, type OidcOptions } from './oidc.ts'
-import { oidcRoutes } from './oidc-routes.ts'
-import type { PaymentProvider } from './payment-provider.ts'
+import { openOidc } from './oidc/open-oidc.ts'
+import type { PaymentConfig, PaymentProvider } from './payment-provider.ts'
 import { PaymentBooking } from './payment-booking.ts'
 import { PaymentWatch } from './payment-watch.ts'
 import { paymentRoutes, type Payments } from './payments.ts'
@@ -27,7 +26,7 @@ import { noted } from './sign-in.ts'
 import { summary } from './summary.ts'
 import { totpRoutes } from './totp-routes.ts'
 import { apps, logFilters, usage, usageHours } from './usage.ts'
-import { Yookassa, type YookassaOptions } from './yookassa.ts'
+import { Yookassa } from './yookassa.ts'
 import { DAY_MS, HOUR_MS } from '../../base/time.ts'
 import { ApiError } from '../../base/errors.ts'
 import { attemptsOf, storyOf } from '../records/request-story.ts'
@@ -43,9 +42,16 @@ import { thrownMessage } from '../../base/text.ts'
 const PRUNE_MS = 6 * HOUR_MS
 const SIGN_INS_KEPT_MS = 90 * DAY_MS
 
-export interface CabinetOptions extends Omit<CabinetPorts, 'passwords'> {
-  readonly oidc: OidcOptions | null
-  readonly yookassa: YookassaOptions | null
+/** Ways to sign in without a password; the first that is set up is offered. */
+const SIGN_ONS: Readonly<Record<string, (ports: CabinetPorts, config: SignOnConfig) => SingleSignOn | null>> = {
+  oidc: openOidc,
+}
+/** Who takes the customers' money: the first that is set up. */
+const PAYMENT_PROVIDERS: Readonly<Record<string, (config: PaymentConfig) => PaymentProvider | null>> = {
+  yookassa: ({ yookassa }) => (yookassa === null ? null : new Yookassa(yookassa)),
+}
+
+export interface CabinetOptions extends Omit<CabinetPorts, 'passwords'>, SignOnConfig, PaymentConfig {
   /** Whether this node does the work that one node does for all. */
   readonly leads: () => boolean
 }
@@ -59,13 +65,19 @@ export interface Cabinet {
   stop(): Promise<void>
 }
 
-function paymentsOf(ports: CabinetPorts, provider: PaymentProvider): Payments {
-  return { provider, booking: new PaymentBooking(ports, provider) }
+function paymentsOf(ports: CabinetPorts, config: PaymentConfig): Payments | null {
+  const provider = firstOf(Object.values(PAYMENT_PROVIDERS).map((open) => open(config)))
+  return provider === null ? null : { provider, booking: new PaymentBooking(ports, provider) }
+}
+
+function firstOf<T>(all: readonly (T | null)[]): T | null {
+  return all.find((one) => one !== null) ?? null
 }
 
 /** The cabinet's routes over the store. The playground is not among them: it uses the paid routes. */
 export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOptions): Cabinet {
   const { clock, store } = given
+  const config = { oidc, yookassa }
   const ports: CabinetPorts = {
     ...given,
     passwords: new Passwords(),
@@ -79,11 +91,12 @@ export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOption
     )
   }
   cancel = clock.after(PRUNE_MS, prune)
-  const payments = yookassa === null ? null : paymentsOf(ports, new Yookassa(yookassa))
+  const payments = paymentsOf(ports, config)
+  const signOn = firstOf(Object.values(SIGN_ONS).map((open) => open(ports, config)))
   const watch = payments === null ? null : new PaymentWatch({ ...ports, leads }, payments.booking)
   watch?.start()
   return {
-    routes: cabinetRoutes(ports, { oidc: oidc === null ? null : new OidcSignIn(oidc, given.cipher, clock), payments }),
+    routes: cabinetRoutes(ports, { signOn, payments }),
     setUp: async (request, call) => {
       const user = await setUp(ports, request, call)
       await noted(ports, call, user, 'setup')
@@ -99,15 +112,15 @@ export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOption
 
 function cabinetRoutes(
   ports: CabinetPorts,
-  parts: { readonly oidc: OidcSignIn | null; readonly payments: Payments | null },
+  { signOn, payments }: { readonly signOn: SingleSignOn | null; readonly payments: Payments | null },
 ): readonly Route<Principal>[] {
   return [
-    ...sessionRoutes(ports, parts.oidc?.name ?? null),
-    ...joinRoutes(ports, parts.oidc?.name ?? null),
+    ...sessionRoutes(ports, signOn?.name ?? null),
+    ...joinRoutes(ports, signOn?.name ?? null),
     ...memberRoutes(ports),
-    ...(parts.oidc === null ? [] : oidcRoutes(ports, parts.oidc)),
+    ...(signOn?.routes ?? []),
     ...passwordResetRoutes(ports),
-    ...identityRoutes(ports, parts.oidc),
+    ...identityRoutes(ports, signOn),
     ...profileRoutes(ports),
     ...totpRoutes(ports),
     ...keyRoutes(ports),
@@ -139,7 +152,7 @@ function cabinetRoutes(
     listVisit(ports, 'GET /cabinet/v1/ledger', (visit, range) => ledgerPage(ports, visit, range)),
     visitRoute(ports, 'GET /cabinet/v1/statement', (visit) => statement(ports, visit)),
     visitRoute(ports, 'POST /cabinet/v1/codes/redeem', (visit, read) => redeemCode(ports, visit, read().code)),
-    ...paymentRoutes(ports, parts.payments),
+    ...paymentRoutes(ports, payments),
   ]
 }
 

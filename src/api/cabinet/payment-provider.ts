@@ -2,6 +2,20 @@ import type { ApiError } from '../../base/errors.ts'
 import type { Micro } from '../../base/money.ts'
 import type { PaymentRecord } from '../../store/accounts/payment-store.ts'
 
+export interface YookassaConfig {
+  readonly shopId: string
+  readonly secretKey: string
+  /** Without a trailing slash. */
+  readonly apiUrl: string
+  /** The addresses from which its notifications come. */
+  readonly networks: readonly string[]
+}
+
+/** Of each provider; null = it is not set up. */
+export interface PaymentConfig {
+  readonly yookassa: YookassaConfig | null
+}
+
 /** A payment as the provider reports it when asked by id. */
 export interface ProviderPayment {
   readonly paymentId: string

@@ -7,7 +7,13 @@ import { isObject } from '../../kinds/fields/body-fields.ts'
 import { bodyBytes, request } from '../../base/http-request.ts'
 import { decimalText, MICRO_PER_RUB, parseDecimal, shift, type Micro } from '../../base/money.ts'
 import type { PaymentRecord } from '../../store/accounts/payment-store.ts'
-import type { PaymentNotice, PaymentProvider, ProviderPayment, ProviderRefund } from './payment-provider.ts'
+import type {
+  PaymentNotice,
+  PaymentProvider,
+  ProviderPayment,
+  ProviderRefund,
+  YookassaConfig,
+} from './payment-provider.ts'
 
 const TIMEOUT_MS = 15_000
 const BYTES_MAX = 262_144
@@ -21,14 +27,6 @@ const STATES: ReadonlyMap<string, ProviderPayment['state']> = new Map([
   ['canceled', 'cancelled'],
 ])
 
-export interface YookassaOptions {
-  readonly shopId: string
-  readonly secretKey: string
-  /** Without a trailing slash. */
-  readonly apiUrl: string
-  readonly networks: readonly string[]
-}
-
 /**
  * YooKassa's API v3. Its notifications carry no signature: they are accepted only from its addresses, and each is only
  * a reason to ask for the payment.
@@ -38,10 +36,10 @@ export class Yookassa implements PaymentProvider {
   readonly name = 'YooKassa'
   readonly leastMicro = 10n * MICRO_PER_RUB
   readonly mostMicro = 350_000n * MICRO_PER_RUB
-  readonly #options: YookassaOptions
+  readonly #options: YookassaConfig
   readonly #networks: IpList
 
-  constructor(options: YookassaOptions) {
+  constructor(options: YookassaConfig) {
     this.#options = options
     this.#networks = proxyList(options.networks)
   }

@@ -9,21 +9,15 @@ import {
   randomState,
   type Configuration,
 } from 'openid-client'
-import type { Cipher } from '../../base/cipher.ts'
-import { unavailable } from '../../base/errors.ts'
-import { reasonError } from '../../base/refusals.ts'
-import type { Clock } from '../../base/clock.ts'
+import type { Cipher } from '../../../base/cipher.ts'
+import { unavailable } from '../../../base/errors.ts'
+import { reasonError } from '../../../base/refusals.ts'
+import type { Clock } from '../../../base/clock.ts'
+import type { FlowLink, OidcConfig } from '../identities.ts'
 
 const FLOW_MS = 10 * 60_000
 const PURPOSE = 'cabinet/oidc-flow/v1'
 const SCOPE = 'openid email profile'
-
-export interface OidcOptions {
-  readonly issuer: string
-  readonly clientId: string
-  readonly clientSecret: string
-  readonly name: string
-}
 
 /** The identity that the issuer confirms. */
 export interface OidcIdentity {
@@ -32,12 +26,6 @@ export interface OidcIdentity {
   readonly email: string | null
   readonly emailVerified: boolean
   readonly name: string | null
-}
-
-/** The user who adds single sign-on, and their session; null = a sign-in. */
-export interface FlowLink {
-  readonly userId: string
-  readonly sessionId: string
 }
 
 /** The state of a sign-in until the browser comes back. */
@@ -54,14 +42,12 @@ interface Flow {
  * use.
  */
 export class OidcSignIn {
-  readonly name: string
-  readonly #options: OidcOptions
+  readonly #options: OidcConfig
   readonly #cipher: Cipher
   readonly #clock: Clock
   #configuration: Promise<Configuration> | null = null
 
-  constructor(options: OidcOptions, cipher: Cipher, clock: Clock) {
-    this.name = options.name
+  constructor(options: OidcConfig, cipher: Cipher, clock: Clock) {
     this.#options = options
     this.#cipher = cipher
     this.#clock = clock

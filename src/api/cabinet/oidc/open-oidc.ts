@@ -1,32 +1,43 @@
-import { cookieOf } from '../../access/same-origin.ts'
-import { readEmail } from '../../base/mail-address.ts'
-import type { Principal } from '../../access/principal.ts'
-import { asApiError } from '../../base/errors.ts'
-import { reasonError } from '../../base/refusals.ts'
-import type { Reply, Route } from '../../http/edge.ts'
-import { publicUrlOf } from '../../http/public-url.ts'
-import type { UserRecord } from '../../store/people/user-store.ts'
-import type { FlowLink, OidcIdentity, OidcSignIn } from './oidc.ts'
-import { refuseClosedSignUp, signUp } from './people.ts'
-import { recordEvent } from '../records/ports.ts'
-import type { CabinetCall, CabinetPorts } from './ports.ts'
-import { signInProven } from './sign-in.ts'
+import { cookieOf } from '../../../access/same-origin.ts'
+import { readEmail } from '../../../base/mail-address.ts'
+import type { Principal } from '../../../access/principal.ts'
+import { asApiError } from '../../../base/errors.ts'
+import { reasonError } from '../../../base/refusals.ts'
+import type { Reply, Route } from '../../../http/edge.ts'
+import { publicUrlOf } from '../../../http/public-url.ts'
+import type { UserRecord } from '../../../store/people/user-store.ts'
+import type { FlowLink, SignOnConfig, SingleSignOn } from '../identities.ts'
+import { OidcSignIn, type OidcIdentity } from './oidc-sign-in.ts'
+import { refuseClosedSignUp, signUp } from '../people.ts'
+import { recordEvent } from '../../records/ports.ts'
+import type { CabinetCall, CabinetPorts } from '../ports.ts'
+import { signInProven } from '../sign-in.ts'
 
 /**
- * The two navigations of single sign-on: to the issuer and back. Each ends with a page, and neither changes a user:
- * adding an identity begins with a POST.
+ * Single sign-on by OpenID Connect. Its two routes are navigations: to the issuer and back. Each ends with a page, and
+ * neither changes a user: adding an identity begins with a POST.
  */
-export function oidcRoutes(ports: CabinetPorts, oidc: OidcSignIn): readonly Route<Principal>[] {
-  return [
-    {
-      method: 'GET',
-      path: '/cabinet/v1/oidc/start',
-      plane: 'open',
-      body: 'none',
-      handle: (call) => begin(ports, oidc, call),
+export function openOidc(ports: CabinetPorts, { oidc: options }: SignOnConfig): SingleSignOn | null {
+  if (options === null) return null
+  const oidc = new OidcSignIn(options, ports.cipher, ports.clock)
+  const navigation = (path: string, handle: (call: CabinetCall) => Promise<Reply>): Route<Principal> => ({
+    method: 'GET',
+    path,
+    plane: 'open',
+    body: 'none',
+    handle,
+  })
+  return {
+    name: options.name,
+    begin: async (call, link) => {
+      const { url, flow } = await oidc.begin(redirectUri(ports, call), link)
+      return { url, cookie: flowCookie(call, flow, FLOW_SECONDS) }
     },
-    { method: 'GET', path: CALLBACK, plane: 'open', body: 'none', handle: (call) => end(ports, oidc, call) },
-  ]
+    routes: [
+      navigation('/cabinet/v1/oidc/start', (call) => begin(ports, oidc, call)),
+      navigation(CALLBACK, (call) => end(ports, oidc, call)),
+    ],
+  }
 }
 
 async function begin(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Promise<Reply> {
@@ -123,15 +134,15 @@ function leave(call: CabinetCall, location: string, cookies: readonly string[]):
   }
 }
 
-export const FLOW_SECONDS = 600
-export const FLOW_COOKIE = 'tg_oidc'
-export const CALLBACK = '/cabinet/v1/oidc/callback'
+const FLOW_SECONDS = 600
+const FLOW_COOKIE = 'tg_oidc'
+const CALLBACK = '/cabinet/v1/oidc/callback'
 
-export function redirectUri({ publicUrl }: Pick<CabinetPorts, 'publicUrl'>, call: CabinetCall): string {
+function redirectUri({ publicUrl }: Pick<CabinetPorts, 'publicUrl'>, call: CabinetCall): string {
   return `${publicUrlOf(publicUrl, call)}${CALLBACK}`
 }
 
 /** Sent only to the callback. SameSite is Lax, since the browser comes there from the issuer's site. */
-export function flowCookie({ isSecure }: CabinetCall, value: string, maxAgeSeconds: number): string {
+function flowCookie({ isSecure }: CabinetCall, value: string, maxAgeSeconds: number): string {
   return `${FLOW_COOKIE}=${value}; Path=${CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${isSecure ? '; Secure' : ''}`
 }
