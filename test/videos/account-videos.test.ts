@@ -6,7 +6,7 @@ import { after, test } from 'node:test'
 import { ApiError } from '../../src/base/errors.ts'
 import { AccountVideos } from '../../src/pay/jobs/account-videos.ts'
 import { VIDEO_KEPT_MS } from '../../src/pay/jobs/video-job.ts'
-import { drive, job, newWorld, runnerOf, VIDEO } from './video-world.ts'
+import { drive, job, newWorld, PLAIN_CIPHER, runnerOf, VIDEO } from './video-world.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tollgate-account-videos-'))
 after(() => rmSync(directory, { recursive: true, force: true }))
@@ -18,7 +18,6 @@ test('a video is kept for 72 hours: then its file is gone, and its record stays 
   await runner.start()
   await drive(bench.clock, async () => (await job(world)).status === 'completed')
   await runner.stop()
-  const cipher = { encrypt: (plain: Buffer) => plain, decrypt: (encrypted: Buffer) => encrypted }
   const { jobs, files } = bench.store
   const videos = new AccountVideos({
     jobs,
@@ -26,7 +25,7 @@ test('a video is kept for 72 hours: then its file is gone, and its record stays 
     ledger: bench.ledger,
     adapters: new Map(),
     clock: bench.clock,
-    cipher,
+    cipher: PLAIN_CIPHER,
     relay: { admitJob: () => Promise.reject(new Error('no job is made here')) },
     created: () => undefined,
   })

@@ -8,16 +8,19 @@ import { failure } from '../../src/protocols/ports/attempt-failure.ts'
 import { endFree } from '../../src/pay/jobs/job-end.ts'
 import { JOB_TTL_MS } from '../../src/pay/jobs/video-job.ts'
 import { NOON_MS, TestClock } from '../store/ledger-fixture.ts'
-import { drive, job, newWorld, runnerOf, VIDEO, type World } from './video-world.ts'
+import { drive, job, newWorld, PLAIN_CIPHER, runnerOf, VIDEO, type World } from './video-world.ts'
 import { until } from '../harness/patience.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tollgate-video-runner-'))
 after(() => rmSync(directory, { recursive: true, force: true }))
 let worlds = 0
 
-async function inWorld(body: (world: World) => Promise<void>): Promise<void> {
+async function inWorld(
+  body: (world: World) => Promise<void>,
+  operation?: Parameters<typeof newWorld>[1],
+): Promise<void> {
   worlds += 1
-  const world = await newWorld(join(directory, String(worlds)))
+  const world = await newWorld(join(directory, String(worlds)), operation)
   try {
     await body(world)
     await world.bench.auditClean()
@@ -156,6 +159,37 @@ test('a parked job is not looked at before its deadline, and then expires', () =
     assert.deepEqual([provider.submissions, provider.polls], [1, 0])
   }))
 
+for (const [end, outcome] of [
+  ['completed', { status: 'accepted', reference: 'job', upstreamId: 'job' }],
+  ['failed', { status: 'refused', failure: failure('status', 400, 'no such picture') }],
+  ['expired', { status: 'unknown', failure: failure('cut', null, 'cut') }],
+  ['cancelled', null],
+] as const)
+  test(`a job that is ${end} keeps no picture: its row stays for ever, and its end may be free`, () =>
+    inWorld(
+      async (world) => {
+        const { bench, provider } = world
+        assert.match((await job(world)).request.toString(), /canary/)
+        if (outcome === null)
+          await endFree({ ...bench, cipher: PLAIN_CIPHER }, await job(world), 'cancelled', {
+            error: 'cancelled',
+            errorType: null,
+          })
+        else {
+          provider.submit = async () => outcome
+          const runner = runnerOf(world, bench.clock)
+          await runner.start()
+          await drive(bench.clock, async () => (await job(world)).status === end, end === 'expired' ? 60_000 : 500)
+          await runner.stop()
+        }
+        const { status, request } = await job(world)
+        assert.equal(status, end)
+        assert.doesNotMatch(request.toString(), /canary/)
+        assert.match(request.toString(), /A lake/)
+      },
+      { frameImages: [{ url: 'data:image/png;base64,canary', frame: 'first_frame' }] },
+    ))
+
 test('an answer that comes after another node has parked the job is still its answer', () =>
   inWorld(async (world) => {
     const { provider } = world
@@ -194,9 +228,8 @@ test('a job that was cancelled while its submission was on its way stays cancell
     const runner = runnerOf(world, bench.clock)
     await runner.start()
     await settle(held.reached)
-    const cipher = { encrypt: (plain: Buffer) => plain, decrypt: (encrypted: Buffer) => encrypted }
     assert.equal(
-      await endFree({ ledger: bench.ledger, clock: bench.clock, cipher }, await job(world), 'cancelled', {
+      await endFree({ ...bench, cipher: PLAIN_CIPHER }, await job(world), 'cancelled', {
         error: 'The job was cancelled',
         errorType: null,
       }),

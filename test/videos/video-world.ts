@@ -30,7 +30,7 @@ const OPERATION: VideoOperation = {
   user: null,
 }
 export const VIDEO = sandboxMp4('1280x720', 4)
-const PLAIN_CIPHER = { encrypt: (plain: Buffer) => plain, decrypt: (encrypted: Buffer) => encrypted }
+export const PLAIN_CIPHER = { encrypt: (plain: Buffer) => plain, decrypt: (encrypted: Buffer) => encrypted }
 
 /** A provider that outlives the process: it finishes accepted jobs, and counts its calls. */
 export class Provider implements VideoUpstream {
@@ -71,7 +71,7 @@ export interface World {
   readonly id: string
 }
 
-export async function newWorld(dataDir: string): Promise<World> {
+export async function newWorld(dataDir: string, more: Partial<VideoOperation> = {}): Promise<World> {
   const bench = new Bench(await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP }), new TestClock(NOON_MS))
   const customer = await bench.customer(1_000n)
   const id = newId('gen-vid-')
@@ -88,7 +88,7 @@ export async function newWorld(dataDir: string): Promise<World> {
       keyId: customer.keyId,
       requestId: 'r',
       model: 'v/video',
-      request: Buffer.from(JSON.stringify(OPERATION)),
+      request: Buffer.from(JSON.stringify({ ...OPERATION, ...more })),
       priceVersion: 1,
       holdMicro: COST,
       createdAtMs: NOON_MS,

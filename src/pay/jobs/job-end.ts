@@ -2,7 +2,16 @@ import type { ApiError, ErrorType } from '../../base/errors.ts'
 import type { Usage } from '../../tables/meters.ts'
 import { videoUsage } from '../plan/video-plan.ts'
 import type { JobMove, JobRow, JobState } from '../../ledger/job.ts'
-import { type JobPorts, candidateOf, completed, ended, insuredMicro, recordOf, decryptOperation } from './video-job.ts'
+import {
+  type JobPorts,
+  candidateOf,
+  completed,
+  ended,
+  insuredMicro,
+  recordOf,
+  decryptOperation,
+  withoutPictures,
+} from './video-job.ts'
 
 type EndPorts = Pick<JobPorts, 'ledger' | 'clock' | 'cipher'>
 
@@ -18,7 +27,7 @@ export async function complete(ports: EndPorts, row: JobRow, files: number): Pro
     providerCostMicro: BigInt(buyMicro),
     insuredMicro: 0n,
     record,
-    job: lastMove(row, end),
+    job: lastMove(ports, row, end),
   })
   return outcome.status !== 'not_open'
 }
@@ -44,7 +53,7 @@ export async function endFree(
     // Only whoever cancels a job that may have been sent has caused its cost.
     ...(status === 'cancelled' ? {} : { blamelessMicro: lostMicro }),
     record,
-    job: lastMove(row, end),
+    job: lastMove(ports, row, end),
   })
   return outcome.status !== 'not_open'
 }
@@ -67,8 +76,8 @@ export function reasonOf(error: ApiError): { readonly error: string; readonly er
   return { error: error.message, errorType: error.errorType }
 }
 
-function lastMove(row: JobRow, state: JobState): JobMove {
-  return { id: row.id, version: row.version, state, keepsLease: false }
+function lastMove({ cipher }: EndPorts, row: JobRow, state: JobState): JobMove {
+  return { id: row.id, version: row.version, state, keepsLease: false, ...withoutPictures(cipher, row) }
 }
 
 /** The usage by the stored operation. The job's price came from it, so without it nothing can be charged. */

@@ -17,7 +17,6 @@ import {
   refused,
   sending,
   decryptOperation,
-  encryptOperation,
   withoutPictures,
 } from './video-job.ts'
 import { isoTime } from '../../base/time.ts'
@@ -114,10 +113,7 @@ export class JobSubmission {
   async #accept(outcome: Extract<SubmissionOutcome, { status: 'accepted' }>): Promise<void> {
     const { jobs, clock, cipher } = this.#ports
     const { attempts } = this.#row.details
-    const hasPictures = this.#operation.frameImages.length + this.#operation.inputReferences.length > 0
-    const request = hasPictures
-      ? { request: encryptOperation(cipher, this.#row, withoutPictures(this.#operation)) }
-      : {}
+    const request = withoutPictures(cipher, this.#row)
     for (let tries = 0; tries < LATE_TRIES_MAX; tries += 1) {
       const row = tries === 0 ? this.#row : await jobs.find(this.#row.id)
       if (row === null || row.status !== 'pending' || row.details.attempts !== attempts) break

@@ -2,7 +2,7 @@ import type { ErrorType } from '../../base/errors.ts'
 import { keptName, type GenerationRecord } from '../../ledger/generation-record.ts'
 import { assert } from '../../base/assert.ts'
 import type { Usage } from '../../tables/meters.ts'
-import type { JobCandidate, JobDetails, JobRow, JobState, JobStatus } from '../../ledger/job.ts'
+import type { JobCandidate, JobDetails, JobMove, JobRow, JobState, JobStatus } from '../../ledger/job.ts'
 import { HOUR_MS } from '../../base/time.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
@@ -230,7 +230,12 @@ export function decryptOperation(
   }
 }
 
-/** Removes the pictures when a provider has the job: they may be large and are not needed again. */
-export function withoutPictures(operation: VideoOperation): VideoOperation {
-  return { ...operation, frameImages: [], inputReferences: [] }
+/**
+ * The request without its pictures, when a provider has the job or none will: they may be large, are not needed again,
+ * and the row stays. Nothing where it has none.
+ */
+export function withoutPictures(cipher: Cipher, row: JobRow): Pick<JobMove, 'request'> {
+  const operation = decryptOperation(cipher, row)
+  if (operation === null || operation.frameImages.length + operation.inputReferences.length === 0) return {}
+  return { request: encryptOperation(cipher, row, { ...operation, frameImages: [], inputReferences: [] }) }
 }
