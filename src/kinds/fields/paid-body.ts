@@ -68,7 +68,8 @@ export function readValue<S extends JsonSchema>(schema: S, given: unknown, path:
   return valueOf(schema, given, path) as Static<S>
 }
 
-function withoutNull(schema: JsonSchema): JsonSchema {
+/** The schema of a field's values that are not null. */
+export function withoutNull(schema: JsonSchema): JsonSchema {
   const { anyOf } = schema
   const isNullable = anyOf?.some(({ type }) => type === 'null') === true
   return isNullable ? (anyOf.find(({ type }) => type !== 'null') ?? schema) : schema

@@ -5,15 +5,8 @@ import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import { type UnitCall, UnsendableError, type UpstreamRequest } from '../ports/call.ts'
 import { askTranscript, readLengths, readSegments, readWords, speakerLetters } from '../upstream/transcripts.ts'
-import {
-  type SpeechCall,
-  type SpeechProtocol,
-  type TranscriptionProtocol,
-  type TranscriptionResult,
-  askSpeech,
-} from '../upstream/audio.ts'
+import { type SpeechCall, type TranscriptionResult, askSpeech } from '../upstream/audio.ts'
 import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
-import type { Transport } from '../wire/transport.ts'
 
 /** The provider refuses longer texts. */
 const CHARACTERS_MAX = 2_000
@@ -41,24 +34,24 @@ export function createDeepgram({ transport }: AdapterPorts): Adapter {
       tts: ['voice', 'response_format'],
       transcription: ['language', 'response_format', 'timestamp_granularities'],
     },
-    speech: deepgramSpeak(transport),
-    transcription: deepgramListen(transport),
+    speech: askSpeech(transport, {
+      formats: () => FORMATS,
+      request: speakRequest,
+      reads: () => ({ idHeader: 'dg-request-id' }),
+    }),
+    transcription: askTranscript(transport, {
+      timestamps: () => true,
+      // Speakers are billed at a higher rate, so a row says that its price covers them.
+      speakers: ({ supportedParameters }) => supportedParameters?.includes('diarize') === true,
+      prices: (language) => !language.trim().toLowerCase().startsWith(SEVERAL_LANGUAGES),
+      request: listenRequest,
+      reads: { answer: readAnswer },
+    }),
   }
 }
 
 /** The body is the sound itself; all other parameters are in the address. */
-function deepgramListen(transport: Transport): TranscriptionProtocol {
-  return {
-    timestamps: () => true,
-    // Speakers are billed at a higher rate, so a row says that its price covers them.
-    speakers: ({ supportedParameters }) => supportedParameters?.includes('diarize') === true,
-    translates: () => false,
-    prices: (language) => !language.trim().toLowerCase().startsWith(SEVERAL_LANGUAGES),
-    ask: (call, sink) => askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer }, sink),
-  }
-}
-
-function requestOf({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>): UpstreamRequest {
+function listenRequest({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>): UpstreamRequest {
   const query = new URLSearchParams({ model: endpoint.upstreamModel, smart_format: 'true', utterances: 'true' })
   if (request.language === null) query.set('detect_language', 'true')
   else query.set('language', request.language)
@@ -116,14 +109,6 @@ function lettered(items: unknown): readonly RawJson[] {
     const item = objectOf(raw) ?? {}
     return { ...item, speaker: letter(item['speaker']) }
   })
-}
-
-function deepgramSpeak(transport: Transport): SpeechProtocol {
-  return {
-    formats: () => FORMATS,
-    ask: (call, sink) =>
-      askSpeech(transport, call, () => speakRequest(call), { idHeader: 'dg-request-id', piece: null }, sink),
-  }
 }
 
 function speakRequest(call: SpeechCall): UpstreamRequest {

@@ -4,17 +4,10 @@ import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import { type UnitCall, pathPart, UnsendableError, type UpstreamRequest } from '../ports/call.ts'
 import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
-import { askTranscript, readLengths, readWords, speakerLetters } from '../upstream/transcripts.ts'
-import {
-  type SpeechCall,
-  type SpeechProtocol,
-  type TranscriptionProtocol,
-  type TranscriptionResult,
-  askSpeech,
-} from '../upstream/audio.ts'
-import { formBody, formBoundary } from '../wire/form-body.ts'
+import { askTranscript, readLengths, readWords, soundForm, speakerLetters } from '../upstream/transcripts.ts'
+import { type SpeechCall, type TranscriptionResult, askSpeech } from '../upstream/audio.ts'
 import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf } from '../wire/raw-json.ts'
-import { headerOf, type Transport, type UpstreamHeaders } from '../wire/transport.ts'
+import { headerOf, type UpstreamHeaders } from '../wire/transport.ts'
 
 /** One of the provider's voices, for a model whose row declares none. */
 const VOICE = 'JBFqnCBsd6RMkjVDRZzb'
@@ -35,8 +28,17 @@ export function createElevenlabs({ transport, jobs }: AdapterPorts): Adapter {
       tts: ['voice', 'response_format', 'speed'],
       transcription: ['language', 'temperature', 'response_format', 'timestamp_granularities'],
     },
-    speech: elevenlabsSpeech(transport),
-    transcription: elevenlabsTranscription(transport),
+    speech: askSpeech(transport, {
+      formats: () => [...OUTPUTS.keys()],
+      request: speechRequest,
+      reads: () => ({ idHeader: 'request-id' }),
+    }),
+    transcription: askTranscript(transport, {
+      timestamps: () => true,
+      speakers: () => true,
+      request: transcriptRequest,
+      reads: { answer: readTranscript },
+    }),
     models: askModels(ELEVENLABS_MODELS, jobs),
   }
 }
@@ -47,17 +49,9 @@ const ELEVENLABS_MODELS: ModelListProtocol = {
   model: (entry) => listedModel(entry, textOf(entry['model_id'])),
 }
 
-function elevenlabsTranscription(transport: Transport): TranscriptionProtocol {
-  return {
-    timestamps: () => true,
-    speakers: () => true,
-    translates: () => false,
-    ask: (call, sink) => askTranscript(transport, call, { request: () => requestOf(call), answer: readAnswer }, sink),
-  }
-}
-
-function requestOf({ endpoint, apiKey, request, generationId }: UnitCall<TranscriptionRequest>): UpstreamRequest {
-  const { audio, language, temperature, format } = request
+function transcriptRequest(call: UnitCall<TranscriptionRequest>): UpstreamRequest {
+  const { endpoint, apiKey, request } = call
+  const { language, temperature, format } = request
   const isDiarized = format === 'diarized_json'
   const fields: [string, string][] = [
     ['model_id', endpoint.upstreamModel],
@@ -67,15 +61,11 @@ function requestOf({ endpoint, apiKey, request, generationId }: UnitCall<Transcr
   if (isDiarized) fields.push(['diarize', 'true'])
   if (language !== null) fields.push(['language_code', language])
   if (temperature !== null) fields.push(['temperature', String(temperature)])
-  const { body, contentType } = formBody(
-    fields,
-    { fileName: `audio.${audio.format}`, contentType: audio.contentType, bytes: audio.bytes },
-    formBoundary(generationId),
-  )
+  const { body, contentType } = soundForm(fields, call)
   return { path: '/speech-to-text', body, headers: { ...elevenlabsCredentials(apiKey), 'content-type': contentType } }
 }
 
-function readAnswer(bytes: Buffer, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure {
+function readTranscript(bytes: Buffer, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure {
   const body = objectOf(parseJson(bytes, LISTING_LIMITS))
   const text = textOf(body?.['text'])
   if (body === null || text === null) return garbage('no transcript', bytes)
@@ -90,14 +80,6 @@ function readAnswer(bytes: Buffer, headers: UpstreamHeaders): TranscriptionResul
     ...readLengths(body['audio_duration_secs']),
     usage: null,
     upstreamId: textOf(body['transcription_id']) ?? headerOf(headers, 'request-id') ?? null,
-  }
-}
-
-function elevenlabsSpeech(transport: Transport): SpeechProtocol {
-  return {
-    formats: () => [...OUTPUTS.keys()],
-    ask: (call, sink) =>
-      askSpeech(transport, call, () => speechRequest(call), { idHeader: 'request-id', piece: null }, sink),
   }
 }
 

@@ -35,15 +35,7 @@ import {
 import { askJson, StepFailedError, type StepContext, failureOf } from '../upstream/steps.ts'
 import type { SpeechFormat } from '../../kinds/speech.ts'
 import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
-import {
-  pcmInWav,
-  type SpeechCall,
-  type SpeechProtocol,
-  type TranscriptionProtocol,
-  type TranscriptionResult,
-  askSpeech,
-} from '../upstream/audio.ts'
-import type { Transport } from '../wire/transport.ts'
+import { pcmInWav, type SpeechCall, type TranscriptionResult, askSpeech } from '../upstream/audio.ts'
 import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
 import { openaiBody } from '../openai/provider/request.ts'
 import { formBody, formBoundary } from '../wire/form-body.ts'
@@ -190,23 +182,6 @@ const SOUNDS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** SaluteSpeech: a text becomes sound. */
-function saluteSpeech(transport: Transport): SpeechProtocol {
-  return {
-    formats: () => [...FORMATS.keys()],
-    ask: (call, sink) =>
-      askSpeech(
-        transport,
-        call,
-        () => synthesis(call),
-        {
-          idHeader: 'x-request-id',
-          piece: null,
-        },
-        sink,
-      ),
-  }
-}
-
 function synthesis({ request, format, voice, apiKey }: SpeechCall): UpstreamRequest {
   if (request.characters > CHARACTERS_MAX)
     throw new UnsendableError(`input: this provider takes at most ${CHARACTERS_MAX} characters`)
@@ -220,23 +195,6 @@ function synthesis({ request, format, voice, apiKey }: SpeechCall): UpstreamRequ
 }
 
 /** SaluteSpeech: a sound of up to a minute becomes a text. */
-function saluteTranscription(transport: Transport): TranscriptionProtocol {
-  return {
-    timestamps: () => false,
-    translates: () => false,
-    ask: (call, sink) =>
-      askTranscript(
-        transport,
-        call,
-        {
-          request: () => recognition(call),
-          answer: readAnswer,
-        },
-        sink,
-      ),
-  }
-}
-
 function recognition({ apiKey, request: { audio, language } }: UnitCall<TranscriptionRequest>): UpstreamRequest {
   const pcm = audio.format === 'wav' ? pcmInWav(audio.bytes) : null
   const type = pcm === null ? SOUNDS.get(audio.format) : `audio/x-pcm;bit=16;rate=${pcm.rate}`
@@ -340,8 +298,12 @@ export function createGigachat(ports: AdapterPorts): Adapter {
         }),
     embeddings: askEmbeddings(gigachatEmbeddings, transport),
     images: gigachatImages(ports),
-    speech: saluteSpeech(transport),
-    transcription: saluteTranscription(transport),
+    speech: askSpeech(transport, {
+      formats: () => [...FORMATS.keys()],
+      request: synthesis,
+      reads: () => ({ idHeader: 'x-request-id' }),
+    }),
+    transcription: askTranscript(transport, { request: recognition, reads: { answer: readAnswer } }),
   }
 }
 

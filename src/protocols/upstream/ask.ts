@@ -71,16 +71,16 @@ export interface WholeAsk {
   readonly bytesMax?: number
 }
 
+/** Reads all bytes of an answer. */
+export interface WholeReader<Result extends object> {
+  answer(body: Buffer, headers: UpstreamHeaders): Result | AttemptFailure
+  /** Reads an event of a service that always streams; null = it is not the last one, which has the whole result. */
+  event?(data: Buffer, headers: UpstreamHeaders): Result | AttemptFailure | null
+}
+
 /** The same with the reader of its answer: of all bytes, or of JSON whose vectors and files are left as bytes. */
 export type WholeRequest<Result extends object> = WholeAsk &
-  (
-    | {
-        answer(body: Buffer, headers: UpstreamHeaders): Result | AttemptFailure
-        /** Reads an event of a service that always streams; null = it is not the last one, which has the whole result. */
-        event?(data: Buffer, headers: UpstreamHeaders): Result | AttemptFailure | null
-      }
-    | { lifted(answer: LiftedJson, headers: UpstreamHeaders): Result | AttemptFailure }
-  )
+  (WholeReader<Result> | { lifted(answer: LiftedJson, headers: UpstreamHeaders): Result | AttemptFailure })
 
 /** One request, one result. */
 export function askWhole<Result extends object>(

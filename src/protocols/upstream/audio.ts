@@ -92,18 +92,29 @@ export interface SpeechPiece {
 export interface SpeechReading {
   /** The header with the provider's id of the answer. */
   readonly idHeader: string
-  /** Reads an event that contains sound; null where the body is the sound itself. */
-  readonly piece: ((data: Buffer) => SpeechPiece | AttemptFailure) | null
+  /** Reads an event that contains sound; absent where the body is the sound itself. */
+  piece?(data: Buffer): SpeechPiece | AttemptFailure
   /** The body has ended; null when the speech is complete. */
   ended?(): AttemptFailure | null
   /** The failure of an error status, for a protocol that says it otherwise than most: `read` gives theirs. */
   readonly error?: ReadsError
 }
 
-/** Asks for speech; the sound goes to the sink as it arrives. */
-export function askSpeech(
+/** How a provider is asked to speak, and how its answer is read. */
+interface SpeechAsk extends Pick<SpeechProtocol, 'formats'> {
+  /** Throws an `UnsendableError` for a text or a wish that the provider does not take. */
+  request(call: SpeechCall): UpstreamRequest
+  reads(call: SpeechCall): SpeechReading
+}
+
+/** Speech whose sound goes to the sink as it arrives. */
+export function askSpeech(transport: Transport, { formats, request, reads }: SpeechAsk): SpeechProtocol {
+  return { formats, ask: (call, sink) => speak(transport, call, () => request(call), reads(call), sink) }
+}
+
+function speak(
   transport: Transport,
-  { endpoint }: Pick<SpeechCall, 'endpoint'>,
+  { endpoint }: SpeechCall,
   request: () => UpstreamRequest,
   reading: SpeechReading,
   sink: SpeechSink,
@@ -152,7 +163,7 @@ class SoundReader implements ResponseReader {
     this.#sink.headers(headerOf(headers, this.#reading.idHeader) ?? null)
     const type = headerOf(headers, 'content-type') ?? ''
     if (/^text\/html/i.test(type)) return failure('garbage', null, 'a page instead of a sound')
-    if (this.#reading.piece !== null && /^text\/event-stream/i.test(type))
+    if (this.#reading.piece !== undefined && /^text\/event-stream/i.test(type))
       this.#decoder = new SseDecoder({ event: (data) => this.#event(data), errorLine: (data) => this.#broken(data) })
     // Sound has no end mark: without a length or chunked framing a cut would look like an end (guarantees.md F24).
     if (this.#decoder === null && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
@@ -187,7 +198,7 @@ class SoundReader implements ResponseReader {
   }
 
   #event(data: Buffer): void {
-    if (this.#done || this.#failure !== null || this.#reading.piece === null) return
+    if (this.#done || this.#failure !== null || this.#reading.piece === undefined) return
     const piece = this.#reading.piece(data)
     if ('reason' in piece) {
       this.#failure = piece

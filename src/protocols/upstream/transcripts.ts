@@ -1,8 +1,10 @@
-import { askWhole, type Asked, type WholeRequest } from './ask.ts'
-import type { ResultSink, RunningCall } from '../ports/call.ts'
+import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
+import { askWhole, type WholeAsk, type WholeReader } from './ask.ts'
+import type { UnitCall, UpstreamRequest } from '../ports/call.ts'
+import { formBody, formBoundary } from '../wire/form-body.ts'
 import type { Transport } from '../wire/transport.ts'
 import type { TranscriptSegment, TranscriptWord } from '../../kinds/transcription/transcript.ts'
-import type { TranscriptionResult } from './audio.ts'
+import type { TranscriptionProtocol, TranscriptionResult } from './audio.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { amountOf } from '../answers/token-reader.ts'
 
@@ -122,12 +124,32 @@ function figuresOf(segment: RawJson): Readonly<Record<string, number | readonly 
  */
 export const TRANSCRIPT_BYTES_MAX = 12 * 1_048_576
 
-/** Asks a provider what was said. */
+/** How a provider is asked what was said, and what it can do; absent = neither times nor translations. */
+interface TranscriptAsk extends Partial<Omit<TranscriptionProtocol, 'ask'>> {
+  /** Throws an `UnsendableError` for a sound or a wish that the provider does not take. */
+  request(call: UnitCall<TranscriptionRequest>): UpstreamRequest
+  readonly reads: Omit<WholeAsk, 'request' | 'bytesMax'> & WholeReader<TranscriptionResult>
+}
+
+/** Transcripts of one request each. */
 export function askTranscript(
   transport: Transport,
-  call: Pick<Asked, 'endpoint'>,
-  request: WholeRequest<TranscriptionResult>,
-  sink: ResultSink<TranscriptionResult>,
-): RunningCall {
-  return askWhole(transport, call, { ...request, bytesMax: TRANSCRIPT_BYTES_MAX }, sink)
+  { request, reads, ...abilities }: TranscriptAsk,
+): TranscriptionProtocol {
+  return {
+    timestamps: () => false,
+    translates: () => false,
+    ...abilities,
+    ask: (call, sink) =>
+      askWhole(transport, call, { ...reads, request: () => request(call), bytesMax: TRANSCRIPT_BYTES_MAX }, sink),
+  }
+}
+
+/** The form of a request that holds the sound as a file. */
+export function soundForm(
+  fields: readonly (readonly [name: string, value: string])[],
+  { request: { audio }, generationId }: UnitCall<TranscriptionRequest>,
+): ReturnType<typeof formBody> {
+  const file = { fileName: `audio.${audio.format}`, contentType: audio.contentType, bytes: audio.bytes }
+  return formBody(fields, file, formBoundary(generationId))
 }

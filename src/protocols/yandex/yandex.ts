@@ -15,17 +15,9 @@ import { askJson, StepFailedError, type StepContext } from '../upstream/steps.ts
 import { jobFailure } from '../wire/upstream-error.ts'
 import type { SpeechFormat } from '../../kinds/speech.ts'
 import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
-import {
-  pcmInWav,
-  type SpeechCall,
-  type SpeechProtocol,
-  type TranscriptionProtocol,
-  type TranscriptionResult,
-  askSpeech,
-} from '../upstream/audio.ts'
+import { pcmInWav, type SpeechCall, type TranscriptionResult, askSpeech } from '../upstream/audio.ts'
 import { textOnly, withCountry, askTranscript } from '../upstream/transcripts.ts'
 import type { ReadsError } from '../upstream/response.ts'
-import type { Transport } from '../wire/transport.ts'
 
 const CHARACTERS_MAX = 5_000
 const SOUND_BYTES_MAX = 1_048_576
@@ -38,20 +30,6 @@ const RATES: ReadonlySet<number> = new Set([8_000, 16_000, 48_000])
 const OPUS: ReadonlySet<string> = new Set(['ogg', 'oga', 'opus'])
 
 /** SpeechKit's version 1: a text becomes sound. */
-function speechkitSpeech(transport: Transport): SpeechProtocol {
-  return {
-    formats: () => [...FORMATS.keys()],
-    ask: (call, sink) =>
-      askSpeech(
-        transport,
-        call,
-        () => synthesis(call),
-        { idHeader: 'x-request-id', piece: null, error: speechkitError },
-        sink,
-      ),
-  }
-}
-
 function synthesis({ request: { input, characters, speed }, format, voice, apiKey }: SpeechCall): UpstreamRequest {
   if (characters > CHARACTERS_MAX)
     throw new UnsendableError(`input: this provider takes at most ${CHARACTERS_MAX} characters`)
@@ -69,20 +47,6 @@ function synthesis({ request: { input, characters, speed }, format, voice, apiKe
 }
 
 /** SpeechKit's version 1: a sound of up to 30 seconds becomes a text. */
-function speechkitTranscription(transport: Transport): TranscriptionProtocol {
-  return {
-    timestamps: () => false,
-    translates: () => false,
-    ask: (call, sink) =>
-      askTranscript(
-        transport,
-        call,
-        { request: () => recognition(call), answer: readAnswer, error: speechkitError },
-        sink,
-      ),
-  }
-}
-
 function recognition({ apiKey, request: { audio, language } }: UnitCall<TranscriptionRequest>): UpstreamRequest {
   const pcm = audio.format === 'wav' ? pcmInWav(audio.bytes) : null
   if (!OPUS.has(audio.format) && (pcm === null || !RATES.has(pcm.rate)))
@@ -224,8 +188,15 @@ export function createYandex(ports: AdapterPorts): Adapter {
     ...(chat === undefined ? {} : { chat: (call, sink) => chat(inOpenai(call), sink) }),
     embeddings: (call, sink) => embed(inOpenai(call), sink),
     images: yandexImages(ports),
-    speech: speechkitSpeech(transport),
-    transcription: speechkitTranscription(transport),
+    speech: askSpeech(transport, {
+      formats: () => [...FORMATS.keys()],
+      request: synthesis,
+      reads: () => ({ idHeader: 'x-request-id', error: speechkitError }),
+    }),
+    transcription: askTranscript(transport, {
+      request: recognition,
+      reads: { answer: readAnswer, error: speechkitError },
+    }),
   }
 }
 

@@ -1,14 +1,21 @@
+import { maybe, object, text, whole } from '../../../base/schema.ts'
 import { ApiError } from '../../../base/errors.ts'
 import type { ChargedUsage } from '../../../kinds/answer/writer.ts'
 import type { ChunkIdentity } from '../../../kinds/chat/answer.ts'
 import type { EmbeddingsRequest } from '../../../kinds/embeddings.ts'
 import { bodyObject, sessionIdOf, invalidInput, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
 import { parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
-import { listMember, member, textMember, wholeMember } from './members.ts'
+import { listMember, member, readMembers } from './members.ts'
 import { usageMetadata } from './writer.ts'
 
 const REQUESTS_MAX = 2_048
-const DIMENSIONS = [1, 1_000_000] as const
+const DIMENSIONS_MAX = 1_000_000
+/** Options of a text, as they are documented too. */
+export const EMBED_OPTIONS = {
+  taskType: maybe(text('Such as `RETRIEVAL_QUERY`.')),
+  outputDimensionality: maybe(whole('', { minimum: 1, maximum: DIMENSIONS_MAX })),
+} as const
+const OPTIONS = object(EMBED_OPTIONS)
 
 /** Options of one text; all requests of a batch must have the same. */
 interface Options {
@@ -59,9 +66,9 @@ function requestOf(body: RawObject, model: string, texts: readonly string[], opt
 function optionsOf(raw: RawObject, path: string): Options {
   const config = member(raw, 'embedContentConfig')
   const place = isObject(config) ? config : raw
-  const task = textMember(place, 'taskType', `${path}taskType`) ?? ''
+  const { taskType: task = '', outputDimensionality: dimensions = null } = readMembers(OPTIONS, place, path)
   return {
-    dimensions: wholeMember(place, 'outputDimensionality', `${path}outputDimensionality`, DIMENSIONS) ?? null,
+    dimensions,
     inputType: task === '' || task === 'TASK_TYPE_UNSPECIFIED' ? null : (INPUT_TYPES.get(task) ?? task.toLowerCase()),
   }
 }

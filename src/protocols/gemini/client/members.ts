@@ -1,4 +1,6 @@
 import { ApiError } from '../../../base/errors.ts'
+import type { JsonSchema } from '../../../base/schema.ts'
+import { readFields, withoutNull, type Read } from '../../../kinds/fields/paid-body.ts'
 import { field, invalidInput, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
 
 const SNAKE = new Map<string, string>()
@@ -28,60 +30,38 @@ export function member(object: RawObject, name: string): unknown {
   return own ?? field(object, other)
 }
 
-export function objectMember(object: RawObject, name: string, path: string): RawObject | undefined {
-  const value = member(object, name)
-  if (value === undefined || isObject(value)) return value
-  throw invalidInput(path, 'must be an object')
+type MemberReader<T> = (object: RawObject, name: string, path: string) => T | undefined
+
+function memberOf<T>(isRight: (value: unknown) => value is T, what: string): MemberReader<T> {
+  return (object, name, path) => {
+    const value = member(object, name)
+    if (value === undefined || isRight(value)) return value
+    throw invalidInput(path, what)
+  }
 }
+
+export const objectMember = memberOf(isObject, 'must be an object')
+export const textMember = memberOf((value) => typeof value === 'string', 'must be a string')
+export const flagMember = memberOf((value) => typeof value === 'boolean', 'must be a boolean')
+const arrayMember = memberOf((value): value is readonly unknown[] => Array.isArray(value), 'must be an array')
 
 export function listMember(object: RawObject, name: string, path: string): readonly unknown[] {
-  const value = member(object, name)
-  if (value === undefined) return []
-  if (Array.isArray(value)) return value
-  throw invalidInput(path, 'must be an array')
+  return arrayMember(object, name, path) ?? []
 }
 
-export function textMember(object: RawObject, name: string, path: string): string | undefined {
-  const value = member(object, name)
-  if (value === undefined || typeof value === 'string') return value
-  throw invalidInput(path, 'must be a string')
+/** The members of a schema, each in either spelling; `path` stands before each name. */
+export function readMembers<S extends JsonSchema>(schema: S, given: RawObject, path: string): Read<S> {
+  return readFields(schema, inCamelCase(schema, given), path)
 }
 
-export function textsMember(object: RawObject, name: string, path: string): readonly string[] {
-  return listMember(object, name, path).map((item) => {
-    if (typeof item === 'string') return item
-    throw invalidInput(path, 'must be an array of strings')
-  })
-}
-
-export function flagMember(object: RawObject, name: string, path: string): boolean | undefined {
-  const value = member(object, name)
-  if (value === undefined || typeof value === 'boolean') return value
-  throw invalidInput(path, 'must be a boolean')
-}
-
-export function numberMember(
-  object: RawObject,
-  name: string,
-  path: string,
-  [low, high]: readonly [number, number],
-): number | undefined {
-  const value = member(object, name)
-  if (value === undefined) return undefined
-  if (typeof value === 'number' && value >= low && value <= high) return value
-  throw invalidInput(path, `must be a number between ${low} and ${high}`)
-}
-
-export function wholeMember(
-  object: RawObject,
-  name: string,
-  path: string,
-  [low, high]: readonly [number, number],
-): number | undefined {
-  const value = member(object, name)
-  if (value === undefined) return undefined
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= low && value <= high) return value
-  throw invalidInput(path, `must be an integer between ${low} and ${high}`)
+function inCamelCase({ properties = {} }: JsonSchema, given: RawObject): RawObject {
+  const made: Record<string, unknown> = {}
+  for (const [name, rules] of Object.entries(properties)) {
+    const value = member(given, name)
+    const inner = withoutNull(rules)
+    made[name] = isObject(value) && inner.properties !== undefined ? inCamelCase(inner, value) : value
+  }
+  return made
 }
 
 /** Names of fields, in camelCase, that are not `known`: they are dropped and named. */

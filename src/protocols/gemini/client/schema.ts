@@ -15,6 +15,8 @@ import {
   text,
   whole,
 } from '../../../base/schema.ts'
+import { EMBED_OPTIONS } from './embed.ts'
+import { GenerationConfig } from './generation-config.ts'
 import { MODELS, ROUTED } from '../../../kinds/fields/routed-request.ts'
 
 const FILLED = text('', { minLength: 1 })
@@ -51,33 +53,6 @@ const FunctionDeclaration = object({
 })
 
 const MODE = oneOf(['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED', 'auto', 'any', 'none', 'validated'])
-const ThinkingConfig = object({
-  includeThoughts: maybe(flag()),
-  thinkingBudget: maybe(
-    whole('`0`: none; `-1`: as the model likes.', { minimum: -1, maximum: Number.MAX_SAFE_INTEGER }),
-  ),
-  thinkingLevel: maybe(
-    oneOf(['MINIMAL', 'LOW', 'MEDIUM', 'HIGH', 'THINKING_LEVEL_UNSPECIFIED', 'minimal', 'low', 'medium', 'high']),
-  ),
-})
-
-const GenerationConfig = object({
-  temperature: maybe(number('', { minimum: 0, maximum: 2 })),
-  topP: maybe(number('', { minimum: 0, maximum: 1 })),
-  topK: maybe(number('', { minimum: 0, maximum: 1e9 })),
-  presencePenalty: maybe(number('', { minimum: -2, maximum: 2 })),
-  frequencyPenalty: maybe(number('', { minimum: -2, maximum: 2 })),
-  seed: maybe(number('', { minimum: -(2 ** 31), maximum: 2 ** 32 })),
-  stopSequences: maybe(list(FILLED, '', { maxItems: 5 })),
-  maxOutputTokens: maybe(whole('', { minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-  candidateCount: maybe(whole('Answers, each paid for; 1 if absent.', { minimum: 1, maximum: 8 })),
-  responseMimeType: maybe(oneOf(['text/plain', 'application/json', ''])),
-  responseSchema: maybe(SCHEMA),
-  responseJsonSchema: maybe(SCHEMA),
-  responseModalities: maybe(list(text('`TEXT`, `IMAGE` or `AUDIO`.'))),
-  thinkingConfig: maybe(ThinkingConfig),
-})
-
 const CONTENTS = {
   contents: either(Content, list(Content, '', { minItems: 1 })),
   systemInstruction: maybe(object({ parts: maybe(PARTS) })),
@@ -151,8 +126,7 @@ export const CountedTokens = object({
 
 const EMBEDDED = {
   content: either(object({ parts: list(either(object({ text: text() }), FILLED), '', { minItems: 1 }) }), FILLED),
-  taskType: maybe(text('Such as `RETRIEVAL_QUERY`.')),
-  outputDimensionality: maybe(whole('', { minimum: 1, maximum: 1_000_000 })),
+  ...EMBED_OPTIONS,
 } as const
 const Vector = object({ values: list(number()) })
 const EmbedUsage = object({ promptTokenCount: whole(), cost: rub('What was charged.'), currency: only('RUB') })

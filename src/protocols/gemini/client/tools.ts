@@ -1,3 +1,4 @@
+import { list, maybe, object, said, text } from '../../../base/schema.ts'
 import type { ChatRequest, ChatTool } from '../../../kinds/chat/request.ts'
 import {
   copyObject,
@@ -7,7 +8,7 @@ import {
   type RawObject,
   copyJson,
 } from '../../../kinds/fields/body-fields.ts'
-import { listMember, member, objectMember, textMember, textsMember } from './members.ts'
+import { listMember, member, objectMember, readMembers, textMember } from './members.ts'
 
 /** Names of tools with which the provider searches the web. */
 const SEARCHES: ReadonlySet<string> = new Set([
@@ -82,6 +83,11 @@ function parametersOf(raw: RawObject, path: string): Readonly<Record<string, unk
   return schema === undefined ? {} : jsonSchemaOf(schema, `${path}.parameters`)
 }
 
+const CALLING = object({
+  mode: maybe(text()),
+  allowedFunctionNames: maybe(said(list(text()), 'must be an array of strings')),
+})
+
 /** `toolConfig`: of several allowed functions only those are offered. */
 function choiceOf(body: RawObject): {
   readonly choice: ChatRequest['toolChoice']
@@ -91,8 +97,9 @@ function choiceOf(body: RawObject): {
   const config = objectMember(body, 'toolConfig', 'toolConfig')
   const calling = config === undefined ? undefined : objectMember(config, 'functionCallingConfig', path)
   if (calling === undefined) return { choice: null, allowed: null }
-  const mode = (textMember(calling, 'mode', `${path}.mode`) ?? 'MODE_UNSPECIFIED').toUpperCase()
-  const names = textsMember(calling, 'allowedFunctionNames', `${path}.allowedFunctionNames`)
+  const read = readMembers(CALLING, calling, `${path}.`)
+  const mode = (read.mode ?? 'MODE_UNSPECIFIED').toUpperCase()
+  const names = read.allowedFunctionNames ?? []
   const allowed = names.length === 0 ? null : new Set(names)
   const [only] = names
   switch (mode) {

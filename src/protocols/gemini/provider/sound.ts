@@ -29,12 +29,11 @@ const ALONE =
  * gives no times.
  */
 export function geminiTranscription(transport: Transport): TranscriptionProtocol {
-  return {
-    timestamps: () => false,
+  return askTranscript(transport, {
     translates: () => true,
-    ask: (call, sink) =>
-      askTranscript(transport, call, { request: () => transcriptRequest(call), answer: readTranscript }, sink),
-  }
+    request: transcriptRequest,
+    reads: { answer: readTranscript },
+  })
 }
 
 function transcriptRequest({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>): UpstreamRequest {

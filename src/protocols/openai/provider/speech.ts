@@ -23,17 +23,15 @@ const NOTHING: SpeechPiece = { audio: null, usage: null, done: false }
 
 /** `/audio/speech` of OpenAI and every dialect of it. */
 export function openaiSpeech(transport: Transport): SpeechProtocol {
-  return {
+  return askSpeech(transport, {
     formats: () => SPEECH_FORMATS,
-    ask: (call, sink) => {
-      const reading = {
-        idHeader: 'x-request-id',
-        piece: inEvents(call) ? readPiece : null,
-        ended: () => failure('cut', null, 'the speech ended without its last event'),
-      }
-      return askSpeech(transport, call, () => requestOf(call), reading, sink)
-    },
-  }
+    request: requestOf,
+    reads: (call) => ({
+      idHeader: 'x-request-id',
+      ...(inEvents(call) ? { piece: readPiece } : {}),
+      ended: () => failure('cut', null, 'the speech ended without its last event'),
+    }),
+  })
 }
 
 /** Only in events does the provider report the tokens that the client pays for. */

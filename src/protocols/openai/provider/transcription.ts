@@ -9,10 +9,9 @@ import {
 } from '../../../kinds/transcription/request.ts'
 import { garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
 import { takes, takesOf, type UnitCall, type UpstreamRequest } from '../../ports/call.ts'
-import { askTranscript, readLengths, readSegments, readWords } from '../../upstream/transcripts.ts'
+import { askTranscript, readLengths, readSegments, readWords, soundForm } from '../../upstream/transcripts.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../../upstream/audio.ts'
 import { isErrorBody } from '../../wire/error-body.ts'
-import { formBody, formBoundary } from '../../wire/form-body.ts'
 import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
 import { TokenReader } from '../../answers/token-reader.ts'
 import { headerOf, type Transport, type UpstreamHeaders } from '../../wire/transport.ts'
@@ -58,34 +57,24 @@ function traitsOf(endpoint: Endpoint): Traits {
 
 /** `/audio/transcriptions` and `/audio/translations` of OpenAI, Groq, Mistral and every dialect of them. */
 export function openaiTranscription(transport: Transport): TranscriptionProtocol {
-  return {
+  return askTranscript(transport, {
     timestamps: (endpoint) => traitsOf(endpoint).times,
     speakers: (endpoint) => traitsOf(endpoint).speakers === true,
     carries: (endpoint, request) => fieldsOf(endpoint, request).map(([name]) => name.split('[')[0] ?? name),
     translates: (endpoint) => traitsOf(endpoint).translates,
-    ask: (call, sink) =>
-      askTranscript(
-        transport,
-        call,
-        { request: () => requestOf(call), answer: readTranscript, event: readEvent },
-        sink,
-      ),
-  }
+    request: requestOf,
+    reads: { answer: readTranscript, event: readEvent },
+  })
 }
 
 function requestOf(call: UnitCall<TranscriptionRequest>): UpstreamRequest {
-  const { endpoint, request, generationId } = call
-  const { audio, task } = request
-  const { body, contentType } = formBody(
-    fieldsOf(endpoint, request),
-    { fileName: `audio.${audio.format}`, contentType: audio.contentType, bytes: audio.bytes },
-    formBoundary(generationId),
-  )
-  const path = `/audio/${task === 'translate' ? 'translations' : 'transcriptions'}${endpoint.provider.dialect.query}`
+  const { endpoint, request, apiKey } = call
+  const { dialect } = endpoint.provider
+  const { body, contentType } = soundForm(fieldsOf(endpoint, request), call)
   return {
-    path,
+    path: `/audio/${request.task === 'translate' ? 'translations' : 'transcriptions'}${dialect.query}`,
     body,
-    headers: { ...keyHeaders(call.endpoint.provider.dialect, call.apiKey), 'content-type': contentType },
+    headers: { ...keyHeaders(dialect, apiKey), 'content-type': contentType },
   }
 }
 
