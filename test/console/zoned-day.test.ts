@@ -21,7 +21,7 @@ test('a day begins and ends by the clocks of its zone, with 23 hours, 24 or 25',
 
 test('hours of three years are in the day that they are shown in', () => {
   for (const zone of ['America/New_York', 'America/Santiago', 'Australia/Lord_Howe', 'Europe/Moscow', 'Pacific/Apia']) {
-    for (let ms = Date.UTC(2024, 0, 1); ms < Date.UTC(2027, 0, 1); ms += 13 * HOUR_MS) {
+    for (let ms = Date.UTC(2024, 0, 1); ms < Date.UTC(2027, 0, 1); ms += 37 * HOUR_MS) {
       const day = dayIn(ms, zone)
       const [start, end] = [startOfDay(day, zone)?.getTime() ?? 0, endOfDay(day, zone)?.getTime() ?? 0]
       assert.ok(start <= ms && ms < end, `${zone} ${new Date(ms).toISOString()} ${day}`)

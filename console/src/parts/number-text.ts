@@ -105,10 +105,15 @@ function trimmed(fraction: string): string {
   return fraction.slice(0, end)
 }
 
+/** The number that a field has; null = it is empty. */
+export function numberOf(text: string): number | null {
+  return text.trim() === '' ? null : Number(text)
+}
+
 /** A number of the server as a plain decimal. Small numbers have no exponent. */
 export function plainNumber(value: number): string {
   const text = String(value)
-  return text.includes('e') ? trimmedNumber(value.toFixed(12)) : text
+  return text.includes('e') ? trimmedNumber(value.toFixed(18)) : text
 }
 
 function trimmedNumber(text: string): string {

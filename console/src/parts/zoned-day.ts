@@ -1,21 +1,14 @@
-const DAY_MS = 86_400_000
-const DAY = /^(\d{4})-(\d{2})-(\d{2})$/
+import { dayAfter, isDay, isoDay } from '../../../src/base/time.ts'
+import * as period from '../../../src/ledger/period.ts'
 
 /** When a day (`YYYY-MM-DD`) begins by the clocks of a time zone; null = not a day. */
 export function startOfDay(day: string, zone: string): Date | null {
-  const wallMs = DAY.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN
-  if (Number.isNaN(wallMs)) return null
-  const guess = wallMs - offsetMs(wallMs, zone)
-  // The clocks may change between the guess and the true beginning.
-  const start = wallMs - offsetMs(guess, zone)
-  // Where clocks go forward at midnight, the day begins at one o'clock.
-  return new Date(dayIn(start, zone) === day ? start : guess)
+  return isDay(day) ? new Date(period.startOfDay(day, zone)) : null
 }
 
 /** When a day ends: at the beginning of the next one. A day may have 23 or 25 hours. */
 export function endOfDay(day: string, zone: string): Date | null {
-  const start = DAY.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN
-  return Number.isNaN(start) ? null : startOfDay(new Date(start + DAY_MS).toISOString().slice(0, 10), zone)
+  return isDay(day) ? startOfDay(dayAfter(day), zone) : null
 }
 
 /** The last second of a day, for things that expire on it; null = not a day. */
@@ -26,41 +19,7 @@ export function lastSecondOf(day: string, zone: string): string | null {
 
 /** The day in a time zone at `ms`. */
 export function dayIn(ms: number, zone: string): string {
-  return new Date(ms + offsetMs(ms, zone)).toISOString().slice(0, 10)
-}
-
-const clocks = new Map<string, Intl.DateTimeFormat>()
-
-/** A clock is made once, because making it takes longer than reading it. */
-function clockOf(zone: string): Intl.DateTimeFormat {
-  const known = clocks.get(zone)
-  if (known !== undefined) return known
-  const clock = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  })
-  clocks.set(zone, clock)
-  return clock
-}
-
-/** How far the clocks of a zone are ahead of UTC at `ms`. */
-function offsetMs(ms: number, zone: string): number {
-  const parts = new Map(
-    clockOf(zone)
-      .formatToParts(ms)
-      .map(({ type, value }) => [type, Number(value)]),
-  )
-  const at = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0
-  return (
-    Date.UTC(at('year'), at('month') - 1, at('day'), at('hour'), at('minute'), at('second')) -
-    Math.floor(ms / 1_000) * 1_000
-  )
+  return period.periodStarts(ms, zone).day
 }
 
 /** `YYYY-MM-DD`, both included. */
@@ -70,15 +29,11 @@ export interface DayRange {
 }
 
 export function today(): string {
-  return new Date().toISOString().slice(0, 10)
-}
-
-function daysBack(days: number): string {
-  return new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10)
+  return isoDay(Date.now())
 }
 
 export function lastDays(days: number): DayRange {
-  return { from: daysBack(days - 1), to: today() }
+  return { from: dayAfter(today(), 1 - days), to: today() }
 }
 
 /** The days of this month so far, or of the month before. */
@@ -86,7 +41,7 @@ export function monthDays(which: 'this' | 'last'): DayRange {
   const now = today()
   const first = `${now.slice(0, 8)}01`
   if (which === 'this') return { from: first, to: now }
-  const to = new Date(Date.parse(first) - DAY_MS).toISOString().slice(0, 10)
+  const to = dayAfter(first, -1)
   return { from: `${to.slice(0, 8)}01`, to }
 }
 

@@ -23,16 +23,28 @@ import {
   spendingLimitOf,
 } from '../../parts/SpendingLimitFields.tsx'
 import { PlusIcon, TrashIcon } from '../../parts/icons.ts'
-import { plainNumber } from '../../parts/number-text.ts'
+import { numberOf, plainNumber } from '../../parts/number-text.ts'
 import { useWords } from '../../parts/words.ts'
 import { dayIn, lastSecondOf } from '../../parts/zoned-day.ts'
 import { useProfile } from '../../session.tsx'
 
-interface Values extends LimitValues, SpendingLimit {
+/** A key as its form holds it; an empty text is no limit. */
+interface Values extends SpendingLimit {
   readonly name: string
   /** `YYYY-MM-DD`: the last day on which the key works; empty = for ever. */
   readonly expires: string
   readonly models: string[]
+  readonly requests: string
+  readonly tokens: string
+  readonly running: string
+  readonly ips: string[]
+  readonly modelLimits: ModelRow[]
+}
+
+interface ModelRow {
+  readonly model: string
+  readonly requests: string
+  readonly tokens: string
 }
 
 /** Creates a key, or changes one. */
@@ -85,7 +97,7 @@ export function KeyForm({
         data={models}
         {...form.field('models')}
       />
-      <KeyLimitFields values={form.values} set={form.set} field={form.field} models={models} />
+      <KeyLimitFields form={form} models={models} />
     </Form>
   )
 }
@@ -98,53 +110,52 @@ function valuesOf(key: Key | null, zone: string, isBounded: boolean): Values {
     ...(key === null && isBounded ? { kind: 'periodic' } : {}),
     expires: key?.expires_at === null || key === null ? '' : dayIn(Date.parse(key.expires_at), zone),
     models: [...(key?.allowed_models ?? [])],
-    ...limitValuesOf(key),
+    requests: textOf(key?.requests_per_minute),
+    tokens: textOf(key?.tokens_per_minute),
+    running: textOf(key?.running_requests),
+    ips: [...(key?.allowed_ips ?? [])],
+    modelLimits: Object.entries(key?.model_limits ?? {}).map(([model, own]) => ({
+      model,
+      requests: textOf(own.requests_per_minute),
+      tokens: textOf(own.tokens_per_minute),
+    })),
   }
 }
 
-function bodyOf({ name, kind, limit, reset, expires, models, ...limits }: Values, zone: string): KeyBody {
+function bodyOf({ requests, tokens, running, modelLimits, ...values }: Values, zone: string): KeyBody {
+  const { name, kind, limit, reset, expires, models, ips } = values
+  const limits = modelLimits.map((row) => [
+    row.model.trim(),
+    { requests_per_minute: numberOf(row.requests), tokens_per_minute: numberOf(row.tokens) },
+  ])
   return {
     name: name.trim(),
     ...spendingLimitBody({ kind, limit, reset }),
     expires_at: lastSecondOf(expires, zone),
     allowed_models: models.length === 0 ? null : models,
-    ...limitBodyOf(limits),
+    requests_per_minute: numberOf(requests),
+    tokens_per_minute: numberOf(tokens),
+    running_requests: numberOf(running),
+    model_limits: limits.length === 0 ? null : Object.fromEntries(limits),
+    allowed_ips: ips.length === 0 ? null : ips,
   }
 }
-
-interface ModelRow {
-  readonly model: string
-  readonly requests: string
-  readonly tokens: string
-}
-
-/** The limits of a key as its form holds them; an empty text is no limit. */
-export interface LimitValues {
-  readonly requests: string
-  readonly tokens: string
-  readonly running: string
-  readonly ips: string[]
-  readonly modelLimits: ModelRow[]
-}
-
-type LimitNames = 'requests_per_minute' | 'tokens_per_minute' | 'running_requests' | 'model_limits' | 'allowed_ips'
 
 const MOST = { requests_per_minute: 1_000_000, tokens_per_minute: 1_000_000_000, running_requests: 10_000 }
 const ROWS_MAX = 100
 
 interface LimitFieldsProps {
-  readonly values: LimitValues
-  readonly set: (change: Pick<LimitValues, 'modelLimits'>) => void
-  readonly field: Fields<LimitValues>['field']
+  readonly form: Fields<Values>
   readonly models: readonly string[]
 }
 
 /** Requests, tokens and addresses: folded while the key has none of these limits. */
-export function KeyLimitFields({ values, set, field, models }: LimitFieldsProps): ReactNode {
+function KeyLimitFields({ form, models }: LimitFieldsProps): ReactNode {
   const { t } = useWords()
   const [unfolded, setUnfolded] = useState(false)
   // A field that is hidden could not say why the form is not sent.
-  const opened = unfolded || hasLimits(values)
+  const { field } = form
+  const opened = unfolded || hasLimits(form.values)
   return (
     <div>
       <Button variant="subtle" size="compact-sm" aria-expanded={opened} onClick={() => setUnfolded(!opened)}>
@@ -157,7 +168,7 @@ export function KeyLimitFields({ values, set, field, models }: LimitFieldsProps)
             <LimitField of="tokens_per_minute" {...field('tokens')} />
             <LimitField of="running_requests" {...field('running')} />
           </div>
-          <ModelRows values={values} set={set} models={models} />
+          <ModelRows form={form} models={models} />
           <TagsInput
             label={t('keys.allowed_ips')}
             description={t('keys.allowed_ips_hint')}
@@ -186,10 +197,10 @@ function LimitField({ of, ...props }: LimitFieldProps): ReactNode {
   return <NumberField label={t(`keys.${of}`)} decimals={0} least={1} most={MOST[of]} {...props} />
 }
 
-function ModelRows({ values, set: setValues, models }: Omit<LimitFieldsProps, 'field'>): ReactNode {
+function ModelRows({ form, models }: LimitFieldsProps): ReactNode {
   const { t } = useWords()
-  const rows = values.modelLimits
-  const set = (next: readonly ModelRow[]): void => setValues({ modelLimits: [...next] })
+  const rows = form.values.modelLimits
+  const set = (modelLimits: ModelRow[]): void => form.set({ modelLimits })
   const change = (index: number, part: Partial<ModelRow>): void =>
     set(rows.map((row, each) => (each === index ? { ...row, ...part } : row)))
   return (
@@ -267,52 +278,10 @@ function ModelRowFields({
   )
 }
 
-function hasLimits({ requests, tokens, running, ips, modelLimits }: LimitValues): boolean {
+function hasLimits({ requests, tokens, running, ips, modelLimits }: Values): boolean {
   return [requests, tokens, running].some((text) => text !== '') || ips.length > 0 || modelLimits.length > 0
-}
-
-export function limitValuesOf(key: Pick<Key, LimitNames> | null): LimitValues {
-  return {
-    requests: textOf(key?.requests_per_minute),
-    tokens: textOf(key?.tokens_per_minute),
-    running: textOf(key?.running_requests),
-    ips: [...(key?.allowed_ips ?? [])],
-    modelLimits: Object.entries(key?.model_limits ?? {}).map(([model, own]) => ({
-      model,
-      requests: textOf(own.requests_per_minute),
-      tokens: textOf(own.tokens_per_minute),
-    })),
-  }
-}
-
-export function limitBodyOf({
-  requests,
-  tokens,
-  running,
-  ips,
-  modelLimits,
-}: LimitValues): Required<Pick<KeyBody, LimitNames>> {
-  return {
-    requests_per_minute: numberOf(requests),
-    tokens_per_minute: numberOf(tokens),
-    running_requests: numberOf(running),
-    model_limits:
-      modelLimits.length === 0
-        ? null
-        : Object.fromEntries(
-            modelLimits.map((row) => [
-              row.model.trim(),
-              { requests_per_minute: numberOf(row.requests), tokens_per_minute: numberOf(row.tokens) },
-            ]),
-          ),
-    allowed_ips: ips.length === 0 ? null : ips,
-  }
 }
 
 function textOf(limit: number | null | undefined): string {
   return limit === null || limit === undefined ? '' : plainNumber(limit)
-}
-
-function numberOf(text: string): number | null {
-  return text === '' ? null : Number(text)
 }

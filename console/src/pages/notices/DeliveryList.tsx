@@ -6,7 +6,6 @@ import { Filters } from '../../parts/Filters.tsx'
 import type { Column } from '../../parts/List.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { Clip } from '../../parts/cells.tsx'
-import type { Search } from '../../parts/list-place.ts'
 import { useWords } from '../../parts/words.ts'
 import { noticeText, type Receiver } from './Receivers.tsx'
 
@@ -57,7 +56,7 @@ export function DeliveryList({ read, receivers, mayReplay, account, ofAll = fals
         <ServerList
           // The customer's list has no other account.
           read={read as 'GET /admin/v1/notices/deliveries'}
-          query={(search) => ({ state: stateOf(search), account })}
+          query={({ state }) => ({ state: STATES.find((known) => known === state), account })}
           everyMs={REFRESH_MS}
           height={240}
           name="notices"
@@ -116,8 +115,4 @@ export function DeliveryList({ read, receivers, mayReplay, account, ofAll = fals
 
 interface Delivery {
   readonly notice: { readonly account: string | null }
-}
-
-function stateOf({ state }: Search): (typeof STATES)[number] | undefined {
-  return STATES.find((known) => known === state)
 }

@@ -13,6 +13,7 @@ import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
 import { Form, useFields } from '../../parts/Form.tsx'
 import type { EmptyProps } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
+import { numberOf } from '../../parts/number-text.ts'
 import { Section } from '../../parts/Page.tsx'
 import { useWords } from '../../parts/words.ts'
 
@@ -367,7 +368,7 @@ export function ThresholdForm({
   const form = useFields({
     first: { low_balance: low === null ? '' : String(low) },
     calls: [save],
-    send: ({ low_balance: value }) => save.run(value.trim() === '' ? null : Number(value)),
+    send: ({ low_balance: value }) => save.run(numberOf(value)),
   })
   return (
     <Section boxed title={t('notices.low')}>

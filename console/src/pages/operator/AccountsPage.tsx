@@ -11,7 +11,7 @@ import { ExternalName } from '../../parts/ExternalName.tsx'
 import { Filters, type Filter } from '../../parts/Filters.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
 import { useIsHere } from '../../parts/is-here.ts'
-import { useFilters, type Search } from '../../parts/list-place.ts'
+import { useFilters } from '../../parts/list-place.ts'
 import { onRowLink, rowLink } from '../../parts/row-link.ts'
 import { useWords } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
@@ -61,10 +61,6 @@ export function AccountsPage(): ReactNode {
   )
 }
 
-function statusOf({ status }: Search): AccountStatus | undefined {
-  return STATUSES.find((known) => known === status)
-}
-
 function AccountList({ groupNames }: { readonly groupNames: ReadonlyMap<string, string> }): ReactNode {
   const { t } = useWords()
   const navigate = useNavigate()
@@ -74,7 +70,7 @@ function AccountList({ groupNames }: { readonly groupNames: ReadonlyMap<string, 
     <div onClick={open}>
       <ServerList
         read="GET /admin/v1/accounts"
-        query={(search) => ({ query: search['query'], status: statusOf(search), group: search['group'] })}
+        query={({ query, status, group }) => ({ query, status: STATUSES.find((known) => known === status), group })}
         height={420}
         name="accounts"
         label={t('nav.accounts')}

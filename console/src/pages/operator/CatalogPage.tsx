@@ -16,9 +16,9 @@ import {
   Compared,
   Difference,
   JsonField,
-  parsedObject,
   useCatalogWarnings,
 } from './catalog-edit.tsx'
+import { parsedObject } from './provider-draft.ts'
 
 const RENEWS = [...CATALOG_RENEWS, 'GET /admin/v1/settings', 'GET /admin/v1/price-changes'] as const
 

@@ -11,7 +11,8 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { useWords } from '../../parts/words.ts'
 import { usePriceName } from '../models/PriceLines.tsx'
-import { CATALOG_RENEWS, Compared, JsonField, parsedObject } from './catalog-edit.tsx'
+import { CATALOG_RENEWS, Compared, JsonField } from './catalog-edit.tsx'
+import { parsedObject } from './provider-draft.ts'
 import { MarkupField } from './MarkupField.tsx'
 import {
   draftOf,

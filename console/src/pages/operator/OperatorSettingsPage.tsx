@@ -11,6 +11,7 @@ import { Form, useCall, useFields } from '../../parts/Form.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { Section } from '../../parts/Page.tsx'
+import { numberOf } from '../../parts/number-text.ts'
 import { useWords } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { CatalogWarnings, useCatalogWarnings } from './catalog-edit.tsx'
@@ -89,10 +90,6 @@ function Maintenance({ maintenance }: { readonly maintenance: Settings['maintena
       </Form>
     </Section>
   )
-}
-
-function numberOf(text: string): number | null {
-  return text === '' ? null : Number(text)
 }
 
 function SettingsForm({ settings }: { readonly settings: Settings }): ReactNode {

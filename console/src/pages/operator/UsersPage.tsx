@@ -1,14 +1,19 @@
-import { TextInput } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
+import type { ConsoleUser } from '../../../../src/api/admin/account-contract.ts'
 import type { OperatorRole } from '../../../../src/tables/admin-scopes.ts'
-import { Can } from '../../parts/Can.tsx'
+import { useAct } from '../../api/hooks.ts'
+import { Can, useCan } from '../../parts/Can.tsx'
+import { ServerList } from '../../parts/DataList.tsx'
+import { confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
+import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
 import { Filters } from '../../parts/Filters.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
-import { Section } from '../../parts/Page.tsx'
 import type { Search } from '../../parts/list-place.ts'
+import { Section } from '../../parts/Page.tsx'
+import { type MenuEntry, RowMenu } from '../../parts/RowMenu.tsx'
 import { useWords } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
-import { LinkShown, UserList } from './UserList.tsx'
 import { RoleField, useRoles } from './tokens/ScopeNames.tsx'
 
 const ROLES = ['admin', 'user'] as const
@@ -33,13 +38,9 @@ export function UsersPage(): ReactNode {
           },
         ]}
       />
-      <UserList filter={(search) => ({ query: search['query'], role: roleOf(search) })} />
+      <UserList filter={({ query, role }) => ({ query, role: ROLES.find((known) => known === role) })} />
     </OperatorPage>
   )
-}
-
-function roleOf({ role }: Search): (typeof ROLES)[number] | undefined {
-  return ROLES.find((known) => known === role)
 }
 
 function InviteForm(): ReactNode {
@@ -65,5 +66,172 @@ function InviteForm(): ReactNode {
       <div className="small">{t(`role.${form.values.role}_text`)}</div>
       <LinkShown shown={link} close={() => setLink(null)} />
     </>
+  )
+}
+
+export interface UserFilter {
+  readonly account?: string | undefined
+  readonly role?: 'user' | 'admin' | undefined
+  /** The beginning of an e-mail. */
+  readonly query?: string | undefined
+}
+
+interface UserLink {
+  readonly email: string
+  readonly link: string
+}
+
+/** Who may sign in to the console. */
+export function UserList({ filter }: { readonly filter: (search: Search) => UserFilter }): ReactNode {
+  const { t } = useWords()
+  const can = useCan()
+  const [link, setLink] = useState<UserLink | null>(null)
+  return (
+    <>
+      <ServerList
+        read="GET /admin/v1/users"
+        query={filter}
+        height={300}
+        name="users"
+        label={t('nav.users')}
+        empty={{ picture: 'people', title: t('users.none') }}
+        columns={[
+          {
+            id: 'email',
+            title: t('entry.email'),
+            ordered: true,
+            value: ({ email }) => email,
+            under: (user) => <ExternalName of={user} />,
+          },
+          {
+            id: 'role',
+            title: t('settings.role'),
+            value: ({ role, operator_role: own }) => (own === null ? t(`settings.role_${role}`) : t(`role.${own}`)),
+          },
+          {
+            id: 'state',
+            title: t('keys.state'),
+            word: ({ disabled }) => (disabled ? ['bad', t('keys.disabled')] : ['good', t('keys.active')]),
+          },
+          {
+            id: 'totp',
+            title: t('security.totp'),
+            word: ({ totp }) => (totp ? ['good', t('security.on')] : ['quiet', t('security.off')]),
+          },
+          {
+            id: 'oidc',
+            title: t('security.oidc'),
+            value: ({ identities }) => identities.map(({ email, subject }) => email ?? subject).join(', '),
+            hint: ({ identities }) => identities.map(({ issuer }) => issuer).join(', ') || undefined,
+          },
+          { id: 'seen', title: t('users.last_sign_in'), as: 'ago', value: (user) => user.last_sign_in_at },
+          { id: 'created_at', title: t('accounts.since'), as: 'date', ordered: true, value: (user) => user.created_at },
+          {
+            id: 'actions',
+            acts: (user) => [
+              <ExternalIdButton key="name" change="PATCH /admin/v1/users/:id" of={user} name={user.email} />,
+              can('PATCH /admin/v1/users/:id') && <UserMenu key="menu" user={user} showLink={setLink} />,
+            ],
+          },
+        ]}
+      />
+      <LinkShown shown={link} close={() => setLink(null)} />
+    </>
+  )
+}
+
+/** A one-time link to hand over to its user. */
+export function LinkShown({
+  shown,
+  close,
+}: {
+  readonly shown: UserLink | null
+  readonly close: () => void
+}): ReactNode {
+  const { t } = useWords()
+  const title = t('users.link', { email: shown?.email ?? '' })
+  return (
+    <Dialog name="user-link" of={shown} close={close} title={title} size="lg">
+      {({ link }) => <Secret text={link} label={title} warning={t('users.link_text')} />}
+    </Dialog>
+  )
+}
+
+type RoleBody = Readonly<{ role: 'user' } | { operator_role: OperatorRole }>
+
+// oxlint-disable-next-line eslint/max-lines-per-function -- the entries of a menu
+function UserMenu({
+  user,
+  showLink,
+}: {
+  readonly user: ConsoleUser
+  readonly showLink: (link: UserLink) => void
+}): ReactNode {
+  const { t } = useWords()
+  const { id, email, account } = user
+  const params = { id }
+  const renews = ['GET /admin/v1/users'] as const
+  const roles = useRoles().filter((role) => role !== user.operator_role)
+  const change = useAct('PATCH /admin/v1/users/:id', { renews, said: t('common.saved') })
+  const link = useAct('POST /admin/v1/users/:id/password-link', { done: showLink })
+  const unlink = useAct('DELETE /admin/v1/users/:id/identities/:identity', { renews, said: t('users.unlinked') })
+  const askUnlink = (identity: ConsoleUser['identities'][number]): void =>
+    confirm({
+      name: 'user-unlink',
+      title: t('users.ask_unlink', { email }),
+      text: t('users.ask_unlink_text', { who: identity.email ?? identity.subject, issuer: identity.issuer }),
+      act: t('users.do_unlink'),
+      onConfirm: () => unlink.mutate({ params: { id, identity: identity.id } }),
+    })
+  const askRole = (title: string, body: RoleBody): void =>
+    confirm({
+      name: 'user-role',
+      title,
+      text: t('users.ask_role_text'),
+      act: t('users.do_role'),
+      onConfirm: () => change.mutate({ params, body }),
+    })
+  const roleEntry = (operator_role: OperatorRole): MenuEntry => {
+    const role = t(`role.${operator_role}`)
+    const title = t('users.ask_role', { email, role })
+    return { label: t('users.make', { role }), act: () => askRole(title, { operator_role }) }
+  }
+  return (
+    <RowMenu
+      label={t('keys.actions_of', { name: email })}
+      button={
+        <Button size="compact-sm" variant="subtle" aria-label={t('keys.actions_of', { name: email })}>
+          {t('common.actions')}
+        </Button>
+      }
+      entries={[
+        account !== null && {
+          label: t('users.account'),
+          to: { to: '/operator/accounts/$id', params: { id: account } },
+        },
+        { label: t('users.password_link'), act: () => link.mutate({ params, body: {} }) },
+        user.totp && {
+          label: t('users.password_link_totp'),
+          act: () => link.mutate({ params, body: { clear_totp: true } }),
+        },
+        ...(user.has_password ? user.identities : []).map((identity) => ({
+          label: t('users.unlink', { who: identity.email ?? identity.subject }),
+          act: () => askUnlink(identity),
+        })),
+        'line',
+        { heading: t('settings.role') },
+        ...roles.map(roleEntry),
+        user.role === 'admin' && {
+          label: t('users.make_user'),
+          act: () => askRole(t('users.ask_user', { email }), { role: 'user' }),
+        },
+        'line',
+        {
+          label: user.disabled ? t('keys.enable') : t('keys.disable'),
+          harmful: !user.disabled,
+          act: () => change.mutate({ params, body: { disabled: !user.disabled } }),
+        },
+      ]}
+    />
   )
 }

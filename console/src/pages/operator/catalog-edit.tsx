@@ -152,13 +152,3 @@ export function JsonField({ isWrong, ...props }: JsonInputProps & { readonly isW
     />
   )
 }
-
-/** The object that a text is; null = it is none. The server checks the rest, field by field. */
-export function parsedObject(text: string): object | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null
-  } catch {
-    return null
-  }
-}

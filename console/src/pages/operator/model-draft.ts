@@ -2,6 +2,7 @@ import type { EndpointEntry, ModelEntry, PriceEntry } from '../../../../src/api/
 import { MODEL_TYPE_TABLE, type ModelType } from '../../../../src/tables/model-types.ts'
 import { ownValue } from '../../../../src/base/own-value.ts'
 import { typed } from '../../api/endpoint.ts'
+import { plainNumber } from '../../parts/number-text.ts'
 
 /** One price of an endpoint. Decimals stay as they were typed. */
 export interface PriceLine {
@@ -188,14 +189,7 @@ export function isComplete({ id, endpoints }: ModelDraft): boolean {
   )
 }
 
-function withoutZeros(digits: string): string {
-  let end = digits.length
-  while (digits[end - 1] === '0') end -= 1
-  return digits.slice(0, end)
-}
-
 function textOf(value: unknown): string {
-  if (typeof value === 'string') return value
   // JavaScript would write a small price as 1e-7, which is not a decimal.
-  return typeof value !== 'number' ? '' : String(value).includes('e') ? withoutZeros(value.toFixed(18)) : String(value)
+  return typeof value === 'number' ? plainNumber(value) : typeof value === 'string' ? value : ''
 }

@@ -82,15 +82,21 @@ export function providerDraft(slug: string, entry: ProviderEntry | null): Provid
   }
 }
 
-/** The typed dialect, which may be none; null = no object. The server checks the rest, field by field. */
-export function parsedDialect(text: string): { readonly dialect?: object } | null {
-  if (text.trim() === '') return {}
+/** The object that a text is; null = it is none. The server checks the rest, field by field. */
+export function parsedObject(text: string): object | null {
   try {
-    const dialect: unknown = JSON.parse(text)
-    return dialect !== null && typeof dialect === 'object' && !Array.isArray(dialect) ? { dialect } : null
+    const value: unknown = JSON.parse(text)
+    return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null
   } catch {
     return null
   }
+}
+
+/** The typed dialect, which may be none; null = no object. The server checks the rest, field by field. */
+export function parsedDialect(text: string): { readonly dialect?: object } | null {
+  if (text.trim() === '') return {}
+  const dialect = parsedObject(text)
+  return dialect === null ? null : { dialect }
 }
 
 /**

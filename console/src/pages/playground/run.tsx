@@ -8,39 +8,41 @@ import { SendIcon, StopIcon } from '../../parts/icons.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import { useWords } from '../../parts/words.ts'
 
-export interface Run<A> {
+export interface Run<A, Given extends readonly unknown[] = []> {
   readonly answer: A | null
   readonly failure: unknown
   readonly busy: boolean
-  readonly start: () => void
+  readonly start: (...given: Given) => void
   readonly stop: () => void
+  /** Forgets the answer and the failure. */
+  readonly clear: () => void
 }
 
+const NOTHING = { answer: null, failure: null, busy: false }
+
 /** Runs one paid call at a time, and keeps its answer or failure. Leaving the page stops it. */
-export function useRun<A>(work: (signal: AbortSignal) => Promise<A>): Run<A> {
+export function useRun<A, Given extends readonly unknown[] = []>(
+  work: (signal: AbortSignal, ...given: Given) => Promise<A>,
+): Run<A, Given> {
   const client = useQueryClient()
   const running = useRef<AbortController | null>(null)
-  const [state, setState] = useState<{ readonly answer: A | null; readonly failure: unknown; readonly busy: boolean }>({
-    answer: null,
-    failure: null,
-    busy: false,
-  })
+  const [state, setState] = useState<Pick<Run<A>, 'answer' | 'failure' | 'busy'>>(NOTHING)
   const stop = useCallback(() => running.current?.abort(), [])
   useEffect(() => stop, [stop])
-  const run = async (): Promise<void> => {
+  const run = async (given: Given): Promise<void> => {
     running.current?.abort()
     const controller = new AbortController()
     running.current = controller
-    setState({ answer: null, failure: null, busy: true })
+    setState({ ...NOTHING, busy: true })
     try {
-      const answer = await work(controller.signal)
+      const answer = await work(controller.signal, ...given)
       setState({ answer, failure: null, busy: false })
     } catch (failure) {
       setState((before) => ({ ...before, failure: isStop(failure) ? null : failure, busy: false }))
     }
     await client.invalidateQueries({ queryKey: ['GET /cabinet/v1/summary'] })
   }
-  return { ...state, start: () => void run(), stop }
+  return { ...state, start: (...given) => void run(given), stop, clear: () => setState(NOTHING) }
 }
 
 export interface RunBarProps {
@@ -156,7 +158,7 @@ export function listOf(value: unknown): readonly unknown[] {
 }
 
 /** Whether the user stopped the call. */
-export function isStop(failure: unknown): boolean {
+function isStop(failure: unknown): boolean {
   return !(failure instanceof ApiFailure) && failure instanceof DOMException && failure.name === 'AbortError'
 }
 

@@ -1,7 +1,6 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { ApiFailure } from '../../api/call.ts'
-import { costOf, fieldOf, isStop, listOf, playgroundCall } from './run.tsx'
+import { costOf, fieldOf, listOf, playgroundCall, useRun } from './run.tsx'
 
 export const NUMBERS = [
   { name: 'temperature', decimals: 4, least: 0, most: 2 },
@@ -64,48 +63,33 @@ export interface Message {
 
 /** A conversation with a model. The last turn grows as its answer arrives. Leaving the page stops the answer. */
 export function useConversation(keyId: string, model: string): Conversation {
-  const client = useQueryClient()
   const [turns, setTurns] = useState<readonly Turn[]>([])
-  const [failure, setFailure] = useState<unknown>(null)
-  const [busy, setBusy] = useState(false)
-  const running = useRef<AbortController | null>(null)
-  useEffect(() => () => running.current?.abort(), [])
   const change = (edit: (last: Turn) => Turn): void =>
     setTurns((before) => before.map((turn, index) => (index === before.length - 1 ? edit(turn) : turn)))
-  const ask = async (message: Message, parameters: Parameters): Promise<void> => {
+  const run = useRun(async (signal, message: Message, parameters: Parameters) => {
     const asked = [...turns, newTurn('user', message)]
     setTurns([...asked, newTurn('assistant', { text: '', attachments: [] })])
-    setFailure(null)
-    setBusy(true)
-    const controller = new AbortController()
-    running.current = controller
-    try {
-      const body = { ...chatBody(model, asked, parameters), stream: true, stream_options: { include_usage: true } }
-      const startMs = performance.now()
-      let firstMs: number | null = null
-      const response = await playgroundCall(keyId, 'chat/completions', body, controller.signal)
-      if (response.body !== null)
-        for await (const piece of chatPieces(response.body)) {
-          const nowMs = performance.now() - startMs
-          if (piece.type !== 'usage') firstMs ??= nowMs
-          const speed = firstMs === null ? null : { firstMs, restMs: nowMs - firstMs }
-          change((last) => ({ ...withPiece(last, piece), speed: piece.type === 'usage' ? last.speed : speed }))
-        }
-    } catch (thrown) {
-      if (!isStop(thrown)) setFailure(thrown)
+    const body = { ...chatBody(model, asked, parameters), stream: true, stream_options: { include_usage: true } }
+    const startMs = performance.now()
+    let firstMs: number | null = null
+    const response = await playgroundCall(keyId, 'chat/completions', body, signal)
+    if (response.body === null) return
+    for await (const piece of chatPieces(response.body)) {
+      const nowMs = performance.now() - startMs
+      if (piece.type !== 'usage') firstMs ??= nowMs
+      const speed = firstMs === null ? null : { firstMs, restMs: nowMs - firstMs }
+      change((last) => ({ ...withPiece(last, piece), speed: piece.type === 'usage' ? last.speed : speed }))
     }
-    setBusy(false)
-    await client.invalidateQueries({ queryKey: ['GET /cabinet/v1/summary'] })
-  }
+  })
   return {
     turns,
-    failure,
-    busy,
-    ask: (message, parameters) => void ask(message, parameters),
-    stop: () => running.current?.abort(),
+    failure: run.failure,
+    busy: run.busy,
+    ask: run.start,
+    stop: run.stop,
     clear: () => {
       setTurns([])
-      setFailure(null)
+      run.clear()
     },
   }
 }

@@ -1,12 +1,18 @@
-import { Button } from '@mantine/core'
+import { Alert, Button, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { useLocation } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { encode } from 'uqr'
+import type { Identity } from '../../../../src/api/cabinet/identity-contract.ts'
 import { setProfile, useAct, useRead } from '../../api/hooks.ts'
-import { ReadList } from '../../parts/DataList.tsx'
-import { Form, useCall } from '../../parts/Form.tsx'
-import { Page, Section } from '../../parts/Page.tsx'
 import { StatusBadge } from '../../parts/cells.tsx'
+import { CopyBlock } from '../../parts/Copy.tsx'
+import { ReadList } from '../../parts/DataList.tsx'
+import { Dialog, Secret } from '../../parts/Dialog.tsx'
+import { Form, useCall, useFields } from '../../parts/Form.tsx'
+import { Page, Section } from '../../parts/Page.tsx'
 import {
+  CodeField,
   NewPasswordField,
   PROOF_NAMES,
   proofBody,
@@ -16,8 +22,6 @@ import {
 } from '../../parts/proof.tsx'
 import { useWords } from '../../parts/words.ts'
 import { useProfile, useSession } from '../../session.tsx'
-import { Identities } from './Identities.tsx'
-import { TwoStep } from './TwoStep.tsx'
 
 const BROWSERS: readonly (readonly [mark: string, name: string])[] = [
   ['Edg/', 'Edge'],
@@ -175,4 +179,255 @@ function shortAgent(userAgent: string): string {
     .map((table) => table.find(([mark]) => userAgent.includes(mark))?.[1])
     .filter((name) => name !== undefined)
   return names.length === 0 ? userAgent.slice(0, SHOWN_MAX) : names.join(' · ')
+}
+
+/** What needs a proof first: to add an identity, or to remove this one. */
+type Asked = Identity | 'link'
+
+/** Who may sign in as this user by single sign-on. */
+export function Identities(): ReactNode {
+  const { t } = useWords()
+  const { hash } = useLocation()
+  const { service } = useSession()
+  const { has_password: hasPassword } = useProfile()
+  const identities = useRead('GET /cabinet/v1/identities', {})
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const close = (): void => setAsked(null)
+  const name = service.oidc?.name ?? t('security.oidc')
+  return (
+    <Section
+      title={t('security.oidc')}
+      lead={t('security.oidc_lead')}
+      actions={
+        service.oidc !== null &&
+        identities.data?.data.length === 0 && (
+          <Button size="xs" variant="default" onClick={() => setAsked('link')}>
+            {t('security.oidc_add', { name })}
+          </Button>
+        )
+      }
+    >
+      {hash.startsWith('error=') && (
+        <Alert color="red" role="alert">
+          {t(hash === 'error=conflict' ? 'security.oidc_taken' : 'security.oidc_failed', { name })}
+        </Alert>
+      )}
+      <ReadList
+        of={identities}
+        height={80}
+        name="identities"
+        label={t('security.oidc')}
+        empty={{ picture: 'shield', title: t('security.oidc_none') }}
+        columns={[
+          {
+            id: 'who',
+            title: t('security.oidc_who'),
+            value: ({ email, subject }) => email ?? subject,
+            hint: ({ subject }) => subject,
+          },
+          { id: 'issuer', title: t('security.oidc_issuer'), value: ({ issuer }) => issuer },
+          { id: 'since', title: t('security.oidc_since'), as: 'moment', value: (identity) => identity.linked_at },
+          {
+            id: 'actions',
+            acts: (identity) => [
+              hasPassword ? (
+                { label: t('security.oidc_remove'), harmful: true, run: () => setAsked(identity) }
+              ) : (
+                <Text key="only" size="sm" c="dimmed">
+                  {t('security.oidc_only')}
+                </Text>
+              ),
+            ],
+          },
+        ]}
+      />
+      <Dialog
+        name="identity"
+        of={asked}
+        close={close}
+        title={t(asked === null || asked === 'link' ? 'security.oidc_add' : 'security.oidc_ask_remove', { name })}
+      >
+        {(shown) => <AskProof asked={shown} name={name} close={close} />}
+      </Dialog>
+    </Section>
+  )
+}
+
+interface AskProofProps {
+  readonly asked: Asked
+  /** Of the service that signs in. */
+  readonly name: string
+  readonly close: () => void
+}
+
+function AskProof({ asked, name, close }: AskProofProps): ReactNode {
+  const { t } = useWords()
+  const kind = useProofKind()
+  const isLink = asked === 'link'
+  const link = useAct('POST /cabinet/v1/identities/link', {
+    quiet: true,
+    done: ({ url }) => window.location.assign(url),
+  })
+  const unlink = useAct('POST /cabinet/v1/identities/:id/unlink', {
+    quiet: true,
+    said: t('security.oidc_removed'),
+    renews: ['GET /cabinet/v1/identities', 'GET /cabinet/v1/session', 'GET /cabinet/v1/sessions'],
+    done: close,
+  })
+  const form = useFields({
+    first: { proof: '' },
+    names: PROOF_NAMES,
+    calls: [link, unlink],
+    send: ({ proof }) => {
+      const body = proofBody(kind, proof)
+      if (isLink) link.mutate({ body })
+      else unlink.mutate({ params: { id: asked.id }, body })
+    },
+  })
+  return (
+    <Form
+      of={form}
+      form="dialog"
+      act={isLink ? t('security.oidc_add', { name }) : t('security.oidc_remove')}
+      look={{ disabled: kind === 'stale', ...(isLink ? {} : { color: 'red.8' }) }}
+      cancel={close}
+    >
+      <Text size="sm">{t(isLink ? 'security.oidc_add_text' : 'security.oidc_remove_text', { name })}</Text>
+      <ProofField kind={kind} {...form.field('proof')} />
+    </Form>
+  )
+}
+
+const RENEWS = ['GET /cabinet/v1/session', 'GET /cabinet/v1/sessions'] as const
+
+type Codes = readonly string[]
+
+/** Two-step sign-in: turning it on with an authenticator, its recovery codes, turning it off. */
+export function TwoStep(): ReactNode {
+  const { t } = useWords()
+  const { totp } = useProfile()
+  const [codes, setCodes] = useState<Codes | null>(null)
+  return (
+    <Section
+      boxed
+      title={t('security.totp')}
+      lead={t('security.totp_lead')}
+      actions={
+        <StatusBadge tone={totp.enabled ? 'good' : 'quiet'}>
+          {totp.enabled ? t('security.on') : t('security.off')}
+        </StatusBadge>
+      }
+    >
+      {codes !== null ? (
+        <Secret
+          text={codes.join('\n')}
+          label={t('security.codes')}
+          warning={t('security.codes_once')}
+          kept={t('security.codes_kept')}
+          close={() => setCodes(null)}
+        />
+      ) : totp.enabled ? (
+        <Enrolled left={totp.recovery_codes_left} shown={setCodes} />
+      ) : (
+        <Enrol done={setCodes} />
+      )}
+    </Section>
+  )
+}
+
+function Enrol({ done }: { readonly done: (codes: Codes) => void }): ReactNode {
+  const { t } = useWords()
+  const kind = useProofKind()
+  const form = useCall('POST /cabinet/v1/totp', {
+    first: { proof: '' },
+    names: PROOF_NAMES,
+    input: ({ proof }) => ({ body: proofBody(kind, proof) }),
+  })
+  if (form.answer !== undefined) return <Confirm seed={form.answer} done={done} />
+  return (
+    <Form of={form} act={t('security.turn_on')} look={{ disabled: kind === 'stale' }}>
+      <ProofField kind={kind} {...form.field('proof')} />
+    </Form>
+  )
+}
+
+function Confirm({
+  seed: { uri, secret },
+  done,
+}: {
+  readonly seed: { readonly uri: string; readonly secret: string }
+  readonly done: (codes: Codes) => void
+}): ReactNode {
+  const { t } = useWords()
+  const form = useCall('POST /cabinet/v1/totp/confirm', {
+    renews: RENEWS,
+    done: (answer) => done(answer.recovery_codes),
+    first: { code: '' },
+    input: ({ code }) => ({ body: { code: code.trim() } }),
+  })
+  return (
+    <Form of={form} act={t('security.confirm')}>
+      <Text size="sm">{t('security.seed')}</Text>
+      <QrCode text={uri} label={t('security.qr')} />
+      <CopyBlock text={secret.replaceAll(/(.{4})(?=.)/g, '$1 ')} label={t('security.secret')} />
+      {uri.startsWith('otpauth://') && <a href={uri}>{t('security.open_app')}</a>}
+      <CodeField description={null} inputMode="numeric" {...form.field('code')} />
+    </Form>
+  )
+}
+
+function Enrolled({ left, shown }: { readonly left: number; readonly shown: (codes: Codes) => void }): ReactNode {
+  const { t } = useWords()
+  const renew = useAct('POST /cabinet/v1/totp/recovery-codes', {
+    quiet: true,
+    renews: RENEWS,
+    done: (answer) => shown(answer.recovery_codes),
+  })
+  const disable = useAct('POST /cabinet/v1/totp/disable', { quiet: true, renews: RENEWS, said: t('security.totp_off') })
+  const form = useFields({
+    first: { code: '' },
+    calls: [renew, disable],
+    send: ({ code }) => renew.mutate({ body: { code: code.trim() } }),
+  })
+  const body = { code: form.values.code.trim() }
+  return (
+    <Form
+      of={form}
+      act={t('security.new_codes')}
+      look={{ variant: 'default' }}
+      beside={
+        <Button variant="subtle" color="red" disabled={body.code === ''} onClick={() => disable.mutate({ body })}>
+          {t('security.turn_off')}
+        </Button>
+      }
+    >
+      <Text size="sm">{t('security.codes_left', { count: left })}</Text>
+      <CodeField {...form.field('code')} />
+    </Form>
+  )
+}
+
+const SIDE_PX = 200
+const BORDER = 4
+
+/**
+ * A text as a QR code, drawn in the browser because the text is a secret. Dark on white in every theme, as cameras
+ * expect.
+ */
+export function QrCode({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
+  const { data, size } = encode(text, { ecc: 'M', border: BORDER })
+  const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))
+  return (
+    <svg
+      role="img"
+      aria-label={label}
+      width={SIDE_PX}
+      height={SIDE_PX}
+      viewBox={`0 0 ${size} ${size}`}
+      shapeRendering="crispEdges"
+    >
+      <rect width={size} height={size} fill="#fff" />
+      <path d={dark.join('')} fill="#000" />
+    </svg>
+  )
 }

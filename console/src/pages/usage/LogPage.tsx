@@ -1,21 +1,32 @@
-import { Button, CloseButton, TextInput } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
-import { useQueryClient } from '@tanstack/react-query'
-import { useState, type ReactNode } from 'react'
-import type { LogQuery } from '../../../../src/api/cabinet/log-contract.ts'
+import { Button, CloseButton, Loader, Text, TextInput } from '@mantine/core'
+import { useDebouncedCallback, useMediaQuery } from '@mantine/hooks'
+import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import type { TFunction } from 'i18next'
+import { type CSSProperties, memo, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import type { LogQuery, LogRow } from '../../../../src/api/cabinet/log-contract.ts'
 import type { GenerationStatus } from '../../../../src/ledger/generation-record.ts'
 import { REQUEST_TYPES } from '../../../../src/tables/model-types.ts'
+import { call } from '../../api/call.ts'
 import { given, queryText } from '../../api/endpoint.ts'
 import { useRead } from '../../api/hooks.ts'
+import { requestEnd } from '../../parts/cells.tsx'
 import { DayField } from '../../parts/DayField.tsx'
-import { FilterField, FilterPanel, type Choice } from '../../parts/Filters.tsx'
+import { type Choice, FilterField, FilterPanel } from '../../parts/Filters.tsx'
+import type { Format } from '../../parts/format.ts'
 import { DownloadIcon } from '../../parts/icons.ts'
 import { useIsHere } from '../../parts/is-here.ts'
-import { useAsk, useFilters } from '../../parts/list-place.ts'
+import { useAsk, useFilters, useShown } from '../../parts/list-place.ts'
+import type { Column } from '../../parts/List.tsx'
+import { ListTools, useListChoice } from '../../parts/ListTools.tsx'
+import { Empty, FailedPlace, Outline } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
+import { onRowLink, rowLink } from '../../parts/row-link.ts'
 import { useWords } from '../../parts/words.ts'
 import { shownDay, timesOf } from '../../parts/zoned-day.ts'
-import { logPages, LogRows } from './LogRows.tsx'
+import list from '../../style/list.module.css'
+import css from './log.module.css'
 
 /** Every filter that the server has for this page; `from` and `to` are days, or moments where a chart leads here. */
 type FilterName = Exclude<keyof LogQuery, 'cursor' | 'limit'>
@@ -136,3 +147,302 @@ function logQuery({ model, key, status, type, provider, app, from, to, id }: Log
     ...timesOf(from, to, zone),
   })
 }
+
+const PAGE_ROWS = 100
+/** The next page is loaded when fewer rows than this are left below. */
+const AHEAD_ROWS = 60
+const KEPT_MS = 15_000
+const ROW_PX = 54
+const DENSE_ROW_PX = 34
+const PHONE_ROW_PX = 92
+/** Rows kept above and below the visible part, so that a fast scroll shows no gap. */
+const SPARE_ROWS = 8
+const AS_IT_IS = { hidden: [], dense: false }
+/** The log has one order, and the server writes its file. */
+const NO_ROWS: readonly LogRow[] = []
+const UNSORTED = { of: () => null, toggle: () => undefined }
+
+/** How the log with such filters is read, by a component or before it is drawn. */
+export function logPages(query: LogQuery) {
+  return infiniteQueryOptions({
+    queryKey: ['GET /cabinet/v1/log', query],
+    queryFn: ({ pageParam, signal }) =>
+      call(
+        'GET /cabinet/v1/log',
+        { query: { ...query, limit: PAGE_ROWS, ...(pageParam === null ? {} : { cursor: pageParam }) } },
+        signal,
+      ),
+    // The first page has no cursor.
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next_cursor: next }) => next,
+    // No page is loaded again. A user who returns soon finds the list as it was; later it starts with its first page.
+    staleTime: Infinity,
+    gcTime: KEPT_MS,
+  })
+}
+
+/**
+ * The log as one long list. Scrolling loads the next page, and the document contains only the visible rows.
+ */
+export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
+  const { t } = useWords()
+  const pages = useInfiniteQuery({ ...logPages(query), placeholderData: keepPreviousData })
+  const asked = useShown(JSON.stringify(query), pages.isPlaceholderData)
+  if (pages.isError && pages.data === undefined)
+    return <FailedPlace failure={pages.error} retry={() => void pages.refetch()} />
+  if (pages.data === undefined) return <Outline height={420} />
+  const rows = pages.data.pages.flatMap(({ data }) => data)
+  const searchedTo = pages.data.pages.at(-1)?.searched_to ?? null
+  if (rows.length === 0 && !pages.hasNextPage)
+    return (
+      <div className={css.frame}>
+        <Empty picture="log" title={t('log.none')} text={t('log.none_text')} />
+      </div>
+    )
+  return (
+    <Rows
+      asked={asked}
+      rows={rows}
+      old={pages.isPlaceholderData}
+      more={{
+        has: pages.hasNextPage && !pages.isPlaceholderData,
+        busy: pages.isFetchingNextPage || pages.isPlaceholderData,
+        fetch: () => void pages.fetchNextPage(),
+        searchedTo,
+      }}
+    />
+  )
+}
+
+interface More {
+  readonly has: boolean
+  readonly busy: boolean
+  readonly fetch: () => void
+  /** A long search stopped here. It continues when the user asks for it. */
+  readonly searchedTo: string | null
+}
+
+interface RowsProps {
+  /** The filters of the rows: the rows of others begin at the top. */
+  readonly asked: string
+  readonly rows: readonly LogRow[]
+  /** The rows belong to the filters before; the new answer is not there yet. */
+  readonly old: boolean
+  readonly more: More
+}
+
+function Rows({ asked, rows, old, more }: RowsProps): ReactNode {
+  const { t, format } = useWords()
+  const [choice, choose] = useListChoice('log', AS_IT_IS)
+  const columns = useMemo(() => columnsOf(t, format), [t, format])
+  const seen = useMemo(
+    () => columns.filter(({ id }, index) => index === 0 || !choice.hidden.includes(id)),
+    [columns, choice.hidden],
+  )
+  const { frame, items, top, last, allPx, rowHeight } = useRowsInSight(rows.length, choice.dense)
+  useLayoutEffect(() => {
+    if (frame.current !== null) frame.current.scrollTop = 0
+  }, [frame, asked])
+  const { has, busy, fetch, searchedTo } = more
+  const wants = has && !busy && searchedTo === null && last >= rows.length - AHEAD_ROWS
+  useEffect(() => {
+    if (wants) fetch()
+  }, [wants, fetch])
+  const navigate = useNavigate()
+  const open = onRowLink((id) => void navigate({ to: '/log/$id', params: { id } }))
+  return (
+    <div className={list.data}>
+      <ListTools
+        name="log"
+        columns={columns}
+        model={{ rows: NO_ROWS, columns: seen, sorting: UNSORTED }}
+        choice={choice}
+        choose={choose}
+        sort={null}
+        setSort={() => undefined}
+        file={null}
+      />
+      <div
+        className={css.frame}
+        style={sizesOf({ top, allPx, rowHeight }, seen)}
+        role="table"
+        aria-label={t('nav.log')}
+        aria-rowcount={has ? -1 : rows.length + 1}
+        aria-busy={old}
+        data-dense={choice.dense}
+      >
+        <div className={css.head} role="row" aria-rowindex={1}>
+          {seen.map(({ id, title, className }) => (
+            <span key={id} role="columnheader" className={className}>
+              {title}
+            </span>
+          ))}
+        </div>
+        <div ref={frame} className={css.scroll} onClick={open} tabIndex={0} role="rowgroup" aria-label={t('nav.log')}>
+          <div className={css.all} role="presentation">
+            <div className={css.seen} role="presentation">
+              {items.map(({ index }) => {
+                const row = rows[index]
+                return row === undefined ? null : (
+                  <Row key={row.generation_id} row={row} index={index + 2} columns={seen} />
+                )
+              })}
+            </div>
+          </div>
+          <Foot count={rows.length} more={more} />
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function useRowsInSight(count: number, dense: boolean) {
+  const isNarrow = useMediaQuery('(max-width: 700px)') === true
+  const rowHeight = isNarrow ? PHONE_ROW_PX : dense ? DENSE_ROW_PX : ROW_PX
+  const frame = useRef<HTMLDivElement>(null)
+  const virtual = useVirtualizer({
+    count: count,
+    getScrollElement: () => frame.current,
+    estimateSize: () => rowHeight,
+    overscan: SPARE_ROWS,
+    initialRect: { width: 0, height: ROW_PX * SPARE_ROWS },
+  })
+  const { measure } = virtual
+  useEffect(measure, [measure, rowHeight])
+  const items = virtual.getVirtualItems()
+  const [top, last] = [items[0]?.start ?? 0, (items.at(-1)?.index ?? -1) + 1]
+  return { frame, items, top, last, allPx: virtual.getTotalSize(), rowHeight }
+}
+
+function sizesOf(
+  { top, allPx, rowHeight }: { readonly top: number; readonly allPx: number; readonly rowHeight: number },
+  columns: readonly LogColumn[],
+): CSSProperties {
+  // The type CSSProperties does not have custom properties.
+  return {
+    '--all': `${allPx}px`,
+    '--top': `${top}px`,
+    '--row': `${rowHeight}px`,
+    '--columns': columns.map(({ width }) => width).join(' '),
+  } as CSSProperties
+}
+
+/** What follows the last row: more rows, or the end. */
+function Foot({
+  count,
+  more: { has, busy, fetch, searchedTo },
+}: {
+  readonly count: number
+  readonly more: More
+}): ReactNode {
+  const { t, format } = useWords()
+  return (
+    <div className={css.foot} role="row">
+      <span role="cell">
+        {busy ? (
+          <Loader size="sm" aria-label={t('common.loading')} />
+        ) : has ? (
+          <Button size="xs" variant="default" onClick={fetch}>
+            {searchedTo === null ? t('log.more') : t('log.search_on', { when: format.dateTime(searchedTo) })}
+          </Button>
+        ) : (
+          <Text size="sm" c="dimmed">
+            {t('log.end', { count, shown: format.number(count) })}
+          </Text>
+        )}
+      </span>
+    </div>
+  )
+}
+
+interface LogColumn extends Column<LogRow> {
+  readonly cell: (row: LogRow) => ReactNode
+  /** Of the grid. */
+  readonly width: string
+}
+
+function columnsOf(t: TFunction, format: Format): readonly LogColumn[] {
+  return [
+    {
+      id: 'time',
+      title: t('log.time'),
+      width: '138px',
+      className: css.time,
+      cell: (row) => (
+        <a href={`/log/${row.generation_id}`} {...rowLink(row.generation_id)} title={format.dateTime(row.at)}>
+          <time dateTime={row.at}>{format.moment(row.at)}</time>
+        </a>
+      ),
+    },
+    {
+      id: 'model',
+      title: t('log.model'),
+      width: 'minmax(150px, 1fr)',
+      className: css.model,
+      cell: (row) => <Names row={row} />,
+    },
+    {
+      id: 'status',
+      title: t('log.status'),
+      width: 'minmax(96px, 150px)',
+      className: css.status,
+      cell: (row) => requestEnd(row, t),
+    },
+    {
+      id: 'tokens',
+      title: t('log.tokens'),
+      width: '126px',
+      className: css.tokens,
+      cell: (row) => `${format.number(row.input_tokens)} → ${format.number(row.output_tokens)}`,
+    },
+    {
+      id: 'duration',
+      title: t('log.duration'),
+      width: '84px',
+      className: css.duration,
+      cell: (row) => format.duration(row.duration_ms),
+    },
+    {
+      id: 'cost',
+      title: t('log.cost'),
+      width: '118px',
+      className: css.cost,
+      cell: (row) => format.moneyInColumn(row.cost),
+    },
+  ]
+}
+
+function Names({ row }: { readonly row: LogRow }): ReactNode {
+  const rest = [row.key_name, row.app_title ?? row.app_url, row.provider_name]
+    .filter((part) => part !== null && part !== '')
+    .join(' · ')
+  return (
+    <>
+      <span className={css.line} title={row.model}>
+        {row.model}
+      </span>
+      <span className={css.small} title={rest}>
+        {rest}
+      </span>
+    </>
+  )
+}
+
+interface RowProps {
+  readonly row: LogRow
+  readonly index: number
+  readonly columns: readonly LogColumn[]
+}
+
+/** A row has no hooks and few components, because each change of a filter draws about thirty rows. */
+const Row = memo(function Row({ row, index, columns }: RowProps): ReactNode {
+  return (
+    <div className={css.row} role="row" aria-rowindex={index}>
+      {columns.map(({ id, className, cell }) => (
+        <span key={id} role="cell" className={className}>
+          {cell(row)}
+        </span>
+      ))}
+    </div>
+  )
+})

@@ -1,22 +1,22 @@
 import { Alert, Button, Group, Select, Stack, Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
+import { clsx } from 'clsx'
 import { type ReactNode, useState } from 'react'
 import type { CatalogDocument, ProviderTrial } from '../../../../../src/api/admin/catalog-contract.ts'
 import { ownValue } from '../../../../../src/base/own-value.ts'
 import { useAct } from '../../../api/hooks.ts'
+import { ButtonLink } from '../../../parts/cells.tsx'
 import { bound } from '../../../parts/Form.tsx'
+import { PlusIcon } from '../../../parts/icons.ts'
+import { useIsHere } from '../../../parts/is-here.ts'
 import { Failed } from '../../../parts/Loaded.tsx'
 import { Section } from '../../../parts/Page.tsx'
-import { ButtonLink } from '../../../parts/cells.tsx'
-import { useIsHere } from '../../../parts/is-here.ts'
 import { SecretField } from '../../../parts/proof.tsx'
 import { useWords } from '../../../parts/words.ts'
+import { CATALOG_RENEWS } from '../catalog-edit.tsx'
 import { type Selling, sellingAt, WithSelling } from '../ModelForm.tsx'
 import { OperatorPage } from '../OperatorPage.tsx'
 import { SignInFields } from '../SignInFields.tsx'
-import { CATALOG_RENEWS } from '../catalog-edit.tsx'
-import { marginOf, OfferedModels } from './OfferedModels.tsx'
-import { OWN, OWN_ADAPTERS, ServicePicker, SERVICES } from './ServicePicker.tsx'
 import {
   type Choice,
   choicesOf,
@@ -24,11 +24,18 @@ import {
   connectionDraft,
   type ConnectionDraft,
   isPriced,
+  OWN,
   providerOf,
+  type Service,
+  SERVICES,
   slugOf,
 } from './connect-draft.ts'
 import css from './connect.module.css'
+import { marginOf, OfferedModels } from './OfferedModels.tsx'
+import { ProviderMark } from './ProviderMark.tsx'
 
+/** Protocols that an address of the operator may speak; the rest have a service of their own. */
+const OWN_ADAPTERS = ['openai', 'anthropic', 'gemini', 'cohere', 'ollama'] as const
 /** After any other outcome something must be mended first. */
 const SAVABLE: ReadonlySet<string> = new Set(['listed', 'no_list', 'not_found', 'limited', 'failed'])
 
@@ -71,6 +78,56 @@ function Connect({ document, selling }: ConnectProps): ReactNode {
         <Connection key={draft.service.slug} document={document} selling={selling} draft={draft} change={setDraft} />
       )}
     </>
+  )
+}
+
+interface ServicePickerProps {
+  readonly chosen: string | null
+  /** Slugs of the providers that the catalogue has. */
+  readonly connected: ReadonlySet<string>
+  readonly choose: (slug: string) => void
+}
+
+/** Every service that Tollgate knows, and any other. */
+function ServicePicker({ chosen, connected, choose }: ServicePickerProps): ReactNode {
+  const { t } = useWords()
+  const [isOpen, setOpen] = useState(true)
+  const noteOf = ({ slug, isKnown }: Service): string =>
+    connected.has(slug) ? t('connect.connected') : isKnown ? t('connect.with_prices') : t('connect.by_hand')
+  return (
+    <div className={css.services} role="group" aria-label={t('connect.pick')}>
+      {[...SERVICES, OWN]
+        .filter(({ slug }) => isOpen || slug === chosen)
+        .map((service) => (
+          <button
+            key={service.slug}
+            type="button"
+            className={clsx(css.service, service === OWN && css.own)}
+            aria-pressed={chosen === service.slug}
+            onClick={() => {
+              if (isOpen) choose(service.slug)
+              setOpen(!isOpen)
+            }}
+          >
+            {service === OWN ? (
+              <span className={css.mark} aria-hidden>
+                <PlusIcon size={18} />
+              </span>
+            ) : (
+              <ProviderMark slug={service.slug} name={service.name} />
+            )}
+            <span className={css.names}>
+              <span>{service === OWN ? t('connect.own') : service.name}</span>
+              <span className="small">{service === OWN ? t('connect.own_note') : noteOf(service)}</span>
+            </span>
+          </button>
+        ))}
+      {!isOpen && (
+        <Button variant="subtle" className={css.other ?? ''} onClick={() => setOpen(true)}>
+          {t('connect.other')}
+        </Button>
+      )}
+    </div>
   )
 }
 
@@ -192,9 +249,9 @@ interface ConnectionFieldsProps {
 /** The key and the address, and the button that tries them. */
 function ConnectionFields({ draft, hasKey, busy, change, test, children }: ConnectionFieldsProps): ReactNode {
   const { t } = useWords()
-  const { isOwn, name } = draft.service
+  const isOwn = draft.service === OWN
   return (
-    <Section boxed title={isOwn ? t('connect.own') : name} lead={t('connect.key_lead')}>
+    <Section boxed title={isOwn ? t('connect.own') : draft.service.name} lead={t('connect.key_lead')}>
       <form
         onSubmit={(event) => {
           event.preventDefault()

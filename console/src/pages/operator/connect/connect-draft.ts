@@ -1,10 +1,38 @@
+import { adapters, knownProviders, type KnownService } from 'virtual:adapters'
 import type { ModelEntry, ProviderEntry, ProviderTrial } from '../../../../../src/api/admin/catalog-contract.ts'
 import type { Input } from '../../../api/endpoint.ts'
 import { draftOf, entryOf, firstLines, isComplete, type ModelDraft, type PriceLine } from '../model-draft.ts'
 import { providerDraft, providerEntry, type SignIn, signInOf } from '../provider-draft.ts'
-import type { Service } from './ServicePicker.tsx'
 
-export type OfferedModel = ProviderTrial['models'][number]
+export interface Service extends KnownService {
+  /** One of those whose prices come with Tollgate. */
+  readonly isKnown: boolean
+}
+
+const OTHERS: readonly (readonly [slug: string, name: string])[] = [
+  ['bedrock', 'Amazon Bedrock'],
+  ['yandex', 'YandexGPT'],
+  ['elevenlabs', 'ElevenLabs'],
+  ['deepgram', 'Deepgram'],
+  ['replicate', 'Replicate'],
+  ['ollama', 'Ollama'],
+]
+
+function unpriced(slug: string, name: string, adapter: string): Service {
+  const baseUrl = adapters.find(([known]) => known === slug)?.[1].baseUrl ?? ''
+  return { slug, name, adapter, baseUrl, cancelStopsBilling: false, isKnown: false }
+}
+
+/** Services with a name, in the order in which they are shown. */
+export const SERVICES: readonly Service[] = [
+  ...knownProviders.map((service) => ({ ...service, isKnown: true })),
+  ...OTHERS.map(([slug, name]) => unpriced(slug, name, slug)),
+]
+
+/** Any service that speaks a protocol that we know; the operator names it. */
+export const OWN = unpriced('own', '', 'openai')
+
+type OfferedModel = ProviderTrial['models'][number]
 
 /** How a provider is reached, as the form has it. */
 export interface ConnectionDraft {
@@ -32,7 +60,7 @@ const NO_SLUG = /[^a-z0-9._-]+/g
 export function connectionDraft(service: Service, before: ProviderEntry | null): ConnectionDraft {
   return {
     service,
-    slug: service.isOwn ? '' : service.slug,
+    slug: service === OWN ? '' : service.slug,
     name: before?.name ?? service.name,
     adapter: before?.adapter ?? service.adapter,
     address: before?.base_url ?? service.baseUrl,
