@@ -3,7 +3,7 @@ import { PUBLIC_ROUTES } from '../src/api/reference/public-routes.ts'
 import { ownErrorsOf } from '../src/api/reference/route-table.ts'
 import { SCHEMA_NAMES } from '../src/api/reference/schema-names.ts'
 import type { JsonSchema } from '../src/base/schema.ts'
-import type { WireRoute } from '../src/http/wire-route.ts'
+import type { WireRoute } from '../src/base/wire-route.ts'
 import { rulesText, typeText } from './schema-text.ts'
 
 /** The made part of a section begins with the line that says who may ask. */

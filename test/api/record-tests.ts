@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ADMIN_ROUTES } from '../../src/api/admin/contract.ts'
-import type { AdminWireRoute } from '../../src/http/wire-route.ts'
+import type { AdminWireRoute } from '../../src/api/admin/admin-route.ts'
 import type { Answer, ApiClient } from '../harness/api-client.ts'
 import { refused, refusedInWords } from '../harness/refused.ts'
 

@@ -9,7 +9,7 @@ import { isTimezone } from '../../src/ledger/period.ts'
 import { microFromRubles } from '../../src/base/money.ts'
 import { PUBLIC_ROUTES } from '../../src/api/reference/public-routes.ts'
 import type { JsonSchema } from '../../src/base/schema.ts'
-import type { WireRoute } from '../../src/http/wire-route.ts'
+import type { WireRoute } from '../../src/base/wire-route.ts'
 import { isRead, variants, type Body } from './body-variants.ts'
 import { faultsOf } from '../harness/contract-check.ts'
 

@@ -10,7 +10,7 @@ import { documentedProtocol, ERROR_BODIES } from '../../src/api/reference/error-
 import { OTHER_CABINET_ROUTES, PUBLIC_ROUTES } from '../../src/api/reference/public-routes.ts'
 import { errorsOf, wireRouteOf, type ServedRoute } from '../../src/api/reference/route-table.ts'
 import type { JsonSchema } from '../../src/base/schema.ts'
-import type { WireRoute } from '../../src/http/wire-route.ts'
+import type { WireRoute } from '../../src/base/wire-route.ts'
 
 /** Routes of customers, in every protocol. */
 const CALLS = /^\/(?:v(?:1|1beta|1alpha|2)|api)\//

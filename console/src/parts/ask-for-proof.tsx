@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import i18n from 'i18next'
 import { type ReactNode, useState } from 'react'
-import type { ProofBody } from '../../../src/http/wire-route.ts'
+import type { ProofBody } from '../../../src/base/wire-route.ts'
 import type { ApiFailure } from '../api/call.ts'
 import { ask } from './Dialog.tsx'
 import { fieldFailure } from './failure-text.ts'

@@ -8,7 +8,7 @@ import {
   type TextInputProps,
 } from '@mantine/core'
 import type { ReactNode } from 'react'
-import type { ProofBody } from '../../../src/http/wire-route.ts'
+import type { ProofBody } from '../../../src/base/wire-route.ts'
 import { useProfile, useSession } from '../session.tsx'
 import { useWords } from './words.ts'
 

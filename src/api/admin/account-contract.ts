@@ -16,7 +16,8 @@ import {
   type Schema,
   type Static,
 } from '../../base/schema.ts'
-import { ProofBody, partsOf } from '../../http/wire-route.ts'
+import { partsOf } from './admin-route.ts'
+import { ProofBody } from '../../base/wire-route.ts'
 import { CUSTOMER_MARKUP_MAX } from '../../catalog/customer-prices.ts'
 import { OPERATOR_ROLES } from '../../tables/admin-scopes.ts'
 import { OperatorRole } from './token-contract.ts'

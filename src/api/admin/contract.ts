@@ -1,5 +1,6 @@
 import { object, whole } from '../../base/schema.ts'
-import { partsOf, type AdminWireRoute, type ApiOf } from '../../http/wire-route.ts'
+import { partsOf, type AdminWireRoute } from './admin-route.ts'
+import type { ApiOf } from '../../base/wire-route.ts'
 import {
   AdministratorBody,
   ConsoleUser,

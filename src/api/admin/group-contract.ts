@@ -13,7 +13,7 @@ import {
   type Static,
 } from '../../base/schema.ts'
 import { MODEL_TYPES } from '../../tables/model-types.ts'
-import type { AdminWireRoute } from '../../http/wire-route.ts'
+import type { AdminWireRoute } from './admin-route.ts'
 import { listed, MARKUP, PageQuery } from './account-contract.ts'
 import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed } from './record-contract.ts'
 

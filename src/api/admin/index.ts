@@ -1,7 +1,7 @@
 import type { KnownAdapters } from '../../catalog/adapters.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
-import type { AdminWireRoute } from '../../http/wire-route.ts'
+import type { AdminWireRoute } from './admin-route.ts'
 import { accountNoticeRoutes } from './account-notices.ts'
 import { accountAdminRoutes } from './accounts.ts'
 import { groupAdminRoutes } from './account-groups.ts'

@@ -27,7 +27,7 @@ import {
   whole,
   type Static,
 } from '../../base/schema.ts'
-import type { AdminWireRoute } from '../../http/wire-route.ts'
+import type { AdminWireRoute } from './admin-route.ts'
 import { OperatorWarning } from './warning-contract.ts'
 
 export const UsageGroup = oneOf(['model', 'provider', 'account', 'key', 'day'])

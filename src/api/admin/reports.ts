@@ -1,6 +1,6 @@
 import { readEmail } from '../../base/mail-address.ts'
 import { ROLE_SCOPES } from '../../tables/admin-scopes.ts'
-import type { BodyOf } from '../../http/wire-route.ts'
+import type { BodyOf } from '../../base/wire-route.ts'
 import type { AdminApi } from './contract.ts'
 import type { Principal } from '../../access/principal.ts'
 import { currentRateTrouble } from '../../catalog/rate-trouble.ts'

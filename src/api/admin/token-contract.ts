@@ -1,6 +1,6 @@
 import { ADMIN_SCOPES, OPERATOR_ROLES } from '../../tables/admin-scopes.ts'
 import { body, list, nullable, object, oneOf, optional, text, time, type Static } from '../../base/schema.ts'
-import { ProofBody } from '../../http/wire-route.ts'
+import { ProofBody } from '../../base/wire-route.ts'
 import { EXTERNAL_ID, EXTERNAL_ID_CHANGE } from './record-contract.ts'
 
 export const Scope = oneOf(ADMIN_SCOPES, 'What its caller may do.')

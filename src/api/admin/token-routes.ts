@@ -1,4 +1,4 @@
-import type { AdminWireRoute } from '../../http/wire-route.ts'
+import type { AdminWireRoute } from './admin-route.ts'
 import { listed, PageQuery } from './account-contract.ts'
 import { Removed } from './record-contract.ts'
 import { AdminToken, AdminTokenBody, AdminTokenPatch, NewAdminToken, PutAdminToken } from './token-contract.ts'

@@ -11,7 +11,7 @@ import { choiceParameter } from '../../base/query-parameters.ts'
 import type { Static } from '../../base/schema.ts'
 import type { UserPatch, UserRecord } from '../../store/people/user-store.ts'
 import { ConsoleUser, UserRole, UserSort, type PersonLink } from './account-contract.ts'
-import type { BodyOf } from '../../http/wire-route.ts'
+import type { BodyOf } from '../../base/wire-route.ts'
 import type { AdminApi } from './contract.ts'
 import {
   listBody,

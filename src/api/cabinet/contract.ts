@@ -1,7 +1,7 @@
 import { Statement } from '../records/statement.ts'
 import { KeyRotationBody } from '../records/key-limits-contract.ts'
 import { list, object, only, text, whole } from '../../base/schema.ts'
-import { ProofBody, type ApiOf, type WireRoute } from '../../http/wire-route.ts'
+import { ProofBody, type ApiOf, type WireRoute } from '../../base/wire-route.ts'
 import { Identity } from './identity-contract.ts'
 import {
   Key,

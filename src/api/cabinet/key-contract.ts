@@ -13,7 +13,7 @@ import {
   whole,
   type Static,
 } from '../../base/schema.ts'
-import { ProofBody } from '../../http/wire-route.ts'
+import { ProofBody } from '../../base/wire-route.ts'
 import { KEY_STATE, keyBodies } from '../records/key-limits-contract.ts'
 
 export const LimitReset = oneOf(['daily', 'weekly', 'monthly'])

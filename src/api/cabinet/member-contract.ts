@@ -13,8 +13,7 @@ import {
   whole,
   type Static,
 } from '../../base/schema.ts'
-import type { WireRoute } from '../../http/wire-route.ts'
-import { ProofBody } from '../../http/wire-route.ts'
+import { ProofBody, type WireRoute } from '../../base/wire-route.ts'
 import { Language, MemberRole, MONTHLY_LIMIT, SessionState, SignedIn } from './session-contract.ts'
 
 export const Member = object({

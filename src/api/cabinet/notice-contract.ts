@@ -16,7 +16,7 @@ import {
   whole,
   type Static,
 } from '../../base/schema.ts'
-import type { WireRoute } from '../../http/wire-route.ts'
+import type { WireRoute } from '../../base/wire-route.ts'
 
 const Kinds = list(oneOf(ACCOUNT_KINDS), 'Kinds of notices that it is told of.', { maxItems: 50 })
 

@@ -1,5 +1,5 @@
 import { fieldError, reasonError } from '../../base/refusals.ts'
-import type { ProofBody } from '../../http/wire-route.ts'
+import type { ProofBody } from '../../base/wire-route.ts'
 import { recordEvent } from '../records/ports.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { useCode } from './totp.ts'

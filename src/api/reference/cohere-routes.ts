@@ -7,7 +7,7 @@ import {
   CohereRerankAnswer,
 } from '../../protocols/cohere/client/schema.ts'
 import { RerankBody } from '../../protocols/openai/client/rerank.ts'
-import type { WireRoute } from '../../http/wire-route.ts'
+import type { WireRoute } from '../../base/wire-route.ts'
 
 const UNITS: readonly ErrorName[] = ['missing_model', 'invalid_input', 'empty_response']
 

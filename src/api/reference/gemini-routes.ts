@@ -12,7 +12,7 @@ import {
   GenerateContentChunks,
 } from '../../protocols/gemini/client/schema.ts'
 import { object, optional, text } from '../../base/schema.ts'
-import type { WireRoute } from '../../http/wire-route.ts'
+import type { WireRoute } from '../../base/wire-route.ts'
 
 const CHAT: readonly ErrorName[] = [
   'missing_messages',

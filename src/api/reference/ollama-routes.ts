@@ -7,7 +7,7 @@ import {
   OllamaModels,
   OllamaVersion,
 } from '../../protocols/ollama/client/schema.ts'
-import type { WireRoute } from '../../http/wire-route.ts'
+import type { WireRoute } from '../../base/wire-route.ts'
 
 const UNITS: readonly ErrorName[] = ['missing_model', 'invalid_input', 'empty_response']
 

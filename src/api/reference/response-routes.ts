@@ -1,6 +1,6 @@
 import { ResponseDeleted, ResponseItems, ResponseItemsQuery, ResponseQuery } from '../public/contract.ts'
 import { ResponsesAnswer } from '../../protocols/responses/client/schema.ts'
-import type { WireRoute } from '../../http/wire-route.ts'
+import type { WireRoute } from '../../base/wire-route.ts'
 
 /** The routes of a stored Response. */
 export const RESPONSE_ROUTES: Readonly<Record<string, WireRoute>> = {

@@ -2,7 +2,7 @@ import { ADMIN_ROUTES } from '../admin/contract.ts'
 import { CABINET_ROUTES } from '../cabinet/contract.ts'
 import type { ErrorName } from '../../base/errors.ts'
 import type { Route, RoutePlane } from '../../http/edge.ts'
-import type { WireRoute } from '../../http/wire-route.ts'
+import type { WireRoute } from '../../base/wire-route.ts'
 import { OTHER_CABINET_ROUTES, PUBLIC_ROUTES } from './public-routes.ts'
 
 /** The facts of a server's route that the reference needs. */
