@@ -15,6 +15,7 @@ await build()
 /** Builds into a second folder and swaps, so that a server that starts meanwhile finds a whole build. */
 async function build(): Promise<void> {
   const startedMs = performance.now()
+  process.stdout.write('Building the console: once, and again when its sources change\n')
   const outDir = join(ROOT, `console/dist/.build-${process.pid}`)
   mkdirSync(outDir, { recursive: true })
   const { build: viteBuild } = await import('vite')

@@ -19,6 +19,8 @@ interface Reference {
   readonly pages: ReadonlyMap<string, Page>
   /** Whether a file of the project has this path. */
   readonly exists: (path: string) => boolean
+  /** Whether the page at this path has a heading of this name. */
+  readonly hasHeading: (path: string, name: string) => boolean
 }
 
 const SECTION = /^#+ (\d+(?:\.\d+)*)\.? /gm
@@ -31,7 +33,10 @@ const TABLE = /^\| (Rule|Requirement) \|.*\n\|[-| ]+\|\n((?:\|.*\n)+)/gm
 function readReference(): Reference {
   const paths = globSync(REFERENCE, { cwd: ROOT })
   const pages = new Map(paths.map((path) => [basename(path), readPage(readFileSync(join(ROOT, path), 'utf8'))]))
-  return { pages, exists: (path) => existsSync(join(ROOT, path)) }
+  const exists = (path: string): boolean => existsSync(join(ROOT, path))
+  const headings = (path: string): readonly string[] =>
+    exists(path) ? [...readFileSync(join(ROOT, path), 'utf8').matchAll(HEADING)].map(([, name = '']) => name) : []
+  return { pages, exists, hasHeading: (path, name) => headings(path).includes(name) }
 }
 
 function readPage(text: string): Page {
@@ -49,6 +54,9 @@ const DOCUMENT = /(?<![\w./}-])((?:\.\.?\/)*(?:[\w-]+\/)*[A-Za-z][\w-]*\.md)\b`?
 /** A place in a document: one name, or a list of sections. */
 const PLACE =
   /^ (?:(D-\d+\.\d+[a-z]?\b|[CFIRS]\d{1,2}\b|[A-Z]+ \/v1\/[\w{}/]+)|(\d+(?:\.\d+)*(?:(?:, | and )\d+(?:\.\d+)*(?![\w]))*))/
+/** A heading by its name, as in `docs/money.md, "Proof"`. */
+const QUOTED = /(docs\/[\w/-]+\.md), "([^"]+)"/g
+const HEADING = /^#+ (.+)$/gm
 const DECISION = /\bD-\d+\.\d+[a-z]?\b/g
 const ROW_NAME = /(?<![\w#&'"%./$-])[FIRS]\d{1,2}(?!\w)/g
 const LISTED = /\b([Rr]ule|[Rr]equirement)s? (\d+(?:(?:, | and | to )\d+)*)(?![\w.])/g
@@ -63,6 +71,9 @@ function deadCitations(path: string, text: string, reference: Reference): readon
   const read = path.endsWith('.md') ? text.replaceAll(LINK_TARGET, ']') : text.replaceAll(COMMENT_BREAK, ' ')
   return [
     ...deadDocuments(path, read, reference),
+    ...[...read.matchAll(QUOTED)].flatMap(([whole, page = '', name = '']) =>
+      reference.hasHeading(page, name) ? [] : [whole],
+    ),
     ...found(read, DECISION).filter((name) => !isNamed(reference, name)),
     ...found(read, ROW_NAME).filter((name) => !isNamed(reference, name)),
     ...[...read.matchAll(LISTED)].flatMap(([whole, word = '', list = '']) =>
@@ -133,7 +144,11 @@ test('a citation that leads nowhere is found, in each of its forms', () => {
     ['guarantees.md', guarantees],
     ['api.md', api],
   ])
-  const reference: Reference = { pages, exists: (path) => path === 'docs/errors.md' }
+  const reference: Reference = {
+    pages,
+    exists: (path) => path === 'docs/errors.md',
+    hasHeading: (path, name) => path === 'docs/errors.md' && name === 'One',
+  }
   const dead = (text: string): readonly string[] => deadCitations('src/x.ts', text, reference)
   for (const text of [
     'wire.md D-1.1',
@@ -148,6 +163,7 @@ test('a citation that leads nowhere is found, in each of its forms', () => {
     'guarantees.md F1',
     'api.md POST /v1/rerank, wire.md 1.2',
     'docs/errors.md',
+    'docs/errors.md, "One"',
     '../docs/errors.md',
     'guarantees.md 4',
   ]) {
@@ -166,6 +182,7 @@ test('a citation that leads nowhere is found, in each of its forms', () => {
     ['api.md GET /v1/rerank', 'api.md GET /v1/rerank'],
     ['reliability.md 3.5', 'reliability.md'],
     ['docs/none.md', 'docs/none.md'],
+    ['docs/errors.md, "Two"', 'docs/errors.md, "Two"'],
     ['section 1', 'section 1'],
   ] as const) {
     assert.ok(dead(text).includes(citation), `${text}: ${dead(text).join()}`)

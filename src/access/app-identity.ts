@@ -7,7 +7,7 @@ const TITLE_LENGTH_MAX = 64
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
 
-/** Which application a request came from, for the account's own statistics only (wire.md D-11.1). */
+/** Which application a request came from, for statistics and the log only (wire.md D-11.1). */
 export interface AppIdentity {
   readonly appUrl: string | null
   readonly appTitle: string | null

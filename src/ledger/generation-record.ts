@@ -76,8 +76,9 @@ interface Shown {
   readonly name: string
   /** `log`: in each row of its log, and so on a request's page; `request`: only on that page. */
   readonly in: 'log' | 'request'
-  /** Its position there. */
+  /** Its position there, unique in its view; a new field takes the highest + 1. */
   readonly place: number
+  /** A column of the account's CSV, for a field of `log`; the operator's CSV has every field. */
   readonly csv?: true
   /** The console lists it among the facts of a request; absent = it is shown elsewhere on the page. */
   readonly fact?: { readonly label: Label; readonly style: FactStyle }
@@ -126,8 +127,9 @@ function kept<T>() {
 
 /**
  * A row for each field of the usage log: everything needed to explain and to replay a charge (wire.md 6, guarantees.md
- * I17). No bodies, no secrets. A new field is a row here and a value where requests end: the store keeps it, and the
- * readers that the row names see it. Fields without a column in the store are written in this order.
+ * I17). No bodies, no secrets. A new field is a row here and a value where requests end (docs/architecture.md, "To
+ * add"): the store keeps it, and the readers that the row names see it. Fields without a column in the store are
+ * written in this order.
  */
 export const LOG_FIELDS = {
   id: field(whole(), { by: 'ledger', api: { name: 'id', place: 1 } }),

@@ -1,5 +1,5 @@
 /**
- * Calculates the amount of a log row by the written rules (docs/catalog.md, "What a charge comes to"). It shares no
+ * Calculates the amount of a log row by the written rules (docs/catalog.md, "How a charge is computed"). It shares no
  * code with the original charge, so that a mistake there does not confirm itself. Fractions are exact, and the result
  * is rounded up once.
  */

@@ -183,7 +183,7 @@ export function recordOf(row: JobRow, end: JobState, usage: Usage, nowMs: number
   }
 }
 
-/** Jobs of before have no conditions. */
+/** Jobs made by an older release have no conditions: a new field of a job is optional for its readers. */
 function conditionsOf(served: JobCandidate | null): Pick<GenerationRecord, 'condition' | 'billedCondition'> {
   const { condition = null, billedCondition = null } = served ?? {}
   return { ...(condition === null ? {} : { condition }), ...(billedCondition === null ? {} : { billedCondition }) }

@@ -11,7 +11,7 @@ export interface InputMeasure {
 const RESERVE_TOKENS = 256
 const RESERVE_DIVISOR = 50
 /** Kept free next to a computed max_tokens, because providers count tokens for the framing of messages. */
-const FRAME_TOKENS = 64
+const OUTPUT_ROOM_TOKENS = 64
 /** The catalogue requires a context for chat models; a model without one gets this bound. */
 const CONTEXT_TOKENS_DEFAULT = 131_072
 
@@ -79,7 +79,7 @@ export function roomFor(
   measure: InputMeasure,
   counted: boolean,
 ): { readonly tokens: number; readonly counted: boolean } {
-  const left = (input: number): number => Math.max(1, Math.min(most, context - input - FRAME_TOKENS))
+  const left = (input: number): number => Math.max(1, Math.min(most, context - input - OUTPUT_ROOM_TOKENS))
   const byBytes = left(measure.bound)
   if (!counted && byBytes * 2 >= most) return { tokens: byBytes, counted: false }
   return { tokens: left(measure.count(model)), counted: true }
