@@ -74,19 +74,23 @@ export type Order<Column extends string> = Column | `-${Column}`
 
 /** The order and the id that most tables have. */
 export const CREATED_AT: Ordered = { sql: 'created_at', is: 'number' }
-export const ROW_ID: Ordered = { sql: 'id', is: 'text' }
+const ROW_ID: Ordered = { sql: 'id', is: 'text' }
 
 export interface PageQuery<Column extends string, T> {
-  readonly select: string
-  /** The tables of the rows, for counting them. */
-  readonly from: string
+  readonly rows: {
+    /** The columns of a SELECT, and the tables. */
+    readonly list: string
+    readonly from: string
+    readonly read: (row: Row) => T
+  }
+  /** The tables of the rows for counting them, where fewer do. */
+  readonly counted?: string
   readonly conditions?: readonly string[]
   readonly values?: readonly SqlValue[]
   readonly order: Order<Column>
   readonly columns: Readonly<Record<Column, Ordered>>
-  /** No two rows have the same. */
-  readonly id: Ordered
-  readonly read: (row: Row) => T
+  /** No two rows have the same; absent = the column `id`. */
+  readonly id?: Ordered
 }
 
 /**
@@ -98,7 +102,8 @@ export async function readPage<Column extends string, T>(
   query: PageQuery<Column, T>,
   range: PageRange,
 ): Promise<Page<T>> {
-  const { from: table, conditions = [], values = [], id } = query
+  const { rows: form, conditions = [], values = [], id = ROW_ID } = query
+  const { list: columns, from: table } = form
   const { limit, offset, cursor = null, uncounted = false } = range
   refuseDepth(offset)
   const falling = query.order.startsWith('-')
@@ -106,13 +111,12 @@ export async function readPage<Column extends string, T>(
   const by = query.columns[query.order.replace(/^-/, '') as Column]
   const place = cursor === null ? null : placeOf(cursor, [query.order, by, id])
   const all = whereOf(conditions)
-  const [count] = uncounted ? [] : await database.all(['SELECT COUNT(*) AS total FROM ', table, all].join(''), values)
+  const [count] = uncounted
+    ? []
+    : await database.all(['SELECT COUNT(*) AS total FROM ', query.counted ?? table, all].join(''), values)
   const where = place === null ? all : whereOf([...conditions, after(by.sql, id.sql, falling)])
   const order = ['ORDER BY', by.sql, falling ? 'DESC,' : 'ASC,', id.sql, falling ? 'ASC' : 'DESC'].join(' ')
-  const select = query.select.replace(
-    /^SELECT /,
-    ['SELECT', by.sql, 'AS page_value,', id.sql, 'AS page_id, '].join(' '),
-  )
+  const select = ['SELECT', by.sql, 'AS page_value,', id.sql, 'AS page_id,', columns, 'FROM', table].join(' ')
   const rows = await database.all(`${select}${where} ${order} LIMIT ? OFFSET ?`, [
     ...values,
     ...(place === null ? [] : [place.value, place.value, place.id]),
@@ -121,7 +125,7 @@ export async function readPage<Column extends string, T>(
   ])
   const last = rows.length < limit ? undefined : rows.at(-1)
   return {
-    data: rows.map(query.read),
+    data: rows.map((row) => form.read(row)),
     total: count === undefined ? 0 : integer(count, 'total'),
     ...(last === undefined ? {} : { next: cursorOf(query.order, last) }),
   }

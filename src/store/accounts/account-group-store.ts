@@ -1,41 +1,28 @@
 import type { BookSeal } from '../audit/book-seal.ts'
-import { CHANGE, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
+import { CHANGE, type Database, type Sql } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
-import { changeRow } from '../sealed-row.ts'
+import { changeRow, column, insertSealed, Rows, type RecordOf } from '../rows.ts'
 import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 
+const GROUPS = new Rows(
+  'account_group',
+  {
+    id: column.text('id'),
+    /** The id that a client gave it. */
+    externalId: column.textOrNull('external_id', EXTERNAL_IDS.account_group),
+    /** No other group has it. */
+    name: column.text('name'),
+    /** What the prices of its accounts are multiplied with, a decimal above 0. */
+    markup: column.text('markup'),
+    accounts: column.integer('accounts', '(SELECT COUNT(*) FROM account a WHERE a.group_id = g.id)'),
+    createdAtMs: column.integer('created_at'),
+  },
+  { of: 'g' },
+)
 /** Accounts that pay by one rule. */
-export interface AccountGroup {
-  readonly id: string
-  /** The id that a client gave it. */
-  readonly externalId: string | null
-  /** No other group has it. */
-  readonly name: string
-  /** What the prices of its accounts are multiplied with, a decimal above 0. */
-  readonly markup: string
-  readonly accounts: number
-  readonly createdAtMs: number
-}
+export type AccountGroup = RecordOf<typeof GROUPS>
 
-export interface AccountGroupPatch {
-  readonly name?: string
-  readonly markup?: string
-  readonly externalId?: string | null
-}
-
-const EXTERNAL_ID = EXTERNAL_IDS.account_group
-const SELECT = `SELECT g.id, g.name, g.markup, g.created_at, (SELECT COUNT(*) FROM account a WHERE a.group_id = g.id) AS accounts, ${EXTERNAL_ID} AS external_id FROM account_group g`
-
-function readGroup(row: Row): AccountGroup {
-  return {
-    id: text(row, 'id'),
-    externalId: textOrNull(row, 'external_id'),
-    name: text(row, 'name'),
-    markup: text(row, 'markup'),
-    accounts: integer(row, 'accounts'),
-    createdAtMs: integer(row, 'created_at'),
-  }
-}
+export type AccountGroupPatch = Partial<Pick<AccountGroup, 'name' | 'markup' | 'externalId'>>
 
 export class AccountGroupStore {
   readonly #database: Database
@@ -47,33 +34,29 @@ export class AccountGroupStore {
   }
 
   /** false = another group has the name. Throws ExternalIdTakenError. */
-  create({ id, externalId, name, markup, createdAtMs }: Omit<AccountGroup, 'accounts'>): Promise<boolean> {
+  create(group: Omit<AccountGroup, 'accounts'>): Promise<boolean> {
+    const { id, externalId } = group
     return this.#database.transaction(async (sql) => {
       if (externalId !== null) await nameRecord(sql, 'account_group', id, externalId)
-      const added = await sql.run(
-        'INSERT INTO account_group (id, name, markup, created_at, seal) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING',
-        [id, name, markup, BigInt(createdAtMs), this.#seal.of('account_group', [id, markup, BigInt(createdAtMs)])],
-      )
+      const added = await insertSealed(sql, this.#seal, 'account_group', GROUPS.cells(group), ' ON CONFLICT DO NOTHING')
       // The name was given in vain.
       if (added === 0 && externalId !== null) await nameRecord(sql, 'account_group', id, null)
       return added === 1
     })
   }
 
-  async get(id: string): Promise<AccountGroup | null> {
-    const [row] = await this.#database.all(`${SELECT} WHERE g.id = ?`, [id])
-    return row === undefined ? null : readGroup(row)
+  get(id: string): Promise<AccountGroup | null> {
+    return GROUPS.one(this.#database, 'WHERE g.id = ?', [id])
   }
 
   /** Nobody else changes it before the end of the transaction. */
-  async #locked(sql: Sql, id: string, lock: string = ROW_LOCK): Promise<AccountGroup | null> {
-    const [row] = await sql.all(`${SELECT} WHERE g.id = ?${lock}`, [id])
-    return row === undefined ? null : readGroup(row)
+  #locked(sql: Sql, id: string, lock: string = ROW_LOCK): Promise<AccountGroup | null> {
+    return GROUPS.one(sql, `WHERE g.id = ?${lock}`, [id])
   }
 
   /** By name. An operator has a few of them. */
-  async list(): Promise<readonly AccountGroup[]> {
-    return (await this.#database.all(`${SELECT} ORDER BY g.name`)).map(readGroup)
+  list(): Promise<readonly AccountGroup[]> {
+    return GROUPS.all(this.#database, 'ORDER BY g.name')
   }
 
   /**
@@ -92,10 +75,7 @@ export class AccountGroupStore {
         const [other] = await sql.all('SELECT id FROM account_group WHERE name = ? AND id <> ?', [patch.name, id])
         if (other !== undefined) return 'taken'
       }
-      await changeRow(sql, this.#seal, 'account_group', id, {
-        name: patch.name,
-        markup: patch.markup,
-      })
+      await changeRow(sql, this.#seal, 'account_group', id, GROUPS.cells(patch))
       if (patch.externalId !== undefined) await nameRecord(sql, 'account_group', id, patch.externalId)
       return null
     }, CHANGE)

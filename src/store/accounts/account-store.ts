@@ -1,19 +1,15 @@
 import { assert } from '../../base/assert.ts'
-import type { Micro } from '../../base/money.ts'
 import type { FreeMoney } from '../../ledger/free-hour.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import { setAside } from '../ledger/expiry-sweep.ts'
-import { countRows, CREATED_AT, readPage, ROW_ID, type Order, type Page, type PageRange } from '../page.ts'
-import { changeRow, type RowChange } from '../sealed-row.ts'
+import { countRows, CREATED_AT, readPage, type Order, type Page, type PageRange } from '../page.ts'
+import { changeRow, column, insertSealed, Rows, type RecordOf } from '../rows.ts'
 import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 import {
   big,
   bigOrNull,
-  bit,
   CHANGE,
-  integer,
-  json,
   LOOK_UP,
   text,
   textOrNull,
@@ -26,6 +22,16 @@ import { ROW_LOCK } from '../dialect.ts'
 import { accountPeriod, isEarlier, limitStart } from '../../ledger/account-limit.ts'
 import { SELECT_ACCOUNT_SPEND } from '../ledger/ledger-values.ts'
 
+/** What the seal of a new account covers beside its own fields. */
+const NOTHING_YET = {
+  entry_head: '',
+  log_rows: 0n,
+  log_dropped: 0n,
+  free_hour: 0n,
+  free_insured: 0n,
+  free_spent: 0n,
+  open_day: '',
+}
 const NOT_OVER = { limit_over: null, limit_over_start: null }
 
 /**
@@ -72,33 +78,52 @@ export interface RateLimit {
   readonly window: number
 }
 
-export interface AccountRecord {
-  readonly id: string
-  /** The name that a client gave it; null = none. */
-  readonly externalId: string | null
-  readonly name: string
-  readonly email: string | null
-  readonly status: AccountStatus
-  readonly defaultModel: string | null
-  readonly rateLimit: RateLimit | null
-  readonly allowedModels: readonly string[] | null
+const RULE_FIELDS = {
+  id: column.text('id'),
+  status: column.text<AccountStatus>('status'),
+  defaultModel: column.textOrNull('default_model'),
+  rateLimit: column.jsonOrNull<RateLimit>('rate_limit'),
+  allowedModels: column.jsonOrNull<readonly string[]>('allowed_models'),
   /** The group of accounts that it belongs to. */
-  readonly groupId: string | null
+  groupId: column.textOrNull('group_id'),
   /** What its prices are multiplied with, a decimal above 0; null = the group's, if it has one. */
-  readonly markup: string | null
+  markup: column.textOrNull('markup'),
+}
+const ACCOUNTS = new Rows('account', {
+  ...RULE_FIELDS,
+  /** The name that a client gave it; null = none. */
+  externalId: column.textOrNull('external_id', EXTERNAL_IDS.account),
+  name: column.text('name'),
+  email: column.textOrNull('email'),
   /** The database decides each of its holds, and nodes set none of its money aside. */
-  readonly exactHolds: boolean
+  exactHolds: column.flag('exact_holds'),
   /** What all its keys together may spend in a period; null = no limit. */
-  readonly limitMicro: Micro | null
-  readonly limitReset: LimitReset | null
+  limitMicro: column.bigOrNull('spend_limit'),
+  limitReset: column.textOrNull<LimitReset>('limit_reset'),
   /** The newest period that the limit has counted, such as `month 2026-11-01`, and its spending. */
-  readonly limitStart: string | null
-  readonly limitSpentMicro: Micro
+  limitStart: column.textOrNull('limit_start'),
+  limitSpentMicro: column.big('limit_spent'),
   /** With what nodes have set aside for requests to come. */
-  readonly availableMicro: Micro
+  availableMicro: column.big('available'),
   /** For running requests, as far as the store knows of them. */
-  readonly heldMicro: Micro
-  readonly createdAtMs: number
+  heldMicro: column.big('held'),
+  createdAtMs: column.integer('created_at'),
+})
+export type AccountRecord = RecordOf<typeof ACCOUNTS>
+
+/** The rules of an account `a`, with the markup of its group `g` where it has none of its own. */
+const ACCOUNT_RULES = new Rows(
+  'account',
+  { ...RULE_FIELDS, markup: column.textOrNull('markup', 'COALESCE(a.markup, g.markup)') },
+  { of: 'a' },
+)
+/** The rules of an account that its requests are checked against. */
+export type AccountRules = RecordOf<typeof ACCOUNT_RULES>
+export const RULES = ACCOUNT_RULES.list
+export const GROUP_OF_RULES = 'LEFT JOIN account_group g ON g.id = a.group_id'
+
+export function readAccountRules(row: Row): AccountRules {
+  return ACCOUNT_RULES.read(row)
 }
 
 export type AccountPatch = Partial<
@@ -121,66 +146,24 @@ export type AccountPatch = Partial<
 
 const EXTERNAL_ID = EXTERNAL_IDS.account
 
-function selectOf(dialect: Database['dialect']): string {
-  const column = setAside(dialect, 'account')
-  return `SELECT id, name, email, status, default_model, rate_limit, allowed_models, group_id, markup, exact_holds, spend_limit, limit_reset, limit_start, limit_spent, available, held, created_at, ${column}, ${EXTERNAL_ID} AS external_id FROM account`
-}
-
 /** Names in the order of their letters, alike in both databases. The index has this expression. */
 export function accountNameKey(dialect: Database['dialect']): string {
   return dialect === 'sqlite' ? 'lower(name)' : 'lower(name COLLATE "C")'
 }
 
-/** The rules of an account that its requests are checked against. */
-export type AccountRules = Pick<
-  AccountRecord,
-  'id' | 'status' | 'defaultModel' | 'rateLimit' | 'allowedModels' | 'groupId' | 'markup'
->
-
-export function readAccountRules(row: Row): AccountRules {
-  return {
-    id: text(row, 'id'),
-    // A CHECK of the schema bounds it.
-    status: text(row, 'status') as AccountStatus,
-    defaultModel: textOrNull(row, 'default_model'),
-    rateLimit: json<RateLimit>(row, 'rate_limit'),
-    allowedModels: json<readonly string[]>(row, 'allowed_models'),
-    groupId: textOrNull(row, 'group_id'),
-    markup: textOrNull(row, 'markup'),
-  }
-}
-
-/** The columns of an account `a`, with the markup of its group `g` where it has none of its own. */
-export const RULES = `a.id AS id, a.status AS status, a.default_model AS default_model, a.rate_limit AS rate_limit,
-  a.allowed_models AS allowed_models, a.group_id AS group_id, COALESCE(a.markup, g.markup) AS markup`
-export const GROUP_OF_RULES = 'LEFT JOIN account_group g ON g.id = a.group_id'
-
 /** null = no such account. */
-export async function findAccountRules(database: Database, id: string): Promise<AccountRules | null> {
-  const [row] = await database.all(`SELECT ${RULES} FROM account a ${GROUP_OF_RULES} WHERE a.id = ?`, [id], LOOK_UP)
-  return row === undefined ? null : readAccountRules(row)
+export function findAccountRules(database: Database, id: string): Promise<AccountRules | null> {
+  return ACCOUNT_RULES.one(database, `${GROUP_OF_RULES} WHERE a.id = ?`, [id], LOOK_UP)
 }
 
-export function readAccount(row: Row): AccountRecord {
+function readAccount(row: Row): AccountRecord {
+  const account = ACCOUNTS.read(row)
+  const asideMicro = big(row, 'set_aside')
   return {
-    ...readAccountRules(row),
-    externalId: textOrNull(row, 'external_id'),
-    name: text(row, 'name'),
-    email: textOrNull(row, 'email'),
-    exactHolds: big(row, 'exact_holds') !== 0n,
-    limitMicro: bigOrNull(row, 'spend_limit'),
-    // A CHECK of the schema bounds it.
-    limitReset: textOrNull(row, 'limit_reset') as LimitReset | null,
-    limitStart: textOrNull(row, 'limit_start'),
-    limitSpentMicro: big(row, 'limit_spent'),
-    availableMicro: big(row, 'available') + big(row, 'set_aside'),
-    heldMicro: big(row, 'held') - big(row, 'set_aside'),
-    createdAtMs: integer(row, 'created_at'),
+    ...account,
+    availableMicro: account.availableMicro + asideMicro,
+    heldMicro: account.heldMicro - asideMicro,
   }
-}
-
-export function jsonText(value: unknown): string | null {
-  return value === null || value === undefined ? null : JSON.stringify(value)
 }
 
 /** A text for a LIKE pattern with the escape character `\`: its own wildcards are taken literally. */
@@ -204,11 +187,11 @@ export type NewAccount = Pick<AccountRecord, 'id' | 'name' | 'email' | 'defaultM
 export class AccountStore {
   readonly #database: Database
   readonly #seal: BookSeal
-  readonly #select: string
+  readonly #list: string
 
   constructor(database: Database, seal: BookSeal) {
     this.#database = database
-    this.#select = selectOf(database.dialect)
+    this.#list = `${ACCOUNTS.list}, ${setAside(database.dialect, 'account')}`
     this.#seal = seal
   }
 
@@ -220,47 +203,12 @@ export class AccountStore {
   }
 
   async #insert(sql: Sql, account: NewAccount): Promise<void> {
-    const rateLimit = jsonText(account.rateLimit)
-    const allowedModels = jsonText(account.allowedModels)
-    const { externalId = null, status = 'active', groupId = null, markup = null, exactHolds = false } = account
-    const { limitMicro = null, limitReset = null } = account
-    if (externalId !== null) await nameRecord(sql, 'account', account.id, externalId)
+    if (typeof account.externalId === 'string') await nameRecord(sql, 'account', account.id, account.externalId)
     await countRows(sql, this.#seal, 'account')
-    await sql.run(
-      'INSERT INTO account (id, name, email, status, default_model, rate_limit, allowed_models, group_id, markup, exact_holds, spend_limit, limit_reset, created_at, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)',
-      [
-        account.id,
-        account.name,
-        account.email,
-        status,
-        account.defaultModel,
-        rateLimit,
-        allowedModels,
-        groupId,
-        markup,
-        bit(exactHolds),
-        limitMicro,
-        limitReset,
-        BigInt(account.createdAtMs),
-        this.#seal.of('account', [
-          account.id,
-          '',
-          0n,
-          0n,
-          0n,
-          0n,
-          0n,
-          '',
-          status,
-          rateLimit,
-          allowedModels,
-          groupId,
-          markup,
-          limitMicro,
-          limitReset,
-        ]),
-      ],
-    )
+    await insertSealed(sql, this.#seal, 'account', {
+      ...ACCOUNTS.cells({ status: 'active', ...account }),
+      ...NOTHING_YET,
+    })
   }
 
   /** Makes an account of a person who is in none; false = they are in one. */
@@ -286,8 +234,8 @@ export class AccountStore {
   }
 
   async get(id: string): Promise<AccountRecord | null> {
-    const select = this.#select
-    const [row] = await this.#database.all(`${select} WHERE id = ?`, [id])
+    const columns = this.#list
+    const [row] = await this.#database.all(`SELECT ${columns} FROM account WHERE id = ?`, [id])
     return row === undefined ? null : readAccount(row)
   }
 
@@ -311,8 +259,7 @@ export class AccountStore {
     return readPage(
       this.#database,
       {
-        select: this.#select,
-        from: 'account',
+        rows: { list: this.#list, from: 'account', read: readAccount },
         conditions: [
           ...(query === null
             ? []
@@ -325,8 +272,6 @@ export class AccountStore {
         values: [...prefix, ...[status, groupId].filter((value) => value !== null)],
         order: order ?? '-created_at',
         columns: { created_at: CREATED_AT, name: { sql: accountNameKey(dialect), is: 'text' } },
-        id: ROW_ID,
-        read: readAccount,
       },
       filter,
     )
@@ -344,7 +289,7 @@ export class AccountStore {
   ): Promise<AccountRecord | null> {
     await this.#database.transaction(async (sql) => {
       const patch = typeof change === 'function' ? await this.#decided(sql, id, change) : change
-      await changeRow(sql, this.#seal, 'account', id, columnsOf(patch))
+      await changeRow(sql, this.#seal, 'account', id, ACCOUNTS.cells(patch))
       if (patch.limitMicro !== undefined || patch.limitReset !== undefined) {
         assert(periods !== null, 'A limit is changed in a known period.')
         await countForLimit(sql, this.#seal, id, periods)
@@ -357,8 +302,8 @@ export class AccountStore {
   }
 
   async #decided(sql: Sql, id: string, decide: (current: AccountRecord) => AccountPatch): Promise<AccountPatch> {
-    const select = this.#select
-    const [row] = await sql.all(`${select} WHERE id = ?${ROW_LOCK}`, [id])
+    const columns = this.#list
+    const [row] = await sql.all(`SELECT ${columns} FROM account WHERE id = ?${ROW_LOCK}`, [id])
     return row === undefined ? {} : decide(readAccount(row))
   }
 }
@@ -376,20 +321,4 @@ function textsOf(accountId: string): readonly (readonly [statement: string, valu
       [Buffer.alloc(0), accountId],
     ],
   ]
-}
-
-function columnsOf(patch: AccountPatch): RowChange {
-  return {
-    name: patch.name,
-    email: patch.email,
-    status: patch.status,
-    default_model: patch.defaultModel,
-    rate_limit: patch.rateLimit === undefined ? undefined : jsonText(patch.rateLimit),
-    allowed_models: patch.allowedModels === undefined ? undefined : jsonText(patch.allowedModels),
-    group_id: patch.groupId,
-    markup: patch.markup,
-    spend_limit: patch.limitMicro,
-    limit_reset: patch.limitReset,
-    exact_holds: patch.exactHolds === undefined ? undefined : bit(patch.exactHolds),
-  }
 }

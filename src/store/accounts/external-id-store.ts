@@ -11,7 +11,7 @@ export class ExternalIdTakenError extends Error {
 /** Columns of queries: the external id of a record of the kind's table, some of which have a letter there. */
 export const EXTERNAL_IDS: Readonly<Record<NamedKind, string>> = {
   account: `(SELECT name FROM external_id WHERE kind = 'account' AND object_id = account.id)`,
-  key: `(SELECT name FROM external_id WHERE kind = 'key' AND object_id = api_key.id)`,
+  key: `(SELECT name FROM external_id WHERE kind = 'key' AND object_id = k.id)`,
   notice_channel: `(SELECT name FROM external_id WHERE kind = 'notice_channel' AND object_id = c.id)`,
   admin_token: `(SELECT name FROM external_id WHERE kind = 'admin_token' AND object_id = admin_token.id)`,
   redeem_code: `(SELECT name FROM external_id WHERE kind = 'redeem_code' AND object_id = redeem_code.id)`,

@@ -3,7 +3,7 @@ import type { Micro } from '../../base/money.ts'
 import { big, bit, integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
 import { listedIds } from '../dialect.ts'
 import { setAside } from '../ledger/expiry-sweep.ts'
-import { CREATED_AT, readPage, ROW_ID, type Page, type PageRange } from '../page.ts'
+import { CREATED_AT, readPage, type Page, type PageRange } from '../page.ts'
 import { likePrefix } from './account-store.ts'
 import { EXTERNAL_IDS } from './external-id-store.ts'
 
@@ -75,22 +75,27 @@ export interface KeySums {
 /** Reads many keys of an account at the cost of few. */
 export class KeyLists<Key> {
   readonly #database: Database
-  readonly #select: string
+  readonly #list: string
+  readonly #from: string
   readonly #read: (row: Row) => Key
 
-  constructor(database: Database, columns: string, read: (row: Row) => Key) {
+  /** `rows` = those of a table `k` of keys. */
+  constructor(database: Database, rows: { readonly list: string; readonly from: string; read(row: Row): Key }) {
     this.#database = database
-    const more = `${setAside(database.dialect, 'api_key')}, ${EXTERNAL_IDS.key} AS external_id`
-    this.#select = ['SELECT', columns, ',', more, 'FROM api_key'].join(' ')
-    this.#read = read
+    this.#list = [
+      rows.list,
+      'k.held AS held',
+      setAside(database.dialect, 'k'),
+      `${EXTERNAL_IDS.key} AS external_id`,
+    ].join(', ')
+    this.#from = rows.from
+    this.#read = (row) => rows.read(row)
   }
 
   async one(id: string, periods: PeriodStarts): Promise<ListedKey<Key> | null> {
-    const select = this.#select
-    const [found] = await this.#withSpend(
-      await this.#database.all(`${select} WHERE id = ? AND deleted = 0`, [id]),
-      periods,
-    )
+    const [columns, table] = [this.#list, this.#from]
+    const rows = await this.#database.all(`SELECT ${columns} FROM ${table} WHERE id = ? AND deleted = 0`, [id])
+    const [found] = await this.#withSpend(rows, periods)
     return found ?? null
   }
 
@@ -100,14 +105,11 @@ export class KeyLists<Key> {
     const found = await readPage(
       this.#database,
       {
-        select: this.#select,
-        from: 'api_key',
+        rows: { list: this.#list, from: this.#from, read: (row) => row },
         conditions,
         values,
         order: '-created_at',
         columns: { created_at: CREATED_AT },
-        id: ROW_ID,
-        read: (row) => row,
       },
       range,
     )
@@ -151,9 +153,9 @@ export class KeyLists<Key> {
     end: { readonly beforeMs: number; readonly most: number },
   ): Promise<readonly ListedKey<Key>[]> {
     const { conditions, values } = conditionsOf({ ...filter, disabled: false })
-    const [select, where] = [this.#select, conditions.join(' AND ')]
+    const [columns, table, where] = [this.#list, this.#from, conditions.join(' AND ')]
     const rows = await this.#database.all(
-      `${select}
+      `SELECT ${columns} FROM ${table}
         LEFT JOIN key_spend ON key_id = id
           AND period = CASE limit_reset WHEN 'daily' THEN 'day' WHEN 'weekly' THEN 'week' WHEN 'monthly' THEN 'month' ELSE 'total' END
           AND start = CASE limit_reset WHEN 'daily' THEN ? WHEN 'weekly' THEN ? WHEN 'monthly' THEN ? ELSE '' END

@@ -1,8 +1,7 @@
-import type { Micro } from '../../base/money.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
 import { refuseBeyondMember } from '../people/member-store.ts'
-import { GROUP_OF_RULES, jsonText, readAccountRules, RULES, type AccountRules } from './account-store.ts'
+import { GROUP_OF_RULES, readAccountRules, RULES, type AccountRules } from './account-store.ts'
 import { nameRecord } from './external-id-store.ts'
 import { PERSON, KeyLists, type ListedKey } from './key-lists.ts'
 import { limitsOrNull, NO_LIMITS, type KeyLimits } from './key-limits.ts'
@@ -10,45 +9,54 @@ import type { BookSeal } from '../audit/book-seal.ts'
 import {
   big,
   bigOrNull,
-  bit,
   bytes,
   CHANGE,
   integer,
-  integerOrNull,
   json,
   LOOK_UP,
   text,
   textOrNull,
   type Database,
-  type Row,
   type Sql,
   type SqlValue,
 } from '../database.ts'
 import { ROW_LOCK, lockedIds } from '../dialect.ts'
 import { countRows } from '../page.ts'
-import { changeRow, type RowChange } from '../sealed-row.ts'
+import { changeRow, column, insertSealed, jsonText, Rows, type Cells, type RecordOf } from '../rows.ts'
 
-export interface KeyRecord {
-  readonly id: string
-  readonly accountId: string
-  readonly name: string
-  readonly label: string
-  readonly disabled: boolean
-  readonly limitMicro: Micro | null
-  readonly limitReset: LimitReset | null
-  readonly expiresAtMs: number | null
-  readonly allowedModels: readonly string[] | null
+/** What a key lets through, as authentication needs it. */
+const TERMS = {
+  id: column.text('id'),
+  name: column.text('name'),
+  label: column.text('label'),
+  disabled: column.flag('disabled'),
+  limitMicro: column.bigOrNull('spend_limit'),
+  limitReset: column.textOrNull<LimitReset>('limit_reset'),
+  expiresAtMs: column.integerOrNull('expires_at'),
+  allowedModels: column.jsonOrNull<readonly string[]>('allowed_models'),
   /** null = none. */
-  readonly limits: KeyLimits | null
-  readonly createdAtMs: number
-  readonly lastUsedAtMs: number | null
-  /** Until when a replaced secret works; null = none was replaced. It may be over. */
-  readonly graceUntilMs: number | null
+  limits: column.jsonOrNull<KeyLimits>('limits'),
   /** The person who made it in the cabinet; null = a program, the operator, or from before this was stored. */
-  readonly madeBy: string | null
+  madeBy: column.textOrNull('made_by'),
   /** The member whose things those of the key are; null = they are the account's own. */
-  readonly person: string | null
+  person: column.textOrNull('person', `(SELECT ${PERSON})`),
 }
+/** Beside the rules of its account. */
+const OWNER_TERMS = new Rows('api_key', TERMS, { of: 'k', prefix: 'key_' })
+const TERM_COLUMNS = OWNER_TERMS.list
+const KEYS = new Rows(
+  'api_key',
+  {
+    ...TERMS,
+    accountId: column.text('account_id'),
+    createdAtMs: column.integer('created_at'),
+    lastUsedAtMs: column.integerOrNull('last_used_at'),
+    /** Until when a replaced secret works; null = none was replaced. It may be over. */
+    graceUntilMs: column.integerOrNull('grace_until', '(SELECT MAX(ends_at) FROM key_secret WHERE key_id = k.id)'),
+  },
+  { of: 'k' },
+)
+export type KeyRecord = RecordOf<typeof KEYS>
 
 /** The fields that authentication needs, joined in one look-up. */
 export interface KeyOwner {
@@ -92,8 +100,7 @@ export type NewKey = Pick<
   readonly madeBy?: { readonly userId: string; readonly month: string }
 }
 
-const COLUMNS = `id, account_id, name, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, held, created_at, last_used_at, made_by, (SELECT ${PERSON} FROM api_key k WHERE k.id = api_key.id) AS person, (SELECT MAX(ends_at) FROM key_secret WHERE key_id = api_key.id) AS grace_until`
-
+const LIVE = 'WHERE id = ? AND deleted = 0'
 /** Replaced secrets of a key that still work. */
 const SECRETS_MAX = 10
 
@@ -105,36 +112,7 @@ export class TooManyKeysError extends Error {
   override readonly name = 'TooManyKeysError'
 }
 
-const OWNER = `SELECT k.id AS key_id, k.name AS name, k.label AS label, k.disabled AS disabled, k.spend_limit AS spend_limit,
-  k.limit_reset AS limit_reset, k.expires_at AS expires_at, k.allowed_models AS key_models, k.limits AS limits, k.made_by AS made_by, ${PERSON} AS person, ${RULES}
-  FROM api_key k JOIN account a ON a.id = k.account_id ${GROUP_OF_RULES} WHERE k.deleted = 0`
-
-function readTerms(row: Row, column: { readonly id: string; readonly models: string }): KeyOwner['key'] {
-  return {
-    id: text(row, column.id),
-    name: text(row, 'name'),
-    label: text(row, 'label'),
-    disabled: big(row, 'disabled') !== 0n,
-    limitMicro: bigOrNull(row, 'spend_limit'),
-    // A CHECK of the schema bounds it.
-    limitReset: textOrNull(row, 'limit_reset') as LimitReset | null,
-    expiresAtMs: integerOrNull(row, 'expires_at'),
-    allowedModels: json<readonly string[]>(row, column.models),
-    limits: json<KeyLimits>(row, 'limits'),
-    madeBy: textOrNull(row, 'made_by'),
-    person: textOrNull(row, 'person'),
-  }
-}
-
-function readKey(row: Row): KeyRecord {
-  return {
-    ...readTerms(row, { id: 'id', models: 'allowed_models' }),
-    accountId: text(row, 'account_id'),
-    createdAtMs: integer(row, 'created_at'),
-    lastUsedAtMs: integerOrNull(row, 'last_used_at'),
-    graceUntilMs: integerOrNull(row, 'grace_until'),
-  }
-}
+const OWNER = `SELECT ${TERM_COLUMNS}, ${RULES} FROM api_key k JOIN account a ON a.id = k.account_id ${GROUP_OF_RULES} WHERE k.deleted = 0`
 
 export class KeyStore {
   readonly #database: Database
@@ -143,7 +121,7 @@ export class KeyStore {
 
   constructor(database: Database, seal: BookSeal) {
     this.#database = database
-    this.lists = new KeyLists(database, COLUMNS, readKey)
+    this.lists = new KeyLists(database, KEYS)
     this.#seal = seal
   }
 
@@ -158,29 +136,15 @@ export class KeyStore {
         key.accountId,
       ])
       if (integer(there, 'keys') >= most) throw new TooManyKeysError(`Account ${key.accountId} has its ${most} keys.`)
-      await sql.run(
-        'INSERT INTO api_key (id, account_id, name, digest, label, disabled, spend_limit, limit_reset, expires_at, allowed_models, limits, created_at, made_by, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)',
-        [
-          key.id,
-          key.accountId,
-          key.name,
-          key.digest,
-          key.label,
-          bit(key.disabled ?? false),
-          key.limitMicro,
-          key.limitReset,
-          millis(key.expiresAtMs),
-          jsonText(key.allowedModels),
-          jsonText(key.limits ?? null),
-          BigInt(key.createdAtMs),
-          key.madeBy?.userId ?? null,
-          this.#sealOf(key),
-        ],
-      )
+      await insertSealed(sql, this.#seal, 'api_key', {
+        ...KEYS.cells({ disabled: false, ...key, limits: key.limits ?? null, madeBy: key.madeBy?.userId ?? null }),
+        digest: key.digest,
+        deleted: 0n,
+      })
     })
-    const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ?`, [key.id])
-    if (row === undefined) throw new Error(`Key ${key.id} was not found after it was created.`)
-    return readKey(row)
+    const made = await KEYS.one(this.#database, 'WHERE id = ?', [key.id])
+    if (made === null) throw new Error(`Key ${key.id} was not found after it was created.`)
+    return made
   }
 
   async findByDigest(digest: Buffer): Promise<KeyOwner | null> {
@@ -224,21 +188,16 @@ export class KeyStore {
       const current = typeof change === 'function' ? await this.#locked(sql, id) : null
       if (typeof change === 'function' && current === null) return null
       const patch = typeof change !== 'function' ? change : current === null ? {} : change(current)
+      const { limits, externalId, ...terms } = patch
       await this.#change(sql, id, {
-        name: patch.name,
-        disabled: patch.disabled === undefined ? undefined : bit(patch.disabled),
-        spend_limit: patch.limitMicro,
-        limit_reset: patch.limitReset,
-        expires_at: patch.expiresAtMs === undefined ? undefined : millis(patch.expiresAtMs),
-        allowed_models: patch.allowedModels === undefined ? undefined : jsonText(patch.allowedModels),
-        limits: patch.limits === undefined ? undefined : await this.#limitsAfter(sql, id, patch.limits),
+        ...KEYS.cells(terms),
+        limits: limits === undefined ? undefined : await this.#limitsAfter(sql, id, limits),
       })
-      const [row] = await sql.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0`, [id])
-      if (row === undefined) return null
-      if (patch.externalId !== undefined) await nameRecord(sql, 'key', id, patch.externalId)
-      const key = readKey(row)
+      const key = await KEYS.one(sql, LIVE, [id])
+      if (key === null) return null
+      if (externalId !== undefined) await nameRecord(sql, 'key', id, externalId)
       if (patch.limitMicro === undefined && patch.limitReset === undefined) return key
-      await this.#recordOver(sql, row, periods)
+      await this.#recordOver(sql, key, periods)
       if (key.madeBy !== null) {
         const made = { ...key, userId: key.madeBy, month: periods.month, keyId: id }
         await refuseBeyondMember(sql, made)
@@ -247,9 +206,8 @@ export class KeyStore {
     }, CHANGE)
   }
 
-  async #locked(sql: Sql, id: string): Promise<KeyRecord | null> {
-    const [row] = await sql.all(`SELECT ${COLUMNS} FROM api_key WHERE id = ? AND deleted = 0${ROW_LOCK}`, [id])
-    return row === undefined ? null : readKey(row)
+  #locked(sql: Sql, id: string): Promise<KeyRecord | null> {
+    return KEYS.one(sql, `${LIVE}${ROW_LOCK}`, [id])
   }
 
   /**
@@ -272,14 +230,12 @@ export class KeyStore {
         await changeRow(sql, this.#seal, 'key_secret', text(other, 'id'), { ends_at: BigInt(graceUntilMs) })
       if (!isLast) {
         const old = bytes(before, 'digest')
-        const seal = this.#seal.of('key_secret', [secretId, id, old, graceUntilMs])
-        await sql.run('INSERT INTO key_secret (id, key_id, digest, ends_at, seal) VALUES (?,?,?,?,?)', [
-          secretId,
-          id,
-          old,
-          BigInt(graceUntilMs),
-          seal,
-        ])
+        await insertSealed(sql, this.#seal, 'key_secret', {
+          id: secretId,
+          key_id: id,
+          digest: old,
+          ends_at: BigInt(graceUntilMs),
+        })
       }
       await this.#change(sql, id, { digest, label })
       return 'rotated'
@@ -310,7 +266,7 @@ export class KeyStore {
   }
 
   /** Changes a key and renews its seal; false = no such key. */
-  async #change(sql: Sql, id: string, change: RowChange): Promise<boolean> {
+  async #change(sql: Sql, id: string, change: Cells): Promise<boolean> {
     return (await changeRow(sql, this.#seal, 'api_key', id, change, { where: 'deleted = 0' })) === 1
   }
 
@@ -318,8 +274,7 @@ export class KeyStore {
    * A limit that is lowered below the spent and held amounts is exceeded: the highest excess of its period is recorded
    * for invariant I6.
    */
-  async #recordOver(sql: Sql, row: Row, periods: PeriodStarts): Promise<void> {
-    const key = readKey(row)
+  async #recordOver(sql: Sql, key: KeyRecord, periods: PeriodStarts): Promise<void> {
     const period = limitPeriod(key, periods)
     if (period === null || key.limitMicro === null) return
     const [spend] = await sql.all('SELECT spent, excess FROM key_spend WHERE key_id = ? AND period = ? AND start = ?', [
@@ -329,9 +284,9 @@ export class KeyStore {
     ])
     const [spent, excess] = spend === undefined ? [0n, 0n] : [big(spend, 'spent'), big(spend, 'excess')]
     const place = `${period.period} ${period.start}`
-    const [known = {}] = await sql.all('SELECT limit_over, limit_over_start FROM api_key WHERE id = ?', [key.id])
+    const [known = {}] = await sql.all('SELECT held, limit_over, limit_over_start FROM api_key WHERE id = ?', [key.id])
     const before = textOrNull(known, 'limit_over_start') === place ? (bigOrNull(known, 'limit_over') ?? 0n) : 0n
-    const over = spent + big(row, 'held') - key.limitMicro - excess
+    const over = spent + big(known, 'held') - key.limitMicro - excess
     // The period gets a row, so that I6 does not look at an earlier one.
     await sql.run(
       'INSERT INTO key_spend (key_id, period, start) VALUES (?,?,?) ON CONFLICT (key_id, period, start) DO NOTHING',
@@ -340,32 +295,8 @@ export class KeyStore {
     await this.#change(sql, key.id, { limit_over: over > before ? over : before, limit_over_start: place })
   }
 
-  #sealOf(key: NewKey): string {
-    return this.#seal.of('api_key', [
-      key.id,
-      key.accountId,
-      key.digest,
-      bit(key.disabled ?? false),
-      0n,
-      key.limitMicro,
-      key.limitReset,
-      key.expiresAtMs,
-      jsonText(key.allowedModels),
-      key.createdAtMs,
-      null,
-      null,
-      jsonText(key.limits ?? null),
-    ])
-  }
-
   async #owner(column: 'digest' | 'id', value: SqlValue): Promise<KeyOwner | null> {
     const [row] = await this.#database.all(`${OWNER} AND k.${column} = ?`, [value], LOOK_UP)
-    return row === undefined
-      ? null
-      : { key: readTerms(row, { id: 'key_id', models: 'key_models' }), account: readAccountRules(row) }
+    return row === undefined ? null : { key: OWNER_TERMS.read(row), account: readAccountRules(row) }
   }
-}
-
-function millis(value: number | null): bigint | null {
-  return value === null ? null : BigInt(value)
 }

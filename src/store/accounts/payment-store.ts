@@ -1,60 +1,43 @@
 import type { Micro } from '../../base/money.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
-import { big, integer, integerOrNull, text, textOrNull, type Database, type Row } from '../database.ts'
+import { big, type Database } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
 import { postWithin } from '../ledger/entry-store.ts'
-import { countRows, CREATED_AT, readPage, ROW_ID, type Order, type Page, type PageRange } from '../page.ts'
-import { changeRow, type RowChange, type RowCondition } from '../sealed-row.ts'
+import { countRows, CREATED_AT, readPage, type Order, type Page, type PageRange } from '../page.ts'
+import { changeRow, column, insertSealed, Rows, type Cells, type RecordOf, type RowCondition } from '../rows.ts'
 
-export interface PaymentRecord {
-  readonly id: string
-  readonly accountId: string
-  readonly method: string
-  readonly amountMicro: Micro
-  readonly currency: string
-  readonly state: 'pending' | 'paid' | 'cancelled'
+/** The earliest time for asking about an order: a minute after it was made. */
+const FIRST_CHECK_MS = 60_000
+const REFUNDS = 'FROM payment_refund r WHERE r.order_id = payment_order.id'
+
+const ORDERS = new Rows('payment_order', {
+  id: column.text('id'),
+  accountId: column.text('account_id'),
+  method: column.text('method'),
+  amountMicro: column.big('amount'),
+  currency: column.text('currency'),
+  state: column.text<'pending' | 'paid' | 'cancelled'>('state'),
   /** The provider's own id. */
-  readonly paymentId: string | null
-  readonly confirmationUrl: string | null
-  readonly createdAtMs: number
-  readonly paidAtMs: number | null
+  paymentId: column.textOrNull('payment_id'),
+  confirmationUrl: column.textOrNull('confirmation_url'),
+  createdAtMs: column.integer('created_at'),
+  paidAtMs: column.integerOrNull('paid_at'),
   /** How often we asked the provider about it. */
-  readonly checks: number
+  checks: column.integer('checks'),
   /** The refunded amount, and the part of it that the account no longer had. */
-  readonly refundedMicro: Micro
-  readonly refundMissingMicro: Micro
-}
+  refundedMicro: column.big('refunded', `CAST((SELECT COALESCE(SUM(r.amount), 0) ${REFUNDS}) AS BIGINT)`),
+  refundMissingMicro: column.big(
+    'refund_missing',
+    `CAST((SELECT COALESCE(SUM(r.amount - r.booked), 0) ${REFUNDS}) AS BIGINT)`,
+  ),
+})
+export type PaymentRecord = RecordOf<typeof ORDERS>
 
 /** `booked`: taken from the balance, at most all of it; `known`: booked before. */
 export type RefundOutcome =
   | { readonly status: 'booked'; readonly bookedMicro: Micro }
   | { readonly status: 'known' }
   | { readonly status: 'refused'; readonly why: string }
-
-const SELECT = `SELECT id, account_id, method, amount, currency, state, payment_id, confirmation_url, created_at, paid_at, checks,
-  CAST((SELECT COALESCE(SUM(r.amount), 0) FROM payment_refund r WHERE r.order_id = payment_order.id) AS BIGINT) AS refunded,
-  CAST((SELECT COALESCE(SUM(r.amount - r.booked), 0) FROM payment_refund r WHERE r.order_id = payment_order.id) AS BIGINT) AS refund_missing FROM payment_order`
-/** The earliest time for asking about an order: a minute after it was made. */
-const FIRST_CHECK_MS = 60_000
-
-function readPayment(row: Row): PaymentRecord {
-  return {
-    id: text(row, 'id'),
-    accountId: text(row, 'account_id'),
-    method: text(row, 'method'),
-    amountMicro: big(row, 'amount'),
-    currency: text(row, 'currency'),
-    // A CHECK of the schema bounds it.
-    state: text(row, 'state') as PaymentRecord['state'],
-    paymentId: textOrNull(row, 'payment_id'),
-    confirmationUrl: textOrNull(row, 'confirmation_url'),
-    createdAtMs: integer(row, 'created_at'),
-    paidAtMs: integerOrNull(row, 'paid_at'),
-    checks: integer(row, 'checks'),
-    refundedMicro: big(row, 'refunded'),
-    refundMissingMicro: big(row, 'refund_missing'),
-  }
-}
 
 /** Payment orders: the provider's confirmation turns one into money. */
 export class PaymentStore {
@@ -71,29 +54,10 @@ export class PaymentStore {
   ): Promise<void> {
     await this.#database.transaction(async (sql) => {
       await countRows(sql, this.#seal, 'payment_order')
-      await sql.run(
-        `INSERT INTO payment_order (id, account_id, method, amount, currency, state, created_at, due_at, seal) VALUES (?,?,?,?,?,'pending',?,?,?)`,
-        [
-          order.id,
-          order.accountId,
-          order.method,
-          order.amountMicro,
-          order.currency,
-          BigInt(order.createdAtMs),
-          BigInt(order.createdAtMs + FIRST_CHECK_MS),
-          this.#seal.of('payment_order', [
-            order.id,
-            order.accountId,
-            order.method,
-            order.amountMicro,
-            order.currency,
-            order.createdAtMs,
-            'pending',
-            null,
-            null,
-          ]),
-        ],
-      )
+      await insertSealed(sql, this.#seal, 'payment_order', {
+        ...ORDERS.cells({ ...order, state: 'pending' }),
+        due_at: BigInt(order.createdAtMs + FIRST_CHECK_MS),
+      })
     })
   }
 
@@ -103,13 +67,12 @@ export class PaymentStore {
     await this.#change(id, change, { where: 'payment_id IS NULL' })
   }
 
-  #change(id: string, change: RowChange, condition: RowCondition): Promise<number> {
+  #change(id: string, change: Cells, condition: RowCondition): Promise<number> {
     return this.#database.transaction((sql) => changeRow(sql, this.#seal, 'payment_order', id, change, condition))
   }
 
-  async get(id: string): Promise<PaymentRecord | null> {
-    const [row] = await this.#database.all(`${SELECT} WHERE id = ?`, [id])
-    return row === undefined ? null : readPayment(row)
+  get(id: string): Promise<PaymentRecord | null> {
+    return ORDERS.one(this.#database, 'WHERE id = ?', [id])
   }
 
   /** The newest first where no order is given. */
@@ -120,14 +83,11 @@ export class PaymentStore {
     return readPage(
       this.#database,
       {
-        select: SELECT,
-        from: 'payment_order',
+        rows: ORDERS,
         conditions: accountId === null ? [] : ['account_id = ?'],
         values: accountId === null ? [] : [accountId],
         order: order ?? '-created_at',
         columns: { created_at: CREATED_AT },
-        id: ROW_ID,
-        read: readPayment,
       },
       filter,
     )
@@ -139,9 +99,8 @@ export class PaymentStore {
    */
   pay(request: { readonly id: string; readonly paymentId: string; readonly atMs: number }): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
-      const [row] = await sql.all(`${SELECT} WHERE id = ?`, [request.id])
-      if (row === undefined) return false
-      const order = readPayment(row)
+      const order = await ORDERS.one(sql, 'WHERE id = ?', [request.id])
+      if (order === null) return false
       // An order that we gave up may still be paid at the provider: the money came, so it is booked.
       const moved = await changeRow(
         sql,
@@ -173,19 +132,16 @@ export class PaymentStore {
     return (await this.#change(id, change, { where: `state = 'pending'` })) === 1
   }
 
-  async findByPayment(method: string, paymentId: string): Promise<PaymentRecord | null> {
-    const [row] = await this.#database.all(`${SELECT} WHERE method = ? AND payment_id = ?`, [method, paymentId])
-    return row === undefined ? null : readPayment(row)
+  findByPayment(method: string, paymentId: string): Promise<PaymentRecord | null> {
+    return ORDERS.one(this.#database, 'WHERE method = ? AND payment_id = ?', [method, paymentId])
   }
 
   /** Pending orders that are due to be asked about, the longest due first. */
-  async due(nowMs: number, limit: number): Promise<readonly PaymentRecord[]> {
-    return (
-      await this.#database.all(`${SELECT} WHERE state = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?`, [
-        BigInt(nowMs),
-        BigInt(limit),
-      ])
-    ).map(readPayment)
+  due(nowMs: number, limit: number): Promise<readonly PaymentRecord[]> {
+    return ORDERS.all(this.#database, `WHERE state = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?`, [
+      BigInt(nowMs),
+      BigInt(limit),
+    ])
   }
 
   /** Claims the next look at an order; false = another node has it, or the order is no longer pending. */
@@ -216,9 +172,8 @@ export class PaymentStore {
     return this.#database.transaction(async (sql): Promise<RefundOutcome> => {
       // The order is locked first, as when it is paid: refunds of one order wait for each other.
       await sql.all(`SELECT id FROM payment_order WHERE id = ?${ROW_LOCK}`, [orderId])
-      const [row] = await sql.all(`${SELECT} WHERE id = ?`, [orderId])
-      if (row === undefined) return { status: 'refused', why: 'there is no such order' }
-      const order = readPayment(row)
+      const order = await ORDERS.one(sql, 'WHERE id = ?', [orderId])
+      if (order === null) return { status: 'refused', why: 'there is no such order' }
       const id = `${order.method}:${refundId}`
       if ((await sql.all('SELECT 1 AS one FROM payment_refund WHERE id = ?', [id])).length > 0)
         return { status: 'known' }
@@ -229,18 +184,14 @@ export class PaymentStore {
       const available = account === undefined ? 0n : big(account, 'available')
       const bookedMicro = available < amountMicro ? available : amountMicro
       await countRows(sql, this.#seal, 'payment_refund')
-      await sql.run(
-        'INSERT INTO payment_refund (id, order_id, account_id, amount, booked, at, seal) VALUES (?,?,?,?,?,?,?)',
-        [
-          id,
-          order.id,
-          order.accountId,
-          amountMicro,
-          bookedMicro,
-          BigInt(atMs),
-          this.#seal.of('payment_refund', [id, order.id, order.accountId, amountMicro, bookedMicro, atMs]),
-        ],
-      )
+      await insertSealed(sql, this.#seal, 'payment_refund', {
+        id,
+        order_id: order.id,
+        account_id: order.accountId,
+        amount: amountMicro,
+        booked: bookedMicro,
+        at: BigInt(atMs),
+      })
       if (bookedMicro === 0n) return { status: 'booked', bookedMicro }
       const posted = await postWithin(sql, this.#seal, {
         accountId: order.accountId,

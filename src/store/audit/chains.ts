@@ -1,5 +1,5 @@
 import { big, integer, text, textOrNull, type Row, type Sql } from '../database.ts'
-import { eventHash, readEvent } from '../events/event-store.ts'
+import { CHAINED_EVENTS, eventHash } from '../events/event-store.ts'
 import { entryHash } from '../../ledger/hash-chain.ts'
 
 const PAGE_ROWS = 1_000n
@@ -68,17 +68,14 @@ function chained(row: Row): Parameters<typeof entryHash>[1] {
 
 async function brokenEvents(sql: Sql): Promise<readonly string[]> {
   const violations: string[] = []
-  let [id, previous] = [0n, '']
+  let [id, previous] = [0, '']
   for (;;) {
-    const rows = await sql.all(
-      'SELECT id, at, actor, ip, action, object, before, after, hash FROM event WHERE id > ? ORDER BY id LIMIT ?',
-      [id, PAGE_ROWS],
-    )
-    for (const row of rows) {
-      id = big(row, 'id')
-      if (eventHash(previous, readEvent(row)) !== text(row, 'hash')) violations.push(`event ${id}`)
-      previous = text(row, 'hash')
+    const events = await CHAINED_EVENTS.all(sql, 'WHERE id > ? ORDER BY id LIMIT ?', [BigInt(id), PAGE_ROWS])
+    for (const { hash, ...event } of events) {
+      id = event.id
+      if (eventHash(previous, event) !== hash) violations.push(`event ${id}`)
+      previous = hash
     }
-    if (rows.length < Number(PAGE_ROWS)) return violations
+    if (events.length < Number(PAGE_ROWS)) return violations
   }
 }

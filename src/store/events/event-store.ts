@@ -3,20 +3,25 @@ import { noticeOfEvent, RATES_HELD } from '../../ledger/notice.ts'
 import { CLEAR_SUBJECT, INSERT_NOTICE, noticeValues } from '../notices/notice-store.ts'
 import { likePrefix } from '../accounts/account-store.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
-import { integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
+import { text, type Database, type SqlValue } from '../database.ts'
+import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 import { chainHash } from '../../ledger/hash-chain.ts'
 import { readPage, type Order, type Page, type PageRange } from '../page.ts'
 
-export interface EventRecord {
-  readonly id: number
-  readonly atMs: number
-  readonly actor: string
-  readonly ip: string | null
-  readonly action: string
-  readonly object: string
-  readonly before: string | null
-  readonly after: string | null
+const FIELDS = {
+  id: column.integer('id'),
+  atMs: column.integer('at'),
+  actor: column.text('actor'),
+  ip: column.textOrNull('ip'),
+  action: column.text('action'),
+  object: column.text('object'),
+  before: column.textOrNull('before'),
+  after: column.textOrNull('after'),
 }
+const EVENTS = new Rows('event', FIELDS)
+/** With the hash that links each to the one before. */
+export const CHAINED_EVENTS = new Rows('event', { ...FIELDS, hash: column.text('hash') })
+export type EventRecord = RecordOf<typeof EVENTS>
 
 /** Events that are read may be of an older release; those written are of this one. */
 export type NewEvent = Omit<EventRecord, 'id' | 'action'> & { readonly action: EventAction }
@@ -29,8 +34,6 @@ export interface EventFilter {
   readonly fromMs?: number
   readonly toMs?: number
 }
-
-const SELECT = 'SELECT id, at, actor, ip, action, object, before, after FROM event'
 
 export function eventHash(previous: string, event: Omit<EventRecord, 'id'>): string {
   return chainHash(previous, [
@@ -80,16 +83,7 @@ export class EventStore {
         hash,
         this.#seal.again('event_head', head, { hash }),
       ])
-      await sql.run('INSERT INTO event (at, actor, ip, action, object, before, after, hash) VALUES (?,?,?,?,?,?,?,?)', [
-        BigInt(event.atMs),
-        event.actor,
-        event.ip,
-        event.action,
-        event.object,
-        event.before,
-        event.after,
-        hash,
-      ])
+      await insertRow(sql, 'event', { ...EVENTS.cells(event), hash })
       const notice = noticeOfEvent(event)
       if (notice !== null) await sql.run(INSERT_NOTICE, noticeValues(notice))
       if (event.action === 'rates.mended') await sql.run(CLEAR_SUBJECT, [RATES_HELD])
@@ -101,35 +95,17 @@ export class EventStore {
   list(range: PageRange, filter: EventFilter = {}, order: Order<'at'> = '-at'): Promise<Page<EventRecord>> {
     const id = { sql: 'id', is: 'number' } as const
     // Numbers are given in the order of time.
-    return readPage(
-      this.#database,
-      { select: SELECT, from: 'event', ...conditions(filter), order, columns: { at: id }, id, read: readEvent },
-      range,
-    )
+    return readPage(this.#database, { rows: EVENTS, ...conditions(filter), order, columns: { at: id }, id }, range)
   }
 
   /** The newest event with any of these actions. */
   async newest(actions: readonly string[]): Promise<EventRecord | null> {
     let newest: EventRecord | null = null
     for (const action of actions) {
-      const [row] = await this.#database.all(`${SELECT} WHERE action = ? ORDER BY id DESC LIMIT 1`, [action])
-      const found = row === undefined ? null : readEvent(row)
+      const found = await EVENTS.one(this.#database, 'WHERE action = ? ORDER BY id DESC LIMIT 1', [action])
       if (found !== null && (newest === null || found.id > newest.id)) newest = found
     }
     return newest
-  }
-}
-
-export function readEvent(row: Row): EventRecord {
-  return {
-    id: integer(row, 'id'),
-    atMs: integer(row, 'at'),
-    actor: text(row, 'actor'),
-    ip: textOrNull(row, 'ip'),
-    action: text(row, 'action'),
-    object: text(row, 'object'),
-    before: textOrNull(row, 'before'),
-    after: textOrNull(row, 'after'),
   }
 }
 

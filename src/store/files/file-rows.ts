@@ -1,28 +1,28 @@
-import { bytes, integer, text, type Database, type Row } from '../database.ts'
+import { text, type Database, type Row } from '../database.ts'
+import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 import { ROW_LOCK } from '../dialect.ts'
 
-/** The row of a stored file; its bytes are stored separately. */
-export interface StoredFile {
-  readonly id: string
-  readonly accountId: string
-  readonly mediaType: string
-  readonly bytes: number
+const FILES = new Rows('stored_file', {
+  id: column.text('id'),
+  accountId: column.text('account_id'),
+  mediaType: column.text('media_type'),
+  bytes: column.integer('bytes'),
+  content: column.text('content'),
   /** SHA-256 of the token that opens it without a key, 32 bytes; null = only its owner's key opens it. */
-  readonly tokenDigest: Buffer | null
-  readonly createdAtMs: number
-  readonly expiresAtMs: number
-}
-
-const COLUMNS = 'id, account_id, media_type, bytes, content, token_digest, created_at, expires_at'
-const EXPIRED_PAGE = 100
-
+  tokenDigest: column.bytesOrNull('token_digest'),
+  createdAtMs: column.integer('created_at'),
+  expiresAtMs: column.integer('expires_at'),
+})
 /**
- * A file's row with the name of its bytes. Every write has a new name, so that a row never points at bytes that are
- * half written.
+ * A file's row with the name of its bytes, `content`. Every write has a new name, so that a row never points at bytes
+ * that are half written.
  */
-export interface FileRow extends StoredFile {
-  readonly content: string
-}
+export type FileRow = RecordOf<typeof FILES>
+/** The row of a stored file; its bytes are stored separately. */
+export type StoredFile = Omit<FileRow, 'content'>
+const REPLACE = ` ON CONFLICT (id) DO UPDATE SET ${FILES.names.map((name) => `${name} = excluded.${name}`).join(', ')}`
+
+const EXPIRED_PAGE = 100
 
 /** The table `stored_file`, the same on both stores. */
 export class FileRows {
@@ -32,29 +32,15 @@ export class FileRows {
     this.#database = database
   }
 
-  async find(id: string): Promise<FileRow | null> {
-    const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM stored_file WHERE id = ?`, [id])
-    return row === undefined ? null : readFileRow(row)
+  find(id: string): Promise<FileRow | null> {
+    return FILES.one(this.#database, 'WHERE id = ?', [id])
   }
 
   /** Answers the name of the row's previous bytes, which are no longer needed. */
   replace(file: FileRow): Promise<string | null> {
     return this.#database.transaction(async (sql) => {
       const [before] = await sql.all(`SELECT content FROM stored_file WHERE id = ?${ROW_LOCK}`, [file.id])
-      await sql.run(
-        `INSERT INTO stored_file (${COLUMNS}) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, media_type = excluded.media_type,
-          bytes = excluded.bytes, content = excluded.content, token_digest = excluded.token_digest, created_at = excluded.created_at, expires_at = excluded.expires_at`,
-        [
-          file.id,
-          file.accountId,
-          file.mediaType,
-          BigInt(file.bytes),
-          file.content,
-          file.tokenDigest,
-          BigInt(file.createdAtMs),
-          BigInt(file.expiresAtMs),
-        ],
-      )
+      await insertRow(sql, 'stored_file', FILES.cells(file), REPLACE)
       return before === undefined ? null : text(before, 'content')
     })
   }
@@ -67,12 +53,11 @@ export class FileRows {
   }
 
   /** The next expired files, oldest first. */
-  async expired(nowMs: number): Promise<readonly FileRow[]> {
-    const rows = await this.#database.all(
-      `SELECT ${COLUMNS} FROM stored_file WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`,
-      [BigInt(nowMs), BigInt(EXPIRED_PAGE)],
-    )
-    return rows.map(readFileRow)
+  expired(nowMs: number): Promise<readonly FileRow[]> {
+    return FILES.all(this.#database, 'WHERE expires_at <= ? ORDER BY expires_at LIMIT ?', [
+      BigInt(nowMs),
+      BigInt(EXPIRED_PAGE),
+    ])
   }
 
   async isUsed(content: string): Promise<boolean> {
@@ -81,27 +66,10 @@ export class FileRows {
 }
 
 /** The fields of a row that callers may see. */
-export function fileOf({
-  id,
-  accountId,
-  mediaType,
-  bytes: size,
-  tokenDigest,
-  createdAtMs,
-  expiresAtMs,
-}: FileRow): StoredFile {
-  return { id, accountId, mediaType, bytes: size, tokenDigest, createdAtMs, expiresAtMs }
+export function fileOf({ content: _content, ...file }: FileRow): StoredFile {
+  return file
 }
 
 export function readFileRow(row: Row): FileRow {
-  return {
-    id: text(row, 'id'),
-    accountId: text(row, 'account_id'),
-    mediaType: text(row, 'media_type'),
-    bytes: integer(row, 'bytes'),
-    content: text(row, 'content'),
-    tokenDigest: row['token_digest'] === null ? null : bytes(row, 'token_digest'),
-    createdAtMs: integer(row, 'created_at'),
-    expiresAtMs: integer(row, 'expires_at'),
-  }
+  return FILES.read(row)
 }

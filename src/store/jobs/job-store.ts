@@ -1,9 +1,10 @@
 import { within, type Reach } from '../accounts/key-lists.ts'
-import { sealedPlaces, sealedSelect, type BookSeal } from '../audit/book-seal.ts'
-import { big, bytes, integer, integerOrNull, json, text, type Database, type Row, type SqlValue } from '../database.ts'
+import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
+import { bytes, integerOrNull, text, type Database, type Row, type SqlValue } from '../database.ts'
 import { ROW_LOCK, lockedIds } from '../dialect.ts'
-import { readPage, ROW_ID, type Page, type PageRange } from '../page.ts'
-import type { JobDetails, JobMove, JobPage, JobPhase, JobRow, JobState, JobStatus, NewJob } from '../../ledger/job.ts'
+import { readPage, type Page, type PageRange } from '../page.ts'
+import { column, Rows, sealedInsertion, type Statement } from '../rows.ts'
+import type { JobDetails, JobMove, JobPage, JobPhase, JobRow, JobStatus, NewJob } from '../../ledger/job.ts'
 
 /** The purpose for which a job's request is encrypted. */
 export function jobPurpose(id: string): string {
@@ -13,43 +14,50 @@ export function jobPurpose(id: string): string {
 const REWRAP_PAGE = 100n
 const LISTED_REQUEST_BYTES_MAX = 65_536
 const LIVE = `status IN ('pending','in_progress')`
-const STATE = 'status, phase, progress, due_at, completed_at, expires_at, details'
-const COLUMNS = `id, account_id, key_id, request_id, model, request, price_version, hold, created_at, deadline, version, lease_owner, lease_until, ${STATE}`
-
-const JOB_SEALED = sealedPlaces('job', COLUMNS.split(', '))
+const JOBS = new Rows('job', {
+  id: column.text('id'),
+  accountId: column.text('account_id'),
+  keyId: column.text('key_id'),
+  requestId: column.text('request_id'),
+  model: column.text('model'),
+  request: column.bytes('request'),
+  priceVersion: column.integer('price_version'),
+  holdMicro: column.big('hold'),
+  createdAtMs: column.integer('created_at'),
+  deadlineMs: column.integer('deadline'),
+  version: column.integer('version'),
+  leaseOwner: column.text('lease_owner'),
+  leaseUntilMs: column.integer('lease_until'),
+  status: column.text<JobStatus>('status'),
+  phase: column.text<JobPhase>('phase'),
+  progress: column.integer('progress'),
+  dueAtMs: column.integer('due_at'),
+  completedAtMs: column.integerOrNull('completed_at'),
+  expiresAtMs: column.integerOrNull('expires_at'),
+  details: column.json<JobDetails>('details'),
+})
+const COLUMNS = JOBS.list
+/**
+ * A request that still has its pictures is left out, with the value in its place: a hundred of them would be a
+ * gigabyte.
+ */
+const LISTED_COLUMNS = COLUMNS.replace(
+  'request,',
+  `CASE WHEN length(request) > ${LISTED_REQUEST_BYTES_MAX} THEN ? ELSE request END AS request,`,
+)
+const NO_BYTES = Buffer.alloc(0)
 
 /** A job as it is, needed to seal its next state. */
 export const SEALED_JOB = `SELECT ${sealedSelect('job')} FROM job WHERE id = ?`
-export const INSERT_JOB = `INSERT INTO job (${COLUMNS}, seal) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
-export const MOVE_JOB = `UPDATE job SET status = ?, phase = ?, progress = ?, due_at = ?, completed_at = ?, expires_at = ?, details = ?, request = COALESCE(?, request), version = version + 1,
+const MOVED = ['status', 'phase', 'progress', 'due_at', 'completed_at', 'expires_at', 'details']
+const MOVES = MOVED.map((name) => `${name} = ?`).join(', ')
+export const MOVE_JOB = `UPDATE job SET ${MOVES}, request = COALESCE(?, request), version = version + 1,
   lease_owner = CASE WHEN ? = 1 THEN lease_owner ELSE '' END, lease_until = CASE WHEN ? = 1 THEN lease_until ELSE 0 END, seal = ? WHERE id = ? AND version = ?`
 /** Live jobs keep their hold open, whatever its lease says. */
 export const NO_LIVE_JOB = `NOT EXISTS (SELECT 1 FROM job WHERE job.id = hold.id AND job.${LIVE})`
 
-export function newJobValues(job: NewJob, seal: BookSeal): readonly SqlValue[] {
-  const values = [
-    job.id,
-    job.accountId,
-    job.keyId,
-    job.requestId,
-    job.model,
-    job.request,
-    BigInt(job.priceVersion),
-    job.holdMicro,
-    BigInt(job.createdAtMs),
-    BigInt(job.deadlineMs),
-    1n,
-    '',
-    0n,
-    ...stateValues(job),
-  ]
-  return [
-    ...values,
-    seal.of(
-      'job',
-      JOB_SEALED.map((place) => values[place]),
-    ),
-  ]
+export function newJob(job: NewJob, seal: BookSeal): Statement {
+  return sealedInsertion(seal, 'job', JOBS.cells({ ...job, version: 1, leaseOwner: '', leaseUntilMs: 0 }))
 }
 
 /** Values of the row that `SEALED_JOB` found in the same transaction; without a row nothing moves. */
@@ -59,46 +67,10 @@ export function jobMoveValues(
   seal: BookSeal,
 ): readonly SqlValue[] {
   const keeps = keepsLease ? 1n : 0n
-  const values = stateValues(state)
-  const [status, phase, , , completedAt, expiresAt, details] = values
-  const sealed =
-    before === undefined
-      ? ''
-      : seal.again('job', before, { status, phase, completed_at: completedAt, expires_at: expiresAt, details })
-  return [...values, request ?? null, keeps, keeps, sealed, id, BigInt(version)]
-}
-
-/** A request that still has its pictures is left out: a hundred of them would be a gigabyte. */
-function listColumns(dialect: Database['dialect']): string {
-  const none = dialect === 'postgres' ? "''::bytea" : "x''"
-  return COLUMNS.replace(
-    'request,',
-    `CASE WHEN length(request) > ${LISTED_REQUEST_BYTES_MAX} THEN ${none} ELSE request END AS request,`,
-  )
-}
-
-function stateValues({
-  status,
-  phase,
-  progress,
-  dueAtMs,
-  completedAtMs,
-  expiresAtMs,
-  details,
-}: JobState): readonly SqlValue[] {
-  return [
-    status,
-    phase,
-    BigInt(progress),
-    BigInt(dueAtMs),
-    bigOf(completedAtMs),
-    bigOf(expiresAtMs),
-    JSON.stringify(details),
-  ]
-}
-
-function bigOf(value: number | null): bigint | null {
-  return value === null ? null : BigInt(value)
+  const cells = JOBS.cells(state)
+  const sealed = before === undefined ? '' : seal.again('job', before, cells)
+  const moved = MOVED.map((name) => cells[name] ?? null)
+  return [...moved, request ?? null, keeps, keeps, sealed, id, BigInt(version)]
 }
 
 /** Jobs that outlive their request. The ledger's commits create and end them; in between this store moves them. */
@@ -112,10 +84,9 @@ export class JobStore {
   }
 
   /** With `reach` null for a job that is out of it. */
-  async find(id: string, reach?: Reach): Promise<JobRow | null> {
+  find(id: string, reach?: Reach): Promise<JobRow | null> {
     const { condition, values } = reach === undefined ? { condition: '1 = 1', values: [] } : within(reach, 'job')
-    const [row] = await this.#database.all(`SELECT ${COLUMNS} FROM job WHERE id = ? AND ${condition}`, [id, ...values])
-    return row === undefined ? null : readJob(row)
+    return JOBS.one(this.#database, `WHERE id = ? AND ${condition}`, [id, ...values])
   }
 
   /** Takes due jobs that nobody else has, oldest first. */
@@ -137,7 +108,7 @@ export class JobStore {
           SELECT id FROM job WHERE ${LIVE} AND due_at <= ? AND lease_until < ? ORDER BY due_at LIMIT ?${ROW_LOCK} SKIP LOCKED) RETURNING ${COLUMNS}`,
         [owner, BigInt(leaseUntilMs), BigInt(nowMs), BigInt(nowMs), BigInt(limit)],
       )
-      return rows.map(readJob).toSorted((left, right) => left.dueAtMs - right.dueAtMs)
+      return rows.map((row) => JOBS.read(row)).toSorted((left, right) => left.dueAtMs - right.dueAtMs)
     })
   }
 
@@ -147,7 +118,7 @@ export class JobStore {
       const [before] = await sql.all(`${SEALED_JOB}${ROW_LOCK}`, [move.id])
       return sql.all(`${MOVE_JOB} RETURNING ${COLUMNS}`, jobMoveValues(move, before, this.#seal))
     })
-    return rows[0] === undefined ? null : readJob(rows[0])
+    return rows[0] === undefined ? null : JOBS.read(rows[0])
   }
 
   async renew(ids: readonly string[], owner: string, leaseUntilMs: number): Promise<void> {
@@ -175,14 +146,11 @@ export class JobStore {
     return readPage(
       this.#database,
       {
-        select: `SELECT ${COLUMNS} FROM job`,
-        from: 'job',
+        rows: JOBS,
         conditions: [condition, `status = 'completed'`],
         values,
         order: '-completed_at',
         columns: { completed_at: { sql: 'completed_at', is: 'number' } },
-        id: ROW_ID,
-        read: readJob,
       },
       range,
     )
@@ -193,21 +161,18 @@ export class JobStore {
     const last = after === null ? null : await this.find(after, reach)
     if (after !== null && last === null) return null
     const { condition, values } = within(reach, 'job')
-    const columns = listColumns(this.#database.dialect)
     const verb = ascending ? 'ASC' : 'DESC'
     const where = last === null ? '' : ascending ? ' AND (created_at, id) > (?, ?)' : ' AND (created_at, id) < (?, ?)'
     const rows = await this.#database.all(
-      `SELECT ${columns} FROM job WHERE ${condition}${where} ORDER BY created_at ${verb}, id ${verb} LIMIT ?`,
-      [...values, ...(last === null ? [] : [BigInt(last.createdAtMs), last.id]), BigInt(limit)],
+      `SELECT ${LISTED_COLUMNS} FROM job WHERE ${condition}${where} ORDER BY created_at ${verb}, id ${verb} LIMIT ?`,
+      [NO_BYTES, ...values, ...(last === null ? [] : [BigInt(last.createdAtMs), last.id]), BigInt(limit)],
     )
-    return rows.map(readJob)
+    return rows.map((row) => JOBS.read(row))
   }
 
   /** Live jobs that may or may not have reached a provider, oldest first, for the operator. */
-  async parked(): Promise<readonly JobRow[]> {
-    return (
-      await this.#database.all(`SELECT ${COLUMNS} FROM job WHERE ${LIVE} AND phase = 'parked' ORDER BY created_at`)
-    ).map(readJob)
+  parked(): Promise<readonly JobRow[]> {
+    return JOBS.all(this.#database, `WHERE ${LIVE} AND phase = 'parked' ORDER BY created_at`)
   }
 
   /** Encrypts every request again; answers how many there are. */
@@ -231,33 +196,5 @@ export class JobStore {
       after = ids.at(-1) ?? after
       if (ids.length < Number(REWRAP_PAGE)) return count
     }
-  }
-}
-
-function readJob(row: Row): JobRow {
-  const details = json<JobDetails>(row, 'details')
-  if (details === null) throw new TypeError('A job has details.')
-  return {
-    id: text(row, 'id'),
-    accountId: text(row, 'account_id'),
-    keyId: text(row, 'key_id'),
-    requestId: text(row, 'request_id'),
-    model: text(row, 'model'),
-    request: bytes(row, 'request'),
-    priceVersion: integer(row, 'price_version'),
-    holdMicro: big(row, 'hold'),
-    createdAtMs: integer(row, 'created_at'),
-    deadlineMs: integer(row, 'deadline'),
-    version: integer(row, 'version'),
-    leaseOwner: text(row, 'lease_owner'),
-    leaseUntilMs: integer(row, 'lease_until'),
-    // CHECKs of the schema bound them.
-    status: text(row, 'status') as JobStatus,
-    phase: text(row, 'phase') as JobPhase,
-    progress: integer(row, 'progress'),
-    dueAtMs: integer(row, 'due_at'),
-    completedAtMs: integerOrNull(row, 'completed_at'),
-    expiresAtMs: integerOrNull(row, 'expires_at'),
-    details,
   }
 }

@@ -2,7 +2,7 @@ import type { LedgerChanges } from '../../ledger/ledger-store.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import type { Row, SqlValue } from '../database.ts'
 import { COUNT_KEPT, END_CLAIM } from '../idempotency/idempotency-store.ts'
-import { INSERT_JOB, jobMoveValues, MOVE_JOB, newJobValues, SEALED_JOB } from '../jobs/job-store.ts'
+import { jobMoveValues, MOVE_JOB, newJob, SEALED_JOB } from '../jobs/job-store.ts'
 import { INSERT_NOTICE, noticeValues } from '../notices/notice-store.ts'
 import { KEEP_ANSWER } from '../responses/response-store.ts'
 
@@ -18,7 +18,7 @@ export function* directStatements(
   { newJobs, movedJobs, endedClaims, keptAnswers, notices }: DirectChanges,
   seal: BookSeal,
 ): Generator<readonly [text: string, values: readonly SqlValue[]], void, Row | undefined> {
-  for (const job of newJobs) yield [INSERT_JOB, newJobValues(job, seal)]
+  for (const job of newJobs) yield newJob(job, seal)
   for (const move of movedJobs) yield [MOVE_JOB, jobMoveValues(move, yield [SEALED_JOB, [move.id]], seal)]
   for (const { id, answer } of endedClaims) {
     yield [END_CLAIM, [answer, id]]

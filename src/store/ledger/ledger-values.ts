@@ -1,6 +1,7 @@
 import type { AccountRow, EntryRow, HoldRow, LedgerChanges } from '../../ledger/ledger-store.ts'
 import { sealedPlaces, type BookSeal } from '../audit/book-seal.ts'
 import { LOG_COLUMNS, logColumns } from '../log/generation-row.ts'
+import { bigintOrNull } from '../rows.ts'
 
 export const HOLD_COLUMNS = [
   'id',
@@ -151,8 +152,4 @@ export function logValues(log: LedgerChanges['log'][number], seal: BookSeal): re
   const values = logColumns(log)
   values.push(seal.of('generation', values))
   return values
-}
-
-export function bigintOrNull(value: number | null): bigint | null {
-  return value === null ? null : BigInt(value)
 }

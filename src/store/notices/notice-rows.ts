@@ -1,40 +1,35 @@
 import { purposeOf, type Cipher } from '../../base/cipher.ts'
 import type { NoticeKind } from '../../tables/notice-table.ts'
 import { EXTERNAL_IDS } from '../accounts/external-id-store.ts'
-import {
-  big,
-  bit,
-  bytes,
-  integer,
-  integerOrNull,
-  json,
-  text,
-  textOrNull,
-  type Row,
-  type SqlValue,
-} from '../database.ts'
+import type { Row } from '../database.ts'
+import { column, Rows, type Cells, type RecordOf } from '../rows.ts'
 
 export type ChannelType = 'email' | 'telegram' | 'webhook'
 
+const CHANNEL_ROWS = new Rows(
+  'notice_channel',
+  {
+    id: column.text('id'),
+    /** null = the operator's. */
+    accountId: column.textOrNull('account_id'),
+    /** The name that a client gave it; null = none. */
+    externalId: column.textOrNull('external_id', EXTERNAL_IDS.notice_channel),
+    type: column.text<ChannelType>('type'),
+    /** The e-mail address, the chat, or the URL. */
+    target: column.text('target'),
+    /** The key that signs a webhook, encrypted; null = the channel is of another type. */
+    secret: column.bytesOrNull('secret'),
+    kinds: column.json<readonly NoticeKind[]>('kinds'),
+    language: column.text<'en' | 'ru'>('language'),
+    enabled: column.flag('enabled'),
+    createdAtMs: column.integer('created_at'),
+    /** Nothing but the code is sent to it before its owner has given the code back. */
+    confirmed: column.flag('confirmed', 'CASE WHEN c.code_hash IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END'),
+  },
+  { of: 'c', prefix: 'c_' },
+)
 /** Whom people are told through. */
-export interface Channel {
-  readonly id: string
-  /** null = the operator's. */
-  readonly accountId: string | null
-  /** The name that a client gave it; null = none. */
-  readonly externalId: string | null
-  readonly type: ChannelType
-  /** The e-mail address, the chat, or the URL. */
-  readonly target: string
-  /** The key that signs a webhook, encrypted; null = the channel is of another type. */
-  readonly secret: Buffer | null
-  readonly kinds: readonly NoticeKind[]
-  readonly language: 'en' | 'ru'
-  readonly enabled: boolean
-  readonly createdAtMs: number
-  /** Nothing but the code is sent to it before its owner has given the code back. */
-  readonly confirmed: boolean
-}
+export type Channel = RecordOf<typeof CHANNEL_ROWS>
 
 export type ChannelPatch = Partial<Pick<Channel, 'externalId' | 'target' | 'kinds' | 'language' | 'enabled'>>
 
@@ -44,30 +39,38 @@ export interface ChannelCode {
   readonly untilMs: number
 }
 
-export interface Notice {
-  readonly id: string
-  /** A newer program may have written one that this one does not know. */
-  readonly kind: string
-  readonly accountId: string | null
-  readonly atMs: number
-  readonly detail: Readonly<Record<string, unknown>>
-}
+const NOTICE_ROWS = new Rows(
+  'notice',
+  {
+    id: column.text('id'),
+    /** A newer program may have written one that this one does not know. */
+    kind: column.text('kind'),
+    accountId: column.textOrNull('account_id'),
+    atMs: column.integer('at'),
+    detail: column.json<Readonly<Record<string, unknown>>>('detail'),
+  },
+  { of: 'n', prefix: 'n_' },
+)
+export type Notice = RecordOf<typeof NOTICE_ROWS>
 
 export type DeliveryState = 'pending' | 'sent' | 'dead'
 
+const DELIVERY_ROWS = new Rows(
+  'notice_delivery',
+  {
+    id: column.text('id'),
+    state: column.text<DeliveryState>('state'),
+    attempts: column.integer('attempts'),
+    dueAtMs: column.integer('due_at'),
+    /** Of the last attempt; null = there was none, or it succeeded. */
+    error: column.textOrNull('error'),
+    createdAtMs: column.integer('created_at'),
+    endedAtMs: column.integerOrNull('ended_at'),
+  },
+  { of: 'd' },
+)
 /** One message to one channel. */
-export interface Delivery {
-  readonly id: string
-  readonly notice: Notice
-  readonly channel: Channel
-  readonly state: DeliveryState
-  readonly attempts: number
-  readonly dueAtMs: number
-  /** Of the last attempt; null = there was none, or it succeeded. */
-  readonly error: string | null
-  readonly createdAtMs: number
-  readonly endedAtMs: number | null
-}
+export type Delivery = RecordOf<typeof DELIVERY_ROWS> & { readonly notice: Notice; readonly channel: Channel }
 
 /** The purpose under which a webhook's secret is encrypted. */
 export function secretPurpose(channelId: string): string {
@@ -98,84 +101,30 @@ export function openedChannel(cipher: Cipher, channel: Channel): Channel {
   }
 }
 
-export const CHANNEL_COLUMNS = [
-  'id',
-  'account_id',
-  'type',
-  'target',
-  'secret',
-  'kinds',
-  'language',
-  'enabled',
-  'created_at',
-  'code_hash',
-  'code_until',
-]
-export const CHANNEL_PLACES = CHANNEL_COLUMNS.map(() => '?').join(',')
-const CHANNEL = [
-  ...CHANNEL_COLUMNS.map((name) => `c.${name} AS c_${name}`),
-  `${EXTERNAL_IDS.notice_channel} AS c_external_id`,
-].join(', ')
-export const NOTICE = ['id', 'kind', 'account_id', 'at', 'detail'].map((name) => `n.${name} AS n_${name}`).join(', ')
-const DELIVERY = ['id', 'state', 'attempts', 'due_at', 'error', 'created_at', 'ended_at']
-  .map((name) => `d.${name} AS ${name}`)
-  .join(', ')
+const CHANNEL = CHANNEL_ROWS.list
+export const NOTICE = NOTICE_ROWS.list
+const DELIVERY = DELIVERY_ROWS.list
+export const DELIVERIES = {
+  list: `${DELIVERY}, ${NOTICE}, ${CHANNEL}`,
+  from: 'notice_delivery d JOIN notice n ON n.id = d.notice_id JOIN notice_channel c ON c.id = d.channel_id',
+}
 export const SELECT_CHANNEL = `SELECT ${CHANNEL} FROM notice_channel c`
-export const SELECT_DELIVERY = `SELECT ${DELIVERY}, ${NOTICE}, ${CHANNEL} FROM notice_delivery d JOIN notice n ON n.id = d.notice_id JOIN notice_channel c ON c.id = d.channel_id`
+export const SELECT_DELIVERY = ['SELECT', DELIVERIES.list, 'FROM', DELIVERIES.from].join(' ')
 
 /** With its target as it is stored. */
 export function readChannel(row: Row): Channel {
-  return {
-    id: text(row, 'c_id'),
-    accountId: textOrNull(row, 'c_account_id'),
-    externalId: textOrNull(row, 'c_external_id'),
-    // CHECKs of the schema bound these two.
-    type: text(row, 'c_type') as ChannelType,
-    language: text(row, 'c_language') as Channel['language'],
-    target: text(row, 'c_target'),
-    secret: row['c_secret'] === null ? null : bytes(row, 'c_secret'),
-    kinds: json<readonly NoticeKind[]>(row, 'c_kinds') ?? [],
-    enabled: big(row, 'c_enabled') !== 0n,
-    createdAtMs: integer(row, 'c_created_at'),
-    confirmed: row['c_code_hash'] === null,
-  }
+  return CHANNEL_ROWS.read(row)
 }
 
-/** The columns that a change sets, such as `enabled = ?`, and their values. */
-export function channelAssignments({ target, kinds, language, enabled }: ChannelPatch): {
-  readonly sets: readonly string[]
-  readonly values: readonly SqlValue[]
-} {
-  const given = Object.entries({
-    target,
-    kinds: kinds === undefined ? undefined : JSON.stringify(kinds),
-    language,
-    enabled: enabled === undefined ? undefined : bit(enabled),
-  }).flatMap(([column, value]) => (value === undefined ? [] : [{ column, value }]))
-  return { sets: given.map(({ column }) => `${column} = ?`), values: given.map(({ value }) => value) }
+/** The columns that are given, with the target as it is to be stored. */
+export function channelCells(channel: Partial<Channel>): Cells {
+  return CHANNEL_ROWS.cells(channel)
 }
 
 export function readNotice(row: Row): Notice {
-  return {
-    id: text(row, 'n_id'),
-    kind: text(row, 'n_kind'),
-    accountId: textOrNull(row, 'n_account_id'),
-    atMs: integer(row, 'n_at'),
-    detail: json<Notice['detail']>(row, 'n_detail') ?? {},
-  }
+  return NOTICE_ROWS.read(row)
 }
 
 export function readDelivery(row: Row): Delivery {
-  return {
-    id: text(row, 'id'),
-    notice: readNotice(row),
-    channel: readChannel(row),
-    // A CHECK of the schema bounds it.
-    state: text(row, 'state') as DeliveryState,
-    attempts: integer(row, 'attempts'),
-    dueAtMs: integer(row, 'due_at'),
-    error: textOrNull(row, 'error'),
-    createdAtMs: integer(row, 'created_at'),
-    endedAtMs: integerOrNull(row, 'ended_at'),
-  }
+  return { ...DELIVERY_ROWS.read(row), notice: readNotice(row), channel: readChannel(row) }
 }

@@ -5,7 +5,6 @@ import type { Micro } from '../../base/money.ts'
 import {
   big,
   bigOrNull,
-  bit,
   integer,
   text,
   textOrNull,
@@ -17,12 +16,12 @@ import {
 import { ROW_LOCK } from '../dialect.ts'
 import { nameRecord } from '../accounts/external-id-store.ts'
 import { readPage, type Page, type PageRange } from '../page.ts'
+import { insertRow, updateRow } from '../rows.ts'
 import { addressTo, audience } from './addressing.ts'
 import { DUE_CHANNELS, type Lane } from './delivery-lanes.ts'
 import {
-  CHANNEL_COLUMNS,
-  CHANNEL_PLACES,
-  channelAssignments,
+  channelCells,
+  DELIVERIES,
   NOTICE,
   openedChannel,
   readChannel,
@@ -158,19 +157,11 @@ export class NoticeStore {
         ...ownerValues(channel.accountId),
       ])
       if (row !== undefined && integer(row, 'total') >= most) return 'full'
-      await sql.run(`INSERT INTO notice_channel (${CHANNEL_COLUMNS.join(', ')}) VALUES (${CHANNEL_PLACES})`, [
-        channel.id,
-        channel.accountId,
-        channel.type,
-        sealedTarget(this.#cipher, channel),
-        channel.secret,
-        JSON.stringify(channel.kinds),
-        channel.language,
-        bit(channel.enabled),
-        BigInt(channel.createdAtMs),
-        code?.hash ?? null,
-        BigInt(code?.untilMs ?? 0),
-      ])
+      await insertRow(sql, 'notice_channel', {
+        ...channelCells({ ...channel, target: sealedTarget(this.#cipher, channel) }),
+        code_hash: code?.hash,
+        code_until: BigInt(code?.untilMs ?? 0),
+      })
       if (channel.externalId !== null) await nameRecord(sql, 'notice_channel', channel.id, channel.externalId)
       return 'added'
     })
@@ -207,10 +198,9 @@ export class NoticeStore {
       if (current === null) return
       const patch = typeof change === 'function' ? change(current) : change
       const { target } = patch
-      const { sets, values } = channelAssignments(
-        target === undefined ? patch : { ...patch, target: sealedTarget(this.#cipher, { ...current, target }) },
-      )
-      if (sets.length > 0) await sql.run(`UPDATE notice_channel SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
+      const sealed =
+        target === undefined ? patch : { ...patch, target: sealedTarget(this.#cipher, { ...current, target }) }
+      await updateRow(sql, 'notice_channel', id, channelCells(sealed))
       if (patch.externalId !== undefined) await nameRecord(sql, 'notice_channel', id, patch.externalId)
     })
     return this.channel(accountId, id)
@@ -353,14 +343,13 @@ export class NoticeStore {
     return readPage(
       { all: (text, values) => this.#read(text, values) },
       {
-        select: SELECT_DELIVERY,
-        from: 'notice_delivery d JOIN notice_channel c ON c.id = d.channel_id',
+        rows: { ...DELIVERIES, read: (row) => this.#deliveryOf(row) },
+        counted: 'notice_delivery d JOIN notice_channel c ON c.id = d.channel_id',
         conditions: [...(accountId === null ? [] : ['c.account_id = ?']), ...(state === null ? [] : ['d.state = ?'])],
         values: [accountId, state].filter((value) => value !== null),
         order: '-created_at',
         columns: { created_at: { sql: 'd.created_at', is: 'number' } },
         id: { sql: 'd.id', is: 'text' },
-        read: (row) => this.#deliveryOf(row),
       },
       filter,
     )

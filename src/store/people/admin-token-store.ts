@@ -1,36 +1,28 @@
 import type { AdminScope } from '../../tables/admin-scopes.ts'
-import {
-  CHANGE,
-  integer,
-  integerOrNull,
-  json,
-  text,
-  textOrNull,
-  type Database,
-  type Row,
-  type Sql,
-} from '../database.ts'
+import { CHANGE, type Database, type Sql } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
 import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'
-import { CREATED_AT, readPage, ROW_ID, type Page, type PageRange } from '../page.ts'
+import { CREATED_AT, readPage, type Page, type PageRange } from '../page.ts'
+import { column, insertRow, Rows, updateRow, type RecordOf } from '../rows.ts'
 
-/** A named token for the admin API. It stays after its end, so that the audit log can be read. */
-export interface AdminToken {
-  readonly id: string
+const TOKENS = new Rows('admin_token', {
+  id: column.text('id'),
   /** The id that a client gave it; null once it is revoked. */
-  readonly externalId: string | null
+  externalId: column.textOrNull('external_id', EXTERNAL_IDS.admin_token),
   /** One token in force has it. */
-  readonly name: string
-  readonly label: string
-  readonly scopes: readonly AdminScope[]
-  readonly createdBy: string
+  name: column.text('name'),
+  label: column.text('label'),
+  scopes: column.json<readonly AdminScope[]>('scopes'),
+  createdBy: column.text('created_by'),
   /** The token that made it, which it never outlives; null = somebody else. */
-  readonly madeBy: string | null
-  readonly createdAtMs: number
-  readonly expiresAtMs: number | null
-  readonly revokedAtMs: number | null
-  readonly lastUsedAtMs: number | null
-}
+  madeBy: column.textOrNull('made_by'),
+  createdAtMs: column.integer('created_at'),
+  expiresAtMs: column.integerOrNull('expires_at'),
+  revokedAtMs: column.integerOrNull('revoked_at'),
+  lastUsedAtMs: column.integerOrNull('last_used_at'),
+})
+/** A named token for the admin API. It stays after its end, so that the audit log can be read. */
+export type AdminToken = RecordOf<typeof TOKENS>
 
 export type NewAdminToken = Omit<AdminToken, 'revokedAtMs' | 'lastUsedAtMs'> & {
   /** SHA-256 of the token, 32 bytes. */
@@ -38,25 +30,6 @@ export type NewAdminToken = Omit<AdminToken, 'revokedAtMs' | 'lastUsedAtMs'> & {
 }
 
 export type AdminTokenPatch = Partial<Pick<AdminToken, 'externalId' | 'scopes' | 'expiresAtMs'>>
-
-const EXTERNAL_ID = EXTERNAL_IDS.admin_token
-const SELECT = `SELECT id, name, label, scopes, created_by, made_by, created_at, expires_at, revoked_at, last_used_at, ${EXTERNAL_ID} AS external_id FROM admin_token`
-
-function readToken(row: Row): AdminToken {
-  return {
-    id: text(row, 'id'),
-    externalId: textOrNull(row, 'external_id'),
-    name: text(row, 'name'),
-    label: text(row, 'label'),
-    scopes: (json<readonly AdminScope[]>(row, 'scopes') ?? []).toSorted(),
-    createdBy: text(row, 'created_by'),
-    madeBy: textOrNull(row, 'made_by'),
-    createdAtMs: integer(row, 'created_at'),
-    expiresAtMs: integerOrNull(row, 'expires_at'),
-    revokedAtMs: integerOrNull(row, 'revoked_at'),
-    lastUsedAtMs: integerOrNull(row, 'last_used_at'),
-  }
-}
 
 /** Nothing is cached: a revoked token opens nothing on any node. */
 export class AdminTokenStore {
@@ -74,19 +47,11 @@ export class AdminTokenStore {
     return this.#database.transaction(async (sql) => {
       check?.(token.madeBy === null ? null : await this.#inForce(sql, token.madeBy))
       if (token.externalId !== null) await nameRecord(sql, 'admin_token', token.id, token.externalId)
-      const added = await sql.run(
-        'INSERT INTO admin_token (id, name, digest, label, scopes, created_by, made_by, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING',
-        [
-          token.id,
-          token.name,
-          token.digest,
-          token.label,
-          JSON.stringify(token.scopes),
-          token.createdBy,
-          token.madeBy,
-          BigInt(token.createdAtMs),
-          token.expiresAtMs === null ? null : BigInt(token.expiresAtMs),
-        ],
+      const added = await insertRow(
+        sql,
+        'admin_token',
+        { ...TOKENS.cells(token), digest: token.digest },
+        ' ON CONFLICT DO NOTHING',
       )
       // The external id was given in vain.
       if (added === 0 && token.externalId !== null) await nameRecord(sql, 'admin_token', token.id, null)
@@ -95,9 +60,8 @@ export class AdminTokenStore {
   }
 
   /** Nobody else changes it before the end of the transaction. null = it is revoked, or there is none. */
-  async #inForce(sql: Sql, id: string): Promise<AdminToken | null> {
-    const [row] = await sql.all(`${SELECT} WHERE id = ? AND revoked_at IS NULL${ROW_LOCK}`, [id])
-    return row === undefined ? null : readToken(row)
+  #inForce(sql: Sql, id: string): Promise<AdminToken | null> {
+    return TOKENS.one(sql, `WHERE id = ? AND revoked_at IS NULL${ROW_LOCK}`, [id])
   }
 
   /**
@@ -124,30 +88,17 @@ export class AdminTokenStore {
     }, CHANGE)
   }
 
-  async findByDigest(digest: Buffer): Promise<AdminToken | null> {
-    const [row] = await this.#database.all(`${SELECT} WHERE digest = ?`, [digest])
-    return row === undefined ? null : readToken(row)
+  findByDigest(digest: Buffer): Promise<AdminToken | null> {
+    return TOKENS.one(this.#database, 'WHERE digest = ?', [digest])
   }
 
-  async get(id: string): Promise<AdminToken | null> {
-    const [row] = await this.#database.all(`${SELECT} WHERE id = ?`, [id])
-    return row === undefined ? null : readToken(row)
+  get(id: string): Promise<AdminToken | null> {
+    return TOKENS.one(this.#database, 'WHERE id = ?', [id])
   }
 
   /** Newest first. */
   list(range: PageRange): Promise<Page<AdminToken>> {
-    return readPage(
-      this.#database,
-      {
-        select: SELECT,
-        from: 'admin_token',
-        order: '-created_at',
-        columns: { created_at: CREATED_AT },
-        id: ROW_ID,
-        read: readToken,
-      },
-      range,
-    )
+    return readPage(this.#database, { rows: TOKENS, order: '-created_at', columns: { created_at: CREATED_AT } }, range)
   }
 
   /**
@@ -179,10 +130,10 @@ export class AdminTokenStore {
   ): Promise<void> {
     const makers = [from]
     for (const maker of makers) {
-      const rows = await sql.all(`${SELECT} WHERE made_by = ? AND revoked_at IS NULL ORDER BY id${ROW_LOCK}`, [
+      const children = await TOKENS.all(sql, `WHERE made_by = ? AND revoked_at IS NULL ORDER BY id${ROW_LOCK}`, [
         maker.id,
       ])
-      for (const child of rows.map(readToken)) makers.push(await visit(child, maker))
+      for (const child of children) makers.push(await visit(child, maker))
     }
   }
 
@@ -192,9 +143,5 @@ export class AdminTokenStore {
 }
 
 async function writeTerms(sql: Sql, { id, scopes, expiresAtMs }: AdminToken): Promise<void> {
-  await sql.run('UPDATE admin_token SET scopes = ?, expires_at = ? WHERE id = ?', [
-    JSON.stringify(scopes),
-    expiresAtMs === null ? null : BigInt(expiresAtMs),
-    id,
-  ])
+  await updateRow(sql, 'admin_token', id, TOKENS.cells({ scopes, expiresAtMs }))
 }

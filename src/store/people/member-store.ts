@@ -1,51 +1,50 @@
 import { fieldError } from '../../base/refusals.ts'
 import type { MemberRole } from '../../tables/member-scopes.ts'
+import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 import { rubles, type Micro } from '../../base/money.ts'
-import {
-  big,
-  bigOrNull,
-  CHANGE,
-  integer,
-  integerOrNull,
-  text,
-  textOrNull,
-  type Database,
-  type Row,
-  type Sql,
-} from '../database.ts'
+import { big, bigOrNull, CHANGE, textOrNull, type Database, type Row, type Sql } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
 import { emailTaken, insertUser, type NewUser, type UserRecord } from './user-store.ts'
 
+const MEMBERSHIPS = new Rows(
+  'account_member',
+  {
+    accountId: column.text('account_id'),
+    role: column.text<MemberRole>('role'),
+    /** The most that the keys which they make may spend in a month; null = no limit of the person. */
+    monthlyLimitMicro: column.bigOrNull('monthly_limit'),
+  },
+  { of: 'm', prefix: 'member_' },
+)
 /** What a person is in an account. */
-export interface Membership {
-  readonly accountId: string
-  readonly role: MemberRole
-  /** The most that the keys which they make may spend in a month; null = no limit of the person. */
-  readonly monthlyLimitMicro: Micro | null
-}
+export type Membership = RecordOf<typeof MEMBERSHIPS>
+export const MEMBER_COLUMNS = MEMBERSHIPS.list
 
-export interface Member extends Omit<Membership, 'accountId'> {
-  readonly userId: string
-  readonly email: string
-  readonly name: string
-  readonly addedAtMs: number
-  readonly lastSignInAtMs: number | null
-}
+const MEMBERS = new Rows('people', {
+  userId: column.text('user_id'),
+  email: column.text('email'),
+  name: column.text('name'),
+  role: column.text<MemberRole>('role'),
+  monthlyLimitMicro: column.bigOrNull('monthly_limit'),
+  addedAtMs: column.integer('added_at'),
+  lastSignInAtMs: column.integerOrNull('last_sign_in_at'),
+})
+export type Member = RecordOf<typeof MEMBERS>
 
-export interface NewInvitation {
-  readonly id: string
-  /** SHA-256 hex of the link's token. */
-  readonly hash: string
-  readonly accountId: string
-  readonly role: MemberRole
-  readonly monthlyLimitMicro: Micro | null
+const INVITATIONS = new Rows('account_invitation', {
+  id: column.text('id'),
+  accountId: column.text('account_id'),
+  role: column.text<MemberRole>('role'),
+  monthlyLimitMicro: column.bigOrNull('monthly_limit'),
   /** Only the person with this address may use it; null = whoever has the link. */
-  readonly email: string | null
-  readonly createdBy: string
-  readonly createdAtMs: number
-  readonly expiresAtMs: number
-}
-export type Invitation = Omit<NewInvitation, 'hash'>
+  email: column.textOrNull('email'),
+  createdBy: column.text('created_by'),
+  createdAtMs: column.integer('created_at'),
+  expiresAtMs: column.integer('expires_at'),
+})
+export type Invitation = RecordOf<typeof INVITATIONS>
+/** `hash`: SHA-256 hex of the link's token. */
+export type NewInvitation = Invitation & { readonly hash: string }
 
 /** People of an account, with those who are invited. */
 const PEOPLE_MAX = 50
@@ -66,46 +65,9 @@ export function currentMembership(memberships: readonly Membership[], chosen: st
   return memberships.find(({ accountId }) => accountId === chosen) ?? memberships[0] ?? null
 }
 
-export const MEMBER_COLUMNS = 'm.account_id AS member_account, m.role AS member_role, m.monthly_limit AS member_limit'
-
 /** null = the row of a join has none. */
 export function readMembership(row: Row): Membership | null {
-  const accountId = textOrNull(row, 'member_account')
-  return accountId === null
-    ? null
-    : {
-        accountId,
-        // A CHECK of the schema bounds it.
-        role: text(row, 'member_role') as MemberRole,
-        monthlyLimitMicro: bigOrNull(row, 'member_limit'),
-      }
-}
-
-function readMember(row: Row): Member {
-  return {
-    userId: text(row, 'user_id'),
-    email: text(row, 'email'),
-    name: text(row, 'name'),
-    // A CHECK of the schema bounds it.
-    role: text(row, 'role') as MemberRole,
-    monthlyLimitMicro: bigOrNull(row, 'monthly_limit'),
-    addedAtMs: integer(row, 'added_at'),
-    lastSignInAtMs: integerOrNull(row, 'last_sign_in_at'),
-  }
-}
-
-function readInvitation(row: Row): Invitation {
-  return {
-    id: text(row, 'id'),
-    accountId: text(row, 'account_id'),
-    // A CHECK of the schema bounds it.
-    role: text(row, 'role') as MemberRole,
-    monthlyLimitMicro: bigOrNull(row, 'monthly_limit'),
-    email: textOrNull(row, 'email'),
-    createdBy: text(row, 'created_by'),
-    createdAtMs: integer(row, 'created_at'),
-    expiresAtMs: integer(row, 'expires_at'),
-  }
+  return row['member_account_id'] === null ? null : MEMBERSHIPS.read(row)
 }
 
 /** Owners by account_id of the person, and people with a row. */
@@ -124,14 +86,8 @@ export class MemberStore {
 
   /** Every account of a person. */
   async of(user: UserRecord): Promise<readonly Membership[]> {
-    const rows = await this.#database.all(
-      `SELECT ${MEMBER_COLUMNS} FROM account_member m WHERE m.user_id = ? ORDER BY m.added_at, m.account_id`,
-      [user.id],
-    )
-    return membershipsOf(
-      user,
-      rows.flatMap((row) => readMembership(row) ?? []),
-    )
+    const rest = 'WHERE m.user_id = ? ORDER BY m.added_at, m.account_id'
+    return membershipsOf(user, await MEMBERSHIPS.all(this.#database, rest, [user.id]))
   }
 
   /** The people of an account, the first ones first. */
@@ -148,20 +104,7 @@ export class MemberStore {
         invitation.accountId,
         BigInt(nowMs),
       ])
-      await sql.run(
-        'INSERT INTO account_invitation (id, hash, account_id, role, monthly_limit, email, created_by, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?,?)',
-        [
-          invitation.id,
-          invitation.hash,
-          invitation.accountId,
-          invitation.role,
-          invitation.monthlyLimitMicro,
-          invitation.email,
-          invitation.createdBy,
-          BigInt(invitation.createdAtMs),
-          BigInt(invitation.expiresAtMs),
-        ],
-      )
+      await insertRow(sql, 'account_invitation', { ...INVITATIONS.cells(invitation), hash: invitation.hash })
       return 'invited'
     })
   }
@@ -171,12 +114,8 @@ export class MemberStore {
     return openInvitations(this.#database, accountId, nowMs)
   }
 
-  async findInvitation(hash: string, nowMs: number): Promise<Invitation | null> {
-    const [row] = await this.#database.all('SELECT * FROM account_invitation WHERE hash = ? AND expires_at > ?', [
-      hash,
-      BigInt(nowMs),
-    ])
-    return row === undefined ? null : readInvitation(row)
+  findInvitation(hash: string, nowMs: number): Promise<Invitation | null> {
+    return openInvitation(this.#database, hash, nowMs)
   }
 
   /** false = the account has no such invitation. */
@@ -198,14 +137,10 @@ export class MemberStore {
     nowMs: number,
   ): Promise<Invitation | null> {
     return this.#database.transaction(async (sql) => {
-      const [row] = await sql.all('SELECT * FROM account_invitation WHERE hash = ? AND expires_at > ?', [
-        hash,
-        BigInt(nowMs),
-      ])
+      const invitation = await openInvitation(sql, hash, nowMs)
       // The delete decides who used it: of two at once only one removes the row.
-      if (row === undefined || (await sql.run('DELETE FROM account_invitation WHERE hash = ?', [hash])) === 0)
+      if (invitation === null || (await sql.run('DELETE FROM account_invitation WHERE hash = ?', [hash])) === 0)
         return null
-      const invitation = readInvitation(row)
       if (made !== null && !(await insertUser(sql, made))) throw emailTaken(made.email)
       if (user.accountId !== invitation.accountId)
         await sql.run(
@@ -293,19 +228,18 @@ export async function isOwner(sql: Pick<Sql, 'all'>, accountId: string, userId: 
 
 async function membersOf(sql: Pick<Sql, 'all'>, accountId: string): Promise<readonly Member[]> {
   const rows = await sql.all(`${PEOPLE} ORDER BY 6, 1`, [accountId, accountId])
-  return rows.map(readMember)
+  return rows.map((row) => MEMBERS.read(row))
 }
 
-async function openInvitations(
-  sql: Pick<Sql, 'all'>,
-  accountId: string,
-  nowMs: number,
-): Promise<readonly Invitation[]> {
-  const rows = await sql.all(
-    'SELECT * FROM account_invitation WHERE account_id = ? AND expires_at > ? ORDER BY created_at DESC, id',
-    [accountId, BigInt(nowMs)],
-  )
-  return rows.map(readInvitation)
+function openInvitation(sql: Pick<Sql, 'all'>, hash: string, nowMs: number): Promise<Invitation | null> {
+  return INVITATIONS.one(sql, 'WHERE hash = ? AND expires_at > ?', [hash, BigInt(nowMs)])
+}
+
+function openInvitations(sql: Pick<Sql, 'all'>, accountId: string, nowMs: number): Promise<readonly Invitation[]> {
+  return INVITATIONS.all(sql, 'WHERE account_id = ? AND expires_at > ? ORDER BY created_at DESC, id', [
+    accountId,
+    BigInt(nowMs),
+  ])
 }
 
 /** A person's keys in an account, and the month that their limit counts. */

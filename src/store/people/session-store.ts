@@ -1,41 +1,31 @@
-import { integer, text, textOrNull, type Database, type Row } from '../database.ts'
+import type { Database } from '../database.ts'
+import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 import { MEMBER_COLUMNS, membershipsOf, readMembership, type Membership } from './member-store.ts'
 import type { UserRecord } from './user-store.ts'
 import { readUser, USER_COLUMNS } from './user-store.ts'
 
-export interface SessionRecord {
-  /** SHA-256 hex of the cookie. */
-  readonly hash: string
-  readonly id: string
-  readonly userId: string
-  /** The account that its person has chosen; null = their first. */
-  readonly accountId: string | null
-  readonly ip: string
-  readonly userAgent: string
-  readonly createdAtMs: number
-  readonly lastSeenAtMs: number
-  readonly idleMs: number
-  readonly endsAtMs: number
-}
+const SESSIONS = new Rows(
+  'console_session',
+  {
+    /** SHA-256 hex of the cookie. */
+    hash: column.text('hash'),
+    id: column.text('id'),
+    userId: column.text('user_id'),
+    /** The account that its person has chosen; null = their first. */
+    accountId: column.textOrNull('account_id'),
+    ip: column.text('ip'),
+    userAgent: column.text('user_agent'),
+    createdAtMs: column.integer('created_at'),
+    lastSeenAtMs: column.integer('last_seen_at'),
+    idleMs: column.integer('idle_ms'),
+    endsAtMs: column.integer('ends_at'),
+  },
+  { of: 's', prefix: 'session_' },
+)
+export type SessionRecord = RecordOf<typeof SESSIONS>
+const COLUMNS = SESSIONS.list
 
-const COLUMNS =
-  's.hash AS hash, s.id AS id, s.user_id AS owner, s.account_id AS chosen, s.ip AS ip, s.user_agent AS user_agent, s.created_at AS created_at, s.last_seen_at AS last_seen_at, s.idle_ms AS idle_ms, s.ends_at AS ends_at'
 const LIVE = 's.ends_at > ? AND s.last_seen_at + s.idle_ms > ?'
-
-function readSession(row: Row): SessionRecord {
-  return {
-    hash: text(row, 'hash'),
-    id: text(row, 'id'),
-    userId: text(row, 'owner'),
-    accountId: textOrNull(row, 'chosen'),
-    ip: text(row, 'ip'),
-    userAgent: text(row, 'user_agent'),
-    createdAtMs: integer(row, 'created_at'),
-    lastSeenAtMs: integer(row, 'last_seen_at'),
-    idleMs: integer(row, 'idle_ms'),
-    endsAtMs: integer(row, 'ends_at'),
-  }
-}
 
 export class SessionStore {
   readonly #database: Database
@@ -45,21 +35,7 @@ export class SessionStore {
   }
 
   async create(session: SessionRecord): Promise<void> {
-    await this.#database.run(
-      'INSERT INTO console_session (hash, id, user_id, account_id, ip, user_agent, created_at, last_seen_at, idle_ms, ends_at) VALUES (?,?,?,?,?,?,?,?,?,?)',
-      [
-        session.hash,
-        session.id,
-        session.userId,
-        session.accountId,
-        session.ip,
-        session.userAgent,
-        BigInt(session.createdAtMs),
-        BigInt(session.lastSeenAtMs),
-        BigInt(session.idleMs),
-        BigInt(session.endsAtMs),
-      ],
-    )
+    await insertRow(this.#database, 'console_session', SESSIONS.cells(session))
   }
 
   /** With every account of its person. null = unknown, idle for too long, expired, or of a disabled user. */
@@ -81,7 +57,7 @@ export class SessionStore {
     if (row === undefined) return null
     const user = readUser(row)
     const others = rows.flatMap((one) => readMembership(one) ?? [])
-    return { session: readSession(row), user, memberships: membershipsOf(user, others) }
+    return { session: SESSIONS.read(row), user, memberships: membershipsOf(user, others) }
   }
 
   async touch(hash: string, atMs: number): Promise<void> {
@@ -96,14 +72,13 @@ export class SessionStore {
     await this.#database.run('UPDATE console_session SET account_id = ? WHERE hash = ?', [accountId, hash])
   }
 
-  async list(userId: string, nowMs: number): Promise<readonly SessionRecord[]> {
+  list(userId: string, nowMs: number): Promise<readonly SessionRecord[]> {
     const now = BigInt(nowMs)
-    return (
-      await this.#database.all(
-        `SELECT ${COLUMNS} FROM console_session s WHERE s.user_id = ? AND ${LIVE} ORDER BY s.last_seen_at DESC, s.id LIMIT 200`,
-        [userId, now, now],
-      )
-    ).map(readSession)
+    return SESSIONS.all(
+      this.#database,
+      `WHERE s.user_id = ? AND ${LIVE} ORDER BY s.last_seen_at DESC, s.id LIMIT 200`,
+      [userId, now, now],
+    )
   }
 
   async delete(hash: string): Promise<boolean> {

@@ -1,17 +1,19 @@
-import { integer, text, textOrNull, type Database, type Row, type Sql, type SqlValue } from '../database.ts'
+import { integer, type Database, type Sql, type SqlValue } from '../database.ts'
+import { column, Rows, type RecordOf } from '../rows.ts'
 
 export type SignInMethod = 'password' | 'totp' | 'recovery_code' | 'oidc' | 'setup' | 'sign_up'
 
-export interface SignInRecord {
-  readonly id: number
-  readonly atMs: number
-  readonly email: string
-  readonly userId: string | null
-  readonly ip: string
-  readonly userAgent: string
-  readonly method: SignInMethod
-  readonly outcome: 'succeeded' | 'failed'
-}
+const SIGN_INS = new Rows('sign_in', {
+  id: column.integer('id'),
+  atMs: column.integer('at'),
+  email: column.text('email'),
+  userId: column.textOrNull('user_id'),
+  ip: column.text('ip'),
+  userAgent: column.text('user_agent'),
+  method: column.text<SignInMethod>('method'),
+  outcome: column.text<'succeeded' | 'failed'>('outcome'),
+})
+export type SignInRecord = RecordOf<typeof SIGN_INS>
 
 /**
  * At most `failures` within `windowMs`. `email_codes`: wrong second factors, which require the right first one.
@@ -29,27 +31,12 @@ export type SignInStart =
   | { readonly status: 'begun'; readonly id: number }
   | { readonly status: 'limited'; readonly rule: SignInRule['of']; readonly retryAtMs: number }
 
-const SELECT = 'SELECT id, at, email, user_id, ip, user_agent, method, outcome FROM sign_in'
 const CONDITIONS: Readonly<Record<SignInRule['of'], string>> = {
   email_and_ip: 'email = ? AND ip_key = ?',
   email: 'email = ?',
   email_codes: `email = ? AND method = 'totp'`,
   ip: 'ip_key = ?',
   device: 'device = ?',
-}
-
-function readSignIn(row: Row): SignInRecord {
-  return {
-    id: integer(row, 'id'),
-    atMs: integer(row, 'at'),
-    email: text(row, 'email'),
-    userId: textOrNull(row, 'user_id'),
-    ip: text(row, 'ip'),
-    userAgent: text(row, 'user_agent'),
-    // Only this folder writes both.
-    method: text(row, 'method') as SignInMethod,
-    outcome: text(row, 'outcome') as SignInRecord['outcome'],
-  }
 }
 
 /** Every try to sign in, for the limits and for the user's own list. */
@@ -114,15 +101,13 @@ export class SignInStore {
     await this.#database.run('DELETE FROM sign_in WHERE id = ?', [BigInt(id)])
   }
 
-  async list(userId: string, beforeId: number | null, limit: number): Promise<readonly SignInRecord[]> {
+  list(userId: string, beforeId: number | null, limit: number): Promise<readonly SignInRecord[]> {
     const before = beforeId === null ? '' : ' AND id < ?'
     const values: SqlValue[] = beforeId === null ? [userId] : [userId, BigInt(beforeId)]
-    return (
-      await this.#database.all(`${SELECT} WHERE user_id = ?${before} ORDER BY id DESC LIMIT ?`, [
-        ...values,
-        BigInt(limit),
-      ])
-    ).map(readSignIn)
+    return SIGN_INS.all(this.#database, `WHERE user_id = ?${before} ORDER BY id DESC LIMIT ?`, [
+      ...values,
+      BigInt(limit),
+    ])
   }
 
   async prune(beforeMs: number): Promise<void> {

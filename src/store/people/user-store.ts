@@ -1,23 +1,11 @@
-import {
-  bit,
-  big,
-  bytes,
-  CHANGE,
-  integer,
-  integerOrNull,
-  text,
-  textOrNull,
-  type Database,
-  type Row,
-  type Sql,
-  type SqlValue,
-} from '../database.ts'
+import { bit, bytes, CHANGE, integer, text, type Database, type Row, type Sql, type SqlValue } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
 import type { OperatorRole } from '../../tables/admin-scopes.ts'
 import { reasonError } from '../../base/refusals.ts'
 import { likePrefix } from '../accounts/account-store.ts'
 import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'
 import type { IdentityName } from './identity.ts'
+import { bigintOrNull, column, insertRow, Rows, updateRow, type RecordOf } from '../rows.ts'
 import { readPage, type Order, type Page, type PageRange } from '../page.ts'
 
 /** `admin` = an operator of the console. */
@@ -29,31 +17,47 @@ export interface LinkedIdentity extends IdentityName {
   readonly linkedAtMs: number | null
 }
 
+const USERS = new Rows(
+  'console_user',
+  {
+    id: column.text('id'),
+    /** The id that a client gave this person. */
+    externalId: column.textOrNull('external_id', EXTERNAL_IDS.user),
+    /** In lower case. */
+    email: column.text('email'),
+    name: column.text('name'),
+    role: column.text<UserRole>('role'),
+    /** The operator's role; null = a user. */
+    operatorRole: column.textOrNull<OperatorRole>('operator_role'),
+    /** null only for an invited administrator who has not set a password yet. */
+    accountId: column.textOrNull('account_id'),
+    passwordHash: column.textOrNull('password_hash'),
+    disabled: column.flag('disabled'),
+    timezone: column.textOrNull('timezone'),
+    language: column.textOrNull<'en' | 'ru'>('language'),
+    theme: column.text<'light' | 'dark' | 'auto'>('theme'),
+    /** Encrypted; in use only once it is enabled. */
+    totpSeed: column.bytesOrNull('totp_seed'),
+    totpEnabled: column.flag('totp_enabled'),
+    lastSignInAtMs: column.integerOrNull('last_sign_in_at'),
+    createdAtMs: column.integer('created_at'),
+  },
+  // Prefixed, for joins with tables that have columns of the same names.
+  { of: 'u', prefix: 'user_' },
+)
+const IDENTITIES = new Rows(
+  'console_user',
+  {
+    issuer: column.textOrNull('oidc_issuer'),
+    subject: column.textOrNull('oidc_subject'),
+    email: column.textOrNull('oidc_email'),
+    linkedAtMs: column.integerOrNull('oidc_linked_at'),
+  },
+  { of: 'u', prefix: 'user_' },
+)
+
 /** A person who signs in to the console. */
-export interface UserRecord {
-  readonly id: string
-  /** The id that a client gave this person. */
-  readonly externalId: string | null
-  /** In lower case. */
-  readonly email: string
-  readonly name: string
-  readonly role: UserRole
-  /** The operator's role; null = a user. */
-  readonly operatorRole: OperatorRole | null
-  /** null only for an invited administrator who has not set a password yet. */
-  readonly accountId: string | null
-  readonly passwordHash: string | null
-  readonly disabled: boolean
-  readonly timezone: string | null
-  readonly language: 'en' | 'ru' | null
-  readonly theme: 'light' | 'dark' | 'auto'
-  readonly oidc: LinkedIdentity | null
-  /** Encrypted; in use only once it is enabled. */
-  readonly totpSeed: Buffer | null
-  readonly totpEnabled: boolean
-  readonly lastSignInAtMs: number | null
-  readonly createdAtMs: number
-}
+export type UserRecord = RecordOf<typeof USERS> & { readonly oidc: LinkedIdentity | null }
 
 /** `oidc`: an identity linked when the user is created. */
 export type NewUser = Pick<
@@ -86,72 +90,27 @@ export type UserPatch = Partial<
   >
 >
 
-export interface SetupTokenClaim {
+const SETUP_TOKENS = new Rows('setup_token', {
+  hash: column.text('hash'),
   /** null = for the first administrator. */
-  readonly userId: string | null
-  readonly clearTotp: boolean
-}
+  userId: column.textOrNull('user_id'),
+  clearTotp: column.flag('clear_totp'),
+  expiresAtMs: column.integer('expires_at'),
+})
+type SetupToken = RecordOf<typeof SETUP_TOKENS>
+export type SetupTokenClaim = Pick<SetupToken, 'userId' | 'clearTotp'>
 
-const COLUMNS = [
-  'id',
-  'email',
-  'name',
-  'role',
-  'operator_role',
-  'account_id',
-  'password_hash',
-  'disabled',
-  'timezone',
-  'language',
-  'theme',
-  'oidc_issuer',
-  'oidc_subject',
-  'oidc_email',
-  'oidc_linked_at',
-  'totp_seed',
-  'totp_enabled',
-  'last_sign_in_at',
-  'created_at',
-]
-/** Prefixed, for joins with tables that have columns of the same names. */
-export const USER_COLUMNS = [
-  ...COLUMNS.map((name) => `u.${name} AS user_${name}`),
-  `${EXTERNAL_IDS.user} AS user_external_id`,
-].join(', ')
-const SELECT = `SELECT ${USER_COLUMNS} FROM console_user u`
+export const USER_COLUMNS = `${USERS.list}, ${IDENTITIES.list}`
 const OWNS = `role = 'admin' AND COALESCE(operator_role, 'owner') = 'owner'`
 
 export function readUser(row: Row): UserRecord {
-  const issuer = textOrNull(row, 'user_oidc_issuer')
-  const subject = textOrNull(row, 'user_oidc_subject')
-  const isOperator = text(row, 'user_role') === 'admin'
+  const user = USERS.read(row)
+  const { issuer, subject, ...linked } = IDENTITIES.read(row)
   return {
-    id: text(row, 'user_id'),
-    externalId: textOrNull(row, 'user_external_id'),
-    email: text(row, 'user_email'),
-    name: text(row, 'user_name'),
-    // CHECKs of the schema bound these four. A program that knew no roles made owners.
-    operatorRole: isOperator ? ((textOrNull(row, 'user_operator_role') ?? 'owner') as OperatorRole) : null,
-    role: text(row, 'user_role') as UserRole,
-    language: textOrNull(row, 'user_language') as UserRecord['language'],
-    theme: text(row, 'user_theme') as UserRecord['theme'],
-    accountId: textOrNull(row, 'user_account_id'),
-    passwordHash: textOrNull(row, 'user_password_hash'),
-    disabled: big(row, 'user_disabled') !== 0n,
-    timezone: textOrNull(row, 'user_timezone'),
-    oidc:
-      issuer === null || subject === null
-        ? null
-        : {
-            issuer,
-            subject,
-            email: textOrNull(row, 'user_oidc_email'),
-            linkedAtMs: integerOrNull(row, 'user_oidc_linked_at'),
-          },
-    totpSeed: row['user_totp_seed'] === null ? null : bytes(row, 'user_totp_seed'),
-    totpEnabled: big(row, 'user_totp_enabled') !== 0n,
-    lastSignInAtMs: integerOrNull(row, 'user_last_sign_in_at'),
-    createdAtMs: integer(row, 'user_created_at'),
+    ...user,
+    // A program that knew no roles made owners.
+    operatorRole: user.role === 'admin' ? (user.operatorRole ?? 'owner') : null,
+    oidc: issuer === null || subject === null ? null : { issuer, subject, ...linked },
   }
 }
 
@@ -212,14 +171,12 @@ export class UserStore {
     return readPage(
       this.#database,
       {
-        select: SELECT,
-        from: 'console_user u',
+        rows: { list: USER_COLUMNS, from: USERS.from, read: readUser },
         conditions,
         values,
         order: order ?? '-created_at',
         columns: { created_at: { sql: 'u.created_at', is: 'number' }, email: { sql: 'u.email', is: 'text' } },
         id: { sql: 'u.id', is: 'text' },
-        read: readUser,
       },
       filter,
     )
@@ -268,7 +225,7 @@ export class UserStore {
     const linked = await this.#database.run(
       `UPDATE console_user SET oidc_issuer = ?, oidc_subject = ?, oidc_email = ?, oidc_linked_at = ?
         WHERE id = ? AND oidc_subject IS NULL AND NOT EXISTS (SELECT 1 FROM console_user u WHERE u.oidc_issuer = ? AND u.oidc_subject = ?)`,
-      [issuer, subject, email, linkedAtMs === null ? null : BigInt(linkedAtMs), id, issuer, subject],
+      [issuer, subject, email, bigintOrNull(linkedAtMs), id, issuer, subject],
     )
     if (linked === 1) return 'linked'
     const holder = await this.findByOidc(issuer, subject)
@@ -348,18 +305,8 @@ export class UserStore {
   }
 
   /** Token hashes are SHA-256 hex. */
-  async putSetupToken(token: {
-    readonly hash: string
-    readonly userId: string | null
-    readonly clearTotp: boolean
-    readonly expiresAtMs: number
-  }): Promise<void> {
-    await this.#database.run('INSERT INTO setup_token (hash, user_id, clear_totp, expires_at) VALUES (?,?,?,?)', [
-      token.hash,
-      token.userId,
-      bit(token.clearTotp),
-      BigInt(token.expiresAtMs),
-    ])
+  async putSetupToken(token: SetupToken): Promise<void> {
+    await insertRow(this.#database, 'setup_token', SETUP_TOKENS.cells(token))
   }
 
   findSetupToken(hash: string, nowMs: number): Promise<SetupTokenClaim | null> {
@@ -434,62 +381,31 @@ async function oneOf(
   condition: string,
   values: readonly SqlValue[],
 ): Promise<UserRecord | null> {
-  const [row] = await sql.all(`${SELECT} WHERE ${condition}`, values)
+  const [row] = await sql.all(`SELECT ${USER_COLUMNS} FROM console_user u WHERE ${condition}`, values)
   return row === undefined ? null : readUser(row)
 }
 
 /** false = the e-mail address, or the identity, is another user's. */
 export async function insertUser(sql: Pick<Sql, 'run'>, user: NewUser): Promise<boolean> {
-  const added = await sql.run(
-    `INSERT INTO console_user (id, email, name, role, operator_role, account_id, password_hash, language, oidc_issuer, oidc_subject, oidc_email, oidc_linked_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
-    [
-      user.id,
-      user.email,
-      user.name,
-      user.role,
-      user.operatorRole ?? null,
-      user.accountId,
-      user.passwordHash,
-      user.language,
-      user.oidc?.issuer ?? null,
-      user.oidc?.subject ?? null,
-      user.oidc?.email ?? null,
-      user.oidc === null ? null : BigInt(user.createdAtMs),
-      BigInt(user.createdAtMs),
-    ],
-  )
+  const { oidc, createdAtMs } = user
+  const cells = {
+    ...USERS.cells(user),
+    ...(oidc === null ? {} : IDENTITIES.cells({ ...oidc, linkedAtMs: createdAtMs })),
+  }
+  const added = await insertRow(sql, 'console_user', cells, ' ON CONFLICT DO NOTHING')
   return added === 1
 }
 
 async function patchUser(sql: Pick<Sql, 'run' | 'all'>, id: string, patch: UserPatch): Promise<void> {
-  const { lastSignInAtMs, externalId } = patch
-  const given = Object.entries({
-    name: patch.name,
-    role: patch.role,
-    operator_role: patch.operatorRole,
-    account_id: patch.accountId,
-    password_hash: patch.passwordHash,
-    disabled: patch.disabled === undefined ? undefined : bit(patch.disabled),
-    timezone: patch.timezone,
-    language: patch.language,
-    theme: patch.theme,
-    last_sign_in_at: lastSignInAtMs === undefined || lastSignInAtMs === null ? undefined : BigInt(lastSignInAtMs),
-  }).filter((pair): pair is [string, string | bigint | null] => pair[1] !== undefined)
-  const sets = given.map(([column]) => `${column} = ?`)
-  const values = given.map(([, value]) => value)
-  if (sets.length > 0) await sql.run(`UPDATE console_user SET ${sets.join(', ')} WHERE id = ?`, [...values, id])
+  await updateRow(sql, 'console_user', id, USERS.cells(patch))
   // A link from before, perhaps in somebody else's hands, sets no other password.
   if (patch.passwordHash !== undefined || patch.disabled === true)
     await sql.run('DELETE FROM setup_token WHERE user_id = ?', [id])
-  if (externalId !== undefined) await nameRecord(sql, 'user', id, externalId)
+  if (patch.externalId !== undefined) await nameRecord(sql, 'user', id, patch.externalId)
 }
 
-async function findToken(sql: Pick<Sql, 'all'>, hash: string, nowMs: number): Promise<SetupTokenClaim | null> {
-  const [row] = await sql.all('SELECT user_id, clear_totp FROM setup_token WHERE hash = ? AND expires_at > ?', [
-    hash,
-    BigInt(nowMs),
-  ])
-  return row === undefined ? null : { userId: textOrNull(row, 'user_id'), clearTotp: big(row, 'clear_totp') !== 0n }
+function findToken(sql: Pick<Sql, 'all'>, hash: string, nowMs: number): Promise<SetupTokenClaim | null> {
+  return SETUP_TOKENS.one(sql, 'WHERE hash = ? AND expires_at > ?', [hash, BigInt(nowMs)])
 }
 
 async function replaceCodes(sql: Sql, userId: string, hashes: readonly string[]): Promise<void> {
