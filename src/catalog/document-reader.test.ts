@@ -116,6 +116,16 @@ const PROBLEMS: readonly (readonly [string, string, string])[] = [
     'timezone: UTC\nproviders:\n  p:\n    adapter: openai\n    api_key: ${NO_SUCH}\n',
     'f.yaml:5: providers.p.api_key: environment variable NO_SUCH is not set',
   ],
+  [
+    'a text with NUL',
+    'markup: 1\nproviders:\n  p: { adapter: sandbox, name: "a\\0b" }\n',
+    'f.yaml:3: providers.p.name: holds the character NUL (U+0000)',
+  ],
+  [
+    'a key with NUL',
+    'model_fallbacks: { "a\\0b": c/d }\n',
+    'f.yaml:1: model_fallbacks: holds the character NUL (U+0000)',
+  ],
   ['an unknown key', 'markup: 1\nmarkpu: 2\n', 'f.yaml:2: markpu: is not a known field'],
   [
     'an unknown key deep inside',

@@ -95,7 +95,11 @@ class Conversion {
   #entries(map: YAMLMap, path: string, depth: number): ReadonlyMap<string, SourceNode> {
     const entries = new Map<string, SourceNode>()
     for (const { key, value } of map.items) {
-      const name = unmarked(isScalar(key) ? String(key.source ?? key.value) : String(key))
+      const name = this.#withoutNul(
+        unmarked(isScalar(key) ? String(key.source ?? key.value) : String(key)),
+        isNode(key) && key.range ? this.#lines.linePos(key.range[0]).line : 0,
+        path,
+      )
       const node = this.convert(value, path === '' ? name : `${path}.${name}`, depth + 1)
       // A key without a value has no place of its own.
       entries.set(
@@ -113,13 +117,20 @@ class Conversion {
     if (typeof node.value === 'boolean') return { kind: 'boolean', line, value: node.value }
     if (typeof node.value === 'number') return { kind: 'number', line, text: node.source ?? String(node.value) }
     const text = String(node.value)
-    const filled = this.#filled(text, line, path)
+    const filled = this.#withoutNul(this.#filled(text, line, path), line, path)
     if (filled === text || node.type !== 'PLAIN') return { kind: 'text', line, text: filled }
     // An unquoted variable is read as its value would be in its place.
     if (NUMBER.test(filled)) return { kind: 'number', line, text: filled }
     return filled === 'true' || filled === 'false'
       ? { kind: 'boolean', line, value: filled === 'true' }
       : { kind: 'text', line, text: filled }
+  }
+
+  /** Its texts go into logs and into databases, of which PostgreSQL keeps no NUL. */
+  #withoutNul(text: string, line: number, path: string): string {
+    if (!text.includes('\0')) return text
+    this.#problems.push({ line, path, message: 'holds the character NUL (U+0000)' })
+    return text.replaceAll('\0', '')
   }
 
   #filled(text: string, line: number, path: string): string {

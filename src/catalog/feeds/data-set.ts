@@ -138,7 +138,7 @@ function rowOf(each: unknown): readonly SetRow[] {
   return [
     {
       id,
-      name: typeof name === 'string' && name.length <= TEXT_MAX ? name : null,
+      name: typeof name === 'string' && name.length <= TEXT_MAX && !name.includes('\0') ? name : null,
       match,
       context: typeof context === 'number' && Number.isSafeInteger(context) && context > 0 ? context : null,
       comment: typeof comment === 'string' ? comment : '',

@@ -95,6 +95,15 @@ for (const api of PRICE_LIST_API_NAMES) {
     )
   })
 
+  test(`${api}: a name that no store keeps is none`, () => {
+    const rows = ['m\0', 'm'].map((id) => ({ id, name: 'a\0b', context_length: 5 }))
+    const listed = listedModels(api, answer(api, rows))
+    assert.deepEqual(
+      listed.map(({ id, name }) => [id, name]),
+      [['m', null]],
+    )
+  })
+
   test(`${api}: a list in another unit changes nothing by itself`, () => {
     const model = entry({ currency: 'USD', prompt: '3', completion: '15' })
     for (const places of [1, 2, 3, 4, 6, 8]) {

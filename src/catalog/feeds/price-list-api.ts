@@ -159,13 +159,13 @@ export function listedModels(api: PriceListApi, body: unknown): readonly NamedMo
   const found = (data as readonly unknown[]).flatMap((each) => {
     const model = fieldsOf(each)
     const { id, name, created } = model
-    if (typeof id !== 'string' || id.length > NAME_CHARS_MAX) return []
+    if (!isName(id)) return []
     const parts = [model, fieldsOf(model['top_provider']), fieldsOf(model['metadata'])]
     const tokens = (...keys: readonly string[]): number | null => {
       const all = parts.flatMap((part) => keys.map((key) => ownValue(part, key)))
       return all.find((one): one is number => Number.isSafeInteger(one) && Number(one) > 0) ?? null
     }
-    const shown = typeof name === 'string' && name !== '' && name.length <= NAME_CHARS_MAX ? name : null
+    const shown = isName(name) && name !== '' ? name : null
     const listed: NamedModel = {
       id,
       name: shown,
@@ -176,6 +176,11 @@ export function listedModels(api: PriceListApi, body: unknown): readonly NamedMo
     return [{ listed, created: typeof created === 'number' ? created : 0 }]
   })
   return found.toSorted((one, other) => other.created - one.created).map(({ listed }) => listed)
+}
+
+/** No database keeps a text with NUL. */
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= NAME_CHARS_MAX && !value.includes('\0')
 }
 
 /** The fields with the first name of each alone: the price of a short prompt. */
