@@ -7,16 +7,7 @@ import type { CsvValue } from '../../../src/base/csv.ts'
 import { PAGE_DEPTH_MAX } from '../../../src/base/query-parameters.ts'
 import { given, type Answer, type Input, type QueryOf, type ReadEndpoint } from '../api/endpoint.ts'
 import css from '../style/list.module.css'
-import {
-  isAtEnd,
-  type Column,
-  type ListModel,
-  type ListProps,
-  ListTable,
-  type ListTableProps,
-  type Sorted,
-  valueOf,
-} from './List.tsx'
+import { isAtEnd, List, type Column, type ListModel, type ListProps, type Sorted, valueOf } from './List.tsx'
 import { fileAddress, ListTools, useListChoice } from './ListTools.tsx'
 import type { Format } from './format.ts'
 import { placeOf, type Search, sortOf, useListPlace, useListRead } from './list-place.ts'
@@ -37,7 +28,7 @@ export interface ListPage {
   readonly deep?: boolean
 }
 
-export interface DataListProps<Row> extends ListProps<Row> {
+export interface DataListProps<Row> extends Omit<ListProps<Row>, 'dense' | 'sorting'> {
   /** Of its choices in the browser, and of its files. */
   readonly name: string
   /** The server's page that the rows are; absent = the rows are all, or a beginning to which more are added below. */
@@ -53,8 +44,6 @@ export interface DataListProps<Row> extends ListProps<Row> {
   readonly denseAtFirst?: boolean
   /** Columns that are not seen before they are chosen. */
   readonly hiddenAtFirst?: readonly string[]
-  /** A form of its own. */
-  readonly own?: Pick<ListTableProps<Row>, 'look' | 'rowClass'>
   /** Below saves the height of a line. */
   readonly tools?: 'above' | 'below'
 }
@@ -73,7 +62,6 @@ export function DataList<Row extends object>({
   denseAtFirst = false,
   hiddenAtFirst = NOTHING,
   tools = 'above',
-  own,
   ...list
 }: DataListProps<Row>): ReactNode {
   const { format } = useWords()
@@ -114,7 +102,7 @@ export function DataList<Row extends object>({
   return (
     <div className={css.data}>
       {tools === 'above' && toolbar}
-      <ListTable {...list} columns={model.columns} rows={rows} dense={choice.dense} sorting={model.sorting} {...own} />
+      <List {...list} columns={model.columns} rows={rows} dense={choice.dense} sorting={model.sorting} />
       {(!begun || tools === 'below') && (
         <div className={clsx(css.below, 'off-paper')}>
           {tools === 'below' && toolbar}

@@ -72,6 +72,11 @@ export interface ListProps<Row> {
   /** Absent = its `id`. */
   readonly rowId?: (row: Row) => string | number
   readonly empty: EmptyProps
+  readonly dense?: boolean
+  /** The class of the table, in place of the look of lists. */
+  readonly look?: string | undefined
+  readonly rowClass?: (row: Row) => string | undefined
+  readonly sorting?: ListSorting<Row>
 }
 
 export type Sorted = 'ascending' | 'descending' | 'none'
@@ -90,24 +95,11 @@ export interface ListModel<Row> {
   readonly sorting: ListSorting<Row>
 }
 
-export interface ListTableProps<Row> extends ListProps<Row> {
-  readonly dense?: boolean
-  /** The class of the table, in place of the look of lists. */
-  readonly look?: string | undefined
-  readonly rowClass?: (row: Row) => string | undefined
-  readonly sorting?: ListSorting<Row>
-}
-
 /**
- * Rows that are few by nature, or those of a form. Records that grow are a `DataList`; a test names the pages with this
- * one.
+ * A table; on a phone each row is a card. The first column names the row. A page has it for rows that are few by
+ * nature, or for those of a form. Records that grow are a `DataList`; a test names the pages with this one.
  */
-export function List<Row>(props: ListProps<Row>): ReactNode {
-  return <ListTable {...props} />
-}
-
-/** A table; on a phone each row is a card. The first column names the row. */
-export function ListTable<Row>({
+export function List<Row>({
   label,
   columns,
   rows,
@@ -117,7 +109,7 @@ export function ListTable<Row>({
   look = css.list,
   rowClass,
   sorting,
-}: ListTableProps<Row>): ReactNode {
+}: ListProps<Row>): ReactNode {
   const words = useWords()
   if (rows.length === 0)
     return (

@@ -46,6 +46,19 @@ export function onDemand<Props extends object>(
   })
 }
 
+/** The same, where `Plain` stands for the part until its file is there, or for good if it cannot be loaded. */
+export function onDemandOr<Props extends object>(
+  name: string,
+  read: () => Promise<ComponentType<Props>>,
+  Plain: ComponentType<Props>,
+): ComponentType<Props> {
+  const { useFile } = onDemand(name, read)
+  return (props) => {
+    const { data: Part = Plain } = useFile()
+    return <Part {...props} />
+  }
+}
+
 /** Says why a file is not there: the line is broken, or a new release of the console has files of other names. */
 async function notLoaded(thrown: unknown): Promise<never> {
   if (!(thrown instanceof Error) || !NOT_FETCHED.test(thrown.message)) throw thrown

@@ -1,7 +1,7 @@
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useQueryClient, type UseQueryResult } from '@tanstack/react-query'
-import { type AnyRouter, useNavigate, useRouter, useSearch } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
+import { useCallback, useEffect, useState } from 'react'
 import { ownValue } from '../../../src/base/own-value.ts'
 import type { Answer, Input, ReadEndpoint } from '../api/endpoint.ts'
 import { type ReadOptions, readOptions, useRead } from '../api/hooks.ts'
@@ -25,8 +25,8 @@ export function useListPlace(prefix = ''): ListPlace {
     ...placeOf(search, prefix),
     go: (wish) =>
       change({
-        [`${prefix}offset`]: wish.offset === 0 ? undefined : String(wish.offset),
-        ...(wish.sort === undefined ? {} : { [`${prefix}sort`]: wish.sort ?? undefined }),
+        [`${prefix}offset`]: wish.offset === 0 ? null : String(wish.offset),
+        ...(wish.sort === undefined ? {} : { [`${prefix}sort`]: wish.sort }),
       }),
   }
 }
@@ -52,20 +52,32 @@ export function useFilters<const Name extends string>(): {
   return {
     // The other parameters of the address are of no interest here.
     filters: search as Readonly<Partial<Record<Name, string>>>,
-    filter: (name, value) => change({ [name]: value === null || value === '' ? undefined : value, offset: undefined }),
-    clear: () => change(Object.fromEntries(Object.keys(search).map((name) => [name, undefined]))),
+    filter: (name, value) => change({ [name]: value, offset: null }),
+    clear: () => change(Object.fromEntries(Object.keys(search).map((name) => [name, null]))),
   }
 }
 
-/** A change that follows another at once is made to what that one has asked for, which is not yet drawn. */
-function useChange(): (wish: Search) => void {
+/**
+ * Changes parameters of the address; null or an empty text takes one away. A change that follows another at once is
+ * made to what that one has asked for, which is not yet drawn. The lists of the page ask the server at the click, so
+ * that the answer comes while the page is drawn.
+ */
+export function useChange(): (wish: Readonly<Record<string, string | null>>, replace?: boolean) => void {
   const router = useRouter()
   const navigate = useNavigate()
-  return (wish) => {
-    const next = { ...wishedSearch(router), ...wish }
-    askAhead(next)
-    void navigate({ to: '.', search: next, replace: true, resetScroll: false })
-  }
+  return useCallback(
+    (wish, replace = true) => {
+      const changes = Object.entries(wish).map(([name, value]) => [
+        name,
+        value === '' ? undefined : (value ?? undefined),
+      ])
+      // The router's type has no parameters; ours keeps them all as texts.
+      const next: Search = { ...(router.latestLocation.search as Search), ...Object.fromEntries(changes) }
+      for (const ask of asks) ask(next)
+      void navigate({ to: '.', search: next, replace, resetScroll: false })
+    },
+    [router, navigate],
+  )
 }
 
 /** The text of a field that changes a filter when nothing has been typed for a moment. */
@@ -106,12 +118,6 @@ export function sortOf<const Name extends string>(
 /** The parameters of an address. */
 export type Search = Readonly<Record<string, string | undefined>>
 
-/** The parameters of the newest address, which the page is perhaps not yet drawn for. */
-export function wishedSearch({ latestLocation }: AnyRouter): Search {
-  // The router's type has no parameters; ours keeps them all as texts.
-  return latestLocation.search as Search
-}
-
 const asks = new Set<(search: Search) => void>()
 
 /** Asks for what a page will show at another address, as soon as it is wished for. */
@@ -120,11 +126,6 @@ export function useAsk(ask: (search: Search) => void): void {
     asks.add(ask)
     return () => void asks.delete(ask)
   })
-}
-
-/** Asks the server for the lists of the page at the click, so that the answer comes while the page is drawn. */
-export function askAhead(search: Search): void {
-  for (const ask of asks) ask(search)
 }
 
 /** Reads a list whose filters, order and page are in the address. The old rows stay until the new ones come. */

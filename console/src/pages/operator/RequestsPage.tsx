@@ -1,5 +1,5 @@
 import { Button, Text } from '@mantine/core'
-import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
+import { useRouter, useSearch } from '@tanstack/react-router'
 import clsx from 'clsx'
 import type { TFunction } from 'i18next'
 import { memo, type ReactNode, useCallback, useMemo, useState } from 'react'
@@ -8,7 +8,7 @@ import { requestEnd } from '../../parts/cells.tsx'
 import { DataList, type DataListProps } from '../../parts/DataList.tsx'
 import type { Format } from '../../parts/format.ts'
 import { PauseIcon, PlayIcon } from '../../parts/icons.ts'
-import { askAhead, useListRead, useShown } from '../../parts/list-place.ts'
+import { placeOf, useChange, useFilters, useListRead, useShown } from '../../parts/list-place.ts'
 import type { Column } from '../../parts/List.tsx'
 import { fileAddress } from '../../parts/ListTools.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -19,7 +19,6 @@ import { RequestDrawer } from './requests/RequestDrawer.tsx'
 import {
   isFiltered,
   isNumbered,
-  offsetOf,
   PAGE_ROWS,
   queryOf,
   RequestFilters,
@@ -28,41 +27,33 @@ import {
 import css from './requests/requests.module.css'
 
 const LIVE_MS = 3_000
-/** They are not drawn again when the rows come. */
-const Filters = memo(RequestFilters)
 
 /** The log across accounts. Filters, page and the opened request are in the address. */
 export function RequestsPage(): ReactNode {
   const { t, format } = useWords()
   const search: RequestSearch = useSearch({ strict: false })
-  const navigate = useNavigate()
   const [paused, setPaused] = useState(false)
-  const offset = offsetOf(search)
+  const { clear } = useFilters()
+  const change = useChange()
+  const { offset } = placeOf(search)
   const live = !paused && offset === 0
   const requests = useListRead(
     'GET /admin/v1/generations',
-    (at) => ({ query: { ...queryOf(at, format.zone), limit: PAGE_ROWS, offset: offsetOf(at) } }),
+    (at) => ({ query: { ...queryOf(at, format.zone), limit: PAGE_ROWS, offset: placeOf(at).offset } }),
     live ? { everyMs: LIVE_MS } : {},
-  )
-  const go = useCallback(
-    (wish: RequestSearch, replace = true): void => {
-      askAhead(wish)
-      void navigate({ to: '/operator/requests', search: wish, replace })
-    },
-    [navigate],
   )
   const shown = useShown(search, requests.isPlaceholderData)
   const rows = requests.data?.data ?? []
   const opened = search.request ?? null
   const at = rows.findIndex(({ generation_id: id }) => id === opened)
   const neighbour = (row: Generation | undefined): (() => void) | null =>
-    at === -1 || row === undefined ? null : () => go({ ...search, request: row.generation_id })
+    at === -1 || row === undefined ? null : () => change({ request: row.generation_id })
   return (
     <OperatorPage
       title={t('nav.requests')}
-      actions={<Actions search={search} go={go} live={live} paused={paused} setPaused={setPaused} />}
+      actions={<Actions search={search} clear={clear} live={live} paused={paused} setPaused={setPaused} />}
     >
-      <Filters search={search} go={go} />
+      <RequestFilters />
       <Loaded of={requests} height={560}>
         {({ data, total, total_exact: exact, searched_to: searchedTo }) => (
           <>
@@ -71,7 +62,7 @@ export function RequestsPage(): ReactNode {
               page={{ total, size: PAGE_ROWS, atLeast: exact === false, deep: isNumbered(shown) }}
               search={shown}
               opened={opened}
-              open={(id) => go({ ...search, request: id }, false)}
+              open={(id) => change({ request: id }, false)}
             />
             {searchedTo !== undefined && (
               <Text size="sm" c="dimmed">
@@ -83,7 +74,7 @@ export function RequestsPage(): ReactNode {
       </Loaded>
       <RequestDrawer
         id={opened}
-        close={() => go({ ...search, request: undefined })}
+        close={() => change({ request: null })}
         previous={neighbour(rows[at - 1])}
         next={neighbour(rows[at + 1])}
       />
@@ -94,13 +85,13 @@ export function RequestsPage(): ReactNode {
 /** What stands beside the heading: no filters, a pause, and whether the list renews itself. */
 function Actions({
   search,
-  go,
+  clear,
   live,
   paused,
   setPaused,
 }: {
   readonly search: RequestSearch
-  readonly go: (search: RequestSearch) => void
+  readonly clear: () => void
   readonly live: boolean
   readonly paused: boolean
   readonly setPaused: (paused: boolean) => void
@@ -109,7 +100,7 @@ function Actions({
   return (
     <>
       {isFiltered(search) && (
-        <Button size="xs" variant="subtle" onClick={() => go({})}>
+        <Button size="xs" variant="subtle" onClick={clear}>
           {t('log.clear')}
         </Button>
       )}
@@ -117,7 +108,7 @@ function Actions({
         size="xs"
         variant="default"
         aria-pressed={paused}
-        disabled={offsetOf(search) > 0}
+        disabled={placeOf(search).offset > 0}
         leftSection={paused ? <PlayIcon size={15} /> : <PauseIcon size={15} />}
         onClick={() => setPaused(!paused)}
       >
@@ -165,10 +156,8 @@ export function RequestRows({ rows, page, search, opened, open }: RequestRowsPro
         tools="below"
         denseAtFirst
         hiddenAtFirst={HIDDEN}
-        own={{
-          look: css.rows,
-          rowClass: (row) => clsx(row.generation_id === opened && css.opened, row.id > known && css.fresh),
-        }}
+        look={css.rows}
+        rowClass={(row) => clsx(row.generation_id === opened && css.opened, row.id > known && css.fresh)}
         columns={columns}
       />
     </div>

@@ -1,7 +1,7 @@
 import { Alert, Button, CloseButton, FileButton, Group, Text, Textarea } from '@mantine/core'
-import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { AttachIcon, SendIcon, StopIcon } from '../../parts/icons.ts'
-import { lazyOr } from '../../parts/lazy-or.ts'
+import { onDemandOr } from '../../parts/OnDemand.tsx'
 import { useWords } from '../../parts/words.ts'
 import css from './chat.module.css'
 import {
@@ -146,7 +146,11 @@ function useAttaching({
 
 /** An answer that comes at once has no rate. */
 const RATE_MS_MIN = 50
-const MarkdownText = lazyOr(async () => (await import('../../parts/markdown/MarkdownText.tsx')).MarkdownText, PlainText)
+const MarkdownText = onDemandOr(
+  'MarkdownText',
+  async () => (await import('../../parts/markdown/MarkdownText.tsx')).MarkdownText,
+  PlainText,
+)
 
 export interface TurnViewProps {
   readonly turn: Turn
@@ -180,9 +184,7 @@ function Answer({ text, busy }: { readonly text: string; readonly busy: boolean 
   const shown = usePacedText(text, !busy)
   return (
     <>
-      <Suspense fallback={<PlainText text={shown} />}>
-        <MarkdownText text={shown} />
-      </Suspense>
+      <MarkdownText text={shown} />
       {busy && <span className={css.cursor} aria-hidden="true" />}
     </>
   )

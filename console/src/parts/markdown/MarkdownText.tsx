@@ -1,13 +1,13 @@
 import type { Token } from 'markdown-it'
-import { createElement, memo, type ReactNode, Suspense } from 'react'
+import { createElement, memo, type ReactNode } from 'react'
 import { CopyIconButton } from '../Copy.tsx'
-import { lazyOr } from '../lazy-or.ts'
+import { onDemandOr } from '../OnDemand.tsx'
 import { useWords } from '../words.ts'
 import css from './markdown.module.css'
 import { markdownTokens } from './parse.ts'
 
-const Highlighted = lazyOr(async () => (await import('./Highlighted.tsx')).Highlighted, PlainCode)
-const Formula = lazyOr(async () => (await import('./Formula.tsx')).Formula, Source)
+const Highlighted = onDemandOr('Highlighted', async () => (await import('./Highlighted.tsx')).Highlighted, PlainCode)
+const Formula = onDemandOr('Formula', async () => (await import('./Formula.tsx')).Formula, Source)
 
 /** Longer texts are shown as they are: their elements alone would make the page slow. */
 const CHARACTERS_MAX = 256_000
@@ -114,26 +114,14 @@ function Code({ text, language }: { readonly text: string; readonly language: st
         <CopyIconButton text={text} />
       </div>
       <pre tabIndex={0} role="region" aria-label={language === '' ? t('play.code') : `${t('play.code')}: ${language}`}>
-        <code>
-          {language === '' ? (
-            text
-          ) : (
-            <Suspense fallback={<PlainCode text={text} />}>
-              <Highlighted text={text} language={language} />
-            </Suspense>
-          )}
-        </code>
+        <code>{language === '' ? text : <Highlighted text={text} language={language} />}</code>
       </pre>
     </div>
   )
 }
 
 function Maths({ text, display }: { readonly text: string; readonly display: boolean }): ReactNode {
-  const formula = (
-    <Suspense fallback={<Source text={text} />}>
-      <Formula text={text} display={display} />
-    </Suspense>
-  )
+  const formula = <Formula text={text} display={display} />
   return display ? (
     <div className={css.display} tabIndex={0} role="group">
       {formula}

@@ -81,6 +81,14 @@ function Story({ id }: { readonly id: string }): ReactNode {
 
 function Told({ story }: { readonly story: GenerationStory }): ReactNode {
   const { t, format } = useWords()
+  const { total_cost: revenue, provider_cost: cost, insured } = story
+  const figures: readonly (readonly [name: string, value: string, isLoss?: boolean])[] = [
+    [t('margin.revenue'), format.money(revenue)],
+    [t('margin.provider_cost'), format.money(cost)],
+    [t('margin.margin'), format.money(revenue - cost - insured), revenue < cost + insured],
+    [t('log.tokens'), `${format.number(story.input_tokens)} → ${format.number(story.output_tokens)}`],
+    [t('log.duration'), format.duration(story.duration_ms)],
+  ]
   return (
     <div className={css.story}>
       <header>
@@ -94,18 +102,12 @@ function Told({ story }: { readonly story: GenerationStory }): ReactNode {
         </Group>
       </header>
       <dl className={css.figures}>
-        <Figure name={t('margin.revenue')} value={format.money(story.total_cost)} />
-        <Figure name={t('margin.provider_cost')} value={format.money(story.provider_cost)} />
-        <Figure
-          name={t('margin.margin')}
-          value={format.money(story.total_cost - story.provider_cost - story.insured)}
-          loss={story.total_cost < story.provider_cost + story.insured}
-        />
-        <Figure
-          name={t('log.tokens')}
-          value={`${format.number(story.input_tokens)} → ${format.number(story.output_tokens)}`}
-        />
-        <Figure name={t('log.duration')} value={format.duration(story.duration_ms)} />
+        {figures.map(([name, value, isLoss = false]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd className={isLoss ? css.loss : undefined}>{value}</dd>
+          </div>
+        ))}
       </dl>
       <Part title={t('requests.route')}>
         <Route tries={story.tries} />
@@ -160,23 +162,6 @@ function Bills({ story }: { readonly story: GenerationStory }): ReactNode {
         )}
       </Part>
     </>
-  )
-}
-
-function Figure({
-  name,
-  value,
-  loss = false,
-}: {
-  readonly name: string
-  readonly value: string
-  readonly loss?: boolean
-}): ReactNode {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd className={loss ? css.loss : undefined}>{value}</dd>
-    </div>
   )
 }
 

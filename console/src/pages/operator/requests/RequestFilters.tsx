@@ -1,5 +1,5 @@
 import { Autocomplete } from '@mantine/core'
-import { useRouter } from '@tanstack/react-router'
+import { useSearch } from '@tanstack/react-router'
 import { memo, type ReactNode, useCallback, useMemo, useState } from 'react'
 import type { GenerationQuery } from '../../../../../src/api/admin/report-contract.ts'
 import type { Answer } from '../../../api/endpoint.ts'
@@ -8,7 +8,7 @@ import { useCan } from '../../../parts/Can.tsx'
 import { DayField } from '../../../parts/DayField.tsx'
 import { errorNames } from '../../../parts/failure-text.ts'
 import { CompactChoice, FilterPanel, withChosen } from '../../../parts/Filters.tsx'
-import { wishedSearch } from '../../../parts/list-place.ts'
+import { useChange } from '../../../parts/list-place.ts'
 import { useWords } from '../../../parts/words.ts'
 import { timesOf } from '../../../parts/zoned-day.ts'
 import { AccountField } from './AccountField.tsx'
@@ -19,28 +19,17 @@ const FLAGGED = 'flagged'
 const UNKNOWN: Answer<'GET /admin/v1/endpoints/health'>['data'] = []
 const NO_NAMES: string[] = []
 
-export interface RequestFiltersProps {
-  readonly search: RequestSearch
-  readonly go: (search: RequestSearch) => void
-}
+type Change = (wish: Readonly<Record<string, string | null>>) => void
 
-type Change = (wish: Readonly<Partial<Record<RequestFilter, string | null>>>) => void
-
-/** Filters by picking; each applies at once, and starts at the first page. Only the field that changed is drawn again. */
-export function RequestFilters({ search, go }: RequestFiltersProps): ReactNode {
+/**
+ * Filters by picking; each applies at once, and starts at the first page. Only the field that changed is drawn again,
+ * and none when rows come.
+ */
+export const RequestFilters = memo(function RequestFilters(): ReactNode {
   const { t } = useWords()
-  const router = useRouter()
-  const change = useCallback<Change>(
-    (wish) =>
-      go({
-        ...wishedSearch(router),
-        offset: undefined,
-        ...Object.fromEntries(
-          Object.entries(wish).map(([name, value]) => [name, value === '' ? undefined : (value ?? undefined)]),
-        ),
-      }),
-    [go, router],
-  )
+  const search: RequestSearch = useSearch({ strict: false })
+  const ask = useChange()
+  const change = useCallback<Change>((wish) => ask({ ...wish, offset: null }), [ask])
   // Names of the catalogue; others are typed. An operator without this scope types all of them.
   const known = useCan()('GET /admin/v1/endpoints/health')
   const health = useRead('GET /admin/v1/endpoints/health', {}, { enabled: known }).data?.data ?? UNKNOWN
@@ -65,7 +54,7 @@ export function RequestFilters({ search, go }: RequestFiltersProps): ReactNode {
       <DayFilter name="to" label={t('range.to')} value={to ?? ''} change={change} />
     </FilterPanel>
   )
-}
+})
 
 function sorted(names: readonly string[]): string[] {
   return [...new Set(names)].toSorted()
@@ -205,10 +194,6 @@ export function isFiltered({ offset: _offset, request: _request, ...filters }: R
 /** An account's rows are numbered: any page of them can be asked for. */
 export function isNumbered({ account, from: _from, to: _to, ...others }: RequestSearch): boolean {
   return account !== undefined && !isFiltered(others)
-}
-
-export function offsetOf({ offset }: RequestSearch): number {
-  return offset !== undefined && /^\d{1,15}$/.test(offset) ? Number(offset) : 0
 }
 
 /** The query for the server. An id is that of a generation or the client's own of a request. */
