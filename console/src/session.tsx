@@ -4,14 +4,13 @@ import type { MemberScope } from '../../src/tables/member-scopes.ts'
 
 export const SessionContext = createContext<SessionState | null>(null)
 
-/** The signed-in user and the service's facts, for every component below. */
-export function SessionProvider({
-  state,
-  children,
-}: {
+interface SessionProviderProps {
   readonly state: SessionState
   readonly children: ReactNode
-}): ReactNode {
+}
+
+/** The signed-in user and the service's facts, for every component below. */
+export function SessionProvider({ state, children }: SessionProviderProps): ReactNode {
   return <SessionContext value={state}>{children}</SessionContext>
 }
 

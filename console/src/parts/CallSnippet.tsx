@@ -44,14 +44,13 @@ export function SnippetLanguageField({ value, change }: SnippetLanguageFieldProp
   )
 }
 
-/** The first request, ready to paste. Right after a key was created, the request contains it. */
-export function FirstRequest({
-  summary,
-  apiKey,
-}: {
+interface FirstRequestProps {
   readonly summary: Pick<Summary, 'example_model' | 'has_requests' | 'keys'>
   readonly apiKey?: string
-}): ReactNode {
+}
+
+/** The first request, ready to paste. Right after a key was created, the request contains it. */
+export function FirstRequest({ summary, apiKey }: FirstRequestProps): ReactNode {
   const { t } = useWords()
   const { service } = useSession()
   const may = useMay()

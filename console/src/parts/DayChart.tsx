@@ -175,18 +175,16 @@ function Legend({ series }: { readonly series: readonly ChartSeries[] }): ReactN
   )
 }
 
-interface ChartTableProps {
-  readonly label: string
-  readonly figures: Figures
-  readonly startsOpen: boolean
-}
-
 /** The figures of a chart as a table, the newest first. Its rows are made when it is opened. */
 export function ChartTable({
   label,
   figures: { days, rows, series, nameOf, valueText },
   startsOpen,
-}: ChartTableProps): ReactNode {
+}: {
+  readonly label: string
+  readonly figures: Figures
+  readonly startsOpen: boolean
+}): ReactNode {
   const { t } = useWords()
   const [isOpen, setIsOpen] = useState(startsOpen)
   const order = days.map((day, index) => ({ day, values: rows[index] ?? [] })).toReversed()

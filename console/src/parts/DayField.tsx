@@ -73,14 +73,13 @@ const PRESETS = {
 // The keys of the object.
 const NAMES = Object.keys(PRESETS) as (keyof typeof PRESETS)[]
 
-/** A range of whole days: a preset, or two days. */
-export function RangeFields({
-  range,
-  change,
-}: {
+interface RangeFieldsProps {
   readonly range: DayRange
   readonly change: (range: DayRange) => void
-}): ReactNode {
+}
+
+/** A range of whole days: a preset, or two days. */
+export function RangeFields({ range, change }: RangeFieldsProps): ReactNode {
   const { t } = useWords()
   const preset = NAMES.find((name) => {
     const { from, to } = PRESETS[name]()

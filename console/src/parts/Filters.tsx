@@ -56,15 +56,14 @@ export function withChosen(data: readonly Choice[], chosen: string | undefined):
   return [...data, ...(known ? [] : [{ value: chosen, label: chosen }])]
 }
 
-/** Filters side by side; on a phone behind a button, so that the list comes first. */
-export function FilterPanel({
-  children,
-  compact = false,
-}: {
+interface FilterPanelProps {
   readonly children: ReactNode
   /** Small fields in one line, each with its name inside. */
   readonly compact?: boolean
-}): ReactNode {
+}
+
+/** Filters side by side; on a phone behind a button, so that the list comes first. */
+export function FilterPanel({ children, compact = false }: FilterPanelProps): ReactNode {
   const { t } = useWords()
   const isNarrow = useMediaQuery('(max-width: 700px)') === true
   const [opened, setOpened] = useState(false)
@@ -96,14 +95,13 @@ export interface Filter {
   readonly typed?: ReturnType<typeof useTyped>
 }
 
-/** The filters of the page's list, which are in the address, side by side. */
-export function Filters({
-  of,
-  children,
-}: {
+interface FiltersProps {
   readonly of: readonly Filter[]
   readonly children?: ReactNode
-}): ReactNode {
+}
+
+/** The filters of the page's list, which are in the address, side by side. */
+export function Filters({ of, children }: FiltersProps): ReactNode {
   if (of.length === 0) return null
   return (
     <div className="fields">

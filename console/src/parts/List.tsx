@@ -97,7 +97,7 @@ export interface ListModel<Row> {
 
 /**
  * A table; on a phone each row is a card. The first column names the row. A page has it for rows that are few by
- * nature, or for those of a form. Records that grow are a `DataList`; a test names the pages with this one.
+ * nature, or for those of a form. Records that grow are a `DataList`.
  */
 export function List<Row>({
   label,

@@ -116,16 +116,14 @@ export function Tile({ label, value, note, lead = false }: TileProps): ReactNode
 
 const HIGH = 0.8
 
-/** A bar of the used share, 0 to 1. It warns from 80% on, unless it is `plain`. */
-export function LimitBar({
-  share,
-  label,
-  plain = false,
-}: {
+interface LimitBarProps {
   readonly share: number
   readonly label: string
   readonly plain?: boolean
-}): ReactNode {
+}
+
+/** A bar of the used share, 0 to 1. It warns from 80% on, unless it is `plain`. */
+export function LimitBar({ share, label, plain = false }: LimitBarProps): ReactNode {
   const shown = Math.max(0, Math.min(1, share))
   // The type CSSProperties does not have custom properties.
   const style = { '--share': shown } as CSSProperties

@@ -20,19 +20,16 @@ interface Limited {
   readonly limit_reset?: LimitReset | null
 }
 
-/** Whether there is a limit, how much it is, and when it starts again. */
-export function SpendingLimitFields({
-  kind,
-  props,
-  label,
-  most = null,
-}: {
+interface SpendingLimitFieldsProps {
   readonly kind: LimitKind
   readonly props: (name: keyof SpendingLimit) => GetInputPropsReturnType
   readonly label: string
   /** What the keys of this person may spend in a month; null = as much as the account has. */
   readonly most?: number | null
-}): ReactNode {
+}
+
+/** Whether there is a limit, how much it is, and when it starts again. */
+export function SpendingLimitFields({ kind, props, label, most = null }: SpendingLimitFieldsProps): ReactNode {
   const { t, format } = useWords()
   return (
     <>

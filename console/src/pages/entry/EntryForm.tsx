@@ -3,16 +3,14 @@ import { useEffect, type ReactNode } from 'react'
 import { Form, type FormProps } from '../../parts/Form.tsx'
 import { useWords } from '../../parts/words.ts'
 
-/** A page before sign-in: its title, also of the browser's tab, and its content. */
-export function EntryPage({
-  title,
-  tab = title,
-  children,
-}: {
+interface EntryPageProps {
   readonly title: string
   readonly tab?: string
   readonly children: ReactNode
-}): ReactNode {
+}
+
+/** A page before sign-in: its title, also of the browser's tab, and its content. */
+export function EntryPage({ title, tab = title, children }: EntryPageProps): ReactNode {
   useEffect(() => {
     document.title = `${tab} · Tollgate`
   }, [tab])

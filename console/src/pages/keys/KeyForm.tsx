@@ -47,14 +47,13 @@ interface ModelRow {
   readonly tokens: string
 }
 
-/** Creates a key, or changes one. */
-export function KeyForm({
-  edited,
-  done,
-}: {
+interface KeyFormProps {
   readonly edited: Key | null
   readonly done: (answer: Key | NewKey) => void
-}): ReactNode {
+}
+
+/** Creates a key, or changes one. */
+export function KeyForm({ edited, done }: KeyFormProps): ReactNode {
   const { t, format } = useWords()
   const { zone } = format
   const { monthly_limit: most } = useProfile()
@@ -238,17 +237,14 @@ function ModelRows({ form, models }: LimitFieldsProps): ReactNode {
   )
 }
 
-function ModelRowFields({
-  row,
-  models,
-  change,
-  remove,
-}: {
+interface ModelRowFieldsProps {
   readonly row: ModelRow
   readonly models: readonly string[]
   readonly change: (part: Partial<ModelRow>) => void
   readonly remove: () => void
-}): ReactNode {
+}
+
+function ModelRowFields({ row, models, change, remove }: ModelRowFieldsProps): ReactNode {
   const { t } = useWords()
   return (
     <Group align="end" wrap="nowrap">

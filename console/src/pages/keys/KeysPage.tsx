@@ -202,16 +202,14 @@ const GRACES = [
   ['0', 'none'],
 ] as const
 
-/** A new secret for a key: programs change over while the old one still works. */
-function RotateForm({
-  apiKey: { id },
-  close,
-  done,
-}: {
+interface RotateFormProps {
   readonly apiKey: Key
   readonly close: () => void
   readonly done: (made: NewKey) => void
-}): ReactNode {
+}
+
+/** A new secret for a key: programs change over while the old one still works. */
+function RotateForm({ apiKey: { id }, close, done }: RotateFormProps): ReactNode {
   const { t } = useWords()
   const form = useCall('POST /cabinet/v1/keys/:id/rotate', {
     renews: ['GET /cabinet/v1/keys'],

@@ -10,14 +10,13 @@ import { useWords } from '../../parts/words.ts'
 import { useSession } from '../../session.tsx'
 import { FirstArrival } from '../home/FirstSteps.tsx'
 
-/** A new key in full. It is shown only this time, so only the button closes it. */
-export function ShownOnce({
-  made,
-  close,
-}: {
+interface ShownOnceProps {
   readonly made: Pick<NewKey, 'key' | 'name'> | null
   readonly close: () => void
-}): ReactNode {
+}
+
+/** A new key in full. It is shown only this time, so only the button closes it. */
+export function ShownOnce({ made, close }: ShownOnceProps): ReactNode {
   const { t } = useWords()
   const summary = useRead('GET /cabinet/v1/summary', {})
   const [isFirst, setIsFirst] = useState<boolean | null>(null)

@@ -94,13 +94,12 @@ function shownModels(models: readonly ModelRow[], wish: ModelWish): readonly Mod
     .toSorted((one, other) => one.name.localeCompare(other.name))
 }
 
-function FilterFields({
-  models,
-  typed,
-}: {
+interface FilterFieldsProps {
   readonly models: readonly ModelRow[]
   readonly typed: ReturnType<typeof useTyped>
-}): ReactNode {
+}
+
+function FilterFields({ models, typed }: FilterFieldsProps): ReactNode {
   const { t } = useWords()
   const { filters, filter } = useFilters<'allowed'>()
   const endpoints = models.flatMap((model) => model.endpoints)

@@ -7,14 +7,13 @@ import { MODALITIES, type Modality } from '../../../../src/tables/model-types.ts
 import { currentLanguage } from '../../i18n.ts'
 import { useWords } from '../../parts/words.ts'
 
-/** Prices with their names; `most` limits the list. */
-export function PriceLines({
-  prices,
-  most = Infinity,
-}: {
+interface PriceLinesProps {
   readonly prices: Prices
   readonly most?: number
-}): ReactNode {
+}
+
+/** Prices with their names; `most` limits the list. */
+export function PriceLines({ prices, most = Infinity }: PriceLinesProps): ReactNode {
   const name = usePriceName()
   const { t, format } = useWords()
   const lines = Object.entries(prices)

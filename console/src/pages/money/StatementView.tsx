@@ -18,16 +18,14 @@ export function useStatementDays() {
   return useState(lastDays(DEFAULT_DAYS))
 }
 
-/** A page with a statement to print, for its owner or for the operator: opening balance, every line, closing balance. */
-export function StatementView({
-  page: PageOf,
-  days: [range, setRange],
-  statement,
-}: {
+interface StatementViewProps {
   readonly page: ComponentType<PageProps>
   readonly days: ReturnType<typeof useStatementDays>
   readonly statement: UseQueryResult<Statement>
-}): ReactNode {
+}
+
+/** A page with a statement to print, for its owner or for the operator: opening balance, every line, closing balance. */
+export function StatementView({ page: PageOf, days: [range, setRange], statement }: StatementViewProps): ReactNode {
   const { t } = useWords()
   return (
     <PageOf

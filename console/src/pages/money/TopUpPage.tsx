@@ -94,14 +94,13 @@ function Payments({ payments }: { readonly payments: readonly Payment[] }): Reac
   )
 }
 
-/** A form for the amount. It leads to the page of the payment provider. */
-function PayForm({
-  first,
-  methods,
-}: {
+interface PayFormProps {
   readonly first: PaymentMethod
   readonly methods: readonly PaymentMethod[]
-}): ReactNode {
+}
+
+/** A form for the amount. It leads to the page of the payment provider. */
+function PayForm({ first, methods }: PayFormProps): ReactNode {
   const { t, format } = useWords()
   const form = useCall('POST /cabinet/v1/payments', {
     done: ({ confirmation_url: url, id }) => {

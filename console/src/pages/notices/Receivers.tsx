@@ -141,13 +141,12 @@ function ReceiverList({ receivers, empty, wishes, open }: ReceiverListProps): Re
   )
 }
 
-function State({
-  receiver: { id, target, enabled, confirmed },
-  change,
-}: {
+interface StateProps {
   readonly receiver: Receiver
   readonly change: ReceiverWishes['change'] | null
-}): ReactNode {
+}
+
+function State({ receiver: { id, target, enabled, confirmed }, change }: StateProps): ReactNode {
   const { t } = useWords()
   if (confirmed === false) return <StatusBadge tone="warn">{t('notices.unconfirmed')}</StatusBadge>
   return (
@@ -251,18 +250,15 @@ function ReceiverForm({
   )
 }
 
-/** Other kinds or another language of a receiver; where it is told stays. */
-function TermsForm({
-  receiver: { id, type, kinds, language },
-  kinds: all,
-  change,
-  done,
-}: {
+interface TermsFormProps {
   readonly receiver: Receiver
   readonly kinds: readonly ReceiverKind[]
   readonly change: ReceiverWishes['change']
   readonly done: () => void
-}): ReactNode {
+}
+
+/** Other kinds or another language of a receiver; where it is told stays. */
+function TermsForm({ receiver: { id, type, kinds, language }, kinds: all, change, done }: TermsFormProps): ReactNode {
   const { t } = useWords()
   const form = useFields<ReceiverTerms>({
     first: { kinds, language },
@@ -313,16 +309,14 @@ function TermsFields({ type, terms, change, kinds: all }: TermsFieldsProps): Rea
   )
 }
 
-/** Takes the code that was sent to a mailbox or a chat, and asks for another one. */
-function ConfirmForm({
-  receiver: { id, target },
-  code: { confirm: prove, renew },
-  done,
-}: {
+interface ConfirmFormProps {
   readonly receiver: Receiver
   readonly code: NonNullable<ReceiverWishes['code']>
   readonly done: () => void
-}): ReactNode {
+}
+
+/** Takes the code that was sent to a mailbox or a chat, and asks for another one. */
+function ConfirmForm({ receiver: { id, target }, code: { confirm: prove, renew }, done }: ConfirmFormProps): ReactNode {
   const { t } = useWords()
   const form = useFields({
     first: { code: '' },

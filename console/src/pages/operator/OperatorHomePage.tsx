@@ -106,16 +106,14 @@ function MoneyChart({ report }: { readonly report: MarginReport }): ReactNode {
   )
 }
 
-/** Each line leads to the page where it is mended. */
-function Attention({
-  overview,
-  paused,
-  today,
-}: {
+interface AttentionProps {
   readonly overview: Overview
   readonly paused: readonly EndpointHealth[]
   readonly today: UsageSums | undefined
-}): ReactNode {
+}
+
+/** Each line leads to the page where it is mended. */
+function Attention({ overview, paused, today }: AttentionProps): ReactNode {
   const { t, format } = useWords()
   const doubts = useCatalogWarnings().length
   const { recent, low_balances: low, locked, pending_payments: pending } = overview

@@ -34,13 +34,12 @@ export function PricesPage(): ReactNode {
   )
 }
 
-function Models({
-  models,
-  edit,
-}: {
+interface ModelsProps {
   readonly models: readonly PricedModel[]
   readonly edit: (id: string) => void
-}): ReactNode {
+}
+
+function Models({ models, edit }: ModelsProps): ReactNode {
   const { t } = useWords()
   const { filters, filter } = useFilters<'query' | 'type'>()
   const typed = useTyped(filters.query ?? '', (value) => filter('query', value))

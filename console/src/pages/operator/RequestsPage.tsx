@@ -82,20 +82,16 @@ export function RequestsPage(): ReactNode {
   )
 }
 
-/** What stands beside the heading: no filters, a pause, and whether the list renews itself. */
-function Actions({
-  search,
-  clear,
-  live,
-  paused,
-  setPaused,
-}: {
+interface ActionsProps {
   readonly search: RequestSearch
   readonly clear: () => void
   readonly live: boolean
   readonly paused: boolean
   readonly setPaused: (paused: boolean) => void
-}): ReactNode {
+}
+
+/** What stands beside the heading: no filters, a pause, and whether the list renews itself. */
+function Actions({ search, clear, live, paused, setPaused }: ActionsProps): ReactNode {
   const { t } = useWords()
   return (
     <>

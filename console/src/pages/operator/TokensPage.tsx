@@ -213,14 +213,13 @@ function TokenForm({ done }: { readonly done: (made: Made) => void }): ReactNode
   )
 }
 
-/** A box for each scope that the signed-in operator has. */
-function ScopeBoxes({
-  chosen,
-  choose,
-}: {
+interface ScopeBoxesProps {
   readonly chosen: readonly AdminScope[]
   readonly choose: (scopes: AdminScope[]) => void
-}): ReactNode {
+}
+
+/** A box for each scope that the signed-in operator has. */
+function ScopeBoxes({ chosen, choose }: ScopeBoxesProps): ReactNode {
   const { t } = useWords()
   const { scopes: grantable } = useProfile()
   const toggle = (scope: AdminScope): void =>

@@ -140,14 +140,13 @@ export function UserList({ filter }: { readonly filter: (search: Search) => User
   )
 }
 
-/** A one-time link to hand over to its user. */
-export function LinkShown({
-  shown,
-  close,
-}: {
+interface LinkShownProps {
   readonly shown: UserLink | null
   readonly close: () => void
-}): ReactNode {
+}
+
+/** A one-time link to hand over to its user. */
+export function LinkShown({ shown, close }: LinkShownProps): ReactNode {
   const { t } = useWords()
   const title = t('users.link', { email: shown?.email ?? '' })
   return (
@@ -159,14 +158,13 @@ export function LinkShown({
 
 type RoleBody = Readonly<{ role: 'user' } | { operator_role: OperatorRole }>
 
-// oxlint-disable-next-line eslint/max-lines-per-function -- the entries of a menu
-function UserMenu({
-  user,
-  showLink,
-}: {
+interface UserMenuProps {
   readonly user: ConsoleUser
   readonly showLink: (link: UserLink) => void
-}): ReactNode {
+}
+
+// oxlint-disable-next-line eslint/max-lines-per-function -- the entries of a menu
+function UserMenu({ user, showLink }: UserMenuProps): ReactNode {
   const { t } = useWords()
   const { id, email, account } = user
   const params = { id }

@@ -182,13 +182,12 @@ function liveCost(turns: readonly Pick<Turn, 'text' | 'reasoning' | 'cost'>[], p
   )
 }
 
-export function ChatParameters({
-  value,
-  change,
-}: {
+interface ChatParametersProps {
   readonly value: Parameters
   readonly change: (value: Parameters) => void
-}): ReactNode {
+}
+
+export function ChatParameters({ value, change }: ChatParametersProps): ReactNode {
   const { t } = useWords()
   return (
     <div className="page">

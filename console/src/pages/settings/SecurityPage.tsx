@@ -351,13 +351,12 @@ function Enrol({ done }: { readonly done: (codes: Codes) => void }): ReactNode {
   )
 }
 
-function Confirm({
-  seed: { uri, secret },
-  done,
-}: {
+interface ConfirmProps {
   readonly seed: { readonly uri: string; readonly secret: string }
   readonly done: (codes: Codes) => void
-}): ReactNode {
+}
+
+function Confirm({ seed: { uri, secret }, done }: ConfirmProps): ReactNode {
   const { t } = useWords()
   const form = useCall('POST /cabinet/v1/totp/confirm', {
     renews: RENEWS,

@@ -78,13 +78,12 @@ export function Bill({ label, lines, total, adjustments, charged, chargedLabel }
   )
 }
 
-function Line({
-  line: { meter, units, price },
-  amount,
-}: {
+interface LineProps {
   readonly line: BillLine
   readonly amount: string
-}): ReactNode {
+}
+
+function Line({ line: { meter, units, price }, amount }: LineProps): ReactNode {
   const { t, format } = useWords()
   const { priceKey, scale } = METER_TABLE[meter]
   const { label, places } = PRICE_SCALES[scale]
@@ -101,15 +100,13 @@ function Line({
   )
 }
 
-function Foot({
-  name,
-  amount,
-  className,
-}: {
+interface FootProps {
   readonly name: string
   readonly amount: string
   readonly className?: string | undefined
-}): ReactNode {
+}
+
+function Foot({ name, amount, className }: FootProps): ReactNode {
   return (
     <tr className={className}>
       <th scope="row" colSpan={3}>

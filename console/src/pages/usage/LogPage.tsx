@@ -327,14 +327,13 @@ function sizesOf(
   } as CSSProperties
 }
 
-/** What follows the last row: more rows, or the end. */
-function Foot({
-  count,
-  more: { has, busy, fetch, searchedTo },
-}: {
+interface FootProps {
   readonly count: number
   readonly more: More
-}): ReactNode {
+}
+
+/** What follows the last row: more rows, or the end. */
+function Foot({ count, more: { has, busy, fetch, searchedTo } }: FootProps): ReactNode {
   const { t, format } = useWords()
   return (
     <div className={css.foot} role="row">

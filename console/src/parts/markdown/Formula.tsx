@@ -15,14 +15,13 @@ const REFUSED: ReadonlySet<string> = new Set(['a', 'img', 'script', 'style', 'if
 const ELEMENT_NODE = 1
 const TEXT_NODE = 3
 
-/** A formula in the notation of LaTeX; its source where it has none. */
-export const Formula = memo(function Formula({
-  text,
-  display,
-}: {
+interface FormulaProps {
   readonly text: string
   readonly display: boolean
-}): ReactNode {
+}
+
+/** A formula in the notation of LaTeX; its source where it has none. */
+export const Formula = memo(function Formula({ text, display }: FormulaProps): ReactNode {
   return formulaNodes(text, display) ?? <code>{text}</code>
 })
 

@@ -9,14 +9,13 @@ const CHARACTERS_OF_LINE_MAX = 2_000
 type Tree = ReturnType<typeof lowlight.highlight>
 type Node = Tree['children'][number]
 
-/** Code with the classes of its language; as it is where the language is unknown. */
-export const Highlighted = memo(function Highlighted({
-  text,
-  language,
-}: {
+interface HighlightedProps {
   readonly text: string
   readonly language: string
-}): ReactNode {
+}
+
+/** Code with the classes of its language; as it is where the language is unknown. */
+export const Highlighted = memo(function Highlighted({ text, language }: HighlightedProps): ReactNode {
   const tame = text.length <= CHARACTERS_MAX && text.split('\n').every(({ length }) => length <= CHARACTERS_OF_LINE_MAX)
   if (!tame || !lowlight.registered(language)) return text
   return lowlight.highlight(language, text).children.map(elementOf)

@@ -90,13 +90,12 @@ function Single({ token }: { readonly token: Token }): ReactNode {
   return token.content
 }
 
-function LinkTo({
-  href,
-  children,
-}: {
+interface LinkToProps {
   readonly href: string | number | null
   readonly children: ReactNode
-}): ReactNode {
+}
+
+function LinkTo({ href, children }: LinkToProps): ReactNode {
   if (typeof href !== 'string' || !LIVE_LINK.test(href)) return <span>{children}</span>
   return (
     <a href={href} target="_blank" rel="noopener noreferrer nofollow">

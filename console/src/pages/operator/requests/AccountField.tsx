@@ -8,16 +8,14 @@ import { useWords } from '../../../parts/words.ts'
 const TYPING_MS = 150
 const FOUND_MAX = 20
 
-/** An account, found by the beginning of its name, e-mail or id. */
-export function AccountField({
-  value,
-  change,
-  size = 'xs',
-}: {
+interface AccountFieldProps {
   readonly value: string | null
   readonly change: (id: string | null) => void
   readonly size?: 'xs' | 'sm'
-}): ReactNode {
+}
+
+/** An account, found by the beginning of its name, e-mail or id. */
+export function AccountField({ value, change, size = 'xs' }: AccountFieldProps): ReactNode {
   const { t } = useWords()
   const [text, setText] = useState('')
   const [query] = useDebouncedValue(text, TYPING_MS)

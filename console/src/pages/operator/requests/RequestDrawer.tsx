@@ -52,15 +52,13 @@ export function RequestDrawer({ id, close, previous, next }: RequestDrawerProps)
   )
 }
 
-function Step({
-  label,
-  go,
-  icon,
-}: {
+interface StepProps {
   readonly label: string
   readonly go: (() => void) | null
   readonly icon: ReactNode
-}): ReactNode {
+}
+
+function Step({ label, go, icon }: StepProps): ReactNode {
   return (
     <Tooltip label={label}>
       <ActionIcon variant="default" aria-label={label} disabled={go === null} onClick={() => go?.()}>

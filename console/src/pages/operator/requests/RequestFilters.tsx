@@ -113,15 +113,13 @@ const NameField = memo(function NameField({
   )
 })
 
-const KeyField = memo(function KeyField({
-  account,
-  value,
-  change,
-}: {
+interface KeyFieldProps {
   readonly account: string | undefined
   readonly value: string | undefined
   readonly change: Change
-}): ReactNode {
+}
+
+const KeyField = memo(function KeyField({ account, value, change }: KeyFieldProps): ReactNode {
   const { t } = useWords()
   const keys = useRead(
     'GET /admin/v1/accounts/:id/keys',
@@ -141,14 +139,13 @@ const KeyField = memo(function KeyField({
   )
 })
 
-/** How requests ended: a status, a cause of failures, or doubtful usage. */
-const OutcomeField = memo(function OutcomeField({
-  chosen,
-  change,
-}: {
+interface OutcomeFieldProps {
   readonly chosen: string | null
   readonly change: Change
-}): ReactNode {
+}
+
+/** How requests ended: a status, a cause of failures, or doubtful usage. */
+const OutcomeField = memo(function OutcomeField({ chosen, change }: OutcomeFieldProps): ReactNode {
   const { t } = useWords()
   const statuses: readonly string[] = STATUSES
   const isStatus = (value: string | null): boolean => value !== null && statuses.includes(value)

@@ -65,14 +65,13 @@ export function useRoles(): readonly OperatorRole[] {
   return OPERATOR_ROLES.filter((role) => covers(own, ROLE_SCOPES[role]))
 }
 
-/** A role that the operator may give. */
-export function RoleField({
-  value,
-  change,
-}: {
+interface RoleFieldProps {
   readonly value: OperatorRole
   readonly change: (role: OperatorRole) => void
-}): ReactNode {
+}
+
+/** A role that the operator may give. */
+export function RoleField({ value, change }: RoleFieldProps): ReactNode {
   const { t } = useWords()
   const roles = useRoles()
   return (
