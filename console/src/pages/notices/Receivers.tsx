@@ -1,16 +1,14 @@
 import { Button, Checkbox, SegmentedControl, Select, Switch, Text, TextInput } from '@mantine/core'
-import type { UseMutationResult } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { ownValue } from '../../../../src/base/own-value.ts'
 import type { NoticeChannel, NoticeChannelBody } from '../../../../src/notices/channel-contract.ts'
-import { type NoticeKind, NOTICES } from '../../../../src/tables/notice-table.ts'
-import type { ActEndpoint, ReadEndpoint } from '../../api/endpoint.ts'
+import { ACCOUNT_KINDS, CHOSEN_KINDS, type NoticeKind, NOTICES } from '../../../../src/tables/notice-table.ts'
 import { useAct } from '../../api/hooks.ts'
 import { currentLanguage } from '../../i18n.ts'
 import { StatusBadge } from '../../parts/cells.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
-import { Form, useFields } from '../../parts/Form.tsx'
+import { Form, useCall } from '../../parts/Form.tsx'
 import type { EmptyProps } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { numberOf } from '../../parts/number-text.ts'
@@ -19,13 +17,44 @@ import { useWords } from '../../parts/words.ts'
 
 const TYPES = ['email', 'telegram', 'webhook'] as const
 
-/** What may be chosen for a receiver, and what is said about it. */
-interface ReceiverChoice {
-  /** Types that the service is set up for. */
-  readonly types: readonly ReceiverType[]
-  readonly kinds: readonly ReceiverKind[]
-  /** Beside the field of the address. */
-  readonly hint: (type: ReceiverType) => string
+/** Whose receivers they are, and what a change of them makes old. Their routes are alike but for the paths. */
+const PLACES = {
+  operator: {
+    kinds: CHOSEN_KINDS,
+    channels: '/admin/v1/notices/channels',
+    renews: ['GET /admin/v1/notices/channels', 'GET /admin/v1/notices/deliveries'],
+  },
+  account: {
+    kinds: ACCOUNT_KINDS,
+    channels: '/admin/v1/accounts/:id/notices/channels',
+    renews: ['GET /admin/v1/accounts/:id/notices', 'GET /admin/v1/notices/deliveries'],
+  },
+  own: {
+    kinds: ACCOUNT_KINDS,
+    channels: '/cabinet/v1/notices/channels',
+    renews: ['GET /cabinet/v1/notices', 'GET /cabinet/v1/notices/deliveries'],
+  },
+} as const
+
+interface Place {
+  readonly place: keyof typeof PLACES
+  /** Whose they are, on the operator's page of an account. */
+  readonly account?: string | undefined
+}
+
+function routesOf({ place, account }: Place) {
+  const { channels, renews } = PLACES[place]
+  const one = `${channels}/:${account === undefined ? 'id' : 'channel'}` as const
+  return {
+    renews,
+    // They take and answer the same.
+    add: `POST ${channels}` as 'POST /admin/v1/notices/channels',
+    change: `PATCH ${one}` as 'PATCH /admin/v1/notices/channels/:id',
+    remove: `DELETE ${one}` as 'DELETE /admin/v1/notices/channels/:id',
+    test: `POST ${one}/test` as 'POST /admin/v1/notices/channels/:id/test',
+    ofAll: account === undefined ? {} : { params: { id: account } },
+    ofOne: (id: string) => ({ params: account === undefined ? { id } : { id: account, channel: id } }),
+  }
 }
 
 /** What stands over the list of receivers. */
@@ -34,53 +63,51 @@ type Opened =
   | { readonly dialog: 'terms' | 'code'; readonly receiver: Receiver }
   | { readonly dialog: 'secret'; readonly secret: string }
 
-interface ReceiversProps {
+interface ReceiversProps extends Place {
   readonly receivers: readonly Receiver[]
   readonly lead?: string
   readonly empty: EmptyProps
-  readonly choice: ReceiverChoice
-  /** null = the reader only sees them. */
-  readonly wishes: ReceiverWishes | null
+  /** Types that the service is set up for. */
+  readonly types?: readonly ReceiverType[]
+  /** The reader does not only see them. */
+  readonly mayChange: boolean
 }
 
 /** Who is told: the receivers of the operator or of an account, and what changes them. */
-export function Receivers({ receivers, lead, empty, choice, wishes }: ReceiversProps): ReactNode {
+export function Receivers({ lead, types = TYPES, ...list }: ReceiversProps): ReactNode {
   const { t } = useWords()
   const [opened, open] = useState<Opened | null>(null)
-  const add = (): void => {
-    wishes?.add.forget()
-    open({ dialog: 'add' })
-  }
   return (
     <Section
       title={t('notices.receivers')}
       lead={lead}
-      actions={wishes !== null && <AddButton onClick={add}>{t('notices.add')}</AddButton>}
+      actions={list.mayChange && <AddButton onClick={() => open({ dialog: 'add' })}>{t('notices.add')}</AddButton>}
     >
-      <ReceiverList receivers={receivers} empty={empty} wishes={wishes} open={open} />
-      {wishes !== null && <ReceiverDialogs opened={opened} open={open} choice={choice} wishes={wishes} />}
+      <ReceiverList {...list} open={open} />
+      {list.mayChange && (
+        <ReceiverDialogs opened={opened} open={open} types={types} place={list.place} account={list.account} />
+      )}
     </Section>
   )
 }
 
-interface ReceiverListProps extends Pick<ReceiversProps, 'receivers' | 'empty' | 'wishes'> {
+interface ReceiverListProps extends Omit<ReceiversProps, 'lead' | 'types'> {
   readonly open: (dialog: Opened) => void
 }
 
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
-function ReceiverList({ receivers, empty, wishes, open }: ReceiverListProps): ReactNode {
+function ReceiverList({ receivers, empty, mayChange, open, ...of }: ReceiverListProps): ReactNode {
   const { t } = useWords()
+  const { renews, ofOne, ...routes } = routesOf(of)
+  const remove = useAct(routes.remove, { renews, said: t('notices.deleted') })
+  const test = useAct(routes.test, { renews, said: t('notices.tested') })
   const ask = ({ id, target }: Receiver): void =>
     confirm({
       name: 'receiver-delete',
       title: t('notices.ask_delete', { target }),
       text: t('notices.ask_delete_text'),
-      onConfirm: () => wishes?.remove.run(id),
+      onConfirm: () => remove.mutate(ofOne(id)),
     })
-  const prove = (receiver: Receiver): void => {
-    wishes?.code?.confirm.forget()
-    open({ dialog: 'code', receiver })
-  }
   const actOf = (label: string, { target }: Receiver) => ({ label, name: `${label}: ${target}` })
   return (
     <DataList
@@ -110,26 +137,26 @@ function ReceiverList({ receivers, empty, wishes, open }: ReceiverListProps): Re
           id: 'enabled',
           title: t('notices.enabled'),
           value: ({ confirmed, enabled }) => confirmed !== false && enabled,
-          cell: (receiver) => <State receiver={receiver} change={wishes?.change ?? null} />,
+          cell: (receiver) => <State receiver={receiver} mayChange={mayChange} {...of} />,
         },
         {
           id: 'actions',
           acts: (receiver) => {
             const { id, target, confirmed } = receiver
-            if (wishes === null) return []
+            if (!mayChange) return []
             return [
               confirmed === false &&
-                wishes.code !== undefined && {
+                of.place === 'own' && {
                   label: t('notices.confirm'),
                   name: t('notices.confirm_of', { target }),
                   variant: 'light',
-                  run: () => prove(receiver),
+                  run: () => open({ dialog: 'code', receiver }),
                 },
               confirmed !== false && {
                 label: t('notices.test'),
                 name: t('notices.test_of', { target }),
-                disabled: wishes.test.isPending,
-                run: () => wishes.test.run(id),
+                disabled: test.isPending,
+                run: () => test.mutate({ ...ofOne(id), body: {} }),
               },
               { ...actOf(t('common.edit'), receiver), run: () => open({ dialog: 'terms', receiver }) },
               { ...actOf(t('common.delete'), receiver), harmful: true, run: () => ask(receiver) },
@@ -141,53 +168,53 @@ function ReceiverList({ receivers, empty, wishes, open }: ReceiverListProps): Re
   )
 }
 
-interface StateProps {
+interface StateProps extends Place {
   readonly receiver: Receiver
-  readonly change: ReceiverWishes['change'] | null
+  readonly mayChange: boolean
 }
 
-function State({ receiver: { id, target, enabled, confirmed }, change }: StateProps): ReactNode {
+function State({ receiver: { id, target, enabled, confirmed }, mayChange, ...of }: StateProps): ReactNode {
   const { t } = useWords()
+  const { renews, ofOne, ...routes } = routesOf(of)
+  const change = useAct(routes.change, { renews, said: t('common.saved') })
   if (confirmed === false) return <StatusBadge tone="warn">{t('notices.unconfirmed')}</StatusBadge>
   return (
     <Switch
       size="sm"
       aria-label={t('notices.enabled_of', { target })}
       checked={enabled}
-      disabled={change === null || change.isPending}
-      onChange={({ currentTarget: { checked } }) => change?.run({ id, patch: { enabled: checked } })}
+      disabled={!mayChange || change.isPending}
+      onChange={({ currentTarget: { checked } }) => change.mutate({ ...ofOne(id), body: { enabled: checked } })}
     />
   )
 }
 
-interface ReceiverDialogsProps {
+interface ReceiverDialogsProps extends Place {
   readonly opened: Opened | null
   readonly open: (dialog: Opened | null) => void
-  readonly choice: ReceiverChoice
-  readonly wishes: ReceiverWishes
+  readonly types: readonly ReceiverType[]
 }
 
-function ReceiverDialogs({ opened, open, choice, wishes }: ReceiverDialogsProps): ReactNode {
+function ReceiverDialogs({ opened, open, types, ...of }: ReceiverDialogsProps): ReactNode {
   const { t } = useWords()
   const close = (): void => open(null)
   const shown = (dialog: 'terms' | 'code'): Receiver | null => (opened?.dialog === dialog ? opened.receiver : null)
   const edited = shown('terms')
   const made = ({ secret, ...receiver }: MadeReceiver): void => {
     if (secret !== null) open({ dialog: 'secret', secret })
-    else open(receiver.confirmed === false ? { dialog: 'code', receiver } : null)
+    else open(of.place === 'own' && receiver.confirmed === false ? { dialog: 'code', receiver } : null)
   }
   const editTitle = t('notices.edit', { target: edited?.target ?? '' })
-  const { code } = wishes
   return (
     <>
       <Dialog name="receiver" of={opened?.dialog === 'add'} close={close} title={t('notices.add')} size="lg">
-        <ReceiverForm choice={choice} add={wishes.add} done={made} />
+        <ReceiverForm allowed={types} done={made} {...of} />
       </Dialog>
       <Dialog name="receiver-terms" of={edited} close={close} title={editTitle} size="lg">
-        {(receiver) => <TermsForm receiver={receiver} kinds={choice.kinds} change={wishes.change} done={close} />}
+        {(receiver) => <TermsForm receiver={receiver} done={close} {...of} />}
       </Dialog>
       <Dialog name="receiver-code" of={shown('code')} close={close} title={t('notices.confirm_title')}>
-        {(receiver) => code !== undefined && <ConfirmForm receiver={receiver} code={code} done={close} />}
+        {(receiver) => <ConfirmForm receiver={receiver} done={close} />}
       </Dialog>
       <Dialog
         name="receiver-secret"
@@ -211,22 +238,31 @@ function ReceiverDialogs({ opened, open, choice, wishes }: ReceiverDialogsProps)
   )
 }
 
-/** A new receiver: where it is told, of what, and in which language. */
-function ReceiverForm({
-  choice: { types: allowed, kinds, hint },
-  add,
-  done,
-}: Pick<ReceiverDialogsProps, 'choice'> & {
-  readonly add: ReceiverWishes['add']
+interface ReceiverFormProps extends Place {
+  readonly allowed: readonly ReceiverType[]
   readonly done: (made: MadeReceiver) => void
-}): ReactNode {
+}
+
+/** A new receiver: where it is told, of what, and in which language. */
+function ReceiverForm({ allowed, done, ...of }: ReceiverFormProps): ReactNode {
   const { t } = useWords()
+  const { add, renews, ofAll } = routesOf(of)
+  const { kinds } = PLACES[of.place]
   const types = TYPES.filter((known) => allowed.includes(known))
-  const form = useFields<ReceiverTerms & { type: ReceiverType; target: string }>({
-    first: { type: types[0] ?? 'webhook', target: '', language: 'en', kinds },
-    calls: [add],
-    send: ({ target, language, ...body }) =>
-      add.run({ ...body, target: target.trim(), ...(body.type === 'webhook' ? {} : { language }) }, done),
+  const first: ReceiverTerms & { type: ReceiverType; target: string } = {
+    type: types[0] ?? 'webhook',
+    target: '',
+    language: 'en',
+    kinds,
+  }
+  const form = useCall(add, {
+    renews,
+    done,
+    first,
+    input: ({ target, language, ...body }) => ({
+      ...ofAll,
+      body: { ...body, target: target.trim(), ...(body.type === 'webhook' ? {} : { language }) },
+    }),
   })
   const { type } = form.values
   return (
@@ -239,7 +275,7 @@ function ReceiverForm({
       />
       <TextInput
         label={t(`notices.${type}_target`)}
-        description={hint(type)}
+        description={t(of.place === 'own' ? `notices.own_${type}_hint` : `notices.${type}_hint`)}
         required
         maxLength={2_000}
         data-autofocus
@@ -250,24 +286,25 @@ function ReceiverForm({
   )
 }
 
-interface TermsFormProps {
+interface TermsFormProps extends Place {
   readonly receiver: Receiver
-  readonly kinds: readonly ReceiverKind[]
-  readonly change: ReceiverWishes['change']
   readonly done: () => void
 }
 
 /** Other kinds or another language of a receiver; where it is told stays. */
-function TermsForm({ receiver: { id, type, kinds, language }, kinds: all, change, done }: TermsFormProps): ReactNode {
+function TermsForm({ receiver: { id, type, ...first }, done, ...of }: TermsFormProps): ReactNode {
   const { t } = useWords()
-  const form = useFields<ReceiverTerms>({
-    first: { kinds, language },
-    calls: [change],
-    send: (terms) => change.run({ id, patch: type === 'webhook' ? { kinds: terms.kinds } : terms }, done),
+  const { change, renews, ofOne } = routesOf(of)
+  const form = useCall(change, {
+    renews,
+    said: t('common.saved'),
+    done,
+    first: { kinds: first.kinds, language: first.language },
+    input: ({ kinds, language }) => ({ ...ofOne(id), body: { kinds, ...(type === 'webhook' ? {} : { language }) } }),
   })
   return (
     <Form of={form} form="dialog" act={t('common.save')} look={{ disabled: form.values.kinds.length === 0 }}>
-      <TermsFields type={type} terms={form.values} change={form.set} kinds={all} />
+      <TermsFields type={type} terms={form.values} change={form.set} kinds={PLACES[of.place].kinds} />
     </Form>
   )
 }
@@ -309,19 +346,17 @@ function TermsFields({ type, terms, change, kinds: all }: TermsFieldsProps): Rea
   )
 }
 
-interface ConfirmFormProps {
-  readonly receiver: Receiver
-  readonly code: NonNullable<ReceiverWishes['code']>
-  readonly done: () => void
-}
-
 /** Takes the code that was sent to a mailbox or a chat, and asks for another one. */
-function ConfirmForm({ receiver: { id, target }, code: { confirm: prove, renew }, done }: ConfirmFormProps): ReactNode {
+function ConfirmForm({ receiver: { id, target }, done }: Pick<TermsFormProps, 'receiver' | 'done'>): ReactNode {
   const { t } = useWords()
-  const form = useFields({
+  const params = { id }
+  const renew = useAct('POST /cabinet/v1/notices/channels/:id/code', { said: t('notices.renewed') })
+  const form = useCall('POST /cabinet/v1/notices/channels/:id/confirm', {
+    renews: PLACES.own.renews,
+    said: t('notices.confirmed'),
+    done,
     first: { code: '' },
-    calls: [prove],
-    send: ({ code }) => prove.run({ id, code: code.trim() }, done),
+    input: ({ code }) => ({ params, body: { code: code.trim() } }),
   })
   return (
     <Form
@@ -330,7 +365,7 @@ function ConfirmForm({ receiver: { id, target }, code: { confirm: prove, renew }
       act={t('notices.confirm')}
       look={{ disabled: form.values.code.trim() === '' }}
       beside={
-        <Button variant="subtle" disabled={renew.isPending} onClick={() => renew.run(id)}>
+        <Button variant="subtle" disabled={renew.isPending} onClick={() => renew.mutate({ params, body: {} })}>
           {t('notices.renew')}
         </Button>
       }
@@ -349,20 +384,26 @@ function ConfirmForm({ receiver: { id, target }, code: { confirm: prove, renew }
   )
 }
 
-/** Below which balance the receivers of an account are told. */
+interface ThresholdFormProps {
+  readonly notices: { readonly low_balance: number | null; readonly service_low_balance: number }
+  /** Absent = of one's own. */
+  readonly account?: string
+}
+
+/** Below which balance the receivers of an account are told; an empty field is the service's own. */
 export function ThresholdForm({
   notices: { low_balance: low, service_low_balance: usual },
-  save,
-}: {
-  readonly notices: { readonly low_balance: number | null; readonly service_low_balance: number }
-  /** RUB; null = the service's own. */
-  readonly save: Wish<number | null>
-}): ReactNode {
+  account,
+}: ThresholdFormProps): ReactNode {
   const { t, format } = useWords()
-  const form = useFields({
+  const isOwn = account === undefined
+  const route = isOwn ? 'PATCH /cabinet/v1/notices' : 'PATCH /admin/v1/accounts/:id/notices'
+  // They take the same.
+  const form = useCall(route as 'PATCH /admin/v1/accounts/:id/notices', {
+    said: t('common.saved'),
+    renews: [isOwn ? 'GET /cabinet/v1/notices' : 'GET /admin/v1/accounts/:id/notices'],
     first: { low_balance: low === null ? '' : String(low) },
-    calls: [save],
-    send: ({ low_balance: value }) => save.run(numberOf(value)),
+    input: ({ low_balance: value }) => ({ params: { id: account ?? '' }, body: { low_balance: numberOf(value) } }),
   })
   return (
     <Section boxed title={t('notices.low')}>
@@ -380,8 +421,8 @@ export function ThresholdForm({
   )
 }
 
-export type ReceiverType = NoticeChannel['type']
-export type ReceiverKind = NoticeChannel['kinds'][number]
+type ReceiverType = NoticeChannel['type']
+type ReceiverKind = NoticeChannel['kinds'][number]
 
 /** A receiver of notices, of the operator's or of an account's. */
 export type Receiver = NoticeChannel & {
@@ -389,79 +430,11 @@ export type Receiver = NoticeChannel & {
   readonly confirmed?: boolean
 }
 
-export type MadeReceiver = Receiver & { readonly secret: string | null }
-export type ReceiverTerms = Required<Pick<NoticeChannelBody, 'kinds' | 'language'>>
+type MadeReceiver = Receiver & { readonly secret: string | null }
+type ReceiverTerms = Required<Pick<NoticeChannelBody, 'kinds' | 'language'>>
 
 /** A kind of notice in the reader's language; one of another release stays a code. */
 export function noticeText(kind: string): string {
   const rows: Readonly<Record<string, (typeof NOTICES)[NoticeKind]>> = NOTICES
   return ownValue(rows, kind)?.label[currentLanguage()] ?? kind
-}
-
-/** A route as dialogs and buttons use it, whoever the receivers are of. */
-export interface Wish<Given, Made = unknown> {
-  readonly isPending: boolean
-  readonly error: Error | null
-  readonly run: (given: Given, done?: (made: Made) => void) => void
-  /** Of the error of the last time. */
-  readonly forget: () => void
-}
-
-export interface ReceiverWishes {
-  readonly add: Wish<NoticeChannelBody, MadeReceiver>
-  readonly change: Wish<{
-    readonly id: string
-    readonly patch: Partial<ReceiverTerms> & { readonly enabled?: boolean }
-  }>
-  readonly remove: Wish<string>
-  readonly test: Wish<string>
-  /** Where a mailbox or a chat is confirmed by a code. */
-  readonly code?: {
-    readonly confirm: Wish<{ readonly id: string; readonly code: string }>
-    readonly renew: Wish<string>
-  }
-}
-
-export function wishOf<Given, Made, Input>(
-  { isPending, error, mutate, reset }: UseMutationResult<Made, Error, Input>,
-  input: (given: Given) => Input,
-): Wish<Given, Made> {
-  return {
-    isPending,
-    error,
-    forget: reset,
-    run: (given, done) => mutate(input(given), done === undefined ? {} : { onSuccess: done }),
-  }
-}
-
-/** Where the receivers of the operator, of an account or of one's own account are changed: alike but for the paths. */
-type Channels =
-  | '/admin/v1/notices/channels'
-  | '/admin/v1/accounts/:id/notices/channels'
-  | '/cabinet/v1/notices/channels'
-type Made = UseMutationResult<MadeReceiver, Error, object>
-
-/** What may be done to receivers. */
-export function useReceiverWishes(
-  channels: Channels,
-  renews: readonly ReadEndpoint[],
-  account?: string,
-): Omit<ReceiverWishes, 'code'> {
-  const { t } = useWords()
-  const ofAccount = account === undefined ? {} : { id: account }
-  const name = account === undefined ? 'id' : 'channel'
-  // The routes under these paths take the same bodies.
-  const route = (method: string, rest = ''): ActEndpoint =>
-    `${method} ${channels}${rest === '' ? '' : `/:${name}${rest === '/' ? '' : rest}`}` as ActEndpoint
-  const params = (id: string) => ({ params: { ...ofAccount, [name]: id } })
-  const add = useAct(route('POST'), { quiet: true, renews }) as unknown as Made
-  const change = useAct(route('PATCH', '/'), { renews, said: t('common.saved') }) as unknown as Made
-  const remove = useAct(route('DELETE', '/'), { renews, said: t('notices.deleted') }) as unknown as Made
-  const test = useAct(route('POST', '/test'), { renews, said: t('notices.tested') }) as unknown as Made
-  return {
-    add: wishOf(add, (body) => ({ params: ofAccount, body })),
-    change: wishOf(change, ({ id, patch }) => ({ ...params(id), body: patch })),
-    remove: wishOf(remove, params),
-    test: wishOf(test, (id) => ({ ...params(id), body: {} })),
-  }
 }

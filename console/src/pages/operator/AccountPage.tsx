@@ -2,8 +2,6 @@ import { Button, MultiSelect, Switch, Tabs, TextInput } from '@mantine/core'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { Account, AccountPatch, AccountStatus, Key } from '../../../../src/api/admin/account-contract.ts'
-import type { AccountNotices } from '../../../../src/api/admin/notice-contract.ts'
-import { ACCOUNT_KINDS } from '../../../../src/tables/notice-table.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
 import { ButtonLink, StatusBadge } from '../../parts/cells.tsx'
@@ -27,7 +25,7 @@ import { useKeyColumns } from '../keys/KeyUsage.tsx'
 import { ShownOnce } from '../keys/ShownOnce.tsx'
 import { StatementView, useStatementDays } from '../money/StatementView.tsx'
 import { DeliveryList } from '../notices/DeliveryList.tsx'
-import { Receivers, ThresholdForm, useReceiverWishes, wishOf } from '../notices/Receivers.tsx'
+import { Receivers, ThresholdForm } from '../notices/Receivers.tsx'
 import { AccountMoney } from './AccountMoney.tsx'
 import { ACCOUNT_TONES } from './AccountsPage.tsx'
 import { AccountPrices } from './customer-prices/CustomerPriceTable.tsx'
@@ -184,49 +182,36 @@ function State({ account }: { readonly account: Account }): ReactNode {
   )
 }
 
-const READ = 'GET /admin/v1/accounts/:id/notices'
-const CHANGE = 'PATCH /admin/v1/accounts/:id/notices'
-const MESSAGES = 'GET /admin/v1/notices/deliveries'
-
 /** Below which balance an account's people are told, who is told, and what was sent. */
-export function AccountAlerts({ accountId }: { readonly accountId: string }): ReactNode {
-  const notices = useRead(READ, { params: { id: accountId } })
-  return (
-    <Loaded of={notices} height={260}>
-      {(answer) => <Alerts accountId={accountId} notices={answer} />}
-    </Loaded>
-  )
-}
-
-function Alerts({ accountId, notices }: { readonly accountId: string; readonly notices: AccountNotices }): ReactNode {
+function AccountAlerts({ accountId }: { readonly accountId: string }): ReactNode {
   const { t } = useWords()
   const can = useCan()
-  const wishes = useReceiverWishes('/admin/v1/accounts/:id/notices/channels', [READ, MESSAGES], accountId)
-  const save = useAct(CHANGE, { quiet: true, said: t('common.saved'), renews: [READ] })
-  const threshold = wishOf(save, (low: number | null) => ({ params: { id: accountId }, body: { low_balance: low } }))
+  const mayChange = can('PATCH /admin/v1/accounts/:id/notices')
+  const notices = useRead('GET /admin/v1/accounts/:id/notices', { params: { id: accountId } })
   return (
-    <div className="page">
-      {can(CHANGE) && <ThresholdForm notices={notices} save={threshold} />}
-      <Receivers
-        receivers={notices.channels}
-        lead={t('alerts.receivers_lead')}
-        empty={{ picture: 'notice', title: t('alerts.no_receivers'), text: t('alerts.no_receivers_text') }}
-        choice={{
-          types: ['email', 'telegram', 'webhook'],
-          kinds: ACCOUNT_KINDS,
-          hint: (type) => t(`notices.${type}_hint`),
-        }}
-        wishes={can(CHANGE) ? wishes : null}
-      />
-      {can(MESSAGES) && (
-        <DeliveryList
-          read={MESSAGES}
-          account={accountId}
-          receivers={notices.channels}
-          mayReplay={can('POST /admin/v1/notices/deliveries/:id/replay')}
-        />
+    <Loaded of={notices} height={260}>
+      {(answer) => (
+        <div className="page">
+          {mayChange && <ThresholdForm notices={answer} account={accountId} />}
+          <Receivers
+            place="account"
+            account={accountId}
+            mayChange={mayChange}
+            receivers={answer.channels}
+            lead={t('alerts.receivers_lead')}
+            empty={{ picture: 'notice', title: t('alerts.no_receivers'), text: t('alerts.no_receivers_text') }}
+          />
+          {can('GET /admin/v1/notices/deliveries') && (
+            <DeliveryList
+              read="GET /admin/v1/notices/deliveries"
+              account={accountId}
+              receivers={answer.channels}
+              mayReplay={can('POST /admin/v1/notices/deliveries/:id/replay')}
+            />
+          )}
+        </div>
       )}
-    </div>
+    </Loaded>
   )
 }
 
