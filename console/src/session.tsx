@@ -1,18 +1,9 @@
-import { createContext, type ReactNode, useContext } from 'react'
+import { createContext, useContext } from 'react'
 import type { SessionState } from '../../src/api/cabinet/session-contract.ts'
 import type { MemberScope } from '../../src/tables/member-scopes.ts'
 
-export const SessionContext = createContext<SessionState | null>(null)
-
-interface SessionProviderProps {
-  readonly state: SessionState
-  readonly children: ReactNode
-}
-
 /** The signed-in user and the service's facts, for every component below. */
-export function SessionProvider({ state, children }: SessionProviderProps): ReactNode {
-  return <SessionContext value={state}>{children}</SessionContext>
-}
+export const SessionContext = createContext<SessionState | null>(null)
 
 export function useSession(): SessionState {
   const state = useContext(SessionContext)

@@ -9,6 +9,7 @@ import { given, type Answer, type Input, type QueryOf, type ReadEndpoint } from 
 import css from '../style/list.module.css'
 import { isAtEnd, List, type Column, type ListModel, type ListProps, type Sorted, valueOf } from './List.tsx'
 import { fileAddress, ListTools, useListChoice } from './ListTools.tsx'
+import { type Filter, Filters, filtersAt } from './Filters.tsx'
 import type { Format } from './format.ts'
 import { placeOf, type Search, sortOf, useListPlace, useListRead } from './list-place.ts'
 import { Loaded } from './Loaded.tsx'
@@ -148,7 +149,9 @@ type Asked<E extends ListEndpoint> = Omit<NonNullable<QueryOf<E>>, 'limit' | 'of
 export type ServerListProps<E extends ListEndpoint> = Omit<DataListProps<RowOf<E>>, 'rows' | 'page' | 'file'> & {
   readonly read: E
   readonly params?: Readonly<Record<string, string>>
-  /** What is asked for at an address, beside the order and the page. */
+  /** They stand above the list; each is a parameter of the address and of the query. */
+  readonly filters?: readonly (Filter & { readonly name: keyof Asked<E> & string })[]
+  /** What is asked for at an address, beside the filters, the order and the page. */
   readonly query?: (search: Search) => { readonly [Name in keyof Asked<E>]?: Asked<E>[Name] | undefined }
   readonly everyMs?: number
   /** Any page can be asked for. */
@@ -162,6 +165,7 @@ export type ServerListProps<E extends ListEndpoint> = Omit<DataListProps<RowOf<E
 export function ServerList<E extends ListEndpoint>({
   read,
   params = {},
+  filters = [],
   query = () => ({}),
   everyMs,
   deep = false,
@@ -173,17 +177,23 @@ export function ServerList<E extends ListEndpoint>({
   const sorts = list.columns.filter(({ ordered = false }) => ordered).map(({ id }) => id)
   // The parts of an input of this endpoint.
   const inputOf = (at: Search, page: object): Input<E> =>
-    ({ params, query: given({ ...query(at), ...sortOf(sorts, placeOf(at).sort), ...page }) }) as unknown as Input<E>
+    ({
+      params,
+      query: given({ ...filtersAt(filters, at), ...query(at), ...sortOf(sorts, placeOf(at).sort), ...page }),
+    }) as unknown as Input<E>
   const paged = (at: Search): Input<E> => inputOf(at, { limit: PAGE_ROWS, offset: placeOf(at).offset })
   const answer = useListRead(read, paged, given({ everyMs }))
   return (
-    <Loaded of={answer} height={height}>
-      {({ data, total }: { readonly data: readonly RowOf<E>[]; readonly total: number }) => {
-        const rest =
-          small && total <= PAGE_ROWS ? {} : { page: { total, deep }, file: fileAddress(read, inputOf(search, {})) }
-        return <DataList {...list} rows={data} {...rest} />
-      }}
-    </Loaded>
+    <>
+      <Filters of={filters} />
+      <Loaded of={answer} height={height}>
+        {({ data, total }: { readonly data: readonly RowOf<E>[]; readonly total: number }) => {
+          const rest =
+            small && total <= PAGE_ROWS ? {} : { page: { total, deep }, file: fileAddress(read, inputOf(search, {})) }
+          return <DataList {...list} rows={data} {...rest} />
+        }}
+      </Loaded>
+    </>
   )
 }
 

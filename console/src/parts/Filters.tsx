@@ -3,7 +3,7 @@ import { useMediaQuery } from '@mantine/hooks'
 import { type ReactNode, useState } from 'react'
 import { ownValue } from '../../../src/base/own-value.ts'
 import { SearchIcon } from './icons.ts'
-import { useFilters, useTyped } from './list-place.ts'
+import { type Search, useFilters, useTyped } from './list-place.ts'
 import { useWords } from './words.ts'
 
 /** One value of a list, or none: a button clears the choice. */
@@ -98,6 +98,13 @@ export interface Filter {
 interface FiltersProps {
   readonly of: readonly Filter[]
   readonly children?: ReactNode
+}
+
+/** What the filters are at an address, without values that are none of their choices. */
+export function filtersAt(filters: readonly Filter[], at: Search): Search {
+  const isKnown = ({ name, data, open = false }: Filter): boolean =>
+    data === undefined || open || data.some(({ value }) => value === ownValue(at, name))
+  return Object.fromEntries(filters.filter(isKnown).map(({ name }) => [name, ownValue(at, name)]))
 }
 
 /** The filters of the page's list, which are in the address, side by side. */

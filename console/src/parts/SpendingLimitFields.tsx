@@ -1,4 +1,4 @@
-import { SegmentedControl, Select, Text } from '@mantine/core'
+import { MultiSelect, type MultiSelectProps, SegmentedControl, Select, Text } from '@mantine/core'
 import type { GetInputPropsReturnType } from '@mantine/form'
 import type { ReactNode } from 'react'
 import type { LimitReset } from '../../../src/api/cabinet/key-contract.ts'
@@ -65,6 +65,22 @@ export function SpendingLimitFields({ kind, props, label, most = null }: Spendin
         </div>
       )}
     </>
+  )
+}
+
+/** The only models that may be used; none = all. */
+export function ModelsField(props: MultiSelectProps): ReactNode {
+  const { t } = useWords()
+  return (
+    <MultiSelect
+      label={t('keys.models')}
+      description={t('keys.models_hint')}
+      searchable
+      clearable
+      clearButtonProps={{ 'aria-label': t('common.clear') }}
+      limit={60}
+      {...props}
+    />
   )
 }
 

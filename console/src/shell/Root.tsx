@@ -7,7 +7,7 @@ import { currentLanguage, speak } from '../i18n.ts'
 import { Empty, FailedPlace, tellFailure } from '../parts/Loaded.tsx'
 import { Page } from '../parts/Page.tsx'
 import { useWords } from '../parts/words.ts'
-import { SessionProvider } from '../session.tsx'
+import { SessionContext } from '../session.tsx'
 import { Brand, Preferences, Shell } from './Shell.tsx'
 import css from './shell.module.css'
 
@@ -18,9 +18,9 @@ export function Root(): ReactNode {
   const session = useRead('GET /cabinet/v1/session', {})
   if (session.data !== undefined) {
     return (
-      <SessionProvider state={session.data}>
+      <SessionContext value={session.data}>
         <Entered state={session.data} />
-      </SessionProvider>
+      </SessionContext>
     )
   }
   return (

@@ -1,15 +1,4 @@
-import {
-  ActionIcon,
-  Autocomplete,
-  Button,
-  Collapse,
-  Group,
-  MultiSelect,
-  Stack,
-  TagsInput,
-  Text,
-  TextInput,
-} from '@mantine/core'
+import { ActionIcon, Autocomplete, Button, Collapse, Group, Stack, TagsInput, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import type { Key, KeyBody, NewKey } from '../../../../src/api/cabinet/key-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
@@ -17,6 +6,7 @@ import { DayField } from '../../parts/DayField.tsx'
 import { type Fields, Form, useFields } from '../../parts/Form.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import {
+  ModelsField,
   type SpendingLimit,
   spendingLimitBody,
   SpendingLimitFields,
@@ -86,16 +76,7 @@ export function KeyForm({ edited, done }: KeyFormProps): ReactNode {
       />
       <SpendingLimitFields label={t('keys.limit')} kind={form.values.kind} props={form.field} most={most} />
       <DayField label={t('keys.expiry')} description={t('keys.expiry_hint')} {...form.field('expires')} />
-      <MultiSelect
-        label={t('keys.models')}
-        description={t('keys.models_hint')}
-        searchable
-        clearable
-        limit={50}
-        clearButtonProps={{ 'aria-label': t('common.clear') }}
-        data={models}
-        {...form.field('models')}
-      />
+      <ModelsField data={models} {...form.field('models')} />
       <KeyLimitFields form={form} models={models} />
     </Form>
   )

@@ -2,7 +2,6 @@ import { Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useAct } from '../../api/hooks.ts'
 import { ServerList } from '../../parts/DataList.tsx'
-import { Filters } from '../../parts/Filters.tsx'
 import type { Column } from '../../parts/List.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { Clip } from '../../parts/cells.tsx'
@@ -44,19 +43,17 @@ export function DeliveryList({ read, receivers, mayReplay, account, ofAll = fals
   return (
     <Section title={t('notices.sent')} lead={t('notices.sent_lead')}>
       <Stack>
-        <Filters
-          of={[
+        <ServerList
+          // The customer's list has no other account.
+          read={read as 'GET /admin/v1/notices/deliveries'}
+          filters={[
             {
               name: 'state',
               label: t('keys.state'),
               data: STATES.map((value) => ({ value, label: t(`notices.state_${value}`) })),
             },
           ]}
-        />
-        <ServerList
-          // The customer's list has no other account.
-          read={read as 'GET /admin/v1/notices/deliveries'}
-          query={({ state }) => ({ state: STATES.find((known) => known === state), account })}
+          query={() => ({ account })}
           everyMs={REFRESH_MS}
           height={240}
           name="notices"

@@ -1,4 +1,4 @@
-import { Button, MultiSelect, Switch, Tabs, TextInput } from '@mantine/core'
+import { Button, Switch, Tabs, TextInput } from '@mantine/core'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { Account, AccountPatch, AccountStatus, Key } from '../../../../src/api/admin/account-contract.ts'
@@ -15,6 +15,7 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { Section, SpendingLimitTile, Tile } from '../../parts/Page.tsx'
 import {
+  ModelsField,
   type SpendingLimit,
   spendingLimitBody,
   SpendingLimitFields,
@@ -99,12 +100,7 @@ function Record({ account }: { readonly account: Account }): ReactNode {
     ['alerts', t('alerts.tab_alerts'), <AccountAlerts key="alerts" accountId={id} />],
     ['prices', t('customers.tab'), <AccountPrices key="prices" account={account} />],
     ['keys', t('nav.keys'), <AccountKeys key="keys" accountId={id} />],
-    [
-      'users',
-      t('accounts.tab_users'),
-      <UserList key="users" filter={() => ({ account: id })} />,
-      can('GET /admin/v1/users'),
-    ],
+    ['users', t('accounts.tab_users'), <UserList key="users" account={id} />, can('GET /admin/v1/users')],
   ]
   return (
     <Tabs value={tab} onChange={setTab} keepMounted={false}>
@@ -269,16 +265,7 @@ export function AccountLimits({ account }: { readonly account: Account }): React
           <NumberField label={t('accounts.window')} {...WHOLE} {...form.field('window')} />
         </div>
       )}
-      <MultiSelect
-        label={t('keys.models')}
-        description={t('keys.models_hint')}
-        searchable
-        clearable
-        clearButtonProps={{ 'aria-label': t('common.clear') }}
-        limit={60}
-        data={ids}
-        {...form.field('models')}
-      />
+      <ModelsField data={ids} {...form.field('models')} />
       <Switch
         label={t('accounts.exact_holds')}
         description={t('accounts.exact_holds_hint')}

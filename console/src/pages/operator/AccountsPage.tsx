@@ -8,7 +8,6 @@ import { Can, useCan } from '../../parts/Can.tsx'
 import { ServerList } from '../../parts/DataList.tsx'
 import { AddButton, Dialog } from '../../parts/Dialog.tsx'
 import { ExternalName } from '../../parts/ExternalName.tsx'
-import { Filters, type Filter } from '../../parts/Filters.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
 import { useIsHere } from '../../parts/is-here.ts'
 import { useFilters } from '../../parts/list-place.ts'
@@ -22,16 +21,9 @@ const STATUSES: readonly AccountStatus[] = ['active', 'deactivated', 'locked']
 /** All accounts of customers. */
 export function AccountsPage(): ReactNode {
   const { t } = useWords()
-  const { filters } = useFilters<'group'>()
   const [adding, setAdding] = useState(false)
   const groups = useRead('GET /admin/v1/account-groups', {}, { enabled: useCan()('GET /admin/v1/account-groups') })
   const groupNames = new Map(groups.data?.data.map(({ id, name }) => [id, name]))
-  const ofGroup: Filter = {
-    name: 'group',
-    label: t('accounts.group'),
-    data: [...groupNames].map(([value, label]) => ({ value, label })),
-    open: true,
-  }
   return (
     <OperatorPage
       title={t('nav.accounts')}
@@ -42,17 +34,6 @@ export function AccountsPage(): ReactNode {
         </Can>
       }
     >
-      <Filters
-        of={[
-          { name: 'query', description: t('accounts.search_hint') },
-          {
-            name: 'status',
-            label: t('keys.state'),
-            data: STATUSES.map((value) => ({ value, label: t(`accounts.${value}`) })),
-          },
-          ...(groupNames.size > 0 || filters.group !== undefined ? [ofGroup] : []),
-        ]}
-      />
       <AccountList groupNames={groupNames} />
       <Dialog name="account" of={adding} close={() => setAdding(false)} title={t('accounts.create')}>
         <AddForm />
@@ -63,14 +44,29 @@ export function AccountsPage(): ReactNode {
 
 function AccountList({ groupNames }: { readonly groupNames: ReadonlyMap<string, string> }): ReactNode {
   const { t } = useWords()
+  const { filters } = useFilters<'group'>()
   const navigate = useNavigate()
   const open = onRowLink((id) => void navigate({ to: '/operator/accounts/$id', params: { id } }))
+  const ofGroup = {
+    name: 'group' as const,
+    label: t('accounts.group'),
+    data: [...groupNames].map(([value, label]) => ({ value, label })),
+    open: true,
+  }
   const groupOf = ({ group }: Account): string | null => (group === null ? null : (groupNames.get(group) ?? group))
   return (
-    <div onClick={open}>
+    <div className="page" onClick={open}>
       <ServerList
         read="GET /admin/v1/accounts"
-        query={({ query, status, group }) => ({ query, status: STATUSES.find((known) => known === status), group })}
+        filters={[
+          { name: 'query', description: t('accounts.search_hint') },
+          {
+            name: 'status',
+            label: t('keys.state'),
+            data: STATUSES.map((value) => ({ value, label: t(`accounts.${value}`) })),
+          },
+          ...(groupNames.size > 0 || filters.group !== undefined ? [ofGroup] : []),
+        ]}
         height={420}
         name="accounts"
         label={t('nav.accounts')}

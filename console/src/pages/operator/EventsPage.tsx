@@ -5,7 +5,6 @@ import type { AuditEvent } from '../../../../src/api/admin/report-contract.ts'
 import { EVENT_ACTIONS, type EventAction, type EventActor } from '../../../../src/ledger/event-action.ts'
 import { ServerList } from '../../parts/DataList.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Filters } from '../../parts/Filters.tsx'
 import { useWords } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
@@ -15,8 +14,9 @@ export function EventsPage(): ReactNode {
   const [shown, setShown] = useState<AuditEvent | null>(null)
   return (
     <OperatorPage title={t('nav.events')} lead={t('events.lead')}>
-      <Filters
-        of={[
+      <ServerList
+        read="GET /admin/v1/events"
+        filters={[
           { name: 'actor', label: t('events.actor') },
           {
             name: 'action',
@@ -26,10 +26,6 @@ export function EventsPage(): ReactNode {
           },
           { name: 'object', label: t('events.object') },
         ]}
-      />
-      <ServerList
-        read="GET /admin/v1/events"
-        query={({ actor, action, object }) => ({ actor, action, object })}
         height={480}
         name="events"
         label={t('nav.events')}

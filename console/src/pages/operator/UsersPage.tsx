@@ -4,12 +4,10 @@ import type { ConsoleUser } from '../../../../src/api/admin/account-contract.ts'
 import type { OperatorRole } from '../../../../src/tables/admin-scopes.ts'
 import { useAct } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
-import { ServerList } from '../../parts/DataList.tsx'
+import { ServerList, type ServerListProps } from '../../parts/DataList.tsx'
 import { confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
 import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
-import { Filters } from '../../parts/Filters.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
-import type { Search } from '../../parts/list-place.ts'
 import { Section } from '../../parts/Page.tsx'
 import { type MenuEntry, RowMenu } from '../../parts/RowMenu.tsx'
 import { useWords } from '../../parts/words.ts'
@@ -28,8 +26,8 @@ export function UsersPage(): ReactNode {
           <InviteForm />
         </Section>
       </Can>
-      <Filters
-        of={[
+      <UserList
+        filters={[
           { name: 'query', label: t('users.by_email') },
           {
             name: 'role',
@@ -38,7 +36,6 @@ export function UsersPage(): ReactNode {
           },
         ]}
       />
-      <UserList filter={({ query, role }) => ({ query, role: ROLES.find((known) => known === role) })} />
     </OperatorPage>
   )
 }
@@ -69,20 +66,18 @@ function InviteForm(): ReactNode {
   )
 }
 
-export interface UserFilter {
-  readonly account?: string | undefined
-  readonly role?: 'user' | 'admin' | undefined
-  /** The beginning of an e-mail. */
-  readonly query?: string | undefined
-}
-
 interface UserLink {
   readonly email: string
   readonly link: string
 }
 
+interface UserListProps extends Pick<ServerListProps<'GET /admin/v1/users'>, 'filters'> {
+  /** Absent = of all accounts. */
+  readonly account?: string
+}
+
 /** Who may sign in to the console. */
-export function UserList({ filter }: { readonly filter: (search: Search) => UserFilter }): ReactNode {
+export function UserList({ filters = [], account }: UserListProps): ReactNode {
   const { t } = useWords()
   const can = useCan()
   const [link, setLink] = useState<UserLink | null>(null)
@@ -90,7 +85,8 @@ export function UserList({ filter }: { readonly filter: (search: Search) => User
     <>
       <ServerList
         read="GET /admin/v1/users"
-        query={filter}
+        filters={filters}
+        query={() => ({ account })}
         height={300}
         name="users"
         label={t('nav.users')}

@@ -28,8 +28,8 @@ type Change = (wish: Readonly<Record<string, string | null>>) => void
 export const RequestFilters = memo(function RequestFilters(): ReactNode {
   const { t } = useWords()
   const search: RequestSearch = useSearch({ strict: false })
-  const ask = useChange()
-  const change = useCallback<Change>((wish) => ask({ ...wish, offset: null }), [ask])
+  const changeAddress = useChange()
+  const change = useCallback<Change>((wish) => changeAddress({ ...wish, offset: null }), [changeAddress])
   // Names of the catalogue; others are typed. An operator without this scope types all of them.
   const known = useCan()('GET /admin/v1/endpoints/health')
   const health = useRead('GET /admin/v1/endpoints/health', {}, { enabled: known }).data?.data ?? UNKNOWN
