@@ -26,12 +26,12 @@ export function CallSnippet({ body, files = [] }: Pick<ChatCall, 'body' | 'files
   )
 }
 
-export interface SnippetLanguageFieldProps {
+interface SnippetLanguageFieldProps {
   readonly value: SnippetLanguage
   readonly change: (value: SnippetLanguage) => void
 }
 
-export function SnippetLanguageField({ value, change }: SnippetLanguageFieldProps): ReactNode {
+function SnippetLanguageField({ value, change }: SnippetLanguageFieldProps): ReactNode {
   const { t } = useWords()
   return (
     <SegmentedControl

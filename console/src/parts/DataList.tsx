@@ -20,7 +20,7 @@ export const PAGE_ROWS = 50
 const NOTHING: readonly string[] = []
 
 /** A page of the server's. */
-export interface ListPage {
+interface ListPage {
   readonly total: number
   /** Rows; absent = `PAGE_ROWS`. */
   readonly size?: number
@@ -253,7 +253,7 @@ function sortKey(value: CsvValue): string | number | null {
   return typeof value === 'boolean' ? Number(value) : value
 }
 
-export interface PagerProps {
+interface PagerProps {
   readonly offset: number
   readonly size: number
   readonly total: number
@@ -299,7 +299,7 @@ export function Pager({ offset, size, total, go, atLeast = false, deep = false }
 const paper = window.matchMedia('print')
 
 /** Whether the page is being printed. React writes what it shows then before the browser goes on. */
-export function usePaper(): boolean {
+function usePaper(): boolean {
   return useSyncExternalStore(subscribe, () => paper.matches)
 }
 

@@ -7,7 +7,7 @@ import { Failed, Outline } from './Loaded.tsx'
 import { onDemand } from './OnDemand.tsx'
 import { useWords } from './words.ts'
 
-export interface DayChartProps {
+interface DayChartProps {
   readonly kind: 'area' | 'bars'
   /** An object for each day, with its `day` and a number for each series. */
   readonly days: readonly Readonly<Record<string, number | string>>[]
@@ -176,7 +176,7 @@ function Legend({ series }: { readonly series: readonly ChartSeries[] }): ReactN
 }
 
 /** The figures of a chart as a table, the newest first. Its rows are made when it is opened. */
-export function ChartTable({
+function ChartTable({
   label,
   figures: { days, rows, series, nameOf, valueText },
   startsOpen,

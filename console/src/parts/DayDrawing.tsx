@@ -9,7 +9,7 @@ const DAY_LABEL_PX = 92
 const BAR_MOST_PX = 28
 const BAR_SHARE = 0.7
 
-export interface DayDrawingProps {
+interface DayDrawingProps {
   readonly kind: 'area' | 'bars'
   readonly figures: Figures
   readonly width: number
@@ -171,12 +171,7 @@ interface ChartTipProps {
 }
 
 /** The figures of the day that the pointer is on, to the side that has more room. */
-export function ChartTip({
-  at,
-  figures: { days, rows, series, nameOf, valueText },
-  x,
-  width,
-}: ChartTipProps): ReactNode {
+function ChartTip({ at, figures: { days, rows, series, nameOf, valueText }, x, width }: ChartTipProps): ReactNode {
   const day = days[at]
   if (day === undefined) return null
   const place = x > width / 2 ? { right: width - x + 12 } : { left: x + 12 }
@@ -222,7 +217,7 @@ interface ScaleOptions {
 }
 
 /** Where things are in a chart by day, in px. */
-export function chartScale({ kind, figures: { rows, isWhole, tickText }, width, height }: ScaleOptions) {
+function chartScale({ kind, figures: { rows, isWhole, tickText }, width, height }: ScaleOptions) {
   const tops = kind === 'bars' ? rows.map((values) => values.reduce((sum, value) => sum + Math.max(0, value), 0)) : []
   const values = kind === 'bars' ? tops : rows.flat()
   const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)]
@@ -255,7 +250,7 @@ export function chartScale({ kind, figures: { rows, isWhole, tickText }, width, 
   }
 }
 
-export type Scale = ReturnType<typeof chartScale>
+type Scale = ReturnType<typeof chartScale>
 
 /** Room for the texts of an axis, of 12 px, with the gap to its lines. */
 function axisWidthPx(texts: readonly string[]): number {

@@ -12,7 +12,7 @@ import { type DayRange, lastDays, monthDays } from './zoned-day.ts'
 
 dayjs.extend(customParseFormat)
 
-export interface DayFieldProps {
+interface DayFieldProps {
   readonly label: string
   readonly description?: string
   /** `YYYY-MM-DD`; empty = none. */

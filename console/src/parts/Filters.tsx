@@ -25,7 +25,7 @@ export function CompactChoice({ label, ...props }: SelectProps & { readonly labe
   return <ChoiceField size="xs" aria-label={label} placeholder={label} searchable {...props} />
 }
 
-export interface SearchFieldProps {
+interface SearchFieldProps {
   readonly value: string
   readonly change: (value: string) => void
   readonly label?: string

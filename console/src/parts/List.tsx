@@ -53,7 +53,7 @@ export interface Column<Row> {
 }
 
 /** A button in a row, a part of its own, or none. */
-export type Act = ButtonAct | ReactElement | false | null
+type Act = ButtonAct | ReactElement | false | null
 interface ButtonAct {
   readonly label: string
   /** With the name of the row, for screen readers. */
@@ -81,7 +81,7 @@ export interface ListProps<Row> {
 
 export type Sorted = 'ascending' | 'descending' | 'none'
 
-export interface ListSorting<Row> {
+interface ListSorting<Row> {
   /** null = the list cannot be sorted by the column. */
   readonly of: (column: Column<Row>) => Sorted | null
   readonly toggle: (column: Column<Row>) => void

@@ -13,7 +13,7 @@ import { onDemand } from './OnDemand.tsx'
 import { useWords } from './words.ts'
 import { today } from './zoned-day.ts'
 
-export interface ListToolsProps<Row> {
+interface ListToolsProps<Row> {
   readonly name: string
   /** All, also those that are not seen. */
   readonly columns: readonly Column<Row>[]
@@ -74,7 +74,7 @@ function CsvButton<Row>({
 }
 
 /** How a reader wants to see a list; kept in the browser. */
-export interface ListChoice {
+interface ListChoice {
   readonly hidden: readonly string[]
   readonly dense: boolean
 }
@@ -130,7 +130,7 @@ export function fileAddress<E extends ReadEndpoint>(endpoint: E, input: Input<E>
 }
 
 /** Saves the columns that have a value, as they stand in a list whose rows are all here. */
-export function saveCsv<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[]): void {
+function saveCsv<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[]): void {
   const written = columns.flatMap((column) => {
     const value = valueOf(column)
     return value === undefined ? [] : [{ title: column.title ?? '', value }]
@@ -148,7 +148,7 @@ export function saveFile(name: string, type: string, text: string): void {
 }
 
 /** A column by its name. */
-export interface ViewColumn {
+interface ViewColumn {
   readonly id: string
   readonly title: string
 }
@@ -173,7 +173,7 @@ export const VIEW_LOOK = {
 const OpenedListView = onDemand('OpenedListView', async () => (await import('./OpenedListView.tsx')).OpenedListView)
 
 /** A button that opens the order of a list, its columns and the height of its rows. */
-export function ListView(props: ListViewProps): ReactNode {
+function ListView(props: ListViewProps): ReactNode {
   const { t } = useWords()
   const { isUsed, button } = useFirstUse(OpenedListView)
   if (isUsed) return <OpenedListView {...props} />

@@ -8,7 +8,7 @@ import { failureText, problemTexts, serverWords } from './failure-text.ts'
 import { RetryIcon, WarningIcon } from './icons.ts'
 import { useWords } from './words.ts'
 
-export interface LoadedProps<A> {
+interface LoadedProps<A> {
   readonly of: UseQueryResult<A>
   /** How tall the content will be, roughly, in px. */
   readonly height?: number
@@ -100,7 +100,7 @@ function Place({ picture, title, failed = false, children }: PlaceProps): ReactN
 }
 
 /** An error in the reader's language. Words of the server stand apart and are marked as English. */
-export function FailureWords({ failure }: { readonly failure: unknown }): ReactNode {
+function FailureWords({ failure }: { readonly failure: unknown }): ReactNode {
   const { t } = useWords()
   const words = serverWords(failure)
   const { lines, more } = problemTexts(failure)
@@ -143,7 +143,7 @@ interface RetryButtonProps {
 }
 
 /** Tries again what failed. What a new release of the console has replaced comes only with the page. */
-export function RetryButton({ failure, retry, reload = () => window.location.reload() }: RetryButtonProps): ReactNode {
+function RetryButton({ failure, retry, reload = () => window.location.reload() }: RetryButtonProps): ReactNode {
   const { t } = useWords()
   const isOld = failure instanceof ApiFailure && failure.errorType === 'released'
   return (
@@ -244,10 +244,10 @@ const PICTURES = {
   ],
 } as const satisfies Readonly<Record<string, readonly [shape: string, lines: string]>>
 
-export type PictureName = keyof typeof PICTURES
+type PictureName = keyof typeof PICTURES
 
 /** A small drawing for a place that has nothing else to show. It takes the colour of the text around it. */
-export function Picture({ name }: { readonly name: PictureName }): ReactNode {
+function Picture({ name }: { readonly name: PictureName }): ReactNode {
   const [shape, lines] = PICTURES[name]
   return (
     <svg viewBox="0 0 96 72" className="picture" aria-hidden="true" data-picture={name}>

@@ -38,7 +38,7 @@ export function Page({ title, lead, actions, children }: PageProps): ReactNode {
   )
 }
 
-export interface SectionProps {
+interface SectionProps {
   readonly title: string
   readonly lead?: ReactNode
   readonly actions?: ReactNode
@@ -91,7 +91,7 @@ export function Facts({
 /** Characters of a value whose text is not known here. */
 const CHARACTERS = 10
 
-export interface TileProps {
+interface TileProps {
   readonly label: string
   readonly value: ReactNode
   readonly note?: ReactNode

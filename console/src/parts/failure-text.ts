@@ -133,7 +133,7 @@ function checkOf(failure: unknown): { readonly field: string; readonly message: 
 }
 
 /** One refused line of a catalogue: its place, and the fault in the reader's language or in the server's words. */
-export interface ProblemText {
+interface ProblemText {
   readonly path: string
   readonly text: string | null
   readonly words: string

@@ -10,7 +10,7 @@ import { useIsHere } from './is-here.ts'
 const TYPING_MS = 250
 
 /** Where a list stands: its order and its first row. Both are in the address of the page. */
-export interface ListPlace {
+interface ListPlace {
   /** The id of a column, after `-` for the largest first; null = the list's own order. */
   readonly sort: string | null
   readonly offset: number

@@ -9,7 +9,7 @@ export interface NumberBounds {
 /**
  * `value` is a plain decimal such as `-1234.5`. A problem is a key of the texts under `number`, with the values for it.
  */
-export type NumberReading =
+type NumberReading =
   | { readonly value: string }
   | {
       readonly problem: 'invalid' | 'ambiguous' | 'whole' | 'decimals' | 'least' | 'most'

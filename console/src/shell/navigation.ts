@@ -4,7 +4,7 @@ import type { AdminScope } from '../../../src/tables/admin-scopes.ts'
 import type { MemberScope } from '../../../src/tables/member-scopes.ts'
 import type en from '../locales/en.json'
 
-export interface Destination {
+interface Destination {
   readonly to: string
   readonly name: keyof typeof en.nav
   readonly icon: Icon
@@ -14,7 +14,7 @@ export interface Destination {
   readonly needs?: MemberScope
 }
 
-export interface DestinationGroup {
+interface DestinationGroup {
   readonly name: keyof typeof en.nav
   readonly items: readonly Destination[]
 }
@@ -98,7 +98,7 @@ export const OPERATOR: readonly DestinationGroup[] = [
 ]
 
 /** What somebody may do as an operator, and in the account of their session. */
-export interface Rights {
+interface Rights {
   readonly scopes: readonly AdminScope[]
   readonly account_scopes: readonly MemberScope[]
 }

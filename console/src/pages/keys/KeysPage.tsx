@@ -232,7 +232,7 @@ function RotateForm({ apiKey: { id }, close, done }: RotateFormProps): ReactNode
 const RENEWS = ['GET /cabinet/v1/management-keys'] as const
 
 /** Keys for programs that make and change the account's API keys. */
-export function ManagementKeys(): ReactNode {
+function ManagementKeys(): ReactNode {
   const { t } = useWords()
   const keys = useRead('GET /cabinet/v1/management-keys', {})
   const [making, setMaking] = useState(false)

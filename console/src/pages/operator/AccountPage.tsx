@@ -226,7 +226,7 @@ interface Values extends SpendingLimit {
 }
 
 /** The name and the limits of an account. */
-export function AccountLimits({ account }: { readonly account: Account }): ReactNode {
+function AccountLimits({ account }: { readonly account: Account }): ReactNode {
   const { t } = useWords()
   const ids = (useRead('GET /admin/v1/models', {}).data?.data ?? []).map(({ id }) => id)
   const first: Values = {
@@ -299,7 +299,7 @@ const OF_KEYS = ['GET /admin/v1/accounts/:id/keys'] as const
 const KEYS_MAX = 1_000
 
 /** The keys of an account. An administrator can create, disable and delete them. */
-export function AccountKeys({ accountId }: { readonly accountId: string }): ReactNode {
+function AccountKeys({ accountId }: { readonly accountId: string }): ReactNode {
   const { t } = useWords()
   const [made, setMade] = useState<(Key & { readonly key: string }) | null>(null)
   const params = { id: accountId }

@@ -7,7 +7,7 @@ import { useWords } from '../../parts/words.ts'
 const DECIMALS = 12
 const CUSTOMER_MOST = 1_000
 
-export interface MarkupFieldProps {
+interface MarkupFieldProps {
   /** A decimal; empty = a wider rule applies. */
   readonly value?: string
   readonly onChange: (markup: string) => void

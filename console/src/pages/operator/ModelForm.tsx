@@ -194,7 +194,7 @@ interface ModelFieldsProps {
 }
 
 /** The fields of a model, then a card for each of its endpoints. */
-export function ModelFields({ draft, isNew, providers, selling, change }: ModelFieldsProps): ReactNode {
+function ModelFields({ draft, isNew, providers, selling, change }: ModelFieldsProps): ReactNode {
   const { t } = useWords()
   const { endpoints } = draft
   const setEndpoints = (changed: readonly EndpointDraft[]): void => change({ ...draft, endpoints: changed })

@@ -310,7 +310,7 @@ type StepName = (typeof NAMES)[number]
 /**
  * The way from an empty service to its first answer: each step ticks itself, and the list goes away after the last.
  */
-export function FirstRun({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }): ReactNode {
+function FirstRun({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }): ReactNode {
   const [hidden, setHidden] = useLocalStorage({ key: 'tollgate-first-run', defaultValue: '' })
   const { t } = useWords()
   const can = useCan()

@@ -120,7 +120,7 @@ function Actions({ search, clear, live, paused, setPaused }: ActionsProps): Reac
 const ADDRESS = '/operator/requests'
 const HIDDEN = ['provider', 'key', 'input', 'output', 'id']
 
-export interface RequestRowsProps {
+interface RequestRowsProps {
   readonly rows: readonly Generation[]
   readonly page: NonNullable<DataListProps<Generation>['page']>
   /** Of the rows. */
@@ -130,7 +130,7 @@ export interface RequestRowsProps {
 }
 
 /** A line for each request, so that twenty fit a screen. A line is a link that opens its request. */
-export function RequestRows({ rows, page, search, opened, open }: RequestRowsProps): ReactNode {
+function RequestRows({ rows, page, search, opened, open }: RequestRowsProps): ReactNode {
   const { t, format } = useWords()
   const router = useRouter()
   const query = queryOf(search, format.zone)

@@ -6,7 +6,7 @@ import { SecretField } from '../../parts/proof.tsx'
 import { useWords } from '../../parts/words.ts'
 import { authFieldsOf, type SignIn } from './provider-draft.ts'
 
-export interface SignInFieldsProps {
+interface SignInFieldsProps {
   readonly signIn: SignIn
   /** Of the provider; `aws` signs the requests of one alone. */
   readonly adapter: string

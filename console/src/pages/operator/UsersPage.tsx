@@ -136,13 +136,8 @@ export function UserList({ filters = [], account }: UserListProps): ReactNode {
   )
 }
 
-interface LinkShownProps {
-  readonly shown: UserLink | null
-  readonly close: () => void
-}
-
 /** A one-time link to hand over to its user. */
-export function LinkShown({ shown, close }: LinkShownProps): ReactNode {
+function LinkShown({ shown, close }: { readonly shown: UserLink | null; readonly close: () => void }): ReactNode {
   const { t } = useWords()
   const title = t('users.link', { email: shown?.email ?? '' })
   return (

@@ -5,7 +5,7 @@ import type { ProviderEntry } from '../../../../src/api/admin/catalog-contract.t
 import { given, typed } from '../../api/endpoint.ts'
 
 type Timeouts = NonNullable<ProviderEntry['timeouts']>
-export type TimeoutName = keyof Timeouts
+type TimeoutName = keyof Timeouts
 
 export const TIMEOUT_NAMES = Object.keys(PROVIDER_TIMEOUTS) as readonly TimeoutName[]
 

@@ -280,7 +280,7 @@ interface Made {
 }
 
 /** An invitation: a role, then its link, which is shown this once. */
-export function InviteDialog({ opened, close }: { readonly opened: boolean; readonly close: () => void }): ReactNode {
+function InviteDialog({ opened, close }: { readonly opened: boolean; readonly close: () => void }): ReactNode {
   const { t } = useWords()
   const [made, setMade] = useState<Made | null>(null)
   const end = (): void => {
@@ -346,7 +346,7 @@ function InviteForm({ done }: { readonly done: (made: Made) => void }): ReactNod
 }
 
 /** Another role or limit of a person. */
-export function ChangeDialog({ member, close }: MemberDialogProps): ReactNode {
+function ChangeDialog({ member, close }: MemberDialogProps): ReactNode {
   const { t } = useWords()
   return (
     <Dialog name="member" of={member} close={close} title={t('people.change_of', { email: member?.email ?? '' })}>
@@ -385,7 +385,7 @@ function ChangeForm({ member, close }: { readonly member: Member; readonly close
 }
 
 /** Asks what becomes of the person's keys. */
-export function RemoveDialog({ member, close }: MemberDialogProps): ReactNode {
+function RemoveDialog({ member, close }: MemberDialogProps): ReactNode {
   const { t } = useWords()
   return (
     <Dialog

@@ -187,7 +187,7 @@ interface ChatParametersProps {
   readonly change: (value: Parameters) => void
 }
 
-export function ChatParameters({ value, change }: ChatParametersProps): ReactNode {
+function ChatParameters({ value, change }: ChatParametersProps): ReactNode {
   const { t } = useWords()
   return (
     <div className="page">
@@ -216,11 +216,11 @@ export function ChatParameters({ value, change }: ChatParametersProps): ReactNod
 }
 
 /** Every number can be read. */
-export function areReadable({ numbers }: Parameters): boolean {
+function areReadable({ numbers }: Parameters): boolean {
   return Object.values(numbers).every((value) => value === '' || isPlainNumber(value))
 }
 
-export interface CallDialogProps {
+interface CallDialogProps {
   readonly opened: boolean
   readonly close: () => void
   readonly model: string
@@ -230,7 +230,7 @@ export interface CallDialogProps {
 }
 
 /** The conversation with its next message, or the last question again, as a call of the API. */
-export function CallDialog({ opened, close, model, turns, draft, parameters }: CallDialogProps): ReactNode {
+function CallDialog({ opened, close, model, turns, draft, parameters }: CallDialogProps): ReactNode {
   const { t } = useWords()
   const isEmpty = draft.text.trim() === '' && draft.attachments.length === 0
   const asked = turns.slice(0, turns.findLastIndex(({ role }) => role === 'user') + 1)

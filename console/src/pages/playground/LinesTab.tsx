@@ -4,7 +4,7 @@ import { type Column, List } from '../../parts/List.tsx'
 import { useWords } from '../../parts/words.ts'
 import { costOf, fieldOf, listOf, playgroundAnswer, RunBar, type TabProps, useRun } from './run.tsx'
 
-export interface LinesTabProps<Row> {
+interface LinesTabProps<Row> {
   readonly keyId: string
   readonly path: string
   readonly bodyOf: (lines: readonly string[]) => object

@@ -13,7 +13,7 @@ import {
   type Turn,
 } from './use-conversation.ts'
 
-export interface MessageFormProps {
+interface MessageFormProps {
   readonly busy: boolean
   /** What all of the models take besides text. */
   readonly modalities: ReadonlySet<string>
@@ -152,7 +152,7 @@ const MarkdownText = onDemandOr(
   PlainText,
 )
 
-export interface TurnViewProps {
+interface TurnViewProps {
   readonly turn: Turn
   /** Of the model. */
   readonly name: string
@@ -195,7 +195,7 @@ function PlainText({ text }: { readonly text: string }): ReactNode {
 }
 
 /** Files of a message. */
-export function Attachments({
+function Attachments({
   attachments,
   children,
 }: Pick<Message, 'attachments'> & { readonly children?: (index: number) => ReactNode }): ReactNode {
@@ -242,7 +242,7 @@ const PAUSE_PER_DRAWING = 8
 const PAUSE_MS_MAX = 2_000
 
 /** A text that grows, drawn again only as often as drawing it allows; whole at its end. */
-export function usePacedText(text: string, ended: boolean): string {
+function usePacedText(text: string, ended: boolean): string {
   const [shown, setShown] = useState(text)
   const newest = useRef(text)
   const timer = useRef<ReturnType<typeof setTimeout> | null>(null)

@@ -45,7 +45,7 @@ export function useRun<A, Given extends readonly unknown[] = []>(
   return { ...state, start: (...given) => void run(given), stop, clear: () => setState(NOTHING) }
 }
 
-export interface RunBarProps {
+interface RunBarProps {
   readonly run: Pick<Run<unknown>, 'busy' | 'failure' | 'start' | 'stop'>
   readonly ready: boolean
   /** RUB, once it is known. */
@@ -87,7 +87,7 @@ export function PromptField(props: TextareaProps): ReactNode {
   return <Textarea autosize minRows={3} {...props} />
 }
 
-export interface OptionFieldProps {
+interface OptionFieldProps {
   readonly label: string
   /** What the model offers; a field with nothing to choose is not shown. */
   readonly data: readonly string[]
@@ -162,7 +162,7 @@ function isStop(failure: unknown): boolean {
   return !(failure instanceof ApiFailure) && failure instanceof DOMException && failure.name === 'AbortError'
 }
 
-export interface ModelFieldProps {
+interface ModelFieldProps {
   readonly label: string
   readonly models: readonly ModelRow[]
   readonly value: string

@@ -192,7 +192,7 @@ async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerator<stri
 }
 
 /** A file of a message, as the chat API takes it. */
-export interface Attachment {
+interface Attachment {
   readonly name: string
   readonly kind: AttachmentKind
   /** For example `image/png`. */
@@ -259,7 +259,7 @@ export function dataUrl({ mediaType, base64 }: Pick<Attachment, 'mediaType' | 'b
 }
 
 /** The part of a message; `content` stands for the file's base64. */
-export function attachmentPart(attachment: Attachment, base64 = attachment.base64): object {
+function attachmentPart(attachment: Attachment, base64 = attachment.base64): object {
   const { kind, name, mediaType } = attachment
   const url = dataUrl({ mediaType, base64 })
   switch (kind) {

@@ -185,7 +185,7 @@ function shortAgent(userAgent: string): string {
 type Asked = Identity | 'link'
 
 /** Who may sign in as this user by single sign-on. */
-export function Identities(): ReactNode {
+function Identities(): ReactNode {
   const { t } = useWords()
   const { hash } = useLocation()
   const { service } = useSession()
@@ -303,7 +303,7 @@ const RENEWS = ['GET /cabinet/v1/session', 'GET /cabinet/v1/sessions'] as const
 type Codes = readonly string[]
 
 /** Two-step sign-in: turning it on with an authenticator, its recovery codes, turning it off. */
-export function TwoStep(): ReactNode {
+function TwoStep(): ReactNode {
   const { t } = useWords()
   const { totp } = useProfile()
   const [codes, setCodes] = useState<Codes | null>(null)
@@ -413,7 +413,7 @@ const BORDER = 4
  * A text as a QR code, drawn in the browser because the text is a secret. Dark on white in every theme, as cameras
  * expect.
  */
-export function QrCode({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
+function QrCode({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
   const { data, size } = encode(text, { ecc: 'M', border: BORDER })
   const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))
   return (

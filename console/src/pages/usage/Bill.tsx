@@ -14,7 +14,7 @@ const MICRO_PLACES = 6
 /** The meter counts tenths of seconds; people count seconds. */
 const UNITS_SHOWN: Readonly<Partial<Record<PriceScale, number>>> = { ten_units: 10 }
 
-export interface BillProps {
+interface BillProps {
   readonly label: string
   readonly lines: readonly BillLine[]
   /** The exact sum of the lines; null where the prices are gone. */

@@ -163,7 +163,7 @@ const NO_ROWS: readonly LogRow[] = []
 const UNSORTED = { of: () => null, toggle: () => undefined }
 
 /** How the log with such filters is read, by a component or before it is drawn. */
-export function logPages(query: LogQuery) {
+function logPages(query: LogQuery) {
   return infiniteQueryOptions({
     queryKey: ['GET /cabinet/v1/log', query],
     queryFn: ({ pageParam, signal }) =>
@@ -184,7 +184,7 @@ export function logPages(query: LogQuery) {
 /**
  * The log as one long list. Scrolling loads the next page, and the document contains only the visible rows.
  */
-export function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
+function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
   const { t } = useWords()
   const pages = useInfiniteQuery({ ...logPages(query), placeholderData: keepPreviousData })
   const asked = useShown(JSON.stringify(query), pages.isPlaceholderData)

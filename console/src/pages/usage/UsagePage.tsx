@@ -127,12 +127,12 @@ const OTHERS = 'others'
 /** The id of the groups that are one. */
 const REST = '…rest'
 
-export interface LogSpan {
+interface LogSpan {
   readonly from: string
   readonly to: string
 }
 
-export interface UsageReportProps {
+interface UsageReportProps {
   readonly totals: SpendSums
   readonly forecast: UsageAnswer['forecast']
   readonly groups: UsageAnswer['groups']

@@ -19,7 +19,7 @@ const PAGE_ROWS = 25
 const LINES_MAX = 2
 const PRICE_DECIMALS = 12
 
-export interface OfferedModelsProps {
+interface OfferedModelsProps {
   readonly choices: readonly Choice[]
   readonly selling: Selling
   /** The rule as it is typed; empty = the service's. */

@@ -18,7 +18,7 @@ import { usePriceName } from '../../models/PriceLines.tsx'
 import { CustomerMarkupField, useMarkupText } from '../MarkupField.tsx'
 import own from './customer-prices.module.css'
 
-export interface CustomerPriceTableProps {
+interface CustomerPriceTableProps {
   readonly query: (search: Search) => {
     readonly [Name in 'account' | 'model' | 'query']?: CustomerPriceQuery[Name] | undefined
   }

@@ -97,7 +97,7 @@ const RENEWS = ['GET /admin/v1/account-groups', 'GET /admin/v1/customer-prices']
 
 /** Groups of accounts, each with its markup. */
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
-export function AccountGroups(): ReactNode {
+function AccountGroups(): ReactNode {
   const { t } = useWords()
   const can = useCan()('PATCH /admin/v1/account-groups/:id')
   const text = useMarkupText()

@@ -16,7 +16,7 @@ import { useWords } from '../../../parts/words.ts'
 import { Bill, Hold, Timeline } from '../../usage/Bill.tsx'
 import css from './drawer.module.css'
 
-export interface RequestDrawerProps {
+interface RequestDrawerProps {
   /** null = closed. */
   readonly id: string | null
   readonly close: () => void

@@ -180,7 +180,7 @@ export const PAGE_ROWS = 25
 export const STATUSES = ['completed', 'error', 'cancelled'] as const
 const EXACT = ['account', 'key', 'model', 'provider', 'error_type'] as const
 
-export type RequestFilter = (typeof EXACT)[number] | 'status' | 'flagged' | 'id' | 'from' | 'to'
+type RequestFilter = (typeof EXACT)[number] | 'status' | 'flagged' | 'id' | 'from' | 'to'
 /** The filters as the address has them, the page and the opened request; `from` and `to` are days. */
 export type RequestSearch = Readonly<Partial<Record<RequestFilter | 'offset' | 'request', string | undefined>>>
 

@@ -41,7 +41,7 @@ function roleOf(scopes: readonly AdminScope[]): OperatorRole | null {
   )
 }
 
-export type ScopeArea = AdminScope extends `${infer Area}:${string}` ? Area : never
+type ScopeArea = AdminScope extends `${infer Area}:${string}` ? Area : never
 /** As they are shown, one after the other. */
 const KINDS = ['read', 'write', 'issue'] as const
 type ScopeKind = (typeof KINDS)[number]
