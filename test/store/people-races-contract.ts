@@ -125,6 +125,19 @@ export function peopleRaces(records: BenchTest): void {
     }
   })
 
+  records('an owner who may not sign in is none that could stay', async (bench) => {
+    const { users, members } = bench.store
+    const { accountId } = await bench.customer(1n)
+    for (const id of ['in', 'out'])
+      await users.create({ ...PERSON, role: 'user', id, email: `${id}@example.com`, accountId })
+    await users.change('out', () => ({ disabled: true }))
+    const role = { accountId, role: 'member', monthlyLimitMicro: null } as const
+    assert.equal(await members.remove(accountId, 'in', { leaves: true }), 'last_owner')
+    assert.equal(await members.change(role, 'in', { by: 'in', month: '2026-11-01' }), 'last_owner')
+    await users.change('out', () => ({ disabled: false }))
+    assert.equal(await members.remove(accountId, 'in', { leaves: true }), 'removed')
+  })
+
   records(
     'a new two-step sign-in is confirmed once, and is not replaced once it is on',
     async ({ store: { users } }) => {

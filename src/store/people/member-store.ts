@@ -166,7 +166,7 @@ export class MemberStore {
       if (before === undefined) return 'missing'
       if (before.role === 'owner' && role === 'owner') return 'changed'
       if (before.role === 'owner' && by !== userId) return 'owner'
-      if (before.role === 'owner' && !hasOtherOwner(people, userId)) return 'last_owner'
+      if (before.role === 'owner' && !(await hasOtherOwner(sql, accountId, userId))) return 'last_owner'
       if (monthlyLimitMicro !== null) {
         const promised = await promisedMicro(sql, { accountId, userId, month }, null)
         if (promised === null || promised > monthlyLimitMicro) return 'over'
@@ -195,7 +195,7 @@ export class MemberStore {
       const member = people.find((one) => one.userId === userId)
       if (member === undefined) return 'missing'
       if (member.role === 'owner' && !leaves) return 'owner'
-      if (member.role === 'owner' && !hasOtherOwner(people, userId)) return 'last_owner'
+      if (member.role === 'owner' && !(await hasOtherOwner(sql, accountId, userId))) return 'last_owner'
       await sql.run('UPDATE console_user SET account_id = NULL WHERE id = ? AND account_id = ?', [userId, accountId])
       await sql.run('DELETE FROM account_member WHERE account_id = ? AND user_id = ?', [accountId, userId])
       await sql.run('DELETE FROM console_session WHERE user_id = ?', [userId])
@@ -212,18 +212,18 @@ export class MemberStore {
   }
 }
 
-function hasOtherOwner(people: readonly Member[], userId: string): boolean {
-  return people.some((other) => other.role === 'owner' && other.userId !== userId)
+/** People who own an account and may sign in. */
+const OWNERS = `SELECT u.id FROM console_user u WHERE u.disabled = 0 AND (u.account_id = ?
+  OR EXISTS (SELECT 1 FROM account_member m WHERE m.account_id = ? AND m.user_id = u.id AND m.role = 'owner'))`
+
+/** Whoever may not sign in owns nothing that others could count on. */
+async function hasOtherOwner(sql: Pick<Sql, 'all'>, accountId: string, userId: string): Promise<boolean> {
+  return (await sql.all(`${OWNERS} AND u.id <> ? LIMIT 1`, [accountId, accountId, userId])).length > 0
 }
 
 /** Whether the person owns the account, and may sign in. */
 export async function isOwner(sql: Pick<Sql, 'all'>, accountId: string, userId: string): Promise<boolean> {
-  const rows = await sql.all(
-    `SELECT u.id FROM console_user u WHERE u.id = ? AND u.disabled = 0 AND (u.account_id = ?
-      OR EXISTS (SELECT 1 FROM account_member m WHERE m.account_id = ? AND m.user_id = u.id AND m.role = 'owner'))`,
-    [userId, accountId, accountId],
-  )
-  return rows.length > 0
+  return (await sql.all(`${OWNERS} AND u.id = ?`, [accountId, accountId, userId])).length > 0
 }
 
 async function membersOf(sql: Pick<Sql, 'all'>, accountId: string): Promise<readonly Member[]> {
