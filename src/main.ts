@@ -394,7 +394,7 @@ function runWorkers({ workers: count }: Config): Promise<number> {
 
 /**
  * Applies the catalogue file and logs what cannot be sold. Answers whether a newcomer needs a demo account: never with
- * several nodes, whose database was set up on purpose.
+ * a catalogue file or several nodes, which were set up on purpose.
  */
 async function prepare(app: App, path: string | null, config: Config): Promise<boolean> {
   const fresh = (await app.store.accounts.list({ query: null, limit: 1, offset: 0 })).total === 0

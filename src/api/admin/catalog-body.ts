@@ -199,7 +199,7 @@ export const ProviderBody = narrowed<ProviderEntry>(
               ca_file: text('', { pattern: '^/' }),
             }),
           },
-          'How its protocol differs from that of OpenAI. Only `headers`, `ca_file` and `reasoning_echo` are for other adapters than `openai` too.',
+          'How its protocol differs from that of OpenAI. Only `headers`, `ca_file`, `service_tier` and `reasoning_echo` are for other adapters than `openai` too.',
         ),
       ),
       ...maybeEach({

@@ -43,7 +43,10 @@ export type AnswerEvent =
       readonly field: 'content' | 'reasoning'
       readonly text: string
     }
-  /** `native` is the provider's own reason; null = none. `finish` is set where the reason does not decide. */
+  /**
+   * `native` is the provider's own reason; null = none. `finish` is set where the reason
+   * does not decide; with neither, an answer with content has stopped, and one without is not complete.
+   */
   | { readonly type: 'finish'; readonly choice: number; readonly native: string | null; readonly finish?: FinishReason }
   /** Of several usage events the last one counts, not their sum. */
   | { readonly type: 'usage'; readonly usage: UsageReport }

@@ -43,7 +43,7 @@ export interface StreamEnd {
     readonly finish: FinishReason
     readonly native: string | null
   }[]
-  /** The provider gave a reason for the end of the first choice. */
+  /** The provider, or its adapter by `finish`, gave a reason for the end of the first choice. */
   readonly isReasoned: boolean
   readonly usage: UsageReport | null
   readonly upstreamId: string | null

@@ -33,7 +33,6 @@ export interface AdapterPorts {
   readonly files: FileFetch
   readonly jobs: JobHttp
   readonly clock: Clock
-  /** The time of day, Unix ms. */
 }
 
 /** Parameter names by model type. */
@@ -45,7 +44,7 @@ export const NO_PARAMETERS = Object.fromEntries(
   // It has all types.
 ) as unknown as ParameterNames
 
-/** The parameters that every chat protocol except OpenAI's can carry. */
+/** The parameters that the chat protocols here except OpenAI's can carry; one that carries fewer lists its own. */
 const SHARED: readonly ParameterName[] = [
   'max_tokens',
   'max_completion_tokens',

@@ -47,6 +47,7 @@ export function takes(endpoint: Pick<Endpoint, 'supportedParameters'>, name: str
 
 export interface ChatCall extends ProviderCall {
   readonly request: ChatRequest
+  /** The most output tokens to send; null where the endpoint takes neither `max_tokens` nor `max_completion_tokens`. */
   readonly sendMaxTokens: number | null
   /**
    * The bytes around the text in a client's chunk, for a client that reads a chat stream; null = no event may be

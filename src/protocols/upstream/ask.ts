@@ -65,7 +65,7 @@ export function unsendable({ message }: UnsendableError): AttemptFailure {
 export interface WholeAsk {
   /** Throws an `UnsendableError` for a request that this provider cannot express. */
   request(): UpstreamRequest
-  /** The failure of an error status, for a protocol that says it otherwise than most: `read` gives theirs. */
+  /** The failure of an error status, where its words stand in none of the usual fields (wire/error-body.ts). */
   readonly error?: ReadsError
   /** The largest accepted answer; absent = 32 MiB. */
   readonly bytesMax?: number

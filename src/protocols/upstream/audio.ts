@@ -96,7 +96,7 @@ export interface SpeechReading {
   piece?(data: Buffer): SpeechPiece | AttemptFailure
   /** The body has ended; null when the speech is complete. */
   ended?(): AttemptFailure | null
-  /** The failure of an error status, for a protocol that says it otherwise than most: `read` gives theirs. */
+  /** The failure of an error status, where its words stand in none of the usual fields (wire/error-body.ts). */
   readonly error?: ReadsError
 }
 

@@ -24,9 +24,12 @@ export interface EventReader {
   readonly state: AnswerState
   /** The body of a stream has ended; null when the answer is complete. */
   ended(): AttemptFailure | null
-  /** Reads the parsed body of a plain answer, and the probabilities lifted out of it. */
+  /**
+   * Reads the parsed body of a plain answer, and the probabilities lifted out of it; of a service that always streams,
+   * only JSON that came in the place of a stream, such as an error with a good status.
+   */
   whole(body: unknown, logprobs?: readonly JsonBytes[]): readonly AnswerEvent[] | AttemptFailure
-  /** The failure of an error status, for a protocol that says it otherwise than most: `read` gives theirs. */
+  /** The failure of an error status, where its words stand in none of the usual fields (wire/error-body.ts). */
   error?: ReadsError
 }
 
@@ -71,7 +74,11 @@ export interface ChatProtocol extends Pick<EventRequest, 'decoder' | 'logprobs'>
   reader(call: ChatCall): EventReader
 }
 
-/** The chat calls of a protocol, every message of which is parsed into events. */
+/**
+ * The chat calls of a protocol that answers streamed or whole, as it is asked, and every message of which is parsed
+ * into events. A service that always streams is asked by `askEvents` with `streaming: true`: a whole answer is made of
+ * its events.
+ */
 export function askChat(
   protocol: ChatProtocol,
   transport: Transport,

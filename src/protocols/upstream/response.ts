@@ -74,7 +74,7 @@ export interface ResponseReader {
   readonly stream: StreamReader | null
   /** Reads the whole body of a good status: of a plain answer, or of JSON that came instead of a stream. */
   readonly whole: BodyReader | PieceReader
-  /** The failure of an error status, for a protocol that says it otherwise than most: `read` gives theirs. */
+  /** The failure of an error status, where its words stand in none of the usual fields (wire/error-body.ts). */
   readonly error?: ReadsError
   /** The largest body of a whole answer; absent = 32 MiB. */
   readonly bytesMax?: number
