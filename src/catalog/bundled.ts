@@ -14,7 +14,7 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       type: 'chat',
       name: 'Sandbox: Chat',
       description:
-        'Answers deterministically without any provider. A line "sandbox: key=value" in the last user text asks for delays, failures, tool calls and odd usage.',
+        'Answers deterministically without any provider. A line "sandbox: key=value" in the last user text asks for delays, failures and tool calls.',
       created: '2026-11-01',
       context_length: 128_000,
       max_completion_tokens: 16_384,
@@ -34,7 +34,7 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       type: 'embeddings',
       name: 'Sandbox: Embeddings',
       description:
-        'Vectors of 64 dimensions, or as many as asked for, that depend on the text alone. A line "sandbox: key=value" in a text asks for delays, failures and odd usage.',
+        'Vectors of 64 dimensions, or as many as asked for, that depend on the text alone. A line "sandbox: key=value" in a text asks for delays and failures.',
       created: '2026-11-01',
       context_length: 8_192,
       tokenizer: 'o200k_base',
@@ -45,7 +45,7 @@ export const BUNDLED = Object.freeze<CatalogDocument>({
       type: 'rerank',
       name: 'Sandbox: Rerank',
       description:
-        'Ranks documents by the words they share with the query. A line "sandbox: key=value" in the query asks for delays, failures and odd usage.',
+        'Ranks documents by the words they share with the query. A line "sandbox: key=value" in the query asks for delays and failures.',
       created: '2026-11-01',
       context_length: 8_192,
       tokenizer: 'o200k_base',

@@ -252,7 +252,7 @@ const ROWS: readonly (readonly [string, () => Promise<Answer>, number, string, R
     'limit_exceeded',
     /^Key limit exceeded \(monthly limit\): spent 0\.00 RUB/,
   ],
-  ['empty answer', () => script('empty=1'), 502, 'empty_response', /Empty response from provider/],
+  ['empty answer', () => script('words=0'), 502, 'empty_response', /Empty response from provider/],
   ['provider fails', () => script('status=500'), 502, 'provider_error', /Provider returned an error/],
   ['our account at the provider', () => script('status=401'), 502, 'provider_error', /Provider returned an error/],
   ['provider refuses the request', () => script('status=422'), 400, 'invalid_input', /422/],

@@ -5,27 +5,30 @@ import { generateKey, isWellFormed } from '../../src/access/api-key.ts'
 import { randomIds } from '../../src/base/ids.ts'
 import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 import { patient, until } from '../harness/patience.ts'
+import { breaksAfter, type Script, type ScriptedUpstream, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { exchangeRaw, parseRaw } from '../harness/raw-http.ts'
 import { balanceOf } from '../harness/video-jobs.ts'
 import { loggedRow } from '../harness/money-check.ts'
 import { auditClean } from '../harness/api-client.ts'
 
 /** Faults of other gateways (reliability.md S5), each by its name. That page names the tests of the others. */
+let upstream: ScriptedUpstream
 let tollgate: Gateway
 let key: string
 let accountId: string
 
 before(async () => {
+  upstream = await startScriptedUpstream()
   tollgate = await gateway({
     catalog: `
 rate_limit: { requests: 100000, window: 60 }
 ip_block: { failures: 100000, window: 60, duration: 1 }
 providers:
   stops: { name: Stops, adapter: sandbox, cancel_stops_billing: true }
-  keeps: { name: Keeps, adapter: sandbox, timeouts: { progress: 4 } }
+  breaks: { name: Breaks, adapter: openai, base_url: '${upstream.url}', api_key: k, timeouts: { progress: 4 } }
 models:
   - { id: test/stops, type: chat, context_length: 128000, endpoints: [{ provider: stops, model: chat, price: { currency: RUB, prompt: 1500, completion: 6000 } }] }
-  - { id: test/keeps, type: chat, context_length: 128000, endpoints: [{ provider: keeps, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }
+  - { id: test/breaks, type: chat, context_length: 128000, endpoints: [{ provider: breaks, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }
 `,
   })
   const account = await tollgate.createAccount({ balance: 1_000 })
@@ -33,7 +36,10 @@ models:
   accountId = account.id
 })
 
-after(() => tollgate.stop())
+after(async () => {
+  await tollgate.stop()
+  await upstream.close()
+})
 
 function chat(line: string, fields: Record<string, unknown> = {}, as = key): Promise<Answer> {
   return tollgate.request('POST', '/v1/chat/completions', {
@@ -219,28 +225,43 @@ test('new-api#6607, #6609, #5690, one-api#2440: however many ask at once, no mor
 
 test('new-api#4168, PR 4199: a stream that failed is not charged by an estimate of its prompt', async () => {
   const prompt = 'word '.repeat(2_000)
-  for (const line of ['status=500', 'cut=0', 'cut=3', 'error=2', 'empty=1']) {
+  for (const line of ['status=500', 0, 3, 'error=2', 'words=0'] as const) {
     for (const stream of [true, false]) {
       // An account whose failures cost more than 20 RUB in an hour is charged for them (guarantees.md rule 20).
       const { key: own } = await tollgate.createAccount({ balance: 1_000 })
       const before = await balanceOf(tollgate, own)
-      await chat(line, { stream, messages: [{ role: 'user', content: `${prompt}\nsandbox: ${line}` }] }, own)
-      assert.deepEqual(await balanceOf(tollgate, own), before, line)
+      if (typeof line === 'number') upstream.answer(breaksAfter(line, 'cut'))
+      const model = typeof line === 'number' ? 'test/breaks' : 'test/stops'
+      const messages = [{ role: 'user', content: `${prompt}\nsandbox: ${line}` }]
+      await chat('', { model, stream, messages }, own)
+      assert.deepEqual(await balanceOf(tollgate, own), before, String(line))
     }
   }
 })
 
+/** A whole answer, with or without its usage. */
+function said(stream: boolean, usage?: object): Script {
+  const choice = { index: 0, [stream ? 'delta' : 'message']: { content: 'one two three' }, finish_reason: 'stop' }
+  const text = JSON.stringify({ id: 'c', choices: [choice], ...(usage === undefined ? {} : { usage }) })
+  return (response) =>
+    response
+      .writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' })
+      .end(stream ? `data: ${text}\n\ndata: [DONE]\n\n` : text)
+}
+
 test('new-api#5235, #7062, #7241: an answer whose usage is missing is counted, not free', async () => {
   for (const stream of [true, false]) {
     const before = await balanceOf(tollgate, key)
-    await chat('words=30 usage=missing', { stream })
+    upstream.answer(said(stream))
+    await chat('', { model: 'test/breaks', stream })
     assert.ok((await balanceOf(tollgate, key)).balance < before.balance)
   }
 })
 
 test('LiteLLM#37992: an explicit zero stays zero', async () => {
   const before = await balanceOf(tollgate, key)
-  const answer = await chat('words=5 usage=zero')
+  upstream.answer(said(false, { prompt_tokens: 0, completion_tokens: 0 }))
+  const answer = await chat('', { model: 'test/breaks' })
   assert.deepEqual(
     [answer.body.usage.prompt_tokens, answer.body.usage.completion_tokens, answer.body.usage.cost],
     [0, 0, 0],
@@ -287,9 +308,10 @@ test('LiteLLM#13245, #14457, PR 30630, PR 33736: a client that leaves in the mid
 
 test('LiteLLM PR 36008: of a burst of clients that leave at once each answer is read on in its own place and charged, though no chunk comes any more', async () => {
   const { key: own } = await tollgate.createAccount({ balance: 1_000 })
+  upstream.answer(breaksAfter(3, 'stall'))
   await Promise.all(
     Array.from({ length: 25 }, () =>
-      leave('words=50 stall=3', (text) => text.split('\n\n').length > 3, { model: 'test/keeps', as: own }),
+      leave('', (text) => text.split('\n\n').length > 3, { model: 'test/breaks', as: own }),
     ),
   )
   const ended = async (): Promise<number> => (await tollgate.request('GET', '/v1/generation', { key: own })).body.total

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request } from 'undici'
 import { eventsOf, respond } from '../harness/response-fold.ts'
+import { breaksAfter } from '../harness/scripted-upstream.ts'
 import { upstream, tollgate, key, ask, answerJson, logged, serveResponses } from '../harness/responses-world.ts'
 
 serveResponses()
@@ -119,15 +120,16 @@ test('a provider of chat gets the chat that the items mean', async () => {
 })
 
 test('a break, a stall or an error after the first byte is response.failed, and free', async () => {
-  for (const [line, type] of [
-    ['cut=3 words=9', 'provider_error'],
-    ['error=3 words=9', 'provider_error'],
-    ['stall=3 words=9', 'provider_timeout'],
+  for (const [line, type, model] of [
+    ['cut', 'provider_error', 'test/chat'],
+    ['stall', 'provider_timeout', 'test/chat'],
+    ['error=3 words=9', 'provider_error', 'test/sandbox'],
   ] as const) {
+    if (line !== 'error=3 words=9') upstream.answer(breaksAfter(3, line))
     // An account whose failures cost more than 20 RUB in an hour is charged for them (guarantees.md rule 20).
     const { key: own } = await tollgate.createAccount({ balance: 1_000 })
     const answer = await respond(tollgate.url, own, {
-      model: 'test/sandbox',
+      model,
       input: `Hello\nsandbox: ${line}`,
       stream: true,
     })

@@ -344,8 +344,8 @@ test('the sandbox speaks without a provider: wav and pcm in tones, mp3 in silenc
     /speaks mp3, wav, pcm/,
   )
   assert.equal((await post({ model: 'sandbox/tts', input: 'x\nsandbox: status=503' })).status, 503)
-  assert.equal((await post({ model: 'sandbox/tts', input: 'x\nsandbox: empty=1' })).status, 502)
-  await assert.rejects(speak({ model: 'sandbox/tts', input: 'x y z\nsandbox: cut=2' }))
+  assert.equal((await post({ model: 'sandbox/tts', input: 'x\nsandbox: words=0' })).status, 502)
+  await assert.rejects(speak({ model: 'sandbox/tts', input: 'x y z\nsandbox: error=2' }))
 })
 
 test('the list of models tells voices, formats, price and endpoint', async () => {

@@ -89,6 +89,19 @@ test('a parked job is listed for the operator, who ends it by its real outcome',
   await auditClean(tollgate)
 })
 
+test('a submission that may have arrived is parked: pending, not sent again; its owner may cancel it and has the money back', async () => {
+  const { balance } = await balanceOf(tollgate, key)
+  const id = await parkedJob('nobody knows')
+  assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key: key })).body.status, 'pending')
+  assert.deepEqual(await balanceOf(tollgate, key), { balance, reserved: 4 })
+  assert.equal((await tollgate.request('DELETE', `/v1/videos/${id}`, { key: key })).status, 200)
+  const cancelled = (await tollgate.request('GET', `/v1/videos/${id}`, { key: key })).body
+  assert.deepEqual([cancelled.status, cancelled.error, cancelled.usage.cost], ['cancelled', 'The job was cancelled', 0])
+  assert.deepEqual(await balanceOf(tollgate, key), { balance, reserved: 0 })
+  const { logs } = (await tollgate.request('GET', `/v1/generation?generation_id=${id}`, { key: key })).body
+  assert.deepEqual([logs[0].status, logs[0].total_cost], ['cancelled', 0])
+})
+
 test('a rotated KEK encrypts the prompts again: they are read without the old one', async () => {
   const { id } = await createVideo(tollgate, key, { model: 'test/film', prompt: 'written before' })
   await videoUntil(tollgate, key, id, 'completed')

@@ -34,8 +34,8 @@ export function serveResponses(): void {
 markup: 1
 stream_resume: { grace: 1, retention: 300 }
 providers:
-  scripted: { name: Scripted, adapter: openai, base_url: ${upstream.url}, api_key: upstream-canary-key }
-  sandbox: { name: Sandbox, adapter: sandbox, cancel_stops_billing: true, timeouts: { progress: 1 } }
+  scripted: { name: Scripted, adapter: openai, base_url: ${upstream.url}, api_key: upstream-canary-key, timeouts: { progress: 1 } }
+  sandbox: { name: Sandbox, adapter: sandbox, cancel_stops_billing: true }
 models:
   - id: test/native
     type: chat

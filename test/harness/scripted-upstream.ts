@@ -93,6 +93,19 @@ export async function startScriptedUpstream({ forgets = false } = {}): Promise<S
   }
 }
 
+/** Streams a chat answer of so many words, then breaks the connection or falls silent. */
+export function breaksAfter(words: number, how: 'cut' | 'stall'): Script {
+  return (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(
+      'data: {"id":"c","choices":[{"index":0,"delta":{"content":"word "}}]}\n\n'.repeat(words) || ': begun\n\n',
+      () => {
+        if (how === 'cut') response.socket?.destroy()
+      },
+    )
+  }
+}
+
 export function sendJson(response: ServerResponse, body: unknown, status = 200): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }

@@ -60,7 +60,7 @@ test('openai: errors of speech, and a break in the middle of it', async () => {
     client.audio.speech.create({ model: VOICE, input: 'x', voice: 'nova', stream_format: 'sse' }),
     BadRequestError,
   )
-  const broken = await speak('one two three\nsandbox: cut=2 gap_ms=20')
+  const broken = await speak('one two three\nsandbox: error=2 gap_ms=20')
   await assert.rejects(broken.arrayBuffer())
 })
 

@@ -98,7 +98,7 @@ describe('openai', () => {
   test('errors are of the class the client has for their status', async () => {
     await assert.rejects(client().images.generate({ model: 'sandbox/image', prompt: 'x', n: 11 }), BadRequestError)
     await assert.rejects(
-      client().images.generate({ model: 'sandbox/image', prompt: 'x\nsandbox: empty=1' }),
+      client().images.generate({ model: 'sandbox/image', prompt: 'x\nsandbox: words=0' }),
       (error: unknown) => error instanceof APIError && error.status === 502,
     )
   })
@@ -162,7 +162,7 @@ describe('AI SDK', () => {
       apiKey: world.key,
     }).imageModel('sandbox/image')
     await assert.rejects(
-      generateImage({ model, prompt: 'a cat\nsandbox: empty=1', maxRetries: 0 }),
+      generateImage({ model, prompt: 'a cat\nsandbox: words=0', maxRetries: 0 }),
       (error: unknown) => error instanceof Error && !NoImageGeneratedError.isInstance(error),
     )
   })

@@ -93,7 +93,7 @@ test('completions: plain with cost, several prompts, and a stream', async () => 
   await assert.rejects(async () => {
     for await (const _chunk of await client.completions.create({
       model: 'sandbox/chat',
-      prompt: 'Hello\nsandbox: cut=2',
+      prompt: 'Hello\nsandbox: error=2',
       stream: true,
     }))
       continue

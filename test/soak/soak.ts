@@ -191,7 +191,7 @@ const LINES: Readonly<Record<Fate, string>> = {
   stream: 'words=40 gap_ms=2',
   resumable: 'words=20',
   left: 'words=200 gap_ms=10',
-  cut: 'words=20 cut=5',
+  cut: 'words=20 error=5',
   failed: 'status=500',
   embeddings: '',
 }

@@ -89,8 +89,6 @@ const SAID_CHARS_MAX = 64
 const BYTES_PER_TOKEN = 4
 const MESSAGE_TOKENS = 4
 const IMAGE_TOKENS = 85
-/** More than any honest answer uses. */
-export const HUGE_TOKENS = 50_000_000
 
 /**
  * The whole answer, before it is cut into events. It depends only on the input, so that a test can know it beforehand.
@@ -102,29 +100,29 @@ export interface SandboxAnswer {
   readonly toolCall: { readonly id: string; readonly name: string; readonly arguments: string } | null
   readonly native: string
   readonly finish: FinishReason | null
-  readonly usage: UsageReport | null
+  readonly usage: UsageReport
 }
 
 export function sandboxAnswer(request: ChatRequest, script: SandboxScript, maxTokens: number | null): SandboxAnswer {
   const toolName = script.tool ?? forcedTool(request)
   const reasoning = wantsReasoning(request) ? 'The sandbox thinks for a moment. ' : ''
-  const full = script.empty || toolName !== null ? [] : answerWords(request, script)
+  const isEmpty = script.words === 0
+  const full = isEmpty || toolName !== null ? [] : answerWords(request, script)
   const words = maxTokens === null ? full : full.slice(0, maxTokens)
   const toolCall =
-    toolName === null || script.empty
+    toolName === null || isEmpty
       ? null
       : { id: `call_sandbox_${toolName}`, name: toolName, arguments: toolArguments(request, toolName) }
-  const native = script.finish ?? (toolCall === null ? (words.length < full.length ? 'length' : 'stop') : 'tool_calls')
-  const blank = script.empty && script.finish === null
+  const native = toolCall === null ? (words.length < full.length ? 'length' : 'stop') : 'tool_calls'
   const output =
     words.length + textTokens(reasoning) + (toolCall === null ? 0 : textTokens(toolCall.arguments) + MESSAGE_TOKENS)
   return {
-    reasoning: script.empty ? '' : reasoning,
+    reasoning: isEmpty ? '' : reasoning,
     words,
     toolCall,
-    native: blank ? '' : native,
-    finish: blank ? null : finishReasonOf(native, toolCall !== null),
-    usage: usageOf(request, script, script.empty ? 0 : output, script.empty ? 0 : textTokens(reasoning)),
+    native: isEmpty ? '' : native,
+    finish: isEmpty ? null : finishReasonOf(native, toolCall !== null),
+    usage: usageOf(request, isEmpty ? 0 : output, isEmpty ? 0 : textTokens(reasoning)),
   }
 }
 
@@ -184,11 +182,7 @@ export function textTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
 }
 
-function usageOf(request: ChatRequest, script: SandboxScript, output: number, reasoning: number): UsageReport | null {
-  if (script.usage === 'missing') return null
-  if (script.usage === 'zero') return report(0, 0, 0)
-  if (script.usage === 'huge') return report(HUGE_TOKENS, HUGE_TOKENS, 0)
-  if (script.usage !== null) return report(script.usage.input, script.usage.output, 0)
+function usageOf(request: ChatRequest, output: number, reasoning: number): UsageReport {
   let input = 0
   for (const message of request.messages) {
     const images =

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { UsageReport } from '../../kinds/chat/answer.ts'
 import type { EmbeddingsAnswer, EmbeddingsRequest } from '../../kinds/embeddings.ts'
 import { inputUsage } from '../../kinds/answer/usage.ts'
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
-import { HUGE_TOKENS, textTokens } from './answer.ts'
+import { textTokens } from './answer.ts'
 import { failureOf } from './failure.ts'
 import type { SandboxScript } from './script.ts'
 import { floatBytes } from '../answers/vectors.ts'
@@ -33,7 +32,7 @@ export async function sandboxEmbeddings(
       : input.lists.reduce((sum, list) => sum + list.length, 0)
   const vectors: Buffer[] = []
   let made = 0
-  for (const text of script.empty ? [] : texts) {
+  for (const text of script.words === 0 ? [] : texts) {
     const numbers = unitVector(text, length)
     vectors.push(
       Buffer.from(encodingFormat === 'float' ? JSON.stringify(numbers) : `"${floatBytes(numbers).toString('base64')}"`),
@@ -43,7 +42,7 @@ export async function sandboxEmbeddings(
     made = 0
     await nextTurn()
   }
-  return { vectors, usage: usageOf(script, tokens), upstreamId: null }
+  return { vectors, usage: inputUsage({ tokens }), upstreamId: null }
 }
 
 /** Of length 1, as real vectors are. Each number is a float32, so both forms are equal. */
@@ -58,11 +57,4 @@ function unitVector(text: string, length: number): readonly number[] {
   })
   const norm = Math.hypot(...raw)
   return raw.map((number) => Math.fround(number / norm))
-}
-
-function usageOf({ usage }: SandboxScript, tokens: number): UsageReport | null {
-  if (usage === 'missing') return null
-  if (usage === null) return inputUsage({ tokens })
-  if (typeof usage === 'object') return inputUsage({ tokens: usage.input })
-  return inputUsage({ tokens: usage === 'zero' ? 0 : HUGE_TOKENS })
 }

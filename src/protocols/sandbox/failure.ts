@@ -18,6 +18,5 @@ export function failureOf(reason: AttemptFailure['reason'], status: number | nul
 /** The failure that a script sets for an answer without a stream. */
 export function plainFailure(script: SandboxScript): AttemptFailure | null {
   if (script.status !== null) return failureOf('status', script.status, 'status by script')
-  if (script.error !== null) return failureOf('error_event', 502, 'error by script')
-  return script.cut === null ? null : failureOf('cut', null, 'cut by script')
+  return script.error === null ? null : failureOf('error_event', 502, 'error by script')
 }

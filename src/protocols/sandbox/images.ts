@@ -6,7 +6,6 @@ import { type GeneratedImage, type ImageResult, sizeOfRatio, type ImageRequest }
 import type { Adapter } from '../ports/adapter.ts'
 import type { ImageCall } from '../ports/call.ts'
 import { inSteps, StepFailedError, type StepContext } from '../upstream/steps.ts'
-import { failure } from '../ports/attempt-failure.ts'
 import { plainFailure } from './failure.ts'
 import { readScript } from './script.ts'
 
@@ -25,21 +24,13 @@ export function sandboxImages(clock: Clock): NonNullable<Adapter['images']> {
   return (call, sink) => inSteps((context) => draw(call, context, clock), sink)
 }
 
-async function draw(
-  { endpoint, request }: ImageCall,
-  { signal, headers }: StepContext,
-  clock: Clock,
-): Promise<ImageResult> {
+async function draw({ request }: ImageCall, { signal, headers }: StepContext, clock: Clock): Promise<ImageResult> {
   const script = readScript(request.prompt)
   await passed(script.delayMs, clock, signal)
   const found = plainFailure(script)
   if (found?.reason !== 'status') headers()
   if (found !== null) throw new StepFailedError(found)
-  if (script.stall !== null) {
-    await passed(endpoint.provider.timeouts.progress * 1_000, clock, signal)
-    throw new StepFailedError(failure('stall', null, 'stalled by script'))
-  }
-  const count = script.empty ? 0 : Math.min(request.count, script.words ?? request.count)
+  const count = Math.min(request.count, script.words ?? request.count)
   const images: GeneratedImage[] = []
   for (let index = 0; index < count; index += 1)
     images.push({ picture: { bytes: await picture(request, index), mediaType: 'image/png' }, revisedPrompt: null })

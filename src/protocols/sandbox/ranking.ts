@@ -1,7 +1,7 @@
 import type { UsageReport } from '../../kinds/chat/answer.ts'
 import { inputUsage } from '../../kinds/answer/usage.ts'
 import type { RerankAnswer, RerankRequest } from '../../kinds/rerank.ts'
-import { HUGE_TOKENS, textTokens } from './answer.ts'
+import { textTokens } from './answer.ts'
 import { plainText, type SandboxScript } from './script.ts'
 
 const DOCUMENTS_PER_UNIT = 100
@@ -19,8 +19,8 @@ export function sandboxRanking({ query, documents }: RerankRequest, script: Sand
     return wanted.size === 0 ? 0 : [...wanted].filter((word) => words.has(word)).length / wanted.size
   }
   return {
-    results: script.empty ? [] : documents.map((document, index) => ({ index, score: scoreOf(document) })),
-    usage: usageOf(query, documents, script),
+    results: script.words === 0 ? [] : documents.map((document, index) => ({ index, score: scoreOf(document) })),
+    usage: usageOf(query, documents),
     upstreamId: null,
   }
 }
@@ -34,12 +34,8 @@ function wordsOf(text: string): Set<string> {
   )
 }
 
-function usageOf(query: string, documents: readonly string[], { usage }: SandboxScript): UsageReport | null {
+function usageOf(query: string, documents: readonly string[]): UsageReport | null {
   const searches = Math.ceil(documents.length / DOCUMENTS_PER_UNIT)
-  if (usage === 'missing') return null
-  if (usage === 'zero') return inputUsage({ tokens: 0, searches: 0 })
-  if (usage === 'huge') return inputUsage({ tokens: HUGE_TOKENS, searches: HUGE_TOKENS })
-  if (usage !== null) return inputUsage({ tokens: usage.input, searches })
   return inputUsage({
     tokens: documents.reduce((sum, document) => sum + textTokens(document), textTokens(query)),
     searches,

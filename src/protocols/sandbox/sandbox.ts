@@ -8,14 +8,14 @@ import {
 } from '../../kinds/moderations.ts'
 import type { Clock } from '../../base/clock.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
-import type { AnswerSink, ChatCall, ResultSink, RunningCall, UnitCall } from '../ports/call.ts'
+import type { AnswerSink, ChatCall, ResultSink, RunningCall } from '../ports/call.ts'
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { OPENAI_PARAMETERS } from '../openai/provider/request.ts'
 import { VIDEO_PARAMETERS } from '../upstream/videos.ts'
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import { sandboxAnswer, type SandboxAnswer } from './answer.ts'
 import { sandboxEmbeddings } from './embeddings.ts'
-import { failureOf, plainFailure } from './failure.ts'
+import { plainFailure } from './failure.ts'
 import { sandboxImages } from './images.ts'
 import { lastUserText, plainText, readScript, scriptedText, type SandboxScript } from './script.ts'
 import { ScriptedCall } from './scripted-call.ts'
@@ -43,7 +43,7 @@ const CATEGORIES = [
 /** Only the beginning of a text is judged. */
 const JUDGED_CHARS_MAX = 2_000
 
-/** The provider that needs no network: deterministic answers and, on request, every fault that providers have. */
+/** The provider that needs no network: deterministic answers, and on request slow ones and failures. */
 export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'files'>): Adapter {
   const chat: NonNullable<Adapter['chat']> = (call, sink) =>
     call.request.stream ? answerStreamed(call, sink, clock) : answerWhole(call, sink, clock)
@@ -64,15 +64,15 @@ export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'fi
     embeddings: (call, sink) => {
       const { input } = call.request
       const script = readScript(input.type === 'texts' ? scriptedText(input.texts) : '')
-      return answerAtOnce(call, script, sink, clock, () => sandboxEmbeddings(call.request, script))
+      return answerAtOnce(script, sink, clock, () => sandboxEmbeddings(call.request, script))
     },
     rerank: (call, sink) => {
       const script = readScript(call.request.query)
-      return answerAtOnce(call, script, sink, clock, () => sandboxRanking(call.request, script))
+      return answerAtOnce(script, sink, clock, () => sandboxRanking(call.request, script))
     },
     moderations: (call, sink) => {
       const script = readScript(scriptedText(textsOf(call.request)))
-      return answerAtOnce(call, script, sink, clock, () => sandboxModeration(call.request, script))
+      return answerAtOnce(script, sink, clock, () => sandboxModeration(call.request, script))
     },
     images: sandboxImages(clock),
     imageEdits: { masks: () => true, varies: () => true },
@@ -84,17 +84,11 @@ export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'fi
 
 function answerWhole(call: ChatCall, sink: AnswerSink, clock: Clock): RunningCall {
   const script = readScript(lastUserText(call.request))
-  let stop = clock.after(script.delayMs, () => {
+  const stop = clock.after(script.delayMs, () => {
     const failure = plainFailure(script)
     if (failure?.reason === 'status') return sink.fail(failure)
     sink.headers()
     if (failure !== null) return sink.fail(failure)
-    if (script.stall !== null) {
-      stop = clock.after(call.endpoint.provider.timeouts.progress * 1_000, () =>
-        sink.fail(failureOf('stall', null, 'stalled by script')),
-      )
-      return
-    }
     const answer = sandboxAnswer(call.request, script, call.sendMaxTokens)
     sink.push([...deltasOf(answer, call.request.n).flat(), ...endOf(answer, call.request.n)])
     sink.end()
@@ -127,11 +121,11 @@ function endOf(answer: SandboxAnswer, n: number): readonly AnswerEvent[] {
     native: answer.native === '' ? null : answer.native,
     ...(answer.finish === null ? {} : { finish: answer.finish }),
   }))
-  return answer.usage === null ? events : [...events, { type: 'usage', usage: answer.usage }]
+  return [...events, { type: 'usage', usage: answer.usage }]
 }
 
 function answerStreamed(call: ChatCall, sink: AnswerSink, clock: Clock): RunningCall {
-  const { request, sendMaxTokens, endpoint } = call
+  const { request, sendMaxTokens } = call
   const script = readScript(lastUserText(request))
   let answer: SandboxAnswer | null = null
   let batches: readonly (readonly AnswerEvent[])[] = []
@@ -155,14 +149,12 @@ function answerStreamed(call: ChatCall, sink: AnswerSink, clock: Clock): Running
       fail: (failure) => sink.fail(failure),
     },
     script,
-    endpoint.provider.timeouts.progress,
     clock,
   )
 }
 
 /** An answer with a single result, or the failure that the script asks for. */
 function answerAtOnce<Result extends object>(
-  { endpoint }: Pick<UnitCall<unknown>, 'endpoint'>,
   script: SandboxScript,
   sink: ResultSink<Result>,
   clock: Clock,
@@ -174,19 +166,13 @@ function answerAtOnce<Result extends object>(
     if (failure?.reason === 'status') return sink.fail(failure)
     sink.headers()
     if (failure !== null) return sink.fail(failure)
-    if (script.stall !== null) {
-      stop = clock.after(endpoint.provider.timeouts.progress * 1_000, () =>
-        sink.fail(failureOf('stall', null, 'stalled by script')),
-      )
-      return
-    }
     const result = await answer()
     if (over) return
     if ('reason' in result) sink.fail(result)
     else sink.result(result)
   }
   // `begin` never rejects: an impossible script is a failure.
-  let stop = clock.after(script.delayMs, () => void begin())
+  const stop = clock.after(script.delayMs, () => void begin())
   return {
     cancel: () => {
       over = true
@@ -201,7 +187,7 @@ function sandboxModeration(request: ModerationRequest, script: SandboxScript): M
   const texts = textsOf(request)
   const judged = request.input.type === 'texts' ? texts : [texts.join('\n')]
   const types = [...(texts.length > 0 ? ['text'] : []), ...(hasImage(request) ? ['image'] : [])]
-  return { results: script.empty ? [] : judged.map((text) => resultOf(text, types)), upstreamId: null }
+  return { results: script.words === 0 ? [] : judged.map((text) => resultOf(text, types)), upstreamId: null }
 }
 
 function resultOf(text: string, types: readonly string[]): ModerationResult {

@@ -1,20 +1,16 @@
 import type { ChatMessage, ChatRequest } from '../../kinds/chat/request.ts'
 
-/** The faults and figures that a `sandbox: key=value …` line of the last user text asks for (operator.md 3). */
+/** What a `sandbox: key=value …` line of the last user text asks for (operator.md 3). */
 export interface SandboxScript {
+  /** 0 = an empty answer. */
   readonly words: number | null
   readonly delayMs: number
   /** Milliseconds between two events of a stream. */
   readonly gapMs: number
   readonly status: number | null
-  /** The number of events after which the connection breaks, hangs or sends an error event. */
-  readonly cut: number | null
-  readonly stall: number | null
+  /** The number of events after which the provider sends an error. */
   readonly error: number | null
-  readonly empty: boolean
-  readonly finish: string | null
   readonly tool: string | null
-  readonly usage: 'missing' | 'zero' | 'huge' | { readonly input: number; readonly output: number } | null
 }
 
 const MARK = /sandbox:/gi
@@ -78,20 +74,9 @@ export function readScript(text: string): SandboxScript {
     delayMs: whole(wishes.get('delay_ms'), MILLIS_MAX) ?? 0,
     gapMs: whole(wishes.get('gap_ms'), MILLIS_MAX) ?? 0,
     status: status === null || status < 400 ? null : status,
-    cut: whole(wishes.get('cut'), WORDS_MAX),
-    stall: whole(wishes.get('stall'), WORDS_MAX),
     error: whole(wishes.get('error'), WORDS_MAX),
-    empty: wishes.get('empty') === '1',
-    finish: wishes.get('finish') ?? null,
     tool: wishes.get('tool') ?? null,
-    usage: readUsage(wishes.get('usage')),
   }
-}
-
-function readUsage(value: string | undefined): SandboxScript['usage'] {
-  if (value === 'missing' || value === 'zero' || value === 'huge') return value
-  const match = /^(\d{1,9}),(\d{1,9})$/.exec(value ?? '')
-  return match === null ? null : { input: Number(match[1]), output: Number(match[2]) }
 }
 
 function whole(value: string | undefined, most: number): number | null {

@@ -20,17 +20,15 @@ export interface ScriptedAnswer {
 export class ScriptedCall implements RunningCall {
   readonly #answer: ScriptedAnswer
   readonly #script: SandboxScript
-  readonly #stallSeconds: number
   readonly #clock: Clock
   #next = 0
   #paused = false
   #over = false
   #stop: () => void
 
-  constructor(answer: ScriptedAnswer, script: SandboxScript, stallSeconds: number, clock: Clock) {
+  constructor(answer: ScriptedAnswer, script: SandboxScript, clock: Clock) {
     this.#answer = answer
     this.#script = script
-    this.#stallSeconds = stallSeconds
     this.#clock = clock
     this.#stop = clock.after(script.delayMs, () => this.#begin())
   }
@@ -55,8 +53,8 @@ export class ScriptedCall implements RunningCall {
   /** Sends pieces until the end, the next gap or a pause. */
   #run(): void {
     while (!this.#over && !this.#paused) {
-      const count = this.#answer.eventsBefore(this.#next)
-      if (count !== null && this.#faultAt(count)) return
+      if (this.#script.error !== null && this.#script.error === this.#answer.eventsBefore(this.#next))
+        return this.#fail(failureOf('error_event', 502, 'error by script'))
       const hasRoom = this.#answer.send(this.#next)
       if (hasRoom === null) {
         this.#over = true
@@ -69,17 +67,6 @@ export class ScriptedCall implements RunningCall {
         return
       }
     }
-  }
-
-  #faultAt(count: number): boolean {
-    if (this.#script.cut === count) this.#fail(failureOf('cut', null, 'cut by script'))
-    else if (this.#script.error === count) this.#fail(failureOf('error_event', 502, 'error by script'))
-    else if (this.#script.stall === count) {
-      this.#stop = this.#clock.after(this.#stallSeconds * 1_000, () =>
-        this.#fail(failureOf('stall', null, 'stalled by script')),
-      )
-    } else return false
-    return true
   }
 
   #fail(failure: AttemptFailure): void {

@@ -2,7 +2,7 @@ import type { UsageReport } from '../../kinds/chat/answer.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { RunningCall } from '../ports/call.ts'
 import type { SpeechCall, SpeechProtocol, SpeechSink } from '../upstream/audio.ts'
-import { readScript, type SandboxScript } from './script.ts'
+import { readScript } from './script.ts'
 import { ScriptedCall } from './scripted-call.ts'
 import { PCM_RATE, wavHead, type SpeechFormat } from '../../kinds/speech.ts'
 
@@ -102,11 +102,11 @@ export function sandboxSpeech(clock: Clock): SpeechProtocol {
 }
 
 function speak(call: SpeechCall, sink: SpeechSink, clock: Clock): RunningCall {
-  const { request, voice, format, wantsUsage, endpoint } = call
+  const { request, voice, format, wantsUsage } = call
   const script = readScript(request.input)
   const sound = new SandboxSound({
     text: request.input,
-    words: script.empty ? 0 : script.words,
+    words: script.words,
     voice: voice ?? VOICE,
     speed: request.speed ?? 1,
     format,
@@ -117,31 +117,22 @@ function speak(call: SpeechCall, sink: SpeechSink, clock: Clock): RunningCall {
       eventsBefore: (piece) => piece,
       send: (piece) => (piece === sound.pieces ? null : sink.push(sound.piece(piece))),
       end: () => {
-        if (wantsUsage && script.usage !== 'missing') sink.usage(usageOf(script, request.characters))
+        if (wantsUsage) sink.usage(usageOf(request.characters))
         sink.end()
       },
       fail: (failure) => sink.fail(failure),
     },
     script,
-    endpoint.provider.timeouts.progress,
     clock,
   )
 }
 
-function usageOf(script: SandboxScript, characters: number): UsageReport {
-  const said = { input: Math.ceil(characters / CHARACTERS_PER_TOKEN), output: characters }
-  const { input, output } =
-    script.usage === 'zero'
-      ? { input: 0, output: 0 }
-      : script.usage === 'huge'
-        ? { input: 1_000_000_000, output: 1_000_000_000 }
-        : typeof script.usage === 'object' && script.usage !== null
-          ? script.usage
-          : said
+function usageOf(characters: number): UsageReport {
+  const input = Math.ceil(characters / CHARACTERS_PER_TOKEN)
   return {
-    usage: { input, audio_output: output },
+    usage: { input, audio_output: characters },
     inputTokens: input,
-    outputTokens: output,
+    outputTokens: characters,
     cachedTokens: 0,
     cacheWriteTokens: 0,
     reasoningTokens: 0,

@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
 import { readScript, type SandboxScript } from './script.ts'
 import { failure } from '../ports/attempt-failure.ts'
+import { failureOf } from './failure.ts'
 import type { SubmissionOutcome, VideoState, VideoUpstream } from '../upstream/videos.ts'
 import { inflateRawSync } from 'node:zlib'
 
@@ -52,12 +53,12 @@ interface Ticket {
   /** Hexadecimal hash of prompt and seed. */
   readonly mark: string
   readonly seconds: number
-  readonly end: 'video' | 'empty' | 'error' | 'never'
+  readonly end: 'video' | 'empty' | 'error'
 }
 
 /**
  * Videos of one picture from a file of the server. A `sandbox:` line of the prompt asks for faults: `status` refuses
- * the job, `error` fails it, `stall` never ends it, `cut` loses the answer to the submission.
+ * the job, `error` fails it, `words=0` ends it without a video.
  */
 export function sandboxVideos(clock: Clock): VideoUpstream {
   return {
@@ -72,17 +73,8 @@ export function sandboxVideos(clock: Clock): VideoUpstream {
 }
 
 function submitted(operation: VideoOperation, script: SandboxScript, nowMs: number): SubmissionOutcome {
-  if (script.status !== null) {
-    const refused = script.status < 500 && script.status !== 429
-    return {
-      status: 'refused',
-      failure: {
-        ...failure('status', script.status, 'status by script'),
-        publicMessage: refused ? `The sandbox was asked to fail with ${script.status}` : null,
-      },
-    }
-  }
-  if (script.cut !== null) return { status: 'unknown', failure: failure('cut', null, 'cut by script') }
+  if (script.status !== null)
+    return { status: 'refused', failure: failureOf('status', script.status, 'status by script') }
   const ticket: Ticket = {
     startedAtMs: nowMs,
     readyAtMs: nowMs + script.delayMs,
@@ -92,7 +84,7 @@ function submitted(operation: VideoOperation, script: SandboxScript, nowMs: numb
       .digest('hex')
       .slice(0, 16),
     seconds: operation.duration,
-    end: script.empty ? 'empty' : script.error !== null ? 'error' : script.stall !== null ? 'never' : 'video',
+    end: script.words === 0 ? 'empty' : script.error === null ? 'video' : 'error',
   }
   const reference = Buffer.from(JSON.stringify(ticket)).toString('base64url')
   return {
@@ -119,12 +111,9 @@ function videoOf({ size, seconds, mark }: Ticket): Buffer {
 function stateOf(ticket: Ticket | null, nowMs: number): VideoState {
   if (ticket === null) return { status: 'unreachable', failure: failure('status', 404, 'no such job'), gone: true }
   const { startedAtMs, readyAtMs } = ticket
-  if (ticket.end === 'never' || nowMs < readyAtMs) {
-    const share = readyAtMs > startedAtMs ? (nowMs - startedAtMs) / (readyAtMs - startedAtMs) : 0
-    return {
-      status: 'running',
-      progress: ticket.end === 'never' ? 0 : Math.max(0, Math.min(99, Math.floor(share * 100))),
-    }
+  if (nowMs < readyAtMs) {
+    const share = (nowMs - startedAtMs) / (readyAtMs - startedAtMs)
+    return { status: 'running', progress: Math.max(0, Math.min(99, Math.floor(share * 100))) }
   }
   if (ticket.end === 'error') return { status: 'failed', failure: failure('error_event', 502, 'error by script') }
   return {

@@ -187,7 +187,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     name: 'rate_limit_exceeded',
     account: async () => {
       const account = await world.tollgate.createAccount({ key: { running_requests: 1 } })
-      const body = { model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: 'x\nsandbox: stall=1' }] }
+      const body = {
+        model: 'sandbox/chat',
+        stream: true,
+        messages: [{ role: 'user', content: 'x\nsandbox: words=2 gap_ms=600000' }],
+      }
       const { body: stream } = await request(`${world.tollgate.url}/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
@@ -213,9 +217,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   'a provider that refuses the request': scripted('invalid_input', 'status=422'),
   'a provider that is busy': scripted('provider_unavailable', 'status=429'),
   'a provider that is late': scripted('provider_timeout', 'status=408'),
-  'a provider without an answer': scripted('empty_response', 'empty=1'),
+  'a provider without an answer': scripted('empty_response', 'words=0'),
   'a provider that fails before a stream': scripted('provider_error', 'status=500', true),
-  'a provider without an answer to a stream': scripted('empty_response', 'empty=1', true),
+  'a provider without an answer to a stream': scripted('empty_response', 'words=0', true),
   'an input that is too long': {
     name: 'input_tokens_exceeded',
     ask: (ask, route) => ask({ body: saying(route, 'word '.repeat(200_000)) }),
