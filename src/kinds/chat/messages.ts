@@ -1,7 +1,7 @@
 import { ApiError } from '../../base/errors.ts'
 import { contentOf } from './parts.ts'
 import type { ChatMessage, ChatToolCall } from './request.ts'
-import { copyJson, field, isObject, quoted, type RawObject } from '../fields/body-fields.ts'
+import { badMessage, copyJson, field, isObject, quoted, type RawObject } from '../fields/body-fields.ts'
 
 const ROLES: readonly ChatMessage['role'][] = ['system', 'developer', 'user', 'assistant', 'tool']
 
@@ -13,12 +13,8 @@ export function parseMessages(messages: unknown): readonly ChatMessage[] {
   return messages.map((message: unknown, index) => parseMessage(message, `messages[${index}]`))
 }
 
-function badFormat(path: string, what: string): ApiError {
-  return new ApiError('invalid_message_format', `${path}: ${what}`)
-}
-
 function parseMessage(raw: unknown, path: string): ChatMessage {
-  if (!isObject(raw)) throw badFormat(path, 'must be an object')
+  if (!isObject(raw)) throw badMessage(path, 'must be an object')
   const role = roleOf(raw, path)
   const message: Writable<ChatMessage> = { role, content: null }
   const name = text(raw, 'name', path)
@@ -26,15 +22,15 @@ function parseMessage(raw: unknown, path: string): ChatMessage {
   if (role === 'assistant') readAssistant(raw, message, path)
   if (role === 'tool') message.tool_call_id = toolCallId(raw, path)
   const content = contentOf(field(raw, 'content'), path)
-  if (content === null && !saysSomething(message)) throw badFormat(path, 'content is required')
+  if (content === null && !saysSomething(message)) throw badMessage(path, 'content is required')
   message.content = content
   return message
 }
 
 function roleOf(raw: RawObject, path: string): ChatMessage['role'] {
   const given = field(raw, 'role')
-  if (given === undefined) throw badFormat(path, 'role is required')
-  if (typeof given !== 'string') throw badFormat(path, 'role must be a string')
+  if (given === undefined) throw badMessage(path, 'role is required')
+  if (typeof given !== 'string') throw badMessage(path, 'role must be a string')
   const role = ROLES.find((allowed) => allowed === given)
   if (role !== undefined) return role
   throw new ApiError(
@@ -60,7 +56,7 @@ function readAssistant(raw: RawObject, message: Writable<ChatMessage>, path: str
   const reasoning = text(raw, 'reasoning', path) ?? text(raw, 'reasoning_content', path)
   if (reasoning !== undefined) message.reasoning = reasoning
   const details = field(raw, 'reasoning_details')
-  if (details !== undefined && !Array.isArray(details)) throw badFormat(path, 'reasoning_details must be an array')
+  if (details !== undefined && !Array.isArray(details)) throw badMessage(path, 'reasoning_details must be an array')
   if (details !== undefined && details.length > 0)
     message.reasoning_details = details.map((detail: unknown) => copyJson(detail, `${path}.reasoning_details`))
   const refusal = text(raw, 'refusal', path)
@@ -68,38 +64,38 @@ function readAssistant(raw: RawObject, message: Writable<ChatMessage>, path: str
   const audio = field(raw, 'audio')
   if (audio === undefined) return
   const id = isObject(audio) ? field(audio, 'id') : undefined
-  if (typeof id !== 'string') throw badFormat(path, 'audio.id must be a string')
+  if (typeof id !== 'string') throw badMessage(path, 'audio.id must be a string')
   message.audio = { id }
 }
 
 function toolCallId(raw: RawObject, path: string): string {
   const id = text(raw, 'tool_call_id', path)
-  if (id === undefined || id === '') throw badFormat(path, 'tool_call_id is required for role tool')
+  if (id === undefined || id === '') throw badMessage(path, 'tool_call_id is required for role tool')
   return id
 }
 
 function toolCalls(raw: unknown, path: string): readonly ChatToolCall[] {
   if (raw === undefined) return []
-  if (!Array.isArray(raw)) throw badFormat(path, 'tool_calls must be an array')
+  if (!Array.isArray(raw)) throw badMessage(path, 'tool_calls must be an array')
   return raw.map((call: unknown, index) => toolCall(call, `${path}.tool_calls[${index}]`))
 }
 
 function toolCall(raw: unknown, path: string): ChatToolCall {
-  if (!isObject(raw)) throw badFormat(path, 'must be an object')
+  if (!isObject(raw)) throw badMessage(path, 'must be an object')
   const type = field(raw, 'type')
-  if (type !== undefined && type !== 'function') throw badFormat(path, "type must be 'function'")
+  if (type !== undefined && type !== 'function') throw badMessage(path, "type must be 'function'")
   const id = text(raw, 'id', path)
-  if (id === undefined || id === '') throw badFormat(path, 'id is required')
+  if (id === undefined || id === '') throw badMessage(path, 'id is required')
   const called = field(raw, 'function')
   const name = isObject(called) ? field(called, 'name') : undefined
-  if (!isObject(called) || typeof name !== 'string' || name === '') throw badFormat(path, 'function.name is required')
+  if (!isObject(called) || typeof name !== 'string' || name === '') throw badMessage(path, 'function.name is required')
   const given = field(called, 'arguments') ?? ''
-  if (typeof given !== 'string') throw badFormat(path, 'function.arguments must be a string')
+  if (typeof given !== 'string') throw badMessage(path, 'function.arguments must be a string')
   return { id, type: 'function', function: { name, arguments: given } }
 }
 
 function text(raw: RawObject, name: string, path: string): string | undefined {
   const value = field(raw, name)
   if (value === undefined || typeof value === 'string') return value
-  throw badFormat(path, `${name} must be a string`)
+  throw badMessage(path, `${name} must be a string`)
 }

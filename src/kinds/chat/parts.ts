@@ -1,6 +1,6 @@
 import { ApiError } from '../../base/errors.ts'
 import type { ChatPart, ChatMessage } from './request.ts'
-import { copyJson, field, invalidInput, isObject, quoted, type RawObject } from '../fields/body-fields.ts'
+import { badMessage, copyJson, field, invalidInput, isObject, quoted, type RawObject } from '../fields/body-fields.ts'
 import { isBase64, dataOf, realMedia, type GivenMedia, type Medium } from '../fields/media.ts'
 
 const TYPES = ['text', 'image_url', 'input_audio', 'file', 'video_url', 'refusal']
@@ -26,17 +26,13 @@ const MEDIA: Readonly<Record<ChatPart['type'], Medium | null>> = {
 export function contentOf(raw: unknown, path: string): string | readonly ChatPart[] | null {
   if (raw === undefined) return null
   if (typeof raw === 'string') return raw
-  if (!Array.isArray(raw)) throw bad(path, 'content must be a string or an array of content parts')
-  if (raw.length === 0) throw bad(path, 'content must not be an empty array')
+  if (!Array.isArray(raw)) throw badMessage(path, 'content must be a string or an array of content parts')
+  if (raw.length === 0) throw badMessage(path, 'content must not be an empty array')
   return raw.map((part: unknown, index) => partOf(part, `${path}.content[${index}]`))
 }
 
-function bad(path: string, what: string): ApiError {
-  return new ApiError('invalid_message_format', `${path}: ${what}`)
-}
-
 function partOf(raw: unknown, path: string): ChatPart {
-  if (!isObject(raw)) throw bad(path, 'must be an object')
+  if (!isObject(raw)) throw badMessage(path, 'must be an object')
   const type = field(raw, 'type')
   switch (type) {
     case 'text':
@@ -55,9 +51,9 @@ function partOf(raw: unknown, path: string): ChatPart {
     case 'refusal':
       return { type, refusal: textIn(raw, 'refusal', path) }
     case undefined:
-      throw bad(path, 'type is required')
+      throw badMessage(path, 'type is required')
     default:
-      throw bad(path, `type '${quoted(type)}' is not allowed. Allowed: ${TYPES.join(', ')}`)
+      throw badMessage(path, `type '${quoted(type)}' is not allowed. Allowed: ${TYPES.join(', ')}`)
   }
 }
 
@@ -103,7 +99,7 @@ function cacheMark(raw: RawObject, path: string): { cache_control?: unknown } {
 function textIn(raw: RawObject, name: string, path: string): string {
   const value = field(raw, name)
   if (typeof value === 'string') return value
-  throw bad(path, `${name} must be a string`)
+  throw badMessage(path, `${name} must be a string`)
 }
 
 /** `{url}`, or the plain string that many clients send by mistake. */
@@ -111,38 +107,39 @@ function urlOf(raw: RawObject, name: string, path: string): string {
   const given = field(raw, name)
   const url = isObject(given) ? field(given, 'url') : given
   if (typeof url === 'string' && url !== '') return url
-  throw bad(path, `${name}.url must be a non-empty string`)
+  throw badMessage(path, `${name}.url must be a non-empty string`)
 }
 
 function detailOf(raw: RawObject, path: string): { detail?: string } {
   const given = field(raw, 'image_url')
   const detail = isObject(given) ? field(given, 'detail') : undefined
   if (detail === undefined) return {}
-  if (typeof detail !== 'string') throw bad(path, 'image_url.detail must be a string')
+  if (typeof detail !== 'string') throw badMessage(path, 'image_url.detail must be a string')
   return { detail }
 }
 
 function audioOf(raw: RawObject, path: string): { data: string; format: string } {
   const audio = field(raw, 'input_audio')
-  if (!isObject(audio)) throw bad(path, 'input_audio must be an object')
+  if (!isObject(audio)) throw badMessage(path, 'input_audio must be an object')
   const data = field(audio, 'data')
   const format = field(audio, 'format')
-  if (typeof data !== 'string' || data === '') throw bad(path, 'input_audio.data must be a non-empty string')
-  if (typeof format !== 'string' || format === '') throw bad(path, 'input_audio.format must be a non-empty string')
+  if (typeof data !== 'string' || data === '') throw badMessage(path, 'input_audio.data must be a non-empty string')
+  if (typeof format !== 'string' || format === '')
+    throw badMessage(path, 'input_audio.format must be a non-empty string')
   if (!isBase64(data)) throw new ApiError('invalid_base64', 'input_audio.data is not valid base64')
   return { data, format }
 }
 
 function fileOf(raw: RawObject, path: string): { filename?: string; url: string } {
   const file = field(raw, 'file')
-  if (!isObject(file)) throw bad(path, 'file must be an object')
+  if (!isObject(file)) throw badMessage(path, 'file must be an object')
   const data = field(file, 'file_data')
   if (data === undefined && field(file, 'file_id') !== undefined)
     throw invalidInput(`${path}.file.file_id`, 'files are not stored here, send file_data instead')
-  if (typeof data !== 'string' || data === '') throw bad(path, 'file.file_data must be a non-empty string')
+  if (typeof data !== 'string' || data === '') throw badMessage(path, 'file.file_data must be a non-empty string')
   const filename = field(file, 'filename')
   if (filename === undefined) return { url: data }
-  if (typeof filename !== 'string') throw bad(path, 'file.filename must be a string')
+  if (typeof filename !== 'string') throw badMessage(path, 'file.filename must be a string')
   return { filename, url: data }
 }
 

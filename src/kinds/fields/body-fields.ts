@@ -13,6 +13,11 @@ export function invalidInput(parameter: string, what: string): ApiError {
   return new ApiError('invalid_input', `${parameter}: ${what}`)
 }
 
+/** The refusal of a message, or of a part of one. */
+export function badMessage(path: string, what: string): ApiError {
+  return new ApiError('invalid_message_format', `${path}: ${what}`)
+}
+
 export function isObject(value: unknown): value is RawObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

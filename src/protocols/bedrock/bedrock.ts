@@ -1,6 +1,4 @@
 import { claudeLeaves } from '../models/claude-format.ts'
-import { signerOf } from '../models/claude-traits.ts'
-import { hidesReasoning } from '../models/claude-thinking.ts'
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { askRerank, readRanking, topNField, type RerankProtocol } from '../upstream/rerank.ts'
@@ -10,7 +8,7 @@ import { bedrockModelOf, INVOKE_TRAITS } from './bedrock-model.ts'
 import { bedrockEmbed } from './embed.ts'
 import { EventStreamDecoder } from './event-stream-decoder.ts'
 import { BedrockReader } from './reader.ts'
-import { askedFormat } from '../models/claude-request.ts'
+import { blockViewOf } from '../models/claude-request.ts'
 import { bedrockRequest, invokeModel } from './request.ts'
 
 /** The version for Cohere's models there. */
@@ -48,16 +46,7 @@ export function createBedrock({ transport, files, clock }: AdapterPorts): Adapte
 export function bedrockProtocol(now: () => number): ChatProtocol {
   return {
     request: (call) => bedrockRequest(call, now()),
-    reader: (call) => {
-      const format = askedFormat(call, bedrockModelOf(call.endpoint.upstreamModel).means)
-      const answerTool = format.kind === 'tool' ? format.name : null
-      return new BedrockReader({
-        generationId: call.generationId,
-        answerTool,
-        hidesReasoning: hidesReasoning(call.request.parameters),
-        signer: signerOf(call.endpoint),
-      })
-    },
+    reader: (call) => new BedrockReader(blockViewOf(call, bedrockModelOf(call.endpoint.upstreamModel).means)),
     decoder: (events) => new EventStreamDecoder(events),
   }
 }

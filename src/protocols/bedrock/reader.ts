@@ -5,7 +5,14 @@ import type { EventReader } from '../upstream/events.ts'
 import type { AnswerState } from '../upstream/response.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 import { TokenReader } from '../answers/token-reader.ts'
-import { type BlockView, BLOCKS_MAX, ClaudeEvents, THINKING_CHARS_MAX } from '../models/claude-events.ts'
+import {
+  type BlockView,
+  BLOCKS_MAX,
+  ClaudeEvents,
+  claudeReport,
+  THINKING_CHARS_MAX,
+  tooMuch,
+} from '../models/claude-events.ts'
 import { OPTIMIZED_TIER } from '../../tables/service-tier-table.ts'
 import { eventFailure } from '../wire/upstream-error.ts'
 import { GrownText } from '../../kinds/answer/grown-text.ts'
@@ -218,10 +225,6 @@ export class BedrockReader implements EventReader {
   }
 }
 
-function tooMuch(): AttemptFailure {
-  return failure('garbage', null, 'the answer holds more blocks or more thinking than any answer has')
-}
-
 /**
  * A usage object as disjoint meters; null when it counts nothing. `inputTokens` excludes tokens read from or written to
  * a cache.
@@ -239,19 +242,5 @@ export function bedrockUsage(raw: unknown): UsageReport | null {
     .map(objectOf)
     .filter((detail) => detail?.['ttl'] === '1h')
     .reduce((total, detail) => total + tokens.part(detail, 'inputTokens'), 0)
-  const writtenHour = Math.min(written, hour)
-  return tokens.report({
-    usage: {
-      input,
-      output,
-      ...(cached > 0 ? { cache_read: cached } : {}),
-      ...(written > writtenHour ? { cache_write: written - writtenHour } : {}),
-      ...(writtenHour > 0 ? { cache_write_1h: writtenHour } : {}),
-    },
-    inputTokens: input + cached + written,
-    outputTokens: output,
-    cachedTokens: cached,
-    cacheWriteTokens: written,
-    reasoningTokens: 0,
-  })
+  return claudeReport(tokens, { input, output, cached, written, hour, reasoning: 0, searches: 0 })
 }

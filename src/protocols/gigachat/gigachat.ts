@@ -3,7 +3,7 @@ import { bearer } from '../../base/bearer.ts'
 import { inputUsage } from '../../kinds/answer/usage.ts'
 import type { ParameterName } from '../../tables/parameter-table.ts'
 import { TokenReader } from '../answers/token-reader.ts'
-import { createOpenai, openaiReader } from '../openai/provider/openai.ts'
+import { createOpenai, openaiChat } from '../openai/provider/openai.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { failure, type AttemptFailure, garbage } from '../ports/attempt-failure.ts'
 import {
@@ -14,7 +14,8 @@ import {
   type EmbeddingsProtocol,
   askEmbeddings,
 } from '../upstream/embeddings.ts'
-import { whenSendable, ask } from '../upstream/ask.ts'
+import { whenSendable } from '../upstream/ask.ts'
+import { askChat } from '../upstream/events.ts'
 import { askTranscript, textOnly, withCountry } from '../upstream/transcripts.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
 import { listOf, objectOf, parseJson, textOf } from '../wire/raw-json.ts'
@@ -87,14 +88,9 @@ function chatWithPictures(
     try {
       for (const url of pictures) stored.push(await storedPicture(ports, call, url, stop.signal))
       if (stop.signal.aborted) return remove()
-      const { endpoint, request, apiKey } = call
-      running = ask(
-        ports.transport,
-        { endpoint, streaming: request.stream },
-        { path: '/chat/completions', body: withFiles(openaiBody(call), [...stored]), headers: bearer(apiKey) },
-        openaiReader(call, ending),
-        ending,
-      )
+      const body = withFiles(openaiBody(call), [...stored])
+      const sent = { path: '/chat/completions', body, headers: bearer(call.apiKey) }
+      running = askChat({ ...openaiChat, request: () => sent }, ports.transport)(call, ending)
     } catch (thrown) {
       if (stop.signal.aborted) remove()
       else ending.fail(failureOf(thrown))

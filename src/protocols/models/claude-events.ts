@@ -2,6 +2,9 @@ import { SILENT, type AnswerEvent } from '../../kinds/answer/event.ts'
 import { CLAUDE_REASONING } from './claude-thinking.ts'
 import { markedText } from '../../kinds/answer/provenance.ts'
 import { toolCallId } from '../answers/tool-calls.ts'
+import type { TokenReader } from '../answers/token-reader.ts'
+import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
 
 /** Far beyond any honest answer: bounds on what a broken upstream makes us keep. */
 export const BLOCKS_MAX = 4_096
@@ -72,4 +75,43 @@ export class ClaudeEvents {
       { type: 'extra', choice: 0, field: 'reasoning_details', value: [{ ...detail, format: CLAUDE_REASONING, index }] },
     ]
   }
+}
+
+export function tooMuch(): AttemptFailure {
+  return failure('garbage', null, 'the answer holds more blocks or more thinking than any answer has')
+}
+
+/** Counts of an answer: `input` is without `cached` and `written`, `hour` is the part of `written` that lives so long. */
+interface ClaudeCounts {
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+  readonly written: number
+  readonly hour: number
+  readonly reasoning: number
+  readonly searches: number
+}
+
+/** The counts as disjoint meters. */
+export function claudeReport(
+  tokens: TokenReader,
+  { input, output, cached, written, hour, reasoning, searches }: ClaudeCounts,
+): UsageReport {
+  const writtenHour = Math.min(written, hour)
+  return tokens.report({
+    usage: {
+      input,
+      output: output - reasoning,
+      ...(cached > 0 ? { cache_read: cached } : {}),
+      ...(written > writtenHour ? { cache_write: written - writtenHour } : {}),
+      ...(writtenHour > 0 ? { cache_write_1h: writtenHour } : {}),
+      ...(reasoning > 0 ? { reasoning } : {}),
+      ...(searches > 0 ? { search: searches } : {}),
+    },
+    inputTokens: input + cached + written,
+    outputTokens: output,
+    cachedTokens: cached,
+    cacheWriteTokens: written,
+    reasoningTokens: reasoning,
+  })
 }

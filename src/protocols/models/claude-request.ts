@@ -1,8 +1,9 @@
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { takesOf, type ChatCall, type TakesParameter, UnsendableError } from '../ports/call.ts'
 import { answerFormatOf, type AnswerFormat, type AnswerMeans } from './claude-format.ts'
-import { thinkingOf, type Thinking } from './claude-thinking.ts'
-import type { ModelTraits } from './claude-traits.ts'
+import { hidesReasoning, thinkingOf, type Thinking } from './claude-thinking.ts'
+import type { BlockView } from './claude-events.ts'
+import { signerOf, type ModelTraits } from './claude-traits.ts'
 import type { ClaudeTurns } from './turns.ts'
 import { objectOf } from '../wire/raw-json.ts'
 import { isObject } from '../../kinds/fields/body-fields.ts'
@@ -17,6 +18,17 @@ export function askedFormat({ request, endpoint }: ChatCall, means: AnswerMeans)
   const takes = takesOf(endpoint)
   if (!takes('response_format') && !takes('structured_outputs')) return { kind: 'text' }
   return answerFormatOf(takes('tools') ? request : { ...request, tools: null }, means)
+}
+
+/** What the client of a call sees of the blocks of its answer. */
+export function blockViewOf(call: ChatCall, means: AnswerMeans): BlockView {
+  const format = askedFormat(call, means)
+  return {
+    generationId: call.generationId,
+    answerTool: format.kind === 'tool' ? format.name : null,
+    hidesReasoning: hidesReasoning(call.request.parameters),
+    signer: signerOf(call.endpoint),
+  }
 }
 
 /** The thinking that a call asks for, as far as the rest of the request allows any. `isForced`: by a call of a tool. */

@@ -22,6 +22,8 @@ export interface EventReader {
   /** Whole server-sent events that begin at `start` and are known by their bytes, read together; null where none is. */
   known?(bytes: Buffer, start: number): KnownEvents | null
   readonly state: AnswerState
+  /** What is told of an answer that is not JSON; absent = just that. */
+  readonly notJson?: string
   /** The body of a stream has ended; null when the answer is complete. */
   ended(): AttemptFailure | null
   /**
@@ -69,9 +71,11 @@ export interface EventRequest {
 }
 
 /** The parts that are the same for every chat of a protocol. */
-export interface ChatProtocol extends Pick<EventRequest, 'decoder' | 'logprobs'> {
-  request(call: ChatCall): JsonRequest
+export interface ChatProtocol<Request = JsonRequest> extends Pick<EventRequest, 'decoder' | 'logprobs'> {
+  request(call: ChatCall): Request
   reader(call: ChatCall): EventReader
+  /** Whether the provider is asked for a stream; absent = where the client asks for one. */
+  streams?(call: ChatCall): boolean
 }
 
 /**
@@ -80,16 +84,19 @@ export interface ChatProtocol extends Pick<EventRequest, 'decoder' | 'logprobs'>
  * its events.
  */
 export function askChat(
-  protocol: ChatProtocol,
+  protocol: ChatProtocol<UpstreamRequest>,
   transport: Transport,
 ): (call: ChatCall, sink: AnswerSink) => RunningCall {
-  return (call, sink) =>
-    askEvents(
+  return (call, sink) => {
+    const { endpoint, request } = call
+    const streaming = protocol.streams?.(call) ?? request.stream
+    return askEvents(
       transport,
-      { endpoint: call.endpoint, streaming: call.request.stream },
+      { endpoint, streaming, takesWhole: !request.stream },
       { ...protocol, request: () => protocol.request(call), reader: () => protocol.reader(call) },
       sink,
     )
+  }
 }
 
 /** Text completions of a protocol; `takesList`: all prompts of a request go in one call. */
@@ -117,10 +124,17 @@ export function askCompletions(
   }
 }
 
+interface AskedEvents {
+  readonly endpoint: Endpoint
+  readonly streaming: boolean
+  /** Whether JSON in the place of a stream is an answer too, since only the provider wants one; absent = no. */
+  readonly takesWhole?: boolean
+}
+
 /** Sends a request whose answer becomes events, streamed or not. */
 export function askEvents(
   transport: Transport,
-  asked: { readonly endpoint: Endpoint; readonly streaming: boolean },
+  asked: AskedEvents,
   asking: EventRequest,
   sink: AnswerSink,
 ): RunningCall {
@@ -128,7 +142,7 @@ export function askEvents(
 }
 
 function eventsReader(
-  { endpoint, streaming }: { readonly endpoint: Endpoint; readonly streaming: boolean },
+  { endpoint, streaming, takesWhole = false }: AskedEvents,
   { reader: newReader, decoder, logprobs: place }: EventRequest,
   sink: AnswerSink,
 ): ResponseReader {
@@ -141,10 +155,10 @@ function eventsReader(
     stream: streaming ? new EventStream(decoder, reader, sink) : null,
     whole: (bytes) =>
       inTurns(parseWithLogprobs(bytes, place), ({ json, logprobs }) => {
-        if (json === undefined) return garbage('not JSON', bytes)
+        if (json === undefined) return garbage(reader.notJson ?? 'not JSON', bytes)
         const read = reader.whole(json, logprobs)
         if (isFailure(read)) return read
-        if (streaming) return failure('garbage', null, `a JSON answer to a stream of ${endpoint.id}`)
+        if (streaming && !takesWhole) return failure('garbage', null, `a JSON answer to a stream of ${endpoint.id}`)
         if (read.length > 0) sink.push(read)
         return null
       }),
@@ -153,7 +167,7 @@ function eventsReader(
 }
 
 /** Turns the messages of one network read into one batch of events. */
-class EventStream {
+export class EventStream {
   readonly #reader: EventReader
   readonly #sink: AnswerSink
   readonly #decoder: MessageDecoder

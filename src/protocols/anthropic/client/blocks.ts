@@ -3,6 +3,7 @@ import { CLAUDE_REASONING } from '../../models/claude-thinking.ts'
 import { mediaPart, mediumOfPart } from '../../../kinds/chat/parts.ts'
 import type { ChatMessage, ChatPart, ChatToolCall } from '../../../kinds/chat/request.ts'
 import {
+  badMessage,
   copyJson,
   field,
   invalidInput,
@@ -18,10 +19,6 @@ import { isRunByClient } from './tools.ts'
 
 /** The text that Claude Code puts first for Anthropic's own accounting; it changes with every request. */
 const ACCOUNTING = 'x-anthropic-billing-header:'
-
-export function badMessage(path: string, what: string): ApiError {
-  return new ApiError('invalid_message_format', `${path}: ${what}`)
-}
 
 /** The blocks of a content; a string is one text block. */
 export function blocksOf(content: unknown, path: string): readonly RawObject[] {

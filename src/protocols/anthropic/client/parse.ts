@@ -4,6 +4,7 @@ import { fallbackModelsOf, inputSize } from '../../openai/client/chat/parse.ts'
 import { parseParameters } from '../../../kinds/chat/parameters.ts'
 import type { ChatMessage, ChatRequest } from '../../../kinds/chat/request.ts'
 import {
+  badMessage,
   bodyObject,
   sessionIdOf,
   booleanField,
@@ -19,7 +20,7 @@ import {
   wordOf,
 } from '../../../kinds/fields/body-fields.ts'
 import { parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
-import { assistantMessages, badMessage, systemMessage, userMessages } from './blocks.ts'
+import { assistantMessages, systemMessage, userMessages } from './blocks.ts'
 import { type MessagesRequest, newNotes, type ReadingNotes } from './request.ts'
 import { parseToolChoice, parseTools } from './tools.ts'
 import type { JsonMember } from '../../../base/json-scan.ts'

@@ -9,10 +9,9 @@ import { anthropicCompletions } from './completions.ts'
 import { fittedBody, anthropicMessages } from './native.ts'
 import { claudeLeaves } from '../../models/claude-format.ts'
 import { signerOf, traitsOf } from '../../models/claude-traits.ts'
-import { askedFormat } from '../../models/claude-request.ts'
+import { blockViewOf } from '../../models/claude-request.ts'
 import { AnthropicReader } from './reader.ts'
 import { anthropicCredentials, anthropicRequest, meansOf } from './request.ts'
-import { hidesReasoning } from '../../models/claude-thinking.ts'
 
 /** Parameters of the Messages protocol, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = chatParameters('top_k', 'tool_choice', 'parallel_tool_calls', 'user')
@@ -56,15 +55,6 @@ const ANTHROPIC_MODELS: ModelListProtocol = {
 
 export const anthropicProtocol: ChatProtocol = {
   request: anthropicRequest,
-  reader: (call) => {
-    const format = askedFormat(call, meansOf(traitsOf(call.endpoint.upstreamModel)))
-    const answerTool = format.kind === 'tool' ? format.name : null
-    return new AnthropicReader({
-      generationId: call.generationId,
-      answerTool,
-      hidesReasoning: hidesReasoning(call.request.parameters),
-      signer: signerOf(call.endpoint),
-    })
-  },
+  reader: (call) => new AnthropicReader(blockViewOf(call, meansOf(traitsOf(call.endpoint.upstreamModel)))),
   decoder: sseMessages,
 }

@@ -6,7 +6,14 @@ import type { EventReader, KnownEvents } from '../../upstream/events.ts'
 import type { AnswerState } from '../../upstream/response.ts'
 import { objectOf, parseJson, textOf, type RawJson, listOf } from '../../wire/raw-json.ts'
 import { TokenReader } from '../../answers/token-reader.ts'
-import { type BlockView, BLOCKS_MAX, ClaudeEvents, THINKING_CHARS_MAX } from '../../models/claude-events.ts'
+import {
+  type BlockView,
+  BLOCKS_MAX,
+  ClaudeEvents,
+  claudeReport,
+  THINKING_CHARS_MAX,
+  tooMuch,
+} from '../../models/claude-events.ts'
 import { eventFailure } from '../../wire/upstream-error.ts'
 import { decoded, isAt, runText, textPlace, textRun } from '../../wire/text-form.ts'
 import { GrownText } from '../../../kinds/answer/grown-text.ts'
@@ -206,10 +213,6 @@ export class AnthropicReader implements EventReader {
   }
 }
 
-function tooMuch(): AttemptFailure {
-  return failure('garbage', null, 'the answer holds more blocks or more thinking than any answer has')
-}
-
 /**
  * Fields of a later usage object replace those of an earlier one: a stream reports its input first and its output last.
  */
@@ -238,26 +241,10 @@ export function anthropicUsage(usage: RawJson | null, results = 0): UsageReport 
     (usage['cache_creation_input_tokens'] ?? null) === null
       ? fiveMinutes + hour
       : tokens.added('input', usage, 'cache_creation_input_tokens')
-  const writtenHour = Math.min(written, hour)
   const output = tokens.count('output', usage, 'output_tokens')
   const reasoning = Math.min(output, tokens.part(objectOf(usage['output_tokens_details']), 'thinking_tokens'))
   const searches = tokens.maybe(objectOf(usage['server_tool_use']), 'web_search_requests') ?? results
-  return tokens.report({
-    usage: {
-      input,
-      output: output - reasoning,
-      ...(cached > 0 ? { cache_read: cached } : {}),
-      ...(written > writtenHour ? { cache_write: written - writtenHour } : {}),
-      ...(writtenHour > 0 ? { cache_write_1h: writtenHour } : {}),
-      ...(reasoning > 0 ? { reasoning } : {}),
-      ...(searches > 0 ? { search: searches } : {}),
-    },
-    inputTokens: input + cached + written,
-    outputTokens: output,
-    cachedTokens: cached,
-    cacheWriteTokens: written,
-    reasoningTokens: reasoning,
-  })
+  return claudeReport(tokens, { input, output, cached, written, hour, reasoning, searches })
 }
 
 type OpenBlock =

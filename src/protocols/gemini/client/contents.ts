@@ -1,7 +1,7 @@
 import { ApiError } from '../../../base/errors.ts'
 import type { ChatMessage, ChatPart, ChatToolCall } from '../../../kinds/chat/request.ts'
-import { copyObject, isObject, quoted, type RawObject } from '../../../kinds/fields/body-fields.ts'
-import { badContent, flagMember, listMember, member, objectMember, spellings, textMember } from './members.ts'
+import { badMessage, copyObject, isObject, quoted, type RawObject } from '../../../kinds/fields/body-fields.ts'
+import { flagMember, listMember, member, objectMember, spellings, textMember } from './members.ts'
 import { detailsOf } from './signed-parts.ts'
 import { mediaPart, mediumOfPart } from '../../../kinds/chat/parts.ts'
 import { isBase64, isVideoSite, mediumOf, typeOfAddress } from '../../../kinds/fields/media.ts'
@@ -19,7 +19,7 @@ function inlinePart(raw: RawObject, path: string): TypedPart {
   const mimeType = mimeTypeOf(raw, path)
   const given = textMember(raw, 'data', `${path}.data`) ?? ''
   const data = given.replaceAll('-', '+').replaceAll('_', '/')
-  if (data === '') throw badContent(path, 'data is required')
+  if (data === '') throw badMessage(path, 'data is required')
   if (!isBase64(data)) throw new ApiError('invalid_base64', `${path}.data is not valid base64`)
   return typedPart(raw, { mimeType, url: `data:${mimeType};base64,${data}` }, path)
 }
@@ -27,7 +27,7 @@ function inlinePart(raw: RawObject, path: string): TypedPart {
 /** `fileData`: the address of a file. */
 function filePart(raw: RawObject, path: string): TypedPart {
   const url = textMember(raw, 'fileUri', `${path}.fileUri`) ?? ''
-  if (url === '') throw badContent(path, 'fileUri is required')
+  if (url === '') throw badMessage(path, 'fileUri is required')
   const isGiven = textMember(raw, 'mimeType', `${path}.mimeType`) !== undefined
   // An address without a type is usually one of a video site.
   const mimeType = isGiven ? mimeTypeOf(raw, path) : (typeOfAddress(url) ?? 'video/*')
@@ -50,7 +50,7 @@ function typedPart(
 function mimeTypeOf(raw: RawObject, path: string): string {
   const mimeType = textMember(raw, 'mimeType', `${path}.mimeType`) ?? ''
   if (MEDIA_TYPE.test(mimeType)) return mimeType.toLowerCase()
-  throw badContent(`${path}.mimeType`, "must be a media type, such as 'image/png'")
+  throw badMessage(`${path}.mimeType`, "must be a media type, such as 'image/png'")
 }
 
 const NO_CONTENTS = "Parameter 'contents' is required"
@@ -119,7 +119,7 @@ class ContentsReader {
     const parts = partsOf(raw, 'systemInstruction')
     const content = parts.flatMap((part, index): readonly ChatPart[] => {
       const path = `systemInstruction.parts[${index}]`
-      if (this.#media(part, path).length > 0) throw badContent(path, 'must be text: files stand in contents')
+      if (this.#media(part, path).length > 0) throw badMessage(path, 'must be text: files stand in contents')
       const text = textMember(part, 'text', `${path}.text`)
       if (text === undefined) this.#dropped.add('systemInstruction.parts')
       return text === undefined || text === '' ? [] : [{ type: 'text', text }]
@@ -192,7 +192,7 @@ class ContentsReader {
 
   #call(raw: RawObject, path: string): ChatToolCall {
     const name = textMember(raw, 'name', `${path}.name`) ?? ''
-    if (name === '') throw badContent(path, 'name is required')
+    if (name === '') throw badMessage(path, 'name is required')
     this.#calls += 1
     const id = textMember(raw, 'id', `${path}.id`) || `call_${this.#calls}`
     const args = objectMember(raw, 'args', `${path}.args`) ?? {}
@@ -205,7 +205,7 @@ class ContentsReader {
   #result(raw: RawObject, path: string): ChatMessage {
     const name = textMember(raw, 'name', `${path}.name`) ?? ''
     const id = textMember(raw, 'id', `${path}.id`) || this.#oldest(name)
-    if (id === null) throw badContent(path, `no functionCall '${quoted(name)}' before it waits for a result`)
+    if (id === null) throw badMessage(path, `no functionCall '${quoted(name)}' before it waits for a result`)
     this.#answered.add(id)
     const response = objectMember(raw, 'response', `${path}.response`) ?? {}
     const text = resultText(response, `${path}.response`)
@@ -281,15 +281,15 @@ class ContentsReader {
 }
 
 function partsOf(raw: unknown, path: string): readonly RawObject[] {
-  if (!isObject(raw)) throw badContent(path, 'must be an object with parts')
+  if (!isObject(raw)) throw badMessage(path, 'must be an object with parts')
   const parts = member(raw, 'parts')
   if (isObject(parts)) return [parts]
-  if (parts !== undefined && !Array.isArray(parts)) throw badContent(path, 'parts must be an array')
+  if (parts !== undefined && !Array.isArray(parts)) throw badMessage(path, 'parts must be an array')
   return (parts ?? []).map((part: unknown, index: number) => partOf(part, `${path}.parts[${index}]`))
 }
 
 function partOf(raw: unknown, path: string): RawObject {
-  if (!isObject(raw)) throw badContent(path, 'must be an object')
+  if (!isObject(raw)) throw badMessage(path, 'must be an object')
   return raw
 }
 

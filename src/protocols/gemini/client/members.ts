@@ -1,4 +1,3 @@
-import { ApiError } from '../../../base/errors.ts'
 import type { JsonSchema } from '../../../base/schema.ts'
 import { readFields, withoutNull, type Read } from '../../../kinds/fields/paid-body.ts'
 import { field, invalidInput, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
@@ -70,8 +69,4 @@ export function unknownMembers(object: RawObject, known: ReadonlySet<string>): r
     .filter((key) => field(object, key) !== undefined)
     .map((key) => key.replaceAll(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase()))
     .filter((name) => !known.has(name))
-}
-
-export function badContent(path: string, what: string): ApiError {
-  return new ApiError('invalid_message_format', `${path}: ${what}`)
 }

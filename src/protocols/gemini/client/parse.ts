@@ -1,10 +1,10 @@
 import { fallbackModelsOf, inputSize } from '../../openai/client/chat/parse.ts'
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
-import { bodyObject, sessionIdOf, invalidInput, type RawObject } from '../../../kinds/fields/body-fields.ts'
+import { badMessage, bodyObject, sessionIdOf, invalidInput, type RawObject } from '../../../kinds/fields/body-fields.ts'
 import { parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { contentsOf } from './contents.ts'
 import { generationConfigOf } from './generation-config.ts'
-import { badContent, listMember, member, objectMember, unknownMembers } from './members.ts'
+import { listMember, member, objectMember, unknownMembers } from './members.ts'
 import { type GenerateContentRequest, WITHHELD, WITHHELD_CONFIG } from './request.ts'
 import { toolsOf, type GeminiTools } from './tools.ts'
 
@@ -43,7 +43,7 @@ export function parseGenerateContent(json: unknown, call: GenerateContentTarget)
   const { maxTokens, n, responseFormat, showsThoughts } = config
   // Its own words would say something else than what is held for, and nobody else knows its words.
   if (mistyped !== null && config.nativeOnly !== null)
-    throw badContent(mistyped, 'must hold a file of the type that it names')
+    throw badMessage(mistyped, 'must hold a file of the type that it names')
   const search = tools.search === null ? {} : { web_search_options: {} }
   const { inputModalities, textBytes } = inputSize(messages, tools.tools, responseFormat)
   // A byte is at most one token, also where only a provider of the protocol reads it.

@@ -1,6 +1,7 @@
 import { ApiError } from '../../../base/errors.ts'
 import { parseChat } from '../../openai/client/chat/parse.ts'
 import {
+  badMessage,
   bodyObject,
   booleanField,
   copyObject,
@@ -215,10 +216,6 @@ class NamedCalls {
     const [found] = at === -1 ? [] : this.#waiting.splice(at, 1)
     return found?.id ?? (id === '' ? null : (id ?? null))
   }
-}
-
-function badMessage(path: string, what: string): ApiError {
-  return new ApiError('invalid_message_format', `${path}: ${what}`)
 }
 
 function messageOf(raw: unknown, path: string, calls: NamedCalls): unknown {

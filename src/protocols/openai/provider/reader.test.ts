@@ -9,7 +9,8 @@ import { parseChat } from '../client/chat/parse.ts'
 import { endpoint } from '../../../../test/harness/plan-fixture.ts'
 import type { AttemptFailure } from '../../ports/attempt-failure.ts'
 import type { ChatCall } from '../../ports/call.ts'
-import { OpenaiStream } from './stream.ts'
+import { EventStream, sseMessages } from '../../upstream/events.ts'
+import { OpenaiReader } from './reader.ts'
 import { foldStream } from '../../../../test/harness/chat-fold.ts'
 import { cutAtRandom, randomOf, recordedCases } from '../../../../test/harness/recording.ts'
 
@@ -35,7 +36,7 @@ function read(pieces: readonly Buffer[], spliced: boolean): Read {
     splice,
   }
   const events: AnswerEvent[] = []
-  const stream = new OpenaiStream(call, {
+  const stream = new EventStream(sseMessages, new OpenaiReader(call), {
     headers: () => undefined,
     push: (batch) => {
       events.push(...batch)
