@@ -1,6 +1,6 @@
 import type { UsageReport, UsageSide } from '../../kinds/chat/answer.ts'
 import { objectOf, type RawJson } from '../wire/raw-json.ts'
-import { TokenReader } from '../answers/token-reader.ts'
+import { above0, TokenReader } from '../answers/token-reader.ts'
 
 /**
  * A package's usage as disjoint meters; null when the provider sent none. The input's `total` includes tokens read from
@@ -22,9 +22,7 @@ export function sdkUsage(raw: unknown): UsageReport | null {
     usage: {
       input: prompt - cached - written,
       output: completion - reasoning,
-      ...(cached > 0 ? { cache_read: cached } : {}),
-      ...(written > 0 ? { cache_write: written } : {}),
-      ...(reasoning > 0 ? { reasoning } : {}),
+      ...above0({ cache_read: cached, cache_write: written, reasoning }),
     },
     inputTokens: prompt,
     outputTokens: completion,

@@ -25,6 +25,10 @@ export function countOf(value: unknown): number | null {
   return count === null || !Number.isSafeInteger(count) ? null : count
 }
 
+/** What was read; absent parts are 0. */
+type ReadCounts = Pick<UsageReport, 'usage' | 'inputTokens' | 'outputTokens'> &
+  Partial<Pick<UsageReport, 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens'>>
+
 /**
  * Reads the numbers of a usage object. A missing or unreadable number never becomes 0: we count that side of the report
  * instead.
@@ -73,7 +77,8 @@ export class TokenReader {
   }
 
   /** The report, without the meters of a missing side. */
-  report(read: Omit<UsageReport, 'implausible' | 'missing'>): UsageReport {
+  report(counts: ReadCounts): UsageReport {
+    const read = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, ...counts }
     for (const [side, tokens] of [
       ['input', read.inputTokens],
       ['output', read.outputTokens],

@@ -2,7 +2,7 @@ import { SILENT, type AnswerEvent } from '../../kinds/answer/event.ts'
 import { CLAUDE_REASONING } from './claude-thinking.ts'
 import { markedText } from '../../kinds/answer/provenance.ts'
 import { toolCallId } from '../answers/tool-calls.ts'
-import type { TokenReader } from '../answers/token-reader.ts'
+import { above0, type TokenReader } from '../answers/token-reader.ts'
 import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
 
@@ -102,11 +102,13 @@ export function claudeReport(
     usage: {
       input,
       output: output - reasoning,
-      ...(cached > 0 ? { cache_read: cached } : {}),
-      ...(written > writtenHour ? { cache_write: written - writtenHour } : {}),
-      ...(writtenHour > 0 ? { cache_write_1h: writtenHour } : {}),
-      ...(reasoning > 0 ? { reasoning } : {}),
-      ...(searches > 0 ? { search: searches } : {}),
+      ...above0({
+        cache_read: cached,
+        cache_write: written - writtenHour,
+        cache_write_1h: writtenHour,
+        reasoning,
+        search: searches,
+      }),
     },
     inputTokens: input + cached + written,
     outputTokens: output,

@@ -13,12 +13,11 @@ import {
   only,
   open,
   optional,
-  rub,
   text,
   whole,
 } from '../../../base/schema.ts'
 import { SAMPLING } from '../../../kinds/chat/parameters.ts'
-import { MODELS, OPTIONAL_MODEL, ROUTED } from '../../../kinds/fields/routed-request.ts'
+import { COST, MODELS, OPTIONAL_MODEL, ROUTED } from '../../../kinds/fields/routed-request.ts'
 
 const FILLED = text('', { minLength: 1 })
 const Block = object(
@@ -108,8 +107,7 @@ const MessageUsage = open(
     output_tokens_details: object({ thinking_tokens: whole() }),
     server_tool_use: optional(object({ web_search_requests: whole() })),
     service_tier: optional(text('In which the answer was served; absent where the provider does not say.')),
-    cost: rub('What was charged.'),
-    currency: only('RUB'),
+    ...COST,
   },
   OTHERS,
 )

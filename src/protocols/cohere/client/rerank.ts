@@ -3,7 +3,7 @@ import { rerankBody } from '../../openai/client/rerank.ts'
 import { ApiError } from '../../../base/errors.ts'
 import type { ChargedUsage } from '../../../kinds/answer/writer.ts'
 import type { ChunkIdentity } from '../../../kinds/chat/answer.ts'
-import { parseEmbeddings } from '../../openai/client/embeddings.ts'
+import { parseEmbeddings, vectorList } from '../../openai/client/embeddings.ts'
 import type { EmbeddingsRequest, VectorFormat } from '../../../kinds/embeddings.ts'
 import { bodyObject, field, invalidInput, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
 
@@ -53,7 +53,7 @@ function formatOf(body: RawObject): VectorFormat {
   throw invalidInput('embedding_types', "must be ['float'] or ['base64']")
 }
 
-/** The answer of `/v2/embed`, in parts: the vectors need not be copied. */
+/** The answer of `/v2/embed`, in parts. */
 export function cohereEmbedBody(
   { id }: ChunkIdentity,
   vectors: readonly Buffer[],
@@ -66,19 +66,11 @@ export function cohereEmbedBody(
     cost: rubles(chargedMicro),
     currency: 'RUB',
   }
-  const parts: Buffer[] = [
-    Buffer.from(`{"id":${JSON.stringify(id)},"response_type":"embeddings_by_type","embeddings":{"${type}":[`),
-  ]
-  for (const [index, vector] of vectors.entries()) {
-    if (index > 0) parts.push(COMMA)
-    parts.push(vector)
-  }
-  parts.push(Buffer.from(`]},"texts":[],"meta":${JSON.stringify(meta)}}`))
-  return parts
+  const head = `{"id":${JSON.stringify(id)},"response_type":"embeddings_by_type","embeddings":{"${type}":[`
+  return vectorList(head, vectors, `]},"texts":[],"meta":${JSON.stringify(meta)}}`)
 }
 
 const QUOTE = 0x22
-const COMMA = Buffer.from(',')
 
 /** The answer of `/v2/rerank`. */
 export const cohereRerankBody: typeof rerankBody = (request, results, identity, charge) => {

@@ -10,12 +10,15 @@ import {
   oneOf,
   only,
   optional,
-  rub,
+  readBy,
+  said,
   text,
   whole,
+  type OptionalField,
 } from '../../../base/schema.ts'
+import { invalidInput, quoted } from '../../../kinds/fields/body-fields.ts'
 import { SAMPLING } from '../../../kinds/chat/parameters.ts'
-import { MODEL, OPTIONAL_MODEL, ROUTED } from '../../../kinds/fields/routed-request.ts'
+import { COST, MODEL, OPTIONAL_MODEL, ROUTED } from '../../../kinds/fields/routed-request.ts'
 
 const FILLED = text('', { minLength: 1 })
 const CONTENT = either(text(), list(object({ type: text('`text`, `image_url`, `thinking` or `document`.') })))
@@ -28,6 +31,40 @@ const Message = object({
 })
 const Function = object({ name: FILLED, description: maybe(text()), parameters: maybe(map(anything())) })
 
+const STOPS_MAX = 5
+
+/** One of some words, in the words of this protocol's refusal. */
+function word<const T extends string>(words: readonly T[]): OptionalField<T | null> {
+  const read = (given: unknown, path: string): T => {
+    const found = words.find((allowed) => allowed === given)
+    if (found !== undefined) return found
+    const what = typeof given === 'string' ? `'${quoted(given)}' is not allowed. Allowed: ${words.join(', ')}` : null
+    throw invalidInput(path, what ?? 'must be a string')
+  }
+  return maybe(readBy(oneOf(words), read))
+}
+
+const OWN_FIELDS = {
+  documents: maybe(
+    said(list(anything(), 'Not offered.', { maxItems: 0 }), 'is not offered: put the texts into a message'),
+  ),
+  k: maybe(whole('', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  max_tokens: maybe(whole('', { minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+  p: SAMPLING.top_p,
+  tool_choice: word(['REQUIRED', 'NONE']),
+  thinking: maybe(
+    object({
+      type: word(['enabled', 'disabled']),
+      token_budget: maybe(whole('', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    }),
+  ),
+  stop_sequences: maybe(
+    said(list(FILLED, '', { maxItems: STOPS_MAX }), `must be an array of at most ${STOPS_MAX} non-empty strings`),
+  ),
+} as const
+/** Fields that chat has not, or names otherwise: they are read by this schema. */
+export const CohereFields = object(OWN_FIELDS)
+
 /** `POST /v2/chat`. The reader is `parse.ts`; fields beyond these are dropped and named in `X-Tollgate-Dropped`. */
 export const CohereChatBody = object({
   ...ROUTED,
@@ -35,27 +72,21 @@ export const CohereChatBody = object({
   messages: list(Message, '', { minItems: 1 }),
   stream: maybe(flag()),
   tools: maybe(list(object({ type: only('function'), function: Function }))),
-  tool_choice: maybe(oneOf(['REQUIRED', 'NONE'])),
+  tool_choice: OWN_FIELDS.tool_choice,
   response_format: maybe(object({ type: oneOf(['text', 'json_object']), json_schema: maybe(map(anything())) })),
-  max_tokens: maybe(whole('', { minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-  stop_sequences: maybe(list(FILLED, '', { maxItems: 5 })),
+  max_tokens: OWN_FIELDS.max_tokens,
+  stop_sequences: OWN_FIELDS.stop_sequences,
   temperature: SAMPLING.temperature,
   seed: SAMPLING.seed,
   frequency_penalty: SAMPLING.frequency_penalty,
   presence_penalty: SAMPLING.presence_penalty,
-  k: maybe(whole('', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-  p: SAMPLING.top_p,
-  thinking: maybe(
-    object({
-      type: maybe(oneOf(['enabled', 'disabled'])),
-      token_budget: maybe(whole('', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-    }),
-  ),
-  documents: maybe(list(anything(), 'Not offered.', { maxItems: 0 })),
+  k: OWN_FIELDS.k,
+  p: OWN_FIELDS.p,
+  thinking: OWN_FIELDS.thinking,
+  documents: OWN_FIELDS.documents,
 })
 
 const Tokens = object({ input_tokens: whole(), output_tokens: whole() })
-const COST = { cost: rub('What was charged.'), currency: only('RUB') } as const
 
 /** The plain answer. */
 export const CohereChatAnswer = object({

@@ -287,8 +287,6 @@ export function cohereUsage(raw: unknown): UsageReport | null {
     inputTokens: prompt,
     outputTokens: output,
     cachedTokens: cached,
-    cacheWriteTokens: 0,
-    reasoningTokens: 0,
   })
 }
 

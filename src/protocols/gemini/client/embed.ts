@@ -6,6 +6,7 @@ import type { EmbeddingsRequest } from '../../../kinds/embeddings.ts'
 import { bodyObject, sessionIdOf, invalidInput, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
 import { parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { listMember, member, readMembers } from './members.ts'
+import { vectorList } from '../../openai/client/embeddings.ts'
 import { usageMetadata } from './writer.ts'
 
 const REQUESTS_MAX = 2_048
@@ -92,17 +93,15 @@ function textOf(content: unknown, path: string): string {
   return text
 }
 
-/** The answer of `embedContent` and, for a batch, of `batchEmbedContents`, in parts: the vectors need not be copied. */
+/** The answer of `embedContent` and, for a batch, of `batchEmbedContents`, in parts. */
 export function embedBody(
   isBatch: boolean,
 ): (identity: ChunkIdentity, vectors: readonly Buffer[], usage: ChargedUsage) => readonly Buffer[] {
   return (_identity, vectors, usage) => {
     const { promptTokenCount, cost, currency } = usageMetadata(usage)
     const counts = JSON.stringify({ promptTokenCount, cost, currency })
-    const parts: Buffer[] = [Buffer.from(isBatch ? '{"embeddings":[' : '{"embedding":')]
-    for (const [index, vector] of vectors.entries())
-      parts.push(Buffer.from(`${index === 0 ? '' : '},'}{"values":`), vector)
-    parts.push(Buffer.from(`}${isBatch ? ']' : ''},"usageMetadata":${counts}}`))
-    return parts
+    const item = (index: number): string => `${index === 0 ? '' : '},'}{"values":`
+    const after = `}${isBatch ? ']' : ''},"usageMetadata":${counts}}`
+    return vectorList(isBatch ? '{"embeddings":[' : '{"embedding":', vectors, after, item)
   }
 }

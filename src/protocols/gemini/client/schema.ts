@@ -11,13 +11,12 @@ import {
   only,
   open,
   optional,
-  rub,
   text,
   whole,
 } from '../../../base/schema.ts'
 import { EMBED_OPTIONS } from './embed.ts'
 import { GenerationConfig } from './generation-config.ts'
-import { MODELS, ROUTED } from '../../../kinds/fields/routed-request.ts'
+import { COST, MODELS, ROUTED } from '../../../kinds/fields/routed-request.ts'
 
 const FILLED = text('', { minLength: 1 })
 const MEDIA_TYPE = text('Such as `image/png`.', { pattern: '^[\\w.+-]+/[\\w.+-]+(?:;[\\w.=+; -]+)?$' })
@@ -79,8 +78,7 @@ const GeminiUsage = open(
     thoughtsTokenCount: optional(whole()),
     totalTokenCount: optional(whole()),
     trafficType: optional(text('The service tier in which the answer was served.')),
-    cost: rub('What was charged.'),
-    currency: only('RUB'),
+    ...COST,
   },
   OTHERS,
 )
@@ -129,7 +127,7 @@ const EMBEDDED = {
   ...EMBED_OPTIONS,
 } as const
 const Vector = object({ values: list(number()) })
-const EmbedUsage = object({ promptTokenCount: whole(), cost: rub('What was charged.'), currency: only('RUB') })
+const EmbedUsage = object({ promptTokenCount: whole(), ...COST })
 
 export const EmbedContentBody = object({ ...ROUTED, ...EMBEDDED })
 export const EmbedContentAnswer = object({ embedding: Vector, usageMetadata: EmbedUsage })

@@ -8,17 +8,18 @@ import {
   field,
   invalidInput,
   isObject,
-  numberField,
   objectField,
   quoted,
   stringField,
   type RawObject,
 } from '../../../kinds/fields/body-fields.ts'
+import { readFields, type Read } from '../../../kinds/fields/paid-body.ts'
+import { OllamaOptions } from './schema.ts'
 import { isBase64 } from '../../../kinds/fields/media.ts'
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
 import type { ChargedUsage } from '../../../kinds/answer/writer.ts'
 import type { ChunkIdentity } from '../../../kinds/chat/answer.ts'
-import { parseEmbeddings } from '../../openai/client/embeddings.ts'
+import { parseEmbeddings, vectorList } from '../../openai/client/embeddings.ts'
 import type { EmbeddingsRequest } from '../../../kinds/embeddings.ts'
 import { rubles } from '../../../base/money.ts'
 
@@ -42,60 +43,16 @@ function modelOf(model: unknown): unknown {
   return typeof model === 'string' ? model.replace(/:latest$/, '') : model
 }
 
-/** The answer of `/api/embed`, in parts: the vectors need not be copied. */
+/** The answer of `/api/embed`, in parts. */
 export function ollamaEmbedBody(
   { model }: ChunkIdentity,
   vectors: readonly Buffer[],
   { report, chargedMicro }: ChargedUsage,
 ): readonly Buffer[] {
-  const parts: Buffer[] = [Buffer.from(`{"model":${JSON.stringify(model)},"embeddings":[`)]
-  for (const [index, vector] of vectors.entries()) {
-    if (index > 0) parts.push(COMMA)
-    parts.push(vector)
-  }
   const counts = { prompt_eval_count: report.inputTokens, cost: rubles(chargedMicro), currency: 'RUB' }
-  parts.push(Buffer.from(`],${JSON.stringify(counts).slice(1)}`))
-  return parts
+  return vectorList(`{"model":${JSON.stringify(model)},"embeddings":[`, vectors, `],${JSON.stringify(counts).slice(1)}`)
 }
 
-const COMMA = Buffer.from(',')
-
-interface NumberRule {
-  /** Chat's name. */
-  readonly name: string
-  readonly allows: (value: number) => boolean
-  readonly what: string
-}
-
-const between = (name: string, low: number, high: number): NumberRule => ({
-  name,
-  allows: (value) => value >= low && value <= high,
-  what: `must be between ${low} and ${high}`,
-})
-/** Members of `options` that other providers have too. */
-const OPTIONS: Readonly<Record<string, NumberRule>> = {
-  temperature: between('temperature', 0, 2),
-  top_p: between('top_p', 0, 1),
-  min_p: between('min_p', 0, 1),
-  frequency_penalty: between('frequency_penalty', -2, 2),
-  presence_penalty: between('presence_penalty', -2, 2),
-  repeat_penalty: {
-    name: 'repetition_penalty',
-    allows: (value) => value > 0 && value <= 2,
-    what: 'must be greater than 0 and at most 2',
-  },
-  seed: { name: 'seed', allows: Number.isSafeInteger, what: 'must be an integer' },
-  top_k: {
-    name: 'top_k',
-    allows: (value) => Number.isSafeInteger(value) && value >= 0,
-    what: 'must be an integer of at least 0',
-  },
-  num_predict: {
-    name: 'max_tokens',
-    allows: (value) => Number.isSafeInteger(value) && (value >= 1 || value === -1 || value === -2),
-    what: 'must be an integer of at least 1, or -1 or -2 for no limit',
-  },
-}
 const READ: ReadonlySet<string> = new Set([
   'model',
   'models',
@@ -110,7 +67,6 @@ const READ: ReadonlySet<string> = new Set([
 ])
 const ROLES = ['system', 'user', 'assistant', 'tool']
 const LEVELS = ['low', 'medium', 'high', 'max']
-const STOPS_MAX = 8
 /** What clients add to a name without a tag. */
 const TAG = ':latest'
 
@@ -120,11 +76,10 @@ export function parseOllamaChat(json: unknown): OllamaChatRequest {
   const options = objectField(body, 'options') ?? {}
   const messages = field(body, 'messages')
   const calls = new NamedCalls()
-  const numbers = numbersOf(options)
-  const stop = stopOf(options)
+  const { stop = [], ...numbers } = readFields(OllamaOptions, options, 'options.')
   const read = parseChat({
     ...namesOf(body),
-    ...numbers,
+    ...parametersOf(numbers),
     messages: Array.isArray(messages)
       ? messages.map((message: unknown, index) => messageOf(message, `messages[${index}]`, calls))
       : messages,
@@ -140,7 +95,7 @@ export function parseOllamaChat(json: unknown): OllamaChatRequest {
     dropped: [
       ...Object.keys(body).filter((name) => !READ.has(name) && field(body, name) !== undefined),
       ...Object.keys(options)
-        .filter((name) => name !== 'stop' && !Object.hasOwn(OPTIONS, name) && field(options, name) !== undefined)
+        .filter((name) => !Object.hasOwn(OllamaOptions.properties, name) && field(options, name) !== undefined)
         .map((name) => `options.${name}`),
     ],
   }
@@ -154,30 +109,22 @@ export function namesOf(body: RawObject): { readonly model: unknown; readonly mo
   return { model, models: [model.slice(0, -TAG.length)] }
 }
 
-function numbersOf(options: RawObject): Record<string, unknown> {
-  const numbers: Record<string, unknown> = {}
-  for (const [name, { name: ours, allows, what }] of Object.entries(OPTIONS)) {
-    const value = numberField(options, name, allows, what, `options.${name}`)
-    if (value !== undefined) numbers[ours] = value
+/** Options by chat's names. */
+function parametersOf({
+  top_p: topP,
+  top_k: topK,
+  repeat_penalty: penalty,
+  num_predict: most = 0,
+  ...others
+}: Omit<Read<typeof OllamaOptions>, 'stop'>): Record<string, unknown> {
+  return {
+    ...others,
+    repetition_penalty: penalty,
+    // Zero means only the most likely token, as a top_k of 1 does elsewhere.
+    top_p: topP === 0 ? undefined : topP,
+    top_k: topP === 0 ? 1 : topK === 0 ? undefined : topK,
+    max_tokens: most > 0 ? most : undefined,
   }
-  const { top_p: topP, top_k: topK, max_tokens: most } = numbers
-  // Zero means only the most likely token, as a top_k of 1 does elsewhere.
-  if (topP === 0) numbers['top_k'] = 1
-  else if (topK === 0) delete numbers['top_k']
-  if (topP === 0) delete numbers['top_p']
-  if (Number(most) < 0) delete numbers['max_tokens']
-  return numbers
-}
-
-function stopOf(options: RawObject): readonly string[] {
-  const refusal = invalidInput('options.stop', `must be at most ${STOPS_MAX} non-empty strings`)
-  const given = field(options, 'stop') ?? []
-  const stops: readonly unknown[] = Array.isArray(given) ? given : [given]
-  if (stops.length > STOPS_MAX) throw refusal
-  return stops.map((stop) => {
-    if (typeof stop !== 'string' || stop === '') throw refusal
-    return stop
-  })
 }
 
 function formatOf(body: RawObject): unknown {

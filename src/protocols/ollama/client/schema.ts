@@ -10,11 +10,14 @@ import {
   oneOf,
   only,
   optional,
-  rub,
+  readBy,
+  said,
   text,
   whole,
 } from '../../../base/schema.ts'
-import { MODEL, MODELS, OPTIONAL_MODEL, ROUTED } from '../../../kinds/fields/routed-request.ts'
+import { invalidInput } from '../../../kinds/fields/body-fields.ts'
+import { readValue } from '../../../kinds/fields/paid-body.ts'
+import { COST, MODEL, MODELS, OPTIONAL_MODEL, ROUTED } from '../../../kinds/fields/routed-request.ts'
 
 const FILLED = text('', { minLength: 1 })
 const SAFE = Number.MAX_SAFE_INTEGER
@@ -27,6 +30,38 @@ const Message = object({
   tool_name: maybe(text('Of a result: the function that was called.')),
   tool_call_id: maybe(text()),
 })
+
+const STOPS_MAX = 8
+const STOPS = said(list(FILLED, '', { maxItems: STOPS_MAX }), `must be at most ${STOPS_MAX} non-empty strings`)
+
+/** Members of `options` that other providers have too. They are read by this schema. */
+export const OllamaOptions = object({
+  temperature: maybe(number('', { minimum: 0, maximum: 2 })),
+  top_p: maybe(number('', { minimum: 0, maximum: 1 })),
+  top_k: maybe(whole('', { minimum: 0, maximum: SAFE })),
+  min_p: maybe(number('', { minimum: 0, maximum: 1 })),
+  repeat_penalty: maybe(number('', { exclusiveMinimum: 0, maximum: 2 })),
+  frequency_penalty: maybe(number('', { minimum: -2, maximum: 2 })),
+  presence_penalty: maybe(number('', { minimum: -2, maximum: 2 })),
+  seed: maybe(whole('', { minimum: -SAFE, maximum: SAFE })),
+  num_predict: maybe(
+    readBy(
+      either(
+        whole('The most tokens of the answer.', { minimum: 1, maximum: SAFE }),
+        whole('No limit.', { minimum: -2, maximum: -1 }),
+      ),
+      limitOf,
+    ),
+  ),
+  stop: maybe(
+    readBy(either(FILLED, STOPS), (given, path) => readValue(STOPS, Array.isArray(given) ? given : [given], path)),
+  ),
+})
+
+function limitOf(given: unknown, path: string): number {
+  if (typeof given === 'number' && Number.isSafeInteger(given) && given >= -2 && given !== 0) return given
+  throw invalidInput(path, 'must be an integer of at least 1, or -1 or -2 for no limit')
+}
 
 /** `POST /api/chat`. The reader is `parse.ts`; fields beyond these are dropped and named in `X-Tollgate-Dropped`. */
 export const OllamaChatBody = object({
@@ -45,28 +80,8 @@ export const OllamaChatBody = object({
   ),
   format: maybe(either(oneOf(['', 'json']), map(anything(), 'A JSON Schema.'))),
   think: maybe(either(flag(), oneOf(['', 'low', 'medium', 'high', 'max']))),
-  options: maybe(
-    object({
-      temperature: maybe(number('', { minimum: 0, maximum: 2 })),
-      top_p: maybe(number('', { minimum: 0, maximum: 1 })),
-      top_k: maybe(whole('', { minimum: 0, maximum: SAFE })),
-      min_p: maybe(number('', { minimum: 0, maximum: 1 })),
-      repeat_penalty: maybe(number('', { exclusiveMinimum: 0, maximum: 2 })),
-      frequency_penalty: maybe(number('', { minimum: -2, maximum: 2 })),
-      presence_penalty: maybe(number('', { minimum: -2, maximum: 2 })),
-      seed: maybe(whole('', { minimum: -SAFE, maximum: SAFE })),
-      num_predict: maybe(
-        either(
-          whole('The most tokens of the answer.', { minimum: 1, maximum: SAFE }),
-          whole('No limit.', { minimum: -2, maximum: -1 }),
-        ),
-      ),
-      stop: maybe(either(FILLED, list(FILLED, '', { maxItems: 8 }))),
-    }),
-  ),
+  options: maybe(OllamaOptions),
 })
-
-const COST = { cost: rub('What was charged.'), currency: only('RUB') } as const
 
 /** The plain answer, and the last line of a stream. */
 export const OllamaChatAnswer = object({

@@ -133,9 +133,6 @@ export function ollamaUsage(line: RawJson, hasSaid: boolean): UsageReport | null
     usage: { input, output },
     inputTokens: input,
     outputTokens: output,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    reasoningTokens: 0,
   })
 }
 

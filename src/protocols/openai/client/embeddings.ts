@@ -102,7 +102,23 @@ function isToken(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }
 
-/** The JSON body of wire.md D-2.1 in parts: the vectors are most of it, and need not be copied. */
+/** Vectors in a list between two texts, in parts: they are most of an answer, and need not be copied. */
+export function vectorList(
+  before: string,
+  vectors: readonly Buffer[],
+  after: string,
+  beforeEach: (index: number) => string = (index) => (index === 0 ? '' : ','),
+): readonly Buffer[] {
+  const parts: Buffer[] = []
+  let text = before
+  for (const [index, vector] of vectors.entries()) {
+    parts.push(Buffer.from(text + beforeEach(index)), vector)
+    text = ''
+  }
+  return [...parts, Buffer.from(text + after)]
+}
+
+/** The JSON body of wire.md D-2.1 in parts. */
 export function embeddingsBody(
   { id, model }: ChunkIdentity,
   vectors: readonly Buffer[],
@@ -114,11 +130,8 @@ export function embeddingsBody(
     cost: rubles(chargedMicro),
     currency: 'RUB',
   }
-  const parts: Buffer[] = [
-    Buffer.from(`{"id":${JSON.stringify(id)},"object":"list","model":${JSON.stringify(model)},"data":[`),
-  ]
-  for (const [index, vector] of vectors.entries())
-    parts.push(Buffer.from(`${index === 0 ? '' : '},'}{"object":"embedding","index":${index},"embedding":`), vector)
-  parts.push(Buffer.from(`}],"usage":${JSON.stringify(usage)}}`))
-  return parts
+  const head = `{"id":${JSON.stringify(id)},"object":"list","model":${JSON.stringify(model)},"data":[`
+  const item = (index: number): string =>
+    `${index === 0 ? '' : '},'}{"object":"embedding","index":${index},"embedding":`
+  return vectorList(head, vectors, `}],"usage":${JSON.stringify(usage)}}`, item)
 }

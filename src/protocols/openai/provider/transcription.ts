@@ -188,8 +188,5 @@ function transcriptUsage(usage: RawJson | null): UsageReport | null {
     usage: { input: text, audio_input: input - text, output },
     inputTokens: input,
     outputTokens: output,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    reasoningTokens: 0,
   })
 }
