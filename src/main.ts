@@ -33,7 +33,7 @@ import { KNOWN_ADAPTERS } from './protocols/index.ts'
 import { openTelemetry } from './telemetry/open-telemetry.ts'
 import { diskFault } from './store/sqlite/disk-fault.ts'
 import { openFailure } from './store/open-failure.ts'
-import { StoreUnavailableError } from './ledger/store-unavailable-error.ts'
+import { StoreUnavailableError } from './ledger/ledger-store.ts'
 import { ownValue } from './base/own-value.ts'
 import { thrownMessage } from './base/text.ts'
 

@@ -7,8 +7,7 @@ import { PRICED_METERS, PRICE_SCALES } from '../src/tables/meter-table.ts'
 import { exactCost } from '../src/tables/meters.ts'
 import { MODEL_TYPES } from '../src/tables/model-types.ts'
 import { compare, decimalText, ONE, parseDecimal, shift, ZERO } from '../src/base/money.ts'
-import { uncharged } from '../src/catalog/price-keys.ts'
-import { priceSheet } from '../src/catalog/price-sheet.ts'
+import { uncharged, priceSheet } from '../src/catalog/price-sheet.ts'
 import { priceText, shownPrices } from '../src/catalog/shown-prices.ts'
 
 const USES = { listed: ['web_search_options'], native: false }

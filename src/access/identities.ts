@@ -1,6 +1,5 @@
 import { reasonError } from '../base/refusals.ts'
-import type { UserRecord, UserStore } from '../store/people/user-store.ts'
-import { identityId } from '../store/people/identity.ts'
+import { type UserRecord, type UserStore, identityId } from '../store/people/user-store.ts'
 import { isoTime } from '../base/time.ts'
 import type { Cipher } from '../base/cipher.ts'
 

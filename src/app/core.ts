@@ -1,5 +1,4 @@
-import { providerKeys } from '../catalog/bundled-base.ts'
-import { readBundledRelease, type BundledRelease } from '../catalog/bundled-release.ts'
+import { providerKeys, readBundledRelease, type BundledRelease } from '../catalog/bundled-base.ts'
 import { CatalogService } from '../catalog/catalog-service.ts'
 import type { Config } from './config.ts'
 import { rewrapSeeds } from '../access/identities.ts'

@@ -4,7 +4,7 @@ import type { ApiError } from '../base/errors.ts'
 import type { Route } from '../http/edge.ts'
 import type { Edge } from '../http/edge-options.ts'
 import type { Metric, MetricReading, WorkerReadings } from '../base/prometheus.ts'
-import { uniform } from '../base/uniform.ts'
+import { uniform } from '../base/rendezvous.ts'
 import { Shedding, type LoadReading } from '../pay/relay/shedding.ts'
 import type { Services } from './services.ts'
 

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto'
+
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 
@@ -22,4 +24,11 @@ export function attraction(key: number, target: string): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32 + 2 ** -33
+}
+
+const STEPS = 2 ** 47
+
+/** Uniform in [0, 1) and unpredictable. */
+export function uniform(): number {
+  return randomInt(STEPS) / STEPS
 }

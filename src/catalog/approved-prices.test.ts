@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { approvedAfter, withApproved } from './approved-prices.ts'
+import { approvedAfter, withApproved } from './price-list.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry } from './document.ts'
 
 function model(prompt: string, id = 'acme/m'): ModelEntry {

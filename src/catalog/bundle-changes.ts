@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { inProviderOrder } from './bundled-base.ts'
-import type { BundledRelease } from './bundled-release.ts'
+import { inProviderOrder, type BundledRelease } from './bundled-base.ts'
 import { effectiveDocument, type CatalogState } from './catalog-state.ts'
 import { endpointId, type CatalogDocument, type EndpointEntry, type ModelEntry } from './document.ts'
 import { ownValue } from '../base/own-value.ts'

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bundledBase, providerKeys, type BaseInput } from './bundled-base.ts'
+import { bundledBase, providerKeys, type BaseInput, readBundledRelease } from './bundled-base.ts'
 import { BUNDLED, withBundled, withoutBundled } from './bundled.ts'
 import { withConnection, withoutModel, withoutProvider, withProvider } from './document-edits.ts'
 import { withMaskedCredentials } from './credentials.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry } from './document.ts'
 import { KNOWN_PROVIDERS } from './known-providers.ts'
-import { readBundledRelease } from './bundled-release.ts'
 import { adaptersNamed } from '../../test/harness/adapters-named.ts'
 
 const ADAPTERS = adaptersNamed('openai', 'sandbox')

@@ -1,7 +1,6 @@
-import type { KnownAdapters } from './adapters.ts'
+import type { KnownAdapters } from './catalog.ts'
 import { BALANCE_LOW } from './provider-feeds.ts'
 import { BUNDLED } from './bundled.ts'
-import type { BundledRelease } from './bundled-release.ts'
 import {
   endpointId,
   type CatalogDocument,
@@ -11,6 +10,7 @@ import {
 } from './document.ts'
 import { KNOWN_PROVIDERS, type KnownProvider } from './known-providers.ts'
 import { ownValue } from '../base/own-value.ts'
+import { readFileSync } from 'node:fs'
 
 /** Keys of bundled providers from the environment, by slug. */
 export type ProviderKeys = Readonly<Record<string, string>>
@@ -140,4 +140,38 @@ function withPricesOf(before: readonly ModelEntry[], release: readonly ModelEntr
 /** In the order in which a model lists its endpoints. */
 export function inProviderOrder(endpoints: readonly EndpointEntry[]): readonly EndpointEntry[] {
   return KNOWN_PROVIDERS.flatMap(({ slug }) => endpoints.filter(({ provider }) => provider === slug))
+}
+
+/**
+ * The models that this version of Tollgate bundles, for all providers, with the day when the data set was published.
+ */
+export interface BundledRelease {
+  readonly published: string
+  readonly models: readonly ModelEntry[]
+}
+
+/**
+ * The output of `npm run catalog:bundle`: entries of the catalogue file, each endpoint with the source and date of its
+ * price.
+ */
+interface BundledFile {
+  readonly published: string
+  readonly models: readonly (Omit<ModelEntry, 'endpoints'> & {
+    readonly endpoints: readonly (EndpointEntry & { readonly source: string; readonly date: string })[]
+  })[]
+}
+
+/** Reads the generated file beside this one. */
+export function readBundledRelease(): BundledRelease {
+  // A test checks that nobody has edited the script's output.
+  const { published, models } = JSON.parse(
+    readFileSync(new URL('./bundled-models.json', import.meta.url), 'utf8'),
+  ) as BundledFile
+  return {
+    published,
+    models: models.map((model) => ({
+      ...model,
+      endpoints: model.endpoints.map(({ source: _source, date: _date, ...endpoint }) => endpoint),
+    })),
+  }
 }

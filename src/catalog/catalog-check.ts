@@ -4,7 +4,7 @@ import type { CatalogDocument, ModelEntry } from './document.ts'
 import { parseDocumentText, type DocumentContext } from './document-reader.ts'
 import { priceFaults } from './price-doubts.ts'
 import { crossProblems } from './snapshot.ts'
-import type { Fault, FileProblem } from './problem.ts'
+import type { Fault, FileProblem } from './source-tree.ts'
 
 /** A document that cannot be applied, with its problems. */
 export class CatalogError extends Error {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { approvedAfter } from './approved-prices.ts'
+import { approvedAfter, priceChanges, withPrices, type PriceChange, type PriceSource } from './price-list.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { Decimal } from '../base/money.ts'
 import type { CatalogStore } from '../store/catalog/catalog-store.ts'
 import type { CatalogPorts } from './catalog-ports.ts'
 import { BUNDLED, withoutBundled } from './bundled.ts'
-import type { BundledRelease } from './bundled-release.ts'
+import type { BundledRelease } from './bundled-base.ts'
 import {
   bundleNews,
   bundlePrices,
@@ -30,9 +30,11 @@ import {
   stateAfter,
   storedText,
   type CatalogState,
+  checkedSuccessor,
+  onTop,
+  OvertakenError,
 } from './catalog-state.ts'
 import { pricesFor } from './customer-prices.ts'
-import { checkedSuccessor } from './checked-successor.ts'
 import type { CatalogWarning } from './catalog-warning.ts'
 import type { Catalog, Prices, Provider, Snapshot } from './catalog.ts'
 import { credentialsOf, keepCredentials, withMaskedCredentials, withoutCredentials } from './credentials.ts'
@@ -56,12 +58,10 @@ import {
   type ProviderEntry,
   type SettingsEntry,
 } from './document.ts'
-import { missingSteps } from './known-steps.ts'
+import { missingSteps } from './known-providers.ts'
 import { mergeRates, type MergedRates } from './feed-rates.ts'
-import { onTop, OvertakenError } from './overtaken.ts'
 import { priceWarnings } from './price-doubts.ts'
-import { priceChanges, withPrices, type PriceChange, type PriceSource } from './price-list.ts'
-import type { Fault } from './problem.ts'
+import type { Fault } from './source-tree.ts'
 import { rowPrices, type PricedRow, type RowPrices } from './price-conditions.ts'
 import { buildSnapshot, NO_RIGHTS, settingsOf, type FileRights } from './snapshot.ts'
 import { documentYaml } from './wire-document.ts'

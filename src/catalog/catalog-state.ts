@@ -1,4 +1,4 @@
-import { withApproved, type ApprovedPrices } from './approved-prices.ts'
+import { withApproved, type ApprovedPrices } from './price-list.ts'
 import { authReach } from './auth.ts'
 import { bundledBase, keysOf, type BaseInput } from './bundled-base.ts'
 import { BUNDLED, withBundled } from './bundled.ts'
@@ -10,10 +10,15 @@ import {
   withoutCredentials,
 } from './credentials.ts'
 import type { Cipher } from '../base/cipher.ts'
-import type { KnownAdapters } from './adapters.ts'
-import { EMPTY_DOCUMENT, type CatalogDocument, type ProviderEntry } from './document.ts'
+import type { KnownAdapters } from './catalog.ts'
+import { EMPTY_DOCUMENT, type CatalogDocument, type ProviderEntry, type ModelEntry } from './document.ts'
 import { addressOf, type FileRights } from './snapshot.ts'
 import { ownValue } from '../base/own-value.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { CatalogFaults, soundnessProblems } from './catalog-check.ts'
+import { successorOf } from './document-edits.ts'
+import { priceFaults } from './price-doubts.ts'
+import type { Fault } from './source-tree.ts'
 
 /** Everything that makes up a price version. */
 export interface CatalogState {
@@ -137,4 +142,53 @@ function feedAfter({ own: before, feed }: CatalogState, own: CatalogDocument): C
   const isKept = (currency: string): boolean =>
     rateIn(own, currency) === undefined || rateIn(own, currency) === rateIn(before, currency)
   return Object.fromEntries(Object.entries(feed).filter(([currency]) => isKept(currency)))
+}
+
+/** The operator's document after a change of it to `document`. Throws CatalogFaults. */
+export function checkedSuccessor(
+  state: CatalogState,
+  document: CatalogDocument,
+  {
+    at,
+    release,
+    after,
+  }: {
+    readonly at: string
+    readonly release: readonly ModelEntry[]
+    readonly after: (own: CatalogDocument) => CatalogState
+  },
+): CatalogDocument {
+  const problems: Fault[] = []
+  const next = successorOf(withBundled(state.own, state.base), document, at, problems)
+  const changed = after(next)
+  // Faults that were there before do not refuse this change.
+  const before = new Map(state.own.models.map((model) => [model.id, model]))
+  const kept = new Set(
+    next.models.flatMap((model, index) => (isDeepStrictEqual(before.get(model.id), model) ? [index] : [])),
+  )
+  const isNew = (path: string): boolean => !kept.has(Number(/\d+/.exec(path)?.[0]))
+  const rates = effectiveDocument(changed).settings.rates ?? {}
+  const faults = priceFaults(next.models, release, rates).filter(({ path }) => isNew(path))
+  problems.push(...soundnessProblems(next, changed.base), ...faults)
+  if (problems.length > 0) throw new CatalogFaults(problems)
+  return next
+}
+
+/** How often a change is tried again when another node's came first. */
+const TRIES_MAX = 10
+
+/** Another node has written since this one read what a change is made of. */
+export class OvertakenError extends Error {
+  override readonly name = 'OvertakenError'
+}
+
+/** Repeats a change, which reads anew, on top of the one that has overtaken it, so that neither is lost. */
+export async function onTop<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work()
+    } catch (thrown) {
+      if (!(thrown instanceof OvertakenError) || tries === TRIES_MAX) throw thrown
+    }
+  }
 }

@@ -2,7 +2,7 @@ import type { Cipher } from '../base/cipher.ts'
 import { MASK } from './dialect.ts'
 import type { CatalogDocument, ProviderEntry } from './document.ts'
 import { AUTH_SECRETS, authAddresses, authSecrets, missingSecret, withAuthSecrets, type AuthEntry } from './auth.ts'
-import { fault, type Fault } from './problem.ts'
+import { fault, type Fault } from './source-tree.ts'
 import { ownValue } from '../base/own-value.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { withBundled, withEntries, withoutEntry } from './bundled.ts'
 import { keepCredentials } from './credentials.ts'
 import type { CatalogDocument, ModelEntry, ProviderEntry, SettingsEntry } from './document.ts'
-import type { Fault } from './problem.ts'
+import type { Fault } from './source-tree.ts'
 import { ownValue } from '../base/own-value.ts'
 
 /** The caller's result and the changed document; `base` is the bundled part under it. */

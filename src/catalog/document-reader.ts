@@ -1,6 +1,6 @@
 import { isTimezone } from '../ledger/period.ts'
 import { SETTING_ROWS, type GivenSettings, type NumberFields, type SettingName } from '../tables/settings-table.ts'
-import type { KnownAdapters } from './adapters.ts'
+import type { KnownAdapters } from './catalog.ts'
 import { readAuth } from './auth.ts'
 import { readDialect } from './dialect.ts'
 import {
@@ -11,12 +11,11 @@ import {
   type SettingsEntry,
 } from './document.ts'
 import { defined, FieldReader } from './field-reader.ts'
+import { type FileProblem, type Problem, lineOf, readSource, sourceOfJson, type SourceNode } from './source-tree.ts'
 import { readMarkup } from './markup.ts'
 import { readModel } from './model-entry.ts'
 import { readBalance, readPriceList } from './provider-feeds.ts'
-import type { FileProblem, Problem } from './problem.ts'
 import { readSdkPackage } from './sdk-package.ts'
-import { lineOf, readSource, sourceOfJson, type SourceNode } from './source-tree.ts'
 import { forbiddenUpstream } from './upstream-address.ts'
 
 const SLUG = /^[a-z0-9][a-z0-9._-]*$/

@@ -1,7 +1,6 @@
 import { compare, decimalText, parseDecimal, type Decimal } from '../base/money.ts'
 import type { FieldCheck, FieldChecks } from '../base/refusals.ts'
-import type { FileProblem, Problem } from './problem.ts'
-import type { SourceNode } from './source-tree.ts'
+import type { FileProblem, Problem, SourceNode } from './source-tree.ts'
 
 /** Far above any price or rate, far below the largest possible sum. */
 const DECIMAL_MAX: Decimal = { digits: 1_000_000_000n, scale: 0 }

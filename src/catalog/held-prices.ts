@@ -6,7 +6,7 @@ import type { GenerationStore } from '../store/log/generation-store.ts'
 import { rejectionOf, type BundleUpdate } from './bundle-changes.ts'
 import type { CatalogService } from './catalog-service.ts'
 import type { ModelEntry } from './document.ts'
-import { onTop, OvertakenError } from './overtaken.ts'
+import { onTop, OvertakenError } from './catalog-state.ts'
 import type { PriceChange } from './price-list.ts'
 
 /** Changes of one provider that wait; more are found again once these are decided. */

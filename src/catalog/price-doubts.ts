@@ -5,7 +5,7 @@ import { endpointId, type CatalogDocument, type EndpointEntry, type ModelEntry, 
 import { namesQualities } from './picture-price.ts'
 import type { Prices } from './catalog.ts'
 import { conditionedPrices, endpointPrices } from './price-conditions.ts'
-import { fault, type Fault } from './problem.ts'
+import { fault, type Fault } from './source-tree.ts'
 import { priceText } from './shown-prices.ts'
 import { ownValue } from '../base/own-value.ts'
 

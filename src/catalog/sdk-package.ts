@@ -1,5 +1,4 @@
-import type { KnownAdapters } from './adapters.ts'
-import type { Provider } from './catalog.ts'
+import type { KnownAdapters, Provider } from './catalog.ts'
 import type { ProviderEntry } from './document.ts'
 import type { FieldReader } from './field-reader.ts'
 

@@ -3,9 +3,10 @@ import { PRICE_KEYS, type PriceKey } from '../tables/meter-table.ts'
 import { MODEL_TYPE_TABLE } from '../tables/model-types.ts'
 import { ONE, parseDecimal, type Decimal } from '../base/money.ts'
 import { providerAuth } from './auth.ts'
-import type { Endpoint, Model, Prices, Provider, Settings, Snapshot } from './catalog.ts'
+import type { Endpoint, Model, Prices, Provider, Settings, Snapshot, KnownAdapters } from './catalog.ts'
 import { dialectOf, type Dialect } from './dialect.ts'
 import { defined } from './field-reader.ts'
+import { fault, type Fault } from './source-tree.ts'
 import { plainWordAt, servesAsAsked } from '../tables/service-tier-table.ts'
 import { knownQuirks } from './known-quirks.ts'
 import {
@@ -17,12 +18,8 @@ import {
   type SettingsEntry,
 } from './document.ts'
 import { endpointPrices } from './price-conditions.ts'
-import type { KnownAdapters } from './adapters.ts'
 import { markupOf } from './markup.ts'
-import { modelNames } from './model-names.ts'
-import { missingPrices } from './price-keys.ts'
-import { fault, type Fault } from './problem.ts'
-import { variantsOf } from './price-sheet.ts'
+import { missingPrices, variantsOf } from './price-sheet.ts'
 import { plainSettings, PROVIDER_TIMEOUTS } from '../tables/settings-table.ts'
 import { ownValue } from '../base/own-value.ts'
 
@@ -306,4 +303,37 @@ function endpointProblems(
     ways.add(way)
   }
   return problems
+}
+
+type Models = ReadonlyMap<string, Model>
+
+/**
+ * The names of a model besides its id. Aliases go first, then the last segment of an id that only one model has, then
+ * the operator's stand-ins for missing models (clients.md D-14.5).
+ */
+export function modelNames(models: Models, fallbacks: Readonly<Record<string, string>>): Map<string, string> {
+  const names = new Map<string, string>()
+  for (const { id, aliases } of models.values()) for (const alias of aliases) names.set(alias, id)
+  for (const [bare, ids] of byBareName(models)) {
+    const [id] = ids
+    if (ids.length === 1 && id !== undefined && !names.has(bare)) names.set(bare, id)
+  }
+  const known = new Map(names)
+  for (const [name, wanted] of Object.entries(fallbacks)) {
+    const id = models.has(wanted) ? wanted : known.get(wanted)
+    if (id !== undefined && !models.has(name) && !known.has(name)) names.set(name, id)
+  }
+  return names
+}
+
+/** Last segments of ids that several models share and that no alias or stand-in assigns. */
+export function sharedNames(
+  models: Models,
+  names: ReadonlyMap<string, string>,
+): readonly { readonly name: string; readonly ids: readonly string[] }[] {
+  return [...byBareName(models)].flatMap(([name, ids]) => (ids.length > 1 && !names.has(name) ? [{ name, ids }] : []))
+}
+
+function byBareName(models: Models): ReadonlyMap<string, readonly string[]> {
+  return Map.groupBy(models.keys(), (id) => id.slice(id.lastIndexOf('/') + 1))
 }

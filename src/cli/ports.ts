@@ -1,4 +1,4 @@
-import type { KnownAdapters } from '../catalog/adapters.ts'
+import type { KnownAdapters } from '../catalog/catalog.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
 import type { ModelEntry } from '../catalog/document.ts'
 import type { Config } from '../app/config.ts'

@@ -1,7 +1,7 @@
 import { CatalogError } from '../catalog/catalog-check.ts'
 import { readConfig } from '../app/config.ts'
 import { ApiError, OperatorError } from '../base/errors.ts'
-import { StoreUnavailableError } from '../ledger/store-unavailable-error.ts'
+import { StoreUnavailableError } from '../ledger/ledger-store.ts'
 import { adminCommands } from './admin-commands.ts'
 import { CATALOG_COMMANDS } from './catalog-commands.ts'
 import {

@@ -3,7 +3,7 @@ import { assert } from '../base/assert.ts'
 import type { Label } from '../base/text.ts'
 import type { Usage } from '../tables/meters.ts'
 import { REQUEST_TYPES } from '../tables/model-types.ts'
-import type { Micro } from '../base/money.ts'
+import { type Micro, rubles } from '../base/money.ts'
 import {
   flag,
   map,
@@ -19,6 +19,7 @@ import {
   type Schema,
   type Static,
 } from '../base/schema.ts'
+import { isoTime } from '../base/time.ts'
 
 export const RequestStatus = oneOf(['completed', 'error', 'cancelled'])
 export type GenerationStatus = Static<typeof RequestStatus>
@@ -454,3 +455,24 @@ export const LOST_FIELDS = Object.fromEntries(
   Object.entries(LOG_FIELDS).flatMap(([name, row]) => ('lost' in row ? [[name, row.lost]] : [])),
   // Each of the names has a value.
 ) as Pick<GenerationRecord, LostName>
+
+const FIELDS: Readonly<Record<LogView, readonly ViewField[]>> = {
+  log: viewFields('log'),
+  request: viewFields('request'),
+  api: viewFields('api'),
+  operator: viewFields('operator'),
+}
+
+/** A reader's view of a row of the usage log, with the names and order of the table. */
+export function viewOf<V extends LogView>(row: GenerationRow, view: V): RowView<V> {
+  const seen: Record<string, unknown> = {}
+  for (const { field, name, as } of FIELDS[view]) seen[name] = written(row[field], as)
+  // Each field of the type has been set.
+  return seen as RowView<V>
+}
+
+function written(value: unknown, as: ViewField['as']): unknown {
+  if (as === 'rubles' && typeof value === 'bigint') return rubles(value)
+  if (as === 'time' && typeof value === 'number') return isoTime(value)
+  return value ?? null
+}

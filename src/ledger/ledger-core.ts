@@ -3,7 +3,7 @@ import type { Micro } from '../base/money.ts'
 import { entryHash } from './hash-chain.ts'
 import type { JobMove, NewJob } from './job.ts'
 import { AllowanceChanges } from './allowances.ts'
-import { countSpent } from './account-limit.ts'
+import { countSpent, limitExceeded, limitRoom } from './account-limit.ts'
 import { countInFreeHour, isCharged, isFreeHourUsedUp, lostInFreeHour } from './free-hour.ts'
 import {
   bookedDay,
@@ -16,10 +16,9 @@ import {
   voidOfCharged,
 } from './hold-rules.ts'
 import type { GenerationRecord } from './generation-record.ts'
-import { limitExceeded, limitRoom } from './limit-rules.ts'
 import { chargeNotices, jobNotices } from './notice.ts'
-import type { NewNotice } from './new-notice.ts'
 import {
+  type NewNotice,
   spendKeyText,
   type AccountRow,
   type AllowanceOutcome,

@@ -1,7 +1,8 @@
 import type { Micro } from '../base/money.ts'
 import type { JobMove, NewJob } from './job.ts'
 import type { GenerationRecord } from './generation-record.ts'
-import type { NewNotice } from './new-notice.ts'
+import type { NoticeKind } from '../tables/notice-table.ts'
+import { UnavailableError } from '../base/errors.ts'
 
 export type LimitReset = 'daily' | 'weekly' | 'monthly'
 export type HoldState = 'open' | 'settled' | 'voided' | 'expired' | 'settled_late'
@@ -432,4 +433,27 @@ export interface LedgerStore {
   renewLeases(generationIds: readonly string[], leaseUntilMs: number): Promise<void>
   /** Open holds whose lease ended before `nowMs`; all open ones when null. */
   openHolds(nowMs: number | null): Promise<readonly HoldRow[]>
+}
+
+/** Something that people are to be told, as its cause writes it. */
+export interface NewNotice {
+  readonly id: string
+  readonly kind: NoticeKind
+  /** The account that it is about; null = none. */
+  readonly accountId: string | null
+  /** Written once while another notice has the same one; null = always. */
+  readonly subject: string | null
+  /** The balance at which the subject may be told again; null = never. */
+  readonly clearAtMicro: Micro | null
+  readonly atMs: number
+  /** For people and programs: `data` of a webhook. */
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+/**
+ * The database does not answer: it is unknown whether its last transaction was committed, and a repeat with the same
+ * ids is safe.
+ */
+export class StoreUnavailableError extends UnavailableError {
+  override readonly name = 'StoreUnavailableError'
 }

@@ -4,22 +4,22 @@ import { ALLOWANCE_LOOK_MS, Allowances } from './allowances.ts'
 import { BatchWriter, storeUnavailable } from './batch-writer.ts'
 import type { EndJournal } from './end-journal.ts'
 import { LOST_FIELDS, type GenerationRecord } from './generation-record.ts'
-import type {
-  AfterDraw,
-  AllowanceOutcome,
-  AllowanceRequest,
-  HoldOutcome,
-  HoldRequest,
-  HoldRow,
-  LedgerStore,
-  PeriodStarts,
-  SettleOutcome,
-  SettleRequest,
-  VoidOutcome,
-  VoidRequest,
+import {
+  type AfterDraw,
+  type AllowanceOutcome,
+  type AllowanceRequest,
+  type HoldOutcome,
+  type HoldRequest,
+  type HoldRow,
+  type LedgerStore,
+  type PeriodStarts,
+  type SettleOutcome,
+  type SettleRequest,
+  type VoidOutcome,
+  type VoidRequest,
+  StoreUnavailableError,
 } from './ledger-store.ts'
 import type { Micro } from '../base/money.ts'
-import { StoreUnavailableError } from './store-unavailable-error.ts'
 import { periodStarts } from './period.ts'
 
 const LEASE_MS = 60_000

@@ -4,11 +4,9 @@ import type { NoticeKind } from '../tables/notice-table.ts'
 import type { PlainSettings } from '../tables/settings-table.ts'
 import type { JobMove } from './job.ts'
 import type { EventAction } from './event-action.ts'
-import type { NewNotice } from './new-notice.ts'
-import { accountPeriod, accountSpent } from './account-limit.ts'
+import type { NewNotice, AccountRow, HoldRow, KeyRow, LedgerRows, LimitReset, SpendKey } from './ledger-store.ts'
+import { accountPeriod, accountSpent, keySpent } from './account-limit.ts'
 import { limitPeriod } from './hold-rules.ts'
-import type { AccountRow, HoldRow, KeyRow, LedgerRows, LimitReset, SpendKey } from './ledger-store.ts'
-import { keySpent } from './limit-rules.ts'
 import { DAY_MS, HOUR_MS } from '../base/time.ts'
 
 /** Events of the audit log that people are told of. */

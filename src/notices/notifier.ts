@@ -1,6 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import type { Delivery } from '../store/notices/notice-rows.ts'
-import type { Lane } from '../store/notices/delivery-lanes.ts'
+import type { Delivery, Lane } from '../store/notices/notice-rows.ts'
 import type { NoticeStore, Taken } from '../store/notices/notice-store.ts'
 import { thrownMessage } from '../base/text.ts'
 

@@ -1,7 +1,7 @@
 import { KeyLimiter, type LimitShare } from '../access/key-limiter.ts'
 import type { SyncedClock } from '../base/clock.ts'
 import type { IdSource } from '../base/ids.ts'
-import { uniform } from '../base/uniform.ts'
+import { uniform } from '../base/rendezvous.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
 import { SseStreams } from '../http/sse.ts'
 import type { EventAction } from '../ledger/event-action.ts'

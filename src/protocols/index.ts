@@ -1,5 +1,5 @@
-import type { AdapterFacts, KnownAdapters } from '../catalog/adapters.ts'
-import { uniform } from '../base/uniform.ts'
+import type { AdapterFacts, KnownAdapters } from '../catalog/catalog.ts'
+import { uniform } from '../base/rendezvous.ts'
 import { createAiSdk } from './ai-sdk/ai-sdk.ts'
 import { AnswerBudget } from './answer-budget.ts'
 import { TokenCache, type TokenPorts } from './auth/token-cache.ts'

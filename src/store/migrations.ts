@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../base/errors.ts'
 import { big, text, type Database, type Sql } from './database.ts'
 import { LockHeldError } from './postgres/database.ts'
-import { StoreUnavailableError } from '../ledger/store-unavailable-error.ts'
+import { StoreUnavailableError } from '../ledger/ledger-store.ts'
 
 /** A change of the schema after the one of the `.sql` files. A store has each once, in the order of their versions. */
 export interface Migration {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OperatorError } from '../base/errors.ts'
 import { openFailure } from './open-failure.ts'
-import { StoreUnavailableError } from '../ledger/store-unavailable-error.ts'
+import { StoreUnavailableError } from '../ledger/ledger-store.ts'
 
 const OPTIONS = { dataDir: '/data', databaseUrl: 'postgres://u:secret@db.example/tollgate' }
 

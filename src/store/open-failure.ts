@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { OperatorError } from '../base/errors.ts'
 import { diskFault } from './sqlite/disk-fault.ts'
-import { StoreUnavailableError } from '../ledger/store-unavailable-error.ts'
+import { StoreUnavailableError } from '../ledger/ledger-store.ts'
 import { ownValue } from '../base/own-value.ts'
 
 /** By codes of PostgreSQL and of sockets; other failures keep the driver's own text. */

@@ -1,48 +1,20 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LedgerStore } from '../ledger/ledger-store.ts'
 import type { KeyWrap } from '../ledger/key-wrap.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
-import { AccountGroupStore } from './accounts/account-group-store.ts'
-import { AccountStore } from './accounts/account-store.ts'
-import { AdminTokenStore } from './people/admin-token-store.ts'
-import { AuditStore } from './audit/audit-store.ts'
 import { openBooks, type Books } from './audit/book-store.ts'
-import { CatalogStore } from './catalog/catalog-store.ts'
-import { CodeStore } from './accounts/code-store.ts'
 import type { Database } from './database.ts'
-import { ChargeStore } from './ledger/charge-store.ts'
-import { ExternalIdStore } from './accounts/external-id-store.ts'
-import { EntryStore } from './ledger/entry-store.ts'
-import { EventStore } from './events/event-store.ts'
 import { FileStore } from './files/file-store.ts'
-import { GenerationStore } from './log/generation-store.ts'
-import { OverviewStore } from './log/overview-store.ts'
-import { IdempotencyStore } from './idempotency/idempotency-store.ts'
-import { JobStore } from './jobs/job-store.ts'
-import { KeyStore } from './accounts/key-store.ts'
-import { ManagementKeyStore } from './accounts/management-key-store.ts'
-import { LogStore } from './log/log-store.ts'
-import { LogUpkeep } from './log/upkeep.ts'
 import { migrate } from './migrations.ts'
 import { openFailure } from './open-failure.ts'
-import { NoticeStore } from './notices/notice-store.ts'
-import { NodeStore } from './nodes/node-store.ts'
-import { PaymentStore } from './accounts/payment-store.ts'
 import { PostgresDatabase, refuseHiddenPooler, refuseUnsafeCommits } from './postgres/database.ts'
 import { ChunkBytes } from './postgres/chunk-bytes.ts'
 import { PostgresLedger } from './postgres/ledger.ts'
-import { ResponseStore } from './responses/response-store.ts'
-import { MemberStore } from './people/member-store.ts'
-import { SessionStore } from './people/session-store.ts'
-import { SignInStore } from './people/sign-in-store.ts'
 import { DiskBytes } from './sqlite/disk-bytes.ts'
 import { SqliteDatabase } from './sqlite/database.ts'
 import { JournalFileBytes } from './sqlite/journal-bytes.ts'
 import { SqliteLedger } from './sqlite/ledger.ts'
-import type { Store } from './store.ts'
-import { StatementStore } from './ledger/statement-store.ts'
-import { UserStore } from './people/user-store.ts'
+import { storeOf, type Store } from './store.ts'
 
 export interface StoreOptions {
   /** The directory of the embedded store. */
@@ -144,49 +116,5 @@ async function prepared(database: Database, keyWrap: KeyWrap, databaseUrl: strin
   } catch (thrown) {
     await database.close()
     throw thrown
-  }
-}
-
-function storeOf(
-  { kind, keyWrap }: Pick<Store, 'kind'> & Pick<SealedStoreOptions, 'keyWrap'>,
-  database: Database,
-  books: Books,
-  ledger: LedgerStore,
-  files: FileStore,
-): Store {
-  const { seal } = books
-  return {
-    kind,
-    ledger,
-    accounts: new AccountStore(database, seal),
-    accountGroups: new AccountGroupStore(database, seal),
-    keys: new KeyStore(database, seal),
-    managementKeys: new ManagementKeyStore(database),
-    externalIds: new ExternalIdStore(database),
-    entries: new EntryStore(database, seal),
-    statements: new StatementStore(database, seal),
-    charges: new ChargeStore(database),
-    generations: new GenerationStore(database),
-    overview: new OverviewStore(database),
-    logUpkeep: new LogUpkeep(database, seal),
-    catalogs: new CatalogStore(database, seal),
-    events: new EventStore(database, seal),
-    users: new UserStore(database),
-    members: new MemberStore(database),
-    sessions: new SessionStore(database),
-    adminTokens: new AdminTokenStore(database),
-    signIns: new SignInStore(database),
-    codes: new CodeStore(database, seal),
-    payments: new PaymentStore(database, seal),
-    log: new LogStore(database, seal),
-    files,
-    books,
-    jobs: new JobStore(database, seal),
-    idempotency: new IdempotencyStore(database),
-    responses: new ResponseStore(database),
-    notices: new NoticeStore(database, keyWrap),
-    audit: new AuditStore(database, seal),
-    nodes: kind === 'postgres' ? new NodeStore(database) : null,
-    close: () => database.close(),
   }
 }

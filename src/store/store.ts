@@ -1,33 +1,35 @@
-import type { AccountGroupStore } from './accounts/account-group-store.ts'
-import type { AccountStore } from './accounts/account-store.ts'
-import type { AdminTokenStore } from './people/admin-token-store.ts'
-import type { AuditStore } from './audit/audit-store.ts'
-import type { Books } from './audit/book-store.ts'
-import type { CatalogStore } from './catalog/catalog-store.ts'
-import type { CodeStore } from './accounts/code-store.ts'
-import type { ChargeStore } from './ledger/charge-store.ts'
-import type { EntryStore } from './ledger/entry-store.ts'
-import type { ExternalIdStore } from './accounts/external-id-store.ts'
-import type { EventStore } from './events/event-store.ts'
-import type { FileStore } from './files/file-store.ts'
-import type { GenerationStore } from './log/generation-store.ts'
-import type { OverviewStore } from './log/overview-store.ts'
-import type { IdempotencyStore } from './idempotency/idempotency-store.ts'
-import type { JobStore } from './jobs/job-store.ts'
-import type { KeyStore } from './accounts/key-store.ts'
-import type { ManagementKeyStore } from './accounts/management-key-store.ts'
 import type { LedgerStore } from '../ledger/ledger-store.ts'
-import type { LogStore } from './log/log-store.ts'
-import type { LogUpkeep } from './log/upkeep.ts'
-import type { NoticeStore } from './notices/notice-store.ts'
-import type { NodeStore } from './nodes/node-store.ts'
-import type { PaymentStore } from './accounts/payment-store.ts'
-import type { ResponseStore } from './responses/response-store.ts'
-import type { MemberStore } from './people/member-store.ts'
-import type { SessionStore } from './people/session-store.ts'
-import type { SignInStore } from './people/sign-in-store.ts'
-import type { StatementStore } from './ledger/statement-store.ts'
-import type { UserStore } from './people/user-store.ts'
+import type { KeyWrap } from '../ledger/key-wrap.ts'
+import { AccountGroupStore } from './accounts/account-group-store.ts'
+import { AccountStore } from './accounts/account-store.ts'
+import { AdminTokenStore } from './people/admin-token-store.ts'
+import { AuditStore } from './audit/audit-store.ts'
+import type { Books } from './audit/book-store.ts'
+import { CatalogStore } from './catalog/catalog-store.ts'
+import { CodeStore } from './accounts/code-store.ts'
+import type { Database } from './database.ts'
+import { ChargeStore } from './ledger/charge-store.ts'
+import { ExternalIdStore } from './accounts/external-id-store.ts'
+import { EntryStore } from './ledger/entry-store.ts'
+import { EventStore } from './events/event-store.ts'
+import type { FileStore } from './files/file-store.ts'
+import { GenerationStore } from './log/generation-store.ts'
+import { OverviewStore } from './log/overview-store.ts'
+import { IdempotencyStore } from './idempotency/idempotency-store.ts'
+import { JobStore } from './jobs/job-store.ts'
+import { KeyStore } from './accounts/key-store.ts'
+import { ManagementKeyStore } from './accounts/management-key-store.ts'
+import { LogStore } from './log/log-store.ts'
+import { LogUpkeep } from './log/upkeep.ts'
+import { NoticeStore } from './notices/notice-store.ts'
+import { NodeStore } from './nodes/node-store.ts'
+import { PaymentStore } from './accounts/payment-store.ts'
+import { ResponseStore } from './responses/response-store.ts'
+import { MemberStore } from './people/member-store.ts'
+import { SessionStore } from './people/session-store.ts'
+import { SignInStore } from './people/sign-in-store.ts'
+import { StatementStore } from './ledger/statement-store.ts'
+import { UserStore } from './people/user-store.ts'
 
 /**
  * Everything durable, behind one class for each aggregate. Nothing outside this folder contains SQL.
@@ -51,38 +53,50 @@ import type { UserStore } from './people/user-store.ts'
  * **What it never does.** It decides no charge: `ledger` decides on loaded rows. It calls nobody over the network but
  * its database, and knows no request. Amounts are bigints of micro-rubles, times are Unix ms.
  */
-export interface Store {
-  readonly kind: 'embedded' | 'postgres'
-  readonly ledger: LedgerStore
-  readonly accounts: AccountStore
-  readonly accountGroups: AccountGroupStore
-  readonly keys: KeyStore
-  readonly managementKeys: ManagementKeyStore
-  readonly externalIds: ExternalIdStore
-  readonly entries: EntryStore
-  readonly statements: StatementStore
-  readonly charges: ChargeStore
-  readonly generations: GenerationStore
-  readonly overview: OverviewStore
-  readonly logUpkeep: LogUpkeep
-  readonly catalogs: CatalogStore
-  readonly events: EventStore
-  readonly users: UserStore
-  readonly members: MemberStore
-  readonly sessions: SessionStore
-  readonly adminTokens: AdminTokenStore
-  readonly signIns: SignInStore
-  readonly codes: CodeStore
-  readonly payments: PaymentStore
-  readonly log: LogStore
-  readonly files: FileStore
-  readonly books: Books
-  readonly jobs: JobStore
-  readonly idempotency: IdempotencyStore
-  readonly responses: ResponseStore
-  readonly notices: NoticeStore
-  readonly audit: AuditStore
-  /** null = the store has one process. */
-  readonly nodes: NodeStore | null
-  close(): Promise<void>
+export type Store = Readonly<ReturnType<typeof storeOf>>
+
+/** The store over a database that is open. */
+export function storeOf(
+  { kind, keyWrap }: { readonly kind: 'embedded' | 'postgres'; readonly keyWrap: KeyWrap },
+  database: Database,
+  books: Books,
+  ledger: LedgerStore,
+  files: FileStore,
+) {
+  const { seal } = books
+  return {
+    kind,
+    ledger,
+    accounts: new AccountStore(database, seal),
+    accountGroups: new AccountGroupStore(database, seal),
+    keys: new KeyStore(database, seal),
+    managementKeys: new ManagementKeyStore(database),
+    externalIds: new ExternalIdStore(database),
+    entries: new EntryStore(database, seal),
+    statements: new StatementStore(database, seal),
+    charges: new ChargeStore(database),
+    generations: new GenerationStore(database),
+    overview: new OverviewStore(database),
+    logUpkeep: new LogUpkeep(database, seal),
+    catalogs: new CatalogStore(database, seal),
+    events: new EventStore(database, seal),
+    users: new UserStore(database),
+    members: new MemberStore(database),
+    sessions: new SessionStore(database),
+    adminTokens: new AdminTokenStore(database),
+    signIns: new SignInStore(database),
+    codes: new CodeStore(database, seal),
+    payments: new PaymentStore(database, seal),
+    log: new LogStore(database, seal),
+    files,
+    books,
+    jobs: new JobStore(database, seal),
+    idempotency: new IdempotencyStore(database),
+    responses: new ResponseStore(database),
+    notices: new NoticeStore(database, keyWrap),
+    audit: new AuditStore(database, seal),
+    /** null = the store has one process. */
+    nodes: kind === 'postgres' ? new NodeStore(database) : null,
+    close: () => database.close(),
+  }
 }

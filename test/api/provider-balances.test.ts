@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { balanceIn } from '../../src/catalog/feeds/balance-api.ts'
+import { balanceIn } from '../../src/catalog/feeds/provider-balances.ts'
 import type { BalanceApi } from '../../src/catalog/provider-feeds.ts'
 import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'

@@ -1,5 +1,5 @@
 import { KNOWN_ADAPTERS } from '../../src/protocols/index.ts'
-import type { KnownAdapters } from '../../src/catalog/adapters.ts'
+import type { KnownAdapters } from '../../src/catalog/catalog.ts'
 
 /** Only these adapters, for a test that reads a catalogue. */
 export function adaptersNamed(...names: readonly string[]): KnownAdapters {

@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../../src/ledger/store-unavailable-error.ts'
+import { StoreUnavailableError } from '../../src/ledger/ledger-store.ts'
 import type { Random } from './random.ts'
 import type { Owner, Scheduler } from './scheduler.ts'
 

@@ -1,5 +1,5 @@
 import type { CatalogWarning } from '../../catalog/catalog-warning.ts'
-import { TRIAL_OUTCOMES } from '../../catalog/listed-model.ts'
+import { TRIAL_OUTCOMES } from '../../catalog/offered-models.ts'
 import { HOLD_REASONS } from '../../catalog/price-list.ts'
 import { MODEL_TYPES } from '../../tables/model-types.ts'
 import type { FieldCheck } from '../../base/refusals.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CatalogFaults, problemText } from '../../catalog/catalog-check.ts'
-import type { Fault, Problem } from '../../catalog/problem.ts'
+import type { Fault, Problem } from '../../catalog/source-tree.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { CatalogProblem } from './catalog-contract.ts'
 

@@ -1,4 +1,4 @@
-import type { KnownAdapters } from '../../catalog/adapters.ts'
+import type { KnownAdapters } from '../../catalog/catalog.ts'
 import type { Principal } from '../../access/principal.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry } from '../../catalog/document.ts'
 import { parseDocumentJson, parseModelJson, parseSettingsJson } from '../../catalog/document-reader.ts'

@@ -1,4 +1,4 @@
-import type { KnownAdapters } from '../../catalog/adapters.ts'
+import type { KnownAdapters } from '../../catalog/catalog.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
 import type { AdminWireRoute } from './admin-route.ts'

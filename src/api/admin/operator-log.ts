@@ -1,10 +1,9 @@
 import type { Principal } from '../../access/principal.ts'
 import { logRecord, searchNotes } from '../public/generation.ts'
 import type { Route } from '../../http/edge.ts'
-import type { GenerationRow } from '../../ledger/generation-record.ts'
+import { type GenerationRow, viewOf } from '../../ledger/generation-record.ts'
 import { readLogFilter } from '../../ledger/log-filters.ts'
 import { attemptsOf, invoiceOf, storyOf, tokensPerSecond } from '../records/request-story.ts'
-import { viewOf } from '../../ledger/row-view.ts'
 import type { PageRange } from '../../store/page.ts'
 import {
   listBody,

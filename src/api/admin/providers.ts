@@ -6,7 +6,7 @@ import {
   slugProblem,
   type DocumentContext,
 } from '../../catalog/document-reader.ts'
-import { fault } from '../../catalog/problem.ts'
+import { fault } from '../../catalog/source-tree.ts'
 import { offeredModels } from '../../catalog/offered-models.ts'
 import { ambientRefusal, authAddresses } from '../../catalog/auth.ts'
 import { wireModel, wireProvider, type WireProvider } from '../../catalog/wire-document.ts'

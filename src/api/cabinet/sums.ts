@@ -1,6 +1,6 @@
 import { daysBetween } from '../../http/day-range.ts'
 import { rubles, type Micro } from '../../base/money.ts'
-import type { SpendSums as StoredSums } from '../../store/log/spend-sums.ts'
+import type { SpendSums as StoredSums } from '../../store/log/log-store.ts'
 import type { DaySums, SpendSums } from './log-contract.ts'
 
 interface Running {

@@ -2,8 +2,7 @@ import { fieldError } from '../../base/refusals.ts'
 import { dayRange } from '../../http/day-range.ts'
 import { choiceParameter, timeParameter } from '../../base/query-parameters.ts'
 import { rubles, type Micro } from '../../base/money.ts'
-import { HOUR_ROWS_MAX } from '../../store/log/log-store.ts'
-import type { SpendSums as StoredSums } from '../../store/log/spend-sums.ts'
+import { HOUR_ROWS_MAX, type SpendSums as StoredSums } from '../../store/log/log-store.ts'
 import {
   UsageGroup,
   type AppRow,

@@ -10,7 +10,7 @@ import { outwardBody, outwardForm, type OutwardName } from '../../kinds/fields/o
 import { PROMPT_MEMBERS, refuseNulInForm } from '../../kinds/fields/prompt-members.ts'
 import { parseVideoForm, parseVideo } from '../../protocols/openai/client/video.ts'
 import type { VideoCall, VideoRequest } from '../../kinds/video.ts'
-import type { StoredFile } from '../../store/files/file-rows.ts'
+import type { StoredFile } from '../../store/files/file-store.ts'
 import type { JobPage } from '../../ledger/job.ts'
 import type { Page } from '../../store/page.ts'
 import type { Reach } from '../../store/accounts/key-lists.ts'

@@ -1,11 +1,10 @@
 import { fieldsOf } from '../../base/json-text.ts'
 import type { ModelEntry, EndpointEntry, PriceEntry, PriceTexts, TieredPrice } from '../document.ts'
-import { familyOf, guessedOutput } from './data-set-families.ts'
+import { familyOf, guessedOutput, OpenrouterNames, upstreamName, type NamedRow } from './data-set-names.ts'
 import type { LimitList } from './data-set-limits.ts'
-import { OpenrouterNames, upstreamName, type NamedRow } from './data-set-names.ts'
 import { constantFees, rowPrices } from './data-set-prices.ts'
 import { KNOWN_PROVIDERS, type KnownProvider } from '../known-providers.ts'
-import { uncharged } from '../price-keys.ts'
+import { uncharged } from '../price-sheet.ts'
 
 /** OpenAI's reasoning models: they take `max_completion_tokens` instead of `max_tokens`, and no sampling parameters. */
 const THINKING = /^(o\d|gpt-([5-9]|\d\d)(?!.*-chat))/

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { compare, parseDecimal } from '../../base/money.ts'
 import { listedModels, parsePriceList, priceListUrl } from './price-list-api.ts'
 import { PRICE_LIST_API_NAMES, type PriceListApi } from '../provider-feeds.ts'
-import { listSource } from './list-changes.ts'
+import { listSource } from './price-feed.ts'
 import { priceChanges, releaseSource } from '../price-list.ts'
 import type { ModelEntry } from '../document.ts'
 

@@ -4,7 +4,7 @@ import { ownValue } from '../../base/own-value.ts'
 import type { PriceKey } from '../../tables/meter-table.ts'
 import { compare, decimalText, parseDecimal, shift, type Decimal } from '../../base/money.ts'
 import type { PriceListApi } from '../provider-feeds.ts'
-import type { ListedModel } from '../listed-model.ts'
+import type { ListedModel } from '../offered-models.ts'
 
 /** Far above any price of a million tokens. */
 const PRICE_MAX: Decimal = { digits: 1_000_000n, scale: 0 }

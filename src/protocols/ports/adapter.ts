@@ -1,5 +1,5 @@
 import type { Endpoint, ModelType, Provider } from '../../catalog/catalog.ts'
-import type { ProviderTrial } from '../../catalog/listed-model.ts'
+import type { ProviderTrial } from '../../catalog/offered-models.ts'
 import { MODEL_TYPES } from '../../tables/model-types.ts'
 import { CHAT_PARAMETERS, type ParameterName } from '../../tables/parameter-table.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'

@@ -1,5 +1,5 @@
 import type { Provider } from '../../catalog/catalog.ts'
-import type { ListedModel, ProviderTrial, TrialOutcome } from '../../catalog/listed-model.ts'
+import type { ListedModel, ProviderTrial, TrialOutcome } from '../../catalog/offered-models.ts'
 import { isAuthorized, isRefused, type TokenCache } from '../auth/token-cache.ts'
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'

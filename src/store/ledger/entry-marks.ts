@@ -1,6 +1,6 @@
 import type { Micro } from '../../base/money.ts'
 import { big, integer, text, type Database } from '../database.ts'
-import { StoreUnavailableError } from '../../ledger/store-unavailable-error.ts'
+import { StoreUnavailableError } from '../../ledger/ledger-store.ts'
 
 /** Entries of an account between two of its marks. */
 export const MARK_ROWS = 256

@@ -5,10 +5,10 @@ import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import type { LogFilter } from '../../ledger/log-filters.ts'
 import type { GenerationRow } from '../../ledger/generation-record.ts'
 import { HOLD_SELECT, readHoldRow } from '../ledger/ledger-rows.ts'
-import type { SpendGroup, SpendSums } from './spend-sums.ts'
 import { splitConditions, type LogConditions } from './filter-conditions.ts'
 import { ownRange, type Range } from './query.ts'
 import { HOUR_MS } from '../../base/time.ts'
+import type { Micro } from '../../base/money.ts'
 
 export interface AccountLogFilter extends LogFilter {
   readonly accountId: string
@@ -275,3 +275,16 @@ async function readHours(
     savedMicro: big(row, 'saved'),
   }))
 }
+
+/** Sums of a day, key, model and app, or of a group of them. */
+export interface SpendSums {
+  readonly requests: number
+  readonly errors: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly costMicro: Micro
+  /** By prompt caches; below 0 where a provider asks more for what it has cached. */
+  readonly savedMicro: Micro
+}
+
+export type SpendGroup = 'model' | 'key' | 'app'

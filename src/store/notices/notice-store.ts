@@ -1,4 +1,4 @@
-import type { NewNotice } from '../../ledger/new-notice.ts'
+import type { NewNotice } from '../../ledger/ledger-store.ts'
 import { lowBalance, lowBalanceSubject, type BalanceChange } from '../../ledger/notice.ts'
 import { openFor, purposeOf, type Cipher } from '../../base/cipher.ts'
 import type { Micro } from '../../base/money.ts'
@@ -18,8 +18,9 @@ import { nameRecord } from '../accounts/external-id-store.ts'
 import { readPage, type Page, type PageRange } from '../page.ts'
 import { insertRow, updateRow } from '../rows.ts'
 import { addressTo, audience } from './addressing.ts'
-import { DUE_CHANNELS, type Lane } from './delivery-lanes.ts'
 import {
+  DUE_CHANNELS,
+  type Lane,
   channelCells,
   DELIVERIES,
   NOTICE,

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { NoticeStore } from './notice-store.ts'
-import type { NewNotice } from '../../ledger/new-notice.ts'
+import type { NewNotice } from '../../ledger/ledger-store.ts'
 
 const AGAIN_MS = 2_000
 /** Providers fail together; what is beyond this is told when it is seen again. */

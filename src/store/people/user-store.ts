@@ -4,9 +4,9 @@ import type { OperatorRole } from '../../tables/admin-scopes.ts'
 import { reasonError } from '../../base/refusals.ts'
 import { likePrefix } from '../accounts/account-store.ts'
 import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'
-import type { IdentityName } from './identity.ts'
 import { bigintOrNull, column, insertRow, Rows, updateRow, type RecordOf } from '../rows.ts'
 import { readPage, type Order, type Page, type PageRange } from '../page.ts'
+import { createHash } from 'node:crypto'
 
 /** `admin` = an operator of the console. */
 export type UserRole = 'user' | 'admin'
@@ -411,4 +411,18 @@ function findToken(sql: Pick<Sql, 'all'>, hash: string, nowMs: number): Promise<
 async function replaceCodes(sql: Sql, userId: string, hashes: readonly string[]): Promise<void> {
   await sql.run('DELETE FROM recovery_code WHERE user_id = ?', [userId])
   for (const hash of hashes) await sql.run('INSERT INTO recovery_code (user_id, hash) VALUES (?,?)', [userId, hash])
+}
+
+/** A person at a single sign-on issuer. */
+export interface IdentityName {
+  readonly issuer: string
+  readonly subject: string
+}
+
+/** Its name in URLs: subjects may contain anything. */
+export function identityId({ issuer, subject }: IdentityName): string {
+  return `idn_${createHash('sha256')
+    .update(JSON.stringify([issuer, subject]))
+    .digest('hex')
+    .slice(0, 24)}`
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { bytes as blob, integer, type Database } from '../database.ts'
-import type { FileRow } from '../files/file-rows.ts'
-import { FileGoneError, type FileBytes } from '../files/file-store.ts'
+import { type FileRow, FileGoneError, type FileBytes } from '../files/file-store.ts'
 import { HOUR_MS } from '../../base/time.ts'
 
 const CHUNK_BYTES = 1_048_576

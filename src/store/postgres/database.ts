@@ -15,7 +15,7 @@ import {
   type TransactionOptions,
 } from '../database.ts'
 import { OperatorError } from '../../base/errors.ts'
-import { StoreUnavailableError } from '../../ledger/store-unavailable-error.ts'
+import { StoreUnavailableError } from '../../ledger/ledger-store.ts'
 
 const POOL_MAX = 10
 /** For what each request looks up before it is paid. */

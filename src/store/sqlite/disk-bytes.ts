@@ -2,8 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../base/folder.ts'
-import type { FileRow } from '../files/file-rows.ts'
-import type { FileBytes } from '../files/file-store.ts'
+import type { FileRow, FileBytes } from '../files/file-store.ts'
 
 /** Bytes of the embedded store's files, in a directory beside its database. One process has both. */
 export class DiskBytes implements FileBytes {

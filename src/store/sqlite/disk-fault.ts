@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../../ledger/store-unavailable-error.ts'
+import { StoreUnavailableError } from '../../ledger/ledger-store.ts'
 import { ownValue } from '../../base/own-value.ts'
 
 /** SQLite's result codes for faults of the file rather than the statement. */
