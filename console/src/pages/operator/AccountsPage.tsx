@@ -55,7 +55,7 @@ function AccountList({ groupNames }: { readonly groupNames: ReadonlyMap<string, 
   }
   const groupOf = ({ group }: Account): string | null => (group === null ? null : (groupNames.get(group) ?? group))
   return (
-    <div className="page" onClick={open}>
+    <div style={{ display: 'contents' }} onClick={open}>
       <ServerList
         read="GET /admin/v1/accounts"
         filters={[
