@@ -1,26 +1,22 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.ts'
 import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { refused, refusedInWords } from '../harness/refused.ts'
 
 /** The limit that an operator sets for all keys of an account together. */
 
-let server: MovingGateway
 let browser: ConsoleClient
 let accountId: string
-let keys: readonly [string, string]
 
-before(async () => {
-  server = await movingGateway({
-    catalog: 'timezone: UTC\nrate_limit: { requests: 1000, window: 60 }\n',
-    startUnixMs: Date.parse('2026-11-10T23:50:00Z'),
-  })
-  ;({ browser, accountId } = await signedUp(server, 'owner@example.com'))
-  await topUp(server, accountId, 100)
-  const made = await Promise.all(['one', 'two'].map((name) => browser.post('keys', { name })))
-  keys = [made[0]?.body.key, made[1]?.body.key]
+const server = await movingGateway({
+  catalog: 'timezone: UTC\nrate_limit: { requests: 1000, window: 60 }\n',
+  startUnixMs: Date.parse('2026-11-10T23:50:00Z'),
 })
+;({ browser, accountId } = await signedUp(server, 'owner@example.com'))
+await topUp(server, accountId, 100)
+const made = await Promise.all(['one', 'two'].map((name) => browser.post('keys', { name })))
+const keys = [made[0]?.body.key, made[1]?.body.key]
 
 after(() => server.stop())
 

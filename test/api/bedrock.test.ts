@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { authorizationOf, converseEvent, converseException } from '../harness/aws.ts'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
-import { listen, type LocalServer, type Received } from '../harness/scripted-upstream.ts'
+import { gateway } from '../harness/gateway.ts'
+import { listen, type Received } from '../harness/scripted-upstream.ts'
 
 const ACCESS_KEY_ID = 'AKIAIOSFODNN7EXAMPLE'
 const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'
@@ -41,35 +41,30 @@ interface Reply {
   readonly body: string | Buffer
 }
 
-let upstream: LocalServer
-let upstreamHost: string
-let tollgate: Gateway
-let key: string
 /** Chosen by the first part of the path, or by the shape of the request. */
 let replies: Map<string, Reply>
 let seen: Received[]
 
-before(async () => {
-  upstream = await listen((response, request) => {
-    const { path } = request
-    seen.push(request)
-    const streaming = path.endsWith('/converse-stream')
-    const {
-      status = 200,
-      headers = {},
-      body,
-    } = replies.get(path.split('/')[1] ?? '') ?? { body: streaming ? STREAM : JSON.stringify(PLAIN) }
-    response.writeHead(status, {
-      'content-type': Buffer.isBuffer(body) ? 'application/vnd.amazon.eventstream' : 'application/json',
-      ...headers,
-    })
-    response.end(body)
+const upstream = await listen((response, request) => {
+  const { path } = request
+  seen.push(request)
+  const streaming = path.endsWith('/converse-stream')
+  const {
+    status = 200,
+    headers = {},
+    body,
+  } = replies.get(path.split('/')[1] ?? '') ?? { body: streaming ? STREAM : JSON.stringify(PLAIN) }
+  response.writeHead(status, {
+    'content-type': Buffer.isBuffer(body) ? 'application/vnd.amazon.eventstream' : 'application/json',
+    ...headers,
   })
-  upstreamHost = new URL(upstream.url).host
-  const price =
-    '{ currency: RUB, prompt: 3, input_cache_read: 1, input_cache_write: 4, input_cache_write_1h: 6, completion: 15 }'
-  tollgate = await gateway({
-    catalog: `
+  response.end(body)
+})
+const upstreamHost = new URL(upstream.url).host
+const price =
+  '{ currency: RUB, prompt: 3, input_cache_read: 1, input_cache_write: 4, input_cache_write_1h: 6, completion: 15 }'
+const tollgate = await gateway({
+  catalog: `
 markup: 1
 providers:
   first: { name: First, adapter: bedrock, base_url: "http://${upstreamHost}/first", api_key: "${ACCESS_KEY_ID}:${SECRET}:${TOKEN}" }
@@ -83,9 +78,8 @@ models:
       - { provider: first, model: "${MODEL}", price: ${price} }
       - { provider: second, model: "${MODEL}", price: ${price} }
 `,
-  })
-  key = (await tollgate.createAccount({ balance: 1_000 })).key
 })
+const { key } = await tollgate.createAccount({ balance: 1_000 })
 
 beforeEach(() => {
   replies = new Map()

@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { ConsoleClient, PASSWORD, signedUp } from '../harness/console-client.ts'
-import { gateway, type Answer, type Gateway, movingGateway } from '../harness/gateway.ts'
-import { startOidcIssuer, type IssuedClaims, type OidcIssuer } from '../harness/oidc-issuer.ts'
+import { gateway, type Answer, movingGateway } from '../harness/gateway.ts'
+import { startOidcIssuer, type IssuedClaims } from '../harness/oidc-issuer.ts'
 import { refused } from '../harness/refused.ts'
 
-let issuer: OidcIssuer
-let tollgate: Gateway
-
-before(async () => {
-  issuer = await startOidcIssuer('tollgate', 'client-secret')
-  tollgate = await gateway({
-    env: {
-      OIDC_ISSUER: issuer.url,
-      OIDC_CLIENT_ID: 'tollgate',
-      OIDC_CLIENT_SECRET: 'client-secret',
-      OIDC_NAME: 'Acme ID',
-    },
-  })
+const issuer = await startOidcIssuer('tollgate', 'client-secret')
+const tollgate = await gateway({
+  env: {
+    OIDC_ISSUER: issuer.url,
+    OIDC_CLIENT_ID: 'tollgate',
+    OIDC_CLIENT_SECRET: 'client-secret',
+    OIDC_NAME: 'Acme ID',
+  },
 })
 
 after(async () => {

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { after, test } from 'node:test'
+import { gateway } from '../harness/gateway.ts'
 
-let tollgate: Gateway
-let key: string
-
-before(async () => {
-  tollgate = await gateway()
-  key = (await tollgate.createAccount()).key
-})
+const tollgate = await gateway()
+const { key } = await tollgate.createAccount()
 
 after(() => tollgate.stop())
 

@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { gateway } from '../harness/gateway.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { refused } from '../harness/refused.ts'
 
-let upstream: ScriptedUpstream
-let tollgate: Gateway
-let account: { id: string; key: string }
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  tollgate = await gateway({
-    catalog: `
+const upstream = await startScriptedUpstream()
+const tollgate = await gateway({
+  catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
 providers:
@@ -34,9 +29,8 @@ models:
         model: talker
         price: { currency: RUB, prompt: 1, completion: 1, tiers: [{ above: 15, prompt: 2 }], service_tiers: { flex: { completion: 0 }, priority: { completion: 9 } } }
 `,
-  })
-  account = await tollgate.createAccount({ balance: 100 })
 })
+const account = await tollgate.createAccount({ balance: 100 })
 
 after(async () => {
   await tollgate.stop()

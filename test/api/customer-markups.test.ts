@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { auditClean } from '../harness/api-client.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 import { videoUntil } from '../harness/video-jobs.ts'
-
-let server: Gateway
 
 const SOLD = {
   provider: 'sandbox',
@@ -14,11 +12,9 @@ const SOLD = {
 }
 const MODEL = { type: 'chat', context_length: 8_000, endpoints: [SOLD] }
 
-before(async () => {
-  server = await gateway()
-  await server.admin('PATCH', '/admin/v1/settings', { rates: { USD: 90 }, markup: 1.2 })
-  await server.admin('PUT', '/admin/v1/models/acme/m', MODEL)
-})
+const server = await gateway()
+await server.admin('PATCH', '/admin/v1/settings', { rates: { USD: 90 }, markup: 1.2 })
+await server.admin('PUT', '/admin/v1/models/acme/m', MODEL)
 
 after(() => server.stop())
 

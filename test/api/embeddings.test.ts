@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
-import { answers, startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { after, test } from 'node:test'
+import { gateway, type Answer } from '../harness/gateway.ts'
+import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { badRequestTests, type BadRequest } from '../harness/refused.ts'
 import { paced } from '../harness/patience.ts'
 
@@ -13,10 +13,6 @@ const VECTORS = [
 ]
 
 const BASE64 = VECTORS.map((vector) => Buffer.from(Float32Array.from(vector).buffer).toString('base64'))
-let tollgate: Gateway
-let upstream: ScriptedUpstream
-let other: ScriptedUpstream
-let account: { id: string; key: string }
 
 function embed(body: unknown, key = account.key): Promise<Answer> {
   return tollgate.request('POST', '/v1/embeddings', { key, body })
@@ -38,14 +34,13 @@ async function balance(): Promise<{ balance: number; reserved: number }> {
   return (await tollgate.request('GET', '/v1/user/balance', { key: account.key })).body
 }
 
-before(async () => {
-  upstream = await startScriptedUpstream()
-  other = await startScriptedUpstream()
-  const model = (name: string, endpoints: string, fields = ''): string =>
-    `  - { id: test/${name}, type: embeddings, tokenizer: o200k_base${fields}, endpoints: [${endpoints}] }\n`
-  const price = 'price: { currency: RUB, prompt: 1000 }'
-  tollgate = await gateway({
-    catalog: `
+const upstream = await startScriptedUpstream()
+const other = await startScriptedUpstream()
+const model = (name: string, endpoints: string, fields = ''): string =>
+  `  - { id: test/${name}, type: embeddings, tokenizer: o200k_base${fields}, endpoints: [${endpoints}] }\n`
+const price = 'price: { currency: RUB, prompt: 1000 }'
+const tollgate = await gateway({
+  catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
 providers:
@@ -56,9 +51,8 @@ providers:
   mute: { adapter: anthropic, base_url: ${upstream.url}, api_key: ${KEY} }
 models:
 ${model('plain', `{ provider: one, model: e, ${price} }`, ', aliases: [plain-vectors]')}${model('small', `{ provider: one, model: e, ${price} }`, ', context_length: 100')}${model('fixed', `{ provider: one, model: e, ${price}, supported_parameters: [user] }`)}${model('two', `{ provider: one, model: e, ${price} }, { provider: two, model: e, ${price} }`)}${model('mixed', `{ provider: one, model: e, ${price}, supported_parameters: [dimensions] }, { provider: two, model: e, price: { currency: RUB, prompt: 2000 } }`)}${model('batched', `{ provider: cohere, model: e, ${price} }`)}${model('octets', `{ provider: octets, model: e, ${price} }`)}${model('mute', `{ provider: mute, model: e, ${price} }`)}`,
-  })
-  account = await tollgate.createAccount()
 })
+const account = await tollgate.createAccount()
 
 after(async () => {
   const audit = await tollgate.admin('GET', '/admin/v1/audit')

@@ -1,23 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
-
-let tollgate: Gateway
-let key: string
 
 const hello = [{ role: 'user', content: 'Hello' }]
 
-before(async () => {
-  tollgate = await gateway({
-    catalog: `
+const tollgate = await gateway({
+  catalog: `
 providers: { sandbox2: { name: Sandbox Two, adapter: sandbox } }
 models:
   - { id: test/small, type: chat, context_length: 1000, endpoints: [{ provider: sandbox2, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }
   - { id: test/vectors, type: embeddings, endpoints: [{ provider: sandbox2, model: vectors, price: { currency: RUB, prompt: 1 } }] }
 `,
-  })
-  key = (await tollgate.createAccount()).key
 })
+const { key } = await tollgate.createAccount()
 
 after(() => tollgate.stop())
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { wavFile, audioForm } from '../harness/audio-files.ts'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { patient, until } from '../harness/patience.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
-import { answers, startScriptedUpstream, type ScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
+import { gateway } from '../harness/gateway.ts'
+import { answers, startScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
 
 const JPEG = Buffer.concat([Buffer.from('ffd8ffe0', 'hex'), Buffer.alloc(60, 7)])
 const FILE = 'b28fbd8f-8bd5-4d0e-a6ec-a4a1d5a7e0b9'
@@ -18,45 +18,39 @@ const TOOL = {
   function: { name: 'weather', parameters: { type: 'object', properties: { place: { type: 'string' } } } },
 }
 
-let upstream: ScriptedUpstream
-let server: Gateway
-let key: string
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  const auth = (scope: string): object => ({ type: 'gigachat', key: 'a2V5', scope, token_url: `${upstream.url}/oauth` })
-  const model = (id: string, type: string, provider: string, price: object, more: object = {}): object => ({
-    id,
-    type,
-    endpoints: [
-      { provider, model: id === 'sber/own' ? 'GigaChat-2' : id.split('/')[1], price: { currency: 'RUB', ...price } },
-    ],
-    ...more,
-  })
-  server = await gateway({
-    catalog: JSON.stringify({
-      markup: 1,
-      providers: {
-        gigachat: { adapter: 'gigachat', base_url: `${upstream.url}/api/v1`, auth: auth('GIGACHAT_API_PERS') },
-        salute: { adapter: 'gigachat', base_url: `${upstream.url}/rest/v1`, auth: auth('SALUTE_SPEECH_PERS') },
-      },
-      models: [
-        model(
-          'sber/own',
-          'chat',
-          'gigachat',
-          { prompt: 200, completion: 500 },
-          { context_length: 10_000, input_modalities: ['text', 'image'] },
-        ),
-        model('sber/Embeddings', 'embeddings', 'gigachat', { prompt: 40 }, { context_length: 512 }),
-        model('sber/pictures', 'image', 'gigachat', { image_output: 2 }),
-        model('sber/speech', 'tts', 'salute', { characters: 1_000 }, { supported_voices: ['May', 'Nec'] }),
-        model('sber/hearing', 'transcription', 'salute', { second: 0.5 }),
-      ],
-    }),
-  })
-  key = (await server.createAccount({ balance: 1_000 })).key
+const upstream = await startScriptedUpstream()
+const auth = (scope: string): object => ({ type: 'gigachat', key: 'a2V5', scope, token_url: `${upstream.url}/oauth` })
+const model = (id: string, type: string, provider: string, price: object, more: object = {}): object => ({
+  id,
+  type,
+  endpoints: [
+    { provider, model: id === 'sber/own' ? 'GigaChat-2' : id.split('/')[1], price: { currency: 'RUB', ...price } },
+  ],
+  ...more,
 })
+const server = await gateway({
+  catalog: JSON.stringify({
+    markup: 1,
+    providers: {
+      gigachat: { adapter: 'gigachat', base_url: `${upstream.url}/api/v1`, auth: auth('GIGACHAT_API_PERS') },
+      salute: { adapter: 'gigachat', base_url: `${upstream.url}/rest/v1`, auth: auth('SALUTE_SPEECH_PERS') },
+    },
+    models: [
+      model(
+        'sber/own',
+        'chat',
+        'gigachat',
+        { prompt: 200, completion: 500 },
+        { context_length: 10_000, input_modalities: ['text', 'image'] },
+      ),
+      model('sber/Embeddings', 'embeddings', 'gigachat', { prompt: 40 }, { context_length: 512 }),
+      model('sber/pictures', 'image', 'gigachat', { image_output: 2 }),
+      model('sber/speech', 'tts', 'salute', { characters: 1_000 }, { supported_voices: ['May', 'Nec'] }),
+      model('sber/hearing', 'transcription', 'salute', { second: 0.5 }),
+    ],
+  }),
+})
+const { key } = await server.createAccount({ balance: 1_000 })
 
 beforeEach(() => upstream.answer(play))
 

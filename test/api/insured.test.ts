@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { chat } from '../harness/chat-fold.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 import { wrongSums } from '../harness/invoice.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 /** The possible cost of a failed attempt is booked to `insured`, never charged to the customer (guarantees.md 5). */
 
-let first: ScriptedUpstream
-let second: ScriptedUpstream
-let tollgate: Gateway
-let key: string
-
-before(async () => {
-  first = await startScriptedUpstream()
-  second = await startScriptedUpstream()
-  tollgate = await gateway({
-    catalog: `
+const first = await startScriptedUpstream()
+const second = await startScriptedUpstream()
+const tollgate = await gateway({
+  catalog: `
 markup: 2
 providers:
   first: { name: First, adapter: openai, base_url: "${first.url}", api_key: k }
@@ -29,14 +23,13 @@ models:
       - { provider: first, model: m, price: { currency: RUB, prompt: 100, completion: 1000 } }
       - { provider: second, model: m, price: { currency: RUB, prompt: 100, completion: 1000 } }
 `,
-  })
-  key = (await tollgate.createAccount({ balance: 10 })).key
-  second.answer((response) => {
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(
-      '{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}',
-    )
-  })
+})
+const { key } = await tollgate.createAccount({ balance: 10 })
+second.answer((response) => {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(
+    '{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}',
+  )
 })
 
 after(async () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { GenerationRecord } from '../../src/ledger/generation-record.ts'
 import { wavFile } from '../harness/audio-files.ts'
 import { until } from '../harness/patience.ts'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { movingGateway } from '../harness/gateway.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 /**
  * A provider that has sent the head of an answer has made it, and bills it: losing it on the way is the operator's
@@ -42,22 +42,17 @@ const CASES: Readonly<Record<UnitKindName, Case>> = {
   translation: { path: '/v1/audio/translations', body: { model: 'test/whisper', input_audio }, lost: 0.02 },
 }
 
-let upstream: ScriptedUpstream
-let server: MovingGateway
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  const model = (id: string, type: string, price: string): string =>
-    `  - { id: test/${id}, type: ${type}, tokenizer: o200k_base, endpoints: [{ provider: p, model: whisper-1, price: { currency: RUB, ${price} } }] }\n`
-  server = await movingGateway({
-    catalog: `
+const upstream = await startScriptedUpstream()
+const model = (id: string, type: string, price: string): string =>
+  `  - { id: test/${id}, type: ${type}, tokenizer: o200k_base, endpoints: [{ provider: p, model: whisper-1, price: { currency: RUB, ${price} } }] }\n`
+const server = await movingGateway({
+  catalog: `
 markup: 3
 rate_limit: { requests: 100000, window: 60 }
 providers:
   p: { adapter: openai, base_url: '${upstream.url}/v1', api_key: k, timeouts: { first_byte: 600, progress: 1 } }
 models:
 ${model('embeddings', 'embeddings', 'prompt: 1000000')}${model('rerank', 'rerank', 'search: 0.2')}${model('moderation', 'moderation', 'request: 0.3')}${model('image', 'image', 'image_output: 1.5')}${model('speech', 'tts', 'characters: 100000')}${model('whisper', 'transcription', 'second: 0.01')}`,
-  })
 })
 
 after(async () => {

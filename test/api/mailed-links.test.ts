@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { ConsoleClient, PASSWORD, signedUp } from '../harness/console-client.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 import { mailSettings, startMailServer, type MailServer } from '../harness/mail-server.ts'
 import { until } from '../harness/patience.ts'
 
 /** Links for passwords by e-mail: a forgotten password, an invitation. */
 const PUBLIC_URL = 'https://ai.example.com'
 const NEW_PASSWORD = 'eleven quiet lanterns'
-let mail: MailServer
-let tollgate: Gateway
 
-before(async () => {
-  mail = await startMailServer()
-  tollgate = await gateway({
-    env: { ...mailSettings(mail), TOLLGATE_PUBLIC_URL: PUBLIC_URL, TOLLGATE_ADMIN_TOTP: 'optional' },
-  })
+const mail = await startMailServer()
+const tollgate = await gateway({
+  env: { ...mailSettings(mail), TOLLGATE_PUBLIC_URL: PUBLIC_URL, TOLLGATE_ADMIN_TOTP: 'optional' },
 })
 after(async () => {
   await tollgate.stop()

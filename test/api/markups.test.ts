@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { after, test } from 'node:test'
+import { gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
-
-let server: Gateway
 
 const MODEL = {
   type: 'chat',
@@ -14,10 +12,8 @@ const MODEL = {
 }
 const SANDBOX = { name: 'Sandbox', adapter: 'sandbox', cancel_stops_billing: true }
 
-before(async () => {
-  server = await gateway()
-  await server.admin('PATCH', '/admin/v1/settings', { rates: { USD: 90 }, markup: 1.2 })
-})
+const server = await gateway()
+await server.admin('PATCH', '/admin/v1/settings', { rates: { USD: 90 }, markup: 1.2 })
 
 after(() => server.stop())
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { after, describe, test } from 'node:test'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { badRequestTests, type BadRequest } from '../harness/refused.ts'
-import { answers, startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 const MODEL = 'vendor/priced'
 const CALM = {
@@ -18,16 +18,11 @@ const CRUEL = {
 }
 const PICTURE = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
 
-let tollgate: Gateway
-let upstream: ScriptedUpstream
-let account: { id: string; key: string }
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  const endpoint = (price: string): string =>
-    `endpoints: [{ provider: one, model: omni-2024, price: { currency: RUB, request: ${price} } }]`
-  tollgate = await gateway({
-    catalog: `
+const upstream = await startScriptedUpstream()
+const endpoint = (price: string): string =>
+  `endpoints: [{ provider: one, model: omni-2024, price: { currency: RUB, request: ${price} } }]`
+const tollgate = await gateway({
+  catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
 providers:
@@ -37,9 +32,8 @@ models:
   - { id: vendor/small, type: moderation, context_length: 100, tokenizer: o200k_base, ${endpoint('0.25')} }
   - { id: openai/omni-moderation-latest, type: moderation, input_modalities: [text, image], ${endpoint('0')} }
 `,
-  })
-  account = await tollgate.createAccount()
 })
+const account = await tollgate.createAccount()
 
 after(async () => {
   const audit = await tollgate.admin('GET', '/admin/v1/audit')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, before, test } from 'node:test'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { after, test } from 'node:test'
+import { movingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 import { listen } from '../harness/scripted-upstream.ts'
 
@@ -56,14 +56,11 @@ const source = await listen((response, { path }) => {
   if (lists.answer !== null) return lists.answer(response)
   response.end(JSON.stringify(path === '/prices' ? lists.prices : lists.limits))
 })
-let server: MovingGateway
 
-before(async () => {
-  const at = (path: string): string => `${source.url}/${path}`
-  server = await movingGateway({
-    catalog: 'rates: { USD: 100 }\nmarkup: 1',
-    env: { OPENAI_API_KEY: 'sk-upstream', TOLLGATE_PRICES_URL: at('prices'), TOLLGATE_LIMITS_URL: at('limits') },
-  })
+const at = (path: string): string => `${source.url}/${path}`
+const server = await movingGateway({
+  catalog: 'rates: { USD: 100 }\nmarkup: 1',
+  env: { OPENAI_API_KEY: 'sk-upstream', TOLLGATE_PRICES_URL: at('prices'), TOLLGATE_LIMITS_URL: at('limits') },
 })
 after(async () => {
   await server.stop()

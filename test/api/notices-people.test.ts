@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { noticeText } from '../../src/notices/notice-text.ts'
 import { NOTICE_KINDS } from '../../src/tables/notice-table.ts'
 import type { Answer } from '../harness/api-client.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
-import { mailSettings, startMailServer, type MailServer } from '../harness/mail-server.ts'
+import { gateway } from '../harness/gateway.ts'
+import { mailSettings, startMailServer } from '../harness/mail-server.ts'
 import { until } from '../harness/patience.ts'
 import { listen } from '../harness/scripted-upstream.ts'
 
@@ -13,8 +13,6 @@ const BOT = '123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11'
 const HOSTILE =
   'Evil\r\nBcc: victim@example.com\r\n\r\n<script>alert(1)</script> *bold* [x](http://evil.example)\u202E\u200B'
 
-let mail: MailServer
-let tollgate: Gateway
 const chats: { readonly path: string; readonly body: Readonly<Record<string, unknown>> }[] = []
 let telegramAnswer: { readonly status: number; readonly body: string } = { status: 200, body: '{"ok":true}' }
 const telegram = await listen((response, { path, json }) => {
@@ -22,18 +20,16 @@ const telegram = await listen((response, { path, json }) => {
   response.writeHead(telegramAnswer.status).end(telegramAnswer.body)
 })
 
-before(async () => {
-  mail = await startMailServer({ user: 'tollgate', password: 'lanterns' })
-  tollgate = await gateway({
-    env: {
-      ...mailSettings(mail),
-      SMTP_USER: 'tollgate',
-      SMTP_PASSWORD: 'lanterns',
-      TELEGRAM_BOT_TOKEN: BOT,
-      TELEGRAM_API_URL: telegram.url,
-      TOLLGATE_PUBLIC_URL: 'https://ai.example.com',
-    },
-  })
+const mail = await startMailServer({ user: 'tollgate', password: 'lanterns' })
+const tollgate = await gateway({
+  env: {
+    ...mailSettings(mail),
+    SMTP_USER: 'tollgate',
+    SMTP_PASSWORD: 'lanterns',
+    TELEGRAM_BOT_TOKEN: BOT,
+    TELEGRAM_API_URL: telegram.url,
+    TOLLGATE_PUBLIC_URL: 'https://ai.example.com',
+  },
 })
 after(async () => {
   await tollgate.stop()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
-import { listen, type LocalServer } from '../harness/scripted-upstream.ts'
+import { gateway } from '../harness/gateway.ts'
+import { listen } from '../harness/scripted-upstream.ts'
 
 const PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(20)
 
@@ -12,22 +12,18 @@ interface Sent {
   readonly body: unknown
 }
 
-let upstream: LocalServer
-let tollgate: Gateway
-let key: string
 let lines: readonly unknown[] = []
 let sent: Sent[] = []
 
-before(async () => {
-  upstream = await listen((response, { path, headers, json }) => {
-    sent.push({ url: path, authorization: headers.authorization, body: json })
-    response.writeHead(200, {
-      'content-type': Object(json).stream === true ? 'application/x-ndjson' : 'application/json; charset=utf-8',
-    })
-    response.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+const upstream = await listen((response, { path, headers, json }) => {
+  sent.push({ url: path, authorization: headers.authorization, body: json })
+  response.writeHead(200, {
+    'content-type': Object(json).stream === true ? 'application/x-ndjson' : 'application/json; charset=utf-8',
   })
-  tollgate = await gateway({
-    catalog: `
+  response.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+})
+const tollgate = await gateway({
+  catalog: `
 markup: 1
 providers:
   local: { name: Local, adapter: ollama, base_url: ${upstream.url} }
@@ -38,9 +34,8 @@ models:
     input_modalities: [text, image]
     endpoints: [{ provider: local, model: llama3.1, price: { currency: RUB, prompt: 3, completion: 15 } }]
 `,
-  })
-  key = (await tollgate.createAccount({ balance: 1_000 })).key
 })
+const { key } = await tollgate.createAccount({ balance: 1_000 })
 
 after(async () => {
   await tollgate.stop()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Route } from '../../src/http/edge.ts'
 import { ADMIN_ROUTES } from '../../src/api/admin/contract.ts'
 import { CABINET_ROUTES } from '../../src/api/cabinet/contract.ts'
@@ -10,33 +10,26 @@ import { nameOf, PAGES, wireRouteOf } from '../../src/api/reference/route-table.
 import type { RouteExample, WireRoute } from '../../src/base/wire-route.ts'
 import { ConsoleClient, PASSWORD, signedUp, topUp, madeNotice } from '../harness/console-client.ts'
 import { faultsOf } from '../harness/contract-check.ts'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 
 /** Private addresses, since the example of a provider's trial must reach nothing. */
 const ENV = { TOLLGATE_ADMIN_TOKEN: 'the-admin-token-of-this-test-0123456789', ALLOW_PRIVATE_UPSTREAMS: 'true' }
 const CATALOG = 'rate_limit: { requests: 100000, window: 60 }'
 
-let server: Gateway
-let document: OpenApiDocument
 /** A user with money, a key and a session. */
-let person: { readonly browser: ConsoleClient; readonly accountId: string; readonly userId: string }
 /** A browser without a session. */
-let stranger: ConsoleClient
-let key: { readonly id: string; readonly key: string; readonly manager: string }
 const KEY_PLANES: ReadonlySet<string> = new Set(['key', 'management', 'any_key'])
 
-before(async () => {
-  server = await gateway({ catalog: CATALOG, env: ENV })
-  const answer = await server.request('GET', '/openapi.json')
-  assert.equal(answer.status, 200)
-  document = answer.body
-  person = await signedUp(server)
-  stranger = new ConsoleClient(server)
-  await topUp(server, person.accountId, 1_000)
-  const made = (await person.browser.post('keys', { name: 'first' })).body
-  const manager = (await person.browser.post('management-keys', { name: 'manager' })).body
-  key = { ...made, manager: manager.key }
-})
+const server = await gateway({ catalog: CATALOG, env: ENV })
+const answer = await server.request('GET', '/openapi.json')
+assert.equal(answer.status, 200)
+const document: OpenApiDocument = answer.body
+const person = await signedUp(server)
+const stranger = new ConsoleClient(server)
+await topUp(server, person.accountId, 1_000)
+const made = (await person.browser.post('keys', { name: 'first' })).body
+const manager = (await person.browser.post('management-keys', { name: 'manager' })).body
+const key = { ...made, manager: manager.key }
 
 after(() => server.stop())
 

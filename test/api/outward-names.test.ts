@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { audioForm } from '../harness/audio-files.ts'
-import { sendJson, startScriptedUpstream, type ScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { sendJson, startScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 
 /** A name of two customers; longer than providers take, and in no form of ours. */
@@ -30,49 +30,43 @@ const DOORS: readonly (readonly [path: string, body: Record<string, unknown>])[]
   ['/v1/videos', { model: 'v/film', prompt: 'x', duration: 4 }],
 ]
 
-let upstream: ScriptedUpstream
-let tollgate: Gateway
-let keys: readonly string[]
-
-before(async () => {
-  upstream = await startScriptedUpstream({ forgets: true })
-  const model = (id: string, type: string, price: Record<string, unknown>, more: Record<string, unknown> = {}) => ({
-    id: `v/${id}`,
-    type,
-    context_length: 10_000,
-    endpoints: [{ provider: id === 'claude' ? 'claude' : 'other', price: { currency: 'RUB', ...price }, ...more }],
-  })
-  const tokens = { prompt: 1, completion: 1 }
-  tollgate = await gateway({
-    catalog: JSON.stringify({
-      bundled: false,
-      markup: 1,
-      kept_responses: { days: 1, megabytes: 10 },
-      providers: {
-        other: {
-          name: 'Other',
-          adapter: 'openai',
-          base_url: `${upstream.url}/v1`,
-          api_key: 'k',
-          dialect: { videos: 'xai' },
-        },
-        claude: { name: 'Claude', adapter: 'anthropic', base_url: upstream.url, api_key: 'k' },
-      },
-      models: [
-        model('chat', 'chat', tokens, { model: 'm' }),
-        model('native', 'chat', tokens, { model: 'm', native_responses: true }),
-        model('claude', 'chat', tokens, { model: 'claude-sonnet-4-5' }),
-        model('embed', 'embeddings', { prompt: 1 }, { model: 'm' }),
-        model('image', 'image', { image_output: 1 }, { model: 'dall-e-2' }),
-        {
-          ...model('film', 'video', { video_second: 1 }, { model: 'sora-2' }),
-          supported_durations: [4],
-        },
-      ],
-    }),
-  })
-  keys = await Promise.all([1, 2].map(async () => (await tollgate.createAccount({ balance: 1_000 })).key))
+const upstream = await startScriptedUpstream({ forgets: true })
+const model = (id: string, type: string, price: Record<string, unknown>, more: Record<string, unknown> = {}) => ({
+  id: `v/${id}`,
+  type,
+  context_length: 10_000,
+  endpoints: [{ provider: id === 'claude' ? 'claude' : 'other', price: { currency: 'RUB', ...price }, ...more }],
 })
+const tokens = { prompt: 1, completion: 1 }
+const tollgate = await gateway({
+  catalog: JSON.stringify({
+    bundled: false,
+    markup: 1,
+    kept_responses: { days: 1, megabytes: 10 },
+    providers: {
+      other: {
+        name: 'Other',
+        adapter: 'openai',
+        base_url: `${upstream.url}/v1`,
+        api_key: 'k',
+        dialect: { videos: 'xai' },
+      },
+      claude: { name: 'Claude', adapter: 'anthropic', base_url: upstream.url, api_key: 'k' },
+    },
+    models: [
+      model('chat', 'chat', tokens, { model: 'm' }),
+      model('native', 'chat', tokens, { model: 'm', native_responses: true }),
+      model('claude', 'chat', tokens, { model: 'claude-sonnet-4-5' }),
+      model('embed', 'embeddings', { prompt: 1 }, { model: 'm' }),
+      model('image', 'image', { image_output: 1 }, { model: 'dall-e-2' }),
+      {
+        ...model('film', 'video', { video_second: 1 }, { model: 'sora-2' }),
+        supported_durations: [4],
+      },
+    ],
+  }),
+})
+const keys = await Promise.all([1, 2].map(async () => (await tollgate.createAccount({ balance: 1_000 })).key))
 
 after(async () => {
   await tollgate.stop()

@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { ProviderTrial } from '../../src/api/admin/catalog-contract.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
-import { startModelLister, type ModelLister } from '../harness/model-lister.ts'
+import { gateway } from '../harness/gateway.ts'
+import { startModelLister } from '../harness/model-lister.ts'
 
 const KEY = 'sk-right-key-of-north'
 
-let server: Gateway
-let north: ModelLister
-
-before(async () => {
-  server = await gateway({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' } })
-  north = await startModelLister(KEY, [
-    { id: 'gpt-4o-mini' },
-    { id: 'north/large', context_window: 64_000 },
-    { id: 'north-embed' },
-  ])
-})
+const server = await gateway({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' } })
+const north = await startModelLister(KEY, [
+  { id: 'gpt-4o-mini' },
+  { id: 'north/large', context_window: 64_000 },
+  { id: 'north-embed' },
+])
 
 after(async () => {
   await server.stop()

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { after, test } from 'node:test'
+import { gateway } from '../harness/gateway.ts'
 
 /** Links to stored files have the scheme that the client used: only a trusted proxy's word counts. */
 
-let tollgate: Gateway
-let key: string
-
-before(async () => {
-  tollgate = await gateway({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
-  key = (await tollgate.createAccount()).key
-})
+const tollgate = await gateway({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
+const { key } = await tollgate.createAccount()
 
 after(() => tollgate.stop())
 

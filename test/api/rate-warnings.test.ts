@@ -1,31 +1,27 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { after, test } from 'node:test'
+import { movingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
-import { listen, type LocalServer } from '../harness/scripted-upstream.ts'
+import { listen } from '../harness/scripted-upstream.ts'
 
 const MINUTE_MS = 60_000
 const WAIT_MS = 5_000
 
 /** The Central Bank: its rates, and the number of fetches. */
 const bank = { usd: '100,0000', works: true, asked: 0 }
-let listener: LocalServer
-let server: MovingGateway
 
-before(async () => {
-  listener = await listen((response) => {
-    bank.asked += 1
-    if (!bank.works) return void response.writeHead(503).end('busy')
-    const entry = (code: string, value: string): string =>
-      `<Valute ID="R0"><CharCode>${code}</CharCode><Nominal>1</Nominal><Value>${value}</Value></Valute>`
-    response
-      .writeHead(200)
-      .end(`<ValCurs Date="21.11.2026">${entry('USD', bank.usd)}${entry('EUR', '110,0000')}</ValCurs>`)
-  })
-  server = await movingGateway({
-    catalog: 'rates: { source: cbr, USD: 100 }\nmarkup: 1\n',
-    env: { TOLLGATE_CBR_URL: `${listener.url}/` },
-  })
+const listener = await listen((response) => {
+  bank.asked += 1
+  if (!bank.works) return void response.writeHead(503).end('busy')
+  const entry = (code: string, value: string): string =>
+    `<Valute ID="R0"><CharCode>${code}</CharCode><Nominal>1</Nominal><Value>${value}</Value></Valute>`
+  response
+    .writeHead(200)
+    .end(`<ValCurs Date="21.11.2026">${entry('USD', bank.usd)}${entry('EUR', '110,0000')}</ValCurs>`)
+})
+const server = await movingGateway({
+  catalog: 'rates: { source: cbr, USD: 100 }\nmarkup: 1\n',
+  env: { TOLLGATE_CBR_URL: `${listener.url}/` },
 })
 
 after(async () => {

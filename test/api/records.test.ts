@@ -1,12 +1,8 @@
-import { after, before } from 'node:test'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { after } from 'node:test'
+import { gateway } from '../harness/gateway.ts'
 import { recordTests } from './record-tests.ts'
 
-let server: Gateway
-
-before(async () => {
-  server = await gateway()
-})
+const server = await gateway()
 
 after(() => server.stop())
 

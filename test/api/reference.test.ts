@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { audioForm, wavFile } from '../harness/audio-files.ts'
 import { pathTemplate } from '../../src/http/router.ts'
 import { signedUp } from '../harness/console-client.ts'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { movingGateway } from '../harness/gateway.ts'
 
 /** A section of docs/reference/api.md. */
 interface Section {
@@ -34,11 +34,7 @@ const SECTIONS = [...page('api.md').matchAll(SECTION)].map(([, method = '', path
 }))
 const EXAMPLES = SECTIONS.flatMap((section) => examplesOf(section))
 
-let server: MovingGateway
-
-before(async () => {
-  server = await movingGateway({ catalog: '' })
-})
+const server = await movingGateway({ catalog: '' })
 after(() => server.stop())
 
 function page(name: string): string {

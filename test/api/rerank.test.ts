@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { answers, startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { after, test } from 'node:test'
+import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { until } from '../harness/patience.ts'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { badRequestTests, type BadRequest } from '../harness/refused.ts'
 
 const WARM_MS = 10_000
@@ -10,18 +10,12 @@ const WARM_MS = 10_000
 const DOCUMENTS = ['Berlin', 'Paris', 'Lyon']
 const QUERY = 'capital'
 
-let tollgate: Gateway
-let upstream: ScriptedUpstream
-let other: ScriptedUpstream
-let account: { id: string; key: string }
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  other = await startScriptedUpstream()
-  const model = (name: string, endpoints: string, fields = ''): string =>
-    `  - { id: test/${name}, type: rerank, tokenizer: o200k_base${fields}, endpoints: [${endpoints}] }\n`
-  tollgate = await gateway({
-    catalog: `
+const upstream = await startScriptedUpstream()
+const other = await startScriptedUpstream()
+const model = (name: string, endpoints: string, fields = ''): string =>
+  `  - { id: test/${name}, type: rerank, tokenizer: o200k_base${fields}, endpoints: [${endpoints}] }\n`
+const tollgate = await gateway({
+  catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
 providers:
@@ -30,9 +24,8 @@ providers:
   voyage: { name: Voyage, adapter: openai, base_url: ${upstream.url}/v1, api_key: sk-upstream-canary, dialect: { names: { top_n: top_k } } }
 models:
 ${model('tokens', '{ provider: one, model: r, price: { currency: RUB, prompt: 1000 } }')}${model('searches', '{ provider: one, model: r, price: { currency: RUB, search: 0.2 } }')}${model('both', '{ provider: one, model: r, price: { currency: RUB, search: 0.2, prompt: 1000 } }')}${model('small', '{ provider: one, model: r, price: { currency: RUB, search: 0.2 } }', ', context_length: 100')}${model('voyage', '{ provider: voyage, model: r, price: { currency: RUB, prompt: 1000 } }')}${model('narrow', '{ provider: one, model: r, price: { currency: RUB, prompt: 1000 }, supported_parameters: [user] }')}${model('two', '{ provider: one, model: r, price: { currency: RUB, search: 0.2 } }, { provider: two, model: r, price: { currency: RUB, search: 0.3 } }')}`,
-  })
-  account = await tollgate.createAccount()
 })
+const account = await tollgate.createAccount()
 
 after(async () => {
   const audit = await tollgate.admin('GET', '/admin/v1/audit')

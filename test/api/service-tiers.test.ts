@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { sendJson, startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { after, test } from 'node:test'
+import { sendJson, startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { checkBooks } from '../harness/money-check.ts'
 
 const MESSAGES = [{ role: 'user', content: 'x' }]
@@ -11,91 +11,85 @@ const TOKEN_USAGE = { input_tokens: 10, output_tokens: 10, total_tokens: 20 }
 /** Rubles: all tokens at 1, 0.5 and 4 rubles a million. */
 const COST = { default: 0.00002, flex: 0.00001, priority: 0.00008 } as const
 
-let upstream: ScriptedUpstream
-let tollgate: Gateway
-let account: { readonly id: string }
-let key: string
 /** The tier that the provider says; undefined = it says none. */
 let served: string | undefined
 /** The tier that Gemini says in the head of its answer. */
 let headTier: string | undefined
 
-before(async () => {
-  upstream = await startScriptedUpstream({ forgets: true })
-  const provider = (name: string, adapter: string, dialect: Record<string, unknown>): Record<string, unknown> => ({
-    name,
-    adapter,
-    base_url: upstream.url,
-    api_key: 'k',
-    dialect,
-  })
-  const plain = { currency: 'RUB', prompt: 1, completion: 1, input_cache_write: 1 }
-  const tiers = { flex: { prompt: 0.5, completion: 0.5 }, priority: { prompt: 4, completion: 4 } }
-  const plainTier = { prompt: 2, completion: 2 }
-  const priced = { ...plain, service_tiers: tiers }
-  const model = (id: string, endpoints: readonly Record<string, unknown>[]): Record<string, unknown> => ({
-    id: `v/${id}`,
-    type: 'chat',
-    context_length: 10_000,
-    max_completion_tokens: 100,
-    endpoints,
-  })
-  tollgate = await gateway({
-    catalog: JSON.stringify({
-      bundled: false,
-      markup: 1,
-      providers: {
-        pinned: provider('Pinned', 'openai', { service_tier: 'default' }),
-        other: provider('Other', 'openai', {}),
-        claude: provider('Claude', 'anthropic', { service_tier: 'standard_only' }),
-        google: provider('Google', 'gemini', {}),
-        vertex: {
-          ...provider('Vertex', 'gemini', {}),
-          base_url: `${upstream.url}/v1/projects/p/locations/global/publishers/google`,
-        },
-        aws: { ...provider('AWS', 'bedrock', {}), api_key: 'AKIAEXAMPLE00000:secret:us-east-1' },
-      },
-      models: [
-        model('priced', [{ provider: 'pinned', model: 'm', price: priced }]),
-        model('plain', [{ provider: 'pinned', model: 'm', price: plain }]),
-        model('worded', [
-          {
-            provider: 'other',
-            model: 'm',
-            price: {
-              ...plain,
-              service_tiers: { on_demand_flex: tiers.flex, fast: tiers.priority, standard: plainTier },
-            },
-          },
-        ]),
-        model('unpinned', [{ provider: 'other', model: 'm', price: priced }]),
-        model('other', [{ provider: 'other', model: 'm', price: plain }]),
-        model('native', [{ provider: 'pinned', model: 'm', price: priced, native_responses: true }]),
-        model('claude', [{ provider: 'claude', model: 'claude-sonnet-4-5', price: plain }]),
-        model('claude-priced', [{ provider: 'claude', model: 'claude-sonnet-4-5', price: priced }]),
-        model('gemini', [{ provider: 'google', model: 'gemini-2.5-flash', price: priced }]),
-        model('vertex', [{ provider: 'vertex', model: 'gemini-2.5-flash', price: priced }]),
-        model('aws-fast', [
-          {
-            provider: 'aws',
-            model: 'amazon.nova-lite-v1:0',
-            price: { ...plain, service_tiers: { optimized: tiers.priority } },
-          },
-        ]),
-        model('google-plain', [{ provider: 'google', model: 'gemini-2.5-flash', price: plain }]),
-        model('bedrock', [{ provider: 'aws', model: 'amazon.nova-lite-v1:0', price: priced }]),
-        model('two', [
-          { provider: 'other', model: 'cheap', price: { currency: 'RUB', prompt: 0.001, completion: 0.001 } },
-          { provider: 'pinned', model: 'm', price: priced },
-        ]),
-      ],
-    }),
-  })
-  const made = await tollgate.createAccount({ balance: 1_000 })
-  account = made
-  key = made.key
-  answer()
+const upstream = await startScriptedUpstream({ forgets: true })
+const provider = (name: string, adapter: string, dialect: Record<string, unknown>): Record<string, unknown> => ({
+  name,
+  adapter,
+  base_url: upstream.url,
+  api_key: 'k',
+  dialect,
 })
+const plain = { currency: 'RUB', prompt: 1, completion: 1, input_cache_write: 1 }
+const tiers = { flex: { prompt: 0.5, completion: 0.5 }, priority: { prompt: 4, completion: 4 } }
+const plainTier = { prompt: 2, completion: 2 }
+const priced = { ...plain, service_tiers: tiers }
+const model = (id: string, endpoints: readonly Record<string, unknown>[]): Record<string, unknown> => ({
+  id: `v/${id}`,
+  type: 'chat',
+  context_length: 10_000,
+  max_completion_tokens: 100,
+  endpoints,
+})
+const tollgate = await gateway({
+  catalog: JSON.stringify({
+    bundled: false,
+    markup: 1,
+    providers: {
+      pinned: provider('Pinned', 'openai', { service_tier: 'default' }),
+      other: provider('Other', 'openai', {}),
+      claude: provider('Claude', 'anthropic', { service_tier: 'standard_only' }),
+      google: provider('Google', 'gemini', {}),
+      vertex: {
+        ...provider('Vertex', 'gemini', {}),
+        base_url: `${upstream.url}/v1/projects/p/locations/global/publishers/google`,
+      },
+      aws: { ...provider('AWS', 'bedrock', {}), api_key: 'AKIAEXAMPLE00000:secret:us-east-1' },
+    },
+    models: [
+      model('priced', [{ provider: 'pinned', model: 'm', price: priced }]),
+      model('plain', [{ provider: 'pinned', model: 'm', price: plain }]),
+      model('worded', [
+        {
+          provider: 'other',
+          model: 'm',
+          price: {
+            ...plain,
+            service_tiers: { on_demand_flex: tiers.flex, fast: tiers.priority, standard: plainTier },
+          },
+        },
+      ]),
+      model('unpinned', [{ provider: 'other', model: 'm', price: priced }]),
+      model('other', [{ provider: 'other', model: 'm', price: plain }]),
+      model('native', [{ provider: 'pinned', model: 'm', price: priced, native_responses: true }]),
+      model('claude', [{ provider: 'claude', model: 'claude-sonnet-4-5', price: plain }]),
+      model('claude-priced', [{ provider: 'claude', model: 'claude-sonnet-4-5', price: priced }]),
+      model('gemini', [{ provider: 'google', model: 'gemini-2.5-flash', price: priced }]),
+      model('vertex', [{ provider: 'vertex', model: 'gemini-2.5-flash', price: priced }]),
+      model('aws-fast', [
+        {
+          provider: 'aws',
+          model: 'amazon.nova-lite-v1:0',
+          price: { ...plain, service_tiers: { optimized: tiers.priority } },
+        },
+      ]),
+      model('google-plain', [{ provider: 'google', model: 'gemini-2.5-flash', price: plain }]),
+      model('bedrock', [{ provider: 'aws', model: 'amazon.nova-lite-v1:0', price: priced }]),
+      model('two', [
+        { provider: 'other', model: 'cheap', price: { currency: 'RUB', prompt: 0.001, completion: 0.001 } },
+        { provider: 'pinned', model: 'm', price: priced },
+      ]),
+    ],
+  }),
+})
+const made = await tollgate.createAccount({ balance: 1_000 })
+const account = made
+const key = made.key
+answer()
 
 after(async () => {
   await checkBooks(tollgate, account, 1_000)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { wavFile } from '../harness/audio-files.ts'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { badRequest, refused } from '../harness/refused.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { B64 } from './images-world.ts'
@@ -127,18 +127,12 @@ const FAILURES: Readonly<Record<string, readonly [reply: Reply, status: number, 
   'a provider that is busy': [json({ error: { message: 'slow down' } }, 429), 503, 'provider_unavailable'],
 }
 
-let one: ScriptedUpstream
-let two: ScriptedUpstream
-let tollgate: Gateway
-let account: { id: string; key: string }
-
-before(async () => {
-  one = await startScriptedUpstream()
-  two = await startScriptedUpstream()
-  const endpoint = (provider: string, [key, rub]: UnitKind['price'], times: number): string =>
-    `{ provider: ${provider}, model: upstream-model, price: { currency: RUB, ${key}: ${rub * times} } }`
-  tollgate = await gateway({
-    catalog: `
+const one = await startScriptedUpstream()
+const two = await startScriptedUpstream()
+const endpoint = (provider: string, [key, rub]: UnitKind['price'], times: number): string =>
+  `{ provider: ${provider}, model: upstream-model, price: { currency: RUB, ${key}: ${rub * times} } }`
+const tollgate = await gateway({
+  catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
 providers:
@@ -150,14 +144,13 @@ ${Object.values(KINDS)
     ({
       type,
       price,
-    }) => `  - { id: test/${type}, type: ${type}, tokenizer: o200k_base, endpoints: [${endpoint('one', price, 1)}] }
-  - { id: both/${type}, type: ${type}, tokenizer: o200k_base, endpoints: [${endpoint('one', price, 1)}, ${endpoint('two', price, 2)}] }
+    }) => `- { id: test/${type}, type: ${type}, tokenizer: o200k_base, endpoints: [${endpoint('one', price, 1)}] }
+- { id: both/${type}, type: ${type}, tokenizer: o200k_base, endpoints: [${endpoint('one', price, 1)}, ${endpoint('two', price, 2)}] }
 `,
   )
   .join('')}`,
-  })
-  account = await tollgate.createAccount()
 })
+const account = await tollgate.createAccount()
 
 after(async () => {
   const audit = await tollgate.admin('GET', '/admin/v1/audit')

@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { audioForm, wavFile } from '../harness/audio-files.ts'
-import { sendJson, startScriptedUpstream, type ScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
+import { sendJson, startScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
 import { B64, DATA, errorOf, generous, PNG } from './images-world.ts'
 import { checkBooks } from '../harness/money-check.ts'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { movingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 
 /** Images and transcripts as events: an answer that comes at once is sent when it is charged (clients.md 6). */
 
-let upstream: ScriptedUpstream
-let server: MovingGateway
-let account: Awaited<ReturnType<MovingGateway['createAccount']>>
-
-before(async () => {
-  upstream = await startScriptedUpstream({ forgets: true })
-  server = await movingGateway({
-    catalog: `
+const upstream = await startScriptedUpstream({ forgets: true })
+const server = await movingGateway({
+  catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
 providers:
@@ -28,9 +23,8 @@ models:
   - { id: test/ear, type: transcription, endpoints: [{ provider: one, model: gpt-4o-transcribe, price: { currency: RUB, prompt: 1000, completion: 2000 } }], max_completion_tokens: 1000 }
   - { id: test/whisper, type: transcription, endpoints: [{ provider: one, model: whisper-1, price: { currency: RUB, second: 0.01 } }] }
 `,
-  })
-  account = await server.createAccount({ balance: 1_000 })
 })
+const account = await server.createAccount({ balance: 1_000 })
 
 after(async () => {
   await server.stop()

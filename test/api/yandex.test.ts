@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, verify, constants } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { wavFile, audioForm } from '../harness/audio-files.ts'
 import { chat } from '../harness/chat-fold.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
-import { answers, startScriptedUpstream, type ScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
+import { gateway } from '../harness/gateway.ts'
+import { answers, startScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
 
 const JPEG = Buffer.concat([Buffer.from('ffd8ffe0', 'hex'), Buffer.alloc(60, 7)])
 const KEY = 'AQVN-key-of-the-service-account'
@@ -17,71 +17,60 @@ const AUTHORIZED_KEY = JSON.stringify({
 })
 const TOOL = { type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }
 
-let upstream: ScriptedUpstream
-let server: Gateway
-let key: string
 let looks = 0
 
-before(async () => {
-  upstream = await startScriptedUpstream()
-  const model = (id: string, type: string, name: string, price: object, more: object = {}): object => ({
-    id: `yandex/${id}`,
-    type,
-    endpoints: [{ provider: 'studio', model: name, price: { currency: 'RUB', ...price } }],
-    ...more,
-  })
-  server = await gateway({
-    catalog: JSON.stringify({
-      markup: 1,
-      providers: {
-        slow: { adapter: 'yandex', base_url: `${upstream.url}/slow`, api_key: KEY, timeouts: { total: 1 } },
-        studio: { adapter: 'yandex', base_url: upstream.url, api_key: KEY },
-        token: {
-          adapter: 'yandex',
-          base_url: upstream.url,
-          auth: { type: 'yandex', key: AUTHORIZED_KEY, token_url: `${upstream.url}/iam/v1/tokens` },
-        },
-      },
-      models: [
-        model(
-          'gpt',
-          'chat',
-          'gpt://folder/yandexgpt/latest',
-          { prompt: 800, completion: 800 },
-          { context_length: 1_000 },
-        ),
-        model('vectors', 'embeddings', 'emb://folder/text-search-doc/latest', { prompt: 10 }, { context_length: 512 }),
-        model(
-          'art',
-          'image',
-          'art://folder/yandex-art/latest',
-          { image_output: 2.2 },
-          { supported_sizes: ['1280x720'] },
-        ),
-        model('speech', 'tts', 'general', { characters: 1_000 }, { supported_voices: ['alena'] }),
-        model('hearing', 'transcription', 'general', { second: 0.01 }),
-        {
-          id: 'yandex/art-slow',
-          type: 'image',
-          endpoints: [{ provider: 'slow', model: 'art', price: { currency: 'RUB', image_output: 2 } }],
-        },
-        {
-          id: 'yandex/by-token',
-          type: 'chat',
-          context_length: 1_000,
-          endpoints: [
-            {
-              provider: 'token',
-              model: 'gpt://folder/yandexgpt',
-              price: { currency: 'RUB', prompt: 1, completion: 1 },
-            },
-          ],
-        },
-      ],
-    }),
-  })
-  key = (await server.createAccount({ balance: 1_000 })).key
+const upstream = await startScriptedUpstream()
+const model = (id: string, type: string, name: string, price: object, more: object = {}): object => ({
+  id: `yandex/${id}`,
+  type,
+  endpoints: [{ provider: 'studio', model: name, price: { currency: 'RUB', ...price } }],
+  ...more,
 })
+const server = await gateway({
+  catalog: JSON.stringify({
+    markup: 1,
+    providers: {
+      slow: { adapter: 'yandex', base_url: `${upstream.url}/slow`, api_key: KEY, timeouts: { total: 1 } },
+      studio: { adapter: 'yandex', base_url: upstream.url, api_key: KEY },
+      token: {
+        adapter: 'yandex',
+        base_url: upstream.url,
+        auth: { type: 'yandex', key: AUTHORIZED_KEY, token_url: `${upstream.url}/iam/v1/tokens` },
+      },
+    },
+    models: [
+      model(
+        'gpt',
+        'chat',
+        'gpt://folder/yandexgpt/latest',
+        { prompt: 800, completion: 800 },
+        { context_length: 1_000 },
+      ),
+      model('vectors', 'embeddings', 'emb://folder/text-search-doc/latest', { prompt: 10 }, { context_length: 512 }),
+      model('art', 'image', 'art://folder/yandex-art/latest', { image_output: 2.2 }, { supported_sizes: ['1280x720'] }),
+      model('speech', 'tts', 'general', { characters: 1_000 }, { supported_voices: ['alena'] }),
+      model('hearing', 'transcription', 'general', { second: 0.01 }),
+      {
+        id: 'yandex/art-slow',
+        type: 'image',
+        endpoints: [{ provider: 'slow', model: 'art', price: { currency: 'RUB', image_output: 2 } }],
+      },
+      {
+        id: 'yandex/by-token',
+        type: 'chat',
+        context_length: 1_000,
+        endpoints: [
+          {
+            provider: 'token',
+            model: 'gpt://folder/yandexgpt',
+            price: { currency: 'RUB', prompt: 1, completion: 1 },
+          },
+        ],
+      },
+    ],
+  }),
+})
+const { key } = await server.createAccount({ balance: 1_000 })
 
 beforeEach(() => upstream.answer(play))
 
