@@ -13,7 +13,7 @@ import {
   type NewKey,
 } from '../store/accounts/key-store.ts'
 import { limitsOrNull, NO_LIMITS, type KeyLimits } from '../store/accounts/key-limits.ts'
-import { isIpRange } from '../http/ip-list.ts'
+import { isIpRange } from '../http/client-ip.ts'
 import { digestOf, generateKey, labelOf } from './api-key.ts'
 
 const SHOWN_CHARS = 80

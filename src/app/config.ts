@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { parseEnv } from 'node:util'
 import { VARIABLES, type Variable } from '../tables/environment-table.ts'
-import { isIpRange } from '../http/ip-list.ts'
+import { isIpRange } from '../http/client-ip.ts'
 import { parseWrappingKeys } from '../ledger/key-wrap.ts'
 import type { SignOnConfig } from '../api/cabinet/identities.ts'
 import type { PaymentConfig } from '../api/cabinet/payment-provider.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { breakConnection } from './break-connection.ts'
+import { breakConnection } from './slow-readers.ts'
 
 /** Both ends of one connection. */
 async function pair(context: TestContext): Promise<{ readonly served: Socket; readonly client: Socket }> {

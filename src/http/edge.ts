@@ -1,10 +1,15 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse, Server } from 'node:http'
 import type { AdminScope } from '../tables/admin-scopes.ts'
 import type { ClientProtocol } from '../base/client-protocol.ts'
-import type { ApiError } from '../base/errors.ts'
+import { type ApiError, OperatorError } from '../base/errors.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { JsonMember } from '../base/json-scan.ts'
-import type { RequestLog } from './request-log.ts'
-import type { TurnMemory } from './turn-memory.ts'
+import type { RequestLog, LogFields, RequestLogSink } from './request-log.ts'
+import type { AddressInfo } from 'node:net'
+import type { Clock } from '../base/clock.ts'
+import type { IdSource } from '../base/ids.ts'
+import type { ReplyRoom } from './slow-readers.ts'
+import type { SocketShares } from './socket-shares.ts'
 
 /**
  * How access checks a caller: `key` = a principal; `management` = a key that manages keys; `any_key` = either;
@@ -115,4 +120,105 @@ export interface MaintenanceNotice {
   readonly message: string | null
   /** Seconds; null = no known end. */
   readonly retryAfter: number | null
+}
+
+/** Something that holds room until it is released. */
+interface Remembered {
+  release(): void
+}
+
+/** The value that a turn of a WebSocket leaves for the next ones; its type belongs to the route. */
+export class TurnMemory {
+  #value: Remembered | null = null
+  #closed = false
+
+  get value(): Remembered | null {
+    return this.#value
+  }
+
+  keep(value: Remembered | null): void {
+    this.#value?.release()
+    this.#value = this.#closed ? null : value
+    if (this.#closed) value?.release()
+  }
+
+  /** The socket has closed: a turn of it may still end. */
+  close(): void {
+    this.keep(null)
+    this.#closed = true
+  }
+}
+
+/** Milliseconds; the reasons are in guarantees.md 5. */
+export interface EdgeTimeouts {
+  readonly headers: number
+  readonly request: number
+  readonly upload: number
+  readonly keepAlive: number
+  readonly check: number
+}
+
+export interface EdgeOptions<P> {
+  readonly routes: readonly Route<P>[]
+  readonly access: EdgeAccess<P>
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly log: RequestLogSink
+  /**
+   * null = no maintenance. Maintenance stops `key`, `playground` and `token` routes; health, the console and the admin
+   * API go on.
+   */
+  readonly maintenance: () => MaintenanceNotice | null
+  /** Whether a client reached us over TLS. */
+  readonly isSecure: (request: IncomingMessage) => boolean
+  /** CIDR ranges; throws at construction when one is malformed. */
+  readonly trustedProxies: readonly string[]
+  /** Why an admitted request must stop before its body is read; absent = none must. */
+  readonly refuse?: (route: Route<P>, principal: P) => ApiError | null
+  /** The principal's fields in the request's log line. */
+  readonly describe?: (principal: P) => LogFields
+  /** The origins, besides the address, that count the memory for a principal's bodies. */
+  readonly accountOf?: (principal: P) => string
+  /** One sentence for the operator. */
+  readonly notice?: (message: string) => void
+  /** The answer to a path without a route, instead of a 404: the console's files and pages. */
+  readonly unmatched?: (request: IncomingMessage, path: string) => Reply | null
+  /** A sentence in the 404 of such a path that says what to use instead; null = none. */
+  readonly instead?: (path: string) => string | null
+  readonly timeouts?: Partial<EdgeTimeouts>
+  readonly bodyBudgetBytes?: number
+  /** Counts replies that wait for their clients. */
+  readonly replyRoom?: ReplyRoom
+  readonly connectionsMax?: number
+}
+
+export interface Edge {
+  readonly server: Server
+  /** Bytes of request bodies held now. */
+  readonly bodyBytes: number
+  /** Open connections, and those refused or closed because their address was over its share. */
+  readonly sockets: Pick<SocketShares, 'open' | 'refused' | 'replaced'>
+  listen(host: string, port: number): Promise<AddressInfo>
+  /** Stops listening and waits up to `drainMs` for running responses, then cuts them. */
+  close(drainMs: number): Promise<void>
+}
+
+const FAULTS: Readonly<Record<string, (host: string, port: number) => string>> = {
+  EADDRINUSE: (host, port) =>
+    `PORT: ${port} of ${host} is taken by another program: stop that one, or set PORT to another (0 takes a free one).`,
+  EACCES: (_host, port) =>
+    `PORT: this user may not listen on ${port}: set PORT to 1024 or above, or give the process CAP_NET_BIND_SERVICE.`,
+  EADDRNOTAVAIL: (host) => `HOST: ${host} is not an address of this machine.`,
+  ENOTFOUND: (host) => `HOST: ${host} does not resolve to an address.`,
+  EAI_AGAIN: (host) => `HOST: ${host} does not resolve to an address now.`,
+  EAFNOSUPPORT: (host) => `HOST: this machine has no addresses of the kind of ${host}.`,
+}
+
+/** Why the server cannot listen, as a sentence for the operator. */
+export function listenFailure(thrown: Error, host: string, port: number): Error {
+  if (!('code' in thrown)) return thrown
+  const words =
+    ownValue(FAULTS, String(thrown.code))?.(host, port) ??
+    `HOST, PORT: the server cannot listen on ${host}:${port}: ${thrown.message}.`
+  return new OperatorError(words, { cause: thrown })
 }

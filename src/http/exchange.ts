@@ -5,9 +5,8 @@ import { timedId, type IdSource } from '../base/ids.ts'
 import type { JsonMember } from '../base/json-scan.ts'
 import type { BodyHold } from './body-budget.ts'
 import type { Body } from './body.ts'
-import type { Call, EdgeAccess, Route } from './edge.ts'
+import type { Call, EdgeAccess, Route, TurnMemory } from './edge.ts'
 import { RequestLine, type RequestLogSink } from './request-log.ts'
-import type { TurnMemory } from './turn-memory.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 /** Our headers that a web page's script may read. */

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { ApiError } from '../base/errors.ts'
 import { JsonScan } from '../base/json-scan.ts'
 import { cpuMs } from '../../test/harness/patience.ts'
-import { parseJsonObject } from './json-body.ts'
+import { parseJsonObject } from './body.ts'
 
 const TINY = { depth: 4, containers: 6, keys: 5, commas: 5, words: 9_999, escapes: null }
 

@@ -4,9 +4,8 @@ import { exchangeRaw, isWhole, parseRaw, type RawAnswer } from '../../test/harne
 import { ApiError } from '../base/errors.ts'
 import { systemClock } from '../base/clock.ts'
 import { randomIds } from '../base/ids.ts'
-import { HIJACKED, type Call, type MaintenanceNotice, type Route } from './edge.ts'
+import { HIJACKED, type Call, type MaintenanceNotice, type Route, type Edge, type EdgeOptions } from './edge.ts'
 import type { LogFields } from './request-log.ts'
-import type { Edge, EdgeOptions } from './edge-options.ts'
 import { createEdge } from './server.ts'
 
 export const lines: LogFields[] = []

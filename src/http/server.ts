@@ -8,19 +8,37 @@ import { Bag, type BagItem } from '../base/bag.ts'
 import { JsonScan } from '../base/json-scan.ts'
 import { uniform } from '../base/rendezvous.ts'
 import { BodyBudget, type BodyHold } from './body-budget.ts'
-import { breakConnection } from './break-connection.ts'
-import { BodyDeadlines, checkBodyHead, ClientGone, readBody, type Body, type BodyHead, type BodyPorts } from './body.ts'
+import { breakConnection, ignore, ROOMY, SlowReaders } from './slow-readers.ts'
+import {
+  BodyDeadlines,
+  checkBodyHead,
+  ClientGone,
+  readBody,
+  type Body,
+  type BodyHead,
+  type BodyPorts,
+  invalidJson,
+  isLong,
+  parseInTurns,
+  parseJsonObject,
+} from './body.ts'
 import { ipKey, TrustedProxies } from './client-ip.ts'
-import { type AccessResult, HIJACKED, type MaintenanceNotice, type Reply, type Route, type RoutePlane } from './edge.ts'
-import type { Edge, EdgeOptions, EdgeTimeouts } from './edge-options.ts'
+import {
+  type AccessResult,
+  HIJACKED,
+  type MaintenanceNotice,
+  type Reply,
+  type Route,
+  type RoutePlane,
+  type Edge,
+  type EdgeOptions,
+  type EdgeTimeouts,
+  listenFailure,
+} from './edge.ts'
 import { Exchange, type ExchangePorts } from './exchange.ts'
-import { headRefusal } from './head-check.ts'
-import { invalidJson, isLong, parseInTurns, parseJsonObject } from './json-body.ts'
-import { listenFailure } from './listen-failure.ts'
-import { answerBrokenRequest, Lingering } from './connection-end.ts'
+import { headRefusal, answerBrokenRequest, Lingering } from './connection-end.ts'
 import { leavesRest, sendError, sendReply, type AfterError } from './reply.ts'
 import { pathTemplate, Router } from './router.ts'
-import { ROOMY, SlowReaders } from './slow-readers.ts'
 import { CONNECTIONS_MAX, SocketShares } from './socket-shares.ts'
 import { handshakeRefusal, handshakeResponse, TurnSockets, type Turn } from './turn-sockets.ts'
 
@@ -470,6 +488,3 @@ function underMaintenance(notice: MaintenanceNotice): ApiError {
 }
 
 /** Errors of writes to a client that has left; nothing can be done about them. */
-function ignore(): void {
-  return undefined
-}

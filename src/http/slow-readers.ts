@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Bag, type BagItem } from '../base/bag.ts'
 import type { Clock } from '../base/clock.ts'
-import { breakConnection } from './break-connection.ts'
 
 /** A client that reads nothing for this long counts as dead (guarantees.md F41). */
 export const STALL_MS = 60_000
@@ -107,4 +106,27 @@ function look(socket: Socket, reader: ReadingClient, nowMs: number): void {
     reader.takenBytes = takenBytes
     reader.sinceMs = nowMs
   } else if (nowMs - reader.sinceMs >= STALL_MS) breakConnection(socket)
+}
+
+/** Stands in for a connection, and knows how to break it. */
+export interface Breakable {
+  breaks(): void
+}
+
+/**
+ * Breaks a connection with RST, so that a cut answer does not look complete (wire.md C2). A socket whose FIN has
+ * been sent cannot be reset: Node would neither close it nor report it, and it would stay open.
+ */
+export function breakConnection(socket: Socket & Partial<Breakable>): void {
+  if (socket.breaks !== undefined) return socket.breaks()
+  const { writableEnded, writableFinished, writableLength } = socket
+  const finIsOnItsWay = writableEnded && !writableFinished && writableLength === 0
+  if (finIsOnItsWay) socket.destroy()
+  // oxlint-disable-next-line eslint/no-restricted-properties -- the one place, which looks first
+  else socket.resetAndDestroy()
+}
+
+/** For a fault of a socket, whose end is heard of anyway. */
+export function ignore(): void {
+  return undefined
 }

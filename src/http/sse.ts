@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Bag, type BagItem } from '../base/bag.ts'
 import type { Clock } from '../base/clock.ts'
-import { breakConnection } from './break-connection.ts'
-import { isTooSlow, ROOMY, STALL_MS, SWEEP_MS, type ReplyRoom } from './slow-readers.ts'
+import { breakConnection, isTooSlow, ROOMY, STALL_MS, SWEEP_MS, type ReplyRoom } from './slow-readers.ts'
 
 /** Longer bytes are sent in pieces of this size, so that the client's progress can be seen. */
 const PIECE_BYTES = 262_144

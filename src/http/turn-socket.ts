@@ -3,9 +3,9 @@ import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import type { Clock } from '../base/clock.ts'
 import type { BodyHold } from './body-budget.ts'
-import { UnreadMessages } from './unread-messages.ts'
 import { Duplex } from 'node:stream'
-import type { Breakable } from './break-connection.ts'
+import { ignore, type Breakable } from './slow-readers.ts'
+import { randomBytes } from 'node:crypto'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const EVENT_END = Buffer.from('\n\n')
@@ -313,6 +313,57 @@ export class TurnSocket {
   }
 }
 
-function ignore(): void {
-  return undefined
+/** While a client has this much left to read, its answer is paused. */
+const PAUSED_BYTES = 131_072
+/** At half of it the client is asked what it has read, so that one that reads is never waited for. */
+const ASK_BYTES = PAUSED_BYTES / 2
+/** A client cannot guess the mark of a ping that it has not read. */
+const MARK_BYTES = 8
+
+/**
+ * The messages to one client that it may not have read yet. The system's buffers take megabytes for a client that has
+ * stopped reading, and all of its answer so far is kept meanwhile. But a client answers a ping only after it has read
+ * the messages before it.
+ */
+export class UnreadMessages {
+  readonly #socket: WebSocket
+  #bytes = 0
+  #asked: { readonly mark: Buffer; readonly bytes: number } | null = null
+  #onRead: (() => void) | null = null
+
+  constructor(socket: WebSocket) {
+    this.#socket = socket
+  }
+
+  send(message: Buffer): void {
+    this.#bytes += message.length
+    this.#socket.send(message, { binary: false }, ignore)
+    this.#ask()
+  }
+
+  /** Calls back once the client has read enough for more. After the close of the socket it does not. */
+  whenRead(then: () => void): void {
+    if (this.#bytes > PAUSED_BYTES) this.#onRead = then
+    else setImmediate(then)
+  }
+
+  /** Whether this is the answer to one of our marks. */
+  answered(mark: Buffer): boolean {
+    if (this.#asked?.mark.equals(mark) !== true) return false
+    this.#bytes -= this.#asked.bytes
+    this.#asked = null
+    this.#ask()
+    const then = this.#onRead
+    if (then !== null && this.#bytes <= PAUSED_BYTES) {
+      this.#onRead = null
+      then()
+    }
+    return true
+  }
+
+  #ask(): void {
+    if (this.#asked !== null || this.#bytes < ASK_BYTES) return
+    this.#asked = { mark: randomBytes(MARK_BYTES), bytes: this.#bytes }
+    this.#socket.ping(this.#asked.mark, undefined, ignore)
+  }
 }

@@ -6,7 +6,7 @@ import { ApiError } from '../base/errors.ts'
 import type { Clock } from '../base/clock.ts'
 import type { BodyHold } from './body-budget.ts'
 import type { SocketShares } from './socket-shares.ts'
-import { TurnMemory } from './turn-memory.ts'
+import { TurnMemory } from './edge.ts'
 import { TurnSocket } from './turn-socket.ts'
 
 /** As large as a body may be. */

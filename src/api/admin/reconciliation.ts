@@ -1,7 +1,7 @@
 import type { CatalogService } from '../../catalog/catalog-service.ts'
 import type { Snapshot } from '../../catalog/catalog.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
-import { daysBetween } from '../../http/day-range.ts'
+import { daysBetween } from '../../base/query-parameters.ts'
 import { rubles, type Decimal, type Micro } from '../../base/money.ts'
 import type { GenerationStore, ProviderDay } from '../../store/log/generation-store.ts'
 import type { BillLine } from './bill-csv.ts'

@@ -1,4 +1,4 @@
-import { daysBetween } from '../../http/day-range.ts'
+import { daysBetween } from '../../base/query-parameters.ts'
 import { rubles, type Micro } from '../../base/money.ts'
 import type { SpendSums as StoredSums } from '../../store/log/log-store.ts'
 import type { DaySums, SpendSums } from './log-contract.ts'

@@ -1,6 +1,5 @@
 import { fieldError } from '../../base/refusals.ts'
-import { dayRange } from '../../http/day-range.ts'
-import { choiceParameter, timeParameter } from '../../base/query-parameters.ts'
+import { dayRange, choiceParameter, timeParameter } from '../../base/query-parameters.ts'
 import { rubles, type Micro } from '../../base/money.ts'
 import { HOUR_ROWS_MAX, type SpendSums as StoredSums } from '../../store/log/log-store.ts'
 import {

@@ -6,8 +6,8 @@ import { choiceParameter, wholeParameter } from '../../base/query-parameters.ts'
 import { oneOf, type JsonSchema } from '../../base/schema.ts'
 import { isoDay } from '../../base/time.ts'
 import type { Call, HIJACKED } from '../../http/edge.ts'
-import { sendCsv } from '../../http/sent-csv.ts'
 import type { MediaType } from '../../base/wire-route.ts'
+import { sendCsv } from '../../http/sent-bytes.ts'
 import type { PageRange } from '../../store/page.ts'
 
 /** Rows of one read: some milliseconds. */

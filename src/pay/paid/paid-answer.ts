@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { appIdentity } from '../../access/app-identity.ts'
 import type { Principal } from '../../access/principal.ts'
-import { breakConnection } from '../../http/break-connection.ts'
+import { breakConnection } from '../../http/slow-readers.ts'
 import { HIJACKED, type Call, type Reply } from '../../http/edge.ts'
 import { NOT_KEPT, payerOf } from '../idempotency/idempotent-calls.ts'
 import type { ClientStream } from '../relay/client-end.ts'
