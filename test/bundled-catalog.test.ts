@@ -12,7 +12,7 @@ import { uncharged } from '../src/catalog/price-sheet.ts'
 import { ownValue } from '../src/base/own-value.ts'
 import { KNOWN_ADAPTERS } from '../src/protocols/index.ts'
 import { chat, endpoint } from './harness/plan-fixture.ts'
-import { openaiBody } from '../src/protocols/openai/provider/request.ts'
+import { openaiBody } from '../src/protocols/openai/provider/openai.ts'
 
 const DAY_MS = 86_400_000
 const file = JSON.parse(readFileSync(BUNDLED_FILE, 'utf8'))

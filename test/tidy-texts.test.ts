@@ -14,7 +14,7 @@ const NUMBERS: Readonly<Record<string, string>> = {
   'src/protocols/gemini/client/models.ts': 'of a number',
   'src/protocols/openai/client/transcript.ts': 'of numbers',
   'src/pay/operations/audio-usage.ts': 'of a number',
-  'src/pay/paid/paid-answer.ts': 'of a number',
+  'src/pay/paid/paid-routes.ts': 'of a number',
 }
 
 test("where bodies are read, no unknown value becomes a text by String(): its toString may be the sender's", () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/base/errors.ts'
-import { parseChat } from '../../src/protocols/openai/client/chat/parse.ts'
+import { parseChat } from '../../src/protocols/openai/client/chat/call.ts'
 import { ChatBody } from '../../src/protocols/openai/client/chat/schema.ts'
 import { parseCompletions } from '../../src/protocols/openai/client/completions.ts'
 import { CompletionsBody } from '../../src/protocols/openai/client/completions.ts'

@@ -1,6 +1,6 @@
 import { PLAIN_DIALECT } from '../../src/catalog/dialect.ts'
 import type { Endpoint, Model, Snapshot } from '../../src/catalog/catalog.ts'
-import { parseChat } from '../../src/protocols/openai/client/chat/parse.ts'
+import { parseChat } from '../../src/protocols/openai/client/chat/call.ts'
 import type { ChatRequest } from '../../src/kinds/chat/request.ts'
 import { METER_TABLE, type Meter } from '../../src/tables/meter-table.ts'
 import { METERS, type PriceSheet } from '../../src/tables/meters.ts'

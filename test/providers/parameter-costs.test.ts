@@ -8,7 +8,7 @@ import { isPriced, pricedRequest } from '../../src/pay/plan/parameter-costs.ts'
 import { chat, endpoint } from '../harness/plan-fixture.ts'
 import { parametersOf } from '../../src/protocols/ports/adapter.ts'
 import { createAdapters } from '../../src/protocols/index.ts'
-import { openaiBody } from '../../src/protocols/openai/provider/request.ts'
+import { openaiBody } from '../../src/protocols/openai/provider/openai.ts'
 import type { PriceKey } from '../../src/tables/meter-table.ts'
 
 const { adapters, close } = createAdapters({ clock: systemClock })

@@ -4,7 +4,7 @@ import { parseMessages } from '../../src/protocols/anthropic/client/parse.ts'
 import { anthropicProtocol } from '../../src/protocols/anthropic/provider/anthropic.ts'
 import { bedrockProtocol } from '../../src/protocols/bedrock/bedrock.ts'
 import { geminiProtocol } from '../../src/protocols/gemini/provider/gemini.ts'
-import { openaiBody } from '../../src/protocols/openai/provider/request.ts'
+import { openaiBody } from '../../src/protocols/openai/provider/openai.ts'
 import type { ChatCall } from '../../src/protocols/ports/call.ts'
 import { callOf } from '../harness/protocol-read.ts'
 

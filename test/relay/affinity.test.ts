@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Endpoint } from '../../src/catalog/catalog.ts'
-import { parseChat } from '../../src/protocols/openai/client/chat/parse.ts'
+import { parseChat } from '../../src/protocols/openai/client/chat/call.ts'
 import type { ChatRequest } from '../../src/kinds/chat/request.ts'
 import { orderEndpoints } from '../../src/pay/plan/endpoint-order.ts'
 import { conversationAffinity, sessionAffinity } from '../../src/pay/plan/affinity.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/base/errors.ts'
-import { InFlight } from '../../src/pay/relay/in-flight.ts'
+import { InFlight } from '../../src/pay/relay/relay.ts'
 
 function refusal(
   inFlight: InFlight,

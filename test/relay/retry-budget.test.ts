@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RetryBudget } from '../../src/pay/relay/retry-budget.ts'
+import { RetryBudget } from '../../src/pay/relay/attempt-queue.ts'
 import { movingClock } from '../harness/moving-clock.ts'
 
 function claims(budget: RetryBudget): number {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InFlight } from '../../src/pay/relay/in-flight.ts'
+import { InFlight } from '../../src/pay/relay/relay.ts'
 import { Shedding, type LoadReading } from '../../src/pay/relay/shedding.ts'
 import { movingClock } from '../harness/moving-clock.ts'
 

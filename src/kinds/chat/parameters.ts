@@ -15,7 +15,16 @@ import {
   whole,
   type Static,
 } from '../../base/schema.ts'
-import { copyObject, field, invalidInput, isObject, numberField, type RawObject } from '../fields/body-fields.ts'
+import {
+  booleanField,
+  copyObject,
+  field,
+  invalidInput,
+  isObject,
+  numberField,
+  objectField,
+  type RawObject,
+} from '../fields/body-fields.ts'
 import { readFields, readValue } from '../fields/paid-body.ts'
 import { USER } from '../fields/routed-request.ts'
 
@@ -162,4 +171,12 @@ function switchOf(body: RawObject): Static<typeof REASONING> | undefined {
 function memberOf(body: RawObject, name: string): RawObject {
   const value = field(body, name)
   return isObject(value) ? value : {}
+}
+
+/** Whether a stream ends with its usage. */
+export function includeUsageOf(body: RawObject): boolean {
+  const options = objectField(body, 'stream_options')
+  return options === undefined
+    ? false
+    : (booleanField(options, 'include_usage', 'stream_options.include_usage') ?? false)
 }

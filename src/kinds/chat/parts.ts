@@ -1,5 +1,5 @@
 import { ApiError } from '../../base/errors.ts'
-import type { ChatPart, ChatMessage } from './request.ts'
+import type { ChatPart, ChatMessage, ChatRequest } from './request.ts'
 import { badMessage, copyJson, field, invalidInput, isObject, quoted, type RawObject } from '../fields/body-fields.ts'
 import { isBase64, dataOf, realMedia, type GivenMedia, type Medium } from '../fields/media.ts'
 
@@ -162,4 +162,38 @@ function partText(part: ChatPart): string {
   if (part.type === 'text') return part.text
   if (part.type === 'refusal') return part.refusal
   return part.type === 'file' ? (part.file.filename ?? '') : ''
+}
+
+/** The facts of an input that the plan needs. */
+export function inputSize(
+  messages: readonly ChatMessage[],
+  tools: ChatRequest['tools'],
+  responseFormat: ChatRequest['responseFormat'],
+): Pick<ChatRequest, 'inputModalities' | 'textBytes'> {
+  return {
+    inputModalities: modalitiesOf(messages),
+    textBytes: textBytesOf(messages) + jsonBytes(tools) + jsonBytes(responseFormat),
+  }
+}
+
+function modalitiesOf(messages: readonly ChatMessage[]): ReadonlySet<Medium> {
+  const modalities = new Set<Medium>()
+  for (const { content } of messages) {
+    if (!Array.isArray(content)) continue
+    for (const part of content) {
+      const modality = mediumOfPart(part)
+      if (modality !== null) modalities.add(modality)
+    }
+  }
+  return modalities
+}
+
+function textBytesOf(messages: readonly ChatMessage[]): number {
+  let bytes = 0
+  for (const text of textsOf(messages)) bytes += Buffer.byteLength(text)
+  return bytes
+}
+
+function jsonBytes(value: unknown): number {
+  return value === null ? 0 : Buffer.byteLength(JSON.stringify(value))
 }

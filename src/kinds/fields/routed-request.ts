@@ -19,6 +19,8 @@ import {
 import { field, invalidInput, isObject, sessionIdOf, type RawObject } from './body-fields.ts'
 import { readValue } from './paid-body.ts'
 
+const FALLBACK_MODELS_MAX = 5
+
 /** The fields that decide who serves a request of any kind. */
 export interface RoutedRequest {
   /** As sent, suffix included; null = the account's default model. */
@@ -143,3 +145,15 @@ export const TokenUsage = object({
   total_cost: rub('The same.'),
   currency: only('RUB'),
 })
+
+/** `models[]`, tried in order after `model`. */
+export function fallbackModelsOf(body: RawObject): readonly string[] {
+  const models = field(body, 'models')
+  if (models === undefined) return []
+  const refusal = invalidInput('models', `must be an array of at most ${FALLBACK_MODELS_MAX} model ids`)
+  if (!Array.isArray(models) || models.length > FALLBACK_MODELS_MAX) throw refusal
+  return models.map((model: unknown) => {
+    if (typeof model !== 'string' || model === '') throw refusal
+    return model
+  })
+}

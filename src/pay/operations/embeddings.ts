@@ -9,8 +9,7 @@ import { measureUsage } from '../plan/usage-bounds.ts'
 import type { AdapterTable } from '../../protocols/ports/adapter.ts'
 import type { AttemptStart, MeasuredUsage, Operation } from '../relay/operation.ts'
 import { heldTokens, InputCount } from './input-count.ts'
-import { unitOperation } from './unit.ts'
-import type { UnitKind } from './unit-kind.ts'
+import { servedBy, unitOperation, type UnitKind } from './unit.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -45,21 +44,14 @@ function embeddingsKind(
       ...(inputType === null ? [] : ['input_type']),
     ],
     check: checkItems,
-    able: (_request, { provider }) => adapters.get(provider.adapter)?.embeddings !== undefined,
+    ...servedBy(adapters, 'embeddings', (adapter) => adapter.embeddings),
     worstUsage: (_request, model, _endpoint, tokens) => ({
       input:
         tokens === null
           ? input.bound
           : heldTokens({ bound: input.bound, count: input.count(model, tokens), exact: input.isExact(model, tokens) }),
     }),
-    mayExceed: () => false,
-    ask: (adapter, call, sink) => {
-      if (adapter.embeddings === undefined)
-        throw new Error(`Adapter '${adapter.name}' has no embeddings: the plan lets only those through that have.`)
-      return adapter.embeddings(call, sink)
-    },
     isEmpty: ({ vectors }) => vectors.length === 0,
-    upstreamId: ({ upstreamId }) => upstreamId,
     measured: (_request, { usage }, start) => measured(usage, input, start),
     body: (_request, { vectors }, identity, usage) => ({
       body: write(identity, vectors, usage),

@@ -5,19 +5,24 @@ import {
   imagesBody,
   type DeliveredImage,
   type ImageResult,
-  PROMPT_CHARACTERS_MAX,
   type ImageRequest,
 } from '../../kinds/images/request.ts'
 import type { Picture } from '../../kinds/images/bytes.ts'
 import { invalidInput, quoted } from '../../kinds/fields/body-fields.ts'
-import { charactersOf } from '../../base/text.ts'
 import { base64Json, JSON_TYPE, jsonParts, type JsonBytes } from '../../base/json-text.ts'
-import { pricedForImage, pricedImage, pricesQuality } from '../plan/image-price.ts'
-import { mayExceedImageHold, measuredImageUsage, worstImageUsage } from '../plan/image-usage.ts'
+import {
+  pricedForImage,
+  pricedImage,
+  pricesQuality,
+  mayExceedImageHold,
+  measuredImageUsage,
+  worstImageUsage,
+} from '../plan/image-usage.ts'
+import { checkModalities, checkPrompt, WITH_IMAGES } from '../plan/model-choice.ts'
 import type { Adapter, AdapterTable } from '../../protocols/ports/adapter.ts'
 import type { ImageCall, ResultSink, RunningCall } from '../../protocols/ports/call.ts'
 import type { AttemptStart } from '../relay/operation.ts'
-import type { UnitKind } from './unit-kind.ts'
+import type { UnitKind } from './unit.ts'
 
 /**
  * Keeps pictures for a client that asked for addresses; answers the address of each. Throws an ApiError if it cannot.
@@ -56,7 +61,6 @@ export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<
         start,
       ),
     isEmpty: ({ images }) => images.length === 0,
-    upstreamId: ({ upstreamId }) => upstreamId,
     measured: (request, result, { candidate: { model, endpoint }, tokens }) =>
       measuredImageUsage(request, result, model, endpoint, tokens),
     prepare: async ({ responseFormat }, result, { accountId }) => {
@@ -163,17 +167,8 @@ function sentParameters({ count, size, aspectRatio, imageSize, sources, paramete
 }
 
 function checkModel({ prompt, size, sources }: ImageRequest, model: Model): void {
-  const most = model.maxPromptLength ?? PROMPT_CHARACTERS_MAX
-  // A character outside the basic plane is two UTF-16 units, but people count one.
-  const characters = prompt.length <= most ? prompt.length : charactersOf(prompt)
-  if (characters > most)
-    throw new ApiError('prompt_too_long', `prompt is ${characters} characters long, the maximum is ${most}`)
+  checkPrompt(prompt, model)
   if (size !== null && model.supportedSizes !== null && !model.supportedSizes.includes(size))
     throw invalidInput('size', `must be one of ${model.supportedSizes.join(', ')}`)
-  if (sources.length > 0 && model.type === 'chat' && !model.inputModalities.includes('image')) {
-    throw new ApiError(
-      'model_not_supported',
-      `Model '${model.id}' does not support image input. Supported: ${model.inputModalities.join(', ')}`,
-    )
-  }
+  if (sources.length > 0 && model.type === 'chat') checkModalities(model, WITH_IMAGES)
 }

@@ -8,8 +8,7 @@ import type { PlanInput } from '../plan/plan.ts'
 import { measureUsage } from '../plan/usage-bounds.ts'
 import type { AdapterTable } from '../../protocols/ports/adapter.ts'
 import type { AttemptStart, MeasuredUsage, Operation } from '../relay/operation.ts'
-import { unitOperation } from './unit.ts'
-import type { UnitKind } from './unit-kind.ts'
+import { servedBy, unitOperation, type UnitKind } from './unit.ts'
 import type { Usage } from '../../tables/meters.ts'
 import { heldTokens, InputCount, type TextTokens } from './input-count.ts'
 
@@ -112,16 +111,9 @@ function rerankKind(
     type: 'rerank',
     sent: ({ topN }) => (topN === null ? [] : ['top_n']),
     check: checkQuery,
-    able: (_request, { provider }) => adapters.get(provider.adapter)?.rerank !== undefined,
+    ...servedBy(adapters, 'rerank', (adapter) => adapter.rerank),
     worstUsage: (_request, model, endpoint, tokens) => input.worst(model, endpoint, tokens),
-    mayExceed: () => false,
-    ask: (adapter, call, sink) => {
-      if (adapter.rerank === undefined)
-        throw new Error(`Adapter '${adapter.name}' has no rerank: the plan lets only those through that have.`)
-      return adapter.rerank(call, sink)
-    },
     isEmpty: ({ results }) => results.length === 0,
-    upstreamId: ({ upstreamId }) => upstreamId,
     measured: (_request, { usage }, start) => measured(usage, input, start),
     body: (request, answer, identity, usage) => {
       const { input: tokens = answer.usage?.usage.input, search } = usage.report.usage

@@ -14,9 +14,9 @@ import type { PlanInput } from '../plan/plan.ts'
 import { planUnits } from '../plan/unit-plan.ts'
 import type { AdapterTable } from '../../protocols/ports/adapter.ts'
 import type { Operation, AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/operation.ts'
-import { answerMax, countsTokens, outputMax, countedTokens, withUnits } from './audio-usage.ts'
+import { answerMax, documentedMax } from '../plan/context-check.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import { measureUsage } from '../plan/usage-bounds.ts'
+import { countsTokens, measureUsage, reportOf, withUnits } from '../plan/usage-bounds.ts'
 import type { AttemptFailure } from '../../protocols/ports/attempt-failure.ts'
 import type { AnswerSink, RunningCall } from '../../protocols/ports/call.ts'
 import type { SpeechProtocol, SpeechSink } from '../../protocols/upstream/audio.ts'
@@ -124,7 +124,7 @@ class SpeechAttempt implements Attempt, SpeechSink {
     const sound = Math.ceil((request.characters / CHARACTERS_PER_SECOND) * TOKENS_PER_SECOND)
     return withUnits(
       units,
-      countedTokens({ input: this.#inputTokens(), audio_output: Math.min(sound, answerMax(model, endpoint)) }),
+      reportOf({ input: this.#inputTokens(), audio_output: Math.min(sound, answerMax(model, endpoint)) }),
     )
   }
 
@@ -177,8 +177,7 @@ export function speechOperations(adapters: AdapterTable): (request: SpeechReques
           able,
           check: (model) => check(request, model, made),
           worstUsage: (model, endpoint) => worstUsage(request, model, endpoint),
-          mayExceed: (model, endpoint) =>
-            countsTokens(endpoint) && outputMax(model, endpoint) < answerMax(model, endpoint),
+          mayExceed: (model, endpoint) => countsTokens(endpoint) && documentedMax(model, endpoint) === null,
         }),
       recounted: () => null,
       begin: (start, sink) => {
@@ -255,6 +254,6 @@ function worstUsage({ input, instructions, characters }: SpeechRequest, model: M
   return {
     characters,
     input: Buffer.byteLength(input) + Buffer.byteLength(instructions ?? ''),
-    audio_output: outputMax(model, endpoint),
+    audio_output: documentedMax(model, endpoint) ?? 0,
   }
 }

@@ -17,12 +17,13 @@ import {
   type TranscriptionRequest,
 } from '../../kinds/transcription/request.ts'
 import type { Usage } from '../../tables/meters.ts'
-import { INPUT_SLACK, measureUsage } from '../plan/usage-bounds.ts'
+import { countsTokens, INPUT_SLACK, measureUsage, reportOf, withUnits } from '../plan/usage-bounds.ts'
 import type { AdapterTable } from '../../protocols/ports/adapter.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../../protocols/upstream/audio.ts'
 import type { AttemptStart, MeasuredUsage } from '../relay/operation.ts'
-import { answerMax, countedTokens, countsTokens, decisecondsOf, outputMax, withUnits } from './audio-usage.ts'
-import type { UnitKind } from './unit-kind.ts'
+import { ceilMicro, parseDecimal, shift } from '../../base/money.ts'
+import { answerMax, documentedMax } from '../plan/context-check.ts'
+import type { UnitKind } from './unit.ts'
 
 /** The most tokens per second of any provider, and the usual number. */
 const TOKENS_PER_SECOND_MAX = 50
@@ -70,7 +71,6 @@ export function transcriptionKind(
     },
     // Silence has no words, but the model has processed it.
     isEmpty: () => false,
-    upstreamId: ({ upstreamId }) => upstreamId,
     measured,
     body: (request, result, _identity, usage) => {
       const body = renderTranscript(request, result.transcript, usageOf(request, result, usage))
@@ -165,7 +165,7 @@ function worstUsage(request: TranscriptionRequest, model: Model, endpoint: Endpo
     deciseconds,
     input: text,
     audio_input: Math.ceil(seconds * TOKENS_PER_SECOND_MAX),
-    output: outputMax(model, endpoint),
+    output: documentedMax(model, endpoint) ?? 0,
   }
 }
 
@@ -194,7 +194,7 @@ function measured(request: TranscriptionRequest, result: TranscriptionResult, st
       flagged,
       basis: isReported ? 'provider_usage' : 'counted',
     }
-  const tokens = measureUsage(result.usage ?? { ...countedTokens({}), missing: ['input', 'output'] }, {
+  const tokens = measureUsage(result.usage ?? { ...reportOf({}), missing: ['input', 'output'] }, {
     inputMax: () => inputMax(request, model),
     outputMax: answerMax(model, endpoint),
     count: () => heard(request, result, seconds, start),
@@ -214,7 +214,7 @@ function heard(
   { tokens, candidate }: AttemptStart,
 ): UsageReport {
   const { tokenizer } = candidate.model
-  return countedTokens({
+  return reportOf({
     input: tokens.countText(request.prompt ?? '', tokenizer),
     audio_input: Math.ceil(seconds * TOKENS_PER_SECOND),
     output: tokens.countText(transcript.text, tokenizer),
@@ -258,4 +258,10 @@ function lengthOf(
   if (audio.seconds !== null)
     return length(Math.max(audio.seconds, last > audio.seconds + ROUNDING_SECONDS ? last : 0), false)
   return length(last > 0 ? last : audio.heldSeconds, false)
+}
+
+/** Seconds rounded up once to tenths (wire.md D-5.2), exactly: 1.1 × 10 is more than 11 in floating point. */
+function decisecondsOf(seconds: number): number {
+  const decimal = parseDecimal(String(seconds))
+  return decimal === null || decimal.digits <= 0n ? 0 : Number(ceilMicro(shift(decimal, 1)))
 }

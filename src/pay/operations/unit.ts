@@ -1,19 +1,21 @@
 import type { RoutedRequest } from '../../kinds/fields/routed-request.ts'
 import { boundedUnits, planUnits, recountedUnits } from '../plan/unit-plan.ts'
 import type { Operation, AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/operation.ts'
-import type { UnitKind } from './unit-kind.ts'
 import type { ApiError } from '../../base/errors.ts'
 import type { ChargedUsage } from '../../kinds/answer/writer.ts'
-import type { UsageReport } from '../../kinds/chat/answer.ts'
+import type { UsageReport, ChunkIdentity } from '../../kinds/chat/answer.ts'
 import { JsonBytes, jsonParts } from '../../base/json-text.ts'
 import type { Usage } from '../../tables/meters.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
-import type { AnswerSink, RunningCall } from '../../protocols/ports/call.ts'
+import type { AnswerSink, RunningCall, ResultSink, UnitCall } from '../../protocols/ports/call.ts'
+import type { Endpoint, Model } from '../../catalog/catalog.ts'
+import type { PlanInput } from '../plan/plan.ts'
+import type { Adapter, AdapterTable } from '../../protocols/ports/adapter.ts'
 
 const EVENT_END = Buffer.from('\n\n')
 
 /** One provider's answer with a single result: charged as a whole, or not at all (guarantees.md rule 18). */
-class UnitAttempt<Request extends RoutedRequest, Result> implements Attempt {
+class UnitAttempt<Request extends RoutedRequest, Result extends UnitResult> implements Attempt {
   readonly firstTokenMs = null
   readonly finish = null
   readonly native = null
@@ -54,7 +56,7 @@ class UnitAttempt<Request extends RoutedRequest, Result> implements Attempt {
   }
 
   get upstreamId(): string | null {
-    return this.#result === null ? null : this.#kind.upstreamId(this.#result.value)
+    return this.#result?.value.upstreamId ?? null
   }
 
   isEmpty(): boolean {
@@ -115,7 +117,7 @@ class UnitAttempt<Request extends RoutedRequest, Result> implements Attempt {
 }
 
 /** The operation of a kind with a single result. */
-export function unitOperation<Request extends RoutedRequest, Result>(
+export function unitOperation<Request extends RoutedRequest, Result extends UnitResult>(
   request: Request,
   kind: UnitKind<Request, Result>,
 ): Operation {
@@ -137,7 +139,7 @@ export function unitOperation<Request extends RoutedRequest, Result>(
         able: (endpoint) => kind.able(request, endpoint),
         priced: (endpoint, model) => kind.priced?.(request, model, endpoint) ?? endpoint,
         worstUsage: (model, endpoint) => kind.worstUsage(request, model, endpoint, null),
-        mayExceed: (model, endpoint) => kind.mayExceed(request, model, endpoint),
+        mayExceed: (model, endpoint) => kind.mayExceed?.(request, model, endpoint) === true,
       }),
     recounted: (plan, tokens) =>
       recountedUnits(plan, (model, endpoint) => kind.worstUsage(request, model, endpoint, tokens)),
@@ -146,5 +148,66 @@ export function unitOperation<Request extends RoutedRequest, Result>(
         ? null
         : boundedUnits(plan, (model, endpoint) => kind.mostUsage?.(request, model, endpoint) ?? {}),
     begin: (start, sink) => new UnitAttempt(request, kind, start, sink),
+  }
+}
+
+/** An event of OpenAI's streams other than chat; its type is also its name. */
+export interface NamedEvent {
+  readonly type: string
+}
+
+interface UnitResult {
+  readonly upstreamId: string | null
+}
+
+/** A kind with a single result, whose price does not depend on the length of an answer. */
+export interface UnitKind<Request extends RoutedRequest, Result extends UnitResult> {
+  readonly type: Operation['type']
+  /** Names of the parameters that the client set on purpose. */
+  sent(request: Request): readonly string[]
+  /** Names of those that this provider is not sent; absent = none is named. */
+  dropped?(request: Request, start: AttemptStart): readonly string[]
+  /** Throws an ApiError where the model cannot serve the request. */
+  check(request: Request, model: Model, tokens: PlanInput['tokens']): void
+  /** Whether an endpoint can serve the kind, and this request of it. */
+  able(request: Request, endpoint: Endpoint): boolean
+  /** The most usage at an endpoint: by a bound that costs nothing, or by a count if `tokens` are given. */
+  worstUsage(request: Request, model: Model, endpoint: Endpoint, tokens: PlanInput['tokens'] | null): Usage
+  /** Whether an answer may be charged for more than that, which rests on an estimate; absent = never. */
+  mayExceed?(request: Request, model: Model, endpoint: Endpoint): boolean
+  /** The most that is charged for, whatever the provider reports; absent = there is no such bound. */
+  mostUsage?(request: Request, model: Model, endpoint: Endpoint): Usage
+  /** The endpoint with its prices for this request; absent = its own. */
+  priced?(request: Request, model: Model, endpoint: Endpoint): Endpoint
+  ask(adapter: Adapter, call: UnitCall<Request>, sink: ResultSink<Result>, start: AttemptStart): RunningCall
+  /** Whether it holds nothing that anyone would pay for (guarantees.md rule 4). */
+  isEmpty(result: Result): boolean
+  measured(request: Request, result: Result, start: AttemptStart): MeasuredUsage
+  /** Work before the answer may be charged, such as storing its files; answers the result with what it made. */
+  prepare?(request: Request, result: Result, start: AttemptStart): Promise<Result>
+  body(request: Request, result: Result, identity: ChunkIdentity, usage: ChargedUsage): AnswerBody
+  /** Whether the client wants events; absent = the kind has none. */
+  streams?(request: Request): boolean
+  /** The answer as events of a stream, which are sent when it is charged. */
+  events?(request: Request, result: Result, identity: ChunkIdentity, usage: ChargedUsage): readonly NamedEvent[]
+}
+
+/** How a kind is asked whose calls are one function of an adapter. */
+export function servedBy<Request extends RoutedRequest, Result extends UnitResult>(
+  adapters: AdapterTable,
+  name: string,
+  callOf: (adapter: Adapter) => ((call: UnitCall<Request>, sink: ResultSink<Result>) => RunningCall) | undefined,
+): Pick<UnitKind<Request, Result>, 'able' | 'ask'> {
+  return {
+    able: (_request, { provider }) => {
+      const adapter = adapters.get(provider.adapter)
+      return adapter !== undefined && callOf(adapter) !== undefined
+    },
+    ask: (adapter, call, sink) => {
+      const ask = callOf(adapter)
+      if (ask === undefined)
+        throw new Error(`Adapter '${adapter.name}' has no ${name}: the plan lets only those through that have.`)
+      return ask(call, sink)
+    },
   }
 }

@@ -4,14 +4,26 @@ import { PROMPT_MEMBERS, refuseNulInForm } from '../../kinds/fields/prompt-membe
 import type { UploadedFile } from '../../kinds/fields/uploaded-form.ts'
 import type { Principal } from '../../access/principal.ts'
 import { protocolOfPath } from '../../base/client-protocol.ts'
-import type { HIJACKED, Call, Reply, Route } from '../../http/edge.ts'
+import { HIJACKED, type Call, type Reply, type Route } from '../../http/edge.ts'
 import { isLong } from '../../http/body.ts'
 import { parseMultipart } from '../../http/multipart.ts'
 import { publicUrlOf } from '../../http/public-url.ts'
-import { payerOf, type IdempotentCalls } from '../idempotency/idempotent-calls.ts'
+import { payerOf, type IdempotentCalls, NOT_KEPT } from '../idempotency/idempotent-calls.ts'
 import { sessionOf } from '../../protocols/ports/client-call.ts'
 import type { KeptRequest, PaidKind } from '../operations/paid-kind.ts'
-import { answerPaid, type AnswerPorts, type ReadCall } from './paid-answer.ts'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { appIdentity } from '../../access/app-identity.ts'
+import { breakConnection } from '../../http/slow-readers.ts'
+import type { ClientStream } from '../relay/client-end.ts'
+import type { Generation } from '../relay/generation.ts'
+import type { AnswerKeeper, GenerationResult } from '../relay/generation-input.ts'
+import type { RequestWords } from '../relay/provider-words.ts'
+import { droppedNames, identityOf } from '../relay/outcome.ts'
+import type { CallClaim, Operation } from '../relay/operation.ts'
+import type { SseStreams } from '../../http/sse.ts'
+import type { Relay } from '../relay/relay.ts'
+import { rubles } from '../../base/money.ts'
+import { failuresText } from '../relay/attempt-error.ts'
 
 const EMPTY = Buffer.alloc(0)
 
@@ -103,4 +115,219 @@ async function readCall(
 /** What a file says of itself. */
 function nameOf({ field, fileName }: UploadedFile): readonly [string, string] {
   return [field, fileName]
+}
+
+/** Headers with which agents identify a conversation, the most reliable first (clients.md D-14.7). */
+const SESSION_HEADERS = [
+  'x-claude-code-session-id',
+  'session-id',
+  'session_id',
+  'thread-id',
+  'x-session-affinity',
+] as const
+const CHARACTERS_MAX = 1_024
+
+/** A value that is safe in a header. */
+const TURN_STATE = /^[\x21-\x7e]{1,4096}$/
+
+export interface AnswerPorts {
+  readonly relay: Relay
+  readonly sse: SseStreams
+}
+
+/** What a paid call asks for. */
+export interface ReadCall extends RequestWords {
+  readonly operation: Operation
+  /** null = its answer is only sent. Throws an ApiError if nothing is kept here. */
+  readonly keeperOf: () => AnswerKeeper | null
+}
+
+/** Runs one paid call: admits it, starts its generation, and sends the answer. */
+export async function answerPaid(
+  ports: AnswerPorts,
+  call: Call<Principal>,
+  { operation, keeperOf, sent, earlier }: ReadCall,
+  claim: CallClaim | null,
+): Promise<Reply | typeof HIJACKED> {
+  const { response } = call
+  const principal = payerOf(call)
+  const { appUrl, appTitle } = appIdentity(call.request.headers)
+  const keeper = keeperOf()
+  const generation = await ports.relay.admit({
+    keeper,
+    principal,
+    operation,
+    requestId: call.requestId,
+    requestIdGiven: call.request.headers['x-request-id'] === call.requestId,
+    startedMs: call.startedMs,
+    arrivedAtMs: call.arrivedAtMs,
+    appUrl,
+    appTitle,
+    claim,
+    session: conversationOf(call.request.headers, call.json),
+    sent,
+    earlier,
+  })
+  if (keeper?.background === true && operation.delivery === 'whole') return inBackground(call, generation, keeper)
+  let stream: ClientStream | null = null
+  // Until the stream is opened nothing else watches the socket.
+  response.once('close', () => {
+    if (stream === null && !response.writableFinished) generation.detached(null)
+  })
+  if (keeper !== null) await keep(generation, keeper)
+  // A client that left before anything was sent pays nothing (guarantees.md rule 2).
+  if (response.destroyed && generation.input.buffer === null) void generation.cancel() // ends with `done`, as below
+  else generation.start(() => (stream = openStream(ports, call, generation)))
+  if (response.destroyed) generation.detached(null)
+  const result = await generation.done
+  logResult(call, result)
+  if (response.headersSent) {
+    call.log.finish(200)
+    return HIJACKED
+  }
+  if (result.error === null && result.body === null) {
+    // Cancelled before the first byte: there is no answer, and a clean end would look like one.
+    call.log.finish(200)
+    if (response.socket !== null) breakConnection(response.socket)
+    return HIJACKED
+  }
+  return replyOf(call, generation, result)
+}
+
+/** The answer comes later: its client asks for it. */
+async function inBackground(call: Call<Principal>, generation: Generation, keeper: AnswerKeeper): Promise<Reply> {
+  await keep(generation, keeper)
+  generation.start(() => null)
+  const { generationId, operation } = generation.input
+  call.log.set({ generation_id: generationId, status_text: 'queued' })
+  const body = operation.retrieved?.(identityOf(generation.input, null), null)
+  return { status: 200, body, headers: ownHeaders(generation) }
+}
+
+/** Nothing is asked of a provider before there is a place for its answer. */
+async function keep(generation: Generation, keeper: AnswerKeeper): Promise<void> {
+  try {
+    await keeper.begin(generation)
+  } catch (thrown) {
+    await generation.cancel()
+    throw thrown
+  }
+  void generation.done.then((result) => keeper.end(generation, result))
+}
+
+function replyOf(call: Call<Principal>, generation: Generation, result: GenerationResult): Reply {
+  const headers = ownHeaders(generation)
+  const { error } = result
+  if (error !== null) throw error.withHeaders(headers)
+  return { status: 200, body: undefined, ...result.body, headers: { ...headers, ...answerHeaders(call, generation) } }
+}
+
+function ownHeaders(generation: Generation): Record<string, string> {
+  const { generationId, plan, limitHeaders } = generation.input
+  return {
+    'x-generation-id': generationId,
+    ...limitHeaders,
+    ...(plan.maxTokensComputed ? { 'x-max-tokens': String(plan.maxTokens) } : {}),
+  }
+}
+
+/** Commits the response to an event stream; null when the client has already left. */
+export function openStream(ports: AnswerPorts, call: Call<Principal>, generation: Generation): ClientStream | null {
+  const response: ServerResponse = call.response
+  if (response.destroyed) return null
+  return ports.sse.open(
+    response,
+    {
+      ...call.baseHeaders,
+      ...ownHeaders(generation),
+      ...answerHeaders(call, generation),
+      ...(generation.input.claim === null ? {} : NOT_KEPT),
+    },
+    generation,
+    generation.input.operation.contentType ?? undefined,
+  )
+}
+
+/** Only for an answer: Codex reads the turn's state here, and sends it with every further request of the turn. */
+function answerHeaders({ request }: Call<Principal>, { dropped }: Generation): Record<string, string> {
+  const state = request.headers['x-codex-turn-state']
+  return {
+    ...(typeof state === 'string' && TURN_STATE.test(state) ? { 'x-codex-turn-state': state } : {}),
+    ...droppedHeader(dropped),
+  }
+}
+
+/** Parts of the request that the answer was made without (clients.md D-14.3). */
+function droppedHeader(dropped: readonly string[]): Record<string, string> {
+  return dropped.length === 0 ? {} : { 'x-tollgate-dropped': droppedNames(dropped) }
+}
+
+/** Writes the generation's facts into the request's log line and trace. */
+function logResult(call: Call<Principal>, result: GenerationResult): void {
+  const { record } = result
+  call.log.set({
+    generation_id: record.generationId,
+    model: record.model,
+    provider: record.providerSlug,
+    attempts: record.attempts,
+    ...(result.failed.length === 0 ? {} : failureFields(result)),
+    input_tokens: record.inputTokens,
+    output_tokens: record.outputTokens,
+    cost: rubles(result.chargedMicro),
+    billing_basis: record.billingBasis,
+    finish_reason: record.finishReason,
+    status_text: record.status,
+    latency_ms: record.durationMs,
+    first_token_ms: record.latencyMs,
+    ...(result.error === null ? {} : { error_type: result.error.errorType }),
+    ...(record.status === 'cancelled' ? { aborted: true } : {}),
+  })
+  call.log.attempts(
+    result.spans.map(({ endpoint: { provider, upstreamModel: model }, startedMs, endedMs, failure }) => ({
+      provider: provider.slug,
+      model,
+      address: provider.baseUrl,
+      startedMs,
+      endedMs: endedMs ?? startedMs,
+      failure,
+    })),
+    {
+      streamed: record.streamed,
+      cacheReadTokens: record.cachedTokens,
+      cacheWriteTokens: (record.usage.cache_write ?? 0) + (record.usage.cache_write_1h ?? 0),
+      reasoningTokens: record.reasoningTokens,
+    },
+  )
+}
+
+function failureFields({ failed, record }: GenerationResult): {
+  readonly failed_attempts: string
+  readonly provider_said?: string
+} {
+  const said = (record.failedAttempts ?? []).flatMap(({ provider, status, said: words }) =>
+    words === undefined ? [] : [`${provider}${status === null ? '' : ` ${status}`}: ${words}`],
+  )
+  return { failed_attempts: failuresText(failed), ...(said.length === 0 ? {} : { provider_said: said.join('; ') }) }
+}
+
+/**
+ * The conversation that a client identifies other than by `session_id` and `X-Session-Id`; null = none. It keeps a
+ * prompt cache warm and is not logged.
+ */
+function conversationOf(headers: IncomingHttpHeaders, json: unknown): string | null {
+  const body = recordOf(json)
+  return (
+    named(body['prompt_cache_key']) ??
+    named(SESSION_HEADERS.map((name) => headers[name]).find((value) => named(value) !== null)) ??
+    named(recordOf(body['metadata'])['user_id'])
+  )
+}
+
+function named(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value.slice(0, CHARACTERS_MAX) : null
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  // Any object can be read by name.
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 }

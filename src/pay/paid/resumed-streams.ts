@@ -3,7 +3,7 @@ import type { Call } from '../../http/edge.ts'
 import type { SseStream, StreamOwner } from '../../http/sse.ts'
 import { reachName } from '../../access/principal.ts'
 import { chargedUsage, identityOf } from '../relay/outcome.ts'
-import { openStream, type AnswerPorts } from './paid-answer.ts'
+import { openStream, type AnswerPorts } from './paid-routes.ts'
 
 /** An answer that can be retrieved. */
 export interface FoundAnswer {

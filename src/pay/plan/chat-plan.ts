@@ -5,7 +5,7 @@ import { assert } from '../../base/assert.ts'
 import type { PriceSheet } from '../../tables/meters.ts'
 import type { RequestType } from '../../tables/model-types.ts'
 import type { Decimal, Micro } from '../../base/money.ts'
-import { checkContext, contextOf, roomFor, type InputMeasure } from './context-check.ts'
+import { answerMax, checkContext, contextOf, roomFor, type InputMeasure } from './context-check.ts'
 import { canCapOutput } from './endpoint-filter.ts'
 import { orderEndpoints } from './endpoint-order.ts'
 import { InputHold, type HostedTools } from './input-hold.ts'
@@ -115,7 +115,7 @@ export function recountedHold(
     endpoint,
     ...worstInput(asked, model, endpoint, hold, true),
     capped: sendMaxTokens !== null,
-    maxTokens: sendMaxTokens ?? outputMax(model, endpoint),
+    maxTokens: sendMaxTokens ?? answerMax(model, endpoint),
   }))
   const recounted = planOf(plan, request, drafts, hold, written * inputs)
   return recounted.holdMicro < plan.holdMicro ? recounted : null
@@ -188,12 +188,7 @@ function isTight(model: Model, tokensBound: number): boolean {
 }
 
 function largestOutput(model: Model): number {
-  return Math.max(...model.endpoints.map((endpoint) => outputMax(model, endpoint)))
-}
-
-/** The endpoint's longest answer, whatever is requested. */
-function outputMax(model: Model, endpoint: Endpoint): number {
-  return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? contextOf(model, endpoint)
+  return Math.max(...model.endpoints.map((endpoint) => answerMax(model, endpoint)))
 }
 
 function draftsOf(
@@ -218,7 +213,7 @@ function draftOf(
 ): Draft {
   const { request, adapters } = asking
   const capped = canCapOutput(endpoint, { adapters, calls: 'chat' })
-  const most = outputMax(model, endpoint)
+  const most = answerMax(model, endpoint)
   const room =
     request.maxTokens === null || request.maxTokens === -1
       ? roomFor(contextOf(model, endpoint), most, model, measure, counted)

@@ -20,6 +20,16 @@ export function contextOf(model: Model, endpoint: Endpoint | null): number {
   return Math.min(context, endpoint?.contextLength ?? context)
 }
 
+/** The most tokens of an answer: its own bound, else the whole context. */
+export function answerMax(model: Model, endpoint: Endpoint): number {
+  return documentedMax(model, endpoint) ?? contextOf(model, endpoint)
+}
+
+/** The longest answer by the catalogue; null = it says none. */
+export function documentedMax(model: Model, endpoint: Endpoint): number | null {
+  return endpoint.maxCompletionTokens ?? model.maxCompletionTokens
+}
+
 /**
  * The most input tokens of a model: a reserve of 256 tokens and 2 % of the context absorbs the error of the count
  * (wire.md D-10.1).

@@ -5,8 +5,10 @@ import { METER_TABLE, type Meter } from '../../tables/meter-table.ts'
 import { INPUT_METERS, OUTPUT_METERS, type PriceSheet, type Usage } from '../../tables/meters.ts'
 import { compare } from '../../base/money.ts'
 import type { TokenCounter } from './token-count.ts'
-import { contextOf } from './context-check.ts'
-import { countedReport, measureUsage, type MeasuredTokens } from './usage-bounds.ts'
+import { answerMax, contextOf, documentedMax } from './context-check.ts'
+import { countedReport, measureUsage, withUnits, type MeasuredTokens } from './usage-bounds.ts'
+import { namesQuality, pictureVariant } from '../../catalog/picture-price.ts'
+import { costTheSame, inVariant } from './parameter-costs.ts'
 
 /** Tokens that a provider wraps around a prompt. */
 const FRAME_TOKENS = 64
@@ -40,13 +42,13 @@ export function worstImageUsage(request: ImageRequest, model: Model, endpoint: E
   return {
     ...units,
     [dearest(endpoint.sell, 'input', INPUTS)]: input * count,
-    [dearest(endpoint.sell, 'output', OUTPUTS)]: maxTokensOf(model, endpoint) * count,
+    [dearest(endpoint.sell, 'output', OUTPUTS)]: (documentedMax(model, endpoint) ?? 0) * count,
   }
 }
 
 /** Where tokens pay: only the provider can count source images, and an answer without a documented length. */
 export function mayExceedImageHold({ sources }: ImageRequest, model: Model, endpoint: Endpoint): boolean {
-  return isTokenPriced(endpoint) && (sources.length > 0 || maxTokensOf(model, endpoint) < answerMaxOf(model, endpoint))
+  return isTokenPriced(endpoint) && (sources.length > 0 || documentedMax(model, endpoint) === null)
 }
 
 /**
@@ -63,9 +65,8 @@ export function measuredImageUsage(
   const { images, calls } = result
   const units = { image_output: images.length, image_input: request.sources.length * calls, request: calls }
   // A price per picture needs no tokens, and the log shows none (wire.md D-6.1).
-  const whole = (tokens: UsageReport): UsageReport => ({ ...tokens, usage: { ...tokens.usage, ...units } })
   if (!isTokenPriced(endpoint)) {
-    const report: UsageReport = { ...countedReport(0, 0), usage: units }
+    const report = withUnits(units, null)
     return { report, reported: report, flagged: false, basis: 'provider_usage' }
   }
   const text = Buffer.byteLength(request.prompt) + FRAME_TOKENS
@@ -73,17 +74,17 @@ export function measuredImageUsage(
     ofPictures(result.usage?.report) ?? { ...countedReport(0, 0), missing: ['input', 'output'] },
     {
       inputMax: () => (request.sources.length > 0 ? Math.max(text, contextOf(model, endpoint)) : text) * calls,
-      outputMax: answerMaxOf(model, endpoint) * request.count,
+      outputMax: answerMax(model, endpoint) * request.count,
       count: () =>
         ofPictures(
           countedReport(
             countPrompt(request, model, tokens) * calls,
-            Math.min(PICTURE_TOKENS, answerMaxOf(model, endpoint)) * images.length,
+            Math.min(PICTURE_TOKENS, answerMax(model, endpoint)) * images.length,
           ),
         ),
     },
   )
-  return { report: whole(report), reported: whole(reported), flagged, basis }
+  return { report: withUnits(units, report), reported: withUnits(units, reported), flagged, basis }
 }
 
 /** Output that its provider does not split is that of the pictures. */
@@ -95,19 +96,75 @@ function ofPictures(report: UsageReport | undefined): UsageReport | undefined {
   return { ...report, usage: { ...rest, image_output_tokens: output } }
 }
 
-/** The most tokens that one answer can have. */
-function answerMaxOf(model: Model, endpoint: Endpoint): number {
-  return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? contextOf(model, endpoint)
-}
-
 function countPrompt({ prompt }: ImageRequest, { tokenizer }: Model, tokens: Pick<TokenCounter, 'countText'>): number {
   return tokens.countText(prompt, tokenizer)
 }
 
-function maxTokensOf(model: Model, endpoint: Endpoint): number {
-  return endpoint.maxCompletionTokens ?? model.maxCompletionTokens ?? 0
-}
-
 function dearest(sell: PriceSheet, plain: Meter, meters: readonly Meter[]): Meter {
   return meters.reduce((left, right) => (compare(sell[left], sell[right]) < 0 ? right : left), plain)
+}
+
+/**
+ * The request without options that would raise the provider's bill and that nobody pays for. Size and quality are
+ * priced where tokens pay for the picture, where the price is by size and quality, and where the row lists them: then
+ * one price is meant for all.
+ */
+export function pricedImage(request: ImageRequest, model: Model, endpoint: Endpoint): ImageRequest {
+  const { priced, supportedParameters: listed, variants } = endpoint
+  if (priced.has('completion')) return request
+  const quality = request.parameters['quality']
+  const keepsQuality =
+    quality === undefined || listed?.includes('quality') === true || namesQuality(endpoint, String(quality))
+  const isShaped =
+    request.size !== null || request.imageSize !== null || (request.aspectRatio !== null && saysRatioAsSize(endpoint))
+  const keepsShape =
+    !isShaped ||
+    variants !== undefined ||
+    model.supportedSizes !== null ||
+    listed?.some((name) => name === 'size' || name === 'image_size' || name === 'aspect_ratio') === true
+  // Higher fidelity means more tokens of source images, and here tokens have no price.
+  const keepsFidelity =
+    request.parameters['input_fidelity'] === undefined || listed?.includes('input_fidelity') === true
+  if (keepsQuality && keepsShape && keepsFidelity) return request
+  const { quality: kept, input_fidelity: fidelity, ...rest } = request.parameters
+  const parameters = {
+    ...rest,
+    ...(keepsQuality && kept !== undefined ? { quality: kept } : {}),
+    ...(keepsFidelity && fidelity !== undefined ? { input_fidelity: fidelity } : {}),
+  }
+  return {
+    ...request,
+    parameters,
+    ...(keepsShape ? {} : { size: null, imageSize: null, ...(saysRatioAsSize(endpoint) ? { aspectRatio: null } : {}) }),
+  }
+}
+
+/** Whether the quality that the request names has another price than none. */
+export function pricesQuality({ size, imageSize, aspectRatio, parameters }: ImageRequest, endpoint: Endpoint): boolean {
+  const { quality } = parameters
+  if (quality === undefined) return false
+  const wish = { size: size ?? imageSize ?? aspectRatio, quality: null }
+  const keys = [
+    pictureVariant(endpoint, { ...wish, quality: String(quality) }),
+    pictureVariant(endpoint, wish),
+  ] as const
+  return !costTheSame(endpoint, keys, 'image_output')
+}
+
+/** OpenAI's protocol has no field for a ratio: a ratio is sent as a size, and sizes differ in price. */
+function saysRatioAsSize({ provider }: Endpoint): boolean {
+  return (
+    provider.adapter === 'openai' &&
+    provider.dialect.images !== 'words' &&
+    !/^https:\/\/([\w-]+\.)*x\.ai(\/|$)/.test(provider.baseUrl)
+  )
+}
+
+/** The endpoint with its prices replaced by those of the picture's size and quality. */
+export function pricedForImage(request: ImageRequest, model: Model, endpoint: Endpoint): Endpoint {
+  if (endpoint.variants === undefined) return endpoint
+  const { size, imageSize, aspectRatio, parameters } = pricedImage(request, model, endpoint)
+  const quality = parameters['quality']
+  const wish = { size: size ?? imageSize ?? aspectRatio, quality: quality === undefined ? null : String(quality) }
+  return inVariant(endpoint, pictureVariant(endpoint, wish))
 }

@@ -5,7 +5,7 @@ import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { planChat, type PlanRequest } from './chat-plan.ts'
 import { chat, endpoint, model, planWish, prices, snapshot } from '../../../test/harness/plan-fixture.ts'
 import { refusal } from '../../../test/harness/refused.ts'
-import { pictureTokensMax } from './media-bound.ts'
+import { pictureTokensMax } from './media-tokens.ts'
 import { createTokenCounter, inputBound } from './token-count.ts'
 
 const tokens = createTokenCounter()

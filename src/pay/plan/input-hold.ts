@@ -1,7 +1,7 @@
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { contextOf } from './context-check.ts'
-import { mediaBound, type Unmeasured } from './media-bound.ts'
+import { mediaBound, type Unmeasured } from './media-tokens.ts'
 import { answersPictures, searches } from './parameter-costs.ts'
 import type { PlanInput } from './plan.ts'
 import { textBound } from './token-count.ts'

@@ -1,7 +1,9 @@
 import type { Model, Snapshot } from '../../catalog/catalog.ts'
 import { ApiError } from '../../base/errors.ts'
 import { REQUEST_TYPE_TABLE, REQUEST_TYPES, servesType, type RequestType } from '../../tables/model-types.ts'
+import { charactersOf } from '../../base/text.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
+import { PROMPT_CHARACTERS_MAX } from '../../kinds/images/request.ts'
 
 /** A model to try, with the sort of its routing suffix. */
 export interface ChosenModel {
@@ -78,12 +80,23 @@ function modelNamed(name: string, snapshot: Snapshot): Model | null {
   return model === undefined || !model.active || model.endpoints.length === 0 ? null : model
 }
 
+/** The needs of a request with pictures. */
+export const WITH_IMAGES: Pick<ChatRequest, 'inputModalities'> = { inputModalities: new Set(['image']) }
+
 /** Throws `model_not_supported` where the messages contain a modality that the model cannot read. */
 export function checkModalities(model: Model, request: Pick<ChatRequest, 'inputModalities'>): void {
   for (const modality of request.inputModalities) {
     if (!model.inputModalities.includes(modality))
       throw notSupported(model.id, `${modality} input`, model.inputModalities.join(', '))
   }
+}
+
+/** Throws where a prompt is longer than the model takes. People count characters, of which some are two UTF-16 units. */
+export function checkPrompt(prompt: string, { maxPromptLength }: Model): void {
+  const most = maxPromptLength ?? PROMPT_CHARACTERS_MAX
+  const characters = prompt.length <= most ? prompt.length : charactersOf(prompt)
+  if (characters > most)
+    throw new ApiError('prompt_too_long', `prompt is ${characters} characters long, the maximum is ${most}`)
 }
 
 function notSupported(id: string, what: string, supported: string): ApiError {

@@ -25,6 +25,12 @@ export function isPriced({ priced, supportedParameters }: Endpoint, parameter: s
   return supportedParameters === null ? cost.where === 'carried' : true
 }
 
+/** The endpoint with its prices replaced by those of a variant. */
+export function inVariant(endpoint: Endpoint, variant: string | null): Endpoint {
+  const prices = variant === null ? undefined : endpoint.variants?.get(variant)
+  return prices === undefined || variant === null ? endpoint : { ...endpoint, ...prices, variant }
+}
+
 /** Whether two price keys of an endpoint cost the same; null = its own price. */
 export function costTheSame(
   endpoint: Endpoint,

@@ -1,5 +1,6 @@
+import type { Endpoint } from '../../catalog/catalog.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import type { Meter } from '../../tables/meter-table.ts'
+import { METER_TABLE, type Meter } from '../../tables/meter-table.ts'
 import {
   CACHE_WRITE_METERS,
   CACHED_METERS,
@@ -9,6 +10,10 @@ import {
   sumOf,
   type Usage,
 } from '../../tables/meters.ts'
+
+const SOUND_METERS = [...INPUT_METERS, ...OUTPUT_METERS].filter((meter) =>
+  METER_TABLE[meter].types.some((type) => type === 'tts' || type === 'transcription'),
+)
 
 /** Tokens that a provider's own template may put around a text of any length. */
 export const INPUT_SLACK = 1_000
@@ -95,7 +100,8 @@ function clamp(usage: Partial<Record<Meter, number>>, meters: readonly [Meter, .
   usage[meters[0]] = (usage[meters[0]] ?? 0) + left
 }
 
-function reportOf(usage: Usage): UsageReport {
+/** The report of a usage, with the sums of its tokens. */
+export function reportOf(usage: Usage): UsageReport {
   return {
     usage,
     inputTokens: sumOf(usage, INPUT_METERS),
@@ -105,4 +111,17 @@ function reportOf(usage: Usage): UsageReport {
     reasoningTokens: sumOf(usage, REASONING_METERS),
     implausible: false,
   }
+}
+
+/** Usage in units, with tokens where they have a price. */
+export function withUnits(units: Usage, tokens: UsageReport | null): UsageReport {
+  return { ...(tokens ?? reportOf({})), usage: { ...tokens?.usage, ...units } }
+}
+
+/**
+ * Whether tokens have a price at an endpoint, for the client or for us; else it is sold by time or characters, and the
+ * log shows no tokens.
+ */
+export function countsTokens({ sell, buy }: Endpoint): boolean {
+  return SOUND_METERS.some((meter) => sell[meter].digits > 0n || buy[meter].digits > 0n)
 }

@@ -1,13 +1,10 @@
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import { resolutionOf, variantOf } from '../../catalog/resolution.ts'
-import { ApiError } from '../../base/errors.ts'
-import { PROMPT_CHARACTERS_MAX } from '../../kinds/images/request.ts'
 import { invalidInput, quoted } from '../../kinds/fields/body-fields.ts'
 import type { PricedField, VideoOperation, VideoRequest, VideoWish } from '../../kinds/video.ts'
-import { charactersOf } from '../../base/text.ts'
 import type { Usage } from '../../tables/meters.ts'
-import { costTheSame } from './parameter-costs.ts'
-import { chooseModels } from './model-choice.ts'
+import { costTheSame, inVariant } from './parameter-costs.ts'
+import { checkModalities, checkPrompt, chooseModels, WITH_IMAGES } from './model-choice.ts'
 import type { Plan, PlanInput } from './plan.ts'
 import { planUnits } from './unit-plan.ts'
 
@@ -106,9 +103,7 @@ export function videoUsage({ duration }: VideoOperation): Usage {
 
 /** The endpoint with its prices replaced by those of the video's resolution. */
 function pricedFor(endpoint: Endpoint, wish: VideoWish): Endpoint {
-  const variant = variantOf(endpoint, wish)
-  const prices = variant === null ? undefined : endpoint.variants?.get(variant)
-  return prices === undefined || variant === null ? endpoint : { ...endpoint, ...prices, variant }
+  return inVariant(endpoint, variantOf(endpoint, wish))
 }
 
 /**
@@ -116,17 +111,8 @@ function pricedFor(endpoint: Endpoint, wish: VideoWish): Endpoint {
  * (wire.md D-4.4).
  */
 export function operationOf(wish: VideoWish, model: Model): VideoOperation {
-  const { inputModalities } = model
-  const most = model.maxPromptLength ?? PROMPT_CHARACTERS_MAX
-  const length = charactersOf(wish.prompt)
-  if (length > most)
-    throw new ApiError('prompt_too_long', `prompt is ${length} characters long, the maximum is ${most}`)
-  if (wish.frameImages.length + wish.inputReferences.length > 0 && !inputModalities.includes('image')) {
-    throw new ApiError(
-      'model_not_supported',
-      `Model '${model.id}' does not support image input. Supported: ${inputModalities.join(', ')}`,
-    )
-  }
+  checkPrompt(wish.prompt, model)
+  if (wish.frameImages.length + wish.inputReferences.length > 0) checkModalities(model, WITH_IMAGES)
   const resolution = oneOf('resolution', wish.resolution, model.supportedResolutions)
   const aspectRatio = oneOf('aspect_ratio', wish.aspectRatio, model.supportedAspectRatios)
   const size = sizeOf({ ...wish, resolution, aspectRatio }, model)

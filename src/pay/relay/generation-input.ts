@@ -6,7 +6,6 @@ import type { FailedAttempt } from './attempt-error.ts'
 import type { RequestWords } from './provider-words.ts'
 import type { AttemptQueuePorts, AttemptSpan } from './attempt-queue.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { DrainCount } from './drain-count.ts'
 import type { EventBuffer } from './event-buffer.ts'
 import type { GenerationRecord } from '../../ledger/generation-record.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
@@ -96,4 +95,24 @@ export interface GenerationResult {
   readonly spans: readonly AttemptSpan[]
   /** The complete answer of a request that is not streamed. */
   readonly body: AnswerBody | null
+}
+
+/**
+ * Counts answers that are drained after their client left. They have no bound of their own: each keeps its place among
+ * the running requests of its key, account and node, so that clients that leave early have fewer places left.
+ */
+export class DrainCount {
+  #running = 0
+
+  get running(): number {
+    return this.#running
+  }
+
+  begin(): void {
+    this.#running += 1
+  }
+
+  end(): void {
+    this.#running -= 1
+  }
 }

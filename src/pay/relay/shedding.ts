@@ -1,6 +1,6 @@
 import { overloaded, type ApiError } from '../../base/errors.ts'
 import type { Clock } from '../../base/clock.ts'
-import { NODE_MAX, type InFlight } from './in-flight.ts'
+import { NODE_MAX, type InFlight } from './relay.ts'
 
 const SAMPLE_MS = 1_000
 /** Samples for one decision, so that one pause of the garbage collector does not decide. */

@@ -3,7 +3,7 @@ import { bearer } from '../../base/bearer.ts'
 import { inputUsage } from '../../kinds/answer/usage.ts'
 import type { ParameterName } from '../../tables/parameter-table.ts'
 import { TokenReader } from '../answers/token-reader.ts'
-import { createOpenai, openaiChat } from '../openai/provider/openai.ts'
+import { createOpenai, openaiChat, openaiBody } from '../openai/provider/openai.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { failure, type AttemptFailure, garbage } from '../ports/attempt-failure.ts'
 import {
@@ -38,7 +38,6 @@ import type { SpeechFormat } from '../../kinds/speech.ts'
 import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import { pcmInWav, type SpeechCall, type TranscriptionResult, askSpeech } from '../upstream/audio.ts'
 import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
-import { openaiBody } from '../openai/provider/request.ts'
 import { formBody, formBoundary } from '../wire/form-body.ts'
 
 const ANSWER_BYTES_MAX = 65_536

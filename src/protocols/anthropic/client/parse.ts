@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { ApiError } from '../../../base/errors.ts'
-import { fallbackModelsOf, inputSize } from '../../openai/client/chat/parse.ts'
+import { inputSize } from '../../../kinds/chat/parts.ts'
 import { parseParameters } from '../../../kinds/chat/parameters.ts'
 import type { ChatMessage, ChatRequest } from '../../../kinds/chat/request.ts'
 import {
@@ -19,7 +19,7 @@ import {
   type RawObject,
   wordOf,
 } from '../../../kinds/fields/body-fields.ts'
-import { parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
+import { fallbackModelsOf, parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { assistantMessages, systemMessage, userMessages } from './blocks.ts'
 import { type MessagesRequest, newNotes, type ReadingNotes } from './request.ts'
 import { parseToolChoice, parseTools } from './tools.ts'

@@ -1,4 +1,4 @@
-import { parseChat } from '../../openai/client/chat/parse.ts'
+import { parseChat } from '../../openai/client/chat/call.ts'
 import { bodyObject, field, isObject, objectField, type RawObject } from '../../../kinds/fields/body-fields.ts'
 import { readFields, type Read } from '../../../kinds/fields/paid-body.ts'
 import { CohereFields } from './schema.ts'

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../base/errors.ts'
-import { parseChat } from '../../openai/client/chat/parse.ts'
+import { parseChat } from '../../openai/client/chat/call.ts'
 import {
   badMessage,
   bodyObject,

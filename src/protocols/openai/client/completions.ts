@@ -20,7 +20,7 @@ import type { CompletionsRequest } from '../../../kinds/completions.ts'
 import { bodyObject, invalidInput } from '../../../kinds/fields/body-fields.ts'
 import { readPaidBody } from '../../../kinds/fields/paid-body.ts'
 import { OPTIONAL_MODEL, TokenUsage } from '../../../kinds/fields/routed-request.ts'
-import { parseChat } from './chat/parse.ts'
+import { parseChat } from './chat/call.ts'
 import { usageBody } from './chat/render.ts'
 import { SHARED } from './chat/schema.ts'
 

@@ -4,14 +4,13 @@ import type { ChatCall, UpstreamRequest } from '../../ports/call.ts'
 import { askChat, sseMessages, type EventReader } from '../../upstream/events.ts'
 import { askRerank, readRanking, topNField, type RerankProtocol } from '../../upstream/rerank.ts'
 import { askEmbeddings } from '../../upstream/embeddings.ts'
-import { textOf } from '../../wire/raw-json.ts'
+import { textOf, objectOf } from '../../wire/raw-json.ts'
 import { openaiCompletions } from './completions.ts'
 import { openaiEmbeddings } from './embeddings.ts'
 import { imageEditsOf } from './image-traits.ts'
 import { OPENAI_IMAGE_PARAMETERS, openaiImages } from './images.ts'
-import { OPENAI_PARAMETERS, openaiBytes, openaiReasoning } from './request.ts'
 import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../../upstream/models.ts'
-import { asksStream, fittedRequest } from './quirks.ts'
+import { asksStream, fittedRequest, thinkingBudget } from './quirks.ts'
 import { openaiModerations } from './moderations.ts'
 import { openaiResponses } from '../../responses/provider/responses.ts'
 import { openaiSpeech } from './speech.ts'
@@ -19,6 +18,16 @@ import { OpenaiReader } from './reader.ts'
 import { openaiTranscription } from './transcription.ts'
 import { OPENAI_VIDEO_PARAMETERS, openaiVideos } from './videos.ts'
 import { keyHeaders } from '../../../catalog/dialect.ts'
+import { isMarkedText } from '../../../kinds/answer/provenance.ts'
+import { rawMessagesOf } from '../../../kinds/chat/raw-messages.ts'
+import type { ChatMessage, ChatPart, ChatRequest } from '../../../kinds/chat/request.ts'
+import { JsonBytes, jsonParts } from '../../../base/json-text.ts'
+import { CHAT_PARAMETERS } from '../../../tables/parameter-table.ts'
+import type { Endpoint } from '../../../catalog/catalog.ts'
+import type { Quirks, ReasoningForm } from '../../../catalog/quirks.ts'
+import { thoughtOf } from '../../../kinds/chat/thoughts.ts'
+import { reasoningWish } from '../../answers/reasoning-wish.ts'
+import { functionFields, functionMessages, textContent } from './functions.ts'
 
 const CHAT_PATH = '/chat/completions'
 const OPENROUTER = 'openrouter.ai'
@@ -97,4 +106,239 @@ const openaiRerank: RerankProtocol = {
     }
   },
   answer: readRanking,
+}
+
+const FAILED = 'Error: '
+
+/** Parameters of the OpenAI chat protocol and its dialects, by OpenRouter's names; an endpoint may list fewer. */
+export const OPENAI_PARAMETERS: readonly string[] = Object.freeze([...CHAT_PARAMETERS, 'developer'])
+/** Handled by name below, or spelled differently upstream. */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'tools',
+  'tool_choice',
+  'response_format',
+  'developer',
+  'structured_outputs',
+  'reasoning',
+  'reasoning_effort',
+  'service_tier',
+])
+
+/** The upstream's body; long messages are copied as the client wrote them, but to a service that has them otherwise. */
+export function openaiBytes(call: ChatCall): Buffer {
+  const { request: fitted } = fittedRequest(call.request, call.endpoint)
+  const raw = takesRaw(call, fitted) ? rawMessagesOf(call.request) : null
+  if (raw === null) return Buffer.from(JSON.stringify(bodyOf(call, fitted)))
+  const messages = new JsonBytes(raw)
+  return Buffer.concat(jsonParts({ ...bodyOf(call, { ...fitted, messages: [] }), messages }, [messages]))
+}
+
+/**
+ * The upstream's body: the typed allow-list of this endpoint's parameters, and nothing else from the client (wire.md
+ * D-3.6).
+ */
+export function openaiBody(call: ChatCall): Record<string, unknown> {
+  return bodyOf(call, fittedRequest(call.request, call.endpoint).request)
+}
+
+/** Of a request that is fitted to its endpoint. */
+function bodyOf({ endpoint, sendMaxTokens }: ChatCall, request: ChatRequest): Record<string, unknown> {
+  const { dialect } = endpoint
+  const supported = endpoint.supportedParameters === null ? null : new Set(endpoint.supportedParameters)
+  const takes = (name: string): boolean => supported === null || supported.has(name)
+  const { tools, system } = dialect
+  const plain = plainResults(request.messages)
+  const ordered = system === 'first' ? systemFirst(plain) : plain
+  const body: Record<string, unknown> = {
+    model: endpoint.upstreamModel,
+    messages:
+      tools === 'functions'
+        ? functionMessages(ordered)
+        : ordered.map((message) => upstreamMessage(message, supported, dialect)),
+  }
+  if (asksStream(request, dialect)) {
+    body['stream'] = true
+    if (dialect.streamUsage) body['stream_options'] = { include_usage: true }
+  }
+  if (sendMaxTokens !== null)
+    body[
+      supported !== null && supported.has('max_completion_tokens') && !supported.has('max_tokens')
+        ? 'max_completion_tokens'
+        : 'max_tokens'
+    ] = sendMaxTokens
+  if (request.n > 1) body['n'] = request.n
+  if (tools === 'functions' && takes('tools')) Object.assign(body, functionFields(request, takes('tool_choice')))
+  else if (request.tools !== null && takes('tools')) {
+    body['tools'] = request.tools
+    if (request.toolChoice !== null && takes('tool_choice')) body['tool_choice'] = request.toolChoice
+  }
+  if (request.responseFormat !== null && (takes('response_format') || takes('structured_outputs')))
+    body['response_format'] = request.responseFormat
+  for (const [name, value] of Object.entries(request.parameters)) {
+    if (!OWN_FIELDS.has(name) && takes(name)) body[name] = value
+  }
+  // Only in the tier that is paid for.
+  if (request.parameters['service_tier'] !== undefined) body['service_tier'] = request.parameters['service_tier']
+  Object.assign(body, openaiReasoning(endpoint, request, sendMaxTokens))
+  for (const [name, value] of Object.entries(dialect.fixed ?? {})) {
+    if (value === null) delete body[name]
+    else body[name] = value
+  }
+  return body
+}
+
+/** Messages of the client's own bytes have no word of ours, and no thought. */
+function takesRaw({ request: { messages }, endpoint }: ChatCall, fitted: ChatRequest): boolean {
+  if (fitted.messages !== messages) return false
+  const { takesMessages, tools, system } = endpoint.dialect
+  const isPlain = tools === 'tools' && system === 'anywhere'
+  return takesMessages || (isPlain && !messages.some(({ role }) => role === 'assistant'))
+}
+
+/** One message for all instructions: some services take one alone, and none but at the beginning. */
+function systemFirst(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const isInstruction = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer'
+  const instructions = messages.filter(isInstruction)
+  if (instructions.length === 0) return messages
+  const content = instructions.map(textContent).join('\n\n')
+  return [{ role: 'system', content }, ...messages.filter((message) => !isInstruction(message))]
+}
+
+/** `developer` is the newer name of `system`: an endpoint that lists its parameters gets it only if it lists this. */
+function upstreamMessage(
+  message: ChatMessage,
+  supported: ReadonlySet<string> | null,
+  quirks: Quirks,
+): Record<string, unknown> {
+  const { role, content, name, tool_call_id: toolCallId, tool_calls: toolCalls, refusal, audio } = message
+  const thought = role === 'assistant' ? thoughtFields(message, supported, quirks) : {}
+  return {
+    role: role === 'developer' && (supported === null || !supported.has('developer')) ? 'system' : role,
+    // A service that wants thoughts back refuses null.
+    content: 'reasoning_content' in thought ? (content ?? '') : content,
+    ...(name === undefined ? {} : { name }),
+    ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+    ...(toolCalls === undefined ? {} : { tool_calls: toolCalls }),
+    ...thought,
+    ...(refusal === undefined ? {} : { refusal }),
+    ...(audio === undefined ? {} : { audio }),
+  }
+}
+
+/** The thoughts of an earlier turn in the field where the service wants them back. */
+function thoughtFields(
+  message: ChatMessage,
+  supported: ReadonlySet<string> | null,
+  { reasoningEcho: echo, reasoningBlank: blank }: Quirks,
+): Record<string, unknown> {
+  const { reasoning, reasoning_details: details } = message
+  if (echo === 'none' || (echo === null && supported?.has('reasoning') !== true)) return {}
+  if (echo === 'reasoning_content') return { reasoning_content: thoughtOf(message) || blank }
+  return {
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(details === undefined ? {} : { reasoning_details: details.filter(isUnmarked) }),
+  }
+}
+
+/** What another provider signed (clients.md 2) is refused here. */
+function isUnmarked(raw: unknown): boolean {
+  const detail = objectOf(raw)
+  return !isMarkedText(detail?.['signature']) && !isMarkedText(detail?.['data'])
+}
+
+/** The client's wish for reasoning in the spelling that the service accepts; empty where it accepts none. */
+export function openaiReasoning(
+  endpoint: Endpoint,
+  request: ChatRequest,
+  maxTokens: number | null,
+): Readonly<Record<string, unknown>> {
+  const { reasoning_effort: given, reasoning: raw } = request.parameters
+  const reasoning = objectOf(raw)
+  const effort = given ?? reasoning?.['effort'] ?? (reasoning?.['enabled'] === false ? 'none' : undefined)
+  if (reasoning === null && effort === undefined) return {}
+  switch (formOf(endpoint, reasoning !== null)) {
+    case 'effort':
+      return effort === undefined ? {} : { reasoning_effort: effort }
+    case 'object':
+      return { reasoning: reasoning ?? { effort } }
+    case 'enable_thinking':
+    case 'template':
+    case 'thinking':
+      return thinkingSwitch(request, endpoint.dialect, maxTokens)
+    case null:
+      return {}
+  }
+}
+
+/** `maxTokens`: the longest answer, of which `thinking` is a part; Qwen's is beside it. */
+function thinkingSwitch(
+  { parameters }: ChatRequest,
+  dialect: Quirks,
+  maxTokens: number | null,
+): Readonly<Record<string, unknown>> {
+  const { thinks } = reasoningWish(parameters)
+  const budget = thinks === true ? thinkingBudget(parameters, dialect) : null
+  if (dialect.reasoning === 'thinking') {
+    const fitting = budget === null ? 0 : Math.min(budget, (maxTokens ?? Infinity) - 1)
+    const type = thinks === false ? 'disabled' : 'enabled'
+    return { thinking: { type, ...(fitting > 0 ? { budget_tokens: fitting } : {}) } }
+  }
+  if (thinks === null) return {}
+  if (dialect.reasoning === 'template') return { chat_template_kwargs: { enable_thinking: thinks } }
+  return { enable_thinking: thinks, ...(budget === null ? {} : { thinking_budget: budget }) }
+}
+
+/** An endpoint without a list is taken for OpenAI's own, whose API refuses `reasoning`. */
+function formOf({ dialect, supportedParameters }: Endpoint, asObject: boolean): ReasoningForm | null {
+  if (dialect.reasoning !== null) return dialect.reasoning
+  if (supportedParameters === null) return 'effort'
+  const [object, effort] = [supportedParameters.includes('reasoning'), supportedParameters.includes('reasoning_effort')]
+  if (object && (asObject || !effort)) return 'object'
+  return effort ? 'effort' : null
+}
+
+/**
+ * The protocol accepts only text as a tool's result and cannot mark one as failed: pictures follow the results in a
+ * user message, and the text says that the tool failed.
+ */
+export function plainResults(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  if (!messages.some(isRich)) return messages
+  const plain: ChatMessage[] = []
+  let pictures: ChatPart[] = []
+  for (const message of messages) {
+    if (message.role !== 'tool') pictures = flushed(plain, pictures)
+    if (!isRich(message)) {
+      plain.push(message)
+      continue
+    }
+    const parts = partsOf(message)
+    const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    const others = parts.filter((part) => part.type !== 'text')
+    if (others.length > 0)
+      pictures.push({ type: 'text', text: `Result of the call ${message.tool_call_id ?? ''}:` }, ...others)
+    const text = texts.length === 0 && others.length > 0 ? 'See the next message.' : texts.join('\n')
+    plain.push({ ...message, content: message.is_error === true ? FAILED + text : text })
+  }
+  flushed(plain, pictures)
+  return plain
+}
+
+function isRich({ role, content, is_error: failed }: ChatMessage): boolean {
+  return (
+    role === 'tool' &&
+    (failed === true || (Array.isArray(content) && content.some((part: ChatPart) => part.type !== 'text')))
+  )
+}
+
+function partsOf({ content }: ChatMessage): readonly ChatPart[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? [])
+}
+
+/** Appends waiting pictures as a user message; answers an empty list for the next ones. */
+function flushed(plain: ChatMessage[], pictures: ChatPart[]): ChatPart[] {
+  if (pictures.length > 0) plain.push({ role: 'user', content: pictures })
+  return []
 }

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { JsonScan } from '../../../base/json-scan.ts'
 import { ApiError } from '../../../base/errors.ts'
-import { parseChat } from '../client/chat/parse.ts'
+import { parseChat } from '../client/chat/call.ts'
 import { rawMessagesOf, withRawMessages } from '../../../kinds/chat/raw-messages.ts'
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
 import { endpoint } from '../../../../test/harness/plan-fixture.ts'
-import { openaiBody, openaiBytes } from './request.ts'
+import { openaiBody, openaiBytes } from './openai.ts'
 
 const LONG = 'a "long" text\n'.repeat(700)
 

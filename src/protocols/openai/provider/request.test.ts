@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { dialectOf, type DialectEntry } from '../../../catalog/dialect.ts'
-import { parseChat } from '../client/chat/parse.ts'
+import { parseChat } from '../client/chat/call.ts'
 import { endpoint } from '../../../../test/harness/plan-fixture.ts'
 import { fittedRequest } from './quirks.ts'
-import { openaiBody } from './request.ts'
+import { openaiBody } from './openai.ts'
 
 const HI = [{ role: 'user', content: 'hi' }]
 

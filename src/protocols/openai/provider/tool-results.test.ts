@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChatMessage, ChatPart } from '../../../kinds/chat/request.ts'
-import { plainResults } from './request.ts'
+import { plainResults } from './openai.ts'
 
 const PICTURE: ChatPart = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
 

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../base/errors.ts'
-import { parseParameters, parseMaxTokens } from '../../../kinds/chat/parameters.ts'
-import { fallbackModelsOf, inputSize, includeUsageOf } from '../../openai/client/chat/parse.ts'
+import { includeUsageOf, parseParameters, parseMaxTokens } from '../../../kinds/chat/parameters.ts'
+import { inputSize } from '../../../kinds/chat/parts.ts'
 import {
   sessionIdOf,
   booleanField,
@@ -17,7 +17,7 @@ import {
 } from '../../../kinds/fields/body-fields.ts'
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
 import { parseResponseFormat } from '../../../kinds/chat/tools.ts'
-import { parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
+import { fallbackModelsOf, parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { conversationOf, keepingOf } from './keeping.ts'
 import { inputMessages } from './input-items.ts'
 import { flatTools } from './flat-tools.ts'

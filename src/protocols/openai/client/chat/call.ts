@@ -1,9 +1,29 @@
 import { withRawMessages } from '../../../../kinds/chat/raw-messages.ts'
-import type { ChatRequest } from '../../../../kinds/chat/request.ts'
+import type { ChatRequest, ChatMessage } from '../../../../kinds/chat/request.ts'
 import type { ClientChat, ClientInput } from '../../../ports/client-call.ts'
 import { parseMixedChat } from '../../../responses/client/parse.ts'
 import { textAround, ChatWriter } from './writer.ts'
-import { parseChat } from './parse.ts'
+import { ApiError } from '../../../../base/errors.ts'
+import { parseMessages } from '../../../../kinds/chat/messages.ts'
+import {
+  hidesReasoning,
+  includeUsageOf,
+  parseMaxTokens,
+  parseN,
+  parseParameters,
+} from '../../../../kinds/chat/parameters.ts'
+import { inputSize } from '../../../../kinds/chat/parts.ts'
+import { parseResponseFormat, parseToolChoice, parseTools } from '../../../../kinds/chat/tools.ts'
+import {
+  booleanField,
+  field,
+  invalidInput,
+  isObject,
+  stringField,
+  type RawObject,
+  sessionIdOf,
+} from '../../../../kinds/fields/body-fields.ts'
+import { fallbackModelsOf, parseProviderPreferences } from '../../../../kinds/fields/routed-request.ts'
 
 /** A chat of OpenAI's protocol, or what another body that was posted there means as one. */
 export function readChat({ json, jsonMember }: ClientInput): ClientChat {
@@ -23,4 +43,53 @@ export function chatCall(chat: ChatRequest, dropped: readonly string[] = []): Cl
     splice: (identity) => (chat.stream ? (field) => textAround(identity, field) : null),
     sameNames: 'openai',
   }
+}
+
+/**
+ * Reads the body of a chat request (wire.md 3.2): required fields first, then types and ranges. Only known fields are
+ * copied, each rebuilt, so that the client's own object is not passed on.
+ */
+export function parseChat(json: unknown): ChatRequest {
+  if (!isObject(json))
+    throw new ApiError('invalid_json', 'Request body is not valid JSON: the top level must be an object')
+  const messages = messagesOf(json)
+  const model = stringField(json, 'model')
+  const responseFormat = parseResponseFormat(json)
+  const stream = booleanField(json, 'stream') ?? false
+  const includeUsage = includeUsageOf(json)
+  const maxTokens = parseMaxTokens(json)
+  const parameters = parseParameters(json)
+  const n = parseN(json)
+  const tools = parseTools(json)
+  const toolChoice = parseToolChoice(json)
+  const provider = parseProviderPreferences(json)
+  const fallbackModels = fallbackModelsOf(json)
+  return {
+    model: model === undefined || model === '' ? null : model,
+    fallbackModels,
+    messages,
+    stream,
+    includeUsage: stream && includeUsage,
+    maxTokens,
+    n,
+    tools,
+    toolChoice,
+    responseFormat,
+    parameters,
+    hidesReasoning: hidesReasoning(parameters),
+    provider,
+    sessionId: sessionIdOf(json),
+    ...inputSize(messages, tools, responseFormat),
+  }
+}
+
+/** `messages` wins; `prompt` becomes one user message. */
+function messagesOf(body: RawObject): readonly ChatMessage[] {
+  const messages = field(body, 'messages')
+  if (messages !== undefined && !(Array.isArray(messages) && messages.length === 0)) return parseMessages(messages)
+  const prompt = field(body, 'prompt')
+  if (prompt === undefined || prompt === '')
+    throw new ApiError('missing_messages', "Parameter 'messages' or 'prompt' is required")
+  if (typeof prompt !== 'string') throw invalidInput('prompt', 'must be a string')
+  return [{ role: 'user', content: prompt }]
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseChat } from './parse.ts'
+import { parseChat } from './call.ts'
 import type { ChatRequest } from '../../../../kinds/chat/request.ts'
 import { safelyNamed } from '../../../../kinds/chat/safe-names.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseChat } from './parse.ts'
+import { parseChat } from './call.ts'
 import { verdict } from '../../../../../test/harness/refused.ts'
 
 const HI = [{ role: 'user', content: 'hi' }]
