@@ -13,7 +13,7 @@ const NUMBERS: Readonly<Record<string, string>> = {
   'src/kinds/fields/routed-request.ts': 'of a number',
   'src/protocols/gemini/client/models.ts': 'of a number',
   'src/protocols/openai/client/transcript.ts': 'of numbers',
-  'src/pay/operations/audio-usage.ts': 'of a number',
+  'src/pay/operations/transcription-kind.ts': 'of a number',
   'src/pay/paid/paid-routes.ts': 'of a number',
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StallSign } from './stall-sign.ts'
+import { StallSign } from './signs.ts'
 
 /** A clock whose timers run late, as in an event loop that stood still. */
 class LateClock {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { movingClock } from '../../test/harness/moving-clock.ts'
-import { StoreSign } from './store-sign.ts'
+import { StoreSign } from './signs.ts'
 
 /** A store that answers, refuses or hangs, and its sign; `looks` lets seconds pass. */
 function world(): {

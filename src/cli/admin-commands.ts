@@ -5,9 +5,17 @@ import type { JsonSchema } from '../base/schema.ts'
 import type { AdminWireRoute } from '../api/admin/admin-route.ts'
 import { adminClient, type AdminClient } from './admin-client.ts'
 import { readValue, valueHelp } from './admin-values.ts'
-import { UsageError, type Command, type CommandInput, type Option } from './command.ts'
+import {
+  UsageError,
+  type Command,
+  type CommandInput,
+  type Option,
+  JSON_OPTION,
+  listed,
+  recordText,
+  tableText,
+} from './command.ts'
 import type { CliContext } from './ports.ts'
-import { JSON_OPTION, listed, recordText, tableText } from './print.ts'
 import { fileText } from './store-commands.ts'
 import type { JsonObject } from '../base/json-text.ts'
 

@@ -13,6 +13,8 @@ import {
   usageLine,
   type Command,
   type CommandInput,
+  JSON_OPTION,
+  recordText,
 } from './command.ts'
 import { LAUNCH_COMMANDS } from './launch-command.ts'
 import type { CliPorts } from './ports.ts'
@@ -20,7 +22,6 @@ import { PROOF_COMMANDS } from './proof-commands.ts'
 import { STORE_COMMANDS } from './store-commands.ts'
 import { readValue } from './admin-values.ts'
 import { adminClient } from './admin-client.ts'
-import { JSON_OPTION, recordText } from './print.ts'
 import { rub } from '../base/schema.ts'
 
 /** The commonest entry of a ledger has a command of its own. */

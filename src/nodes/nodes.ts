@@ -9,9 +9,7 @@ import { RemoteStreams } from './remote-streams.ts'
 import { copyStreams } from './stream-copies.ts'
 import { StreamMessages, type OwnStream } from './stream-messages.ts'
 import { ValkeyGuard } from './valkey-guard.ts'
-import { ValkeyKeyLimits } from './valkey-key-limits.ts'
-import { ValkeyTokens } from './valkey-tokens.ts'
-import { ValkeyWindows } from './valkey-windows.ts'
+import { ValkeyKeyLimits, ValkeyTokens, ValkeyWindows } from './valkey-limits.ts'
 import type { Valkey } from './valkey.ts'
 
 const BEAT_MS = 2_000

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Clock } from '../base/clock.ts'
 import { mergeReadings, type MetricReading } from '../base/prometheus.ts'
-import { BEAT_MS, type FromWorker, type ToWorker } from './worker-messages.ts'
+import { BEAT_MS, type FromWorker, type ToWorker } from './parent-link.ts'
 
 /** A worker that is busy for longer is reported with its last numbers. */
 const COLLECT_MS = 1_000

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encodeDetails } from '../../src/kinds/answer/encoded-details.ts'
+import { encodeDetails } from '../../src/kinds/answer/provenance.ts'
 import { loggedRow } from '../harness/money-check.ts'
 import { say, type FoldedMessage } from '../harness/message-fold.ts'
 import { startScriptedUpstream, answers } from '../harness/scripted-upstream.ts'

@@ -8,7 +8,7 @@ import { CompletionsBody } from '../../src/protocols/openai/client/completions.t
 import { parseCohereEmbed } from '../../src/protocols/cohere/client/rerank.ts'
 import { parseCohereChat } from '../../src/protocols/cohere/client/parse.ts'
 import { CohereChatBody, CohereEmbedBody } from '../../src/protocols/cohere/client/schema.ts'
-import { ManagedKeyBody } from '../../src/api/public/keys-contract.ts'
+import { ManagedKeyBody } from '../../src/api/public/contract.ts'
 import { parseBatchEmbed, parseEmbedContent } from '../../src/protocols/gemini/client/embed.ts'
 import { parseGenerateContent } from '../../src/protocols/gemini/client/parse.ts'
 import {

@@ -1,6 +1,6 @@
 import { SegmentedControl, Stack, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
-import type { Summary } from '../../../src/api/cabinet/summary-contract.ts'
+import type { Summary } from '../../../src/api/cabinet/money-contract.ts'
 import { useMay, useSession } from '../session.tsx'
 import { CopyBlock } from './Copy.tsx'
 import { Section } from './Page.tsx'

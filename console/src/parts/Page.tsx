@@ -1,7 +1,7 @@
 import { Group, Text, Title } from '@mantine/core'
 import clsx from 'clsx'
 import { type CSSProperties, Fragment, type ReactNode, useEffect } from 'react'
-import type { AccountLimit } from '../../../src/api/records/account-limit-contract.ts'
+import type { AccountLimit } from '../../../src/api/records/limits-contract.ts'
 import { useWords } from './words.ts'
 
 export interface PageProps {

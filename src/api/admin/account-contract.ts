@@ -7,13 +7,11 @@ import {
   nullable,
   object,
   oneOf,
-  only,
   optional,
   rub,
   text,
   time,
   whole,
-  type Schema,
   type Static,
 } from '../../base/schema.ts'
 import { partsOf } from './admin-route.ts'
@@ -21,42 +19,22 @@ import { ProofBody } from '../../base/wire-route.ts'
 import { CUSTOMER_MARKUP_MAX } from '../../catalog/customer-prices.ts'
 import { OPERATOR_ROLES } from '../../tables/admin-scopes.ts'
 import { OperatorRole } from './token-contract.ts'
-import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed } from './record-contract.ts'
-import { ACCOUNT_LIMIT, LIMIT_RESET } from '../records/account-limit-contract.ts'
-import { ALLOWED_MODELS, KEY_STATE, keyBodies, KeyRotationBody } from '../records/key-limits-contract.ts'
+import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed, listed, PageQuery } from './record-contract.ts'
+import {
+  ACCOUNT_LIMIT,
+  LIMIT_RESET,
+  ALLOWED_MODELS,
+  KEY_STATE,
+  keyBodies,
+  KeyRotationBody,
+} from '../records/limits-contract.ts'
 import { Statement } from '../records/statement.ts'
-
-export const FileFormat = oneOf(['csv'], 'A file of all that is filtered, in place of a page.')
-
-export const PageQuery = object({
-  limit: optional(whole('100 if absent.', { minimum: 1, maximum: 1_000 })),
-  offset: optional(
-    whole('Rows that are skipped; 0 if absent. At most 10,000 in most lists: `cursor` goes on from there.', {
-      minimum: 0,
-    }),
-  ),
-  cursor: optional(text("Another answer's `next_cursor`: the page begins after that one's rows.")),
-  format: optional(FileFormat),
-})
-export type PageQuery = Static<typeof PageQuery>
 
 export const RateLimit = body({
   requests: whole('', { minimum: 1, maximum: 100_000 }),
   window: whole('Seconds.', { minimum: 1, maximum: 86_400 }),
 })
 export type RateLimit = Static<typeof RateLimit>
-
-export const Deleted = object({ id: text(), deleted: only(true) })
-export type Deleted = Static<typeof Deleted>
-
-/** How a list goes on. */
-export const NEXT_CURSOR = object({
-  next_cursor: optional(text('The next page, as `cursor`; absent where the list ends, or has no cursors.')),
-})
-
-export function listed<T>(items: Schema<T>) {
-  return object({ data: list(items), total: whole('How many there are in all.'), ...NEXT_CURSOR.fields })
-}
 
 export const AccountStatus = oneOf(
   ['active', 'deactivated', 'locked'],

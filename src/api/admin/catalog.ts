@@ -8,7 +8,7 @@ import { fieldError } from '../../base/refusals.ts'
 import type { Route } from '../../http/edge.ts'
 import { decimalText } from '../../base/money.ts'
 import type { Settings, Warned } from './catalog-contract.ts'
-import { applied, refuse } from './catalog-problems.ts'
+import { applied, refuse, providerAdminRoutes, refusePrivate } from './providers.ts'
 import { priceActor, wireChange } from './prices.ts'
 import {
   adminReply,
@@ -20,7 +20,6 @@ import {
   type AdminPorts,
   type TextReply,
 } from './ports.ts'
-import { providerAdminRoutes, refusePrivate } from './providers.ts'
 import { etagOf, guardOf, recordRoutes, watched, type RecordKind } from './records.ts'
 import { namedSettings } from '../../tables/settings-table.ts'
 

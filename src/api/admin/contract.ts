@@ -4,15 +4,14 @@ import type { ApiOf } from '../../base/wire-route.ts'
 import {
   AdministratorBody,
   ConsoleUser,
-  Deleted,
   IpBlock,
-  listed,
   PasswordLinkBody,
   PersonLink,
   UserPatch,
   UserQuery,
   ACCOUNT_ROUTES,
 } from './account-contract.ts'
+import { Deleted, listed, Removed } from './record-contract.ts'
 import {
   CatalogChange,
   CatalogDocument,
@@ -28,7 +27,6 @@ import {
   Warned,
 } from './catalog-contract.ts'
 import { CatalogBody, ConnectionBody, ModelBody, ProviderBody, TrialBody } from './catalog-body.ts'
-import { Removed } from './record-contract.ts'
 import { ParkedVideo, ResolveBody, Resolved, REPORT_ROUTES } from './report-contract.ts'
 import {
   Code,
@@ -44,7 +42,7 @@ import {
 import { GROUP_ROUTES } from './group-contract.ts'
 import { NOTICE_ROUTES } from './notice-contract.ts'
 import { PRICE_ROUTES } from './price-contract.ts'
-import { TOKEN_ROUTES } from './token-routes.ts'
+import { TOKEN_ROUTES } from './token-contract.ts'
 
 const USER = { id: 'usr_Vb3kQ9xT2mLr7dWa' }
 const CODE = { id: 'code_Vb3kQ9xT2mLr7dWa' }

@@ -14,8 +14,8 @@ import {
 } from '../../base/schema.ts'
 import { MODEL_TYPES } from '../../tables/model-types.ts'
 import type { AdminWireRoute } from './admin-route.ts'
-import { listed, MARKUP, PageQuery } from './account-contract.ts'
-import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed } from './record-contract.ts'
+import { MARKUP } from './account-contract.ts'
+import { listed, PageQuery, EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed } from './record-contract.ts'
 
 export const AccountGroup = object(
   {

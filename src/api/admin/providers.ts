@@ -6,7 +6,7 @@ import {
   slugProblem,
   type DocumentContext,
 } from '../../catalog/document-reader.ts'
-import { fault } from '../../catalog/source-tree.ts'
+import { fault, type Fault, type Problem } from '../../catalog/source-tree.ts'
 import { offeredModels } from '../../catalog/offered-models.ts'
 import { ambientRefusal, authAddresses } from '../../catalog/auth.ts'
 import { wireModel, wireProvider, type WireProvider } from '../../catalog/wire-document.ts'
@@ -15,7 +15,6 @@ import type { Route } from '../../http/edge.ts'
 import { isPrivateAddress } from '../../base/public-address.ts'
 import { ownValue } from '../../base/own-value.ts'
 import { fieldError } from '../../base/refusals.ts'
-import { applied, refuse } from './catalog-problems.ts'
 import {
   adminReply,
   adminRoute,
@@ -26,6 +25,10 @@ import {
   type AdminAnswer,
 } from './ports.ts'
 import { recordRoutes, watched, type RecordKind } from './records.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { CatalogFaults, problemText } from '../../catalog/catalog-check.ts'
+import { ApiError } from '../../base/errors.ts'
+import type { CatalogProblem } from './catalog-contract.ts'
 
 /** Providers: tried, made with their models, and changed. */
 export function providerAdminRoutes(ports: AdminPorts, context: DocumentContext): readonly Route<Principal>[] {
@@ -195,4 +198,38 @@ function providerAfter(ports: AdminPorts, slug: string): WireProvider {
   const after = shownProvider(ports, slug)
   if (after === null) throw new Error(`Provider ${slug} is not in the catalogue that it was put into.`)
   return after
+}
+
+/** A text that is no catalogue at all has thousands of problems; nobody reads more than these. */
+const PROBLEMS_MAX = 50
+
+/** Refuses a document with problems, one sentence each. Endpoints that merely cannot be routed to are accepted. */
+export function refuse(problems: readonly Problem[]): void {
+  const fatal = problems.filter((problem) => problem.unroutable !== true)
+  if (fatal.length > 0) throw problemsError(fatal)
+}
+
+function problemsError(problems: readonly Fault[]): ApiError {
+  const told = problems.slice(0, PROBLEMS_MAX)
+  const more = problems.length > told.length ? [`and ${problems.length - told.length} more`] : []
+  const sentences = told.map((problem) => problemText({ ...problem, line: 0 }, 'body').replace(/^body: /, ''))
+  const message = [...sentences, ...more].join('; ')
+  const lines: readonly CatalogProblem[] = told.map(({ path, message: text, check, params }) => ({
+    path,
+    message: text,
+    check,
+    params,
+  }))
+  return new ApiError('invalid_input', message, { metadata: { problems: lines, problem_count: problems.length } })
+}
+
+/** A document may be 10 MB, and reading it took this turn: the changes are computed in another. */
+export async function applied<T>(work: () => Promise<T>): Promise<T> {
+  await nextTurn()
+  try {
+    return await work()
+  } catch (thrown) {
+    if (thrown instanceof CatalogFaults) throw problemsError(thrown.faults)
+    throw thrown
+  }
 }

@@ -1,4 +1,16 @@
-import { flag, nullable, object, optional, text } from '../../base/schema.ts'
+import {
+  flag,
+  list,
+  nullable,
+  object,
+  oneOf,
+  only,
+  optional,
+  text,
+  whole,
+  type Schema,
+  type Static,
+} from '../../base/schema.ts'
 
 /** Before an external id in a path, and in a field that names another record. */
 export const EXTERNAL_PREFIX = 'external:'
@@ -16,3 +28,29 @@ export const EXTERNAL_ID = nullable(ExternalId)
 export const EXTERNAL_ID_CHANGE = optional(EXTERNAL_ID)
 
 export const Removed = object({ id: text(), deleted: flag('false: there was none.') })
+
+export const FileFormat = oneOf(['csv'], 'A file of all that is filtered, in place of a page.')
+
+export const PageQuery = object({
+  limit: optional(whole('100 if absent.', { minimum: 1, maximum: 1_000 })),
+  offset: optional(
+    whole('Rows that are skipped; 0 if absent. At most 10,000 in most lists: `cursor` goes on from there.', {
+      minimum: 0,
+    }),
+  ),
+  cursor: optional(text("Another answer's `next_cursor`: the page begins after that one's rows.")),
+  format: optional(FileFormat),
+})
+export type PageQuery = Static<typeof PageQuery>
+
+export const Deleted = object({ id: text(), deleted: only(true) })
+export type Deleted = Static<typeof Deleted>
+
+/** How a list goes on. */
+export const NEXT_CURSOR = object({
+  next_cursor: optional(text('The next page, as `cursor`; absent where the list ends, or has no cursors.')),
+})
+
+export function listed<T>(items: Schema<T>) {
+  return object({ data: list(items), total: whole('How many there are in all.'), ...NEXT_CURSOR.fields })
+}

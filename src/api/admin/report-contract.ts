@@ -4,9 +4,9 @@ import { EVENT_ACTIONS } from '../../ledger/event-action.ts'
 import { viewSchemas } from '../../ledger/generation-record.ts'
 import { filterFields } from '../../ledger/log-filters.ts'
 import { BillAdjustment, BillLine, STORY_FIELDS, StoryAttempt } from '../records/request-story-contract.ts'
-import { LogRecord, SearchNotes } from '../public/log-contract.ts'
+import { LogRecord, SearchNotes } from '../public/contract.ts'
 import type { AuditInvariant } from '../../store/audit/audit-store.ts'
-import { PageQuery, listed } from './account-contract.ts'
+import { PageQuery, listed } from './record-contract.ts'
 import {
   anything,
   body,
@@ -26,9 +26,21 @@ import {
   time,
   whole,
   type Static,
+  either,
+  only,
 } from '../../base/schema.ts'
 import type { AdminWireRoute } from './admin-route.ts'
-import { OperatorWarning } from './warning-contract.ts'
+
+/** A condition that the operator should know of; it disappears when it is mended. */
+export const OperatorWarning = either(
+  object({ kind: only('rates_failed'), since: time(), reason: text() }),
+  object({
+    kind: only('rates_refused'),
+    since: time(),
+    rates: list(object({ currency: text(), rate: text(), held: text() })),
+  }),
+)
+export type OperatorWarning = Static<typeof OperatorWarning>
 
 export const UsageGroup = oneOf(['model', 'provider', 'account', 'key', 'day'])
 export type UsageGroup = Static<typeof UsageGroup>

@@ -26,11 +26,12 @@ import {
   type AdminPorts,
 } from './ports.ts'
 import { handedLink, refuseOwnLink } from './users.ts'
-import { EventSort, UsageGroup, type AuditEvent } from './report-contract.ts'
-import type { OperatorWarning } from './warning-contract.ts'
-import { DAY_MS, isoTime } from '../../base/time.ts'
+import { EventSort, UsageGroup, type AuditEvent, type OperatorWarning, type Overview } from './report-contract.ts'
+import { DAY_MS, isoTime, dayAfter } from '../../base/time.ts'
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import { PARAMETER_NAMES, PARAMETER_TABLE } from '../../tables/parameter-table.ts'
+import type { ErrorType } from '../../base/errors.ts'
+import { rubles } from '../../base/money.ts'
 
 /** Parameters that carry the same field: an endpoint that takes one of them is sent it. */
 const ALIKE: readonly (readonly string[])[] = [
@@ -192,4 +193,45 @@ async function invite(
   await recordChange(ports, call, 'administrator.create', id, null, { email: kept, role })
   const person = { id, email: kept, language: null }
   return await handedLink(ports, call, person, { kind: 'invitation', token })
+}
+
+const DAYS = 30
+const COVERED_DAYS = 3
+
+/** The operator's first page, beside the reports. */
+export function overviewAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  return [adminRoute('GET /admin/v1/overview', async () => await overview(ports))]
+}
+
+async function overview({ store, clock, periods }: AdminPorts): Promise<Overview> {
+  const { recent, causes, lowBalances, ...money } = await store.overview.read({
+    sinceMs: clock.now() - DAY_MS,
+    fromDay: dayAfter(periods().day, 1 - DAYS),
+    days: DAYS,
+    coveredDays: COVERED_DAYS,
+  })
+  return {
+    recent: {
+      from: isoTime(recent.fromMs),
+      requests: recent.requests,
+      errors: recent.errors,
+      flagged: recent.flagged,
+      cache_saved: rubles(recent.cacheSavedMicro),
+      ttft_ms: recent.ttft,
+    },
+    errors: causes.map(({ provider, errorType, requests }) => ({
+      provider: provider === '' ? null : provider,
+      // The store writes no other type.
+      error_type: errorType === '' ? null : (errorType as ErrorType),
+      requests,
+    })),
+    low_balances: lowBalances.map(({ id, name, availableMicro, spentMicro }) => ({
+      id,
+      name,
+      available: rubles(availableMicro),
+      spent: rubles(spentMicro),
+    })),
+    locked: { accounts: money.lockedAccounts, amount: rubles(money.lockedMicro) },
+    pending_payments: { payments: money.pendingPayments, amount: rubles(money.pendingMicro) },
+  }
 }

@@ -1,5 +1,4 @@
-import { PageQuery } from './account-contract.ts'
-import { EXTERNAL_ID, EXTERNAL_ID_CHANGE } from './record-contract.ts'
+import { PageQuery, EXTERNAL_ID, EXTERNAL_ID_CHANGE } from './record-contract.ts'
 import {
   body,
   filled,

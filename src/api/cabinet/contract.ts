@@ -1,8 +1,28 @@
 import { Statement } from '../records/statement.ts'
-import { KeyRotationBody } from '../records/key-limits-contract.ts'
+import { KeyRotationBody } from '../records/limits-contract.ts'
 import { list, object, only, text, whole } from '../../base/schema.ts'
 import { ProofBody, type ApiOf, type WireRoute } from '../../base/wire-route.ts'
-import { Identity } from './identity-contract.ts'
+import {
+  Identity,
+  CodeBody,
+  CodeSignInBody,
+  LinkCheck,
+  LinkCheckBody,
+  PasswordBody,
+  PasswordResetBody,
+  Profile,
+  ProfilePatch,
+  RecoveryCodes,
+  SessionItem,
+  SessionState,
+  SetUpBody,
+  SignedIn,
+  SignInAnswer,
+  SignInBody,
+  SignInItem,
+  SignUpBody,
+  TotpSeed,
+} from './session-contract.ts'
 import {
   Key,
   KeyBody,
@@ -40,29 +60,9 @@ import {
   PaymentPage,
   Redeemed,
   StatementQuery,
+  Summary,
 } from './money-contract.ts'
 import { NOTICE_ROUTES } from './notice-contract.ts'
-import {
-  CodeBody,
-  CodeSignInBody,
-  LinkCheck,
-  LinkCheckBody,
-  PasswordBody,
-  PasswordResetBody,
-  Profile,
-  ProfilePatch,
-  RecoveryCodes,
-  SessionItem,
-  SessionState,
-  SetUpBody,
-  SignedIn,
-  SignInAnswer,
-  SignInBody,
-  SignInItem,
-  SignUpBody,
-  TotpSeed,
-} from './session-contract.ts'
-import { Summary } from './summary-contract.ts'
 
 const Deleted = object({ id: text(), deleted: only(true) })
 const Nothing = object({})

@@ -14,7 +14,7 @@ import {
   type Static,
 } from '../../base/schema.ts'
 import { ProofBody } from '../../base/wire-route.ts'
-import { KEY_STATE, keyBodies } from '../records/key-limits-contract.ts'
+import { KEY_STATE, keyBodies } from '../records/limits-contract.ts'
 
 export const LimitReset = oneOf(['daily', 'weekly', 'monthly'])
 export type LimitReset = Static<typeof LimitReset>

@@ -7,10 +7,22 @@ import { keyBody, NOTHING_SPENT } from '../records/key-body.ts'
 import { periodEndMs } from '../../ledger/period.ts'
 import type { KeyFilter } from '../../store/accounts/key-lists.ts'
 import type { KeyWithSpend } from '../../store/accounts/key-store.ts'
-import { KEYS_PAGE_MAX, type Key, type KeyBody, type Keys, type NewKey } from './key-contract.ts'
+import {
+  KEYS_PAGE_MAX,
+  type Key,
+  type KeyBody,
+  type Keys,
+  type NewKey,
+  ManagementKey,
+  type ManagementKeyBody,
+  type NewManagementKey,
+} from './key-contract.ts'
 import { notFound, recordEvent } from '../records/ports.ts'
 import { may, visitRoute, type CabinetBody, type CabinetPorts, type Visit } from './ports.ts'
 import { isoTime } from '../../base/time.ts'
+import { digestOf, generateKey, labelOf, MANAGEMENT_PREFIX } from '../../access/api-key.ts'
+import { proofOf, proveAnew } from './own-proof.ts'
+import { wire } from '../../base/wire.ts'
 
 /** The account's own keys. */
 export function keyRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
@@ -167,4 +179,64 @@ async function patchKey(
   const after = await shownKey(ports, visit, await ownKey(ports, visit))
   await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'key.update', after.id, after)
   return after
+}
+
+const KEYS_MAX = 20
+const ID_LETTERS = 16
+
+/**
+ * Keys for programs that manage the account's API keys; an owner makes and deletes them, and they work while that owner
+ * is one.
+ */
+export function managementKeyRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
+  return [
+    visitRoute(ports, 'GET /cabinet/v1/management-keys', async ({ accountId }) => ({
+      data: (await ports.store.managementKeys.list(accountId)).map((key) => wire(ManagementKey, key)),
+    })),
+    visitRoute(ports, 'POST /cabinet/v1/management-keys', (visit, read) => createManagementKey(ports, visit, read())),
+    visitRoute(ports, 'DELETE /cabinet/v1/management-keys/:id', (visit) => deleteManagementKey(ports, visit)),
+  ]
+}
+
+async function createManagementKey(
+  ports: CabinetPorts,
+  visit: Visit,
+  { name, expires_at: expires, ...proof }: ManagementKeyBody,
+): Promise<NewManagementKey> {
+  const { call, accountId, user } = visit
+  await proveAnew(ports, visit, proofOf(proof))
+  const nowMs = ports.clock.now()
+  const expiresAtMs = typeof expires === 'string' ? Date.parse(expires) : null
+  if ((await ports.store.managementKeys.list(accountId)).length >= KEYS_MAX)
+    throw reasonError(
+      'conflict',
+      'keys_most',
+      { most: KEYS_MAX },
+      `An account has at most ${KEYS_MAX} management keys: delete some first`,
+    )
+  const key = generateKey(ports.ids, MANAGEMENT_PREFIX)
+  const record = {
+    id: `mkey_${ports.ids.letters(ID_LETTERS)}`,
+    accountId,
+    name,
+    label: labelOf(key),
+    expiresAtMs,
+    createdAtMs: nowMs,
+    madeBy: user.id,
+  }
+  await ports.store.managementKeys.create({ ...record, digest: digestOf(key) })
+  const made = wire(ManagementKey, { ...record, lastUsedAtMs: null })
+  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'management_key.create', made.id, made)
+  return { ...made, key }
+}
+
+async function deleteManagementKey(
+  ports: CabinetPorts,
+  { call, accountId, user }: Visit,
+): Promise<{ readonly id: string; readonly deleted: true }> {
+  const id = call.params['id'] ?? ''
+  if (!(await ports.store.managementKeys.delete(id, accountId))) throw notFound('Key', id)
+  ports.access.invalidate({ keyId: id })
+  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'management_key.delete', id)
+  return { id, deleted: true }
 }

@@ -1,4 +1,4 @@
-import { CURSOR, PAGE_SIZE, cursored } from './log-contract.ts'
+import { CURSOR, PAGE_SIZE, cursored, DaySums, SpendSums } from './log-contract.ts'
 import {
   body,
   day,
@@ -14,7 +14,10 @@ import {
   time,
   whole,
   type Static,
+  flag,
 } from '../../base/schema.ts'
+import { AccountLimit } from '../records/limits-contract.ts'
+import { Key } from './key-contract.ts'
 
 export const Money = object({ balance: rub(), available: rub(), reserved: rub() })
 export type Money = Static<typeof Money>
@@ -76,3 +79,18 @@ export const PaymentPage = object({
   methods: list(PaymentMethod, 'Empty when no payment provider is set up.'),
 })
 export const StatementQuery = object({ from: day(), to: day('Included. At most 366 days in all.') })
+
+export const Summary = object({
+  money: Money,
+  account_limit: nullable(AccountLimit, 'The limit that the operator has set for all keys together; null = none.'),
+  today: SpendSums,
+  last_7_days: SpendSums,
+  last_30_days: SpendSums,
+  days: list(DaySums, '30 days, the last is today; days without requests are there with zeros.'),
+  top_models: list(object({ ...SpendSums.fields, model: text() }), 'Of the last 30 days, at most 5, by cost.'),
+  keys_near_limit: list(Key, 'Keys that have used 80 % of their limit or more, or whose expiry is within 7 days.'),
+  keys: whole(),
+  has_requests: flag('The first-request guide is shown while there was none.'),
+  example_model: nullable(text("For the snippets: the account's default model, else a cheap chat model that is on.")),
+})
+export type Summary = Static<typeof Summary>

@@ -188,3 +188,15 @@ export type PasswordBody = Static<typeof PasswordBody>
 export const CodeBody = body({ code: CODE })
 export const RecoveryCodes = object({ recovery_codes: list(text(), 'Shown this once.') })
 export const TotpSeed = object({ secret: text(), uri: text('For an authenticator: `otpauth://…`.') })
+
+export const Identity = object(
+  {
+    id: text(),
+    issuer: text(),
+    subject: text(),
+    email: nullable(text('As the issuer said it when it was linked.')),
+    linked_at: nullable(time()),
+  },
+  'Somebody at the issuer of single sign-on who may sign in as this user.',
+)
+export type Identity = Static<typeof Identity>

@@ -6,11 +6,10 @@ import { accountLimit } from '../records/account-limit-body.ts'
 import { reasonError } from '../../base/refusals.ts'
 import { rubles, compare } from '../../base/money.ts'
 import type { AccountRecord } from '../../store/accounts/account-store.ts'
-import type { Money } from './money-contract.ts'
-import type { Summary } from './summary-contract.ts'
+import type { Money, Summary } from './money-contract.ts'
 import { shownKeys, visibleTo } from './keys.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
-import { byCost, everyDay, total, wireSums } from './sums.ts'
+import { byCost, everyDay, total, wireSums } from './usage.ts'
 import { DAY_MS, dayAfter } from '../../base/time.ts'
 
 const DAYS = 30

@@ -10,7 +10,7 @@ import { type GenerationRow, viewOf } from '../../ledger/generation-record.ts'
 import { readLogFilter } from '../../ledger/log-filters.ts'
 import type { Store } from '../../store/store.ts'
 import { principalOf } from './account.ts'
-import type { LogRecord, SearchNotes } from './log-contract.ts'
+import type { LogRecord, SearchNotes } from './contract.ts'
 import { wholeParameter } from '../../base/query-parameters.ts'
 import { isoTime } from '../../base/time.ts'
 

@@ -14,7 +14,7 @@ import { fieldError } from '../../base/refusals.ts'
 import type { KeyWithSpend } from '../../store/accounts/key-store.ts'
 import type { Store } from '../../store/store.ts'
 import { principalOf } from './account.ts'
-import { ManagedKeyBody, ManagedKeyPatch, type ManagedKey } from './keys-contract.ts'
+import { ManagedKeyBody, ManagedKeyPatch, type ManagedKey } from './contract.ts'
 
 const PAGE_MAX = 100
 const SHOWN_CHARS = 80

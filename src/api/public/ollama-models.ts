@@ -2,7 +2,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { Catalog, Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../http/edge.ts'
 import { isoTime } from '../../base/time.ts'
-import { listedModels } from './model-list.ts'
+import { listedModels } from './models.ts'
 
 /**
  * The first version of Ollama whose clients know tools and thinking as they are sent here; clients ask for it to learn

@@ -2,7 +2,7 @@ import { isoSeconds } from '../../base/time.ts'
 import { rubles } from '../../base/money.ts'
 import type { AccountRecord } from '../../store/accounts/account-store.ts'
 import { accountPeriod, isEarlier, limitStart } from '../../ledger/account-limit.ts'
-import type { AccountLimit } from './account-limit-contract.ts'
+import type { AccountLimit } from './limits-contract.ts'
 import type { PeriodStarts } from '../../ledger/ledger-store.ts'
 import { periodEndMs } from '../../ledger/period.ts'
 

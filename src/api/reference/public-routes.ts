@@ -32,8 +32,6 @@ import {
   VideoList,
   VideoQuery,
   VideoRecord,
-} from '../public/contract.ts'
-import {
   ManagedKeyBody,
   ManagedKeyDeleted,
   ManagedKeyPatch,
@@ -41,8 +39,8 @@ import {
   ManagedKeys,
   NewManagedKey,
   OneManagedKey,
-} from '../public/keys-contract.ts'
-import { KIND_LISTS } from '../public/model-list.ts'
+} from '../public/contract.ts'
+import { KIND_LISTS } from '../public/models.ts'
 import { StatementQuery } from '../cabinet/money-contract.ts'
 import { MetricsQuery } from '../public/metrics.ts'
 import type { ErrorName } from '../../base/errors.ts'

@@ -8,10 +8,8 @@ import * as adminReports from '../admin/report-contract.ts'
 import * as adminGroups from '../admin/group-contract.ts'
 import * as adminTokens from '../admin/token-contract.ts'
 import * as adminTopUps from '../admin/top-up-contract.ts'
-import * as adminWarnings from '../admin/warning-contract.ts'
-import * as identities from '../cabinet/identity-contract.ts'
 import * as keys from '../cabinet/key-contract.ts'
-import * as accountLimit from '../records/account-limit-contract.ts'
+import { AccountLimit } from '../records/limits-contract.ts'
 import * as story from '../records/request-story-contract.ts'
 import * as log from '../cabinet/log-contract.ts'
 import * as members from '../cabinet/member-contract.ts'
@@ -19,10 +17,7 @@ import * as models from '../cabinet/model-contract.ts'
 import * as money from '../cabinet/money-contract.ts'
 import * as notices from '../cabinet/notice-contract.ts'
 import * as sessions from '../cabinet/session-contract.ts'
-import * as summary from '../cabinet/summary-contract.ts'
 import * as endpoints from '../public/contract.ts'
-import * as endpointKeys from '../public/keys-contract.ts'
-import * as endpointLog from '../public/log-contract.ts'
 import * as chat from '../../protocols/openai/client/chat/schema.ts'
 import * as cohere from '../../protocols/cohere/client/schema.ts'
 import * as completions from '../../protocols/openai/client/completions.ts'
@@ -48,8 +43,6 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
     '',
     [
       endpoints,
-      endpointKeys,
-      endpointLog,
       errors,
       fields,
       chat,
@@ -68,7 +61,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       video,
     ],
   ],
-  ['Cabinet', [sessions, identities, keys, log, story, members, models, money, notices, accountLimit, summary]],
+  ['Cabinet', [sessions, keys, log, story, members, models, money, notices, { AccountLimit }]],
   [
     'Admin',
     [
@@ -84,7 +77,6 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       adminReports,
       adminTokens,
       adminTopUps,
-      adminWarnings,
     ],
   ],
 ]

@@ -1,5 +1,4 @@
-import { audioStart, type AudioContainer } from './audio-container.ts'
-import { framesSeconds } from './sound-frames.ts'
+import { audioStart, type AudioContainer, framesSeconds } from './audio-container.ts'
 
 /** A month: a longer length is not believed. */
 const SECONDS_MAX = 2_678_400

@@ -1,7 +1,7 @@
 import { Button, Group, SegmentedControl, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import type { Summary } from '../../../../src/api/cabinet/summary-contract.ts'
+import type { Summary } from '../../../../src/api/cabinet/money-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { FirstRequest } from '../../parts/CallSnippet.tsx'
 import { DayChart } from '../../parts/DayChart.tsx'

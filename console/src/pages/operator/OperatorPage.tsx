@@ -1,7 +1,7 @@
 import { Alert } from '@mantine/core'
 import { Link, useLocation } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { OperatorWarning } from '../../../../src/api/admin/warning-contract.ts'
+import type { OperatorWarning } from '../../../../src/api/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
 import { Empty } from '../../parts/Loaded.tsx'

@@ -13,7 +13,7 @@ import {
   wordOf,
 } from '../../../kinds/fields/body-fields.ts'
 import { isBase64, mediumOf } from '../../../kinds/fields/media.ts'
-import { decodeDetails } from '../../../kinds/answer/encoded-details.ts'
+import { decodeDetails } from '../../../kinds/answer/provenance.ts'
 import type { ReadingNotes } from './request.ts'
 import { isRunByClient } from './tools.ts'
 

@@ -3,7 +3,7 @@ import { ObjectEnd } from '../../../kinds/answer/call-arguments.ts'
 import { CLAUDE_REASONING } from '../../models/claude-thinking.ts'
 import { plainDetail } from '../../../kinds/chat/thoughts.ts'
 import { isObject } from '../../../kinds/fields/body-fields.ts'
-import { encodeDetails } from '../../../kinds/answer/encoded-details.ts'
+import { encodeDetails } from '../../../kinds/answer/provenance.ts'
 import type { JsonObject } from '../../../base/json-text.ts'
 
 /** A step of a content block, as a stream sends it. */

@@ -1,7 +1,6 @@
 import { fittedBudget, thoughtOf } from '../../../kinds/chat/thoughts.ts'
 import { field, isObject, wordOf, type RawObject } from '../../../kinds/fields/body-fields.ts'
-import { ownThought } from '../../../kinds/answer/provenance.ts'
-import { decodeDetails, isEncodedDetails } from '../../../kinds/answer/encoded-details.ts'
+import { ownThought, decodeDetails, isEncodedDetails } from '../../../kinds/answer/provenance.ts'
 import { clearsOnly, WITHHELD } from './parse.ts'
 import type { MessagesRequest } from './request.ts'
 import { usesMax } from './tools.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encodeDetails } from '../../../kinds/answer/encoded-details.ts'
+import { encodeDetails } from '../../../kinds/answer/provenance.ts'
 import { parseMessages } from './parse.ts'
 import type { MessagesRequest } from './request.ts'
 import { verdict } from '../../../../test/harness/refused.ts'

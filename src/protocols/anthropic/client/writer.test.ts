@@ -5,9 +5,8 @@ import { AnswerEnd } from '../../../kinds/answer/end.ts'
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 import { foldAnswer } from '../../../kinds/answer/fold.ts'
 import type { ChargedUsage } from '../../../kinds/answer/writer.ts'
-import { decodeDetails } from '../../../kinds/answer/encoded-details.ts'
+import { decodeDetails, encodeDetails } from '../../../kinds/answer/provenance.ts'
 import { UnfilteredMessages, MessagesWriter } from './writer.ts'
-import { encodeDetails } from '../../../kinds/answer/encoded-details.ts'
 
 const IDENTITY = { id: 'gen-1-a', model: 'a/b', requestId: 'req-1' }
 const USAGE: ChargedUsage = {

@@ -1,7 +1,13 @@
 import { GEMINI_REASONING, signatureDetail } from '../../models/gemini-traits.ts'
 import { isObject } from '../../../kinds/fields/body-fields.ts'
-import { isMarkedText, markedText, ownText } from '../../../kinds/answer/provenance.ts'
-import { decodeDetails, encodeDetails, isEncodedDetails } from '../../../kinds/answer/encoded-details.ts'
+import {
+  isMarkedText,
+  markedText,
+  ownText,
+  decodeDetails,
+  encodeDetails,
+  isEncodedDetails,
+} from '../../../kinds/answer/provenance.ts'
 
 /** A Gemini model's signature from reasoning details, and the id of its call; null = it belongs to the text. */
 export interface PartSignature {

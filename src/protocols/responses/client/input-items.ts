@@ -9,7 +9,7 @@ import {
 } from '../../../kinds/fields/body-fields.ts'
 import { nativeCopy } from './native-parts.ts'
 import type { ChatForm, InputItem, MessageRole, ToolNames } from './request.ts'
-import { decodeDetails } from '../../../kinds/answer/encoded-details.ts'
+import { decodeDetails } from '../../../kinds/answer/provenance.ts'
 import { mediaPart } from '../../../kinds/chat/parts.ts'
 import type { ChatPart, ChatMessage } from '../../../kinds/chat/request.ts'
 import { isBase64 } from '../../../kinds/fields/media.ts'

@@ -3,7 +3,7 @@ import { plainDetail } from '../../../kinds/chat/thoughts.ts'
 import { isObject } from '../../../kinds/fields/body-fields.ts'
 import { CallItem, CustomCallItem, ToolCallItem, type ClientCall } from './call-item.ts'
 import { MessageItem, NativeItem, ReasoningItem, type Emit, type ItemPlace, type OutputItem } from './output-item.ts'
-import { encodeDetails } from '../../../kinds/answer/encoded-details.ts'
+import { encodeDetails } from '../../../kinds/answer/provenance.ts'
 import type { ToolNames } from './request.ts'
 
 const NOTHING: ItemFields = Object.freeze({})

@@ -1,10 +1,9 @@
-import { withRawMessages } from '../../../../kinds/chat/raw-messages.ts'
+import { withRawMessages, parseMessages } from '../../../../kinds/chat/messages.ts'
 import type { ChatRequest, ChatMessage } from '../../../../kinds/chat/request.ts'
 import type { ClientChat, ClientInput } from '../../../ports/client-call.ts'
 import { parseMixedChat } from '../../../responses/client/parse.ts'
 import { textAround, ChatWriter } from './writer.ts'
 import { ApiError } from '../../../../base/errors.ts'
-import { parseMessages } from '../../../../kinds/chat/messages.ts'
 import {
   hidesReasoning,
   includeUsageOf,

@@ -1,5 +1,144 @@
-import type { SharedKeyLimits, SharedLimitsTake, SharedLimitsTaken } from '../access/shared-access.ts'
+import type {
+  SharedPast,
+  SharedTake,
+  SharedTaken,
+  SharedWindows,
+  SharedKeyLimits,
+  SharedLimitsTake,
+  SharedLimitsTaken,
+} from '../access/shared-access.ts'
 import { script, type Argument, type Valkey } from './valkey.ts'
+import { fieldsOf } from '../base/json-text.ts'
+import type { NodeCipher } from './node-cipher.ts'
+
+/**
+ * A sliding log of accepted requests, by Valkey's clock. Returns -1 when the witness is missing, which means that
+ * Valkey has lost entries; else: allowed, used, and the ms until the oldest leaves and until there is room.
+ */
+const TAKE = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local limit, window, member, witness = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
+if witness ~= '' and not redis.call('ZSCORE', KEYS[1], witness) then return { -1 } end
+for index = 5, #ARGV, 2 do redis.call('ZADD', KEYS[1], 'NX', now - tonumber(ARGV[index + 1]), ARGV[index]) end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
+local used = redis.call('ZCARD', KEYS[1])
+local allowed = 0
+if used < limit then
+  redis.call('ZADD', KEYS[1], now, member)
+  used = used + 1
+  allowed = 1
+end
+redis.call('PEXPIRE', KEYS[1], window)
+local function left(rank)
+  local entry = redis.call('ZRANGE', KEYS[1], rank, rank, 'WITHSCORES')
+  return entry[2] and math.ceil(entry[2] + window - now) or window
+end
+return { allowed, used, left(0), allowed == 1 and 0 or left(math.max(0, used - limit)) }`)
+
+const TELL = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+for index = 2, #ARGV, 2 do redis.call('ZADD', KEYS[1], 'NX', now - tonumber(ARGV[index + 1]), ARGV[index]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return 1`)
+
+/** Rate windows that are exact over all nodes. */
+export class ValkeyWindows implements SharedWindows {
+  readonly #valkey: Valkey
+  readonly #node: string
+
+  constructor(valkey: Valkey, node: string) {
+    this.#valkey = valkey
+    this.#node = node
+  }
+
+  get available(): boolean {
+    return this.#valkey.available
+  }
+
+  async tell({ accountId, windowMs, earlier }: SharedPast): Promise<boolean> {
+    return (await this.#valkey.run(TELL, [rateKey(accountId)], [windowMs, ...this.#named(earlier)])) === 1
+  }
+
+  async take(request: SharedTake): Promise<SharedTaken | 'lost' | null> {
+    const { accountId, requests, windowMs, timeMs, witness, earlier } = request
+    const values = [
+      requests,
+      windowMs,
+      this.#name(timeMs),
+      witness === null ? '' : this.#name(witness),
+      ...this.#named(earlier),
+    ]
+    const answer = await this.#valkey.run(TAKE, [rateKey(accountId)], values)
+    if (!Array.isArray(answer)) return null
+    const numbers = answer.map(Number)
+    const [allowed = 0, used = 0, oldestLeftMs = 0, slotLeftMs = 0] = numbers
+    if (allowed === -1) return 'lost'
+    // Others may have written the log: no wait exceeds the window, and a value that is not a number counts as no
+    // answer.
+    if (!numbers.every(Number.isFinite)) return null
+    const within = (ms: number): number => Math.min(Math.max(0, ms), windowMs)
+    return { allowed: allowed === 1, used, oldestLeftMs: within(oldestLeftMs), slotLeftMs: within(slotLeftMs) }
+  }
+
+  #named(earlier: SharedTake['earlier']): readonly Argument[] {
+    return earlier.flatMap(({ timeMs, ageMs }) => [this.#name(timeMs), ageMs])
+  }
+
+  #name(timeMs: number): string {
+    return `${this.#node}:${timeMs}`
+  }
+}
+
+function rateKey(accountId: string): string {
+  return `tollgate:rate:{${accountId}}`
+}
+
+interface SharedToken {
+  readonly value: string
+  readonly gotAtMs: number
+  readonly endsAtMs: number
+}
+
+/** Tokens of providers, encrypted, under the print of how they are got. */
+export class ValkeyTokens {
+  readonly #valkey: Valkey
+  readonly #cipher: NodeCipher
+
+  constructor(valkey: Valkey, cipher: NodeCipher) {
+    this.#valkey = valkey
+    this.#cipher = cipher
+  }
+
+  /** null = none, or nobody answers. */
+  async read(print: string): Promise<SharedToken | null> {
+    for (const key of this.#keys(print)) {
+      const encrypted = await this.#valkey.bytesOf(key)
+      const plain = encrypted === null ? null : this.#cipher.decrypt(encrypted, purposeOf(print))
+      // Written by `write`, and authenticated.
+      const { value, gotAtMs, endsAtMs } =
+        plain === null ? {} : (fieldsOf(JSON.parse(plain.toString())) as Partial<SharedToken>)
+      if (value !== undefined && gotAtMs !== undefined && endsAtMs !== undefined) return { value, gotAtMs, endsAtMs }
+    }
+    return null
+  }
+
+  async write(print: string, token: SharedToken): Promise<void> {
+    const [key = ''] = this.#keys(print)
+    const lifeMs = Math.floor(token.endsAtMs - token.gotAtMs)
+    const encrypted = this.#cipher.encrypt(Buffer.from(JSON.stringify(token)), purposeOf(print))
+    if (lifeMs > 0) await this.#valkey.command('SET', [key, encrypted, 'PX', lifeMs])
+  }
+
+  #keys(print: string): readonly string[] {
+    return this.#cipher.names(purposeOf(print)).map((name) => `tollgate:token:${name}`)
+  }
+}
+
+function purposeOf(print: string): string {
+  return `token ${print}`
+}
 
 const LEASE_MS = 60_000
 /** Numbers that the script returns for each window. */
@@ -11,7 +150,7 @@ const STATE_LENGTH = 5
  * second, running requests, then for each window its requests, tokens, the waits for both, and the time until its
  * oldest second leaves.
  */
-const TAKE = script(`
+const TAKE_KEY = script(`
 local time = redis.call('TIME')
 local now = tonumber(time[1])
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -106,7 +245,7 @@ export class ValkeyKeyLimits implements SharedKeyLimits {
       seconds,
       ...windows.flatMap(({ requestsMost, tokensMost, tokens }) => [requestsMost ?? -1, tokensMost ?? -1, tokens]),
     ]
-    const answer = await this.#valkey.run(TAKE, keys, values)
+    const answer = await this.#valkey.run(TAKE_KEY, keys, values)
     const numbers = Array.isArray(answer) ? answer.map(Number) : []
     // Others may have written the data: a value that is not a number counts as no answer.
     if (numbers.length !== 3 + windows.length * STATE_LENGTH || !numbers.every(Number.isFinite)) return null

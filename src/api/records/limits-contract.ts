@@ -1,4 +1,19 @@
-import { body, flag, list, map, nullable, optional, rub, text, time, whole, type Schema } from '../../base/schema.ts'
+import {
+  body,
+  flag,
+  list,
+  map,
+  nullable,
+  optional,
+  rub,
+  text,
+  time,
+  whole,
+  type Schema,
+  object,
+  oneOf,
+  type Static,
+} from '../../base/schema.ts'
 
 const REQUESTS = nullable(whole('In any minute; null = as the account.', { minimum: 1, maximum: 1_000_000 }))
 const TOKENS = nullable(
@@ -79,3 +94,17 @@ export function keyBodies<Name, Reset>(name: Schema<Name>, limitReset: Schema<Re
     changed: body({ name: optional(nullable(name)), disabled: optional(flag()), limit, ...terms }),
   }
 }
+
+export const LIMIT_RESET = oneOf(['daily', 'weekly', 'monthly'], 'When the limit begins anew; null = never.')
+
+/** The limit that all keys of an account have together, in answers. */
+export const ACCOUNT_LIMIT = {
+  limit: nullable(rub('What all its keys together may spend in a period; null = no limit.')),
+  limit_reset: nullable(LIMIT_RESET),
+  limit_used: nullable(rub('Spent in the period that runs; null without a limit.')),
+  limit_remaining: nullable(rub('Without what running requests have reserved; null without a limit.')),
+  limit_resets_at: nullable(time('null = never.')),
+} as const
+
+export const AccountLimit = object(ACCOUNT_LIMIT)
+export type AccountLimit = Static<typeof AccountLimit>
