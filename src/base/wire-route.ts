@@ -48,7 +48,7 @@ export interface WireRoute {
   readonly status?: 200 | 201 | 202 | 302
   /** Another status of a success, with the same body. */
   readonly alsoStatus?: 200 | 201
-  /** Refusals of this route, beside those of its plane. */
+  /** Refusals of this route, beside those of its plane and of any route (`src/api/reference/route-table.ts`). */
   readonly errors?: readonly ErrorName[]
   readonly example?: RouteExample
 }

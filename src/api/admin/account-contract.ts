@@ -277,7 +277,6 @@ export const ACCOUNT_ROUTES = {
     summary: 'Lists accounts. `query` finds by the beginning of id, name or e-mail.',
     query: AccountQuery,
     answer: listed(Account),
-    errors: ['invalid_input'],
     example: { query: { limit: '10' } },
   },
   'POST /admin/v1/accounts': {
@@ -288,7 +287,6 @@ export const ACCOUNT_ROUTES = {
     body: AccountBody,
     answer: Account,
     status: 201,
-    errors: ['invalid_input'],
     example: { body: { name: 'Lantern Ltd', email: 'books@example.com' } },
   },
   'GET /admin/v1/accounts/:id': {
@@ -309,7 +307,7 @@ export const ACCOUNT_ROUTES = {
     body: AccountPut,
     answer: Account,
     alsoStatus: 201,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: { id: 'external:team-a' }, body: { name: 'Team A', rate_limit: { requests: 300, window: 60 } } },
   },
   'PATCH /admin/v1/accounts/:id': {
@@ -320,7 +318,7 @@ export const ACCOUNT_ROUTES = {
     summary: 'Changes the fields that are given.',
     body: AccountPatch,
     answer: Account,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: ACCOUNT, body: { allowed_models: null, limit: 50_000, limit_reset: 'monthly' } },
   },
   'DELETE /admin/v1/accounts/:id': {
@@ -340,7 +338,7 @@ export const ACCOUNT_ROUTES = {
     body: TopUpPut,
     answer: Entry,
     alsoStatus: 201,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: { ...ACCOUNT, reference: 'invoice-18' }, body: { amount: 100, reason: 'invoice 18' } },
   },
   'GET /admin/v1/accounts/:id/topups/:reference': {
@@ -360,7 +358,7 @@ export const ACCOUNT_ROUTES = {
     answer: object({ id: whole(), kind: text(), amount: rub(), balance: rub() }),
     status: 201,
     alsoStatus: 200,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: ACCOUNT, body: { kind: 'topup', amount: 1500.5, reason: 'invoice 17', reference: 'invoice-17' } },
   },
   'GET /admin/v1/accounts/:id/ledger': {
@@ -369,7 +367,7 @@ export const ACCOUNT_ROUTES = {
     summary: 'The entries of an account, newest first, each with the balance after it.',
     query: PageQuery,
     answer: listed(LedgerEntry),
-    errors: ['invalid_input', 'not_found'],
+    errors: ['not_found'],
     example: { path: ACCOUNT },
   },
   'GET /admin/v1/accounts/:id/statement': {
@@ -378,7 +376,7 @@ export const ACCOUNT_ROUTES = {
     summary: 'A statement of whole days: opening + lines = closing. At most 366 days.',
     query: object({ from: text('A day.', { format: 'date' }), to: text('A day, included.', { format: 'date' }) }),
     answer: Statement,
-    errors: ['invalid_input', 'not_found'],
+    errors: ['not_found'],
     example: { path: ACCOUNT, query: DAYS },
   },
   'GET /admin/v1/accounts/:id/keys': {
@@ -387,7 +385,7 @@ export const ACCOUNT_ROUTES = {
     summary: 'The keys of an account.',
     query: PageQuery,
     answer: listed(Key),
-    errors: ['invalid_input', 'not_found'],
+    errors: ['not_found'],
     example: { path: ACCOUNT },
   },
   'POST /admin/v1/accounts/:id/keys': {
@@ -397,7 +395,7 @@ export const ACCOUNT_ROUTES = {
     body: KeyBody,
     answer: object({ ...Key.fields, key: text() }),
     status: 201,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: ACCOUNT, body: { name: 'production', limit: 500, limit_reset: 'monthly' } },
   },
   'GET /admin/v1/keys/:id': {
@@ -418,7 +416,7 @@ export const ACCOUNT_ROUTES = {
     body: KeyPut,
     answer: object({ ...Key.fields, key: optional(text()) }),
     alsoStatus: 201,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: {
       path: { id: 'external:team-a-ci' },
       body: { account: 'external:team-a', name: 'CI of team A', limit: 500, limit_reset: 'monthly' },
@@ -432,7 +430,7 @@ export const ACCOUNT_ROUTES = {
     summary: 'Changes the fields that are given.',
     body: KeyPatch,
     answer: Key,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: KEY, body: { disabled: true } },
   },
   'POST /admin/v1/keys/:id/rotate': {
@@ -441,7 +439,7 @@ export const ACCOUNT_ROUTES = {
     summary: 'Gives a key a new secret; the old one works until its grace ends. `key` is in this answer only.',
     body: KeyRotationBody,
     answer: object({ ...Key.fields, key: text() }),
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: KEY, body: { grace_seconds: 3_600 } },
   },
   'DELETE /admin/v1/keys/:id': {

@@ -64,7 +64,6 @@ export const ADMIN_ROUTES = {
     summary: 'Lists the people of the console.',
     query: UserQuery,
     answer: listed(ConsoleUser),
-    errors: ['invalid_input'],
     example: { query: { role: 'user' } },
   },
   'GET /admin/v1/users/:id': {
@@ -83,7 +82,7 @@ export const ADMIN_ROUTES = {
       'Changes the role, or locks somebody out. Nobody can lock out or demote themselves or the last owner (409), or whoever may do more than they (403).',
     body: UserPatch,
     answer: ConsoleUser,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: USER, body: { disabled: true } },
   },
   'POST /admin/v1/users/:id/password-link': {
@@ -93,7 +92,7 @@ export const ADMIN_ROUTES = {
     summary: 'A link, good once and for 60 minutes, with which the user sets a new password.',
     body: PasswordLinkBody,
     answer: PersonLink,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: USER, body: { clear_totp: true } },
   },
   'DELETE /admin/v1/users/:id/identities/:identity': {
@@ -112,7 +111,7 @@ export const ADMIN_ROUTES = {
     body: AdministratorBody,
     answer: PersonLink,
     status: 201,
-    errors: ['invalid_input', 'conflict'],
+    errors: ['conflict'],
     example: { body: { email: 'root@example.com' } },
   },
 
@@ -145,7 +144,6 @@ export const ADMIN_ROUTES = {
     query: DryRunQuery,
     body: CatalogBody,
     answer: CatalogChange,
-    errors: ['invalid_input'],
     example: {
       query: { dry_run: '1' },
       body: {
@@ -174,7 +172,6 @@ export const ADMIN_ROUTES = {
     query: DryRunQuery,
     body: object({}),
     answer: CatalogChange,
-    errors: ['invalid_input'],
     example: { query: { dry_run: '1' }, body: {} },
   },
   'POST /admin/v1/providers/try': {
@@ -183,7 +180,6 @@ export const ADMIN_ROUTES = {
     summary: 'Asks a provider for its models with an address and a key, before they are kept.',
     body: TrialBody,
     answer: ProviderTrial,
-    errors: ['invalid_input'],
     example: {
       body: {
         slug: 'example',
@@ -199,7 +195,6 @@ export const ADMIN_ROUTES = {
     answer: ProviderEntry,
     status: 201,
     alsoStatus: 200,
-    errors: ['invalid_input'],
     example: {
       body: {
         slug: 'acme',
@@ -232,7 +227,6 @@ export const ADMIN_ROUTES = {
     body: ProviderBody,
     answer: ProviderEntry,
     alsoStatus: 201,
-    errors: ['invalid_input'],
     example: {
       path: { slug: 'example' },
       body: {
@@ -250,7 +244,6 @@ export const ADMIN_ROUTES = {
     scope: 'catalog:write',
     summary: 'Takes a provider out.',
     answer: Removed,
-    errors: ['invalid_input'],
     example: { path: { slug: 'example' } },
   },
   'GET /admin/v1/models/*id': {
@@ -270,7 +263,6 @@ export const ADMIN_ROUTES = {
     body: ModelBody,
     answer: ModelEntry,
     alsoStatus: 201,
-    errors: ['invalid_input'],
     example: {
       path: { id: 'example/echo' },
       body: {
@@ -286,7 +278,6 @@ export const ADMIN_ROUTES = {
     scope: 'catalog:write',
     summary: 'Takes a model out.',
     answer: Removed,
-    errors: ['invalid_input'],
     example: { path: { id: 'example/echo' } },
   },
   'GET /admin/v1/models': {
@@ -311,7 +302,6 @@ export const ADMIN_ROUTES = {
     summary: 'Changes the settings that are given, on every node within 5 seconds.',
     body: SettingsPatch,
     answer: object({ ...Settings.fields, ...Warned.fields }),
-    errors: ['invalid_input'],
     example: { body: { markup: 1.25, maintenance: null } },
   },
 
@@ -334,7 +324,6 @@ export const ADMIN_ROUTES = {
     summary: 'Codes that customers redeem for money.',
     query: CodeQuery,
     answer: listed(Code),
-    errors: ['invalid_input'],
     example: {},
   },
   'POST /admin/v1/codes': {
@@ -345,7 +334,7 @@ export const ADMIN_ROUTES = {
     body: CodeBody,
     answer: NewCodes,
     status: 201,
-    errors: ['invalid_input', 'conflict'],
+    errors: ['conflict'],
     example: { body: { amount: 100, count: 2, note: 'fair' } },
   },
   'GET /admin/v1/codes/:id': {
@@ -366,7 +355,7 @@ export const ADMIN_ROUTES = {
     body: CodePut,
     answer: PutCode,
     alsoStatus: 201,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: { id: 'external:spring-fair' }, body: { amount: 100, uses_max: 50, note: 'fair' } },
   },
   'PATCH /admin/v1/codes/:id': {
@@ -376,7 +365,7 @@ export const ADMIN_ROUTES = {
     summary: 'Switches a code off or on, or changes its note or its external id.',
     body: CodePatch,
     answer: Code,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: CODE, body: { disabled: true } },
   },
   'DELETE /admin/v1/codes/:id': {
@@ -395,7 +384,6 @@ export const ADMIN_ROUTES = {
     summary: 'Orders at the payment provider, with what was refunded.',
     query: PaymentQuery,
     answer: listed(PaymentRow),
-    errors: ['invalid_input'],
     example: {},
   },
   'GET /admin/v1/ip-blocks': {
@@ -426,7 +414,7 @@ export const ADMIN_ROUTES = {
     summary: 'Says what became of such a job at the provider.',
     body: ResolveBody,
     answer: Resolved,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: { id: 'gen-Vb3kQ9xT2mLr7dWa' }, body: { upstream_id: null } },
   },
 } as const satisfies Readonly<Record<string, AdminWireRoute>>

@@ -110,7 +110,7 @@ export const GROUP_ROUTES = {
     body: AccountGroupBody,
     answer: AccountGroup,
     status: 201,
-    errors: ['invalid_input', 'conflict'],
+    errors: ['conflict'],
     example: { body: { name: 'Partners', markup: '0.9' } },
   },
   'GET /admin/v1/account-groups/:id': {
@@ -131,7 +131,7 @@ export const GROUP_ROUTES = {
     body: AccountGroupBody,
     answer: AccountGroup,
     alsoStatus: 201,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: { id: 'external:schools' }, body: { name: 'Schools', markup: '0.8' } },
   },
   'PATCH /admin/v1/account-groups/:id': {
@@ -143,7 +143,7 @@ export const GROUP_ROUTES = {
       'Changes the fields that are given, for requests that begin afterwards: at once on the node that is asked, on the others within 5 seconds.',
     body: AccountGroupPatch,
     answer: AccountGroup,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: GROUP, body: { markup: 0.85 } },
   },
   'DELETE /admin/v1/account-groups/:id': {
@@ -161,7 +161,7 @@ export const GROUP_ROUTES = {
     summary: 'What one account pays for each model, or each account for one model, and which rules make the price.',
     query: CustomerPriceQuery,
     answer: listed(CustomerPrice),
-    errors: ['invalid_input', 'not_found'],
+    errors: ['not_found'],
     example: { query: { model: 'acme/large' } },
   },
 } as const satisfies Readonly<Record<string, AdminWireRoute>>

@@ -62,7 +62,7 @@ export const NOTICE_ROUTES = {
     summary: 'The threshold of a low balance, in rubles; 0: none is low; null: that of the service.',
     body: body({ low_balance: nullable(rub('', { minimum: 0, maximum: 1_000_000_000 })) }),
     answer: AccountNotices,
-    errors: ['invalid_input', 'not_found'],
+    errors: ['not_found'],
     example: { path: ACCOUNT, body: { low_balance: 500 } },
   },
   'POST /admin/v1/accounts/:id/notices/channels': {
@@ -73,7 +73,7 @@ export const NOTICE_ROUTES = {
     body: body({ ...NoticeChannelBody.fields, kinds: AccountKinds }),
     answer: object({ ...AccountChannel.fields, secret: nullable(text('null = not a webhook.')) }),
     status: 201,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: ACCOUNT, body: { target: 'https://hooks.example.com/tollgate', kinds: ['balance.low'] } },
   },
   'PATCH /admin/v1/accounts/:id/notices/channels/:channel': {
@@ -82,7 +82,7 @@ export const NOTICE_ROUTES = {
     summary: "Changes the fields of an account's receiver that are given.",
     body: body({ ...NoticeChannelPatch.fields, kinds: optional(AccountKinds) }),
     answer: AccountChannel,
-    errors: ['invalid_input', 'not_found'],
+    errors: ['not_found'],
     example: { path: OWN_CHANNEL, body: { enabled: false } },
   },
   'DELETE /admin/v1/accounts/:id/notices/channels/:channel': {
@@ -118,7 +118,7 @@ export const NOTICE_ROUTES = {
     body: NoticeChannelBody,
     answer: NewNoticeChannel,
     status: 201,
-    errors: ['invalid_input', 'conflict'],
+    errors: ['conflict'],
     example: { body: { target: 'https://hooks.example.com/tollgate', kinds: ['shortfall', 'balance.low'] } },
   },
   'GET /admin/v1/notices/channels/:id': {
@@ -139,7 +139,7 @@ export const NOTICE_ROUTES = {
     body: OperatorChannelPut,
     answer: object({ ...OperatorChannel.fields, secret: optional(nullable(text('null = not a webhook.'))) }),
     alsoStatus: 201,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: {
       path: { id: 'external:on-call' },
       body: { target: 'https://hooks.example.com/on-call', kinds: ['shortfall', 'balance.low'] },
@@ -152,7 +152,7 @@ export const NOTICE_ROUTES = {
     summary: 'Changes the fields that are given.',
     body: OperatorChannelPatch,
     answer: OperatorChannel,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: CHANNEL, body: { enabled: false } },
   },
   'DELETE /admin/v1/notices/channels/:id': {
@@ -180,7 +180,7 @@ export const NOTICE_ROUTES = {
     summary: 'Messages of the last 90 days, newest first.',
     query: OperatorDeliveryQuery,
     answer: NoticeDeliveries,
-    errors: ['invalid_input', 'not_found'],
+    errors: ['not_found'],
     example: { query: { state: 'dead' } },
   },
   'POST /admin/v1/notices/deliveries/:id/replay': {

@@ -51,7 +51,7 @@ export const PRICE_ROUTES = {
     summary: 'Applies a price that waits. 409 if another hand has decided it meanwhile, or the price was changed.',
     body: body({}),
     answer: PriceChange,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: CHANGE,
   },
   'POST /admin/v1/price-changes/:id/reject': {

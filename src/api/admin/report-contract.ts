@@ -323,7 +323,6 @@ export const REPORT_ROUTES = {
     summary: 'Requests, tokens and money by group.',
     query: UsageQuery,
     answer: listed(UsageRow),
-    errors: ['invalid_input'],
     example: { query: { group_by: 'provider' } },
   },
   'GET /admin/v1/margin': {
@@ -332,7 +331,6 @@ export const REPORT_ROUTES = {
     summary: 'What was earned, by day, model, provider and account.',
     query: DayRangeQuery,
     answer: MarginReport,
-    errors: ['invalid_input'],
     example: { query: DAYS },
   },
   'GET /admin/v1/focus.csv': {
@@ -345,7 +343,7 @@ export const REPORT_ROUTES = {
       account: optional(text("Narrows to one account's, and to its columns.")),
     }),
     answer: { media: 'text/csv' },
-    errors: ['invalid_input', 'not_found'],
+    errors: ['not_found'],
     example: { query: DAYS },
   },
   'GET /admin/v1/generations': {
@@ -354,7 +352,6 @@ export const REPORT_ROUTES = {
     summary: 'The log of all accounts, newest first.',
     query: GenerationQuery,
     answer: Generations,
-    errors: ['invalid_input'],
     example: { query: { status: 'completed', limit: '20' } },
   },
   'GET /admin/v1/generations/:id': {
@@ -378,7 +375,6 @@ export const REPORT_ROUTES = {
     summary: 'Checks the invariants of the books.',
     query: SinceQuery,
     answer: AuditReport,
-    errors: ['invalid_input'],
     example: {},
   },
   'GET /admin/v1/audit/replay': {
@@ -387,7 +383,6 @@ export const REPORT_ROUTES = {
     summary: 'Makes every charge of a period again from the log: price version × meters.',
     query: ReplayQuery,
     answer: ReplayReport,
-    errors: ['invalid_input'],
     example: {},
   },
   'POST /admin/v1/reconciliations': {
@@ -396,7 +391,7 @@ export const REPORT_ROUTES = {
     summary: "Compares a provider's bill with what its answers cost by the log.",
     body: ReconciliationBody,
     answer: Reconciliation,
-    errors: ['invalid_input', 'not_found'],
+    errors: ['not_found'],
     example: { body: { provider: 'sandbox', csv: 'day,model,amount,currency\n2026-01-31,chat,12.50,RUB\n' } },
   },
   'GET /admin/v1/events': {
@@ -405,7 +400,6 @@ export const REPORT_ROUTES = {
     summary: 'Who changed what, when. The filters match exactly; `action` matches by its beginning.',
     query: EventQuery,
     answer: listed(AuditEvent),
-    errors: ['invalid_input'],
     example: { query: { action: 'account.' } },
   },
   'GET /admin/v1/overview': {

@@ -62,7 +62,6 @@ export const TOKEN_ROUTES = {
     summary: 'Named tokens for this API, newest first, those that have ended too.',
     query: PageQuery,
     answer: listed(AdminToken),
-    errors: ['invalid_input'],
     example: {},
   },
   'POST /admin/v1/tokens': {
@@ -74,7 +73,7 @@ export const TOKEN_ROUTES = {
     body: AdminTokenBody,
     answer: NewAdminToken,
     status: 201,
-    errors: ['invalid_input', 'conflict'],
+    errors: ['conflict'],
     example: {
       body: { name: 'deploy', scopes: ['catalog:read', 'catalog:write'], expires_at: '2030-01-01T00:00:00Z' },
     },
@@ -98,7 +97,7 @@ export const TOKEN_ROUTES = {
     body: AdminTokenBody,
     answer: PutAdminToken,
     alsoStatus: 201,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: { id: 'external:deploy-2' }, body: { name: 'deploy-2', scopes: ['catalog:read'] } },
   },
   'PATCH /admin/v1/tokens/:id': {
@@ -109,7 +108,7 @@ export const TOKEN_ROUTES = {
     summary: 'Changes the fields that are given of a token in force.',
     body: AdminTokenPatch,
     answer: AdminToken,
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: TOKEN, body: { expires_at: '2031-01-01T00:00:00Z' } },
   },
   'DELETE /admin/v1/tokens/:id': {

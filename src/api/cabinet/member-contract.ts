@@ -96,14 +96,14 @@ export const MEMBER_ROUTES = {
       'Changes the role or the limit of a person; their next request has it. An owner changes no other owner, and the last owner stays one. A new owner needs the proof of `identities/link`.',
     body: MemberPatch,
     answer: Member,
-    errors: ['invalid_input', 'access_denied', 'not_found', 'conflict', 'rate_limit_exceeded'],
+    errors: ['access_denied', 'not_found', 'conflict', 'rate_limit_exceeded'],
     example: { path: PERSON, body: { monthly_limit: 500 } },
   },
   'POST /cabinet/v1/members/:id/remove': {
     summary: 'Takes a person out: their sessions end at once. An owner cannot be removed.',
     body: RemovalBody,
     answer: object({ id: text(), deleted: only(true), disabled_keys: whole() }),
-    errors: ['invalid_input', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     example: { path: PERSON, body: { disable_keys: true } },
   },
   'POST /cabinet/v1/members/leave': {
@@ -119,7 +119,7 @@ export const MEMBER_ROUTES = {
     body: InvitationBody,
     answer: NewInvitation,
     status: 201,
-    errors: ['invalid_input', 'access_denied', 'conflict', 'rate_limit_exceeded'],
+    errors: ['access_denied', 'conflict', 'rate_limit_exceeded'],
     example: { body: { role: 'member', email: 'ben@example.com', monthly_limit: 500 } },
   },
   'DELETE /cabinet/v1/invitations/:id': {
@@ -132,7 +132,7 @@ export const MEMBER_ROUTES = {
     summary: 'What an invitation (`/join?token=…`) is for. 403 when it is used, expired or revoked.',
     body: InvitationToken,
     answer: InvitationFacts,
-    errors: ['invalid_input', 'access_denied'],
+    errors: ['access_denied'],
     example: { body: { token: TOKEN } },
   },
   'POST /cabinet/v1/invitations/join': {
@@ -141,14 +141,14 @@ export const MEMBER_ROUTES = {
     body: JoinBody,
     answer: SignedIn,
     status: 201,
-    errors: ['invalid_input', 'access_denied', 'conflict', 'rate_limit_exceeded'],
+    errors: ['access_denied', 'conflict', 'rate_limit_exceeded'],
     example: { body: { token: TOKEN, email: 'ben@example.com', password: 'seven quiet lanterns' } },
   },
   'POST /cabinet/v1/account': {
     summary: 'Chooses the account that this session acts for, among those of the user.',
     body: body({ account: filled('Its id.') }),
     answer: SessionState,
-    errors: ['invalid_input', 'not_found'],
+    errors: ['not_found'],
     example: { body: { account: 'acc_Vb3kQ9xT2mLr7dWa' } },
   },
 } as const satisfies Readonly<Record<string, WireRoute>>

@@ -58,7 +58,6 @@ export const NOTICE_ROUTES = {
     summary: 'The threshold of a low balance, in rubles; 0: none is low; null: that of the service.',
     body: body({ low_balance: nullable(rub('', { minimum: 0, maximum: 1_000_000_000 })) }),
     answer: Notices,
-    errors: ['invalid_input'],
     example: { body: { low_balance: 500 } },
   },
   'POST /cabinet/v1/notices/channels': {
@@ -67,14 +66,14 @@ export const NOTICE_ROUTES = {
     body: body({ ...NoticeChannelBody.fields, kinds: Kinds }),
     answer: NewOwnChannel,
     status: 201,
-    errors: ['invalid_input', 'conflict', 'rate_limit_exceeded'],
+    errors: ['conflict', 'rate_limit_exceeded'],
     example: { body: { target: 'https://hooks.example.com/tollgate', kinds: ['balance.low'] } },
   },
   'PATCH /cabinet/v1/notices/channels/:id': {
     summary: 'Changes the fields that are given.',
     body: body({ ...NoticeChannelPatch.fields, kinds: optional(Kinds) }),
     answer: OwnChannel,
-    errors: ['invalid_input', 'not_found'],
+    errors: ['not_found'],
     example: { path: CHANNEL, body: { enabled: false } },
   },
   'DELETE /cabinet/v1/notices/channels/:id': {
@@ -94,7 +93,7 @@ export const NOTICE_ROUTES = {
     summary: 'Gives the code back. It is good for 30 minutes and 5 tries.',
     body: body({ code: filled('Six digits.', 20) }),
     answer: OwnChannel,
-    errors: ['invalid_input', 'not_found'],
+    errors: ['not_found'],
     example: { path: CHANNEL, body: { code: '123456' } },
   },
   'POST /cabinet/v1/notices/channels/:id/test': {
@@ -113,7 +112,6 @@ export const NOTICE_ROUTES = {
       total: whole('How many there are in all.'),
       next_cursor: optional(text('The next page, as `cursor`; absent where the list ends.')),
     }),
-    errors: ['invalid_input'],
     example: { query: { state: 'dead' } },
   },
   'POST /cabinet/v1/notices/deliveries/:id/replay': {
