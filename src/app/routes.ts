@@ -6,7 +6,6 @@ import { generationRoutes } from '../api/public/generation.ts'
 import { managedKeyRoutes } from '../api/public/keys.ts'
 import { healthRoutes } from '../api/public/health.ts'
 import { modelRoutes } from '../api/public/models.ts'
-import { ollamaModelRoutes } from '../api/public/ollama-models.ts'
 import { videoRoutes } from '../api/public/videos.ts'
 import { BodyBudget } from '../http/body-budget.ts'
 import type { Route } from '../http/edge.ts'
@@ -58,7 +57,6 @@ export function allRoutes(
       parametersOf: (name, type) => parametersOf(adapters, name, type),
       speechFormatsOf: (model) => speechFormats(model, adapters),
     }),
-    ...ollamaModelRoutes(catalog),
     ...countTokensRoutes({ catalog, tokens }),
     ...accountRoutes({ store, catalog, clock, periods }),
     ...managedKeyRoutes({ store, access, clock, ids, periods }),

@@ -275,8 +275,6 @@ const REQUEST_TYPE_ROWS = {
 
 /** A kind of requests. Each type of models has one with the same name. */
 export type RequestType = keyof typeof REQUEST_TYPE_ROWS
-/** The first route of a kind of requests. */
-export type PaidPath = (typeof REQUEST_TYPE_ROWS)[RequestType]['paths'][0]
 /** A kind of requests whose answer comes with the request. */
 export type AnsweredType = {
   [Type in RequestType]: (typeof REQUEST_TYPE_ROWS)[Type] extends { readonly job: true } ? never : Type

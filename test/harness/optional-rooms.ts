@@ -7,6 +7,18 @@ export interface Room {
   readonly rows: Readonly<Record<string, readonly string[]>>
 }
 
+/** A client's side of a protocol is its folder, its row of each table, and that of its type of requests. */
+function client(name: string, ...requests: readonly string[]): Room {
+  return {
+    path: `src/protocols/${name}/client`,
+    rows: {
+      'src/protocols/clients.ts': [`${name}: `],
+      'src/api/reference/client-docs.ts': [`${name}: `],
+      ...(requests.length === 0 ? {} : { 'src/tables/model-types.ts': requests.map((type) => `${type}: {`) }),
+    },
+  }
+}
+
 /** A provider's side of a protocol is its folder and its row. */
 function provider(name: string, folder = `${name}/provider`): Room {
   return { path: `src/protocols/${folder}`, rows: { [PROTOCOLS]: [`${name.includes('-') ? `'${name}'` : name}: {`] } }
@@ -21,6 +33,10 @@ export const ROOMS: readonly Room[] = [
     path: 'src/protocols/responses/provider',
     rows: { 'src/protocols/openai/provider/openai.ts': ['responses: '] },
   },
+  client('anthropic', 'messages'),
+  client('gemini', 'generate_content'),
+  client('cohere', 'cohere_chat'),
+  client('ollama'),
   { path: 'src/telemetry', rows: { 'src/main.ts': ['telemetry: '] } },
   {
     path: 'src/catalog/feeds',

@@ -194,44 +194,6 @@ export const ModelList = object({
   total_count: whole(),
   links: object({ next: nullable(text()) }),
 })
-/** A model for clients of Anthropic's protocol, which send `anthropic-version`. */
-export const AnthropicModel = object({
-  type: only('model'),
-  id: text(),
-  display_name: text(),
-  created_at: time(),
-  max_input_tokens: nullable(whole()),
-  max_tokens: nullable(whole()),
-})
-export const AnthropicModelList = object({
-  data: list(AnthropicModel),
-  has_more: flag(),
-  first_id: nullable(text()),
-  last_id: nullable(text()),
-})
-/** The page of such a list. */
-export const AnthropicModelQuery = object({
-  after_id: optional(text('With `anthropic-version`: what comes after this model.')),
-  before_id: optional(text('With `anthropic-version`: what comes before this model.')),
-})
-/** A model for clients of Gemini's protocol, which send `x-goog-api-key`. */
-export const GeminiModel = object({
-  name: text('`models/` and the id.'),
-  version: text(),
-  displayName: text(),
-  description: text(),
-  inputTokenLimit: optional(whole()),
-  outputTokenLimit: optional(whole()),
-  supportedGenerationMethods: list(text()),
-})
-export const GeminiModelList = object({
-  models: list(GeminiModel),
-  nextPageToken: optional(text('Absent on the last page.')),
-})
-export const GeminiModelQuery = object({
-  pageSize: optional(text('With `x-goog-api-key`: at most 1,000; 50 if absent.')),
-  pageToken: optional(text('With `x-goog-api-key`: `nextPageToken` of the page before.')),
-})
 export const ModelCount = object({ data: object({ count: whole() }) })
 export const OneModel = object({ data: ModelRecord })
 

@@ -3,9 +3,8 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import type { Call, Reply, Route } from '../../http/edge.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { PROMPT_MEMBERS } from '../../kinds/fields/prompt-members.ts'
-import { parseCountTokens } from '../../protocols/gemini/client/parse.ts'
-import { parseCountedMessages } from '../../protocols/anthropic/client/parse.ts'
-import { REQUEST_TYPE_TABLE, type RequestType } from '../../tables/model-types.ts'
+import { CLIENTS } from '../../protocols/clients.ts'
+import type { RequestType } from '../../tables/model-types.ts'
 import { chooseModels } from '../../pay/plan/model-choice.ts'
 import type { TokenCounter } from '../../pay/plan/token-count.ts'
 import { principalOf } from './account.ts'
@@ -19,25 +18,15 @@ const PLANE = { method: 'POST', plane: 'key', body: 'json', priority: 'low', pro
 
 /** Our own count of a request's input, free of charge (clients.md 2 and 4). */
 export function countTokensRoutes(ports: CountPorts): readonly Route<Principal>[] {
-  return [
-    {
+  const counts = Object.values(CLIENTS).flatMap(({ count }) => count ?? [])
+  return counts.flatMap(({ paths, protocol, type, read, write }) =>
+    paths.map((path): Route<Principal> => ({
       ...PLANE,
-      path: '/v1/messages/count_tokens',
-      handle: (call): Reply => ({
-        status: 200,
-        body: { input_tokens: inputTokens(ports, call, parseCountedMessages(call.json), 'messages') },
-      }),
-    },
-    ...REQUEST_TYPE_TABLE.generate_content.paths.map((path): Route<Principal> => ({
-      ...PLANE,
-      path: path.replace('generateContent', 'countTokens'),
-      protocol: 'gemini',
-      handle: (call): Reply => {
-        const request = parseCountTokens(call.json, call.params['model'] ?? '')
-        return { status: 200, body: { totalTokens: inputTokens(ports, call, request, 'generate_content') } }
-      },
+      path,
+      ...(protocol === undefined ? {} : { protocol }),
+      handle: (call): Reply => ({ status: 200, body: write(inputTokens(ports, call, read(call), type)) }),
     })),
-  ]
+  )
 }
 
 /** The input tokens of a request; its model is chosen, or refused, as for an answer. */

@@ -5,8 +5,8 @@ import { protocolOfHeaders } from '../../base/client-protocol.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { Call, Reply, Route } from '../../http/edge.ts'
 import { servesType, MODEL_TYPE_TABLE, MODEL_TYPES, type ListFilter } from '../../tables/model-types.ts'
-import { anthropicModel, anthropicModelList } from '../../protocols/anthropic/client/models.ts'
-import { geminiModel, geminiModelList, isGeminiModel } from '../../protocols/gemini/client/models.ts'
+import { CLIENTS } from '../../protocols/clients.ts'
+import type { ModelForms } from '../../protocols/ports/client-call.ts'
 import { endpointsRecord, imageModelRecord, modelRecord, type EndpointState, type RecordFacts } from './model-record.ts'
 import { createHash } from 'node:crypto'
 import { wholeParameter } from '../../base/query-parameters.ts'
@@ -86,9 +86,6 @@ function modelInfo(model: Model, parameters: readonly unknown[], priority: numbe
   }
 }
 
-/** Paths at which Gemini's clients look for models, beside the path that all share. */
-const GEMINI_LISTS = ['/v1beta/models', '/v1alpha/models'] as const
-
 export interface ModelRoutePorts {
   readonly catalog: Catalog
   readonly health: { report(endpointId: string): EndpointState }
@@ -125,23 +122,12 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
     shared('/v1/models', (call) => {
       const { query, request } = call
       const models = of(call).models.values()
-      switch (protocolOfHeaders(request)) {
-        case 'anthropic':
-          return ok(anthropicModelList(listedModels(models, 'chat'), query))
-        case 'gemini':
-          return ok(geminiModelList(listedModels(models, 'all').filter(isGeminiModel), query))
-        default: {
-          const body = listBody(selectedModels(models, query), '/v1/models', query, recordOf)
-          return query.has('client_version') ? forCodex(call, body, told()) : ok(body)
-        }
-      }
+      const { models: forms } = CLIENTS[protocolOfHeaders(request)] ?? {}
+      if (forms !== undefined) return ok(forms.list(callable(models, forms), query))
+      const body = listBody(selectedModels(models, query), '/v1/models', query, recordOf)
+      return query.has('client_version') ? forCodex(call, body, told()) : ok(body)
     }),
-    ...GEMINI_LISTS.flatMap((path) => [
-      get(path, (call) =>
-        ok(geminiModelList(listedModels(of(call).models.values(), 'all').filter(isGeminiModel), call.query)),
-      ),
-      get(`${path}/*id`, (call) => ok(geminiModel(modelOf(of(call), call.params['id'] ?? '')))),
-    ]),
+    ...clientRoutes(of),
     get('/v1/models/count', (call) =>
       ok({ data: { count: selectedModels(of(call).models.values(), call.query).length } }),
     ),
@@ -153,13 +139,33 @@ export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[]
     get('/v1/models/:author/endpoints', (call) => endpoints(call, call.params['author'] ?? '')),
     shared('/v1/models/*id', (call) => {
       const model = modelOf(of(call), call.params['id'] ?? '')
-      const protocol = protocolOfHeaders(call.request)
-      if (protocol === 'gemini') return ok(geminiModel(model))
-      return ok(protocol === 'anthropic' ? anthropicModel(model) : recordOf(model))
+      const { models: forms } = CLIENTS[protocolOfHeaders(call.request)] ?? {}
+      return ok(forms === undefined ? recordOf(model) : forms.one(model))
     }),
     get('/v1/model/*id', (call) => ok({ data: recordOf(modelOf(of(call), call.params['id'] ?? '')) })),
     get('/v1/providers', () => ok(providersBody(ports.catalog.current()))),
   ]
+}
+
+/** Paths at which clients of other protocols look for models, beside those that all share. */
+function clientRoutes(of: (call: Call<Principal>) => Snapshot): readonly Route<Principal>[] {
+  return Object.values(CLIENTS).flatMap(({ models: forms, reads = {} }) => [
+    ...(forms === undefined ? [] : formRoutes(forms, of)),
+    ...Object.entries(reads).map(([path, read]) =>
+      get(path, (call) => ok(read(listedModels(of(call).models.values(), 'all')))),
+    ),
+  ])
+}
+
+function formRoutes(forms: ModelForms, of: (call: Call<Principal>) => Snapshot): readonly Route<Principal>[] {
+  return forms.paths.flatMap((path) => [
+    get(path, (call) => ok(forms.list(callable(of(call).models.values(), forms), call.query))),
+    get(`${path}/*id`, (call) => ok(forms.one(modelOf(of(call), call.params['id'] ?? '')))),
+  ])
+}
+
+function callable(models: Iterable<Model>, { types }: ModelForms): readonly Model[] {
+  return listedModels(models, 'all').filter(({ type }) => types.includes(type))
 }
 
 function get(path: string, handle: (call: Call<Principal>) => Reply): Route<Principal> {

@@ -1,13 +1,7 @@
 import {
   Alive,
-  AnthropicModel,
-  AnthropicModelList,
-  AnthropicModelQuery,
   Balance,
   Credits,
-  GeminiModel,
-  GeminiModelList,
-  GeminiModelQuery,
   Health,
   HistoryQuery,
   IdQuery,
@@ -48,13 +42,6 @@ import { ChatAnswer, ChatBody } from '../../protocols/openai/client/chat/schema.
 import { CompletionsAnswer, CompletionsBody } from '../../protocols/openai/client/completions.ts'
 import { EmbeddingsAnswer, EmbeddingsBody } from '../../protocols/openai/client/embeddings.ts'
 import { ImageEditBody, ImagesAnswer, ImagesBody, ImageVariationBody } from '../../protocols/openai/client/images.ts'
-import {
-  CountedMessages,
-  CountedMessagesBody,
-  MessagesAnswer,
-  MessagesBody,
-} from '../../protocols/anthropic/client/schema.ts'
-import type { PaidPath } from '../../tables/model-types.ts'
 import { ModerationAnswer, ModerationBody } from '../../protocols/openai/client/moderations.ts'
 import { RerankAnswer, RerankBody } from '../../protocols/openai/client/rerank.ts'
 import { ResponsesAnswer, ResponsesBody } from '../../protocols/responses/client/schema.ts'
@@ -63,25 +50,10 @@ import { TranscriptionAnswer, TranscriptionBody } from '../../protocols/openai/c
 import { VideoBody } from '../../protocols/openai/client/video.ts'
 import { anything, either, flag, object, only, open, optional, text } from '../../base/schema.ts'
 import type { WireRoute } from '../../base/wire-route.ts'
-import { COHERE_ROUTES } from './cohere-routes.ts'
+import { CHAT_ERRORS as CHAT } from '../../protocols/ports/client-docs.ts'
+import { CLIENT_DOCS } from './client-docs.ts'
 import { RESPONSE_ROUTES } from './response-routes.ts'
-import { OLLAMA_ROUTES } from './ollama-routes.ts'
-import { GEMINI_ROUTES } from './gemini-routes.ts'
 
-const TEXT: readonly ErrorName[] = [
-  'missing_model',
-  'invalid_input',
-  'invalid_base64',
-  'token_limit_exceeded',
-  'empty_response',
-]
-const CHAT: readonly ErrorName[] = [
-  ...TEXT,
-  'missing_messages',
-  'invalid_message_format',
-  'invalid_message_role',
-  'invalid_response_format',
-]
 const IMAGES: WireRoute = {
   summary: 'Draws images. There may be fewer than asked for; only those are charged.',
   body: ImagesBody,
@@ -139,10 +111,10 @@ const KIND_LIST: WireRoute = {
 }
 const MODEL = { author: 'sandbox', slug: 'chat' }
 
-type PaidRoute = `POST ${Extract<PaidPath, `/v1/${string}`>}`
+const MODEL_FORMS = CLIENT_DOCS.flatMap(({ models }) => models ?? [])
 
-/** Routes for customers' programs, and those of the service itself. A paid kind without a row does not compile. */
-export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute> & Record<PaidRoute, WireRoute>> = {
+/** Routes for customers' programs, and those of the service itself. */
+export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
   'POST /v1/chat/completions': {
     summary: 'Answers a conversation.',
     body: ChatBody,
@@ -159,26 +131,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute> & Record<PaidRout
     errors: [...CHAT, 'missing_input', 'previous_response_not_found', 'item_not_found'],
     example: { body: { model: 'sandbox/chat', input: 'Hello' } },
   },
-  'POST /v1/messages': {
-    summary: 'The same models, in the form of Anthropic’s Messages.',
-    body: MessagesBody,
-    answer: MessagesAnswer,
-    errors: CHAT,
-    example: {
-      body: { model: 'sandbox/chat', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] },
-    },
-  },
-  'POST /v1/messages/count_tokens': {
-    summary: 'The tokens of a message’s input. Costs nothing.',
-    free: true,
-    body: CountedMessagesBody,
-    answer: CountedMessages,
-    errors: [...CHAT, 'model_not_found', 'model_not_supported'],
-    example: { body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] } },
-  },
-  ...GEMINI_ROUTES,
-  ...COHERE_ROUTES,
-  ...OLLAMA_ROUTES,
+  ...Object.fromEntries(CLIENT_DOCS.flatMap(({ routes }) => Object.entries(routes))),
   'POST /v1/completions': {
     summary: 'Continues a text.',
     body: CompletionsBody,
@@ -326,11 +279,10 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute> & Record<PaidRout
     query: object({
       ...ModelFilterQuery.fields,
       ...ModelQuery.fields,
-      ...AnthropicModelQuery.fields,
-      ...GeminiModelQuery.fields,
+      ...Object.fromEntries(MODEL_FORMS.flatMap(({ query }) => Object.entries(query.fields))),
       client_version: optional(text('Of Codex: adds `models` and an `ETag` (clients.md 3).')),
     }),
-    answer: either(ModelList, AnthropicModelList, GeminiModelList),
+    answer: either(ModelList, ...MODEL_FORMS.map((forms) => forms.list)),
     errors: ['invalid_input', 'invalid_filter'],
     example: { query: { limit: '5' } },
   },
@@ -356,7 +308,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute> & Record<PaidRout
   },
   'GET /v1/models/*id': {
     summary: 'One model. The slashes of its id stay in the path.',
-    answer: either(ModelRecord, AnthropicModel, GeminiModel),
+    answer: either(ModelRecord, ...MODEL_FORMS.map((forms) => forms.one)),
     errors: ['model_record_not_found'],
     example: { path: { id: 'sandbox/chat' } },
   },

@@ -19,15 +19,11 @@ import * as notices from '../cabinet/notice-contract.ts'
 import * as sessions from '../cabinet/session-contract.ts'
 import * as endpoints from '../public/contract.ts'
 import * as chat from '../../protocols/openai/client/chat/schema.ts'
-import * as cohere from '../../protocols/cohere/client/schema.ts'
 import * as completions from '../../protocols/openai/client/completions.ts'
 import * as embeddings from '../../protocols/openai/client/embeddings.ts'
 import * as fields from '../../kinds/fields/routed-request.ts'
-import * as gemini from '../../protocols/gemini/client/schema.ts'
 import * as images from '../../protocols/openai/client/images.ts'
-import * as messages from '../../protocols/anthropic/client/schema.ts'
 import * as moderations from '../../protocols/openai/client/moderations.ts'
-import * as ollama from '../../protocols/ollama/client/schema.ts'
 import * as rerank from '../../protocols/openai/client/rerank.ts'
 import * as responses from '../../protocols/responses/client/schema.ts'
 import * as speech from '../../protocols/openai/client/speech.ts'
@@ -36,6 +32,7 @@ import * as video from '../../protocols/openai/client/video.ts'
 import * as channels from '../../notices/channel-contract.ts'
 import * as deliveries from '../../notices/delivery-contract.ts'
 import type { JsonSchema } from '../../base/schema.ts'
+import { CLIENT_DOCS } from './client-docs.ts'
 import * as errors from './error-bodies.ts'
 
 const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Record<string, unknown>>[]])[] = [
@@ -46,19 +43,16 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       errors,
       fields,
       chat,
-      cohere,
       completions,
       embeddings,
-      gemini,
       images,
-      messages,
       moderations,
-      ollama,
       rerank,
       responses,
       speech,
       transcription,
       video,
+      ...CLIENT_DOCS.map(({ records }) => records),
     ],
   ],
   ['Cabinet', [sessions, keys, log, story, members, models, money, notices, { AccountLimit }]],

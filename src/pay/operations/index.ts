@@ -1,7 +1,4 @@
-import { readMessages } from '../../protocols/anthropic/client/calls.ts'
-import { COHERE_CALLS, readCohereChat } from '../../protocols/cohere/client/calls.ts'
-import { GEMINI_CALLS, readGenerateContent } from '../../protocols/gemini/client/calls.ts'
-import { OLLAMA_CALLS } from '../../protocols/ollama/client/calls.ts'
+import { CLIENTS } from '../../protocols/clients.ts'
 import { readChat } from '../../protocols/openai/client/chat/call.ts'
 import { parseCompletions } from '../../protocols/openai/client/completions.ts'
 import { parseEmbeddings } from '../../protocols/openai/client/embeddings.ts'
@@ -16,7 +13,7 @@ import { parseRerank } from '../../protocols/openai/client/rerank.ts'
 import { parseSpeech } from '../../protocols/openai/client/speech.ts'
 import { parseTranscription, parseTranscriptionForm } from '../../protocols/openai/client/transcription.ts'
 import type { AdapterTable } from '../../protocols/ports/adapter.ts'
-import type { ClientCall, ClientChat, ClientInput } from '../../protocols/ports/client-call.ts'
+import type { ClientCall, ClientInput } from '../../protocols/ports/client-call.ts'
 import type { Picture } from '../../kinds/images/bytes.ts'
 import { SOURCES_MAX, type ImageRequest } from '../../kinds/images/request.ts'
 import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
@@ -45,40 +42,31 @@ export interface KindPorts {
   readonly responses: ResponsesPorts
 }
 
-/** The calls of other protocols, each as a request of an existing type. */
-const CALLS: readonly ClientCall[] = [...GEMINI_CALLS, ...COHERE_CALLS, ...OLLAMA_CALLS]
-
-/** Every paid kind whose answer comes with the request. A type without a reader does not compile. */
+/** Every paid kind whose answer comes with the request. */
 export function paidKinds(adapters: AdapterTable, ports: KindPorts): readonly PaidKind[] {
   const draw = imageOperations(adapters, ports.pictures)
-  const readers = requestReaders(adapters, draw, ports.responses)
-  // The keys of the readers are exactly these types.
-  const kinds = (Object.keys(readers) as AnsweredType[]).map((type) => ({
-    paths: REQUEST_TYPE_TABLE[type].paths,
-    ...readers[type],
+  const kinds = Object.entries(requestReaders(adapters, draw, ports.responses)).map(([type, reader]) => ({
+    // The readers have no other keys.
+    paths: REQUEST_TYPE_TABLE[type as AnsweredType].paths,
+    ...reader,
   }))
-  return [...kinds, ...imageEdits(draw), ...CALLS.map((call) => kindOf(call, adapters))]
+  const calls = Object.values(CLIENTS).flatMap((side) => side.calls.map((call) => kindOf(call, adapters)))
+  return [...kinds, ...imageEdits(draw), ...calls]
 }
 
+/** OpenAI's calls; those of other protocols are rows of `CLIENTS`. */
 function requestReaders(
   adapters: AdapterTable,
   draw: ImageOperations,
   responses: ResponsesPorts,
-): Readonly<Record<AnsweredType, RequestReader>> {
-  const chat = (read: (input: ClientInput) => ClientChat): RequestReader => ({
-    body: 'json',
-    read: (input) => chatOperation(read(input), adapters),
-  })
+): Readonly<Partial<Record<AnsweredType, RequestReader>>> {
   const embed = embeddingsOperations(adapters)
   const judge = moderationOperations(adapters)
   const rank = rerankOperations(adapters)
   const speak = speechOperations(adapters)
   return {
-    chat: chat(readChat),
+    chat: { body: 'json', read: (input) => chatOperation(readChat(input), adapters) },
     responses: responsesReader(adapters, responses),
-    messages: chat(readMessages),
-    generate_content: { ...chat(readGenerateContent), protocol: 'gemini' },
-    cohere_chat: chat(readCohereChat),
     completions: { body: 'json', read: ({ json }) => completionsOperation(parseCompletions(json), adapters) },
     embeddings: { body: 'json', read: ({ json }) => embed(parseEmbeddings(json)) },
     rerank: { body: 'json', read: ({ json }) => rank(parseRerank(json)) },

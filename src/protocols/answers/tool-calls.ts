@@ -2,6 +2,8 @@ import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import { argumentsText, legacyCall } from '../openai/provider/delta.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { UnsendableError } from '../ports/call.ts'
+import { BODY_LIMITS, JsonScan } from '../../base/json-scan.ts'
+import { isObject } from '../../kinds/fields/body-fields.ts'
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
 const WITH_STATE = 'gc_'
@@ -179,4 +181,15 @@ function isHarmless(text: string): boolean {
     if (depth > DEPTH_MAX || separators > SEPARATORS_MAX) return false
   }
   return true
+}
+
+/** Some models send null for a tool without parameters; invalid JSON, or a bomb, is kept as one value. */
+export function inputOf(text: string): Readonly<Record<string, unknown>> {
+  if (new JsonScan(BODY_LIMITS).whole(Buffer.from(text)) !== null) return { arguments: text }
+  try {
+    const input: unknown = JSON.parse(text)
+    return isObject(input) ? input : {}
+  } catch {
+    return { arguments: text }
+  }
 }

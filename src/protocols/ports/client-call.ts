@@ -11,7 +11,7 @@ import type { ChatRequest } from '../../kinds/chat/request.ts'
 import type { EmbeddingsRequest } from '../../kinds/embeddings.ts'
 import type { UploadedForm } from '../../kinds/fields/uploaded-form.ts'
 import type { RerankRequest } from '../../kinds/rerank.ts'
-import type { AnsweredType } from '../../tables/model-types.ts'
+import type { AnsweredType, ModelType, RequestType } from '../../tables/model-types.ts'
 import type { embeddingsBody } from '../openai/client/embeddings.ts'
 import type { rerankBody } from '../openai/client/rerank.ts'
 import type { Adapter } from './adapter.ts'
@@ -40,7 +40,38 @@ export interface ClientInput {
   readonly publicUrl: string
 }
 
-/** The calls of a protocol beside the own one of a request type, each as a request of an existing type. */
+/** A protocol of clients beside OpenAI's. */
+export interface ClientSide {
+  readonly calls: readonly ClientCall[]
+  /** Our count of a request's input, free of charge. */
+  readonly count?: ClientCount
+  readonly models?: ModelForms
+  /** What its clients read at other paths, of the models that are listed. */
+  readonly reads?: Readonly<Record<string, (models: readonly Model[]) => Record<string, unknown>>>
+}
+
+export interface ClientCount {
+  readonly paths: readonly string[]
+  /** The format of its errors; absent = decided by the path. */
+  readonly protocol?: ClientProtocol
+  /** The type of requests whose input is counted. */
+  readonly type: RequestType
+  readonly read: (input: Pick<ClientInput, 'json' | 'params'>) => ChatRequest
+  readonly write: (tokens: number) => unknown
+}
+
+/** The models in the form of a protocol. */
+export interface ModelForms {
+  /** The types of models that its clients can call at all. */
+  readonly types: readonly ModelType[]
+  /** A page of the list, and a model, for clients on the paths that all protocols share. */
+  readonly list: (models: readonly Model[], query: URLSearchParams) => Record<string, unknown>
+  readonly one: (model: Model) => Record<string, unknown>
+  /** Paths of its own, where the list is, and with an id behind them a model. */
+  readonly paths: readonly string[]
+}
+
+/** A paid call, as a request of an existing type. */
 export type ClientCall = {
   readonly paths: readonly string[]
   /** The format of its errors; absent = decided by the path. */

@@ -2,6 +2,7 @@ import type { Endpoint } from '../../../catalog/catalog.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { JsonBytes, jsonParts } from '../../../base/json-text.ts'
 import { isObject } from '../../../kinds/fields/body-fields.ts'
+import { REQUEST_TYPE_TABLE } from '../../../tables/model-types.ts'
 import type { Adapter } from '../../ports/adapter.ts'
 import type { AnswerSink, RunningCall } from '../../ports/call.ts'
 import {
@@ -9,13 +10,15 @@ import {
   type ChatOffer,
   type ClientChat,
   type ClientInput,
+  type ClientSide,
   type ClientStart,
   type ClientWords,
   type SpecialOffer,
 } from '../../ports/client-call.ts'
 import { withCacheMarks } from '../../models/claude-request.ts'
 import { losesThinking, nativeBody, unlistedFields } from './native-body.ts'
-import { parseMessages } from './parse.ts'
+import { ANTHROPIC_MODELS } from './models.ts'
+import { parseCountedMessages, parseMessages } from './parse.ts'
 import type { MessagesRequest, ServerTools } from './request.ts'
 import { isWebSearch } from './tools.ts'
 import { ownedStart, UnfilteredMessages, MessagesWriter, PING } from './writer.ts'
@@ -32,7 +35,18 @@ const BETAS = 'anthropic-beta'
 const TOKENS_ONLY = /^(?:web_fetch|tool_search_tool)_/
 
 /** Messages (clients.md 2). */
-export function readMessages({ json, jsonMember, headers, sessionId, rawBody, requestId }: ClientInput): ClientChat {
+export const ANTHROPIC: ClientSide = {
+  calls: [{ paths: REQUEST_TYPE_TABLE.messages.paths, kind: 'chat', read: readMessages }],
+  count: {
+    paths: ['/v1/messages/count_tokens'],
+    type: 'messages',
+    read: ({ json }) => parseCountedMessages(json),
+    write: (tokens) => ({ input_tokens: tokens }),
+  },
+  models: ANTHROPIC_MODELS,
+}
+
+function readMessages({ json, jsonMember, headers, sessionId, rawBody, requestId }: ClientInput): ClientChat {
   const safeguards = isObject(json) && Object.hasOwn(json, 'safeguards') ? jsonMember('safeguards') : null
   const request = parseMessages(json, { headers, bytes: rawBody.length, safeguards })
   const { chat, withheld, untranslated, omitsThinking } = request

@@ -2,18 +2,20 @@ import type { Model } from '../../../catalog/catalog.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { wholeParameter } from '../../../base/query-parameters.ts'
 import { isoTime } from '../../../base/time.ts'
+import type { ModelForms } from '../../ports/client-call.ts'
 
 const LIMIT_DEFAULT = 20
 const LIMIT_MAX = 1_000
 
+export const ANTHROPIC_MODELS: ModelForms = {
+  types: ['chat'],
+  list: anthropicModelList,
+  one: anthropicModel,
+  paths: [],
+}
+
 /** A model in the form of Anthropic's protocol (clients.md 2). */
-export function anthropicModel({
-  id,
-  name,
-  created,
-  contextLength,
-  maxCompletionTokens,
-}: Model): Record<string, unknown> {
+function anthropicModel({ id, name, created, contextLength, maxCompletionTokens }: Model): Record<string, unknown> {
   return {
     type: 'model',
     id,
@@ -25,7 +27,7 @@ export function anthropicModel({
 }
 
 /** A page of the list: after one model, or before one. */
-export function anthropicModelList(models: readonly Model[], query: URLSearchParams): Record<string, unknown> {
+function anthropicModelList(models: readonly Model[], query: URLSearchParams): Record<string, unknown> {
   const limit = wholeParameter(query, 'limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT
   const after = placeOf(models, query, 'after_id')
   const before = placeOf(models, query, 'before_id')

@@ -1,9 +1,9 @@
 import { errorBody } from '../../../base/client-protocol.ts'
 import type { ApiError } from '../../../base/errors.ts'
-import { BODY_LIMITS, JsonScan } from '../../../base/json-scan.ts'
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../../../kinds/answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd } from '../../../kinds/chat/answer.ts'
+import { inputOf } from '../../answers/tool-calls.ts'
 import { isObject, wordOf } from '../../../kinds/fields/body-fields.ts'
 import { ContentBlocks, type BlockStep } from './content-blocks.ts'
 import { rubles } from '../../../base/money.ts'
@@ -160,17 +160,6 @@ function take(step: BlockStep, content: WrittenBlock[], inputs: Map<number, stri
       return
     case 'input_json_delta':
       inputs.set(step.index, (inputs.get(step.index) ?? '') + json)
-  }
-}
-
-/** Some models send null for a tool without parameters; invalid JSON, or a bomb, is kept as one value. */
-export function inputOf(text: string): Readonly<Record<string, unknown>> {
-  if (new JsonScan(BODY_LIMITS).whole(Buffer.from(text)) !== null) return { arguments: text }
-  try {
-    const input: unknown = JSON.parse(text)
-    return isObject(input) ? input : {}
-  } catch {
-    return { arguments: text }
   }
 }
 

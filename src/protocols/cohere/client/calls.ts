@@ -1,13 +1,15 @@
 import { parseRerank } from '../../openai/client/rerank.ts'
-import type { ClientCall, ClientChat, ClientInput, ClientWords } from '../../ports/client-call.ts'
+import type { ClientCall, ClientChat, ClientInput, ClientSide, ClientWords } from '../../ports/client-call.ts'
+import { REQUEST_TYPE_TABLE } from '../../../tables/model-types.ts'
 import { parseCohereChat } from './parse.ts'
 import { cohereEmbedBody, cohereRerankBody, parseCohereEmbed } from './rerank.ts'
 import { CohereWriter } from './writer.ts'
 
 const WORDS: ClientWords = { stop: 'stop_sequences', top_k: 'k', top_p: 'p', reasoning: 'thinking' }
 
-/** The other calls of Cohere's v2 (clients.md 6). */
-export const COHERE_CALLS: readonly ClientCall[] = [
+/** The calls of Cohere's v2 (clients.md 6). */
+const CALLS: readonly ClientCall[] = [
+  { paths: REQUEST_TYPE_TABLE.cohere_chat.paths, kind: 'chat', read: readCohereChat },
   { paths: ['/v2/embed'], kind: 'embeddings', read: ({ json }) => parseCohereEmbed(json), write: cohereEmbedBody },
   {
     paths: ['/v2/rerank'],
@@ -18,8 +20,10 @@ export const COHERE_CALLS: readonly ClientCall[] = [
   },
 ]
 
+export const COHERE: ClientSide = { calls: CALLS }
+
 /** `/v2/chat` (clients.md 6). */
-export function readCohereChat({ json }: ClientInput): ClientChat {
+function readCohereChat({ json }: ClientInput): ClientChat {
   const { chat, dropped } = parseCohereChat(json)
   return {
     type: 'cohere_chat',

@@ -8,13 +8,15 @@ import type {
   ClientCall,
   ClientChat,
   ClientInput,
+  ClientSide,
   ClientStart,
   ClientWords,
   SpecialOffer,
 } from '../../ports/client-call.ts'
 import { embedBody, parseBatchEmbed, parseEmbedContent } from './embed.ts'
 import { nativeBody } from './native-body.ts'
-import { parseGenerateContent } from './parse.ts'
+import { GEMINI_MODELS } from './models.ts'
+import { parseCountTokens, parseGenerateContent } from './parse.ts'
 import type { GenerateContentRequest } from './request.ts'
 import { ownedChunk, UnfilteredGemini, GeminiWriter } from './writer.ts'
 
@@ -39,8 +41,9 @@ const WORDS: ClientWords = {
 /** Some of these clients take a comment of an event stream for an answer; all ignore an empty line. */
 const EMPTY_LINE = Buffer.from('\r\n')
 
-/** The other calls of the protocol (clients.md 4). */
-export const GEMINI_CALLS: readonly ClientCall[] = [
+/** The calls of the protocol (clients.md 4). */
+const CALLS: readonly ClientCall[] = [
+  { ...pathsOf('generateContent'), kind: 'chat', read: (input) => readContent(input, false) },
   { ...pathsOf('streamGenerateContent'), kind: 'chat', read: (input) => readContent(input, true) },
   {
     ...pathsOf('embedContent'),
@@ -61,9 +64,15 @@ function pathsOf(word: string): Pick<ClientCall, 'paths'> & { readonly protocol:
   return { protocol: 'gemini', paths: paths.map((path) => path.replace('generateContent', word)) }
 }
 
-/** `generateContent` (clients.md 4). */
-export function readGenerateContent(input: ClientInput): ClientChat {
-  return readContent(input, false)
+export const GEMINI: ClientSide = {
+  calls: CALLS,
+  count: {
+    ...pathsOf('countTokens'),
+    type: 'generate_content',
+    read: ({ json, params }) => parseCountTokens(json, params['model'] ?? ''),
+    write: (totalTokens) => ({ totalTokens }),
+  },
+  models: GEMINI_MODELS,
 }
 
 function readContent({ json, params, query }: ClientInput, stream: boolean): ClientChat {

@@ -2,7 +2,7 @@ import { isObject, wordOf } from '../../../kinds/fields/body-fields.ts'
 import { plainDetail } from '../../../kinds/chat/thoughts.ts'
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 import { GrownText } from '../../../kinds/answer/grown-text.ts'
-import { areSigned, signatureOf, thoughtSignature } from './signed-parts.ts'
+import { areSigned, signatureOf, thoughtSignature } from '../signed-parts.ts'
 
 export type CandidatePart = Readonly<Record<string, unknown>>
 type ChoiceEvent = Exclude<AnswerEvent, { readonly type: 'spliced' | 'usage' | 'origin' | 'wire' }>

@@ -1,8 +1,8 @@
 import { ApiError } from '../../../base/errors.ts'
 import type { ChatMessage, ChatPart, ChatToolCall } from '../../../kinds/chat/request.ts'
 import { badMessage, copyObject, isObject, quoted, type RawObject } from '../../../kinds/fields/body-fields.ts'
-import { flagMember, listMember, member, objectMember, spellings, textMember } from './members.ts'
-import { detailsOf } from './signed-parts.ts'
+import { flagMember, listMember, member, objectMember, spellings, textMember } from '../members.ts'
+import { detailsOf } from '../signed-parts.ts'
 import { mediaPart, mediumOfPart } from '../../../kinds/chat/parts.ts'
 import { isBase64, isVideoSite, mediumOf, typeOfAddress } from '../../../kinds/fields/media.ts'
 

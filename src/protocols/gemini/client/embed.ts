@@ -5,7 +5,7 @@ import type { ChunkIdentity } from '../../../kinds/chat/answer.ts'
 import type { EmbeddingsRequest } from '../../../kinds/embeddings.ts'
 import { bodyObject, sessionIdOf, invalidInput, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
 import { parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
-import { listMember, member, readMembers } from './members.ts'
+import { listMember, member, readMembers } from '../members.ts'
 import { vectorList } from '../../openai/client/embeddings.ts'
 import { usageMetadata } from './writer.ts'
 

@@ -17,7 +17,7 @@ import {
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
 import { copyObject, invalidInput, quoted, type RawObject } from '../../../kinds/fields/body-fields.ts'
 import type { Read } from '../../../kinds/fields/paid-body.ts'
-import { objectMember, readMembers, unknownMembers } from './members.ts'
+import { objectMember, readMembers, unknownMembers } from '../members.ts'
 import type { GenerateContentRequest } from './request.ts'
 import { jsonSchemaOf } from './tools.ts'
 

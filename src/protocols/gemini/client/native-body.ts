@@ -1,7 +1,7 @@
 import { isObject, wordOf, type RawObject } from '../../../kinds/fields/body-fields.ts'
-import { member, spellings } from './members.ts'
+import { member, spellings } from '../members.ts'
 import { type GenerateContentRequest, WITHHELD, WITHHELD_CONFIG } from './request.ts'
-import { ownSignature } from './signed-parts.ts'
+import { ownSignature } from '../signed-parts.ts'
 import { isSearch } from './tools.ts'
 
 /** Terms of an endpoint that change a body. */

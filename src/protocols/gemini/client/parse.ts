@@ -4,7 +4,7 @@ import { badMessage, bodyObject, sessionIdOf, invalidInput, type RawObject } fro
 import { fallbackModelsOf, parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { contentsOf } from './contents.ts'
 import { generationConfigOf } from './generation-config.ts'
-import { listMember, member, objectMember, unknownMembers } from './members.ts'
+import { listMember, member, objectMember, unknownMembers } from '../members.ts'
 import { type GenerateContentRequest, WITHHELD, WITHHELD_CONFIG } from './request.ts'
 import { toolsOf, type GeminiTools } from './tools.ts'
 

@@ -8,7 +8,7 @@ import {
   type RawObject,
   copyJson,
 } from '../../../kinds/fields/body-fields.ts'
-import { listMember, member, objectMember, readMembers, textMember } from './members.ts'
+import { listMember, member, objectMember, readMembers, textMember } from '../members.ts'
 
 /** Names of tools with which the provider searches the web. */
 const SEARCHES: ReadonlySet<string> = new Set([

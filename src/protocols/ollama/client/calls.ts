@@ -1,4 +1,5 @@
-import type { ClientCall, ClientChat, ClientInput, ClientWords } from '../../ports/client-call.ts'
+import type { ClientCall, ClientChat, ClientInput, ClientSide, ClientWords } from '../../ports/client-call.ts'
+import { OLLAMA_READS } from './models.ts'
 import { ollamaEmbedBody, parseOllamaChat, parseOllamaEmbed } from './parse.ts'
 import { OllamaWriter, SILENT_LINE } from './writer.ts'
 
@@ -18,7 +19,7 @@ const WORDS: ClientWords = {
 }
 
 /** The calls of Ollama's clients (clients.md 6). */
-export const OLLAMA_CALLS: readonly ClientCall[] = [
+const CALLS: readonly ClientCall[] = [
   { paths: ['/api/chat'], protocol: 'ollama', kind: 'chat', read: readOllamaChat },
   {
     paths: ['/api/embed'],
@@ -28,6 +29,8 @@ export const OLLAMA_CALLS: readonly ClientCall[] = [
     write: ollamaEmbedBody,
   },
 ]
+
+export const OLLAMA: ClientSide = { calls: CALLS, reads: OLLAMA_READS }
 
 function readOllamaChat({ json }: ClientInput): ClientChat {
   const { chat, dropped } = parseOllamaChat(json)

@@ -5,7 +5,7 @@ import { rubles } from '../../../base/money.ts'
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../../../kinds/answer/writer.ts'
 import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd } from '../../../kinds/chat/answer.ts'
-import { inputOf } from '../../anthropic/client/writer.ts'
+import { inputOf } from '../../answers/tool-calls.ts'
 
 const REASONS: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',

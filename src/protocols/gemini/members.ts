@@ -1,6 +1,6 @@
-import type { JsonSchema } from '../../../base/schema.ts'
-import { readFields, withoutNull, type Read } from '../../../kinds/fields/paid-body.ts'
-import { field, invalidInput, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
+import type { JsonSchema } from '../../base/schema.ts'
+import { readFields, withoutNull, type Read } from '../../kinds/fields/paid-body.ts'
+import { field, invalidInput, isObject, type RawObject } from '../../kinds/fields/body-fields.ts'
 
 const SNAKE = new Map<string, string>()
 

@@ -1,5 +1,5 @@
-import { GEMINI_REASONING, signatureDetail } from '../../models/gemini-traits.ts'
-import { isObject } from '../../../kinds/fields/body-fields.ts'
+import { GEMINI_REASONING, signatureDetail } from '../models/gemini-traits.ts'
+import { isObject } from '../../kinds/fields/body-fields.ts'
 import {
   isMarkedText,
   markedText,
@@ -7,7 +7,7 @@ import {
   decodeDetails,
   encodeDetails,
   isEncodedDetails,
-} from '../../../kinds/answer/provenance.ts'
+} from '../../kinds/answer/provenance.ts'
 
 /** A Gemini model's signature from reasoning details, and the id of its call; null = it belongs to the text. */
 export interface PartSignature {
