@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { audioForm, wavFile } from '../harness/audio-files.ts'
 import { pathTemplate } from '../../src/http/router.ts'
+import { REQUEST_TYPE_TABLE } from '../../src/tables/model-types.ts'
 import { signedUp } from '../harness/console-client.ts'
 import { movingGateway } from '../harness/gateway.ts'
 
@@ -114,6 +115,20 @@ test('each paid route has an example, and its fields are in the tables', () => {
       section.path,
     )
   }
+})
+
+test('each path of a paid request is served, and openapi.json has it', async () => {
+  const served = new Set(server.app.routes.filter(({ priority }) => priority === 'paid').map(({ path }) => path))
+  const { body } = await server.request('GET', '/openapi.json')
+  const paths = Object.values(REQUEST_TYPE_TABLE).flatMap((row) => row.paths)
+  assert.deepEqual(
+    paths.filter((path) => !served.has(path)),
+    [],
+  )
+  assert.deepEqual(
+    paths.filter((path) => body.paths[pathTemplate(path)]?.post === undefined),
+    [],
+  )
 })
 
 async function managementKey(name: string): Promise<string> {
