@@ -165,30 +165,34 @@ for (const [end, outcome] of [
   ['expired', { status: 'unknown', failure: failure('cut', null, 'cut') }],
   ['cancelled', null],
 ] as const)
-  test(`a job that is ${end} keeps no picture: its row stays for ever, and its end may be free`, () =>
-    inWorld(
-      async (world) => {
-        const { bench, provider } = world
-        assert.match((await job(world)).request.toString(), /canary/)
-        if (outcome === null)
-          await endFree({ ...bench, cipher: PLAIN_CIPHER }, await job(world), 'cancelled', {
-            error: 'cancelled',
-            errorType: null,
-          })
-        else {
-          provider.submit = async () => outcome
-          const runner = runnerOf(world, bench.clock)
-          await runner.start()
-          await drive(bench.clock, async () => (await job(world)).status === end, end === 'expired' ? 60_000 : 500)
-          await runner.stop()
-        }
-        const { status, request } = await job(world)
-        assert.equal(status, end)
-        assert.doesNotMatch(request.toString(), /canary/)
-        assert.match(request.toString(), /A lake/)
-      },
-      { frameImages: [{ url: 'data:image/png;base64,canary', frame: 'first_frame' }] },
-    ))
+  for (const isClosed of [false, true])
+    test(`a job that is ${end} keeps no picture${isClosed ? ', and of a closed account no word' : ': its row stays for ever, and its end may be free'}`, () =>
+      inWorld(
+        async (world) => {
+          const { bench, provider } = world
+          const { accountId, request: given } = await job(world)
+          assert.match(given.toString(), /canary/)
+          if (isClosed) await bench.store.accounts.update(accountId, { status: 'deactivated' })
+          if (outcome === null)
+            await endFree({ ...bench, cipher: PLAIN_CIPHER }, await job(world), 'cancelled', {
+              error: 'cancelled',
+              errorType: null,
+            })
+          else {
+            provider.submit = async () => outcome
+            const runner = runnerOf(world, bench.clock)
+            await runner.start()
+            await drive(bench.clock, async () => (await job(world)).status === end, end === 'expired' ? 60_000 : 500)
+            await runner.stop()
+          }
+          const { status, request } = await job(world)
+          assert.equal(status, end)
+          assert.doesNotMatch(request.toString(), /canary/)
+          if (isClosed) assert.equal(request.length, 0)
+          else assert.match(request.toString(), /A lake/)
+        },
+        { frameImages: [{ url: 'data:image/png;base64,canary', frame: 'first_frame' }] },
+      ))
 
 test('an answer that comes after another node has parked the job is still its answer', () =>
   inWorld(async (world) => {

@@ -51,7 +51,10 @@ const NO_BYTES = Buffer.alloc(0)
 export const SEALED_JOB = `SELECT ${sealedSelect('job')} FROM job WHERE id = ?`
 const MOVED = ['status', 'phase', 'progress', 'due_at', 'completed_at', 'expires_at', 'details']
 const MOVES = MOVED.map((name) => `${name} = ?`).join(', ')
-export const MOVE_JOB = `UPDATE job SET ${MOVES}, request = COALESCE(?, request), version = version + 1,
+/** What the request of a closed account said goes at its end: the closing leaves that of a live job, which needs it. */
+const REQUEST = `CASE WHEN ? = 1 AND (SELECT status FROM account WHERE account.id = job.account_id) = 'deactivated'
+  THEN substr(request, 1, 0) ELSE COALESCE(?, request) END`
+export const MOVE_JOB = `UPDATE job SET ${MOVES}, request = ${REQUEST}, version = version + 1,
   lease_owner = CASE WHEN ? = 1 THEN lease_owner ELSE '' END, lease_until = CASE WHEN ? = 1 THEN lease_until ELSE 0 END, seal = ? WHERE id = ? AND version = ?`
 /** Live jobs keep their hold open, whatever its lease says. */
 export const NO_LIVE_JOB = `NOT EXISTS (SELECT 1 FROM job WHERE job.id = hold.id AND job.${LIVE})`
@@ -70,7 +73,8 @@ export function jobMoveValues(
   const cells = JOBS.cells(state)
   const sealed = before === undefined ? '' : seal.again('job', before, cells)
   const moved = MOVED.map((name) => cells[name] ?? null)
-  return [...moved, request ?? null, keeps, keeps, sealed, id, BigInt(version)]
+  const ends = state.status === 'pending' || state.status === 'in_progress' ? 0n : 1n
+  return [...moved, ends, request ?? null, keeps, keeps, sealed, id, BigInt(version)]
 }
 
 /** Jobs that outlive their request. The ledger's commits create and end them; in between this store moves them. */
