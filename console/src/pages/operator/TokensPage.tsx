@@ -75,7 +75,6 @@ export function TokensPage(): ReactNode {
   )
 }
 
-// oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
 function TokenList(): ReactNode {
   const { t } = useWords()
   const can = useCan()

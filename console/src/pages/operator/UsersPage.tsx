@@ -154,7 +154,6 @@ interface UserMenuProps {
   readonly showLink: (link: UserLink) => void
 }
 
-// oxlint-disable-next-line eslint/max-lines-per-function -- the entries of a menu
 function UserMenu({ user, showLink }: UserMenuProps): ReactNode {
   const { t } = useWords()
   const { id, email, account } = user
