@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { ROOMS, ROWS_MAX } from './harness/optional-rooms.ts'
+import { ROOMS, ROWS_MAX } from './optional-rooms.ts'
 import {
   codeOnly,
   reachableFrom,

@@ -2,9 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { request } from 'undici'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
-import { folded } from '../harness/cohere-fold.ts'
-import { generate, type FoldedContent, type Framing } from '../harness/gemini-fold.ts'
-import { inputOf, say, type FoldedMessage } from '../harness/message-fold.ts'
+import {
+  foldedCohere,
+  type FoldedContent,
+  type FoldedMessage,
+  type Framing,
+  generate,
+  inputOf,
+  say,
+} from '../harness/protocol-folds.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
 import { startReplayUpstream } from '../harness/replay.ts'
 import { PROMPT } from './recorded-cases.ts'
@@ -243,7 +249,7 @@ async function askCohere(adapter: string, stream: boolean): Promise<{ status: nu
   })
   const raw = await answer.body.text()
   const status = answer.statusCode
-  return { status, raw, body: stream && status === 200 ? folded(raw) : JSON.parse(raw) }
+  return { status, raw, body: stream && status === 200 ? foldedCohere(raw) : JSON.parse(raw) }
 }
 
 function checkCohere(wanted: FoldedAnswer, { status, raw, body }: Awaited<ReturnType<typeof askCohere>>): void {

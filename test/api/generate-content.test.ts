@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
-import { generate, type FoldedContent } from '../harness/gemini-fold.ts'
+import { type FoldedContent, generate } from '../harness/protocol-folds.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeDetails } from '../../src/kinds/answer/provenance.ts'
 import { loggedRow } from '../harness/money-check.ts'
-import { say, type FoldedMessage } from '../harness/message-fold.ts'
+import { type FoldedMessage, say } from '../harness/protocol-folds.ts'
 import { startScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
 

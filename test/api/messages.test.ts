@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, serveSandbox } from '../harness/gateway.ts'
 import { loggedRow } from '../harness/money-check.ts'
-import { say, type FoldedMessage } from '../harness/message-fold.ts'
+import { type FoldedMessage, say } from '../harness/protocol-folds.ts'
 
 const world = serveSandbox(`
 providers: { second: { name: Second, adapter: sandbox } }

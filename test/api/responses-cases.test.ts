@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { respond, type FoldedResponse } from '../harness/response-fold.ts'
+import { type FoldedResponse, respond } from '../harness/protocol-folds.ts'
 import { PLAIN_VARIANTS, STREAM_VARIANTS, PROMPT } from './recorded-cases.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
 import { startReplayUpstream } from '../harness/replay.ts'

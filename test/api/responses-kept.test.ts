@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { until } from '../harness/patience.ts'
-import { respond } from '../harness/response-fold.ts'
+import { respond } from '../harness/protocol-folds.ts'
 import { answerJson, ask, key, logged, serveResponses, tollgate, upstream } from '../harness/responses-world.ts'
 import { refused } from '../harness/refused.ts'
 

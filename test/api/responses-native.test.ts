@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request } from 'undici'
-import { respond, type FoldedResponse } from '../harness/response-fold.ts'
+import { type FoldedResponse, respond } from '../harness/protocol-folds.ts'
 import {
   upstream,
   tollgate,

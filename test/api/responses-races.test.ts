@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { checkBooks } from '../harness/money-check.ts'
 import { until } from '../harness/patience.ts'
-import { respond } from '../harness/response-fold.ts'
+import { respond } from '../harness/protocol-folds.ts'
 import { logged, serveResponses, tollgate } from '../harness/responses-world.ts'
 
 serveResponses()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request } from 'undici'
-import { eventsOf, respond } from '../harness/response-fold.ts'
+import { eventsOf, respond } from '../harness/protocol-folds.ts'
 import { breaksAfter } from '../harness/scripted-upstream.ts'
 import { upstream, tollgate, key, ask, answerJson, logged, serveResponses } from '../harness/responses-world.ts'
 

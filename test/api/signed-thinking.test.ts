@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { say } from '../harness/message-fold.ts'
+import { say } from '../harness/protocol-folds.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
 

@@ -1,4 +1,4 @@
-import { requestsOf } from './protocol-read.ts'
+import { requestsOf, WEATHER } from './protocol-read.ts'
 import { bedrockProtocol } from '../../src/protocols/bedrock/bedrock.ts'
 
 /** 2015-08-30T12:36:00Z, the time in AWS's test suite of signatures. */
@@ -10,21 +10,8 @@ export const NOVA = 'us.amazon.nova-pro-v1:0'
 export const LLAMA = 'meta.llama3-1-70b-instruct-v1:0'
 export const HELLO = { messages: [{ role: 'user', content: 'Hello' }] }
 
-export const WEATHER = {
-  type: 'function',
-  function: {
-    name: 'get_weather',
-    description: 'Now',
-    parameters: { type: 'object', properties: { city: { type: 'string' } } },
-  },
-}
-
 export const WEATHER_SPEC = {
-  toolSpec: {
-    name: 'get_weather',
-    description: 'Now',
-    inputSchema: { json: { type: 'object', properties: { city: { type: 'string' } } } },
-  },
+  toolSpec: { name: 'get_weather', description: 'Now', inputSchema: { json: WEATHER.function.parameters } },
 }
 
 export const CALLED = [

@@ -1,16 +1,32 @@
 import { request, type Dispatcher } from 'undici'
 
-/** A chat answer as a client sees it, streamed or not. */
-export interface FoldedAnswer {
+/** An answer as it came. */
+export interface Posted {
   readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly raw: string
+}
+
+export async function posted(url: string, headers: Record<string, string>, body: unknown): Promise<Posted> {
+  const answer = await request(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.statusCode, headers: answer.headers, raw: await answer.body.text() }
+}
+
+export function isStream({ headers }: Pick<Posted, 'headers'>): boolean {
+  return String(headers['content-type']).startsWith('text/event-stream')
+}
+
+/** A chat answer as a client sees it, streamed or not. */
+export interface FoldedAnswer extends Posted {
   readonly error: { readonly code: number; readonly message: string; readonly metadata: Record<string, unknown> } | null
   readonly choices: ReadonlyMap<number, FoldedChoice>
   readonly usage: Record<string, unknown> | null
   readonly done: boolean
-  readonly headers: Readonly<Record<string, unknown>>
   readonly events: readonly Record<string, unknown>[]
-  /** As it came. */
-  readonly raw: string
 }
 
 export interface FoldedChoice {
@@ -34,90 +50,61 @@ export async function chat(
   headers: Record<string, string> = {},
   path = '/v1/chat/completions',
 ): Promise<FoldedAnswer> {
-  const answer = await request(`${url}${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  })
-  return foldBody(answer.statusCode, await answer.body.text(), answer.headers)
+  return folded(await posted(`${url}${path}`, { authorization: `Bearer ${key}`, ...headers }, body))
 }
 
 /** Folds an answer by its content type. */
-export function foldBody(status: number, text: string, headers: Record<string, unknown>): FoldedAnswer {
-  return String(headers['content-type']).startsWith('text/event-stream')
-    ? foldStream(status, text, headers)
-    : foldPlain(status, text, headers)
+export function foldBody(status: number, raw: string, headers: Record<string, unknown>): FoldedAnswer {
+  return folded({ status, headers, raw })
+}
+
+function folded(answer: Posted): FoldedAnswer {
+  if (isStream(answer)) return foldStream(answer.status, answer.raw, answer.headers)
+  return foldEvents(answer, [JSON.parse(answer.raw)], true)
+}
+
+export function foldStream(status: number, raw: string, headers: Record<string, unknown>): FoldedAnswer {
+  const datas = raw.split('\n\n').flatMap((block) => {
+    const line = block.split('\n').find((candidate) => candidate.startsWith('data: '))
+    return line === undefined ? [] : [line.slice('data: '.length)]
+  })
+  const chunks = datas.filter((data) => data !== '[DONE]')
+  return foldEvents(
+    { status, headers, raw },
+    chunks.map((data) => JSON.parse(data)),
+    chunks.length < datas.length,
+  )
 }
 
 // The bodies are whatever the server sent; the assertions of the tests are their check.
-function foldPlain(status: number, text: string, headers: Record<string, unknown>): FoldedAnswer {
-  // oxlint-disable-next-line typescript/no-explicit-any
-  const body: any = JSON.parse(text)
+// oxlint-disable-next-line typescript/no-explicit-any
+function foldEvents(answer: Posted, events: readonly any[], done: boolean): FoldedAnswer {
   const choices = new Map<number, FoldedChoice>()
-  for (const choice of body.choices ?? []) {
-    const message = choice.message ?? { content: choice.text }
-    choices.set(choice.index, {
-      text: message.content ?? '',
-      reasoning: message.reasoning ?? '',
-      refusal: message.refusal ?? '',
-      finish: choice.finish_reason,
-      native: choice.native_finish_reason,
-      toolCalls: (message.tool_calls ?? []).map(
-        (call: { id: string; function: { name: string; arguments: string } }) => ({
-          id: call.id,
-          name: call.function.name,
-          arguments: call.function.arguments,
-        }),
-      ),
-    })
-  }
-  return {
-    status,
-    error: body.error ?? null,
-    choices,
-    usage: body.usage ?? null,
-    done: true,
-    headers,
-    events: [body],
-    raw: text,
-  }
-}
-
-export function foldStream(status: number, text: string, headers: Record<string, unknown>): FoldedAnswer {
-  const choices = new Map<number, FoldedChoice>()
-  const events: Record<string, unknown>[] = []
-  let usage: Record<string, unknown> | null = null
+  let usage: FoldedAnswer['usage'] = null
   let error: FoldedAnswer['error'] = null
-  let done = false
-  for (const block of text.split('\n\n')) {
-    const line = block.split('\n').find((candidate) => candidate.startsWith('data: '))
-    if (line === undefined) continue
-    if (line === 'data: [DONE]') {
-      done = true
-      continue
-    }
-    // oxlint-disable-next-line typescript/no-explicit-any
-    const chunk: any = JSON.parse(line.slice(6))
-    events.push(chunk)
-    usage = chunk.usage ?? usage
-    error = chunk.error ?? error
-    for (const choice of chunk.choices ?? []) foldChoice(choices, choice)
+  for (const event of events) {
+    usage = event.usage ?? usage
+    error = event.error ?? error
+    for (const choice of event.choices ?? []) foldChoice(choices, choice)
   }
-  return { status, error, choices, usage, done, headers, events, raw: text }
+  return { ...answer, error, choices, usage, done, events }
 }
 
+/** Adds a piece of a stream, or a whole choice. */
 // oxlint-disable-next-line typescript/no-explicit-any
 function foldChoice(choices: Map<number, FoldedChoice>, choice: any): void {
   const folded = choices.get(choice.index) ?? empty()
   choices.set(choice.index, folded)
-  const delta = choice.delta ?? { content: choice.text }
-  folded.text += delta.content ?? ''
-  folded.reasoning += delta.reasoning ?? ''
-  folded.refusal += delta.refusal ?? ''
-  for (const call of delta.tool_calls ?? []) {
-    folded.toolCalls[call.index] ??= { id: '', name: '', arguments: '' }
-    const entry = folded.toolCalls[call.index]
-    if (entry === undefined) continue
+  const said = choice.delta ?? choice.message ?? { content: choice.text }
+  folded.text += said.content ?? ''
+  folded.reasoning += said.reasoning ?? ''
+  folded.refusal += said.refusal ?? ''
+  for (const [place, call] of (said.tool_calls ?? []).entries()) {
+    const entry = (folded.toolCalls[choice.delta === undefined ? place : call.index] ??= {
+      id: '',
+      name: '',
+      arguments: '',
+    })
     entry.id ||= call.id ?? ''
     entry.name ||= call.function?.name ?? ''
     entry.arguments += call.function?.arguments ?? ''

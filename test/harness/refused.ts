@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answer } from './api-client.ts'
-import type { FoldedAnswer } from './chat-fold.ts'
-import type { FoldedResponse } from './response-fold.ts'
+import type { Posted } from './chat-fold.ts'
 import { ApiError } from '../../src/base/errors.ts'
 
 /** Asserts this refusal: its status, its name and, if given, its message. */
-export function refused(
-  answer: Answer | FoldedAnswer | FoldedResponse,
-  status: number,
-  errorType: string,
-  message?: RegExp,
-): void {
-  const text = 'text' in answer && 'body' in answer ? answer.text : answer.raw
+export function refused(answer: Answer | Posted, status: number, errorType: string, message?: RegExp): void {
+  const text = 'raw' in answer ? answer.raw : answer.text
   assert.equal(answer.status, status, text)
   const { error } = JSON.parse(text)
   assert.equal(error.code, status, text)

@@ -1,7 +1,7 @@
 import { after, before } from 'node:test'
 import { gateway, type Gateway } from './gateway.ts'
 import { loggedRow } from './money-check.ts'
-import { respond, type FoldedResponse } from './response-fold.ts'
+import { type FoldedResponse, respond } from './protocol-folds.ts'
 import { startScriptedUpstream, type ScriptedUpstream, answers } from './scripted-upstream.ts'
 
 export let upstream: ScriptedUpstream

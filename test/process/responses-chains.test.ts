@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { form } from '../harness/form.ts'
 import { until } from '../harness/patience.ts'
-import { respond, type FoldedResponse } from '../harness/response-fold.ts'
+import { type FoldedResponse, respond } from '../harness/protocol-folds.ts'
 import { serveResponses, tollgate } from '../harness/responses-world.ts'
 
 serveResponses()

@@ -13,10 +13,7 @@ import { parseResponses } from '../../src/protocols/responses/client/parse.ts'
 import { ResponsesWriter } from '../../src/protocols/responses/client/writer.ts'
 import { countedReport } from '../../src/pay/plan/usage-bounds.ts'
 import { foldBody, type FoldedAnswer } from '../harness/chat-fold.ts'
-import { folded as foldedCohere } from '../harness/cohere-fold.ts'
-import { chunksOf } from '../harness/gemini-fold.ts'
-import { inputOf, put } from '../harness/message-fold.ts'
-import { eventsOf } from '../harness/response-fold.ts'
+import { chunksOf, eventsOf, foldedCohere, inputOf, put } from '../harness/protocol-folds.ts'
 
 /** A parsed answer; a test that reads a field which is not there fails by itself. */
 // oxlint-disable-next-line typescript/no-explicit-any

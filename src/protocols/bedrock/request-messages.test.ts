@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import type { Circumstances } from '../../../test/harness/protocol-read.ts'
+import { WEATHER, type Circumstances } from '../../../test/harness/protocol-read.ts'
 import {
   CLAUDE_37,
   CLAUDE_45,
   NOVA,
   LLAMA,
   HELLO,
-  WEATHER,
   WEATHER_SPEC,
   CALLED,
   SCHEMA,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { authorizationOf } from '../../../test/harness/aws.ts'
-import type { Circumstances } from '../../../test/harness/protocol-read.ts'
+import { WEATHER, type Circumstances } from '../../../test/harness/protocol-read.ts'
 import {
   PROTOCOL,
   CLAUDE_37,
@@ -11,7 +11,6 @@ import {
   NOVA,
   LLAMA,
   HELLO,
-  WEATHER,
   WEATHER_SPEC,
   CALLED,
   SCHEMA,

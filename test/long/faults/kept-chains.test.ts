@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { checkBooks } from '../../harness/money-check.ts'
-import { respond } from '../../harness/response-fold.ts'
+import { respond } from '../../harness/protocol-folds.ts'
 import { startTollgate, type Tollgate } from '../../harness/server.ts'
 
 const MB = 1_048_576

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { UnsendableError } from '../../ports/call.ts'
-import { WEATHER } from '../../../../test/harness/protocol-read.ts'
-import { bodyOf, messagesOf } from '../../../../test/harness/anthropic-requests.ts'
+import { requestsOf, WEATHER } from '../../../../test/harness/protocol-read.ts'
+import { anthropicProtocol } from './anthropic.ts'
 
-function refuses(body: Record<string, unknown>, message: RegExp): void {
-  assert.throws(
-    () => bodyOf(body),
-    (thrown) => thrown instanceof UnsendableError && message.test(thrown.message),
-  )
-}
+const { bodyOf, messagesOf, refuses } = requestsOf(anthropicProtocol, {
+  model: 'claude-sonnet-4-5',
+  apiKey: 'upstream-key',
+  sendMaxTokens: 10_000,
+})
 
 test('system and developer messages become system blocks in their order, wherever they stand', () => {
   const body = bodyOf({

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { WEATHER } from '../../../../test/harness/protocol-read.ts'
-import { PROTOCOL, callOf, bodyOf, messagesOf } from '../../../../test/harness/anthropic-requests.ts'
+import { requestsOf, WEATHER } from '../../../../test/harness/protocol-read.ts'
+import { anthropicProtocol } from './anthropic.ts'
+
+const { requestOf, bodyOf, messagesOf } = requestsOf(anthropicProtocol, {
+  model: 'claude-sonnet-4-5',
+  apiKey: 'upstream-key',
+  sendMaxTokens: 10_000,
+})
 
 test('path, headers and the smallest body', () => {
-  const { path, headers, body } = PROTOCOL.request(callOf({}))
+  const { path, headers, body } = requestOf({})
   assert.equal(path, '/messages')
   assert.deepEqual(headers, { 'anthropic-version': '2023-06-01', 'x-api-key': 'upstream-key' })
   assert.deepEqual(body, {
