@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { fieldsOf } from '../base/json-text.ts'
 import { ownValue } from '../base/own-value.ts'
+import { map, nullable, type Schema } from '../base/schema.ts'
 import { HEADER_VALUE, MASK, RESERVED_HEADERS } from './dialect.ts'
+import { NAME } from './entry-fields.ts'
 import type { FieldReader } from './field-reader.ts'
 import { forbiddenUpstream } from './upstream-address.ts'
 
@@ -65,6 +67,13 @@ export const AUTH_TYPES = {
   yandex: { fields: { key: SECRET, key_file: { is: 'file' }, token_url: ADDRESS }, hosts: YANDEX },
   yandex_metadata: { fields: {}, ambient: true, hosts: YANDEX },
 } as const satisfies Readonly<Record<string, AuthTypeRow>>
+
+/** How the fields of all types are documented. */
+export const AUTH_SCHEMAS: Readonly<Record<string, Schema<unknown>>> = Object.fromEntries(
+  Object.values<AuthTypeRow>(AUTH_TYPES).flatMap(({ fields }) =>
+    Object.entries(fields).map(([name, { is }]) => [name, is === 'map' ? map(nullable(NAME)) : NAME]),
+  ),
+)
 
 export type AuthType = keyof typeof AUTH_TYPES
 // Its keys are the types.

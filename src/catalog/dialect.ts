@@ -1,23 +1,9 @@
 import { isAbsolute } from 'node:path'
-import { defined, type FieldReader } from './field-reader.ts'
 import { bearer } from '../base/bearer.ts'
-import { quirksOf, readQuirks, REASONING_ECHOES, type Quirks, type QuirksEntry, type ReasoningEcho } from './quirks.ts'
-
-/** The differences of a service from OpenAI's protocol, as in the catalogue file. Only given fields are present. */
-export interface DialectEntry extends QuirksEntry {
-  /** Names in lower case. Values are secret: where they are not shown, they are masked or empty (`credentials.ts`). */
-  readonly headers?: Readonly<Record<string, string>>
-  /** The absolute path of a PEM file on the server. */
-  readonly ca_file?: string
-  readonly service_tier?: string
-  readonly auth_header?: string
-  readonly query?: Readonly<Record<string, string>>
-  readonly stream_usage?: boolean
-  readonly names?: Readonly<Record<string, string>>
-  readonly videos?: VideoForm
-  readonly images?: ImageForm
-  readonly vectors?: VectorForm
-}
+import { nullable, text } from '../base/schema.ts'
+import { field, fieldSchemas, GivenFields, judged, NAME as TEXT, readFields, type EntryOf } from './entry-fields.ts'
+import type { FieldReader } from './field-reader.ts'
+import { QUIRK_FIELDS, quirksOf, type Quirks, type QuirksEntry } from './quirks.ts'
 
 /** The service whose `/videos` it follows. */
 export type VideoForm = 'openai' | 'openrouter' | 'xai'
@@ -69,12 +55,6 @@ export const PLAIN_DIALECT: Dialect = Object.freeze({
   videos: null,
   vectors: null,
 })
-const SHARED_KEYS = [
-  'headers',
-  'ca_file',
-  'service_tier',
-  'reasoning_echo',
-] as const satisfies readonly (keyof DialectEntry)[]
 /** Quirks of what is said, which packages of the AI SDK pass on as they are given it. */
 const SDK_KEYS: readonly string[] = ['fixed', 'strict', 'schema_words', 'json_word']
 /** Begins a secret that is cut for display; sent back it stands for the stored one. */
@@ -105,37 +85,76 @@ export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
 /** Headers that carry the key of a provider with its own adapter. */
 const KEY_HEADERS: readonly string[] = ['authorization', 'x-api-key', 'x-goog-api-key', 'xi-api-key']
 
+const PARAMETER = judged(field.text(), (given, reader, key) => {
+  if (!NAME.test(given))
+    reader.problem(key, 'parameter_name', { given }, `must be the name of a parameter, got '${given}'`)
+})
+
+/** What every adapter has beside `headers`. */
+const CONNECTION_FIELDS = {
+  /** The absolute path of a PEM file on the server. */
+  ca_file: {
+    ...judged(field.text(), (given, reader, key) => {
+      if (!isAbsolute(given))
+        reader.problem(key, 'absolute_path', { given }, `must be the absolute path of a file, got '${given}'`)
+    }),
+    schema: text('', { pattern: '^/' }),
+  },
+  service_tier: judged(field.text(), (given, reader, key) => {
+    if (!NAME.test(given))
+      reader.problem(key, 'parameter_name', { given }, `must be the name of a service tier, got '${given}'`)
+  }),
+  reasoning_echo: QUIRK_FIELDS.reasoning_echo,
+}
+
+/** What the adapter `openai` alone has, beside the quirks. */
+const PROTOCOL_FIELDS = {
+  auth_header: {
+    schema: TEXT,
+    read: (reader: FieldReader, key: string): string | null => {
+      const header = reader.text(key)?.toLowerCase() ?? null
+      if (header !== null && !HEADER.test(header))
+        reader.problem(key, 'header_name', { given: header }, `must be the name of a header, got '${header}'`)
+      return header
+    },
+  },
+  query: field.open(nullable(TEXT), (given) =>
+    Object.fromEntries(given.keys().map((name) => [name, given.text(name) ?? ''])),
+  ),
+  stream_usage: field.flag(),
+  names: field.map({ dimensions: PARAMETER, top_n: PARAMETER }),
+  videos: field.oneOf<VideoForm>(['openai', 'openrouter', 'xai']),
+  images: field.oneOf<ImageForm>(['size', 'words']),
+  vectors: field.oneOf<VectorForm>(['float32', 'int8']),
+}
+
+/** The differences of a service from OpenAI's protocol, as in the catalogue file. Only given fields are present. */
+export interface DialectEntry extends QuirksEntry, EntryOf<typeof CONNECTION_FIELDS>, EntryOf<typeof PROTOCOL_FIELDS> {
+  /** Names in lower case. Values are secret: where they are not shown, they are masked or empty (`credentials.ts`). */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export const DIALECT_SCHEMAS = fieldSchemas({
+  ...PROTOCOL_FIELDS,
+  ...QUIRK_FIELDS,
+  headers: field.open(nullable(TEXT), (given) => given),
+  ...CONNECTION_FIELDS,
+})
+const SHARED_KEYS: readonly string[] = ['headers', ...Object.keys(CONNECTION_FIELDS)]
+
 /** The keys that every adapter has, and those of adapter `ai-sdk`; the others are of adapter `openai` alone. */
 export function readDialect(reader: FieldReader, adapter: string): DialectEntry {
+  const connection = new GivenFields(reader, CONNECTION_FIELDS)
+  connection.read('ca_file', 'service_tier')
+  const headers = reader.map('headers')
   return {
-    ...readConnection(reader, adapter),
+    ...(headers === null ? {} : { headers: headersOf(headers, reader, adapter) }),
+    ...connection.all(),
     ...(adapter === 'openai' ? readProtocol(reader) : othersOf(reader, adapter === 'ai-sdk')),
   }
 }
 
-function readConnection(reader: FieldReader, adapter: string): DialectEntry {
-  const path = reader.text('ca_file')
-  if (path !== null && !isAbsolute(path))
-    reader.problem('ca_file', 'absolute_path', { given: path }, `must be the absolute path of a file, got '${path}'`)
-  const tier = reader.text('service_tier')
-  if (tier !== null && !NAME.test(tier))
-    reader.problem(
-      'service_tier',
-      'parameter_name',
-      { given: tier },
-      `must be the name of a service tier, got '${tier}'`,
-    )
-  return defined({
-    headers: headersOf(reader, adapter),
-    ca_file: path,
-    service_tier: tier,
-    reasoning_echo: reader.oneOf<ReasoningEcho>('reasoning_echo', REASONING_ECHOES),
-  })
-}
-
-function headersOf(reader: FieldReader, adapter: string): Readonly<Record<string, string>> | null {
-  const given = reader.map('headers')
-  if (given === null) return null
+function headersOf(given: FieldReader, reader: FieldReader, adapter: string): Readonly<Record<string, string>> {
   if (given.keys().length > HEADERS_MAX)
     reader.problem('headers', 'items_most', { most: HEADERS_MAX }, `must have at most ${HEADERS_MAX} headers`)
   const ofKey = adapter === 'openai' ? [reader.text('auth_header')?.toLowerCase() ?? 'authorization'] : KEY_HEADERS
@@ -160,48 +179,18 @@ function headersOf(reader: FieldReader, adapter: string): Readonly<Record<string
 /** Reports the keys that another adapter does not have. */
 function othersOf(reader: FieldReader, isSdk: boolean): DialectEntry {
   for (const key of reader.keys())
-    if (!(SHARED_KEYS as readonly string[]).includes(key) && !(isSdk && SDK_KEYS.includes(key)))
+    if (!SHARED_KEYS.includes(key) && !(isSdk && SDK_KEYS.includes(key)))
       reader.problem(key, 'other_adapter', { adapter: 'openai' }, 'is for the adapter openai alone')
     else reader.node(key)
-  return isSdk ? readQuirks(reader) : {}
+  return isSdk ? readFields(reader, QUIRK_FIELDS) : {}
 }
 
 function readProtocol(reader: FieldReader): DialectEntry {
-  const header = reader.text('auth_header')?.toLowerCase() ?? null
-  if (header !== null && !HEADER.test(header))
-    reader.problem('auth_header', 'header_name', { given: header }, `must be the name of a header, got '${header}'`)
-  const given = reader.map('query')
-  const query: Record<string, string> = {}
-  for (const name of given?.keys() ?? []) query[name] = given?.text(name) ?? ''
-  const names = namesOf(reader)
-  const entry = {
-    ...readQuirks(reader),
-    ...defined({
-      auth_header: header,
-      query: given === null ? null : query,
-      stream_usage: reader.has('stream_usage') ? reader.flag('stream_usage', true) : null,
-      names,
-      videos: reader.oneOf<VideoForm>('videos', ['openai', 'openrouter', 'xai']),
-      images: reader.oneOf<ImageForm>('images', ['size', 'words']),
-      vectors: reader.oneOf<VectorForm>('vectors', ['float32', 'int8']),
-    }),
-  }
+  const protocol = new GivenFields(reader, PROTOCOL_FIELDS)
+  protocol.read('auth_header', 'query', 'names')
+  const entry = { ...readFields(reader, QUIRK_FIELDS), ...protocol.all() }
   reader.done()
   return entry
-}
-
-function namesOf(reader: FieldReader): Readonly<Record<string, string>> | null {
-  const given = reader.map('names')
-  if (given === null) return null
-  const names: Readonly<Record<string, string>> = defined({
-    dimensions: given.text('dimensions'),
-    top_n: given.text('top_n'),
-  })
-  for (const [ours, theirs] of Object.entries(names))
-    if (!NAME.test(theirs))
-      given.problem(ours, 'parameter_name', { given: theirs }, `must be the name of a parameter, got '${theirs}'`)
-  given.done()
-  return names
 }
 
 /** `known` = what the service's documents say, where the entry says nothing. */

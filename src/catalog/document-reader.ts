@@ -5,16 +5,18 @@ import { readAuth } from './auth.ts'
 import { readDialect } from './dialect.ts'
 import {
   EMPTY_DOCUMENT,
+  PROVIDER_FIELDS,
+  SECONDS_MAX,
   type CatalogDocument,
   type ModelEntry,
   type ProviderEntry,
   type SettingsEntry,
 } from './document.ts'
+import { GivenFields } from './entry-fields.ts'
 import { defined, FieldReader } from './field-reader.ts'
 import { type FileProblem, type Problem, lineOf, readSource, sourceOfJson, type SourceNode } from './source-tree.ts'
-import { readMarkup } from './markup.ts'
+import { MARKUP } from './markup.ts'
 import { readModel } from './model-entry.ts'
-import { readBalance, readPriceList } from './provider-feeds.ts'
 import { readSdkPackage } from './sdk-package.ts'
 import { forbiddenUpstream } from './upstream-address.ts'
 
@@ -23,7 +25,6 @@ const SLUG_CHARS_MAX = 64
 /** Paths of operations, which people copy together with the base address. */
 const OPERATION =
   /\/(chat\/completions|completions|responses|messages|embeddings|rerank|moderations|images\/generations|audio\/(speech|transcriptions))\/*$/
-const SECONDS_MAX = 86_400
 const FALLBACKS_MAX = 1_000
 
 export interface DocumentContext {
@@ -141,7 +142,7 @@ function readSettings(reader: FieldReader): SettingsEntry {
     if (rate === '0') rates?.problem(currency, 'above_zero', {}, 'must be above 0')
     if (rate !== null && rate !== undefined) rateTexts[currency] = rate
   }
-  const markup = readMarkup(reader)
+  const markup = MARKUP.read(reader, 'markup')
   return {
     ...defined({ timezone, rates: rates === null ? null : rateTexts, rates_source: ratesSource, markup }),
     ...defined({ model_fallbacks: readFallbacks(reader) }),
@@ -225,31 +226,19 @@ function readProvider(reader: FieldReader, adapters: KnownAdapters): ProviderEnt
     single?.kind === 'list' ? reader.texts('api_key') : single === null ? null : [reader.text('api_key') ?? '']
   if (!reader.isWrong('api_key') && (keys?.length === 0 || keys?.some((key) => key.trim() === '') === true))
     reader.problem('api_key', 'empty_key', {}, 'must not be empty; a provider without a key has none of it')
-  const limits = reader.map('timeouts')
-  const timeouts =
-    limits === null
-      ? null
-      : defined({
-          connect: limits.whole('connect', 1, 60),
-          first_byte: limits.whole('first_byte', 1, 3_600),
-          progress: limits.whole('progress', 1, 3_600),
-          total: limits.whole('total', 1, SECONDS_MAX),
-        })
-  limits?.done()
+  const fields = new GivenFields(reader, PROVIDER_FIELDS)
+  fields.read('timeouts')
   const quirks = reader.map('dialect')
-  const entry = defined({
-    name: reader.text('name'),
-    base_url: baseUrl,
-    api_key: keys?.filter((key) => key !== '') ?? null,
-    auth: readAuth(reader, adapter),
-    cancel_stops_billing: reader.has('cancel_stops_billing') ? reader.flag('cancel_stops_billing', false) : null,
-    timeouts,
-    balance: readBalance(reader),
-    markup: readMarkup(reader),
-    bundled_models: reader.texts('bundled_models'),
-    price_list: readPriceList(reader),
-    dialect: quirks === null ? null : readDialect(quirks, adapter),
-  })
+  const entry = {
+    ...defined({
+      name: reader.text('name'),
+      base_url: baseUrl,
+      api_key: keys?.filter((key) => key !== '') ?? null,
+      auth: readAuth(reader, adapter),
+    }),
+    ...fields.all(),
+    ...defined({ dialect: quirks === null ? null : readDialect(quirks, adapter) }),
+  }
   const sdkPackage = readSdkPackage(reader, adapter, adapters)
   reader.done()
   return { adapter, ...entry, ...sdkPackage }

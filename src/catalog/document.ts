@@ -1,11 +1,17 @@
 import type { PriceKey } from '../tables/meter-table.ts'
 import type { Weekday } from '../base/time.ts'
 import type { GivenSettings } from '../tables/settings-table.ts'
-import type { MediaTokens, ModelType, ProviderTimeouts } from './catalog.ts'
 import type { AuthEntry } from './auth.ts'
 import type { DialectEntry } from './dialect.ts'
-import type { QuirksEntry } from './quirks.ts'
-import type { BalanceEntry, PriceListEntry } from './provider-feeds.ts'
+import { field, judged, type EntryOf } from './entry-fields.ts'
+import { MARKUP } from './markup.ts'
+import { BALANCE, PRICE_LIST } from './provider-feeds.ts'
+import { QUIRK_FIELDS } from './quirks.ts'
+import type { SDK_FIELDS } from './sdk-package.ts'
+import { INPUT_MODALITIES, OUTPUT_MODALITIES, type ModelType } from '../tables/model-types.ts'
+import { PARAMETER_NAMES } from '../tables/parameter-table.ts'
+
+export const SECONDS_MAX = 86_400
 
 /**
  * Decimal texts by price key, in the file's units; a map for `video_second` by resolution, and for `image_output` by
@@ -35,27 +41,35 @@ export type PriceEntry = TieredPrice & {
   readonly hours?: readonly HourlyPrice[]
 }
 
+const WAIT = field.whole(1, 3_600, 'Seconds.')
+
+/** Fields of a provider that are read alike for every adapter. */
+export const PROVIDER_FIELDS = {
+  cancel_stops_billing: field.flag(),
+  timeouts: field.map({
+    connect: field.whole(1, 60, 'Seconds.'),
+    first_byte: WAIT,
+    progress: WAIT,
+    total: field.whole(1, SECONDS_MAX, 'Seconds.'),
+  }),
+  balance: BALANCE,
+  /** Of everything that it serves, in place of the service's. */
+  markup: MARKUP,
+  /** Ids of the bundled models that this provider serves; absent = all of them. */
+  bundled_models: field.texts(),
+  price_list: PRICE_LIST,
+}
+
 /** A provider's entry of the file, credentials included. */
-export interface ProviderEntry {
+export interface ProviderEntry extends EntryOf<typeof PROVIDER_FIELDS>, EntryOf<typeof SDK_FIELDS> {
   readonly name?: string
   readonly adapter: string
   readonly base_url?: string
   readonly api_key?: readonly string[]
   /** In place of `api_key`: how its tokens are got. */
   readonly auth?: AuthEntry
-  readonly cancel_stops_billing?: boolean
-  readonly timeouts?: Readonly<Partial<ProviderTimeouts>>
-  readonly balance?: BalanceEntry
-  /** Of everything that it serves, in place of the service's. */
-  readonly markup?: string
-  /** Ids of the bundled models that this provider serves; absent = all of them. */
-  readonly bundled_models?: readonly string[]
-  readonly price_list?: PriceListEntry
   /** Most of it is only for the adapter `openai`. */
   readonly dialect?: DialectEntry
-  /** Only of adapter `ai-sdk`: the package to load, and its function that makes the provider. */
-  readonly package?: string
-  readonly factory?: string
 }
 
 /** The id of an endpoint: its provider and the provider's name of the model. */
@@ -63,53 +77,73 @@ export function endpointId({ provider, model }: Pick<EndpointEntry, 'provider' |
   return `${provider}/${model}`
 }
 
-export interface EndpointEntry {
+const TOKENS = field.whole(1)
+const MEDIA = field.whole(0, undefined, 'Tokens.')
+
+export const ENDPOINT_FIELDS = {
+  supported_parameters: field.names<string>(PARAMETER_NAMES),
+  context_length: TOKENS,
+  max_completion_tokens: TOKENS,
+  /** The most tokens of one picture, document, sound or video in a prompt. */
+  media_tokens: field.map({ image: MEDIA, file: MEDIA, audio: MEDIA, video: MEDIA }),
+  native_responses: field.flag(),
+  native_messages: field.flag('', true),
+  dialect: field.map(QUIRK_FIELDS, 'Over those of its provider.'),
+  native_completions: field.flag(),
+  cache_marks: field.flag('Prompts without cache marks get them, where writing a cache has a price.'),
+  force: field.flag('Its prices are meant, however far they are from what is known of the model.'),
+}
+
+export interface EndpointEntry extends EntryOf<typeof ENDPOINT_FIELDS> {
   readonly provider: string
   readonly model: string
   readonly price: PriceEntry & { readonly currency: string }
   readonly sell?: PriceEntry
-  readonly supported_parameters?: readonly string[]
-  readonly context_length?: number
-  readonly max_completion_tokens?: number
-  readonly media_tokens?: MediaTokens
-  readonly native_responses?: boolean
-  readonly native_messages?: boolean
-  readonly native_completions?: boolean
-  /** Over its provider's. */
-  readonly dialect?: QuirksEntry
-  /** Prompts without cache marks get them, where writing a cache has a price. */
-  readonly cache_marks?: boolean
-  /** The prices are intended, however far they are from the known ones. */
-  readonly force?: boolean
 }
 
-export interface ModelEntry {
+const ALIAS = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$/
+/** A request's `:nitro` and `:floor` choose the order of providers, so no model name may end with them. */
+export const SUFFIX = /:(nitro|floor)$/
+const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z)?$/
+
+export const MODEL_FIELDS = {
+  name: field.text(),
+  description: field.text(),
+  /** ISO day or UTC time. */
+  created: judged(field.text(), (given, reader, key) => {
+    if (!DATE.test(given) || Number.isNaN(Date.parse(given)))
+      reader.problem(key, 'day', {}, `must be a date such as 2024-07-18, got '${given}'`)
+  }),
+  /** In place of its providers' and the service's. */
+  markup: MARKUP,
+  active: field.flag(),
+  hidden: field.flag(),
+  context_length: TOKENS,
+  max_completion_tokens: TOKENS,
+  /** Fields whose values nobody has stated: guesses by the model's family. */
+  guessed: field.names<string>(['context_length', 'max_completion_tokens']),
+  max_prompt_length: TOKENS,
+  input_modalities: field.names<string>(INPUT_MODALITIES),
+  output_modalities: field.names<string>(OUTPUT_MODALITIES),
+  tokenizer: field.text(),
+  instruct_type: field.text(),
+  aliases: judged(field.texts(), (aliases, reader, key) => {
+    const given = aliases.find((alias) => !ALIAS.test(alias) || SUFFIX.test(alias))
+    if (given === undefined) return
+    const message = `must be names of letters, digits and ._:@/-, without :nitro or :floor, got '${given}'`
+    reader.problem(key, 'alias', { given }, message)
+  }),
+  supported_voices: field.texts(),
+  supported_formats: field.texts(),
+  supported_sizes: field.texts(),
+  supported_durations: field.wholes(),
+  supported_resolutions: field.texts(),
+  supported_aspect_ratios: field.texts(),
+}
+
+export interface ModelEntry extends EntryOf<typeof MODEL_FIELDS> {
   readonly id: string
   readonly type: ModelType
-  readonly name?: string
-  readonly description?: string
-  /** ISO day or UTC time. */
-  readonly created?: string
-  /** In place of its providers' and the service's. */
-  readonly markup?: string
-  readonly active?: boolean
-  readonly hidden?: boolean
-  readonly context_length?: number
-  readonly max_completion_tokens?: number
-  /** Fields among these whose values nobody has stated: guesses by the model's family. */
-  readonly guessed?: readonly string[]
-  readonly max_prompt_length?: number
-  readonly input_modalities?: readonly string[]
-  readonly output_modalities?: readonly string[]
-  readonly tokenizer?: string
-  readonly instruct_type?: string
-  readonly aliases?: readonly string[]
-  readonly supported_voices?: readonly string[]
-  readonly supported_formats?: readonly string[]
-  readonly supported_sizes?: readonly string[]
-  readonly supported_durations?: readonly number[]
-  readonly supported_resolutions?: readonly string[]
-  readonly supported_aspect_ratios?: readonly string[]
   readonly endpoints: readonly EndpointEntry[]
 }
 

@@ -1,12 +1,10 @@
 import { ONE, parseDecimal, type Decimal } from '../base/money.ts'
-import type { FieldReader } from './field-reader.ts'
+import { field, judged } from './entry-fields.ts'
 
 /** The field of the service, of a provider and of a model. */
-export function readMarkup(reader: FieldReader): string | null {
-  const markup = reader.decimal('markup')
-  if (markup === '0') reader.problem('markup', 'above_zero', {}, 'must be above 0: it would give everything away')
-  return markup
-}
+export const MARKUP = judged(field.above0, (markup, reader, key) => {
+  if (markup === '0') reader.problem(key, 'above_zero', {}, 'must be above 0: it would give everything away')
+})
 
 interface Marked {
   readonly markup?: string | undefined

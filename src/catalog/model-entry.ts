@@ -1,10 +1,17 @@
-import { MODEL_TYPES, type MediaTokens, type ModelType } from './catalog.ts'
-import type { EndpointEntry, ModelEntry, HourlyPrice, PriceEntry, PriceTexts, TieredPrice } from './document.ts'
+import { MODEL_TYPES, type ModelType } from './catalog.ts'
+import {
+  ENDPOINT_FIELDS,
+  MODEL_FIELDS,
+  SUFFIX,
+  type EndpointEntry,
+  type HourlyPrice,
+  type ModelEntry,
+  type PriceEntry,
+  type PriceTexts,
+  type TieredPrice,
+} from './document.ts'
+import { GivenFields } from './entry-fields.ts'
 import { defined, type FieldReader } from './field-reader.ts'
-import { INPUT_MODALITIES, OUTPUT_MODALITIES } from '../tables/model-types.ts'
-import { PARAMETER_NAMES } from '../tables/parameter-table.ts'
-import { readMarkup } from './markup.ts'
-import { readQuirks, type QuirksEntry } from './quirks.ts'
 import { missingPrices, uncharged, type EndpointUses } from './price-sheet.ts'
 import { WEEKDAYS } from '../base/time.ts'
 import { isTimezone } from '../ledger/period.ts'
@@ -130,13 +137,6 @@ function readPrices(reader: FieldReader): PriceTexts {
 }
 
 const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}\/[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$/
-const ALIAS = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$/
-/** A request's `:nitro` and `:floor` choose the order of providers, so no model name may end with them. */
-const SUFFIX = /:(nitro|floor)$/
-const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z)?$/
-
-/** Fields whose values may be guesses. */
-export const GUESSABLE: readonly string[] = ['context_length', 'max_completion_tokens']
 
 /** Reads one model with its endpoints; problems go to the reader. */
 export function readModel(reader: FieldReader): ModelEntry {
@@ -148,22 +148,13 @@ export function readModel(reader: FieldReader): ModelEntry {
       { given: id },
       `must be of the form vendor/model_name, without :nitro or :floor, got '${id}'`,
     )
-  const aliases = reader.texts('aliases')
-  const wrongAlias = aliases?.find((alias) => !ALIAS.test(alias) || SUFFIX.test(alias))
-  if (wrongAlias !== undefined)
-    reader.problem(
-      'aliases',
-      'alias',
-      { given: wrongAlias },
-      `must be names of letters, digits and ._:@/-, without :nitro or :floor, got '${wrongAlias}'`,
-    )
+  const fields = new GivenFields(reader, MODEL_FIELDS)
+  fields.read('aliases')
   const type = reader.oneOf('type', MODEL_TYPES)
   if (type === null && !reader.has('type')) reader.problem('type', 'required', {}, 'is required')
-  const created = reader.text('created')
-  if (created !== null && (!DATE.test(created) || Number.isNaN(Date.parse(created))))
-    reader.problem('created', 'day', {}, `must be a date such as 2024-07-18, got '${created}'`)
-  const contextLength = reader.whole('context_length', 1)
-  const maxCompletionTokens = reader.whole('max_completion_tokens', 1)
+  fields.read('created')
+  const contextLength = fields.get('context_length')
+  const maxCompletionTokens = fields.get('max_completion_tokens')
   if (contextLength !== null && maxCompletionTokens !== null && maxCompletionTokens > contextLength)
     reader.problem(
       'max_completion_tokens',
@@ -179,29 +170,7 @@ export function readModel(reader: FieldReader): ModelEntry {
     reader.problem('endpoints', 'no_endpoints', {}, 'is required: at least one way to serve the model')
   if (type === 'chat' && !reader.has('context_length'))
     reader.problem('context_length', 'chat_context', {}, 'is required for a chat model')
-  const rest = defined({
-    name: reader.text('name'),
-    description: reader.text('description'),
-    created,
-    markup: readMarkup(reader),
-    active: reader.has('active') ? reader.flag('active', true) : null,
-    hidden: reader.has('hidden') ? reader.flag('hidden', false) : null,
-    context_length: contextLength,
-    max_completion_tokens: maxCompletionTokens,
-    guessed: reader.names('guessed', GUESSABLE),
-    max_prompt_length: reader.whole('max_prompt_length', 1),
-    input_modalities: reader.names('input_modalities', INPUT_MODALITIES),
-    output_modalities: reader.names('output_modalities', OUTPUT_MODALITIES),
-    tokenizer: reader.text('tokenizer'),
-    instruct_type: reader.text('instruct_type'),
-    aliases,
-    supported_voices: reader.texts('supported_voices'),
-    supported_formats: reader.texts('supported_formats'),
-    supported_sizes: reader.texts('supported_sizes'),
-    supported_durations: reader.wholes('supported_durations'),
-    supported_resolutions: reader.texts('supported_resolutions'),
-    supported_aspect_ratios: reader.texts('supported_aspect_ratios'),
-  })
+  const rest = fields.all()
   reader.done()
   return { id, type: type ?? 'chat', endpoints, ...rest }
 }
@@ -218,15 +187,15 @@ function readEndpoint(
   const sell = reader.map('sell')
   if (sell?.has('currency') === true && sell.text('currency') !== 'RUB')
     sell.problem('currency', 'rubles_only', {}, 'must be RUB: what the customer pays is in rubles')
-  const listed = reader.names('supported_parameters', PARAMETER_NAMES)
-  const nativeResponses = reader.has('native_responses') ? reader.flag('native_responses', false) : null
-  const nativeMessages = reader.has('native_messages') ? reader.flag('native_messages', true) : null
-  const contextLength = reader.whole('context_length', 1)
-  const most = reader.whole('max_completion_tokens', 1)
+  const fields = new GivenFields(reader, ENDPOINT_FIELDS)
+  const listed = fields.get('supported_parameters')
+  const native = [fields.get('native_responses'), fields.get('native_messages')].includes(true)
+  const contextLength = fields.get('context_length')
+  const most = fields.get('max_completion_tokens')
   const context = contextLength ?? modelContext
   if (context !== null && most !== null && most > context)
     reader.problem('max_completion_tokens', 'above_context', { given: most, context }, aboveContext(most, context))
-  const uses = { listed: listed ?? [], native: nativeResponses === true || nativeMessages === true }
+  const uses = { listed: listed ?? [], native }
   const check = type === null ? (): void => undefined : (given: FieldReader): void => checkCharged(given, type, uses)
   const prices = price === null ? {} : readPriceEntry(price, check)
   const sells = sell === null ? null : readPriceEntry(sell, check)
@@ -236,19 +205,7 @@ function readEndpoint(
     ['sell', sell],
   ] as const)
     if (type !== null && given !== null) checkComplete(reader, key, given, type, bounded)
-  const rest = defined({
-    sell: sells,
-    supported_parameters: listed,
-    context_length: contextLength,
-    max_completion_tokens: most,
-    media_tokens: readMediaTokens(reader.map('media_tokens')),
-    native_responses: nativeResponses,
-    native_messages: nativeMessages,
-    dialect: readEndpointQuirks(reader),
-    native_completions: reader.has('native_completions') ? reader.flag('native_completions', false) : null,
-    cache_marks: reader.has('cache_marks') ? reader.flag('cache_marks', false) : null,
-    force: reader.has('force') ? reader.flag('force', false) : null,
-  })
+  const rest = { ...defined({ sell: sells }), ...fields.all() }
   const entry = {
     provider: reader.required('provider'),
     model: reader.required('model'),
@@ -263,14 +220,6 @@ function readEndpoint(
  * There is no default currency: dollars read as rubles would be sold at a hundredth, rubles read as dollars at a
  * hundredfold.
  */
-function readEndpointQuirks(reader: FieldReader): QuirksEntry | null {
-  const quirks = reader.map('dialect')
-  if (quirks === null) return null
-  const entry = readQuirks(quirks)
-  quirks.done()
-  return entry
-}
-
 function readCurrency(price: FieldReader): string {
   const currency = price.text('currency') ?? ''
   if (!price.has('currency'))
@@ -319,17 +268,4 @@ function unchargedText(type: ModelType, key: string): string {
   if (type === 'chat' && key === 'search')
     return 'would never be charged: only an endpoint with native_responses: true or native_messages: true, or with web_search_options among its supported_parameters, searches'
   return `would never be charged: no answer of ${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type} model is measured by it`
-}
-
-/** The most tokens of one picture, document, sound or video in a prompt. */
-function readMediaTokens(reader: FieldReader | null): MediaTokens | null {
-  if (reader === null) return null
-  const tokens = defined({
-    image: reader.whole('image', 0),
-    file: reader.whole('file', 0),
-    audio: reader.whole('audio', 0),
-    video: reader.whole('video', 0),
-  })
-  reader.done()
-  return tokens
 }

@@ -1,4 +1,4 @@
-import { defined, type FieldReader } from './field-reader.ts'
+import { field, type EntryField } from './entry-fields.ts'
 
 /** Whose list of prices a provider may have (`feeds/price-list-api.ts` reads them). */
 export const PRICE_LIST_API_NAMES = ['openrouter', 'vercel', 'requesty', 'together', 'deepinfra', 'xai'] as const
@@ -24,22 +24,31 @@ const RISE_PERCENT = 10
 export const BALANCE_LOW = 10
 const LOW_MAX = 1_000_000_000
 
-export function readPriceList(reader: FieldReader): PriceListEntry | null {
-  const map = reader.map('price_list')
-  if (map === null) return null
-  if (!map.has('api')) map.problem('api', 'required', {}, 'is required')
-  const given = defined({ api: map.oneOf('api', PRICE_LIST_API_NAMES), rise: map.whole('rise', 0, 1_000) })
-  map.done()
-  // Without an API the entry is refused.
-  return { api: 'openrouter', rise: RISE_PERCENT, ...given }
+/** Without an API, which the entry then lacks, it is refused. */
+function withDefaults<T extends object>({ schema, read }: EntryField<Partial<T>>, defaults: T): EntryField<T> {
+  return {
+    schema,
+    read: (reader, key) => {
+      const given = read(reader, key)
+      return given === null ? null : { ...defaults, ...given }
+    },
+  }
 }
 
-export function readBalance(reader: FieldReader): BalanceEntry | null {
-  const map = reader.map('balance')
-  if (map === null) return null
-  if (!map.has('api')) map.problem('api', 'required', {}, 'is required')
-  const given = defined({ api: map.oneOf('api', BALANCE_API_NAMES), low: map.whole('low', 0, LOW_MAX) })
-  map.done()
-  // Without an API the entry is refused.
-  return { api: 'openrouter', low: BALANCE_LOW, ...given }
-}
+export const PRICE_LIST: EntryField<PriceListEntry> = withDefaults<PriceListEntry>(
+  field.map(
+    { api: field.oneOf(PRICE_LIST_API_NAMES), rise: field.whole(0, 1_000, 'Percent; 10 if absent.') },
+    'The list of prices of the provider that the catalogue follows; a greater rise waits for a hand.',
+    'api',
+  ),
+  { api: 'openrouter', rise: RISE_PERCENT },
+)
+
+export const BALANCE: EntryField<BalanceEntry> = withDefaults<BalanceEntry>(
+  field.map(
+    { api: field.oneOf(BALANCE_API_NAMES), low: field.whole(0, LOW_MAX, 'In its currency; 10 if absent.') },
+    'Whose API tells what is left of the money with it, and below which amount people are told.',
+    'api',
+  ),
+  { api: 'openrouter', low: BALANCE_LOW },
+)

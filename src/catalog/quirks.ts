@@ -1,22 +1,6 @@
-import { defined, type FieldReader } from './field-reader.ts'
-
-/**
- * What a service or a model wants otherwise than OpenAI's chat has it, as in the catalogue file. Only given fields are
- * present.
- */
-export interface QuirksEntry {
-  readonly reasoning?: ReasoningForm
-  readonly reasoning_budgets?: Readonly<Record<string, number>>
-  readonly reasoning_echo?: ReasoningEcho
-  readonly reasoning_blank?: string
-  readonly fixed?: Readonly<Record<string, FixedValue>>
-  readonly strict?: StrictRule
-  readonly schema_words?: Readonly<Record<string, WordRule>>
-  readonly json_word?: boolean
-  readonly stream?: StreamRule
-  readonly tools?: ToolForm
-  readonly system?: SystemPlace
-}
+import { either, flag, nullable, number, oneOf } from '../base/schema.ts'
+import { field, NAME as TEXT, type EntryField, type EntryOf } from './entry-fields.ts'
+import type { FieldReader } from './field-reader.ts'
 
 /**
  * `effort` = `reasoning_effort`, `object` = OpenRouter's `reasoning {…}`, `thinking` = `thinking {type}`,
@@ -83,37 +67,29 @@ const OWN: ReadonlySet<string> = new Set([
   'web_search_options',
 ])
 
-export function readQuirks(reader: FieldReader): QuirksEntry {
-  return defined({
-    reasoning: reader.oneOf<ReasoningForm>('reasoning', REASONING_FORMS),
-    reasoning_budgets: budgetsOf(reader),
-    reasoning_echo: reader.oneOf<ReasoningEcho>('reasoning_echo', REASONING_ECHOES),
-    reasoning_blank: reader.text('reasoning_blank'),
-    fixed: fixedOf(reader),
-    strict: reader.oneOf<StrictRule>('strict', ['each', 'all_or_none']),
-    schema_words: wordsOf(reader),
-    json_word: reader.has('json_word') ? reader.flag('json_word', false) : null,
-    stream: reader.oneOf<StreamRule>('stream', ['as_asked', 'always']),
-    tools: reader.oneOf<ToolForm>('tools', ['tools', 'functions']),
-    system: reader.oneOf<SystemPlace>('system', ['anywhere', 'first']),
-  })
-}
+const TOKENS = field.whole(1)
+const WORD_RULES: readonly WordRule[] = ['drop', 'describe']
 
-function budgetsOf(reader: FieldReader): Readonly<Record<string, number>> | null {
-  const given = reader.map('reasoning_budgets')
-  if (given === null) return null
-  const budgets: Record<string, number> = {}
-  for (const effort of EFFORTS) {
-    const tokens = given.whole(effort, 1)
-    if (tokens !== null) budgets[effort] = tokens
-  }
-  given.done()
-  return budgets
+/** What a service or a model wants otherwise than OpenAI's chat has it, as in the catalogue file. */
+export const QUIRK_FIELDS = {
+  reasoning: field.oneOf(REASONING_FORMS),
+  // Each effort has such a number.
+  reasoning_budgets: field.map(Object.fromEntries(EFFORTS.map((effort) => [effort, TOKENS]))) as EntryField<
+    Readonly<Record<string, number>>
+  >,
+  reasoning_echo: field.oneOf(REASONING_ECHOES),
+  reasoning_blank: field.text(),
+  fixed: field.open(nullable(either(number(), either(TEXT, flag()))), fixedOf),
+  strict: field.oneOf<StrictRule>(['each', 'all_or_none']),
+  schema_words: field.open(nullable(oneOf(WORD_RULES)), wordsOf),
+  json_word: field.flag(),
+  stream: field.oneOf<StreamRule>(['as_asked', 'always']),
+  tools: field.oneOf<ToolForm>(['tools', 'functions']),
+  system: field.oneOf<SystemPlace>(['anywhere', 'first']),
 }
+export type QuirksEntry = EntryOf<typeof QUIRK_FIELDS>
 
-function fixedOf(reader: FieldReader): Readonly<Record<string, FixedValue>> | null {
-  const given = reader.map('fixed')
-  if (given === null) return null
+function fixedOf(given: FieldReader): Readonly<Record<string, FixedValue>> {
   const fixed: Record<string, FixedValue> = {}
   for (const name of namesIn(given)) {
     if (!NAME.test(name) || OWN.has(name))
@@ -127,14 +103,12 @@ function fixedOf(reader: FieldReader): Readonly<Record<string, FixedValue>> | nu
   return fixed
 }
 
-function wordsOf(reader: FieldReader): Readonly<Record<string, WordRule>> | null {
-  const given = reader.map('schema_words')
-  if (given === null) return null
+function wordsOf(given: FieldReader): Readonly<Record<string, WordRule>> {
   const words: Record<string, WordRule> = {}
   for (const name of namesIn(given)) {
     if (!WORD.test(name) || name === 'properties' || name === 'type')
       given.problem(name, 'parameter_name', { given: name }, `must be a word of JSON Schema, got '${name}'`)
-    words[name] = given.oneOf<WordRule>(name, ['drop', 'describe']) ?? 'drop'
+    words[name] = given.oneOf(name, WORD_RULES) ?? 'drop'
   }
   return words
 }

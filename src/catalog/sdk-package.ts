@@ -1,5 +1,5 @@
 import type { KnownAdapters, Provider } from './catalog.ts'
-import type { ProviderEntry } from './document.ts'
+import { field, readFields, type EntryOf } from './entry-fields.ts'
 import type { FieldReader } from './field-reader.ts'
 
 /** The adapter whose providers name an AI SDK package. */
@@ -8,14 +8,16 @@ export const SDK_ADAPTER = 'ai-sdk'
 const PACKAGE = /^@ai-sdk\/[a-z0-9][a-z0-9-]{0,63}$/
 const FACTORY = /^create[A-Za-z0-9]{1,63}$/
 
+/** The package to load, and its function that makes the provider. */
+export const SDK_FIELDS = {
+  package: field.text('For the adapter `ai-sdk`.'),
+  factory: field.text('For the adapter `ai-sdk`.'),
+}
+
 /** Reads `package` and `factory` of a provider's entry, which only one adapter has. */
-export function readSdkPackage(
-  reader: FieldReader,
-  adapter: string,
-  known: KnownAdapters,
-): Pick<ProviderEntry, 'package' | 'factory'> {
-  const name = reader.text('package')
-  const factory = reader.text('factory')
+export function readSdkPackage(reader: FieldReader, adapter: string, known: KnownAdapters): EntryOf<typeof SDK_FIELDS> {
+  const entry = readFields(reader, SDK_FIELDS)
+  const { package: name, factory } = entry
   if (adapter !== SDK_ADAPTER) {
     for (const key of ['package', 'factory'])
       if (reader.has(key))
@@ -33,19 +35,19 @@ export function readSdkPackage(
       `is not for the adapter ${SDK_ADAPTER}: its packages take an api_key`,
     )
   }
-  if (name === null) reader.problem('package', 'required', {}, 'is required: the @ai-sdk package to load')
+  if (name === undefined) reader.problem('package', 'required', {}, 'is required: the @ai-sdk package to load')
   else {
     const problem = sdkPackageProblem(name)
     if (problem !== null) reader.problem('package', problem.check, { given: name }, problem.message)
   }
-  if (factory !== null && !FACTORY.test(factory))
+  if (factory !== undefined && !FACTORY.test(factory))
     reader.problem(
       'factory',
       'factory_name',
       { given: factory },
       `must be the name of an exported function such as createMistral, got '${factory}'`,
     )
-  return { ...(name === null ? {} : { package: name }), ...(factory === null ? {} : { factory }) }
+  return entry
 }
 
 /** The reason why a package cannot be used; null = it can. Only looks for the package, and loads none of it. */

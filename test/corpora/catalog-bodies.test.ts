@@ -79,7 +79,7 @@ const PROVIDER = {
   timeouts: { connect: 5 },
   balance: { api: 'deepseek', low: 5 },
   price_list: { api: 'openrouter', rise: 5 },
-  dialect: { query: { v: '1' }, names: { top_n: 'n' }, reasoning: 'effort' },
+  dialect: { query: { v: '1' }, names: { top_n: 'n' }, reasoning: 'effort', service_tier: 'default' },
 }
 const SDK = {
   adapter: 'ai-sdk',

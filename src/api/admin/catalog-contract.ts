@@ -1,3 +1,4 @@
+import { ABOVE_0, NAME } from '../../catalog/entry-fields.ts'
 import type { CatalogWarning } from '../../catalog/catalog-warning.ts'
 import { TRIAL_OUTCOMES } from '../../catalog/offered-models.ts'
 import { HOLD_REASONS } from '../../catalog/price-list.ts'
@@ -259,16 +260,6 @@ export const CatalogProblem = object(
 )
 export type CatalogProblem = Static<typeof CatalogProblem>
 
-/** A number above 0 and below a billion; a text is read exactly too. */
-export const DECIMAL = narrowed<number | string>({
-  anyOf: [
-    { type: 'number', exclusiveMinimum: 0, maximum: 1_000_000_000 },
-    { type: 'string', pattern: '^(?=[^eE]*[1-9])[+]?[0-9]{1,40}([.][0-9]{1,40})?([eE][+-]?[0-9]{1,3})?$' },
-  ],
-})
-/** A number is also a name, as in the catalogue file. */
-export const NAME = narrowed<string>({ type: ['string', 'number'] })
-
 /** null counts as not given, except for `maintenance`, which it ends. */
 export const SettingsPatch = body({
   maintenance: maybe(
@@ -277,11 +268,11 @@ export const SettingsPatch = body({
   timezone: maybe(narrowed<string>({ ...NAME, description: 'An IANA name.', format: 'timezone' })),
   rates: maybe(
     narrowed<Readonly<Record<string, number | string | null>>>({
-      ...open({ source: maybe(only('cbr')) }, nullable(DECIMAL), 'RUB for one unit of each currency.'),
+      ...open({ source: maybe(only('cbr')) }, nullable(ABOVE_0), 'RUB for one unit of each currency.'),
       propertyNames: { pattern: '^([A-Z]{3}|source)$' },
     }),
   ),
-  markup: maybe(DECIMAL),
+  markup: maybe(ABOVE_0),
   model_fallbacks: maybe(map(NAME, 'Replaces the whole map.')),
   ...maybeEach(PLAIN_SETTINGS),
 })
