@@ -23,8 +23,8 @@ const CLOCK = 'test/clock/'
 const LONG = ['test/long/', CLOCK]
 /** These need a server that no package brings, or half a gigabyte of packages: they run where they are named. */
 const ASKED = 'test/asked/'
-/** The longest begin first, so that no core is idle at the end; then all others by their names. */
-const FIRST = ['crash', 'nodes', 'console', 'long', 'faults', 'sim', 'store']
+/** The longest, which are the last here, begin first, so that no core is idle at the end; then all others by name. */
+const LONGEST = ['store', 'sim', 'faults', 'long', 'console', 'nodes', 'crash']
 /** Files at a time for each core: some of them wait for a clock, a crash or a browser. A long form alone loads a core. */
 const FILES_PER_CORE = { short: 3, all: 2 } as const
 /** The whole of `npm test` takes less than five minutes of two cores; each file has a share of that. */
@@ -63,17 +63,15 @@ for await (const text of Readable.from(events()).compose(spec())) process.stdout
 process.exitCode = close()
 
 function choose(): readonly string[] {
-  const rank = (path: string): number => {
-    const found = FIRST.findIndex((folder) => path.startsWith('test/') && path.includes(`/${folder}/`))
-    return found === -1 ? FIRST.length : found
-  }
+  const rank = (path: string): number =>
+    LONGEST.findLastIndex((folder) => path.startsWith('test/') && path.includes(`/${folder}/`))
   return globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
     .filter((path) =>
       parts.length > 0
         ? parts.some((part) => path.includes(part))
         : !path.startsWith(ASKED) && (form === 'all' || !LONG.some((folder) => path.startsWith(folder))),
     )
-    .toSorted((left, right) => rank(left) - rank(right) || (left < right ? -1 : 1))
+    .toSorted((left, right) => rank(right) - rank(left) || (left < right ? -1 : 1))
 }
 
 /** Once for all test files, which would otherwise all do it at the same time. */

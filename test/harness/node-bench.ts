@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import { type ApiClient, auditClean } from './api-client.ts'
 
 export { until } from './patience.ts'
 import { startPgBouncer, type PgBouncer } from './pgbouncer.ts'
-import { startPostgres, type Postgres } from './postgres.ts'
+import { direct, startPostgres, type Postgres } from './postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from './server.ts'
 import { startValkey, startValkeyCluster, type TestValkey } from './valkey.ts'
 
@@ -55,10 +54,7 @@ export class NodeBench {
   /** The address of an empty database. */
   async newDatabase(): Promise<string> {
     this.#databases += 1
-    const client = new pg.Client({ connectionString: this.postgres.url })
-    await client.connect()
-    await client.query(`CREATE DATABASE nodes_${this.#databases}`)
-    await client.end()
+    await direct(this.postgres.url, `CREATE DATABASE nodes_${this.#databases}`)
     if (this.pooler !== null) return `${this.pooler.url(`nodes_${this.#databases}`)}?pgbouncer=true`
     return this.postgres.url.replace(/\/postgres$/, `/nodes_${this.#databases}`)
   }

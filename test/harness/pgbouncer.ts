@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from './program.ts'
-import { asOwner, ready, serverOwner } from './postgres.ts'
+import { freePort, missing, stopped } from './program.ts'
+import { asOwner, ownedFolder, ready, serverOwner } from './postgres.ts'
 
 const BINARY = '/usr/sbin/pgbouncer'
 /** Fewer connections than the nodes together would open. */
@@ -18,16 +17,10 @@ export interface PgBouncer {
 
 /** Before the server at `url`. Returns null, with a message, if none is installed; under CI that is a failure. */
 export async function startPgBouncer(url: string): Promise<PgBouncer | null> {
-  if (!existsSync(BINARY)) {
-    const sentence = 'SKIPPED: no PgBouncer. Install the package "pgbouncer" to run these tests.'
-    if (process.env['CI'] === 'true') throw new Error(sentence)
-    console.error(sentence)
-    return null
-  }
+  if (!existsSync(BINARY)) return missing('no PgBouncer', 'pgbouncer')
   const { hostname, port, username } = new URL(url)
   const owner = await serverOwner()
-  const directory = mkdtempSync(join(tmpdir(), 'tollgate-pgbouncer-'))
-  if (owner !== null) chownSync(directory, owner.uid, owner.gid)
+  const directory = ownedFolder(owner)
   const started = await Promise.all(
     ['', 'ignore_startup_parameters = options,statement_timeout,lock_timeout,idle_in_transaction_session_timeout'].map(
       async (more) => {
@@ -58,13 +51,7 @@ export async function startPgBouncer(url: string): Promise<PgBouncer | null> {
     url: (database, ignore = false) =>
       `postgres://${username}@127.0.0.1:${started[ignore ? 1 : 0]?.listens ?? 0}/${database}`,
     stop: async () => {
-      await Promise.all(
-        started.map(({ child }) => {
-          const ended = new Promise((resolve) => child.once('exit', resolve))
-          child.kill('SIGKILL')
-          return ended
-        }),
-      )
+      await Promise.all(started.map(({ child }) => stopped(child, 'SIGKILL')))
       rmSync(directory, { recursive: true, force: true })
     },
   }

@@ -5,7 +5,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { freePort } from './program.ts'
+import { freePort, missing, stopped } from './program.ts'
 
 const INSTALLATIONS = '/usr/lib/postgresql'
 const READY_MS = 20_000
@@ -42,15 +42,9 @@ export async function startPostgres(
   settings: readonly string[] = TEST_SETTINGS,
 ): Promise<Postgres | null> {
   const bin = postgresBin()
-  if (bin === null) {
-    const sentence = `SKIPPED: no PostgreSQL under ${INSTALLATIONS}. Install the package "postgresql" to run these tests.`
-    if (process.env['CI'] === 'true') throw new Error(sentence)
-    console.error(sentence)
-    return null
-  }
-  const directory = mkdtempSync(join(parent, 'tollgate-postgres-'))
+  if (bin === null) return missing(`no PostgreSQL under ${INSTALLATIONS}`, 'postgresql')
   const owner = await serverOwner()
-  if (owner !== null) chownSync(directory, owner.uid, owner.gid)
+  const directory = ownedFolder(owner, parent)
   await run('cp', ['-a', await initialised(bin, owner), join(directory, 'data')])
   return serve(bin, owner, directory, settings)
 }
@@ -60,18 +54,12 @@ export async function startStandby(primary: Postgres): Promise<Standby> {
   const bin = postgresBin()
   if (bin === null) throw new Error('There is no PostgreSQL.')
   const owner = await serverOwner()
-  const directory = mkdtempSync(join(tmpdir(), 'tollgate-standby-'))
-  if (owner !== null) chownSync(directory, owner.uid, owner.gid)
+  const directory = ownedFolder(owner)
   const { port, username } = new URL(primary.url)
   const from = ['-D', join(directory, 'data'), '-h', '127.0.0.1', '-p', port, '-U', username, '-R', '-c', 'fast']
   await run(...asOwner(owner, join(bin, 'pg_basebackup'), from), { cwd: directory })
   const standby = await serve(bin, owner, directory, TEST_SETTINGS)
-  const promote = async (): Promise<void> => {
-    const client = new pg.Client({ connectionString: standby.url })
-    await client.connect()
-    await client.query('SELECT pg_promote(true, 30)')
-    await client.end()
-  }
+  const promote = async (): Promise<void> => void (await direct(standby.url, 'SELECT pg_promote(true, 30)'))
   return { ...standby, promote }
 }
 
@@ -99,8 +87,10 @@ async function serve(
     spawn(...asOwner(owner, join(bin, 'postgres'), options), { cwd: directory, stdio: 'ignore' })
   let child = start()
   const url = `postgres://tollgate@127.0.0.1:${port}/postgres`
+  // SIGQUIT is PostgreSQL's immediate shutdown: the directory is thrown away.
+  const halt = (): Promise<void> => stopped(child, 'SIGQUIT')
   const stop = async (): Promise<void> => {
-    await ended(child)
+    await halt()
     rmSync(directory, { recursive: true, force: true })
   }
   try {
@@ -109,7 +99,6 @@ async function serve(
     await stop()
     throw thrown
   }
-  const halt = (): Promise<void> => ended(child)
   const startAgain = async (): Promise<void> => {
     child = start()
     await ready(url, child)
@@ -131,25 +120,10 @@ async function initialised(bin: string, owner: Owner | null): Promise<string> {
       .slice(0, 12)}`,
   )
   if (existsSync(made)) return made
-  const parent = mkdtempSync(join(tmpdir(), 'tollgate-initdb-'))
-  if (owner !== null) chownSync(parent, owner.uid, owner.gid)
+  const parent = ownedFolder(owner)
   const data = join(parent, 'data')
-  await run(
-    ...asOwner(owner, join(bin, 'initdb'), [
-      '-D',
-      data,
-      '-U',
-      'tollgate',
-      '-A',
-      'trust',
-      '-E',
-      'UTF8',
-      '--locale=C',
-      '-N',
-      '--wal-segsize=1',
-    ]),
-    { cwd: parent },
-  )
+  const options = ['-D', data, '-U', 'tollgate', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N', '--wal-segsize=1']
+  await run(...asOwner(owner, join(bin, 'initdb'), options), { cwd: parent })
   try {
     renameSync(data, made)
   } catch (thrown) {
@@ -184,6 +158,13 @@ export async function serverOwner(): Promise<Owner | null> {
   )
   if (uid === undefined || gid === undefined) throw new Error('There is no user "postgres" to run the server as.')
   return { uid, gid }
+}
+
+/** A new folder in which the server may write. */
+export function ownedFolder(owner: Owner | null, parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, 'tollgate-postgres-'))
+  if (owner !== null) chownSync(folder, owner.uid, owner.gid)
+  return folder
 }
 
 export function asOwner(owner: Owner | null, command: string, values: readonly string[]): [string, string[]] {
@@ -230,15 +211,6 @@ async function stall(postmaster: number): Promise<() => void> {
   }
   send('SIGSTOP')
   return () => send('SIGCONT')
-}
-
-function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
-  return new Promise((resolve) => {
-    child.once('exit', () => resolve())
-    // SIGQUIT is PostgreSQL's immediate shutdown: the directory is thrown away.
-    child.kill('SIGQUIT')
-  })
 }
 
 /** Runs statements on a connection of their own; answers the rows of the last one. */

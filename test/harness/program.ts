@@ -20,6 +20,14 @@ export function hasProgram(name: string): boolean {
   return spawnSync('sh', ['-c', `command -v ${name}`], { stdio: 'ignore' }).status === 0
 }
 
+/** Says that tests are skipped without a program; under CI that is a failure. */
+export function missing(what: string, debian: string): null {
+  const sentence = `SKIPPED: ${what}. Install the package "${debian}" to run these tests.`
+  if (process.env['CI'] === 'true') throw new Error(sentence)
+  console.error(sentence)
+  return null
+}
+
 /** Where `.ci/run` puts the programs that it builds. */
 const BUILT = join(homedir(), '.cache/tollgate-ci')
 
@@ -72,10 +80,11 @@ function listens(port: number): Promise<boolean> {
   })
 }
 
-async function stopped(child: ChildProcess): Promise<void> {
+/** Sends the signal and waits for the end of the process. */
+export async function stopped(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGTERM')
+  const ended = once(child, 'exit')
+  child.kill(signal)
   await ended
 }
 

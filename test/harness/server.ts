@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { program } from '../../bin/program.js'
 import { patient } from './patience.ts'
+import { stopped } from './program.ts'
 import { ApiClient, auditClean } from './api-client.ts'
 
 export type { Answer } from './api-client.ts'
@@ -157,11 +158,7 @@ class ServerProcess extends ApiClient implements Tollgate {
   }
 
   kill(signal: NodeJS.Signals): Promise<void> {
-    if (!this.runs) return Promise.resolve()
-    return new Promise((resolve) => {
-      this.#child.once('exit', () => resolve())
-      this.#child.kill(signal)
-    })
+    return stopped(this.#child, signal)
   }
 
   /** Deletes everything, whatever the audit finds. */

@@ -1,11 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
-// oxlint-disable-next-line eslint/no-restricted-imports -- looks whether a program answers
-import { setTimeout as delay } from 'node:timers/promises'
+import { join } from 'node:path'
 import { Cluster, Redis } from 'ioredis'
-import { freePort } from './program.ts'
+import { until } from './patience.ts'
+import { freePort, hasProgram, missing, stopped } from './program.ts'
 
 const NAMES = ['valkey-server', 'redis-server']
 const READY_MS = 10_000
@@ -52,13 +51,7 @@ export async function startValkeyCluster(): Promise<TestValkey | null> {
 }
 
 function binaryOrSkip(): string | null {
-  const binary = find()
-  if (binary === null) {
-    const sentence = `SKIPPED: neither ${NAMES.join(' nor ')} is installed. Install the package "redis-server" to run these tests.`
-    if (process.env['CI'] === 'true') throw new Error(sentence)
-    console.error(sentence)
-  }
-  return binary
+  return NAMES.find(hasProgram) ?? missing(`neither ${NAMES.join(' nor ')} is installed`, 'redis-server')
 }
 
 class ValkeyProcess implements TestValkey {
@@ -98,42 +91,25 @@ class ValkeyProcess implements TestValkey {
   }
 
   async start(): Promise<void> {
-    const options = [
-      '--port',
-      String(this.port),
-      '--bind',
-      '127.0.0.1',
-      '--save',
-      '',
-      '--appendonly',
-      'no',
-      '--dir',
-      this.#directory,
+    const options = {
+      port: this.port,
+      bind: '127.0.0.1',
+      save: '',
+      appendonly: 'no',
+      dir: this.#directory,
       ...(this.#busPort === null
-        ? []
-        : ['--cluster-enabled', 'yes', '--cluster-port', String(this.#busPort), '--cluster-node-timeout', '2000']),
-    ]
-    this.#child = spawn(this.#binary, options, { stdio: 'ignore' })
-    const deadlineMs = performance.now() + READY_MS
-    while (
-      !(await this.command('PING').then(
-        () => true,
-        () => false,
-      ))
-    ) {
-      if (performance.now() > deadlineMs) throw new Error(`${this.#binary} is not ready in ${READY_MS} ms.`)
-      await delay(POLL_MS)
+        ? {}
+        : { 'cluster-enabled': 'yes', 'cluster-port': this.#busPort, 'cluster-node-timeout': 2_000 }),
     }
+    const words = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])
+    this.#child = spawn(this.#binary, words, { stdio: 'ignore' })
+    await until(READY_MS, `${this.#binary} is ready`, () => this.command('PING').then(Boolean, () => false), POLL_MS)
   }
 
   kill(): Promise<void> {
     const child = this.#child
     this.#child = null
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
-    return new Promise((resolve) => {
-      child.once('exit', () => resolve())
-      child.kill('SIGKILL')
-    })
+    return child === null ? Promise.resolve() : stopped(child, 'SIGKILL')
   }
 
   freeze(): void {
@@ -183,12 +159,10 @@ class ValkeyCluster implements TestValkey {
   async start(): Promise<void> {
     if (this.#isMade) await this.#first.start()
     else await this.#make()
-    const deadlineMs = performance.now() + READY_MS
     for (const shard of this.#shards) {
-      while (!String(await shard.command('CLUSTER', 'INFO')).includes('cluster_state:ok')) {
-        if (performance.now() > deadlineMs) throw new Error(`The cluster is not ready in ${READY_MS} ms.`)
-        await delay(POLL_MS)
-      }
+      const isReady = async (): Promise<boolean> =>
+        String(await shard.command('CLUSTER', 'INFO')).includes('cluster_state:ok')
+      await until(READY_MS, 'the cluster is ready', isReady, POLL_MS)
     }
   }
 
@@ -221,11 +195,4 @@ class ValkeyCluster implements TestValkey {
 
 function raise(sentence: string): never {
   throw new Error(sentence)
-}
-
-function find(): string | null {
-  const paths = NAMES.flatMap((name) =>
-    (process.env['PATH'] ?? '').split(delimiter).map((directory) => join(directory, name)),
-  )
-  return paths.find((path) => existsSync(path)) ?? null
 }
