@@ -11,7 +11,7 @@ const BLIND = /(?<![\w.])String\s*\(/
 const NUMBERS: Readonly<Record<string, string>> = {
   'src/kinds/fields/body-fields.ts': '`quoted` itself, which looks first',
   'src/kinds/fields/routed-request.ts': 'of a number',
-  'src/protocols/gemini/client/models.ts': 'of a number',
+  'src/protocols/gemini/client/calls.ts': 'of a number',
   'src/protocols/openai/client/transcript.ts': 'of numbers',
   'src/pay/operations/transcription-kind.ts': 'of a number',
   'src/pay/paid/paid-routes.ts': 'of a number',

@@ -13,16 +13,21 @@ import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { OPENAI_PARAMETERS } from '../openai/provider/openai.ts'
 import { VIDEO_PARAMETERS } from '../upstream/videos.ts'
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
-import { sandboxAnswer, type SandboxAnswer } from './answer.ts'
-import { sandboxEmbeddings } from './embeddings.ts'
-import { plainFailure } from './failure.ts'
+import { sandboxAnswer, type SandboxAnswer, textTokens } from './answer.ts'
+import { plainFailure, failureOf } from './failure.ts'
 import { sandboxImages } from './images.ts'
 import { lastUserText, plainText, readScript, scriptedText, type SandboxScript } from './script.ts'
 import { ScriptedCall } from './scripted-call.ts'
-import { sandboxRanking } from './ranking.ts'
 import { sandboxSpeech } from './speech.ts'
 import { sandboxTranscription } from './transcription.ts'
 import { sandboxVideos } from './videos.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import { inputUsage } from '../../kinds/answer/usage.ts'
+import type { RerankAnswer, RerankRequest } from '../../kinds/rerank.ts'
+import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { EmbeddingsAnswer, EmbeddingsRequest } from '../../kinds/embeddings.ts'
+import { floatBytes } from '../answers/vectors.ts'
 
 /** OpenAI's. */
 const CATEGORIES = [
@@ -40,8 +45,16 @@ const CATEGORIES = [
   'violence',
   'violence/graphic',
 ]
+
 /** Only the beginning of a text is judged. */
 const JUDGED_CHARS_MAX = 2_000
+const DOCUMENTS_PER_UNIT = 100
+/** Only the beginning of a document is ranked. */
+const RANKED_CHARS_MAX = 2_000
+const DIMENSIONS_DEFAULT = 64
+const DIMENSIONS_MAX = 4_096
+/** Numbers made before other requests get their turn: about 10 ms. */
+const TURN_NUMBERS = 65_536
 
 /** The provider that needs no network: deterministic answers, and on request slow ones and failures. */
 export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'files'>): Adapter {
@@ -199,4 +212,84 @@ function resultOf(text: string, types: readonly string[]): ModerationResult {
     category_scores: Object.fromEntries(found.map(([name, flagged]) => [name, flagged ? 1 : 0])),
     category_applied_input_types: Object.fromEntries(CATEGORIES.map((name) => [name, types])),
   }
+}
+
+/**
+ * Ranks documents by the fraction of the query's words that each contains. The ranking depends only on the texts, so
+ * that a test can know it beforehand.
+ */
+function sandboxRanking({ query, documents }: RerankRequest, script: SandboxScript): RerankAnswer {
+  const wanted = wordsOf(plainText(query))
+  const scoreOf = (document: string): number => {
+    const words = wordsOf(document)
+    return wanted.size === 0 ? 0 : [...wanted].filter((word) => words.has(word)).length / wanted.size
+  }
+  return {
+    results: script.words === 0 ? [] : documents.map((document, index) => ({ index, score: scoreOf(document) })),
+    usage: usageOf(query, documents),
+    upstreamId: null,
+  }
+}
+
+function wordsOf(text: string): Set<string> {
+  return new Set(
+    text
+      .slice(0, RANKED_CHARS_MAX)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu),
+  )
+}
+
+function usageOf(query: string, documents: readonly string[]): UsageReport | null {
+  const searches = Math.ceil(documents.length / DOCUMENTS_PER_UNIT)
+  return inputUsage({
+    tokens: documents.reduce((sum, document) => sum + textTokens(document), textTokens(query)),
+    searches,
+  })
+}
+
+/** A vector for each input that depends only on the input: the same text always gives the same vector. */
+async function sandboxEmbeddings(
+  request: EmbeddingsRequest,
+  script: SandboxScript,
+): Promise<EmbeddingsAnswer | AttemptFailure> {
+  const { input, encodingFormat } = request
+  const length = request.dimensions ?? DIMENSIONS_DEFAULT
+  if (length > DIMENSIONS_MAX)
+    return {
+      ...failureOf('status', 400, 'too many dimensions'),
+      publicMessage: `dimensions: must be at most ${DIMENSIONS_MAX}`,
+    }
+  const texts = input.type === 'texts' ? input.texts : input.lists.map((list) => list.join(' '))
+  const tokens =
+    input.type === 'texts'
+      ? texts.reduce((sum, text) => sum + textTokens(text), 0)
+      : input.lists.reduce((sum, list) => sum + list.length, 0)
+  const vectors: Buffer[] = []
+  let made = 0
+  for (const text of script.words === 0 ? [] : texts) {
+    const numbers = unitVector(text, length)
+    vectors.push(
+      Buffer.from(encodingFormat === 'float' ? JSON.stringify(numbers) : `"${floatBytes(numbers).toString('base64')}"`),
+    )
+    made += length
+    if (made < TURN_NUMBERS) continue
+    made = 0
+    await nextTurn()
+  }
+  return { vectors, usage: inputUsage({ tokens }), upstreamId: null }
+}
+
+/** Of length 1, as real vectors are. Each number is a float32, so both forms are equal. */
+function unitVector(text: string, length: number): readonly number[] {
+  // A xorshift generator would stay at 0.
+  let state = createHash('sha256').update(text).digest().readInt32LE(0) || 1
+  const raw = Array.from({ length }, () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return state
+  })
+  const norm = Math.hypot(...raw)
+  return raw.map((number) => Math.fround(number / norm))
 }

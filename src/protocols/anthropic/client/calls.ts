@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../catalog/catalog.ts'
+import type { Endpoint, Model } from '../../../catalog/catalog.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { JsonBytes, jsonParts } from '../../../base/json-text.ts'
 import { isObject } from '../../../kinds/fields/body-fields.ts'
@@ -14,14 +14,26 @@ import {
   type ClientStart,
   type ClientWords,
   type SpecialOffer,
+  type ModelForms,
 } from '../../ports/client-call.ts'
 import { withCacheMarks } from '../../models/claude-request.ts'
 import { losesThinking, nativeBody, unlistedFields } from './native-body.ts'
-import { ANTHROPIC_MODELS } from './models.ts'
 import { parseCountedMessages, parseMessages } from './parse.ts'
 import type { MessagesRequest, ServerTools } from './request.ts'
 import { isWebSearch } from './tools.ts'
 import { ownedStart, UnfilteredMessages, MessagesWriter, PING } from './writer.ts'
+import { wholeParameter } from '../../../base/query-parameters.ts'
+import { isoTime } from '../../../base/time.ts'
+
+const LIMIT_DEFAULT = 20
+const LIMIT_MAX = 1_000
+
+const ANTHROPIC_MODELS: ModelForms = {
+  types: ['chat'],
+  list: anthropicModelList,
+  one: anthropicModel,
+  paths: [],
+}
 
 const WORDS: ClientWords = {
   stop: 'stop_sequences',
@@ -30,6 +42,7 @@ const WORDS: ClientWords = {
   response_format: 'output_config.format',
   parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
 }
+
 const BETAS = 'anthropic-beta'
 /** Provider-run tools that cost only the tokens of their results. */
 const TOKENS_ONLY = /^(?:web_fetch|tool_search_tool)_/
@@ -162,4 +175,41 @@ function bytesOf({ safeguards }: MessagesRequest, body: Readonly<Record<string, 
   if (safeguards === null || body['safeguards'] === undefined) return Buffer.from(JSON.stringify(body))
   const raw = new JsonBytes(safeguards)
   return Buffer.concat(jsonParts({ ...body, safeguards: raw }, [raw]))
+}
+
+/** A model in the form of Anthropic's protocol (clients.md 2). */
+function anthropicModel({ id, name, created, contextLength, maxCompletionTokens }: Model): Record<string, unknown> {
+  return {
+    type: 'model',
+    id,
+    display_name: name,
+    created_at: isoTime(created * 1_000),
+    max_input_tokens: contextLength,
+    max_tokens: maxCompletionTokens,
+  }
+}
+
+/** A page of the list: after one model, or before one. */
+function anthropicModelList(models: readonly Model[], query: URLSearchParams): Record<string, unknown> {
+  const limit = wholeParameter(query, 'limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT
+  const after = placeOf(models, query, 'after_id')
+  const before = placeOf(models, query, 'before_id')
+  const start = before === null ? (after ?? -1) + 1 : Math.max(0, before - limit)
+  const end = before ?? Math.min(models.length, start + limit)
+  const page = models.slice(start, end)
+  return {
+    data: page.map(anthropicModel),
+    has_more: before === null ? end < models.length : start > 0,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+  }
+}
+
+function placeOf(models: readonly Model[], query: URLSearchParams, name: string): number | null {
+  const id = query.get(name)
+  if (id === null) return null
+  const place = models.findIndex((model) => model.id === id)
+  if (place === -1)
+    throw new ApiError('invalid_input', `${name}: must be the id of a listed model, got '${id.slice(0, 100)}'`)
+  return place
 }

@@ -2,17 +2,46 @@ import { imagesOverChat } from '../../answers/images-over-chat.ts'
 import { reasoningWish } from '../../answers/reasoning-wish.ts'
 import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../../ports/adapter.ts'
 import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../../upstream/models.ts'
-import { textOf } from '../../wire/raw-json.ts'
+import { textOf, listOf, objectOf, parseJson, type RawJson } from '../../wire/raw-json.ts'
 import { askRerank, readRanking, topNField, type RerankProtocol } from '../../upstream/rerank.ts'
 import { askEmbeddings, type EmbeddingsProtocol, textsOf } from '../../upstream/embeddings.ts'
-import { askChat, type ChatProtocol } from '../../upstream/events.ts'
-import { CohereDecoder, CohereReader } from './reader.ts'
+import { askChat, type ChatProtocol, type EventReader, type MessageDecoder } from '../../upstream/events.ts'
 import { COHERE_TEXTS_MAX, cohereEmbedFields, cohereEmbedPage } from '../../models/cohere-vectors.ts'
-import { cohereRequest } from './request.ts'
+import { cohereRequest, toolPlanEvents } from './request.ts'
 import { bearer } from '../../../base/bearer.ts'
+import { SILENT, type AnswerEvent } from '../../../kinds/answer/event.ts'
+import type { FinishReason, UsageReport } from '../../../kinds/chat/answer.ts'
+import { billed, failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
+import type { AnswerState } from '../../upstream/response.ts'
+import { ToolCallDeltas } from '../../answers/tool-calls.ts'
+import { eventFailure } from '../../wire/upstream-error.ts'
+import { NdjsonDecoder } from '../../wire/ndjson-decoder.ts'
+import { SseDecoder } from '../../wire/sse-decoder.ts'
+import { argumentsText } from '../../openai/provider/delta.ts'
+import { TokenReader } from '../../answers/token-reader.ts'
 
 /** Parameters of Cohere's chat protocol, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = chatParameters('top_k', 'frequency_penalty', 'presence_penalty', 'seed', 'tool_choice')
+
+/** Cohere's own reasons for a bad end; the others are in wire.md D-3.2. */
+const BAD_ENDS: ReadonlyMap<string, FinishReason> = new Map([
+  ['ERROR', 'error'],
+  ['TIMEOUT', 'error'],
+  ['USER_CANCEL', 'error'],
+  ['ERROR_TOXIC', 'content_filter'],
+  ['ERROR_LIMIT', 'length'],
+])
+
+const BRACE = 0x7b
+const DONE = Buffer.from('[DONE]')
+const PLAN_LENGTH_MAX = 1_048_576
+type Read = readonly AnswerEvent[] | AttemptFailure
+
+interface CohereView {
+  readonly generationId: string
+  /** The client asked not to see thinking and plans. */
+  readonly hidesReasoning: boolean
+}
 
 /**
  * Cohere's v2 chat, embed and rerank. Requests of the first chat protocol are not written, since every model that still
@@ -71,4 +100,265 @@ export const cohereRerank: RerankProtocol = {
     headers: bearer(call.apiKey),
   }),
   answer: readRanking,
+}
+
+/** Reads one answer of Cohere's v2 chat protocol, or of the first one. */
+class CohereReader implements EventReader {
+  readonly #hidesReasoning: boolean
+  readonly #calls: ToolCallDeltas
+  #plan = ''
+  #started = false
+  #said = false
+  #done = false
+
+  constructor({ generationId, hidesReasoning }: CohereView) {
+    this.#hidesReasoning = hidesReasoning
+    this.#calls = new ToolCallDeltas(generationId, 0)
+  }
+
+  get state(): AnswerState {
+    return this.#done ? 'done' : 'open'
+  }
+
+  message(data: Buffer): Read {
+    // `[DONE]` follows the last message; it does not complete an answer that has none.
+    if (data.equals(DONE)) return []
+    const message = objectOf(parseJson(data))
+    if (message === null) return garbage('not a JSON object', data)
+    if (isError(message)) return failed(message['error'] ?? message, message)
+    this.#started = true
+    if (message['event_type'] === undefined) return this.#step(message)
+    this.#done = isOlderEnd(message)
+    return olderMessage(message, (calls) => this.#read(calls)) ?? tooManyCalls()
+  }
+
+  ended(): AttemptFailure | null {
+    if (this.#done) return null
+    return failure(this.#started ? 'cut' : 'garbage', null, 'the stream ended without message-end')
+  }
+
+  whole(body: unknown): Read {
+    const answer = objectOf(body)
+    if (answer === null) return failure('garbage', null, 'the answer is not a JSON object')
+    if (isError(answer)) return failed(answer['error'] ?? answer, answer)
+    if (isOlderAnswer(answer)) return olderAnswer(answer, (calls) => this.#read(calls)) ?? tooManyCalls()
+    const message = objectOf(answer['message'])
+    if (message === null) return failure('garbage', null, 'the answer holds no message')
+    const { content } = message
+    const said =
+      typeof content === 'string'
+        ? this.#block({ text: content })
+        : listOf(content).flatMap((block) => this.#block(objectOf(block)))
+    const planned = this.#planned(textOf(message['tool_plan']) ?? '')
+    const calls = this.#read(listOf(message['tool_calls']).map(indexedCall))
+    if (calls === null) return tooManyCalls()
+    return [origin(answer), ...said, ...planned, ...calls, ...this.#end(answer)]
+  }
+
+  #step(message: RawJson): Read {
+    const delta = objectOf(message['delta'])
+    const said = objectOf(delta?.['message'])
+    switch (message['type']) {
+      case 'message-start':
+        return [origin(message)]
+      case 'content-start':
+      case 'content-delta':
+        return [...this.#planned(), ...this.#block(objectOf(said?.['content']))]
+      case 'tool-plan-delta':
+        return this.#addToPlan(textOf(said?.['tool_plan']) ?? '')
+      case 'tool-call-start':
+      case 'tool-call-delta': {
+        const planned = this.#planned()
+        const calls = this.#read([indexedCall(said?.['tool_calls'], message['index'])])
+        return calls === null ? tooManyCalls() : [...planned, ...calls]
+      }
+      case 'message-end': {
+        const error = textOf(delta?.['error']) ?? ''
+        if (error !== '') return failed(error, delta)
+        this.#done = true
+        return [...this.#planned(), ...this.#end(delta ?? {})]
+      }
+      default:
+        // Ends of blocks, citations, and unknown events. A citation names a tool's result, not an address that a client
+        // could follow.
+        return []
+    }
+  }
+
+  #read(calls: readonly RawJson[]): readonly AnswerEvent[] | null {
+    const events = this.#calls.read({ tool_calls: calls })
+    if (this.#calls.count > 0) this.#said = true
+    return events
+  }
+
+  #block(block: RawJson | null): readonly AnswerEvent[] {
+    const text = textOf(block?.['text'])
+    const thinking = textOf(block?.['thinking']) ?? ''
+    const isShown = thinking !== '' && !this.#hidesReasoning
+    if (text !== null || isShown) this.#said = true
+    return [
+      ...(thinking === '' ? [] : [isShown ? { type: 'reasoning' as const, choice: 0, text: thinking } : SILENT]),
+      ...(text === null ? [] : [{ type: 'text' as const, choice: 0, text }]),
+    ]
+  }
+
+  #addToPlan(text: string): Read {
+    this.#plan += text
+    if (this.#plan.length > PLAN_LENGTH_MAX)
+      return failure('too_large', null, 'the plan of tool calls is longer than any honest one')
+    return text === '' ? [] : [SILENT]
+  }
+
+  /** The plan ends when other content comes. It is sent whole, so that a stream equals a plain answer. */
+  #planned(plan = this.#plan): readonly AnswerEvent[] {
+    this.#plan = ''
+    return this.#hidesReasoning ? [] : toolPlanEvents(plan)
+  }
+
+  #end(end: RawJson): readonly AnswerEvent[] {
+    const usage = cohereUsage(end['usage'])
+    return [
+      // An answer without content is the empty text.
+      ...(this.#said ? [] : [{ type: 'text' as const, choice: 0, text: '' }]),
+      ...(usage === null ? [] : [{ type: 'usage' as const, usage }]),
+      cohereFinish(end['finish_reason']),
+    ]
+  }
+}
+
+/** Calls are numbered by position in plain answers, and by the message's index in streams. */
+function indexedCall(raw: unknown, index: unknown): RawJson {
+  const call = objectOf(raw)
+  return { index, id: call?.['id'], function: call?.['function'] }
+}
+
+function origin(message: RawJson): AnswerEvent {
+  return { type: 'origin', upstreamId: textOf(message['id']), systemFingerprint: null }
+}
+
+/** The `message` is a string in an error and an object in an answer. */
+function isError(message: RawJson): boolean {
+  return message['type'] === 'error' || (message['error'] ?? null) !== null || typeof message['message'] === 'string'
+}
+
+function failed(error: unknown, told: RawJson | null): AttemptFailure {
+  return billed(eventFailure(error), cohereUsage(told?.['usage'] ?? told?.['meta']))
+}
+
+function tooManyCalls(): AttemptFailure {
+  return failure('garbage', null, 'the answer holds more tool calls than any answer has')
+}
+
+/**
+ * Decodes server-sent events, or the older protocol's lines of JSON: those begin with a brace, which no event field
+ * does.
+ */
+class CohereDecoder implements MessageDecoder {
+  readonly #events: { readonly message: (data: Buffer) => void; readonly error: (data: Buffer) => void }
+  #chosen: MessageDecoder | null = null
+
+  constructor(events: { readonly message: (data: Buffer) => void; readonly error: (data: Buffer) => void }) {
+    this.#events = events
+  }
+
+  push(bytes: Buffer): boolean {
+    if (bytes.length === 0) return true
+    const { message, error } = this.#events
+    this.#chosen ??=
+      bytes[0] === BRACE ? new NdjsonDecoder(message) : new SseDecoder({ event: message, errorLine: error })
+    return this.#chosen.push(bytes)
+  }
+
+  end(): void {
+    this.#chosen?.end()
+  }
+}
+
+/** Reads calls in OpenAI's form; null for more calls than in any honest answer. */
+type ReadCalls = (calls: readonly RawJson[]) => readonly AnswerEvent[] | null
+
+/** Whether a plain answer is of the first chat protocol, which has `text` and no `message`. */
+function isOlderAnswer(body: RawJson): boolean {
+  return (body['message'] ?? null) === null && textOf(body['text']) !== null
+}
+
+/** A plain answer of the first protocol; null for more calls than in any honest answer. */
+function olderAnswer(body: RawJson, readCalls: ReadCalls): readonly AnswerEvent[] | null {
+  const end = olderEnd(body, body['finish_reason'], readCalls)
+  return end === null ? null : [...olderText(body), ...end]
+}
+
+/** Whether a stream's message is the last one of the first protocol. */
+function isOlderEnd(line: RawJson): boolean {
+  return line['event_type'] === 'stream-end'
+}
+
+/** A line of a stream of the first protocol. Searches and citations are dropped, as in the newer protocol. */
+function olderMessage(line: RawJson, readCalls: ReadCalls): readonly AnswerEvent[] | null {
+  if (line['event_type'] === 'text-generation') return olderText(line)
+  if (!isOlderEnd(line)) return []
+  const response = objectOf(line['response']) ?? {}
+  return olderEnd(response, line['finish_reason'] ?? response['finish_reason'], readCalls)
+}
+
+function olderText({ text }: RawJson): readonly AnswerEvent[] {
+  return typeof text === 'string' ? [{ type: 'text', choice: 0, text }] : []
+}
+
+function olderEnd(body: RawJson, finishReason: unknown, readCalls: ReadCalls): readonly AnswerEvent[] | null {
+  const calls = readCalls(olderCalls(body))
+  if (calls === null) return null
+  const usage = cohereUsage(body['meta'])
+  return [
+    {
+      type: 'origin',
+      upstreamId: textOf(body['response_id']) ?? textOf(body['generation_id']),
+      systemFingerprint: null,
+    },
+    ...calls,
+    ...(usage === null ? [] : [{ type: 'usage' as const, usage }]),
+    cohereFinish(finishReason),
+  ]
+}
+
+/** Calls of the first protocol have no ids, and their arguments are objects. */
+function olderCalls(body: RawJson): readonly RawJson[] {
+  return listOf(body['tool_calls']).map((raw, index) => {
+    const call = objectOf(raw)
+    return { index, function: { name: call?.['name'], arguments: argumentsText(call?.['parameters']) } }
+  })
+}
+
+function cohereFinish(raw: unknown): AnswerEvent {
+  const native = textOf(raw) || null
+  const finish = BAD_ENDS.get(native ?? '')
+  return { type: 'finish', choice: 0, native, ...(finish === undefined ? {} : { finish }) }
+}
+
+/**
+ * The `usage` of an answer, or the `meta` of an older one, as disjoint meters; null when it counts nothing. `tokens`
+ * counts everything that the model read and wrote, cached and thinking tokens included. `billed_units`, the smaller
+ * numbers on the operator's bill, are used only where `tokens` is missing.
+ */
+export function cohereUsage(raw: unknown): UsageReport | null {
+  const usage = objectOf(raw)
+  const counts =
+    [objectOf(usage?.['tokens']), objectOf(usage?.['billed_units'])].find(
+      (candidate) => candidate !== null && isCounted(candidate),
+    ) ?? null
+  if (counts === null) return null
+  const tokens = new TokenReader()
+  const prompt = tokens.count('input', counts, 'input_tokens')
+  const output = tokens.count('output', counts, 'output_tokens')
+  const cached = Math.min(prompt, tokens.part(usage, 'cached_tokens'))
+  return tokens.report({
+    usage: { input: prompt - cached, output, ...(cached > 0 ? { cache_read: cached } : {}) },
+    inputTokens: prompt,
+    outputTokens: output,
+    cachedTokens: cached,
+  })
+}
+
+function isCounted(counts: RawJson): boolean {
+  return ['input_tokens', 'output_tokens'].some((name) => (counts[name] ?? null) !== null)
 }

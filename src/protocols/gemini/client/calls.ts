@@ -12,16 +12,35 @@ import type {
   ClientStart,
   ClientWords,
   SpecialOffer,
+  ModelForms,
 } from '../../ports/client-call.ts'
 import { embedBody, parseBatchEmbed, parseEmbedContent } from './embed.ts'
 import { nativeBody } from './native-body.ts'
-import { GEMINI_MODELS } from './models.ts'
 import { parseCountTokens, parseGenerateContent } from './parse.ts'
 import type { GenerateContentRequest } from './request.ts'
 import { ownedChunk, UnfilteredGemini, GeminiWriter } from './writer.ts'
+import type { Model } from '../../../catalog/catalog.ts'
+import { wholeParameter } from '../../../base/query-parameters.ts'
+
+const PAGE_DEFAULT = 50
+const PAGE_MAX = 1_000
+
+/** Methods of the protocol, by the type of models that serve them. */
+const METHODS: ReadonlyMap<Model['type'], readonly string[]> = new Map([
+  ['chat', ['generateContent', 'streamGenerateContent', 'countTokens']],
+  ['embeddings', ['embedContent', 'batchEmbedContents']],
+])
+
+const GEMINI_MODELS: ModelForms = {
+  types: [...METHODS.keys()],
+  list: geminiModelList,
+  one: geminiModel,
+  paths: ['/v1beta/models', '/v1alpha/models'],
+}
 
 /** Events are not numbered, since not every client of the protocol ignores the other fields of an event stream. */
 const TYPES = { sse: 'text/event-stream; charset=utf-8', array: 'application/json; charset=utf-8' } as const
+
 const WORDS: ClientWords = {
   n: 'generationConfig.candidateCount',
   temperature: 'generationConfig.temperature',
@@ -38,6 +57,7 @@ const WORDS: ClientWords = {
   tool_choice: 'toolConfig',
   service_tier: 'serviceTier',
 }
+
 /** Some of these clients take a comment of an event stream for an answer; all ignore an empty line. */
 const EMPTY_LINE = Buffer.from('\r\n')
 
@@ -162,4 +182,33 @@ function ask(
     },
     sink,
   )
+}
+
+/** A model in the form of Gemini's protocol (clients.md 4). */
+function geminiModel(model: Model): Record<string, unknown> {
+  const { id, name, description, contextLength, maxCompletionTokens, type } = model
+  const outputMax = maxCompletionTokens ?? contextLength
+  return {
+    name: `models/${id}`,
+    version: '1',
+    displayName: name,
+    description: description ?? '',
+    ...(contextLength === null ? {} : { inputTokenLimit: contextLength }),
+    ...(outputMax === null ? {} : { outputTokenLimit: outputMax }),
+    supportedGenerationMethods: METHODS.get(type) ?? [],
+  }
+}
+
+/** A page of the list. Its token is the position of the next page. */
+function geminiModelList(models: readonly Model[], query: URLSearchParams): Record<string, unknown> {
+  const size = Math.min(wholeParameter(query, 'pageSize', 0, Number.MAX_SAFE_INTEGER) || PAGE_DEFAULT, PAGE_MAX)
+  const token = query.get('pageToken') ?? ''
+  if (!/^\d{0,9}$/.test(token))
+    throw new ApiError('invalid_input', `pageToken: must be one of a page before, got '${token.slice(0, 100)}'`)
+  const start = Number(token)
+  const end = start + size
+  return {
+    models: models.slice(start, end).map(geminiModel),
+    ...(end < models.length ? { nextPageToken: String(end) } : {}),
+  }
 }

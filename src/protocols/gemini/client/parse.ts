@@ -1,12 +1,23 @@
-import { inputSize } from '../../../kinds/chat/parts.ts'
-import type { ChatRequest } from '../../../kinds/chat/request.ts'
-import { badMessage, bodyObject, sessionIdOf, invalidInput, type RawObject } from '../../../kinds/fields/body-fields.ts'
+import { inputSize, mediaPart, mediumOfPart } from '../../../kinds/chat/parts.ts'
+import type { ChatRequest, ChatMessage, ChatPart, ChatToolCall } from '../../../kinds/chat/request.ts'
+import {
+  badMessage,
+  bodyObject,
+  sessionIdOf,
+  invalidInput,
+  type RawObject,
+  copyObject,
+  isObject,
+  quoted,
+} from '../../../kinds/fields/body-fields.ts'
 import { fallbackModelsOf, parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
-import { contentsOf } from './contents.ts'
 import { generationConfigOf } from './generation-config.ts'
-import { listMember, member, objectMember, unknownMembers } from '../members.ts'
+import { listMember, member, objectMember, unknownMembers, flagMember, spellings, textMember } from '../members.ts'
 import { type GenerateContentRequest, WITHHELD, WITHHELD_CONFIG } from './request.ts'
 import { toolsOf, type GeminiTools } from './tools.ts'
+import { ApiError } from '../../../base/errors.ts'
+import { detailsOf } from '../signed-parts.ts'
+import { isBase64, isVideoSite, mediumOf, typeOfAddress } from '../../../kinds/fields/media.ts'
 
 /** Fields that are read, and our fields of every paid body. */
 const KNOWN: ReadonlySet<string> = new Set([
@@ -29,6 +40,15 @@ export interface GenerateContentTarget {
   readonly model: string
   readonly stream: boolean
   readonly framing: 'sse' | 'array'
+}
+
+const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:;[\w.=+; -]+)?$/
+
+/** A part with the type that the client says. */
+interface TypedPart {
+  readonly part: ChatPart
+  /** What it holds is what its type says, so that the client's own words can be sent. */
+  readonly isTrue: boolean
 }
 
 /** Reads the body of `generateContent` (clients.md 4) as a chat. */
@@ -113,4 +133,307 @@ function withheldOf(body: RawObject, { tools, search, hosted }: GeminiTools): re
 function noteOthers(body: RawObject, dropped: Set<string>): void {
   if (listMember(body, 'safetySettings', 'safetySettings').length > 0) dropped.add('safetySettings')
   for (const name of unknownMembers(body, KNOWN)) dropped.add(name)
+}
+
+/** `inlineData`: bytes in base64; some clients use the URL-safe alphabet. */
+function inlinePart(raw: RawObject, path: string): TypedPart {
+  const mimeType = mimeTypeOf(raw, path)
+  const given = textMember(raw, 'data', `${path}.data`) ?? ''
+  const data = given.replaceAll('-', '+').replaceAll('_', '/')
+  if (data === '') throw badMessage(path, 'data is required')
+  if (!isBase64(data)) throw new ApiError('invalid_base64', `${path}.data is not valid base64`)
+  return typedPart(raw, { mimeType, url: `data:${mimeType};base64,${data}` }, path)
+}
+
+/** `fileData`: the address of a file. */
+function filePart(raw: RawObject, path: string): TypedPart {
+  const url = textMember(raw, 'fileUri', `${path}.fileUri`) ?? ''
+  if (url === '') throw badMessage(path, 'fileUri is required')
+  const isGiven = textMember(raw, 'mimeType', `${path}.mimeType`) !== undefined
+  // An address without a type is usually one of a video site.
+  const mimeType = isGiven ? mimeTypeOf(raw, path) : (typeOfAddress(url) ?? 'video/*')
+  const { part, isTrue } = typedPart(raw, { mimeType, url }, path)
+  // Without a type the provider goes by what it fetches.
+  return { part, isTrue: isTrue && (isGiven || isVideoSite(url)) }
+}
+
+function typedPart(
+  raw: RawObject,
+  { mimeType, url }: { readonly mimeType: string; readonly url: string },
+  path: string,
+): TypedPart {
+  const medium = mediumOf(mimeType)
+  const filename = textMember(raw, 'displayName', `${path}.displayName`)
+  const part = mediaPart({ url, as: medium, filename, mediaType: mimeType }, path)
+  return { part, isTrue: mediumOfPart(part) === medium }
+}
+
+function mimeTypeOf(raw: RawObject, path: string): string {
+  const mimeType = textMember(raw, 'mimeType', `${path}.mimeType`) ?? ''
+  if (MEDIA_TYPE.test(mimeType)) return mimeType.toLowerCase()
+  throw badMessage(`${path}.mimeType`, "must be a media type, such as 'image/png'")
+}
+
+const NO_CONTENTS = "Parameter 'contents' is required"
+
+/** A turn of the model. */
+interface ModelTurn {
+  readonly content: ChatPart[]
+  reasoning: string
+  readonly details: unknown[]
+  readonly calls: ChatToolCall[]
+}
+
+/** `systemInstruction` and `contents` as messages. */
+interface ReadContents {
+  readonly messages: readonly ChatMessage[]
+  /** Where a file is first not what its type says; null = nowhere. */
+  readonly mistyped: string | null
+  /** Bytes of what only a provider of the protocol reads, which is no part of the messages. */
+  readonly unreadBytes: number
+}
+
+/** Members that are read where they stand: of any part, of a call and of a result. */
+const READ = namesOf('text', 'inlineData', 'fileData', 'thought', 'thoughtSignature')
+const READ_WITH_CALL = namesOf(...READ, 'functionCall')
+const READ_WITH_RESULT = namesOf(...READ, 'functionResponse')
+const READ_OF_CALL = namesOf('name', 'id', 'args')
+const READ_OF_RESULT = namesOf('name', 'id', 'response', 'parts')
+/** JSON of the client's own, in which names mean nothing. */
+const OWN: ReadonlySet<string> = new Set(['args', 'response'])
+
+function namesOf(...names: readonly string[]): ReadonlySet<string> {
+  return new Set(names.flatMap(spellings))
+}
+
+/** Names of parts that no message can hold are added to `dropped`. */
+function contentsOf(body: RawObject, dropped: Set<string>): ReadContents {
+  const reader = new ContentsReader(dropped)
+  const system = member(body, 'systemInstruction')
+  if (system !== undefined) reader.system(system)
+  const given = member(body, 'contents')
+  const contents: readonly unknown[] = Array.isArray(given) ? given : given === undefined ? [] : [given]
+  for (const [index, content] of contents.entries()) reader.turn(content, `contents[${index}]`)
+  reader.end()
+  if (contents.length === 0) throw new ApiError('missing_messages', NO_CONTENTS)
+  if (!reader.messages.some(({ role }) => role !== 'system')) reader.messages.push({ role: 'user', content: '' })
+  return reader
+}
+
+class ContentsReader {
+  readonly messages: ChatMessage[] = []
+  mistyped: string | null = null
+  unreadBytes = 0
+  readonly #dropped: Set<string>
+  /** Calls by function name, oldest first: results from older clients give only the name. */
+  readonly #named = new Map<string, { readonly ids: string[]; next: number }>()
+  readonly #answered = new Set<string>()
+  #calls = 0
+  /** The model's turn being read: clients keep a streamed turn as one content for each chunk. */
+  #turn: ModelTurn | null = null
+
+  constructor(dropped: Set<string>) {
+    this.#dropped = dropped
+  }
+
+  system(raw: unknown): void {
+    const parts = partsOf(raw, 'systemInstruction')
+    const content = parts.flatMap((part, index): readonly ChatPart[] => {
+      const path = `systemInstruction.parts[${index}]`
+      if (this.#media(part, path).length > 0) throw badMessage(path, 'must be text: files stand in contents')
+      const text = textMember(part, 'text', `${path}.text`)
+      if (text === undefined) this.#dropped.add('systemInstruction.parts')
+      return text === undefined || text === '' ? [] : [{ type: 'text', text }]
+    })
+    if (content.length > 0) this.messages.push({ role: 'system', content: shortest(content) })
+  }
+
+  turn(raw: unknown, path: string): void {
+    const parts = partsOf(raw, path)
+    const role = isObject(raw) ? (member(raw, 'role') ?? 'user') : 'user'
+    if (role === 'model') this.#modelTurn(parts, path)
+    else if (role === 'user' || role === 'function') this.#userTurn(parts, path)
+    else
+      throw new ApiError('invalid_message_role', `${path}.role '${quoted(role)}' is not allowed. Allowed: user, model`)
+  }
+
+  end(): void {
+    if (this.#turn === null) return
+    const { content, reasoning, details, calls } = this.#turn
+    this.#turn = null
+    if (content.length === 0 && calls.length === 0 && details.length === 0) return
+    this.messages.push({
+      role: 'assistant',
+      content: content.length === 0 ? null : assistantContent(content),
+      ...(reasoning === '' ? {} : { reasoning }),
+      ...(details.length === 0 ? {} : { reasoning_details: details }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    })
+  }
+
+  /** Tool results come before the user's text. */
+  #userTurn(parts: readonly RawObject[], path: string): void {
+    this.end()
+    const content: ChatPart[] = []
+    let results = 0
+    for (const [index, part] of parts.entries()) {
+      const at = `${path}.parts[${index}]`
+      const result = objectMember(part, 'functionResponse', `${at}.functionResponse`)
+      if (result === undefined) content.push(...this.#said(part, at))
+      else {
+        content.push(...this.#media(part, at, READ_WITH_RESULT))
+        this.messages.push(this.#result(result, `${at}.functionResponse`))
+        results += 1
+      }
+    }
+    if (content.length > 0 || results === 0) this.messages.push({ role: 'user', content: shortest(content) })
+  }
+
+  #modelTurn(parts: readonly RawObject[], path: string): void {
+    this.#turn ??= { content: [], reasoning: '', details: [], calls: [] }
+    for (const [index, part] of parts.entries()) this.#modelPart(this.#turn, part, `${path}.parts[${index}]`)
+  }
+
+  #modelPart(turn: ModelTurn, part: RawObject, path: string): void {
+    const called = objectMember(part, 'functionCall', `${path}.functionCall`)
+    const signature = textMember(part, 'thoughtSignature', `${path}.thoughtSignature`) ?? ''
+    let callId: string | null = null
+    const isThought = flagMember(part, 'thought', `${path}.thought`) === true
+    // A provider of the protocol reads the pictures of its thoughts again.
+    if (called !== undefined || isThought) turn.content.push(...this.#media(part, path, READ_WITH_CALL))
+    if (called !== undefined) {
+      const call = this.#call(called, `${path}.functionCall`)
+      turn.content.push(...this.#media(called, `${path}.functionCall`, READ_OF_CALL))
+      callId = call.id
+      turn.calls.push(call)
+    } else if (isThought) turn.reasoning += textMember(part, 'text', `${path}.text`) ?? ''
+    else turn.content.push(...this.#said(part, path))
+    if (signature !== '') turn.details.push(...detailsOf(signature, callId, turn.details.length))
+  }
+
+  #call(raw: RawObject, path: string): ChatToolCall {
+    const name = textMember(raw, 'name', `${path}.name`) ?? ''
+    if (name === '') throw badMessage(path, 'name is required')
+    this.#calls += 1
+    const id = textMember(raw, 'id', `${path}.id`) || `call_${this.#calls}`
+    const args = objectMember(raw, 'args', `${path}.args`) ?? {}
+    const named = this.#named.get(name)
+    if (named === undefined) this.#named.set(name, { ids: [id], next: 0 })
+    else named.ids.push(id)
+    return { id, type: 'function', function: { name, arguments: JSON.stringify(copyObject(args, `${path}.args`)) } }
+  }
+
+  #result(raw: RawObject, path: string): ChatMessage {
+    const name = textMember(raw, 'name', `${path}.name`) ?? ''
+    const id = textMember(raw, 'id', `${path}.id`) || this.#oldest(name)
+    if (id === null) throw badMessage(path, `no functionCall '${quoted(name)}' before it waits for a result`)
+    this.#answered.add(id)
+    const response = objectMember(raw, 'response', `${path}.response`) ?? {}
+    const text = resultText(response, `${path}.response`)
+    const media = [
+      ...this.#media(raw, path, READ_OF_RESULT),
+      ...listMember(raw, 'parts', `${path}.parts`).flatMap((part, index) =>
+        this.#said(partOf(part, `${path}.parts[${index}]`), `${path}.parts[${index}]`),
+      ),
+    ]
+    return {
+      role: 'tool',
+      tool_call_id: id,
+      content: media.length === 0 ? text : [{ type: 'text', text }, ...media],
+      ...(Object.hasOwn(response, 'error') ? { is_error: true as const } : {}),
+    }
+  }
+
+  /** The oldest call of a function without a result. */
+  #oldest(name: string): string | null {
+    const named = this.#named.get(name)
+    if (named === undefined) return null
+    while (this.#answered.has(named.ids[named.next] ?? '')) named.next += 1
+    return named.ids[named.next] ?? null
+  }
+
+  /** The message content of a part: text, a file, or code that the provider has run. */
+  #said(part: RawObject, path: string): readonly ChatPart[] {
+    const media = this.#media(part, path)
+    const text = textMember(part, 'text', `${path}.text`)
+    if (text !== undefined && text !== '') return [{ type: 'text', text }, ...media]
+    if (text !== undefined || media.length > 0) return media
+    const code = objectMember(part, 'executableCode', path)
+    if (code !== undefined) return [fenced(textMember(code, 'code', path) ?? '')]
+    const output = objectMember(part, 'codeExecutionResult', path)
+    if (output !== undefined) return [fenced(textMember(output, 'output', path) ?? '')]
+    for (const name of Object.keys(part)) this.#dropped.add(`contents.parts.${name}`)
+    return []
+  }
+
+  /**
+   * The files of a part, wherever they stand in it but in members that are `read` besides: the client's own words go to
+   * a provider of the protocol. What nobody reads counts as text.
+   */
+  #media(part: RawObject, path: string, read = READ): readonly ChatPart[] {
+    const unread = Object.entries(part).filter(([name]) => !read.has(name))
+    for (const [, value] of unread) this.unreadBytes += Buffer.byteLength(JSON.stringify(value))
+    return [...this.#filesOf(part, path), ...unread.flatMap(([name, value]) => this.#filesIn(value, `${path}.${name}`))]
+  }
+
+  #filesIn(value: unknown, path: string): readonly ChatPart[] {
+    const found: ChatPart[] = []
+    const waiting: unknown[] = [value]
+    while (waiting.length > 0) {
+      const next = waiting.pop()
+      if (Array.isArray(next)) for (const item of next) waiting.push(item)
+      if (!isObject(next)) continue
+      found.push(...this.#filesOf(next, path))
+      for (const [name, inner] of Object.entries(next)) if (!OWN.has(name)) waiting.push(inner)
+    }
+    return found
+  }
+
+  #filesOf(part: RawObject, path: string): readonly ChatPart[] {
+    const inline = objectMember(part, 'inlineData', `${path}.inlineData`)
+    const file = objectMember(part, 'fileData', `${path}.fileData`)
+    const found: readonly TypedPart[] = [
+      ...(inline === undefined ? [] : [inlinePart(inline, `${path}.inlineData`)]),
+      ...(file === undefined ? [] : [filePart(file, `${path}.fileData`)]),
+    ]
+    if (found.some(({ isTrue }) => !isTrue)) this.mistyped ??= path
+    return found.map(({ part: held }) => held)
+  }
+}
+
+function partsOf(raw: unknown, path: string): readonly RawObject[] {
+  if (!isObject(raw)) throw badMessage(path, 'must be an object with parts')
+  const parts = member(raw, 'parts')
+  if (isObject(parts)) return [parts]
+  if (parts !== undefined && !Array.isArray(parts)) throw badMessage(path, 'parts must be an array')
+  return (parts ?? []).map((part: unknown, index: number) => partOf(part, `${path}.parts[${index}]`))
+}
+
+function partOf(raw: unknown, path: string): RawObject {
+  if (!isObject(raw)) throw badMessage(path, 'must be an object')
+  return raw
+}
+
+/** A single text needs no list. */
+function shortest(content: readonly ChatPart[]): string | readonly ChatPart[] {
+  const [only] = content
+  if (only === undefined) return ''
+  return content.length === 1 && only?.type === 'text' ? only.text : content
+}
+
+/** Content in pieces, as a stream brought them. */
+function assistantContent(content: readonly ChatPart[]): string | readonly ChatPart[] {
+  return content.every((part) => part.type === 'text') ? content.map(({ text }) => text).join('') : content
+}
+
+/** A result's only text, as client functions return it, or the JSON of the whole result. */
+function resultText(response: RawObject, path: string): string {
+  const keys = Object.keys(response)
+  const { output, error } = response
+  const only = output ?? error
+  return keys.length === 1 && typeof only === 'string' ? only : JSON.stringify(copyObject(response, path))
+}
+
+function fenced(text: string): ChatPart {
+  return { type: 'text', text: `\n\`\`\`\n${text.trimEnd()}\n\`\`\`\n` }
 }

@@ -3,20 +3,32 @@ import { reasoningWish } from '../../answers/reasoning-wish.ts'
 import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../../ports/adapter.ts'
 import type { ChatCall } from '../../ports/call.ts'
 import { VIDEO_PARAMETERS } from '../../upstream/videos.ts'
-import { askEmbeddings } from '../../upstream/embeddings.ts'
+import {
+  askEmbeddings,
+  dimensionsOf,
+  type EmbeddingsCall,
+  type EmbeddingsPage,
+  type EmbeddingsProtocol,
+  isFailure,
+  textsOf,
+  tokensUsage,
+  vectorList,
+} from '../../upstream/embeddings.ts'
 import { askChat, sseMessages, type ChatProtocol } from '../../upstream/events.ts'
 import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../../upstream/models.ts'
-import { textOf } from '../../wire/raw-json.ts'
-import { geminiEmbed } from './embed.ts'
+import { textOf, listOf, objectOf, type RawJson } from '../../wire/raw-json.ts'
 import { geminiImages, GEMINI_IMAGE_PARAMETERS } from './images.ts'
 import { GEMINI_LOGPROBS } from './logprobs.ts'
 import { fittedContent, geminiGenerateContent } from './native.ts'
 import type { CandidateView } from './candidate.ts'
-import { geminiLeaves, signerOf, traitsOf } from '../../models/gemini-traits.ts'
+import { geminiLeaves, signerOf, traitsOf, isVertex } from '../../models/gemini-traits.ts'
 import { GeminiReader } from './reader.ts'
-import { geminiCredentials, geminiRequest, isSearching } from './request.ts'
+import { geminiCredentials, geminiRequest, isSearching, geminiPath, geminiResource } from './request.ts'
 import { geminiSpeech, geminiTranscription } from './sound.ts'
 import { veo } from './veo.ts'
+import { type AttemptFailure, failure } from '../../ports/attempt-failure.ts'
+import type { LiftedJson } from '../../wire/lifted-json.ts'
+import { geminiErrorEvent, isErrorBody } from './usage.ts'
 
 /** Parameters of `generateContent`, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = [
@@ -86,4 +98,60 @@ function viewOf(call: ChatCall): CandidateView {
     signer: signerOf(call.endpoint),
     billsSearch: isSearching(call) ? traitsOf(call.endpoint.upstreamModel).billsSearch : null,
   }
+}
+
+function optionsOf(call: EmbeddingsCall): RawJson {
+  const dimensions = dimensionsOf(call)
+  const { inputType } = call.request
+  return {
+    ...(inputType === null ? {} : { taskType: TASK_TYPES.get(inputType) ?? inputType.toUpperCase() }),
+    ...(dimensions === null ? {} : { outputDimensionality: dimensions }),
+  }
+}
+
+function readPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
+  if (isErrorBody(answer.json)) return geminiErrorEvent(answer.json)
+  const body = objectOf(answer.json) ?? {}
+  const single = objectOf(body['embedding'])
+  if (single === null && !Array.isArray(body['embeddings']))
+    return failure('garbage', null, 'the answer holds no embeddings')
+  const embeddings = single === null ? listOf(body['embeddings']) : [single]
+  const vectors = vectorList(
+    answer,
+    embeddings.map((embedding) => objectOf(embedding)?.['values']),
+  )
+  return isFailure(vectors)
+    ? vectors
+    : { vectors, usage: tokensUsage(objectOf(body['usageMetadata']), 'promptTokenCount'), upstreamId: null }
+}
+
+const BATCH_MAX = 100
+
+/** Other providers' names for Google's tasks; Google's own names are accepted in any case. */
+const TASK_TYPES: ReadonlyMap<string, string> = new Map([
+  ['search_query', 'RETRIEVAL_QUERY'],
+  ['query', 'RETRIEVAL_QUERY'],
+  ['search_document', 'RETRIEVAL_DOCUMENT'],
+  ['document', 'RETRIEVAL_DOCUMENT'],
+  ['passage', 'RETRIEVAL_DOCUMENT'],
+])
+
+/** `batchEmbedContents` of the Gemini API. Vertex AI has no batches: there `embedContent` is called for each text. */
+export const geminiEmbed: EmbeddingsProtocol = {
+  batchMax: (call) => (isVertex(call.endpoint.provider) ? 1 : BATCH_MAX),
+  request: (call, input) => {
+    const texts = textsOf(input)
+    const resource = geminiResource(call.endpoint.upstreamModel)
+    const asked = texts.map((text) => ({
+      ...(isVertex(call.endpoint.provider) ? {} : { model: resource }),
+      content: { parts: [{ text }] },
+      ...optionsOf(call),
+    }))
+    const path = geminiPath(resource)
+    const headers = geminiCredentials(call.apiKey)
+    return isVertex(call.endpoint.provider)
+      ? { path: `${path}:embedContent`, body: asked[0] ?? {}, headers }
+      : { path: `${path}:batchEmbedContents`, body: { requests: asked }, headers }
+  },
+  page: readPage,
 }

@@ -1,9 +1,23 @@
 import type { ClientCall, ClientChat, ClientInput, ClientSide, ClientWords } from '../../ports/client-call.ts'
-import { OLLAMA_READS } from './models.ts'
 import { ollamaEmbedBody, parseOllamaChat, parseOllamaEmbed } from './parse.ts'
 import { OllamaWriter, SILENT_LINE } from './writer.ts'
+import { isoTime } from '../../../base/time.ts'
+import type { Model } from '../../../catalog/catalog.ts'
+
+/**
+ * The first version of Ollama whose clients know tools and thinking as they are sent here; clients ask for it to learn
+ * what they may send.
+ */
+const OLLAMA_VERSION = '0.12.0'
+
+/** The list of models for Ollama's clients (clients.md 6), and what they ask first. */
+const OLLAMA_READS: NonNullable<ClientSide['reads']> = {
+  '/api/tags': (models) => ({ models: models.filter(isCallable).map(ollamaModel) }),
+  '/api/version': () => ({ version: OLLAMA_VERSION }),
+}
 
 const LINES = 'application/x-ndjson'
+
 const WORDS: ClientWords = {
   temperature: 'options.temperature',
   top_p: 'options.top_p',
@@ -42,5 +56,29 @@ function readOllamaChat({ json }: ClientInput): ClientChat {
     keepAlive: SILENT_LINE,
     dropped: () => dropped,
     writer: ({ identity }) => new OllamaWriter(identity),
+  }
+}
+
+/** Whether these clients can call the model at all. */
+function isCallable({ type }: Model): boolean {
+  return type === 'chat' || type === 'embeddings'
+}
+
+function ollamaModel({ id, created }: Model): Record<string, unknown> {
+  const family = id.split('/', 1)[0] ?? ''
+  return {
+    name: id,
+    model: id,
+    modified_at: isoTime(created * 1_000),
+    size: 0,
+    digest: '',
+    details: {
+      parent_model: '',
+      format: '',
+      family,
+      families: [family],
+      parameter_size: '',
+      quantization_level: '',
+    },
   }
 }

@@ -1,4 +1,4 @@
-import { tierEvents, type AnswerEvent } from '../../../kinds/answer/event.ts'
+import { tierEvents, type AnswerEvent, type ItemFields } from '../../../kinds/answer/event.ts'
 import type { UsageReport } from '../../../kinds/chat/answer.ts'
 import { inputUsage } from '../../../kinds/answer/usage.ts'
 import { billed, failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
@@ -8,10 +8,39 @@ import type { AnswerState } from '../../upstream/response.ts'
 import { openaiUsage } from '../../openai/provider/usage.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
 import { eventFailure } from '../../wire/upstream-error.ts'
-import { OutputItems } from './output-items.ts'
 import { markedText } from '../../../kinds/answer/provenance.ts'
+import { toolCallId } from '../../answers/tool-calls.ts'
 
 const FIELD = 'encrypted_content'
+/** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
+const ITEMS_MAX = 1_024
+/** Of arguments whose call has no name yet. */
+const WAITING_CHARS_MAX = 1_048_576
+
+/**
+ * An item whose text we write ourselves, with the text sent so far by kind of part and the part's number in the stream.
+ */
+interface SpokenItem {
+  readonly type: 'message' | 'reasoning' | 'function_call'
+  /** The index of its tool call. */
+  readonly callIndex: number
+  readonly told: Map<string, Map<number, string>>
+  /** The number of annotations sent for each part. */
+  readonly annotated: Map<number, number>
+  ended: boolean
+}
+
+type Item = SpokenItem | { readonly type: 'native'; ended: boolean }
+
+/** Kinds of text with their delta events, which some providers leave out. */
+const DELTAS: ReadonlyMap<string, { readonly of: SpokenItem['type']; readonly part: string; readonly at: string }> =
+  new Map([
+    ['response.output_text.delta', { of: 'message', part: 'text', at: 'content_index' }],
+    ['response.refusal.delta', { of: 'message', part: 'refusal', at: 'content_index' }],
+    ['response.reasoning_summary_text.delta', { of: 'reasoning', part: 'summary', at: 'summary_index' }],
+    ['response.reasoning_text.delta', { of: 'reasoning', part: 'thought', at: 'content_index' }],
+    ['response.function_call_arguments.delta', { of: 'function_call', part: 'arguments', at: '' }],
+  ])
 
 /**
  * Only the provider that encrypted reasoning can open it, and another one refuses the whole request. So the client's
@@ -158,4 +187,259 @@ function usageEvents(usage: UsageReport | null): readonly AnswerEvent[] {
 
 function tooMany(): AttemptFailure {
   return failure('garbage', null, 'the answer holds more items than any answer has')
+}
+
+/**
+ * The output items of one answer as events, whether they come in pieces, whole at their end, or only in the last event.
+ * Nothing is sent twice.
+ */
+export class OutputItems {
+  readonly #generationId: string
+  readonly #items = new Map<number, Item>()
+  /** Arguments of calls that are not named yet: without a name there is nothing to call. */
+  readonly #waiting = new Map<number, string>()
+  #waitingChars = 0
+  #calls = 0
+  #searches = 0
+
+  constructor(generationId: string) {
+    this.#generationId = generationId
+  }
+
+  get hasCalls(): boolean {
+    return this.#calls > 0
+  }
+
+  /** The provider's web searches: it bills each of them. */
+  get searches(): number {
+    return this.#searches
+  }
+
+  /** Reads one event of the stream; null for more items than in any honest answer. */
+  read(type: string, event: RawJson): readonly AnswerEvent[] | null {
+    const key = indexOf(event['output_index'])
+    if (this.#items.size >= ITEMS_MAX && !this.#items.has(key)) return null
+    const item = objectOf(event['item'])
+    if (type === 'response.output_item.added') return item === null ? [] : this.#opened(key, item, event)
+    if (type === 'response.output_item.done') return item === null ? [] : this.#ended(key, item, event)
+    const known = this.#items.get(key)
+    if (known?.type === 'native') return known.ended ? [] : [nativeEvent(key, event)]
+    if (type === 'response.output_text.annotation.added')
+      return known?.type === 'message'
+        ? annotationEvents(known, indexOf(event['content_index']), [event['annotation']])
+        : []
+    const delta = DELTAS.get(type)
+    if (delta === undefined) return []
+    const text = textOf(event['delta']) ?? ''
+    if (known === undefined && delta.of === 'function_call') return this.#wait(key, text)
+    const events: AnswerEvent[] = known === undefined ? [...this.#opened(key, { type: delta.of }, event)] : []
+    const spoken = this.#items.get(key)
+    if (spoken === undefined || spoken.type !== delta.of || text === '') return events
+    return [...events, ...tell(spoken, delta.part, indexOf(event[delta.at]), text)]
+  }
+
+  #wait(key: number, text: string): readonly AnswerEvent[] | null {
+    this.#waiting.set(key, (this.#waiting.get(key) ?? '') + text)
+    this.#waitingChars += text.length
+    return this.#waiting.size > ITEMS_MAX || this.#waitingChars > WAITING_CHARS_MAX ? null : []
+  }
+
+  /**
+   * Reads the whole output and sends only what was not sent before; null when it is too long. When the stream named
+   * items, only those count: some services number the whole output differently.
+   */
+  complete(output: readonly unknown[]): readonly AnswerEvent[] | null {
+    if (output.length > ITEMS_MAX) return null
+    const told = new Map(this.#items)
+    return output.flatMap((raw, key) => {
+      const item = objectOf(raw) ?? {}
+      const known = told.get(key)
+      const isTold =
+        told.size > 0 &&
+        !this.#waiting.has(key) &&
+        (known === undefined || known.ended || (known.type !== 'native' && known.type !== item['type']))
+      return isTold ? [] : this.#ended(key, item, { type: 'response.output_item.done', item })
+    })
+  }
+
+  #opened(key: number, item: RawJson, event: RawJson): readonly AnswerEvent[] {
+    if (this.#items.has(key)) return []
+    const type = textOf(item['type']) ?? ''
+    if (type !== 'message' && type !== 'reasoning' && type !== 'function_call') {
+      this.#items.set(key, { type: 'native', ended: false })
+      return [nativeEvent(key, event)]
+    }
+    if (type === 'function_call' && (textOf(item['name']) ?? '') === '') return this.#wait(key, '') ?? []
+    const callIndex = this.#calls
+    const opened: SpokenItem = { type, callIndex, told: new Map(), annotated: new Map(), ended: false }
+    this.#items.set(key, opened)
+    const begin: AnswerEvent = {
+      type: 'item',
+      choice: 0,
+      step: 'begin',
+      of: type,
+      fields: fieldsOf(item, ['phase', 'namespace']),
+    }
+    if (type !== 'function_call') return [begin]
+    this.#calls += 1
+    const id = textOf(item['call_id']) || toolCallId(this.#generationId, 0, callIndex)
+    const waiting = this.#waiting.get(key) ?? ''
+    this.#waiting.delete(key)
+    return [
+      begin,
+      { type: 'tool_call', choice: 0, index: callIndex, id, name: textOf(item['name']) ?? '' },
+      ...(waiting === '' ? [] : tell(opened, 'arguments', 0, waiting)),
+    ]
+  }
+
+  #ended(key: number, item: RawJson, event: RawJson): readonly AnswerEvent[] {
+    const known = this.#items.get(key)
+    if (known?.ended === true) return []
+    const events: AnswerEvent[] = known === undefined ? [...this.#opened(key, item, event)] : []
+    const ending = known ?? this.#items.get(key)
+    if (ending === undefined) return events
+    ending.ended = true
+    if (isSearch(item)) this.#searches += 1
+    // Opening an unknown item has passed on its last event already.
+    if (ending.type === 'native') return known === undefined ? events : [nativeEvent(key, event)]
+    events.push(...restOf(ending, item))
+    events.push({
+      type: 'item',
+      choice: 0,
+      step: 'end',
+      of: ending.type,
+      index: ending.callIndex,
+      fields: fieldsOf(item, ['encrypted_content']),
+    })
+    return events
+  }
+}
+
+/** Opening a page that a search found is not a search. */
+function isSearch(item: RawJson): boolean {
+  return (
+    item['type'] === 'web_search_call' &&
+    item['status'] !== 'failed' &&
+    (textOf(objectOf(item['action'])?.['type']) ?? 'search') === 'search'
+  )
+}
+
+function indexOf(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+}
+
+function fieldsOf(item: RawJson, names: readonly string[]): ItemFields {
+  return Object.fromEntries(names.flatMap((name) => (typeof item[name] === 'string' ? [[name, item[name]]] : [])))
+}
+
+/** The event as it came, without the provider's sequence numbers and padding. */
+function nativeEvent(key: number, event: RawJson): AnswerEvent {
+  const { sequence_number: _number, obfuscation: _padding, ...own } = event
+  return { type: 'item', choice: 0, step: 'native', key, event: own }
+}
+
+/** The rest of an item's texts when it is complete. */
+function restOf(known: SpokenItem, item: RawJson): readonly AnswerEvent[] {
+  if (known.type === 'function_call') return rest(known, 'arguments', [[0, textOf(item['arguments'])]])
+  const content = [
+    ...listOf(item['content'])
+      .map((part) => objectOf(part))
+      .entries(),
+  ]
+  if (known.type === 'reasoning') {
+    const summary = rest(
+      known,
+      'summary',
+      listOf(item['summary']).map((part, at) => [at, textOf(objectOf(part)?.['text'])]),
+    )
+    // Where there is a summary, the thoughts themselves are sent only if some were sent before it.
+    return known.told.has('summary')
+      ? summary
+      : [
+          ...summary,
+          ...rest(
+            known,
+            'thought',
+            content.map(([at, part]) => [at, textOf(part?.['text'])]),
+          ),
+        ]
+  }
+  const refusals = content.filter(([, part]) => part?.['type'] === 'refusal')
+  const texts = content.filter(([, part]) => part?.['type'] !== 'refusal')
+  const annotated = renumbered(
+    known.annotated,
+    texts.map(([at, part]) => [at, textOf(part?.['text'])]),
+    known.told.get('text'),
+  )
+  return [
+    ...rest(
+      known,
+      'text',
+      texts.map(([at, part]) => [at, textOf(part?.['text'])]),
+    ),
+    ...rest(
+      known,
+      'refusal',
+      refusals.map(([at, part]) => [at, textOf(part?.['refusal'])]),
+    ),
+    ...texts.flatMap(([at, part]) =>
+      annotationEvents(known, at, listOf(part?.['annotations']).slice(annotated.get(at) ?? 0)),
+    ),
+  ]
+}
+
+/** The unsent rest of the parts of one kind, each with its number in the finished item. */
+function rest(
+  known: SpokenItem,
+  part: string,
+  whole: readonly (readonly [number, string | null])[],
+): readonly AnswerEvent[] {
+  const before = known.told.get(part) ?? new Map<number, string>()
+  const told = renumbered(before, whole, before)
+  return whole.flatMap(([at, text]) => {
+    const left = (text ?? '').slice(told.get(at)?.length ?? 0)
+    return left === '' ? [] : tell(known, part, at, left)
+  })
+}
+
+/**
+ * Values by part number of the finished item. Some services number a stream's parts differently: then the texts do not
+ * match, and only the order is used.
+ */
+function renumbered<T>(
+  values: ReadonlyMap<number, T>,
+  whole: readonly (readonly [number, string | null])[],
+  told: ReadonlyMap<number, string> = new Map(),
+): ReadonlyMap<number, T> {
+  const texts = new Map(whole)
+  if (
+    [...told].every(([at, text]) => texts.get(at)?.startsWith(text) === true) &&
+    [...values.keys()].every((at) => texts.has(at))
+  )
+    return values
+  const numbers = [...new Set([...told.keys(), ...values.keys()])].toSorted((one, other) => one - other)
+  return new Map([...values].map(([at, value]) => [whole[numbers.indexOf(at)]?.[0] ?? -1, value]))
+}
+
+function tell(known: SpokenItem, part: string, at: number, text: string): readonly AnswerEvent[] {
+  const isAnother = known.told.size > 0 && known.told.get(part)?.has(at) !== true
+  const told = known.told.get(part) ?? new Map<number, string>()
+  known.told.set(part, told.set(at, (told.get(at) ?? '') + text))
+  switch (known.type) {
+    case 'message':
+      return [{ type: part === 'refusal' ? 'refusal' : 'text', choice: 0, text }]
+    case 'reasoning':
+      return [
+        ...(isAnother ? [{ type: 'item', choice: 0, step: 'part' } as const] : []),
+        { type: 'reasoning', choice: 0, text },
+      ]
+    case 'function_call':
+      return [{ type: 'tool_arguments', choice: 0, index: known.callIndex, text }]
+  }
+}
+
+function annotationEvents(known: SpokenItem, at: number, annotations: readonly unknown[]): readonly AnswerEvent[] {
+  if (annotations.length === 0) return []
+  known.annotated.set(at, (known.annotated.get(at) ?? 0) + annotations.length)
+  return [{ type: 'extra', choice: 0, field: 'annotations', value: annotations }]
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { upstreamFailure } from '../../wire/upstream-error.ts'
 import type { ChatAnswer } from '../../../kinds/chat/answer.ts'
-import { cohereProtocol } from './cohere.ts'
-import { cohereUsage } from './reader.ts'
+import { cohereProtocol, cohereUsage } from './cohere.ts'
 import {
   foldAtEveryCut,
   callOf,

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
-import { OutputItems } from './output-items.ts'
-import { ResponsesReader } from './reader.ts'
+import { OutputItems, ResponsesReader } from './reader.ts'
 
 type Step = Readonly<Record<string, unknown>> & { readonly type: string }
 
