@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { mp3Frames } from '../harness/audio-files.ts'
-import { answers, first, form, json, key, SAID, serveTranscription, tollgate } from './transcription-world.ts'
+import { answers, first, form, json, key, SAID, serveTranscription, tollgate } from './audio-world.ts'
 import { badRequest } from '../harness/refused.ts'
 
 serveTranscription()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { audioContainer } from '../../src/kinds/transcription/audio-container.ts'
 import { soundSeconds } from '../harness/audio-files.ts'
-import { first, second, speak, post, lastLog, sound, serveSpeech } from './speech-world.ts'
+import { first, second, speak, post, lastLog, sound, serveSpeech } from './audio-world.ts'
 import { badRequest } from '../harness/refused.ts'
 import { answers } from '../harness/scripted-upstream.ts'
 

@@ -7,7 +7,7 @@ import { request as undiciRequest } from 'undici'
 import { audioContainer } from '../../src/kinds/transcription/audio-container.ts'
 import { soundSeconds } from '../harness/audio-files.ts'
 import { until, untilStill } from '../harness/patience.ts'
-import { first, second, tollgate, key, speak, post, lastLog, sound, serveSpeech } from './speech-world.ts'
+import { first, second, tollgate, key, speak, post, lastLog, sound, serveSpeech } from './audio-world.ts'
 import { badRequest } from '../harness/refused.ts'
 import { loggedRow } from '../harness/money-check.ts'
 

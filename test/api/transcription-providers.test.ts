@@ -1,17 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  WAV,
-  first,
-  second,
-  form,
-  json,
-  lastLog,
-  answers,
-  sentForm,
-  SAID,
-  serveTranscription,
-} from './transcription-world.ts'
+import { WAV, first, second, form, json, lastLog, answers, sentForm, SAID, serveTranscription } from './audio-world.ts'
 import { wavFile } from '../harness/audio-files.ts'
 import { badRequest } from '../harness/refused.ts'
 

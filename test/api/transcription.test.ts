@@ -16,7 +16,7 @@ import {
   sentForm,
   SAID,
   serveTranscription,
-} from './transcription-world.ts'
+} from './audio-world.ts'
 import { badRequest, refused } from '../harness/refused.ts'
 
 serveTranscription()
