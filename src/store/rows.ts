@@ -170,6 +170,29 @@ export async function updateRow(sql: Pick<Sql, 'run'>, table: string, id: string
   return sql.run(`UPDATE ${table} SET ${sets.join(', ')} WHERE id = ?`, [...given.map(([, value]) => value), id])
 }
 
+const CHANGED_PAGE = 100n
+
+/**
+ * Changes rows one by one, a hundred in a transaction; answers their number. `select` ends as `id > ? ORDER BY id LIMIT
+ * ?`.
+ */
+export async function changeEach(
+  database: Database,
+  select: string,
+  change: (sql: Sql, row: Row) => Promise<unknown>,
+): Promise<number> {
+  for (let after = '', count = 0; ;) {
+    const ids = await database.transaction(async (sql) => {
+      const rows = await sql.all(select, [after, CHANGED_PAGE])
+      for (const row of rows) await change(sql, row)
+      return rows.map((row) => text(row, 'id'))
+    })
+    count += ids.length
+    after = ids.at(-1) ?? after
+    if (ids.length < Number(CHANGED_PAGE)) return count
+  }
+}
+
 /** If it does not hold, nothing changes. */
 export interface RowCondition {
   readonly where: string

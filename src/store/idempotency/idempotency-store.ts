@@ -1,11 +1,11 @@
 import { HOUR_MS } from '../../base/time.ts'
 import { bytes, integer, text, textOrNull, type Database, type Row } from '../database.ts'
+import { changeEach } from '../rows.ts'
 
 /** How long a process may take from its claim to its hold before it counts as dead. */
 const CLAIM_MS = 60_000
 /** Others may delete or take over the row between two looks at it, but not for ever. */
 const CLAIM_TRIES_MAX = 20
-const RESEAL_PAGE = 100n
 /** A hold in one of these states was charged or may still be. */
 const HOLD_COUNTS = `EXISTS (SELECT 1 FROM hold WHERE hold.id = idempotency_key.generation_id AND hold.state IN ('open','settled','settled_late'))`
 const NO_OPEN_HOLD = `NOT EXISTS (SELECT 1 FROM hold WHERE hold.id = idempotency_key.generation_id AND hold.state = 'open')`
@@ -114,24 +114,15 @@ export class IdempotencyStore {
 
   /** Encrypts every kept answer again. */
   async rewrap(encrypt: (id: string, generationId: string, answer: Buffer) => Buffer): Promise<void> {
-    for (let after = '', more = true; more;) {
-      const ids = await this.#database.transaction(async (sql) => {
-        const rows = await sql.all(
-          'SELECT id, generation_id, answer FROM idempotency_key WHERE answer IS NOT NULL AND id > ? ORDER BY id LIMIT ?',
-          [after, RESEAL_PAGE],
-        )
-        for (const row of rows) {
-          const [id, generationId] = [text(row, 'id'), text(row, 'generation_id')]
-          await sql.run(
-            'UPDATE idempotency_key SET answer = ? WHERE id = ? AND generation_id = ? AND answer IS NOT NULL',
-            [encrypt(id, generationId, bytes(row, 'answer')), id, generationId],
-          )
-        }
-        return rows.map((row) => text(row, 'id'))
-      })
-      after = ids.at(-1) ?? after
-      more = ids.length === Number(RESEAL_PAGE)
-    }
+    const select =
+      'SELECT id, generation_id, answer FROM idempotency_key WHERE answer IS NOT NULL AND id > ? ORDER BY id LIMIT ?'
+    await changeEach(this.#database, select, (sql, row) => {
+      const [id, generationId] = [text(row, 'id'), text(row, 'generation_id')]
+      return sql.run(
+        'UPDATE idempotency_key SET answer = ? WHERE id = ? AND generation_id = ? AND answer IS NOT NULL',
+        [encrypt(id, generationId, bytes(row, 'answer')), id, generationId],
+      )
+    })
   }
 
   async #insert(claim: NewClaim): Promise<boolean> {

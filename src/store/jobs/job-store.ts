@@ -3,7 +3,7 @@ import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { bytes, integerOrNull, text, type Database, type Row, type SqlValue } from '../database.ts'
 import { ROW_LOCK, lockedIds } from '../dialect.ts'
 import { readPage, type Page, type PageRange } from '../page.ts'
-import { column, Rows, sealedInsertion, type Statement } from '../rows.ts'
+import { changeEach, column, Rows, sealedInsertion, type Statement } from '../rows.ts'
 import type { JobDetails, JobMove, JobPage, JobPhase, JobRow, JobStatus, NewJob } from '../../ledger/job.ts'
 
 /** The purpose for which a job's request is encrypted. */
@@ -11,7 +11,6 @@ export function jobPurpose(id: string): string {
   return `job:${id}`
 }
 
-const REWRAP_PAGE = 100n
 const LISTED_REQUEST_BYTES_MAX = 65_536
 const LIVE = `status IN ('pending','in_progress')`
 const JOBS = new Rows('job', {
@@ -180,25 +179,12 @@ export class JobStore {
   }
 
   /** Encrypts every request again; answers how many there are. */
-  async rewrap(encrypt: (id: string, request: Buffer, accountId?: string) => Buffer): Promise<number> {
-    let after = ''
-    let count = 0
-    for (;;) {
-      const ids = await this.#database.transaction(async (sql) => {
-        const rows = await sql.all('SELECT id, account_id, request FROM job WHERE id > ? ORDER BY id LIMIT ?', [
-          after,
-          REWRAP_PAGE,
-        ])
-        for (const row of rows)
-          await sql.run('UPDATE job SET request = ? WHERE id = ?', [
-            encrypt(text(row, 'id'), bytes(row, 'request'), text(row, 'account_id')),
-            text(row, 'id'),
-          ])
-        return rows.map((row) => text(row, 'id'))
-      })
-      count += ids.length
-      after = ids.at(-1) ?? after
-      if (ids.length < Number(REWRAP_PAGE)) return count
-    }
+  rewrap(encrypt: (id: string, request: Buffer, accountId?: string) => Buffer): Promise<number> {
+    const select = 'SELECT id, account_id, request FROM job WHERE id > ? ORDER BY id LIMIT ?'
+    return changeEach(this.#database, select, (sql, row) => {
+      const id = text(row, 'id')
+      const request = encrypt(id, bytes(row, 'request'), text(row, 'account_id'))
+      return sql.run('UPDATE job SET request = ? WHERE id = ?', [request, id])
+    })
   }
 }

@@ -19,13 +19,17 @@ interface SumTable {
 
 const sums = (...columns: readonly string[]): SumTable['sums'] => columns.map((column) => [column, 'sum'])
 
+const OF_DAY = sums('requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall')
+
 /** The tables of sums that follow from the log and its holds, the same in both engines. */
 const SUM_TABLES = {
   key_spend: { key: ['key_id', 'period', 'start'], sums: sums('spent', 'excess') },
   usage_day: {
     key: ['account_id', 'day', 'key_id', 'model', 'provider', 'condition'],
-    sums: sums('requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall'),
+    sums: OF_DAY,
   },
+  // Rows that the log no longer has.
+  removed_day: { key: ['account_id', 'day', 'key_id', 'model', 'provider'], sums: OF_DAY },
   // The data of the cabinet's charts. An app's title is the latest one it sent.
   app_day: {
     key: ['account_id', 'day', 'key_id', 'model', 'app'],

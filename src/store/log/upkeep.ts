@@ -3,6 +3,7 @@ import { big, integer, text, type Database, type Sql } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { EntryStore } from '../ledger/entry-store.ts'
+import { addSums, sumColumns } from '../ledger/sums.ts'
 import { DAY_MS } from '../../base/time.ts'
 import { thrownMessage } from '../../base/text.ts'
 
@@ -135,18 +136,16 @@ export class LogUpkeep {
   }
 }
 
-const PLACE = ['account_id', 'day', 'key_id', 'model', 'provider']
-const SUMS = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall']
-
-const REMOVED = [...PLACE, ...SUMS]
-
 /** Removed rows stay in the books as sums by day: without them a day's total could not be told from a changed one. */
 function addRemoved(table: string, where: string): string {
-  const sums = SUMS.map((name) => (name === 'requests' ? 'COUNT(*)' : `SUM(g.${name === 'revenue' ? 'cost' : name})`))
-  return `INSERT INTO removed_day (${REMOVED.join(', ')})
-    SELECT g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, ''), ${sums.join(', ')} FROM ${table} g JOIN hold h ON h.id = g.generation_id ${where}
-    GROUP BY g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, '')
-    ON CONFLICT (${PLACE.join(', ')}) DO UPDATE SET ${SUMS.map((name) => `${name} = removed_day.${name} + excluded.${name}`).join(', ')}`
+  const sums = sumColumns('removed_day')
+    .filter(({ type }) => type === 'int8')
+    .map(({ column }) => (column === 'requests' ? 'COUNT(*)' : `SUM(g.${column === 'revenue' ? 'cost' : column})`))
+  return addSums(
+    'removed_day',
+    `SELECT g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, ''), ${sums.join(', ')} FROM ${table} g JOIN hold h ON h.id = g.generation_id ${where}
+    GROUP BY g.account_id, h.day, g.key_id, g.model, COALESCE(g.provider, '')`,
+  )
 }
 
 /** One more partition, from that number on. Only our own integers are put into the text. */

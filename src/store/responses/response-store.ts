@@ -1,4 +1,5 @@
 import { big, bytes, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
+import { changeEach } from '../rows.ts'
 import { listedIds } from '../dialect.ts'
 import { within, type Reach } from '../accounts/key-lists.ts'
 import { DAY_MS } from '../../base/time.ts'
@@ -195,31 +196,21 @@ export class ResponseStore {
 
   /** Encrypts all kept contents again. */
   async rewrap(encrypt: (purpose: string, encrypted: Buffer, accountId: string) => Buffer): Promise<void> {
-    for (let after = '', more = true; more;) {
-      const ids = await this.#database.transaction(async (sql) => {
-        const rows = await sql.all(
-          'SELECT id, account_id, input, answer FROM kept_response WHERE id > ? ORDER BY id LIMIT ?',
-          [after, PAGE],
-        )
-        for (const row of rows) {
-          const { id, input, answer } = contentsOf(row)
-          const accountId = text(row, 'account_id')
-          await sql.run('UPDATE kept_response SET input = ? WHERE id = ?', [
-            encrypt(responsePurpose('input', id), input, accountId),
-            id,
-          ])
-          // Its charge may have written another answer meanwhile.
-          await sql.run('UPDATE kept_response SET answer = ? WHERE id = ? AND answer = ?', [
-            encrypt(responsePurpose('answer', id), answer, accountId),
-            id,
-            answer,
-          ])
-        }
-        return rows.map((row) => text(row, 'id'))
-      })
-      after = ids.at(-1) ?? after
-      more = ids.length === Number(PAGE)
-    }
+    const select = 'SELECT id, account_id, input, answer FROM kept_response WHERE id > ? ORDER BY id LIMIT ?'
+    await changeEach(this.#database, select, async (sql, row) => {
+      const { id, input, answer } = contentsOf(row)
+      const accountId = text(row, 'account_id')
+      await sql.run('UPDATE kept_response SET input = ? WHERE id = ?', [
+        encrypt(responsePurpose('input', id), input, accountId),
+        id,
+      ])
+      // Its charge may have written another answer meanwhile.
+      await sql.run('UPDATE kept_response SET answer = ? WHERE id = ? AND answer = ?', [
+        encrypt(responsePurpose('answer', id), answer, accountId),
+        id,
+        answer,
+      ])
+    })
   }
 }
 
