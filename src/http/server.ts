@@ -84,8 +84,8 @@ const PREFLIGHT = Object.freeze({
  * bug: the request is answered 500, the process lives.
  *
  * **What it offers.** `createEdge` makes it of routes and ports. `sse.ts` writes streams and lets clients come back to
- * them; `turn-socket.ts` is the WebSocket of Responses. `exchange.ts` is one request and its answer, with its id, its
- * headers and its line of the log; `request-metrics.ts` counts them.
+ * them; `turn-sockets.ts` are the WebSockets of Responses. `exchange.ts` is one request and its answer, with its id,
+ * its headers and its line of the log; `request-metrics.ts` counts them.
  *
  * **What it never does.** It knows neither money nor models nor accounts: `P`, the principal, is opaque to it. It opens
  * no connection to anybody, and reads no setting but those that it is given.

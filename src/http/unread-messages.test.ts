@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
-import { UnreadMessages } from './turn-socket.ts'
+import { UnreadMessages } from './turn-sockets.ts'
 
 const MESSAGE = Buffer.alloc(16_384, 'x')
 const UNREAD_BYTES_MAX = 131_072

@@ -14,17 +14,26 @@ import {
   wordOf,
   copyJson,
   invalidInput,
+  quoted,
 } from '../../../kinds/fields/body-fields.ts'
-import type { ChatRequest } from '../../../kinds/chat/request.ts'
-import { parseResponseFormat } from '../../../kinds/chat/tools.ts'
+import type { ChatRequest, ChatTool } from '../../../kinds/chat/request.ts'
+import { parseResponseFormat, functionOf } from '../../../kinds/chat/tools.ts'
 import { fallbackModelsOf, parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { conversationOf, keepingOf } from './keeping.ts'
 import { inputMessages } from './input-items.ts'
-import { flatTools } from './flat-tools.ts'
-import { isPartial } from './hosted-tools.ts'
-import { demandedTool, parseInputToolChoice, parseInputTools } from './input-tools.ts'
-import type { InputItem, Keeping, RequestEcho, ResponsesDoor, ResponsesInput, ResponsesRequest } from './request.ts'
+import { flatTools, choiceAsTool, originOf } from './flat-tools.ts'
+import { isPartial, isHosted } from './hosted-tools.ts'
+import type {
+  InputItem,
+  Keeping,
+  RequestEcho,
+  ResponsesDoor,
+  ResponsesInput,
+  ResponsesRequest,
+  DemandedTool,
+} from './request.ts'
 import { SAMPLING_PARAMETERS } from '../../../tables/parameter-table.ts'
+import { nativeCopy } from './native-parts.ts'
 
 /**
  * Fields that we read ourselves, or that are ours to decide: what costs money, what is stored, and what names an
@@ -64,6 +73,7 @@ const OURS: ReadonlySet<string> = new Set([
   'context_management',
   'n',
 ])
+
 /** Words of chat and of routers, which Responses does not have: a strict provider refuses them. */
 const OF_CHAT: ReadonlySet<string> = new Set([
   'response_format',
@@ -79,13 +89,16 @@ const OF_CHAT: ReadonlySet<string> = new Set([
   'transforms',
   'route',
 ])
+
 /**
  * Fields that may name an address or an account that a provider would use, or a tool or a speed that it bills: the
  * catalogue has no price for these.
  */
 const FOREIGN =
   /webhook|callback|api_key|authorization|organization|project|search|plugin|mcp|tool|tier|speed|priority/i
+
 const FIELDS_MAX = 64
+const CHOICE = "must be 'none', 'auto', 'required', {type: 'function', name} or {type} of another tool"
 
 /** Other fields, known to us or not, for a provider that speaks the client's protocol (clients.md D-14.2). */
 function passedFields(body: RawObject): RawObject {
@@ -116,7 +129,9 @@ const SHARED = [
   'service_tier',
   'parallel_tool_calls',
 ]
+
 const ENCRYPTED = 'reasoning.encrypted_content'
+
 const INCLUDES: ReadonlySet<string> = new Set([
   ENCRYPTED,
   'web_search_call.action.sources',
@@ -126,6 +141,7 @@ const INCLUDES: ReadonlySet<string> = new Set([
   'message.input_image.image_url',
   'file_search_call.results',
 ])
+
 const MAX_TOKENS = 'must be an integer of at least 1, or -1 for no limit'
 
 /**
@@ -233,7 +249,7 @@ function textOf(body: RawObject): TextOptions {
 }
 
 /** A response format in the form of Responses. */
-export function flatFormat(format: ChatRequest['responseFormat']): RawObject {
+function flatFormat(format: ChatRequest['responseFormat']): RawObject {
   if (format === null) return { type: 'text' }
   const schema = format['json_schema']
   return isObject(schema) ? { type: 'json_schema', ...schema } : { type: format['type'] }
@@ -351,4 +367,91 @@ export function parseMixedChat(json: unknown): MixedChat | null {
     },
     dropped,
   }
+}
+
+/** `tools` of a Responses request in the given order: functions are rebuilt, other types are copied. */
+function parseInputTools(body: RawObject): readonly RawObject[] {
+  const list = field(body, 'tools') ?? []
+  if (!Array.isArray(list)) throw invalidInput('tools', 'must be an array')
+  return list.map((raw: unknown, index) => toolOf(raw, `tools[${index}]`))
+}
+
+function toolOf(raw: unknown, path: string): RawObject {
+  if (!isObject(raw)) throw invalidInput(path, 'must be an object')
+  const type = field(raw, 'type')
+  if (typeof type !== 'string' || type === '') throw invalidInput(`${path}.type`, 'must be a non-empty string')
+  if (type === 'function') return flatFunction(functionOf(raw, path), raw, path)
+  refuseStored(raw, path)
+  if ((type === 'custom' || type === 'namespace') && !isFilled(field(raw, 'name')))
+    throw invalidInput(`${path}.name`, 'must be a non-empty string')
+  return nativeCopy(raw, path)
+}
+
+function isFilled(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+function flatFunction(
+  { function: { name, description, parameters, strict } }: ChatTool,
+  raw: RawObject,
+  path: string,
+): RawObject {
+  const deferred = booleanField(raw, 'defer_loading', `${path}.defer_loading`)
+  return {
+    type: 'function',
+    name,
+    description: description ?? null,
+    parameters: parameters ?? null,
+    strict: strict ?? null,
+    ...(deferred === undefined ? {} : { defer_loading: deferred }),
+  }
+}
+
+/**
+ * Files, vector stores and containers belong to the operator's account at the provider: a client must not use their
+ * ids.
+ */
+function refuseStored(raw: RawObject, path: string): void {
+  const container = field(raw, 'container')
+  const stored =
+    field(raw, 'vector_store_ids') !== undefined
+      ? 'vector_store_ids'
+      : typeof container === 'string'
+        ? 'container'
+        : isObject(container) && field(container, 'file_ids') !== undefined
+          ? 'container.file_ids'
+          : null
+  if (stored !== null) throw invalidInput(`${path}.${stored}`, 'nothing is stored here that an id could name')
+}
+
+/** `tool_choice` of a Responses request, in the form of Responses; null = not given. */
+function parseInputToolChoice(body: RawObject): string | RawObject | null {
+  const choice = field(body, 'tool_choice')
+  if (choice === undefined) return null
+  if (choice === 'none' || choice === 'auto' || choice === 'required') return choice
+  const type = isObject(choice) ? field(choice, 'type') : undefined
+  if (!isObject(choice) || typeof type !== 'string' || type === '') throw invalidInput('tool_choice', CHOICE)
+  if (type !== 'function') return copyObject(choice, 'tool_choice')
+  const name = field(choice, 'name')
+  const namespace = field(choice, 'namespace')
+  if (typeof name !== 'string' || name === '') throw invalidInput('tool_choice', CHOICE)
+  return { type, name, ...(typeof namespace === 'string' ? { namespace } : {}) }
+}
+
+/** The tool that must be called, where a model that knows only functions cannot. */
+function demandedTool(choice: string | RawObject | null, tools: readonly RawObject[]): DemandedTool | null {
+  if (choice === null || choice === 'none' || choice === 'auto') return null
+  if (choice === 'required') return onlyHosted(tools, 'tool_choice')
+  if (typeof choice === 'string') return null
+  if (choice['type'] !== 'allowed_tools')
+    return originOf(choiceAsTool(choice), null) === null
+      ? { path: 'tool_choice.type', type: quoted(choice['type']) }
+      : null
+  const allowed: readonly unknown[] = Array.isArray(choice['tools']) ? choice['tools'] : []
+  return choice['mode'] === 'required' ? onlyHosted(allowed.filter(isObject), 'tool_choice.tools') : null
+}
+
+function onlyHosted(tools: readonly RawObject[], path: string): DemandedTool | null {
+  const [first] = tools
+  return first !== undefined && tools.every(isHosted) ? { path, type: quoted(first['type']) } : null
 }
