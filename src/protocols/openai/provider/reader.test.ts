@@ -120,3 +120,11 @@ describe('recorded streams of the OpenAI dialects', () => {
     }
   })
 })
+
+test('usage beside more choices than any request asks for is what the refused answer cost', () => {
+  const choices = Array.from({ length: 129 }, (_, index) => ({ index, delta: { content: 'x' } }))
+  const usage = { prompt_tokens: 3, completion_tokens: 129 }
+  const { failure } = read([Buffer.from(`data: ${JSON.stringify({ id: 'x', choices, usage })}\n\n`)], false)
+  assert.equal(failure?.reason, 'garbage')
+  assert.equal(failure.billed?.outputTokens, 129)
+})

@@ -76,7 +76,7 @@ export class OpenaiReader implements EventReader {
     if (usage !== null) events.push({ type: 'usage', usage })
     for (const raw of listOf(chunk['choices'])) {
       const read = this.#choice(objectOf(raw) ?? {})
-      if ('reason' in read) return read
+      if ('reason' in read) return billed(read, usage)
       for (const event of read) events.push(event)
     }
     this.#splice.learn(data, chunk)
