@@ -1,5 +1,6 @@
 import { request as undiciRequest, type Dispatcher } from 'undici'
 import assert from 'node:assert/strict'
+import { admitted } from './patience.ts'
 
 export interface Answer {
   readonly status: number
@@ -49,7 +50,7 @@ export class ApiClient {
   }
 
   async #created(path: string, body: unknown): Promise<Record<string, unknown>> {
-    const answer = await this.admin('POST', path, body)
+    const answer = await admitted(() => this.admin('POST', path, body))
     if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`)
     return answer.body
   }

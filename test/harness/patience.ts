@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
 // oxlint-disable-next-line eslint/no-restricted-imports -- the pauses between two looks, and those that a test gives
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Answer } from './api-client.ts'
 
 const LOOK_MS = 10
 /** Checks become rarer: a check with a customer's key counts for its rate limit of 300 a minute. */
@@ -146,11 +145,10 @@ export async function askedAgain<T>(
 }
 
 /** On a busy machine a node refuses some requests: they are sent again, as the answer says. */
-export function admitted(ask: () => Promise<Answer>): Promise<Answer> {
-  return askedAgain(
-    ask,
-    ({ status, body }) => status === 503 && body.error?.metadata.error_type === 'service_unavailable',
-  )
+export function admitted<A extends { readonly status: number; readonly text: string }>(
+  ask: () => Promise<A>,
+): Promise<A> {
+  return askedAgain(ask, ({ status, text }) => status === 503 && text.includes('"service_unavailable"'))
 }
 
 /**

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { request } from 'undici'
 import { ask, NodeBench, until } from '../../harness/node-bench.ts'
-import { patient } from '../../harness/patience.ts'
+import { admitted, patient } from '../../harness/patience.ts'
 import type { Answer, Tollgate } from '../../harness/server.ts'
 
 /** Their keys are in all three shards. */
@@ -24,7 +24,9 @@ function clusterTests(shared: NodeBench): void {
     after(() => shared.stop())
 
     const each = (key: string, count: number): Promise<readonly Answer[]> =>
-      Promise.all(Array.from({ length: count }, (_, index) => ask(nodes[index % 2] ?? nodes[0], key, 'words=1')))
+      Promise.all(
+        Array.from({ length: count }, (_, index) => admitted(() => ask(nodes[index % 2] ?? nodes[0], key, 'words=1'))),
+      )
 
     test('the windows of accounts and the limits of keys are exact over nodes, in whichever shard', async () => {
       for (let index = 0; index < ACCOUNTS; index += 1) {
