@@ -1,3 +1,4 @@
+import { ownValue } from '../base/own-value.ts'
 import { sealedSelect, type BookSeal } from './audit/book-seal.ts'
 import type { SealedTable } from './audit/columns.ts'
 import {
@@ -93,7 +94,7 @@ export class Rows<C extends Columns> {
   cells(fields: { readonly [K in keyof C]?: ValueOf<C[K]> | undefined }): Cells {
     const cells: Record<string, SqlValue> = {}
     for (const [field, , own] of this.#entries) {
-      const value = fields[field]
+      const value = ownValue<unknown>(fields, field)
       if (value !== undefined && own.sql === undefined) cells[own.name] = own.write(value)
     }
     return cells

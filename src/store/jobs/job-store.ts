@@ -1,3 +1,4 @@
+import { ownValue } from '../../base/own-value.ts'
 import { within, type Reach } from '../accounts/key-lists.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { bytes, integerOrNull, text, type Database, type Row, type SqlValue } from '../database.ts'
@@ -71,7 +72,7 @@ export function jobMoveValues(
   const keeps = keepsLease ? 1n : 0n
   const cells = JOBS.cells(state)
   const sealed = before === undefined ? '' : seal.again('job', before, cells)
-  const moved = MOVED.map((name) => cells[name] ?? null)
+  const moved = MOVED.map((name) => ownValue(cells, name) ?? null)
   const ends = state.status === 'pending' || state.status === 'in_progress' ? 0n : 1n
   return [...moved, ends, request ?? null, keeps, keeps, sealed, id, BigInt(version)]
 }
