@@ -4,7 +4,14 @@ import type { SpeechFormat } from '../../kinds/speech.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import { type UnitCall, UnsendableError, type UpstreamRequest } from '../ports/call.ts'
-import { askTranscript, readLengths, readSegments, readWords, speakerLetters } from '../upstream/transcripts.ts'
+import {
+  askTranscript,
+  itemsOf,
+  readLengths,
+  readSegments,
+  readWords,
+  speakerLetters,
+} from '../upstream/transcripts.ts'
 import { type SpeechCall, type TranscriptionResult, askSpeech } from '../upstream/audio.ts'
 import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 
@@ -105,10 +112,7 @@ function segmentsOf(results: RawJson | null): readonly TranscriptSegment[] {
 /** Its speakers are numbers. */
 function lettered(items: unknown): readonly RawJson[] {
   const letter = speakerLetters()
-  return listOf(items).map((raw) => {
-    const item = objectOf(raw) ?? {}
-    return { ...item, speaker: letter(item['speaker']) }
-  })
+  return itemsOf(items, (item) => ({ ...item, speaker: letter(item['speaker']) }))
 }
 
 function speakRequest(call: SpeechCall): UpstreamRequest {

@@ -4,9 +4,9 @@ import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import { type UnitCall, pathPart, UnsendableError, type UpstreamRequest } from '../ports/call.ts'
 import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
-import { askTranscript, readLengths, readWords, soundForm, speakerLetters } from '../upstream/transcripts.ts'
+import { askTranscript, itemsOf, readLengths, readWords, soundForm, speakerLetters } from '../upstream/transcripts.ts'
 import { type SpeechCall, type TranscriptionResult, askSpeech } from '../upstream/audio.ts'
-import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf } from '../wire/raw-json.ts'
+import { LISTING_LIMITS, objectOf, parseJson, textOf } from '../wire/raw-json.ts'
 import { headerOf, type UpstreamHeaders } from '../wire/transport.ts'
 
 /** One of the provider's voices, for a model whose row declares none. */
@@ -70,10 +70,7 @@ function readTranscript(bytes: Buffer, headers: UpstreamHeaders): TranscriptionR
   const text = textOf(body?.['text'])
   if (body === null || text === null) return garbage('no transcript', bytes)
   const letter = speakerLetters()
-  const spoken = listOf(body['words']).map((raw) => {
-    const item = objectOf(raw) ?? {}
-    return { ...item, speaker: letter(item['speaker_id']) }
-  })
+  const spoken = itemsOf(body['words'], (item) => ({ ...item, speaker: letter(item['speaker_id']) }))
   const words = readWords(spoken, 'text', ({ type }) => type === undefined || type === 'word')
   return {
     transcript: { text, language: textOf(body['language_code']), segments: [], words },

@@ -58,17 +58,26 @@ export function withCountry(language: string): string {
 
 /** Segments in Whisper's form, without those that lack a text or a time. */
 export function readSegments(value: unknown): readonly TranscriptSegment[] {
-  return listOf(value)
-    .slice(0, ITEMS_MAX)
-    .flatMap((raw) => {
-      const segment = objectOf(raw)
-      const start = secondsIn(segment?.['start'])
-      const end = secondsIn(segment?.['end'])
-      const text = textOf(segment?.['text'])
-      return segment === null || start === null || end === null || text === null
-        ? []
-        : [{ start, end, text, ...speakerOf(segment['speaker']), figures: figuresOf(segment) }]
-    })
+  return itemsOf(value, (segment) => {
+    const start = secondsIn(segment['start'])
+    const end = secondsIn(segment['end'])
+    const text = textOf(segment['text'])
+    return start === null || end === null || text === null
+      ? null
+      : { start, end, text, ...speakerOf(segment['speaker']), figures: figuresOf(segment) }
+  })
+}
+
+/** What `read` makes of the objects of a list; null = nothing. A list of things that are none may be very long. */
+export function itemsOf<T>(value: unknown, read: (item: RawJson) => T | null): readonly T[] {
+  const items: T[] = []
+  for (const [index, raw] of listOf(value).entries()) {
+    if (index === ITEMS_MAX) break
+    const object = objectOf(raw)
+    const item = object === null ? null : read(object)
+    if (item !== null) items.push(item)
+  }
+  return items
 }
 
 /** Words with their times; `name` is the field that holds the word. */
@@ -77,17 +86,14 @@ export function readWords(
   name: string,
   isWord: (word: RawJson) => boolean = () => true,
 ): readonly TranscriptWord[] {
-  return listOf(value)
-    .slice(0, ITEMS_MAX)
-    .flatMap((raw) => {
-      const item = objectOf(raw)
-      const start = secondsIn(item?.['start'])
-      const end = secondsIn(item?.['end'])
-      const word = textOf(item?.[name])
-      return item === null || start === null || end === null || word === null || !isWord(item)
-        ? []
-        : [{ word, start, end, ...speakerOf(item['speaker']) }]
-    })
+  return itemsOf(value, (item) => {
+    const start = secondsIn(item['start'])
+    const end = secondsIn(item['end'])
+    const word = textOf(item[name])
+    return start === null || end === null || word === null || !isWord(item)
+      ? null
+      : { word, start, end, ...speakerOf(item['speaker']) }
+  })
 }
 
 function speakerOf(value: unknown): { readonly speaker?: string } {
@@ -122,7 +128,7 @@ function figuresOf(segment: RawJson): Readonly<Record<string, number | readonly 
  * The words of a sound of 10 MB with their times are less than 10 MB, whatever its codec. A client gets each of them up
  * to twice, and 30 MB of text took 0.2 s to write.
  */
-export const TRANSCRIPT_BYTES_MAX = 12 * 1_048_576
+export const TRANSCRIPT_BYTES_MAX = 10 * 1_048_576
 
 /** How a provider is asked what was said, and what it can do; absent = neither times nor translations. */
 interface TranscriptAsk extends Partial<Omit<TranscriptionProtocol, 'ask'>> {
