@@ -4,14 +4,7 @@ import type { SpeechFormat } from '../../kinds/speech.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import { type UnitCall, UnsendableError, type UpstreamRequest } from '../ports/call.ts'
-import {
-  askTranscript,
-  itemsOf,
-  readLengths,
-  readSegments,
-  readWords,
-  speakerLetters,
-} from '../upstream/transcripts.ts'
+import { askTranscript, lettered, readLengths, readSegments, readWords } from '../upstream/transcripts.ts'
 import { type SpeechCall, type TranscriptionResult, askSpeech } from '../upstream/audio.ts'
 import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 
@@ -93,26 +86,20 @@ function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
 }
 
 function wordsOf(best: RawJson): readonly TranscriptWord[] {
-  const words = lettered(best['words'])
+  const words = lettered(best['words'], 'speaker')
   const written = readWords(words, 'punctuated_word')
   return written.length > 0 ? written : readWords(words, 'word')
 }
 
 function segmentsOf(results: RawJson | null): readonly TranscriptSegment[] {
   return readSegments(
-    lettered(results?.['utterances']).map(({ start, end, transcript, speaker }) => ({
+    lettered(results?.['utterances'], 'speaker').map(({ start, end, transcript, speaker }) => ({
       start,
       end,
       text: transcript,
       speaker,
     })),
   )
-}
-
-/** Its speakers are numbers. */
-function lettered(items: unknown): readonly RawJson[] {
-  const letter = speakerLetters()
-  return itemsOf(items, (item) => ({ ...item, speaker: letter(item['speaker']) }))
 }
 
 function speakRequest(call: SpeechCall): UpstreamRequest {

@@ -4,7 +4,7 @@ import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter
 import { garbage, type AttemptFailure } from '../ports/attempt-failure.ts'
 import { type UnitCall, pathPart, UnsendableError, type UpstreamRequest } from '../ports/call.ts'
 import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../upstream/models.ts'
-import { askTranscript, itemsOf, readLengths, readWords, soundForm, speakerLetters } from '../upstream/transcripts.ts'
+import { askTranscript, lettered, readLengths, readWords, soundForm } from '../upstream/transcripts.ts'
 import { type SpeechCall, type TranscriptionResult, askSpeech } from '../upstream/audio.ts'
 import { LISTING_LIMITS, objectOf, parseJson, textOf } from '../wire/raw-json.ts'
 import { headerOf, type UpstreamHeaders } from '../wire/transport.ts'
@@ -69,8 +69,7 @@ function readTranscript(bytes: Buffer, headers: UpstreamHeaders): TranscriptionR
   const body = objectOf(parseJson(bytes, LISTING_LIMITS))
   const text = textOf(body?.['text'])
   if (body === null || text === null) return garbage('no transcript', bytes)
-  const letter = speakerLetters()
-  const spoken = itemsOf(body['words'], (item) => ({ ...item, speaker: letter(item['speaker_id']) }))
+  const spoken = lettered(body['words'], 'speaker_id')
   const words = readWords(spoken, 'text', ({ type }) => type === undefined || type === 'word')
   return {
     transcript: { text, language: textOf(body['language_code']), segments: [], words },

@@ -1,3 +1,4 @@
+import { ownValue } from '../../base/own-value.ts'
 import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import { askWhole, type WholeAsk, type WholeReader } from './ask.ts'
 import type { UnitCall, UpstreamRequest } from '../ports/call.ts'
@@ -69,7 +70,7 @@ export function readSegments(value: unknown): readonly TranscriptSegment[] {
 }
 
 /** What `read` makes of the objects of a list; null = nothing. A list of things that are none may be very long. */
-export function itemsOf<T>(value: unknown, read: (item: RawJson) => T | null): readonly T[] {
+function itemsOf<T>(value: unknown, read: (item: RawJson) => T | null): readonly T[] {
   const items: T[] = []
   for (const [index, raw] of listOf(value).entries()) {
     if (index === ITEMS_MAX) break
@@ -101,8 +102,16 @@ function speakerOf(value: unknown): { readonly speaker?: string } {
   return speaker === null || speaker === '' ? {} : { speaker }
 }
 
-/** The letters that OpenAI gives to unnamed speakers, for a provider's own ids: A for the first who speaks. */
-export function speakerLetters(): (id: unknown) => string | null {
+/**
+ * The objects of a list with the letters that OpenAI gives to unnamed speakers in place of the provider's own ids,
+ * which are in the field `id`: A for the first who speaks.
+ */
+export function lettered(items: unknown, id: string): readonly RawJson[] {
+  const letter = speakerLetters()
+  return itemsOf(items, (item) => ({ ...item, speaker: letter(ownValue(item, id)) }))
+}
+
+function speakerLetters(): (id: unknown) => string | null {
   const known = new Map<string | number, string>()
   return (id) => {
     if (typeof id !== 'string' && typeof id !== 'number') return null
