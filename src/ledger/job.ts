@@ -4,6 +4,11 @@ import type { Micro } from '../base/money.ts'
 /** The status that clients see (wire.md D-4.2). */
 export type JobStatus = 'pending' | 'in_progress' | 'completed' | 'failed' | 'expired' | 'cancelled'
 
+/** Whether a job still goes on, and so keeps its hold open. */
+export function isLive({ status }: { readonly status: JobStatus }): boolean {
+  return status === 'pending' || status === 'in_progress'
+}
+
 /**
  * The state of its submission: `ready` none is under way; `sending` one is recorded and may be on its way; `parked` one
  * may have arrived, and nobody knows; `accepted` a provider has it.

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { MICRO_PER_RUB, rubles, type Micro } from '../base/money.ts'
 import type { NoticeKind } from '../tables/notice-table.ts'
 import type { PlainSettings } from '../tables/settings-table.ts'
-import type { JobMove } from './job.ts'
+import { isLive, type JobMove } from './job.ts'
 import type { EventAction } from './event-action.ts'
 import type { NewNotice, AccountRow, HoldRow, KeyRow, LedgerRows, LimitReset, SpendKey } from './ledger-store.ts'
 import { accountPeriod, accountSpent, keySpent } from './account-limit.ts'
@@ -147,9 +147,8 @@ function shortfallNotice(hold: HoldRow, shortfallMicro: Micro, atMs: number): Ne
 /** None while the job goes on. */
 export function jobNotices(hold: HoldRow, move: JobMove | undefined, atMs: number): readonly NewNotice[] {
   if (move === undefined) return NONE
-  const { status } = move.state
-  if (status === 'pending' || status === 'in_progress') return NONE
-  const detail = { job: move.id, model: hold.subject.model, status }
+  if (isLive(move.state)) return NONE
+  const detail = { job: move.id, model: hold.subject.model, status: move.state.status }
   return [noticeOf('job.ended', { cause: move.id, accountId: hold.accountId, subject: null, atMs, detail })]
 }
 

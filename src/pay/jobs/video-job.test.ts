@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NEW_DETAILS, type JobRow, type JobState, type JobStatus } from '../../ledger/job.ts'
+import { isLive, NEW_DETAILS, type JobRow, type JobState, type JobStatus } from '../../ledger/job.ts'
 import { UnusableVideoError, videoBytes } from './job-poll.ts'
 import {
   accepted,
   completed,
   ended,
   insuredMicro,
-  isLive,
   JOB_TTL_MS,
   missed,
   movedState,

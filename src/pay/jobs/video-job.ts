@@ -52,10 +52,6 @@ export function movedState(row: JobState, { details, ...changes }: Changes): Job
   return next
 }
 
-export function isLive({ status }: Pick<JobState, 'status'>): boolean {
-  return MOVES[status].length > 0
-}
-
 /** The submission is stored before it is sent, so that nobody sends it twice. */
 export function sending(row: JobRow, current: number, keyPrint: string | null): JobState {
   return movedState(row, { phase: 'sending', details: { current, keyPrint, attempts: row.details.attempts + 1 } })

@@ -5,7 +5,16 @@ import { bytes, integerOrNull, text, type Database, type Row, type SqlValue } fr
 import { ROW_LOCK, lockedIds } from '../dialect.ts'
 import { readPage, type Page, type PageRange } from '../page.ts'
 import { changeEach, column, Rows, sealedInsertion, type Statement } from '../rows.ts'
-import type { JobDetails, JobMove, JobPage, JobPhase, JobRow, JobStatus, NewJob } from '../../ledger/job.ts'
+import {
+  isLive,
+  type JobDetails,
+  type JobMove,
+  type JobPage,
+  type JobPhase,
+  type JobRow,
+  type JobStatus,
+  type NewJob,
+} from '../../ledger/job.ts'
 
 /** The purpose for which a job's request is encrypted. */
 export function jobPurpose(id: string): string {
@@ -73,8 +82,7 @@ export function jobMoveValues(
   const cells = JOBS.cells(state)
   const sealed = before === undefined ? '' : seal.again('job', before, cells)
   const moved = MOVED.map((name) => ownValue(cells, name) ?? null)
-  const ends = state.status === 'pending' || state.status === 'in_progress' ? 0n : 1n
-  return [...moved, ends, request ?? null, keeps, keeps, sealed, id, BigInt(version)]
+  return [...moved, isLive(state) ? 0n : 1n, request ?? null, keeps, keeps, sealed, id, BigInt(version)]
 }
 
 /** Jobs that outlive their request. The ledger's commits create and end them; in between this store moves them. */
