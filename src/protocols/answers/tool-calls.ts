@@ -3,7 +3,6 @@ import { argumentsText, legacyCall } from '../openai/provider/delta.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { UnsendableError } from '../ports/call.ts'
 import { BODY_LIMITS, JsonScan } from '../../base/json-scan.ts'
-import { isObject } from '../../kinds/fields/body-fields.ts'
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
 const WITH_STATE = 'gc_'
@@ -143,18 +142,25 @@ function isAnother(call: RawCall, known: OpenCall, seen: ReadonlySet<OpenCall>):
   return call.upstreamIndex === null || seen.has(known)
 }
 
-/** The same limits as for a whole body: arguments are a string there, which the body's scan does not look into. */
-const DEPTH_MAX = 64
-const SEPARATORS_MAX = 100_000
-
 /**
  * The arguments of a tool call as the object that the protocol requires; some models send null for a tool without
  * parameters. Invalid JSON, as of a call that was cut, is kept as one value.
  */
 export function toolInput(text: string, path: string): RawJson {
   if (['', 'null'].includes(text.trim())) return {}
-  if (!isHarmless(text)) throw new UnsendableError(`${path}: is nested too deep or holds too many values`)
+  if (isBomb(text)) throw new UnsendableError(`${path}: is nested too deep or holds too many values`)
   return objectOf(parsed(text)) ?? { arguments: text }
+}
+
+/** Some models send null for a tool without parameters; invalid JSON, or a bomb, is kept as one value. */
+export function inputOf(text: string): RawJson {
+  const input = isBomb(text) ? undefined : parsed(text)
+  return input === undefined ? { arguments: text } : (objectOf(input) ?? {})
+}
+
+/** Arguments are a string in their body, which its scan does not look into. */
+function isBomb(text: string): boolean {
+  return new JsonScan(BODY_LIMITS).whole(Buffer.from(text)) !== null
 }
 
 function parsed(text: string): unknown {
@@ -162,34 +168,5 @@ function parsed(text: string): unknown {
     return JSON.parse(text)
   } catch {
     return undefined
-  }
-}
-
-function isHarmless(text: string): boolean {
-  let depth = 0
-  let separators = 0
-  let inString = false
-  for (let index = 0; index < text.length; index += 1) {
-    const char = text.charCodeAt(index)
-    if (inString) {
-      if (char === 0x5c) index += 1
-      else if (char === 0x22) inString = false
-    } else if (char === 0x22) inString = true
-    else if (char === 0x7b || char === 0x5b) depth += 1
-    else if (char === 0x7d || char === 0x5d) depth -= 1
-    else if (char === 0x2c || char === 0x3a) separators += 1
-    if (depth > DEPTH_MAX || separators > SEPARATORS_MAX) return false
-  }
-  return true
-}
-
-/** Some models send null for a tool without parameters; invalid JSON, or a bomb, is kept as one value. */
-export function inputOf(text: string): Readonly<Record<string, unknown>> {
-  if (new JsonScan(BODY_LIMITS).whole(Buffer.from(text)) !== null) return { arguments: text }
-  try {
-    const input: unknown = JSON.parse(text)
-    return isObject(input) ? input : {}
-  } catch {
-    return { arguments: text }
   }
 }

@@ -24,12 +24,12 @@ export interface RefusalRow {
   /** Parts of its words in lower case, apart by semicolons; `…` stands for up to 160 characters. */
   readonly words?: string
   readonly source: string
-  /** When the source was read. */
-  readonly date: string
+  /** When the source was read; absent = `READ`. */
+  readonly date?: string
 }
 
-/** When all these pages were read. */
-const READ = '2026-11-27'
+/** When these pages were read. */
+export const READ = '2026-11-27'
 
 /** The first row that fits counts: codes before words, and words before most statuses. */
 export const REFUSALS: readonly RefusalRow[] = [
@@ -37,32 +37,27 @@ export const REFUSALS: readonly RefusalRow[] = [
     whose: 'context_length',
     codes: 'context_length_exceeded exceed_context_size_error model_max_prompt_tokens_exceeded',
     source: 'OpenAI, llama.cpp pull 15780, GitHub Copilot',
-    date: READ,
   },
   {
     whose: 'context_length',
     codes:
       'too_many_prompt_tokens prompt_too_long tokens_too_long token_limit_exceeded context_exceed outofcontexterror',
     source: 'Writer, AIHubMix, UCloud, Volcengine, OpenRouter and ParagonAPI: their pages of error codes',
-    date: READ,
   },
   {
     whose: 'context_length',
     codes: '1261 error_code:336103',
     source: 'docs.z.ai and cloud.baidu.com: error codes',
-    date: READ,
   },
   {
     whose: 'credentials',
     codes: 'invalid_api_key invalidapikey incorrect_api_key wrong_api_key authentication_error',
     source: 'OpenAI, DashScope, Anthropic, Cerebras: error codes',
-    date: READ,
   },
   {
     whose: 'credentials',
     codes: 'api_key_invalid api_key_expired access_token_expired credentials_missing unauthenticated',
     source: 'google.rpc.ErrorInfo',
-    date: READ,
   },
   {
     whose: 'credentials',
@@ -70,13 +65,11 @@ export const REFUSALS: readonly RefusalRow[] = [
       expiredtokenexception incompletesignature incompletesignatureexception invalidsignatureexception
       missingauthenticationtokenexception requestexpired unrecognizedclientexception`,
     source: 'AWS: common errors of Bedrock',
-    date: READ,
   },
   {
     whose: 'credentials',
     codes: 'base_resp:1004 base_resp:2049 error_code:110 error_code:111',
     source: 'platform.minimax.io and cloud.baidu.com: error codes',
-    date: READ,
   },
   {
     whose: 'account',
@@ -85,40 +78,34 @@ export const REFUSALS: readonly RefusalRow[] = [
       organization_deactivated organization_restricted access_terminated unsupported_country_region_territory
       billing_error`,
     source: 'OpenAI, Groq and Anthropic: error codes',
-    date: READ,
   },
   {
     whose: 'account',
     codes:
       'exceeded_current_quota_error insufficient_balance insufficient_credits insufficient_user_quota budget_exceeded',
     source: 'Moonshot, DeepSeek, SambaNova, LiteLLM and AIHubMix: error codes',
-    date: READ,
   },
   {
     whose: 'account',
     codes: `
       arrearage account.arrearage accessdenied accessdenied.unpurchased access_denied accountoverdueerror`,
     source: 'help.aliyun.com/model-studio/error-code, volcengine.com/docs/82379/1299023',
-    date: READ,
   },
   {
     whose: 'account',
     codes: `
       1110 1111 1112 1113 1120 1121 base_resp:1008 base_resp:2056 error_code:6 error_code:17 error_code:19`,
     source: 'docs.z.ai, platform.minimax.io and cloud.baidu.com: error codes',
-    date: READ,
   },
   {
     whose: 'account',
     codes: 'failed_precondition service_disabled billing_disabled consumer_invalid consumer_suspended',
     source: 'google.rpc.ErrorInfo; ai.google.dev troubleshooting: region and billing',
-    date: READ,
   },
   {
     whose: 'account',
     codes: 'permission_denied permission_error accessdeniedexception notauthorized optinrequired',
     source: 'Google, YandexGPT, Anthropic and AWS: error codes',
-    date: READ,
   },
   {
     whose: 'endpoint',
@@ -126,13 +113,11 @@ export const REFUSALS: readonly RefusalRow[] = [
       model_not_found model_decommissioned model_deprecated model_not_available model_terms_required
       model_permission_blocked_org model_permission_blocked_project invalid_model`,
     source: 'OpenAI, Groq and OpenRouter: error codes',
-    date: READ,
   },
   {
     whose: 'endpoint',
     codes: 'deploymentnotfound operationnotsupported unavailable_model unknown_model modelnotfound',
     source: 'Azure OpenAI and GitHub Models: error codes',
-    date: READ,
   },
   {
     whose: 'endpoint',
@@ -141,14 +126,12 @@ export const REFUSALS: readonly RefusalRow[] = [
       invalidendpointormodel.modelidaccessdisabled model.accessdenied model_access_denied
       resourcenotfoundexception`,
     source: 'volcengine.com/docs/82379/1299023, help.aliyun.com/model-studio/error-code, AWS Bedrock',
-    date: READ,
   },
-  { whose: 'endpoint', codes: '1211 1220 1221 1222', source: 'docs.z.ai: error codes', date: READ },
+  { whose: 'endpoint', codes: '1211 1220 1221 1222', source: 'docs.z.ai: error codes' },
   {
     whose: 'model',
     codes: 'tool_use_failed json_validate_failed output_parse_failed',
     source: 'console.groq.com/docs/errors',
-    date: READ,
   },
   {
     whose: 'model',
@@ -156,7 +139,6 @@ export const REFUSALS: readonly RefusalRow[] = [
       malformed_function_call malformed_tool_call malformed_tool_use malformed_model_output modelerrorexception
       modelstreamerrorexception`,
     source: 'Gemini, Cohere and AWS Bedrock: reasons of an end, errors',
-    date: READ,
   },
   {
     whose: 'moderation',
@@ -164,37 +146,32 @@ export const REFUSALS: readonly RefusalRow[] = [
       content_policy_violation content_filter content_filtered image_content_policy_violation moderation_blocked
       responsibleaipolicyviolation prohibited_content image_safety`,
     source: 'OpenAI, Azure and Google: error codes',
-    date: READ,
   },
   {
     whose: 'moderation',
     codes: 'datainspectionfailed data_inspection_failed sensitive_check_error',
     source: 'help.aliyun.com/model-studio/error-code, UCloud',
-    date: READ,
   },
   {
     whose: 'moderation',
     codes: '1300 1301 base_resp:1026 base_resp:1027',
     source: 'docs.z.ai and platform.minimax.io: error codes',
-    date: READ,
   },
   {
     whose: 'client',
     codes: 'image_parse_error invalid_base64_image invalid_image_format empty_image_file',
     source: 'OpenAI: codes of errors of Responses',
-    date: READ,
   },
   {
     whose: 'request',
     codes: 'invalid_query voice_not_found invalid_voice',
     source: 'Deepgram, whose models have the voice in their name; ElevenLabs, OpenAI',
-    date: READ,
   },
-  { whose: 'credentials', status: [401], source: 'HTTP: whatever it says', date: READ },
-  { whose: 'account', status: [402], source: 'HTTP: whatever it says', date: READ },
-  { whose: 'moderation', status: [498], source: 'docs.cohere.com/reference/errors', date: READ },
+  { whose: 'credentials', status: [401], source: 'HTTP: whatever it says' },
+  { whose: 'account', status: [402], source: 'HTTP: whatever it says' },
+  { whose: 'moderation', status: [498], source: 'docs.cohere.com/reference/errors' },
   // A refusal of max_tokens, with the words of one of the prompt.
-  { whose: 'request', words: 'max tokens must be; max_tokens must be', source: 'Cohere', date: READ },
+  { whose: 'request', words: 'max tokens must be; max_tokens must be', source: 'Cohere' },
   {
     whose: 'context_length',
     words: `
@@ -202,7 +179,6 @@ export const REFUSALS: readonly RefusalRow[] = [
       limit; context_limit; context size; context overflow; maximum prompt length; reduce the length; reduce your
       prompt; reduce your message size`,
     source: 'OpenAI, OpenRouter, vLLM, llama.cpp, LM Studio, DS4, MiniMax, xAI, Groq, Cerebras',
-    date: READ,
   },
   {
     whose: 'context_length',
@@ -211,7 +187,6 @@ export const REFUSALS: readonly RefusalRow[] = [
       too long; input length and max_tokens; prompt exceeds max length; range of input length; maximum input
       length; maximum model length; input length … exceeds`,
     source: 'Anthropic, Bedrock, Ollama, DashScope, Z.ai, SGLang, vLLM, Baidu',
-    date: READ,
   },
   {
     whose: 'context_length',
@@ -222,7 +197,6 @@ export const REFUSALS: readonly RefusalRow[] = [
       large; number of input tokens … exceed; number of input tokens must be no more than; exceed model limit;
       inputs tokens + max_new_tokens; inputs must have less than; maximum allowed number of input tokens`,
     source: 'Cohere, Kimi, AWS, Gemini, GitHub Copilot, Mistral, AI21, TGI, YandexGPT, Snowflake',
-    date: READ,
   },
   {
     whose: 'context_length',
@@ -234,14 +208,12 @@ export const REFUSALS: readonly RefusalRow[] = [
       length; total number of tokens … exceed; total tokens … exceed; number of tokens in the prompt … exceed; model s
       token limit; max_prompt_tokens`,
     source: 'Volcengine, Moonshot, SiliconFlow, Text Embeddings Inference, Bedrock, and what gateways make of it',
-    date: READ,
   },
   {
     whose: 'context_length',
     status: [413],
     words: 'entity too large; payload too large; content too large; input too large; request too large',
     source: 'RFC 9110 and proxies',
-    date: READ,
   },
   {
     whose: 'context_length',
@@ -249,7 +221,6 @@ export const REFUSALS: readonly RefusalRow[] = [
       上下文长度; 输入长度超; 超出最大长度; 超过最大长度; 长度超限; prompt 超长; контекст модели; размер контекста; длину контекста; длина
       контекста; 输入内容过长; 输入过长; максимальное число токенов; превышено количество токенов; превышает максимальное количество токенов`,
     source: 'Baidu, Zhipu, SiliconFlow; GigaChat, ParagonAPI',
-    date: READ,
   },
   {
     whose: 'credentials',
@@ -261,7 +232,6 @@ export const REFUSALS: readonly RefusalRow[] = [
       been; api key was reported as leaked; api key not found; no api key provided; api_key is invalid; apikey is
       invalid`,
     source: 'OpenAI, Google, DashScope, Anthropic, Deepgram, Mistral: messages',
-    date: READ,
   },
   {
     whose: 'credentials',
@@ -269,7 +239,6 @@ export const REFUSALS: readonly RefusalRow[] = [
       authentication fail; authentication error; authentication token; authentication credential; authentication
       parameter; invalid authentication; security token included in the request; signature we calculated`,
     source: 'DeepSeek, Google, Z.ai, Moonshot, AWS: messages',
-    date: READ,
   },
   {
     whose: 'account',
@@ -277,7 +246,6 @@ export const REFUSALS: readonly RefusalRow[] = [
     words: `
       used all available credits; monthly spending limit; plan does not include; account is in arrears`,
     source: 'xAI and Z.ai, which say it with 429',
-    date: READ,
   },
   {
     whose: 'account',
@@ -290,7 +258,6 @@ export const REFUSALS: readonly RefusalRow[] = [
       limit; reached your usage limit; overdue; in arrears; good standing; recharge; недостаточно средств;
       недостаточно токенов; 余额不足; 欠费; 额度不足`,
     source: 'Anthropic, DeepSeek, Fireworks, Together, xAI, OpenAI, DashScope, Volcengine, Z.ai, GigaChat: messages',
-    date: READ,
   },
   {
     whose: 'account',
@@ -301,7 +268,6 @@ export const REFUSALS: readonly RefusalRow[] = [
       not active; account is inactive; account has been suspended; account is suspended; account suspended;
       account has been locked; account has been banned; account is banned; account has been disabled`,
     source: 'OpenAI, Anthropic, Groq, Google, Z.ai, Fireworks: messages',
-    date: READ,
   },
   {
     whose: 'account',
@@ -312,7 +278,6 @@ export const REFUSALS: readonly RefusalRow[] = [
       to; is not eligible; accounts are denied access; access to this model from your account; model use case
       details have not been submitted`,
     source: 'Google, OpenAI, Anthropic, YandexGPT, AWS: messages',
-    date: READ,
   },
   {
     whose: 'request',
@@ -321,7 +286,6 @@ export const REFUSALS: readonly RefusalRow[] = [
       with this model is not; by this model is not; item with id … not found; previous
       response … not found`,
     source: 'OpenRouter and OpenAI, which say it with 404; what the client asks of a model that serves others',
-    date: READ,
   },
   {
     whose: 'endpoint',
@@ -338,7 +302,6 @@ export const REFUSALS: readonly RefusalRow[] = [
       not exist`,
     source:
       'OpenAI, Groq, Anthropic, Azure, AWS, Vertex AI, Mistral, Volcengine, YandexGPT, OpenRouter, One API: messages',
-    date: READ,
   },
   {
     whose: 'moderation',
@@ -349,14 +312,12 @@ export const REFUSALS: readonly RefusalRow[] = [
       riskdetection; prohibited_content; prohibited content; blocked by policy; flagged as; was flagged; был
       отфильтрован; 敏感内容; 敏感词; 敏感信息; 内容违规; 违规内容`,
     source: 'OpenAI, Azure, OpenRouter, DeepSeek, DashScope, Z.ai, Volcengine, Google, ParagonAPI: messages',
-    date: READ,
   },
   {
     whose: 'moderation',
     of: 'job',
     words: 'nsfw; flagged; sensitive; prohibited; inappropriate; safety; violat',
     source: 'Replicate, OpenAI and Veo: failed jobs',
-    date: READ,
   },
   {
     whose: 'model',
@@ -364,52 +325,29 @@ export const REFUSALS: readonly RefusalRow[] = [
       failed to call a function; failed to generate json; failed to validate json; model generated output that
       could not be parsed; malformed function call; tool call validation failed`,
     source: 'console.groq.com/docs/errors',
-    date: READ,
   },
   {
     whose: 'client',
     words: `
       could not process image; tool_use ids were found without tool_result; must be a response to a preced`,
     source: 'Anthropic and OpenAI: messages',
-    date: READ,
   },
-  { whose: 'account', status: [403], source: 'HTTP', date: READ },
-  { whose: 'endpoint', status: [404, 405, 410], source: 'HTTP', date: READ },
+  { whose: 'account', status: [403], source: 'HTTP' },
+  { whose: 'endpoint', status: [404, 405, 410], source: 'HTTP' },
 ]
 
 /** The status that a name means, where an error inside a 200 has no other. */
-export const NAMED_STATUSES: ReadonlyMap<string, number> = new Map<string, number>(
-  (
-    [
-      [
-        400,
-        [
-          'invalid_request_error',
-          'invalid_prompt',
-          'invalid_argument',
-          'validationexception',
-          'bad_request',
-          'base_resp:2013',
-        ],
-      ],
-      [403, ['permission_denied', 'permission_error', 'accessdeniedexception']],
-      [404, ['not_found_error', 'not_found']],
-      [408, ['modeltimeoutexception']],
-      [413, ['request_too_large']],
-      [
-        429,
-        [
-          'rate_limit_error',
-          'rate_limit_exceeded',
-          'resource_exhausted',
-          'throttlingexception',
-          'servicequotaexceededexception',
-        ],
-      ],
-      [500, ['api_error', 'server_error', 'internal_error', 'internalserverexception', 'internal']],
-      [503, ['modelnotreadyexception', 'serviceunavailableexception', 'unavailable']],
-      [504, ['timeout_error', 'deadline_exceeded']],
-      [529, ['overloaded_error']],
-    ] as const
-  ).flatMap(([status, names]) => names.map((name) => [name, status] as const)),
+export const NAMED_STATUSES: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    400: 'invalid_request_error invalid_prompt invalid_argument validationexception bad_request base_resp:2013',
+    403: 'permission_denied permission_error accessdeniedexception',
+    404: 'not_found_error not_found',
+    408: 'modeltimeoutexception',
+    413: 'request_too_large',
+    429: 'rate_limit_error rate_limit_exceeded resource_exhausted throttlingexception servicequotaexceededexception',
+    500: 'api_error server_error internal_error internalserverexception internal',
+    503: 'modelnotreadyexception serviceunavailableexception unavailable',
+    504: 'timeout_error deadline_exceeded',
+    529: 'overloaded_error',
+  }).flatMap(([status, names]) => names.split(' ').map((name) => [name, Number(status)] as const)),
 )

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
-import { REFUSALS } from './refusal-table.ts'
+import { READ, REFUSALS } from './refusal-table.ts'
 import { eventFailure, jobFailure, upstreamFailure } from './upstream-error.ts'
 
 const text = (message: string): unknown => ({ error: { message } })
 
 test('every row of the table has its source and the day it was read, and no code or phrase stands in two', () => {
   const seen = new Set<string>()
-  for (const { source, date, codes = '', words = '', status, of } of REFUSALS) {
+  for (const { source, date = READ, codes = '', words = '', status, of } of REFUSALS) {
     assert.match(source, /\w/)
     assert.match(date, /^\d{4}-\d\d-\d\d$/)
     if (status !== undefined || of !== undefined) continue
