@@ -8,7 +8,7 @@ import { readRanking, type RerankCall } from '../upstream/rerank.ts'
 import { SDK_PARAMETERS } from './call-options.ts'
 import { sdkChat, sdkFitted } from './sdk-chat.ts'
 import { sdkImages } from './sdk-images.ts'
-import { SdkPackages, type SdkSettings } from './sdk-packages.ts'
+import { ownName, SdkPackages, settingsOf, type SdkSettings } from './sdk-packages.ts'
 import { sdkResult, type SdkPorts, refusal, thrownFailure } from './sdk-run.ts'
 import type { JSONObject, EmbeddingModelV4CallOptions } from '@ai-sdk/provider'
 import { needsTimestamps, type TranscriptionRequest } from '../../kinds/transcription/request.ts'
@@ -25,10 +25,15 @@ import { audioContainer } from '../../kinds/transcription/audio-container.ts'
 import { SPEECH_FORMATS, type SpeechFormat } from '../../kinds/speech.ts'
 import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import type { EmbeddingsAnswer, EmbeddingsInput } from '../../kinds/embeddings.ts'
-import { inputUsage } from '../../kinds/answer/usage.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import { BatchedEmbeddings, textsOf, type EmbeddingsCall, type EmbeddingsPage } from '../upstream/embeddings.ts'
-import { TokenReader } from '../answers/token-reader.ts'
+import {
+  BatchedEmbeddings,
+  textsOf,
+  tokensUsage,
+  type EmbeddingsCall,
+  type EmbeddingsPage,
+} from '../upstream/embeddings.ts'
+import { given } from '../../base/given.ts'
 import type { VectorBytes } from '../wire/lifted-json.ts'
 
 const BYTES_MAX = 64 * 1_048_576
@@ -53,7 +58,7 @@ export function createAiSdk({ transport, files }: Pick<AdapterPorts, 'transport'
     chat,
     leaves: (endpoint, request) => [...sdkFitted({ endpoint, request }).changed],
     chatImages: imagesOverChat(chat, files),
-    embeddings: (call, sink) => new SdkEmbeddings(ports, call, sink),
+    embeddings: (call, sink) => sdkEmbeddings(ports, call, sink),
     rerank: (call, sink) => sdkRerank(ports, call, sink),
     images: sdkImages({ ...ports, files }),
     speech: sdkSpeech(ports),
@@ -64,13 +69,12 @@ export function createAiSdk({ transport, files }: Pick<AdapterPorts, 'transport'
 /** A ranking through a package. Its usage is only in the provider's own answer. */
 function sdkRerank(ports: SdkPorts, call: RerankCall, sink: ResultSink<RerankAnswer>): RunningCall {
   return sdkResult<RerankAnswer>(ports, call, sink, async (settings) => {
-    const { endpoint, request } = call
-    const model = await ports.packages.rerankingModel(endpoint.provider, endpoint.upstreamModel, settings)
-    const documents = { type: 'text' as const, values: [...request.documents] }
+    const { query, documents, topN } = call.request
+    const model = await ports.packages.model('reranking', call.endpoint, settings)
     const { ranking, response } = await model.doRerank({
-      query: request.query,
-      documents,
-      ...(request.topN === null ? {} : { topN: request.topN }),
+      query,
+      documents: { type: 'text', values: [...documents] },
+      ...given({ topN }),
     })
     const said = objectOf(response?.body)
     return readRanking({ results: ranking, usage: said?.['usage'], meta: said?.['meta'], id: response?.id }, call)
@@ -94,12 +98,12 @@ async function listen(
   { endpoint, request }: UnitCall<TranscriptionRequest>,
   settings: SdkSettings,
 ): Promise<TranscriptionResult> {
-  const model = await packages.transcriptionModel(endpoint.provider, endpoint.upstreamModel, settings)
+  const model = await packages.model('transcription', endpoint, settings)
   const { text, segments, words, language, durationInSeconds } = await model.doGenerate({
     audio: new Uint8Array(request.audio.bytes),
     mediaType: request.audio.contentType,
     ...(needsTimestamps(request.format) ? { timestampGranularities: [...request.granularities] } : {}),
-    providerOptions: { [model.provider.split('.', 1)[0] ?? '']: optionsOf(request) },
+    providerOptions: { [ownName(model)]: optionsOf(request) },
   })
   const timed = (
     items: readonly { readonly text: string; readonly startSecond: number; readonly endSecond: number }[],
@@ -120,9 +124,7 @@ async function listen(
 /** The packages' names for the options; a package ignores names that it does not know. */
 function optionsOf({ language, prompt, temperature, format, granularities }: TranscriptionRequest): JSONObject {
   return {
-    ...(language === null ? {} : { language }),
-    ...(prompt === null ? {} : { prompt }),
-    ...(temperature === null ? {} : { temperature }),
+    ...given({ language, prompt, temperature }),
     ...(needsTimestamps(format) ? { timestampGranularities: [...granularities], responseFormat: 'verbose_json' } : {}),
   }
 }
@@ -155,17 +157,12 @@ function sdkSpeech(ports: SdkPorts): SpeechProtocol {
 
 async function speak(
   { packages }: SdkPorts,
-  { endpoint, request, format, voice }: SpeechCall,
+  { endpoint, request: { input, speed, instructions }, format, voice }: SpeechCall,
   settings: SdkSettings,
 ): Promise<Sound | AttemptFailure> {
-  const model = await packages.speechModel(endpoint.provider, endpoint.upstreamModel, settings)
-  const { audio } = await model.doGenerate({
-    text: request.input,
-    outputFormat: format,
-    ...(voice === null ? {} : { voice }),
-    ...(request.speed === null ? {} : { speed: request.speed }),
-    ...(request.instructions === null ? {} : { instructions: request.instructions }),
-  })
+  const model = await packages.model('speech', endpoint, settings)
+  const asked = { text: input, outputFormat: format, ...given({ voice, speed, instructions }) }
+  const { audio } = await model.doGenerate(asked)
   const bytes = typeof audio === 'string' ? Buffer.from(audio, 'base64') : Buffer.from(audio)
   const container = audioContainer(bytes)
   // A package that cannot ask for a format gives a warning and another format.
@@ -175,86 +172,58 @@ async function speak(
 }
 
 /** Embeddings through a package, in as many calls as its model needs. */
-class SdkEmbeddings implements RunningCall {
-  readonly #ports: SdkPorts
-  readonly #call: EmbeddingsCall
-  readonly #sink: ResultSink<EmbeddingsAnswer>
-  #batches: RunningCall | null = null
-  #over = false
-
-  constructor(ports: SdkPorts, call: EmbeddingsCall, sink: ResultSink<EmbeddingsAnswer>) {
-    this.#ports = ports
-    this.#call = call
-    this.#sink = sink
-    // The method never rejects: failures go to the sink.
-    void this.#begin()
-  }
-
-  cancel(): void {
-    this.#over = true
-    this.#batches?.cancel()
-  }
-
-  resume(): void {
-    this.#batches?.resume()
-  }
-
-  /** Only the model knows how many inputs a call may have, so one is made without a call to read it. */
-  async #begin(): Promise<void> {
+function sdkEmbeddings(ports: SdkPorts, call: EmbeddingsCall, sink: ResultSink<EmbeddingsAnswer>): RunningCall {
+  let batches: RunningCall | null = null
+  let isOver = false
+  const begin = async (): Promise<void> => {
     try {
-      const size = await this.#sizeMax()
-      if (this.#over) return
-      this.#batches = new BatchedEmbeddings(
-        this.#call.request,
-        { size, ask: (input, pages) => this.#ask(input, pages) },
-        this.#sink,
-      )
+      const size = await inputsMax(ports, call)
+      if (isOver) return
+      const ask = (input: EmbeddingsInput, pages: ResultSink<EmbeddingsPage>): RunningCall =>
+        askPage(ports, call, input, pages)
+      batches = new BatchedEmbeddings(call.request, { size, ask }, sink)
     } catch (thrown) {
-      if (!this.#over) this.#sink.fail(refusal(thrown) ?? thrownFailure(thrown, false))
+      if (!isOver) sink.fail(refusal(thrown) ?? thrownFailure(thrown, false))
     }
   }
-
-  async #sizeMax(): Promise<number> {
-    const { endpoint, apiKey } = this.#call
-    const model = await this.#model({
-      apiKey: apiKey ?? '',
-      baseURL: endpoint.provider.baseUrl,
-      fetch: () => Promise.reject(new TypeError('no call yet')),
-    })
-    return (await model.maxEmbeddingsPerCall) ?? Infinity
+  // It never rejects: failures go to the sink.
+  void begin()
+  return {
+    cancel: () => {
+      isOver = true
+      batches?.cancel()
+    },
+    resume: () => batches?.resume(),
   }
+}
 
-  #model(settings: SdkSettings): ReturnType<SdkPorts['packages']['embeddingModel']> {
-    const { provider, upstreamModel } = this.#call.endpoint
-    return this.#ports.packages.embeddingModel(provider, upstreamModel, settings)
-  }
+/** Only the model knows how many inputs a call may have, so one is made without a call to read it. */
+async function inputsMax({ packages }: SdkPorts, call: EmbeddingsCall): Promise<number> {
+  const idle = settingsOf(call, () => Promise.reject(new TypeError('no call yet')))
+  const model = await packages.model('embedding', call.endpoint, idle)
+  return (await model.maxEmbeddingsPerCall) ?? Infinity
+}
 
-  #ask(input: EmbeddingsInput, pages: ResultSink<EmbeddingsPage>): RunningCall {
-    let lifted: readonly VectorBytes[] = []
-    return sdkResult<EmbeddingsPage>(
-      this.#ports,
-      this.#call,
-      pages,
-      async (settings) => {
-        const values = [...textsOf(input)]
-        const model = await this.#model(settings)
-        const { embeddings, usage } = await model.doEmbed({
-          values,
-          ...embeddingOptions(this.#call, model.provider.split('.', 1)[0] ?? ''),
-        })
-        const vectors = embeddings.flatMap(([place]) => lifted[place ?? -1] ?? [])
-        if (vectors.length < embeddings.length)
-          return failure('garbage', null, 'what the package calls vectors are none of the answer')
-        return { vectors, usage: usageOf(usage?.tokens), upstreamId: null }
-      },
-      {
-        bytesMax: BYTES_MAX,
-        onVectors: (vectors) => {
-          lifted = vectors
-        },
-      },
-    )
+function askPage(
+  ports: SdkPorts,
+  call: EmbeddingsCall,
+  input: EmbeddingsInput,
+  sink: ResultSink<EmbeddingsPage>,
+): RunningCall {
+  let lifted: readonly VectorBytes[] = []
+  const onVectors = (vectors: readonly VectorBytes[]): void => {
+    lifted = vectors
   }
+  const ask = async (settings: SdkSettings): Promise<EmbeddingsPage | AttemptFailure> => {
+    const values = [...textsOf(input)]
+    const model = await ports.packages.model('embedding', call.endpoint, settings)
+    const { embeddings, usage } = await model.doEmbed({ values, ...embeddingOptions(call, ownName(model)) })
+    const vectors = embeddings.flatMap(([place]) => lifted[place ?? -1] ?? [])
+    if (vectors.length < embeddings.length)
+      return failure('garbage', null, 'what the package calls vectors are none of the answer')
+    return { vectors, usage: usageOf(usage?.tokens), upstreamId: null }
+  }
+  return sdkResult<EmbeddingsPage>(ports, call, sink, ask, { bytesMax: BYTES_MAX, onVectors })
 }
 
 /**
@@ -268,19 +237,18 @@ function embeddingOptions(
   const listed = (parameter: string): boolean => supportedParameters?.includes(parameter) ?? false
   if (dimensions !== null && !listed('dimensions'))
     throw new UnsendableError('dimensions: this model has a fixed number of dimensions')
-  const options = {
-    ...(dimensions === null ? {} : { dimensions, outputDimension: dimensions, outputDimensionality: dimensions }),
-    ...(inputType === null || !listed('input_type') ? {} : { inputType }),
-  }
+  const options = given({
+    dimensions,
+    outputDimension: dimensions,
+    outputDimensionality: dimensions,
+    inputType: listed('input_type') ? inputType : null,
+  })
   return {
-    ...(dimensions === null ? {} : { dimensions }),
-    ...(Object.keys(options).length === 0 ? {} : { providerOptions: { [name]: options } }),
+    ...given({ dimensions }),
+    ...(Object.keys(options).length === 0 ? {} : { providerOptions: { [name]: { ...options } } }),
   }
 }
 
 function usageOf(tokens: unknown): UsageReport | null {
-  if (tokens === undefined || tokens === null || Number.isNaN(tokens)) return null
-  const reader = new TokenReader()
-  const count = reader.maybe({ tokens }, 'tokens')
-  return inputUsage({ tokens: count, implausible: reader.implausible })
+  return Number.isNaN(tokens) ? null : tokensUsage({ tokens }, 'tokens')
 }

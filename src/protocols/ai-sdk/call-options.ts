@@ -10,7 +10,9 @@ import type {
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider'
 import type { ChatRequest, ChatTool, ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
+import { given } from '../../base/given.ts'
 import { chatParameters } from '../ports/adapter.ts'
+import { ownName } from './sdk-packages.ts'
 import { type ChatCall, UnsendableError } from '../ports/call.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
 import { toolInput } from '../answers/tool-calls.ts'
@@ -198,13 +200,12 @@ type ToolSchema = LanguageModelV4FunctionTool['inputSchema']
 /** Traits of the model that decide the request's form. */
 export interface SdkModelTraits {
   readonly urls: SupportedUrls
-  /** The package's name for its provider, under which it reads options of its own. */
   readonly name: string
 }
 
 /** Reads a model's traits; a package may have to ask its provider for them. */
 export async function traitsOf(model: LanguageModelV4): Promise<SdkModelTraits> {
-  return { urls: await model.supportedUrls, name: model.provider.split('.', 1)[0] ?? '' }
+  return { urls: await model.supportedUrls, name: ownName(model) }
 }
 
 /** The request in the AI SDK's form. Throws an `UnsendableError` for parts that have no form there. */
@@ -221,8 +222,8 @@ export function callOptions(call: ChatCall, { urls, name }: SdkModelTraits): Lan
   return {
     // Only an endpoint that lists the parameter gets earlier reasoning: most providers refuse it.
     prompt: sdkPrompt(request.messages, { urls, reasoning: supportedParameters !== null && takes('reasoning') }),
-    ...(sendMaxTokens === null ? {} : { maxOutputTokens: sendMaxTokens }),
     ...given({
+      maxOutputTokens: sendMaxTokens,
       temperature: number('temperature'),
       topP: number('top_p'),
       topK: number('top_k'),
@@ -241,11 +242,6 @@ export function callOptions(call: ChatCall, { urls, name }: SdkModelTraits): Lan
   }
 }
 
-/** The client pays for reasoning but asked not to see it. */
-export function hidesReasoning({ parameters }: ChatRequest): boolean {
-  return objectOf(parameters['reasoning'])?.['exclude'] === true || parameters['include_reasoning'] === false
-}
-
 /** Options that packages share only by convention: an endpoint gets one only if it lists the parameter. */
 function sharedOptions({ endpoint, request }: ChatCall): Record<string, boolean> {
   const listed = (name: string): boolean => endpoint.supportedParameters?.includes(name) ?? false
@@ -257,13 +253,6 @@ function sharedOptions({ endpoint, request }: ChatCall): Record<string, boolean>
       : {}),
     ...(typeof strict === 'boolean' && listed('structured_outputs') ? { strictJsonSchema: strict } : {}),
   }
-}
-
-type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
-
-function given<T extends Record<string, unknown>>(fields: T): Given<T> {
-  // The filter removes exactly the values that Given takes out of the type.
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<T>
 }
 
 function stops(stop: unknown): string[] | undefined {

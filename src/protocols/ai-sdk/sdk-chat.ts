@@ -12,7 +12,8 @@ import { Progress } from '../../kinds/answer/progress.ts'
 import { fittedRequest, type Fitted } from '../openai/provider/quirks.ts'
 import { billed, failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
-import { callOptions, hidesReasoning, traitsOf } from './call-options.ts'
+import { reasoningWish } from '../answers/reasoning-wish.ts'
+import { callOptions, traitsOf } from './call-options.ts'
 import { thrownFailure, SdkRun, type SdkPorts, type SdkProgress } from './sdk-run.ts'
 import { sdkUsage } from './sdk-usage.ts'
 import { SILENT, tierEvents, type AnswerEvent } from '../../kinds/answer/event.ts'
@@ -25,9 +26,9 @@ type Ended = AttemptFailure | (() => void)
 /** One chat through a package. */
 export function sdkChat(ports: SdkPorts, call: ChatCall, sink: AnswerSink): RunningCall {
   const { endpoint, request } = call
-  const answer = new SdkAnswer(call.generationId, !hidesReasoning(request))
+  const answer = new SdkAnswer(call.generationId, !reasoningWish(request.parameters).isHidden)
   return new SdkRun(ports, { call, streaming: request.stream }, sink, async (settings, progress) => {
-    const model = await ports.packages.model(endpoint.provider, endpoint.upstreamModel, settings)
+    const model = await ports.packages.model('language', endpoint, settings)
     const options = callOptions({ ...call, request: sdkFitted(call).request }, await traitsOf(model))
     if (progress.isOver()) return () => undefined
     return request.stream

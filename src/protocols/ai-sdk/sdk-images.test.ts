@@ -6,7 +6,7 @@ import { parseImages } from '../openai/client/images.ts'
 import { systemClock } from '../../base/clock.ts'
 import { endpoint } from '../../../test/harness/plan-fixture.ts'
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
-import { sdkImages } from './sdk-images.ts'
+import { sdkImages, type SdkImagesPorts } from './sdk-images.ts'
 import type { SdkSettings } from './sdk-packages.ts'
 import { FileFetch } from '../wire/file-fetch.ts'
 import { Transport } from '../wire/transport.ts'
@@ -50,6 +50,11 @@ function modelWith(
   }
 }
 
+function packageOf(made: (settings: SdkSettings) => Promise<ImageModelV4>): SdkImagesPorts['packages'] {
+  // Only models of pictures are asked of it.
+  return { model: ((_kind, _endpoint, settings) => made(settings)) as SdkImagesPorts['packages']['model'] }
+}
+
 function made(images: string[] | Uint8Array[], fields: Partial<ImageModelV4Result> = {}): ImageModelV4Result {
   return { images, warnings: [], response: { timestamp: new Date(0), modelId: 'm', headers: undefined }, ...fields }
 }
@@ -61,7 +66,7 @@ function ask(
 ): Promise<ImageResult | AttemptFailure> {
   const base = endpoint('sdk')
   const images = sdkImages({
-    packages: { imageModel: (_provider, _id, settings) => Promise.resolve(modelWith(settings, most, draw)) },
+    packages: packageOf((settings) => Promise.resolve(modelWith(settings, most, draw))),
     transport,
     files,
   })
@@ -198,7 +203,7 @@ describe('pictures through a package', () => {
 
   test('a package without models of pictures sends nothing, and one that makes none brings none', async () => {
     const images = sdkImages({
-      packages: { imageModel: () => Promise.reject(new Error('x makes no image models')) },
+      packages: packageOf(() => Promise.reject(new Error('x makes no image models'))),
       transport,
       files,
     })

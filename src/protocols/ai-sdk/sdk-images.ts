@@ -6,7 +6,7 @@ import { StepFailedError, inSteps, type StepContext, askInStep } from '../upstre
 import { inShares, readImages, IMAGE_BYTES_MAX } from '../answers/images-over-chat.ts'
 import { listOf, objectOf, textOf, parseJson } from '../wire/raw-json.ts'
 import { refusal, thrownFailure } from './sdk-run.ts'
-import type { SdkPackages } from './sdk-packages.ts'
+import { settingsOf, type SdkPackages } from './sdk-packages.ts'
 import { sdkUsage } from './sdk-usage.ts'
 import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import { FileFetchError, type FileFetch } from '../wire/file-fetch.ts'
@@ -119,7 +119,7 @@ function answerOf(bytes: Buffer): Response {
 }
 
 export interface SdkImagesPorts extends ImageFetchPorts {
-  readonly packages: Pick<SdkPackages, 'imageModel'>
+  readonly packages: Pick<SdkPackages, 'model'>
 }
 
 /** Pictures through a package that has image models. */
@@ -131,15 +131,8 @@ export function sdkImages(ports: SdkImagesPorts): NonNullable<Adapter['images']>
     }, sink)
 }
 
-function modelOf(ports: SdkImagesPorts, { endpoint, apiKey }: ImageCall, images: ImageFetch): Promise<ImageModelV4> {
-  const { provider, upstreamModel } = endpoint
-  return attempted(images, () =>
-    ports.packages.imageModel(provider, upstreamModel, {
-      apiKey: apiKey ?? '',
-      baseURL: provider.baseUrl,
-      fetch: images.fetch,
-    }),
-  )
+function modelOf(ports: SdkImagesPorts, call: ImageCall, images: ImageFetch): Promise<ImageModelV4> {
+  return attempted(images, () => ports.packages.model('image', call.endpoint, settingsOf(call, images.fetch)))
 }
 
 /** In the SDK a model that names no limit makes one picture per call. */

@@ -6,7 +6,8 @@ import type {
   SpeechModelV4,
   TranscriptionModelV4,
 } from '@ai-sdk/provider'
-import type { Provider } from '../../catalog/catalog.ts'
+import type { Endpoint } from '../../catalog/catalog.ts'
+import type { UnitCall } from '../ports/call.ts'
 import { objectOf } from '../wire/raw-json.ts'
 
 /** The version of model that this adapter can use; every package states its own. */
@@ -20,88 +21,71 @@ export interface SdkSettings {
   readonly fetch: typeof globalThis.fetch
 }
 
+export function settingsOf(
+  { endpoint, apiKey }: Pick<UnitCall<unknown>, 'endpoint' | 'apiKey'>,
+  fetch: SdkSettings['fetch'],
+): SdkSettings {
+  return { apiKey: apiKey ?? '', baseURL: endpoint.provider.baseUrl, fetch }
+}
+
+/** The package's name for its provider, under which it reads options of its own. */
+export function ownName({ provider }: { readonly provider: string }): string {
+  return provider.split('.', 1)[0] ?? ''
+}
+
 type Factory = (settings: SdkSettings) => unknown
 
-/** How a package makes models of one kind, newer name first. */
-interface ModelForm<Model> {
-  readonly methods: readonly string[]
-  readonly plural: string
-  readonly isModel: (value: unknown) => value is Model
+/** The models that a package may make, by the AI SDK's words for their kinds. */
+export interface SdkModels {
+  readonly language: LanguageModelV4
+  readonly embedding: EmbeddingModelV4
+  readonly reranking: RerankingModelV4
+  readonly image: ImageModelV4
+  readonly speech: SpeechModelV4
+  readonly transcription: TranscriptionModelV4
+}
+
+/** The methods of a package that make models of a kind, newer name first, and the methods of such a model. */
+const FORMS: Readonly<
+  Record<keyof SdkModels, { readonly makers: readonly string[]; readonly does: readonly string[] }>
+> = {
+  language: { makers: ['languageModel'], does: ['doGenerate', 'doStream'] },
+  embedding: { makers: ['embeddingModel', 'textEmbeddingModel'], does: ['doEmbed'] },
+  reranking: { makers: ['rerankingModel'], does: ['doRerank'] },
+  image: { makers: ['imageModel', 'image'], does: ['doGenerate'] },
+  speech: { makers: ['speechModel', 'speech'], does: ['doGenerate'] },
+  transcription: { makers: ['transcriptionModel', 'transcription'], does: ['doGenerate'] },
 }
 
 /** The packages that the catalogue names; each is loaded with its first request. */
 export class SdkPackages {
   readonly #loaded = new Map<string, Promise<Readonly<Record<string, unknown>>>>()
 
-  async model(provider: Provider, modelId: string, settings: SdkSettings): Promise<LanguageModelV4> {
-    return this.#made(provider, modelId, settings, {
-      methods: ['languageModel'],
-      plural: 'language models',
-      isModel: isLanguageModel,
-    })
-  }
-
-  async embeddingModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<EmbeddingModelV4> {
-    return this.#made(provider, modelId, settings, {
-      methods: ['embeddingModel', 'textEmbeddingModel'],
-      plural: 'embedding models',
-      isModel: isEmbeddingModel,
-    })
-  }
-
-  async rerankingModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<RerankingModelV4> {
-    return this.#made(provider, modelId, settings, {
-      methods: ['rerankingModel'],
-      plural: 'reranking models',
-      isModel: isRerankingModel,
-    })
-  }
-
-  async imageModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<ImageModelV4> {
-    return this.#made(provider, modelId, settings, {
-      methods: ['imageModel', 'image'],
-      plural: 'image models',
-      isModel: isImageModel,
-    })
-  }
-
-  async speechModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<SpeechModelV4> {
-    return this.#made(provider, modelId, settings, {
-      methods: ['speechModel', 'speech'],
-      plural: 'speech models',
-      isModel: isSpeechModel,
-    })
-  }
-
-  async transcriptionModel(provider: Provider, modelId: string, settings: SdkSettings): Promise<TranscriptionModelV4> {
-    return this.#made(provider, modelId, settings, {
-      methods: ['transcriptionModel', 'transcription'],
-      plural: 'transcription models',
-      isModel: isTranscriptionModel,
-    })
-  }
-
   /**
    * Makes a new provider for each call, since its settings hold the call's key and connection. It costs a few closures.
    */
-  async #made<Model>(
-    provider: Provider,
-    modelId: string,
+  async model<Kind extends keyof SdkModels>(
+    kind: Kind,
+    { provider, upstreamModel }: Endpoint,
     settings: SdkSettings,
-    { methods, plural, isModel }: ModelForm<Model>,
-  ): Promise<Model> {
+  ): Promise<SdkModels[Kind]> {
     const { name, factory } = provider.sdkPackage ?? { name: '', factory: null }
+    const { makers, does } = FORMS[kind]
     const made = factoryOf(await this.#load(name), name, factory)(settings)
-    const models: unknown = methods
+    const models: unknown = makers
       .map((method): unknown =>
         typeof made === 'function' || objectOf(made) !== null ? Reflect.get(Object(made), method) : undefined,
       )
       .find((method) => typeof method === 'function')
-    if (typeof models !== 'function') throw new Error(`${name} makes no ${plural}`)
-    const model: unknown = Reflect.apply(models, made, [modelId])
-    if (!isModel(model))
+    if (typeof models !== 'function') throw new Error(`${name} makes no ${kind} models`)
+    const model = objectOf(Reflect.apply(models, made, [upstreamModel]))
+    if (
+      model?.['specificationVersion'] !== SPECIFICATION ||
+      !does.every((method) => typeof model[method] === 'function')
+    )
       throw new Error(`${name} is not of specification ${SPECIFICATION} of the AI SDK: install another version of it`)
-    return model
+    // It has the version and the methods of its kind.
+    return model as unknown as SdkModels[Kind]
   }
 
   #load(name: string): Promise<Readonly<Record<string, unknown>>> {
@@ -130,37 +114,4 @@ export function factoryOf(exported: Readonly<Record<string, unknown>>, name: str
     throw new Error(`${name} exports ${candidates.join(', ')}: the provider's row must name one of them as factory`)
   // The filter above leaves only functions; the result is checked before it is used.
   return exported[only] as Factory
-}
-
-function isLanguageModel(value: unknown): value is LanguageModelV4 {
-  return isModelWith(value, ['doGenerate', 'doStream'])
-}
-
-function isEmbeddingModel(value: unknown): value is EmbeddingModelV4 {
-  return isModelWith(value, ['doEmbed'])
-}
-
-function isRerankingModel(value: unknown): value is RerankingModelV4 {
-  return isModelWith(value, ['doRerank'])
-}
-
-function isImageModel(value: unknown): value is ImageModelV4 {
-  return isModelWith(value, ['doGenerate'])
-}
-
-function isSpeechModel(value: unknown): value is SpeechModelV4 {
-  return isModelWith(value, ['doGenerate'])
-}
-
-function isTranscriptionModel(value: unknown): value is TranscriptionModelV4 {
-  return isModelWith(value, ['doGenerate'])
-}
-
-function isModelWith(value: unknown, methods: readonly string[]): boolean {
-  const model = objectOf(value)
-  return (
-    model !== null &&
-    model['specificationVersion'] === SPECIFICATION &&
-    methods.every((method) => typeof model[method] === 'function')
-  )
 }

@@ -1,6 +1,6 @@
 import { type AttemptFailure, failure, garbage } from '../ports/attempt-failure.ts'
 import { type AnswerSink, type ResultSink, type RunningCall, type UnitCall, UnsendableError } from '../ports/call.ts'
-import type { SdkPackages, SdkSettings } from './sdk-packages.ts'
+import { settingsOf, type SdkPackages, type SdkSettings } from './sdk-packages.ts'
 import { objectOf, textOf, isBomb, listOf, parseJson, UPSTREAM_LIMITS } from '../wire/raw-json.ts'
 import { eventFailure } from '../wire/upstream-error.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -96,14 +96,14 @@ export class SdkRun implements RunningCall {
   /** `work` resolves to a failure, or to a function that ends the answer. */
   constructor(
     ports: SdkPorts,
-    { call: { endpoint, apiKey }, ...asked }: SdkAsked,
+    { call, ...asked }: SdkAsked,
     sink: Pick<AnswerSink, 'headers' | 'fail'>,
     work: (settings: SdkSettings, progress: SdkProgress) => Promise<AttemptFailure | (() => void)>,
   ) {
     this.#sink = sink
     this.#fetch = new SdkFetch(
       ports,
-      { endpoint, ...asked },
+      { endpoint: call.endpoint, ...asked },
       {
         headers: () => {
           if (!this.#over) sink.headers()
@@ -111,7 +111,7 @@ export class SdkRun implements RunningCall {
         failed: (found) => this.#fail(found),
       },
     )
-    const settings = { apiKey: apiKey ?? '', baseURL: endpoint.provider.baseUrl, fetch: this.#fetch.fetch }
+    const settings = settingsOf(call, this.#fetch.fetch)
     const progress = {
       isOver: () => this.#over,
       progressed: () => this.#fetch.progressed(),
