@@ -13,7 +13,7 @@ import { parseTranscriptionForm } from '../src/protocols/openai/client/transcrip
 import { withoutTrailing } from '../src/base/text.ts'
 import { countedReport } from '../src/pay/plan/usage-bounds.ts'
 import { PartialArguments } from '../src/protocols/gemini/provider/candidate.ts'
-import { SandboxSound } from '../src/protocols/sandbox/speech.ts'
+import { sandboxSound } from '../src/protocols/sandbox/speech.ts'
 import { failure } from '../src/protocols/ports/attempt-failure.ts'
 import { eventFailure, jobFailure, upstreamFailure, withoutSecretsOf } from '../src/protocols/wire/upstream-error.ts'
 import { wavFile } from './harness/audio-files.ts'
@@ -158,10 +158,8 @@ const ATTACKS: readonly Attack[] = [
     { error: { message: 'input token count '.repeat(60_000) } },
     (body) => withoutSecretsOf(OURS, upstreamFailure(400, body, {}, 0)),
   ),
-  attack(
-    'blanks to be spoken',
-    `a${' '.repeat(100_000)}b`,
-    (text) => new SandboxSound({ text, words: null, voice: 'v', speed: 1, format: 'mp3' }),
+  attack('blanks to be spoken', `a${' '.repeat(100_000)}b`, (text) =>
+    sandboxSound({ text, words: null, voice: 'v', speed: 1, format: 'mp3' }),
   ),
   attack(
     'rates of the day that do not close',

@@ -2,7 +2,8 @@ import { finishReasonOf } from '../../kinds/answer/finish-reason.ts'
 import type { FinishReason, UsageReport } from '../../kinds/chat/answer.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { contentText, lastUserText, plainText, type SandboxScript } from './script.ts'
-import type { JsonObject } from '../../base/json-text.ts'
+import { TokenReader } from '../answers/token-reader.ts'
+import { listOf, objectOf } from '../wire/raw-json.ts'
 
 /** The most values for one schema: a branching reference would otherwise double them at each level. */
 const VALUES_MAX = 500
@@ -70,14 +71,6 @@ function named(root: unknown, reference: string): unknown {
 function ownOf(value: unknown, name: string): unknown {
   const object = objectOf(value)
   return object !== null && Object.hasOwn(object, name) ? object[name] : undefined
-}
-
-function objectOf(value: unknown): JsonObject | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
 }
 
 const WORDS =
@@ -192,17 +185,11 @@ function usageOf(request: ChatRequest, output: number, reasoning: number): Usage
     input += MESSAGE_TOKENS + textTokens(contentText(message)) + images * IMAGE_TOKENS
   }
   if (request.tools !== null) input += textTokens(JSON.stringify(request.tools))
-  return report(input, output * request.n, reasoning * request.n)
-}
-
-function report(input: number, output: number, reasoning: number): UsageReport {
-  return {
-    usage: { input, output: output - reasoning, ...(reasoning > 0 ? { reasoning } : {}) },
+  const [said, thought] = [output * request.n, reasoning * request.n]
+  return new TokenReader().report({
+    usage: { input, output: said - thought, ...(thought > 0 ? { reasoning: thought } : {}) },
     inputTokens: input,
-    outputTokens: output,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    reasoningTokens: reasoning,
-    implausible: false,
-  }
+    outputTokens: said,
+    reasoningTokens: thought,
+  })
 }

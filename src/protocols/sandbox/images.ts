@@ -4,10 +4,7 @@ import { crc32, deflate } from 'node:zlib'
 import type { Clock } from '../../base/clock.ts'
 import { type GeneratedImage, type ImageResult, sizeOfRatio, type ImageRequest } from '../../kinds/images/request.ts'
 import type { Adapter } from '../ports/adapter.ts'
-import type { ImageCall } from '../ports/call.ts'
-import { inSteps, StepFailedError, type StepContext } from '../upstream/steps.ts'
-import { plainFailure } from './failure.ts'
-import { readScript } from './script.ts'
+import { readScript, resultOnce } from './script.ts'
 
 const deflated = promisify(deflate)
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
@@ -21,20 +18,16 @@ const COLOUR_BYTES = 3
  * delivered.
  */
 export function sandboxImages(clock: Clock): NonNullable<Adapter['images']> {
-  return (call, sink) => inSteps((context) => draw(call, context, clock), sink)
-}
-
-async function draw({ request }: ImageCall, { signal, headers }: StepContext, clock: Clock): Promise<ImageResult> {
-  const script = readScript(request.prompt)
-  await passed(script.delayMs, clock, signal)
-  const found = plainFailure(script)
-  if (found?.reason !== 'status') headers()
-  if (found !== null) throw new StepFailedError(found)
-  const count = Math.min(request.count, script.words ?? request.count)
-  const images: GeneratedImage[] = []
-  for (let index = 0; index < count; index += 1)
-    images.push({ picture: { bytes: await picture(request, index), mediaType: 'image/png' }, revisedPrompt: null })
-  return { images, usage: null, upstreamId: null, calls: 1 }
+  return ({ request }, sink) => {
+    const script = readScript(request.prompt)
+    return resultOnce<ImageResult>(script, clock, sink, async () => {
+      const count = Math.min(request.count, script.words ?? request.count)
+      const images: GeneratedImage[] = []
+      for (let index = 0; index < count; index += 1)
+        images.push({ picture: { bytes: await picture(request, index), mediaType: 'image/png' }, revisedPrompt: null })
+      return { images, usage: null, upstreamId: null, calls: 1 }
+    })
+  }
 }
 
 function picture(request: ImageRequest, index: number): Promise<Buffer> {
@@ -50,21 +43,6 @@ function picture(request: ImageRequest, index: number): Promise<Buffer> {
     width,
     height,
   )
-}
-
-function passed(delayMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  if (delayMs === 0) return Promise.resolve()
-  return new Promise((resolve) => {
-    const cancel = clock.after(delayMs, resolve)
-    signal.addEventListener(
-      'abort',
-      () => {
-        cancel()
-        resolve()
-      },
-      { once: true },
-    )
-  })
 }
 
 /** A PNG of exactly that size in one colour, which depends only on `seed`. */

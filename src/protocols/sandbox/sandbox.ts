@@ -8,16 +8,24 @@ import {
 } from '../../kinds/moderations.ts'
 import type { Clock } from '../../base/clock.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
-import type { AnswerSink, ChatCall, ResultSink, RunningCall } from '../ports/call.ts'
+import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { OPENAI_PARAMETERS } from '../openai/provider/openai.ts'
 import { VIDEO_PARAMETERS } from '../upstream/videos.ts'
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import { sandboxAnswer, type SandboxAnswer, textTokens } from './answer.ts'
-import { plainFailure, failureOf } from './failure.ts'
 import { sandboxImages } from './images.ts'
-import { lastUserText, plainText, readScript, scriptedText, type SandboxScript } from './script.ts'
-import { ScriptedCall } from './scripted-call.ts'
+import {
+  answerOnce,
+  failureOf,
+  lastUserText,
+  plainText,
+  readScript,
+  resultOnce,
+  ScriptedCall,
+  scriptedText,
+  type SandboxScript,
+} from './script.ts'
 import { sandboxSpeech } from './speech.ts'
 import { sandboxTranscription } from './transcription.ts'
 import { sandboxVideos } from './videos.ts'
@@ -30,21 +38,10 @@ import type { EmbeddingsAnswer, EmbeddingsRequest } from '../../kinds/embeddings
 import { floatBytes } from '../answers/vectors.ts'
 
 /** OpenAI's. */
-const CATEGORIES = [
-  'harassment',
-  'harassment/threatening',
-  'hate',
-  'hate/threatening',
-  'illicit',
-  'illicit/violent',
-  'self-harm',
-  'self-harm/intent',
-  'self-harm/instructions',
-  'sexual',
-  'sexual/minors',
-  'violence',
-  'violence/graphic',
-]
+const CATEGORIES = (
+  'harassment harassment/threatening hate hate/threatening illicit illicit/violent self-harm self-harm/intent ' +
+  'self-harm/instructions sexual sexual/minors violence violence/graphic'
+).split(' ')
 
 /** Only the beginning of a text is judged. */
 const JUDGED_CHARS_MAX = 2_000
@@ -74,18 +71,17 @@ export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'fi
       transcription: ['language', 'prompt', 'response_format', 'timestamp_granularities'],
       video: VIDEO_PARAMETERS,
     },
-    embeddings: (call, sink) => {
-      const { input } = call.request
-      const script = readScript(input.type === 'texts' ? scriptedText(input.texts) : '')
-      return answerAtOnce(script, sink, clock, () => sandboxEmbeddings(call.request, script))
+    embeddings: ({ request }, sink) => {
+      const script = readScript(request.input.type === 'texts' ? scriptedText(request.input.texts) : '')
+      return resultOnce<EmbeddingsAnswer>(script, clock, sink, () => sandboxEmbeddings(request, script))
     },
-    rerank: (call, sink) => {
-      const script = readScript(call.request.query)
-      return answerAtOnce(script, sink, clock, () => sandboxRanking(call.request, script))
+    rerank: ({ request }, sink) => {
+      const script = readScript(request.query)
+      return resultOnce(script, clock, sink, () => sandboxRanking(request, script))
     },
-    moderations: (call, sink) => {
-      const script = readScript(scriptedText(textsOf(call.request)))
-      return answerAtOnce(script, sink, clock, () => sandboxModeration(call.request, script))
+    moderations: ({ request }, sink) => {
+      const script = readScript(scriptedText(textsOf(request)))
+      return resultOnce(script, clock, sink, () => sandboxModeration(request, script))
     },
     images: sandboxImages(clock),
     imageEdits: { masks: () => true, varies: () => true },
@@ -95,18 +91,13 @@ export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'fi
   }
 }
 
-function answerWhole(call: ChatCall, sink: AnswerSink, clock: Clock): RunningCall {
-  const script = readScript(lastUserText(call.request))
-  const stop = clock.after(script.delayMs, () => {
-    const failure = plainFailure(script)
-    if (failure?.reason === 'status') return sink.fail(failure)
-    sink.headers()
-    if (failure !== null) return sink.fail(failure)
-    const answer = sandboxAnswer(call.request, script, call.sendMaxTokens)
-    sink.push([...deltasOf(answer, call.request.n).flat(), ...endOf(answer, call.request.n)])
+function answerWhole({ request, sendMaxTokens }: ChatCall, sink: AnswerSink, clock: Clock): RunningCall {
+  const script = readScript(lastUserText(request))
+  return answerOnce(script, clock, sink, () => {
+    const answer = sandboxAnswer(request, script, sendMaxTokens)
+    sink.push([...deltasOf(answer, request.n).flat(), ...endOf(answer, request.n)])
     sink.end()
   })
-  return { cancel: () => stop(), resume: () => undefined }
 }
 
 /** The content, one batch for each event that the script counts; the first batch opens the answer. */
@@ -164,35 +155,6 @@ function answerStreamed(call: ChatCall, sink: AnswerSink, clock: Clock): Running
     script,
     clock,
   )
-}
-
-/** An answer with a single result, or the failure that the script asks for. */
-function answerAtOnce<Result extends object>(
-  script: SandboxScript,
-  sink: ResultSink<Result>,
-  clock: Clock,
-  answer: () => Result | AttemptFailure | Promise<Result | AttemptFailure>,
-): RunningCall {
-  let over = false
-  const begin = async (): Promise<void> => {
-    const failure = plainFailure(script)
-    if (failure?.reason === 'status') return sink.fail(failure)
-    sink.headers()
-    if (failure !== null) return sink.fail(failure)
-    const result = await answer()
-    if (over) return
-    if ('reason' in result) sink.fail(result)
-    else sink.result(result)
-  }
-  // `begin` never rejects: an impossible script is a failure.
-  const stop = clock.after(script.delayMs, () => void begin())
-  return {
-    cancel: () => {
-      over = true
-      stop()
-    },
-    resume: () => undefined,
-  }
 }
 
 /** Flags each text for the categories that it names, so that a test knows the result beforehand. */

@@ -1,4 +1,8 @@
+import type { Clock } from '../../base/clock.ts'
 import type { ChatMessage, ChatRequest } from '../../kinds/chat/request.ts'
+import type { AttemptFailure } from '../ports/attempt-failure.ts'
+import type { AnswerSink, ResultSink, RunningCall } from '../ports/call.ts'
+import { refusalOfStatus } from '../wire/refusal-verdict.ts'
 
 /** What a `sandbox: key=value …` line of the last user text asks for (operator.md 3). */
 export interface SandboxScript {
@@ -82,4 +86,136 @@ export function readScript(text: string): SandboxScript {
 function whole(value: string | undefined, most: number): number | null {
   if (value === undefined || !/^\d{1,9}$/.test(value)) return null
   return Math.min(Number(value), most)
+}
+
+export function failureOf(reason: AttemptFailure['reason'], status: number | null, detail: string): AttemptFailure {
+  const refused = status !== null && status < 500 && status !== 429
+  return {
+    reason,
+    status,
+    publicMessage: refused ? `The sandbox was asked to fail with ${status}` : null,
+    said: null,
+    refusal: refusalOfStatus(status),
+    retryAfterSeconds: status === 429 ? 1 : null,
+    detail,
+  }
+}
+
+/** The failure that a script sets for an answer without a stream. */
+function plainFailure(script: SandboxScript): AttemptFailure | null {
+  if (script.status !== null) return failureOf('status', script.status, 'status by script')
+  return script.error === null ? null : failureOf('error_event', 502, 'error by script')
+}
+
+/** An answer that comes whole after the script's delay, or the failure that the script asks for. */
+export function answerOnce(
+  script: SandboxScript,
+  clock: Clock,
+  sink: Pick<AnswerSink, 'headers' | 'fail'>,
+  tell: () => void,
+): RunningCall {
+  const stop = clock.after(script.delayMs, () => {
+    const failure = plainFailure(script)
+    if (failure?.reason !== 'status') sink.headers()
+    if (failure === null) tell()
+    else sink.fail(failure)
+  })
+  return { cancel: () => stop(), resume: () => undefined }
+}
+
+/** The same with a single result, for which others may have their turns. */
+export function resultOnce<Result extends object>(
+  script: SandboxScript,
+  clock: Clock,
+  sink: ResultSink<Result>,
+  answer: () => Result | AttemptFailure | Promise<Result | AttemptFailure>,
+): RunningCall {
+  let over = false
+  const tell = async (): Promise<void> => {
+    const result = await answer()
+    if (over) return
+    if ('reason' in result) sink.fail(result)
+    else sink.result(result)
+  }
+  // It never rejects: an impossible script is a failure.
+  const running = answerOnce(script, clock, sink, () => void tell())
+  return {
+    ...running,
+    cancel: () => {
+      over = true
+      running.cancel()
+    },
+  }
+}
+
+/** An answer in pieces. */
+export interface ScriptedAnswer {
+  /** Sends the head of the answer. */
+  begin(): void
+  /** The number of script events before a piece; null where the script can have no fault. */
+  eventsBefore(piece: number): number | null
+  /** Sends a piece; false asks for a pause, null = the answer is complete. */
+  send(piece: number): boolean | null
+  end(): void
+  fail(failure: AttemptFailure): void
+}
+
+/** Plays an answer by its script: delay, gaps and faults, with pauses for the client. */
+export class ScriptedCall implements RunningCall {
+  readonly #answer: ScriptedAnswer
+  readonly #script: SandboxScript
+  readonly #clock: Clock
+  #next = 0
+  #paused = false
+  #over = false
+  #stop: () => void
+
+  constructor(answer: ScriptedAnswer, script: SandboxScript, clock: Clock) {
+    this.#answer = answer
+    this.#script = script
+    this.#clock = clock
+    this.#stop = clock.after(script.delayMs, () => this.#begin())
+  }
+
+  cancel(): void {
+    this.#over = true
+    this.#stop()
+  }
+
+  resume(): void {
+    if (!this.#paused || this.#over) return
+    this.#paused = false
+    this.#run()
+  }
+
+  #begin(): void {
+    if (this.#script.status !== null) return this.#fail(failureOf('status', this.#script.status, 'status by script'))
+    this.#answer.begin()
+    this.#run()
+  }
+
+  /** Sends pieces until the end, the next gap or a pause. */
+  #run(): void {
+    while (!this.#over && !this.#paused) {
+      if (this.#script.error !== null && this.#script.error === this.#answer.eventsBefore(this.#next))
+        return this.#fail(failureOf('error_event', 502, 'error by script'))
+      const hasRoom = this.#answer.send(this.#next)
+      if (hasRoom === null) {
+        this.#over = true
+        return this.#answer.end()
+      }
+      this.#next += 1
+      if (!hasRoom) this.#paused = true
+      else if (this.#script.gapMs > 0) {
+        this.#stop = this.#clock.after(this.#script.gapMs, () => this.#run())
+        return
+      }
+    }
+  }
+
+  #fail(failure: AttemptFailure): void {
+    if (this.#over) return
+    this.#over = true
+    this.#answer.fail(failure)
+  }
 }

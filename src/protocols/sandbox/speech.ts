@@ -1,9 +1,8 @@
-import type { UsageReport } from '../../kinds/chat/answer.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { RunningCall } from '../ports/call.ts'
 import type { SpeechCall, SpeechProtocol, SpeechSink } from '../upstream/audio.ts'
-import { readScript } from './script.ts'
-import { ScriptedCall } from './scripted-call.ts'
+import { TokenReader } from '../answers/token-reader.ts'
+import { readScript, ScriptedCall } from './script.ts'
 import { PCM_RATE, wavHead, type SpeechFormat } from '../../kinds/speech.ts'
 
 const SANDBOX_FORMATS: readonly SpeechFormat[] = ['mp3', 'wav', 'pcm']
@@ -24,71 +23,48 @@ function spokenWords(text: string): readonly string[] {
   return [`${text.slice(0, text.length - bare.length)}${first}`, ...more]
 }
 
-/**
- * The sound of a text in pieces, one for each word: a tone for each character. It depends only on text, voice and
- * speed.
- */
-export class SandboxSound {
-  readonly #format: SpeechFormat
-  readonly #words: readonly string[]
-  readonly #pitch: number
-  readonly #speed: number
+interface SoundWish {
+  readonly text: string
+  /** The script's count of words; null = those of the text. */
+  readonly words: number | null
+  readonly voice: string
+  readonly speed: number
+  readonly format: SpeechFormat
+}
 
-  constructor({
-    text,
-    words,
-    voice,
-    speed,
-    format,
-  }: {
-    readonly text: string
-    readonly words: number | null
-    readonly voice: string
-    readonly speed: number
-    readonly format: SpeechFormat
-  }) {
-    this.#format = format
-    const spoken = spokenWords(text)
-    this.#words =
-      words === null ? spoken : Array.from({ length: words }, (_value, index) => spoken[index % spoken.length] ?? '')
-    this.#pitch = [...voice].reduce((sum, character) => (sum + (character.codePointAt(0) ?? 0)) % TONES, 0)
-    this.#speed = speed
-  }
-
-  get pieces(): number {
-    return this.#words.length
-  }
-
+/** The sound of a text in pieces, one for each word: a tone for each character. It depends only on the wish. */
+export function sandboxSound({ text, words: count, voice, speed, format }: SoundWish): {
+  readonly pieces: number
   /** The bytes of a word; the first piece begins with the file's header. */
-  piece(index: number): Buffer {
-    const sound = this.#soundOf(this.#words[index] ?? '')
-    return index === 0 && this.#format === 'wav' ? Buffer.concat([wavHead(this.#bytes()), sound]) : sound
-  }
-
-  #soundOf(word: string): Buffer {
+  readonly piece: (index: number) => Buffer
+} {
+  const spoken = spokenWords(text)
+  const words = Array.from({ length: count ?? spoken.length }, (_value, index) => spoken[index % spoken.length] ?? '')
+  const pitch = [...voice].reduce((sum, character) => (sum + (character.codePointAt(0) ?? 0)) % TONES, 0)
+  const samples = Math.round((PCM_RATE * CHARACTER_SECONDS) / speed)
+  const soundOf = (word: string): Buffer => {
     const characters = [...word]
-    if (this.#format === 'mp3')
-      return Buffer.alloc(SILENT_FRAME.length * Math.max(1, Math.round(characters.length / this.#speed)), SILENT_FRAME)
-    return Buffer.concat(characters.map((character) => this.#tone(character)))
+    return format === 'mp3'
+      ? Buffer.alloc(SILENT_FRAME.length * Math.max(1, Math.round(characters.length / speed)), SILENT_FRAME)
+      : Buffer.concat(characters.map((character) => tone(character, pitch, samples)))
   }
+  return {
+    pieces: words.length,
+    piece: (index) => {
+      const sound = soundOf(words[index] ?? '')
+      if (index > 0 || format !== 'wav') return sound
+      return Buffer.concat([wavHead(words.reduce((sum, word) => sum + [...word].length * samples * 2, 0)), sound])
+    },
+  }
+}
 
-  #tone(character: string): Buffer {
-    const samples = this.#samples()
-    const hertz = TONE_MIN_HZ + (((character.codePointAt(0) ?? 0) + this.#pitch) % TONES) * TONE_STEP_HZ
-    const tone = Buffer.alloc(samples * 2)
-    if (character.trim() === '') return tone
-    for (let at = 0; at < samples; at += 1)
-      tone.writeInt16LE(Math.round(VOLUME * Math.sin((2 * Math.PI * hertz * at) / PCM_RATE)), at * 2)
-    return tone
-  }
-
-  #samples(): number {
-    return Math.round((PCM_RATE * CHARACTER_SECONDS) / this.#speed)
-  }
-
-  #bytes(): number {
-    return this.#words.reduce((sum, word) => sum + [...word].length * this.#samples() * 2, 0)
-  }
+function tone(character: string, pitch: number, samples: number): Buffer {
+  const hertz = TONE_MIN_HZ + (((character.codePointAt(0) ?? 0) + pitch) % TONES) * TONE_STEP_HZ
+  const bytes = Buffer.alloc(samples * 2)
+  if (character.trim() === '') return bytes
+  for (let at = 0; at < samples; at += 1)
+    bytes.writeInt16LE(Math.round(VOLUME * Math.sin((2 * Math.PI * hertz * at) / PCM_RATE)), at * 2)
+  return bytes
 }
 
 const VOICE = 'alloy'
@@ -101,23 +77,19 @@ export function sandboxSpeech(clock: Clock): SpeechProtocol {
   return { formats: () => SANDBOX_FORMATS, ask: (call, sink) => speak(call, sink, clock) }
 }
 
-function speak(call: SpeechCall, sink: SpeechSink, clock: Clock): RunningCall {
-  const { request, voice, format, wantsUsage } = call
-  const script = readScript(request.input)
-  const sound = new SandboxSound({
-    text: request.input,
-    words: script.words,
-    voice: voice ?? VOICE,
-    speed: request.speed ?? 1,
-    format,
-  })
+function speak({ request, voice, format, wantsUsage }: SpeechCall, sink: SpeechSink, clock: Clock): RunningCall {
+  const { input: text, speed, characters } = request
+  const script = readScript(text)
+  const sound = sandboxSound({ text, words: script.words, voice: voice ?? VOICE, speed: speed ?? 1, format })
   return new ScriptedCall(
     {
       begin: () => sink.headers(null),
       eventsBefore: (piece) => piece,
       send: (piece) => (piece === sound.pieces ? null : sink.push(sound.piece(piece))),
       end: () => {
-        if (wantsUsage) sink.usage(usageOf(request.characters))
+        const inputTokens = Math.ceil(characters / CHARACTERS_PER_TOKEN)
+        const usage = { input: inputTokens, audio_output: characters }
+        if (wantsUsage) sink.usage(new TokenReader().report({ usage, inputTokens, outputTokens: characters }))
         sink.end()
       },
       fail: (failure) => sink.fail(failure),
@@ -125,17 +97,4 @@ function speak(call: SpeechCall, sink: SpeechSink, clock: Clock): RunningCall {
     script,
     clock,
   )
-}
-
-function usageOf(characters: number): UsageReport {
-  const input = Math.ceil(characters / CHARACTERS_PER_TOKEN)
-  return {
-    usage: { input, audio_output: characters },
-    inputTokens: input,
-    outputTokens: characters,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    reasoningTokens: 0,
-    implausible: false,
-  }
 }

@@ -1,10 +1,8 @@
 import type { TranscriptSegment, TranscriptWord } from '../../kinds/transcription/transcript.ts'
 import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { ResultSink, RunningCall, UnitCall } from '../ports/call.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../upstream/audio.ts'
-import { plainFailure } from './failure.ts'
-import { readScript, type SandboxScript } from './script.ts'
+import { readScript, resultOnce, type SandboxScript } from './script.ts'
 
 /** Assumed for a sound whose container does not tell its length. */
 const BYTES_PER_SECOND = 16_000
@@ -15,23 +13,11 @@ export function sandboxTranscription(clock: Clock): TranscriptionProtocol {
     timestamps: () => true,
     speakers: () => true,
     translates: () => true,
-    ask: (call, sink) => listen(call, sink, clock),
+    ask: ({ request }, sink) => {
+      const script = readScript(request.prompt ?? '')
+      return resultOnce(script, clock, sink, () => resultOf(request, script))
+    },
   }
-}
-
-function listen(
-  call: UnitCall<TranscriptionRequest>,
-  sink: ResultSink<TranscriptionResult>,
-  clock: Clock,
-): RunningCall {
-  const script = readScript(call.request.prompt ?? '')
-  const stop = clock.after(script.delayMs, () => {
-    const found = plainFailure(script)
-    if (found?.reason !== 'status') sink.headers()
-    if (found !== null) return sink.fail(found)
-    sink.result(resultOf(call.request, script))
-  })
-  return { cancel: () => stop(), resume: () => undefined }
 }
 
 function resultOf({ audio, task, language }: TranscriptionRequest, script: SandboxScript): TranscriptionResult {
