@@ -21,7 +21,7 @@ import { bodyObject, invalidInput } from '../../../kinds/fields/body-fields.ts'
 import { readPaidBody } from '../../../kinds/fields/paid-body.ts'
 import { OPTIONAL_MODEL, TokenUsage } from '../../../kinds/fields/routed-request.ts'
 import { parseChat } from './chat/call.ts'
-import { usageBody } from './chat/render.ts'
+import { streamErrorTail, streamTail, usageBody, type ChunkForm } from './chat/render.ts'
 import { SHARED } from './chat/schema.ts'
 
 const PROMPTS_MAX = 20
@@ -91,7 +91,7 @@ function promptsOf(prompt: unknown, path: string): readonly string[] {
   })
 }
 
-const DONE = 'data: [DONE]\n\n'
+const TEXT_CHUNK: ChunkForm = { object: 'text_completion', said: (text) => ({ text: text ?? '' }) }
 
 interface Choice {
   readonly index: number
@@ -128,32 +128,13 @@ export class CompletionsWriter implements AnswerWriter {
   }
 
   end(end: StreamEnd, { report, chargedMicro }: ChargedUsage): Buffer {
-    const usage = usageBody(report, chargedMicro)
-    let bytes = ''
-    for (const [position, { index, finish, native }] of end.finishes.entries()) {
-      const choices = [
-        {
-          index,
-          text: '',
-          finish_reason: finish,
-          native_finish_reason: native,
-          logprobs: null,
-        },
-      ]
-      const last = position === end.finishes.length - 1
-      bytes += this.#event(choices, last && !this.#includeUsage ? { usage } : {})
-    }
-    if (this.#includeUsage) bytes += this.#event([], { usage })
-    return Buffer.from(bytes + DONE)
+    const tail = { identity: this.#identity, end: { ...end, serviceTier: null }, includeUsage: this.#includeUsage }
+    return streamTail({ ...tail, usage: usageBody(report, chargedMicro) }, TEXT_CHUNK)
   }
 
-  fail(apiError: ApiError, usage: ChargedUsage | null): Buffer {
-    const { error } = apiError.body()
-    const choices: readonly Choice[] = [
-      { index: 0, text: '', finish_reason: 'error', native_finish_reason: 'error', logprobs: null },
-    ]
-    const charged = usage === null ? {} : { usage: usageBody(usage.report, usage.chargedMicro) }
-    return Buffer.from(`${this.#event(choices, { error, ...charged })}data: ${JSON.stringify({ error })}\n\n${DONE}`)
+  fail(error: ApiError, charged: ChargedUsage | null): Buffer {
+    const usage = charged === null ? null : usageBody(charged.report, charged.chargedMicro)
+    return streamErrorTail({ identity: this.#identity, error, usage }, TEXT_CHUNK)
   }
 
   whole(answer: ChatAnswer, { report, chargedMicro }: ChargedUsage): Record<string, unknown> {
@@ -167,13 +148,13 @@ export class CompletionsWriter implements AnswerWriter {
     return { ...this.#head(), choices, usage: usageBody(report, chargedMicro) }
   }
 
-  #event(choices: readonly Choice[], more: Readonly<Record<string, unknown>> = {}): string {
-    return `data: ${JSON.stringify({ ...this.#head(), choices, ...more })}\n\n`
+  #event(choices: readonly Choice[]): string {
+    return `data: ${JSON.stringify({ ...this.#head(), choices })}\n\n`
   }
 
   #head(): Record<string, unknown> {
     const { id, created, model, provider } = this.#identity
-    return { id, object: 'text_completion', created, model, provider }
+    return { id, object: TEXT_CHUNK.object, created, model, provider }
   }
 }
 

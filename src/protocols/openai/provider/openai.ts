@@ -94,7 +94,8 @@ export const openaiChat = {
     body: openaiBytes(call),
     headers: keyHeaders(call.endpoint.provider.dialect, call.apiKey),
   }),
-  reader: (call: ChatCall): EventReader => new OpenaiReader(call),
+  reader: ({ generationId, endpoint, request, splice }: ChatCall): EventReader =>
+    new OpenaiReader({ generationId, sellsSearch: endpoint.priced.has('search'), choices: request.n, splice }),
   decoder: sseMessages,
   streams: ({ request, endpoint }: ChatCall): boolean => asksStream(request, endpoint.dialect),
 }

@@ -5,8 +5,6 @@ import { foldAnswer } from '../../../kinds/answer/fold.ts'
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 import type { ChatAnswer } from '../../../kinds/chat/answer.ts'
 import { textAround, ChatWriter } from '../client/chat/writer.ts'
-import { parseChat } from '../client/chat/call.ts'
-import { endpoint } from '../../../../test/harness/plan-fixture.ts'
 import type { AttemptFailure } from '../../ports/attempt-failure.ts'
 import type { ChatCall } from '../../ports/call.ts'
 import { EventStream, sseMessages } from '../../upstream/events.ts'
@@ -25,18 +23,10 @@ interface Read {
 
 /** Reads a stream in the given pieces, as the transport brings them; `spliced` as for a client of the same dialect. */
 function read(pieces: readonly Buffer[], spliced: boolean): Read {
-  const request = parseChat({ model: 'a/b', messages: [{ role: 'user', content: 'x' }], stream: true })
   const splice: ChatCall['splice'] = spliced ? (field) => textAround(IDENTITY, field) : null
-  const call: ChatCall = {
-    endpoint: endpoint('openai', {}),
-    apiKey: null,
-    request,
-    sendMaxTokens: 100,
-    generationId: IDENTITY.id,
-    splice,
-  }
+  const reader = new OpenaiReader({ generationId: IDENTITY.id, sellsSearch: false, choices: 1, splice })
   const events: AnswerEvent[] = []
-  const stream = new EventStream(sseMessages, new OpenaiReader(call), {
+  const stream = new EventStream(sseMessages, reader, {
     headers: () => undefined,
     push: (batch) => {
       events.push(...batch)
@@ -122,9 +112,9 @@ describe('recorded streams of the OpenAI dialects', () => {
 })
 
 test('usage beside more choices than any request asks for is what the refused answer cost', () => {
-  const choices = Array.from({ length: 129 }, (_, index) => ({ index, delta: { content: 'x' } }))
-  const usage = { prompt_tokens: 3, completion_tokens: 129 }
+  const choices = Array.from({ length: 257 }, (_, index) => ({ index, delta: { content: 'x' } }))
+  const usage = { prompt_tokens: 3, completion_tokens: 257 }
   const { failure } = read([Buffer.from(`data: ${JSON.stringify({ id: 'x', choices, usage })}\n\n`)], false)
   assert.equal(failure?.reason, 'garbage')
-  assert.equal(failure.billed?.outputTokens, 129)
+  assert.equal(failure.billed?.outputTokens, 257)
 })

@@ -17,7 +17,15 @@ import { decoded, isAt, jsonText, runText, textPlace, textRun, textStart } from 
 
 const DONE = Buffer.from('[DONE]')
 /** More choices than a request can ask for: a bound on what a broken upstream makes us keep. */
-const CHOICES_MAX = 128
+const CHOICES_MAX = 256
+
+/** The facts of a call that its reader needs. */
+interface OpenaiView extends Pick<ChatCall, 'generationId' | 'splice'> {
+  /** Searches have a price. */
+  readonly sellsSearch: boolean
+  /** How many the request asks for. */
+  readonly choices: number
+}
 
 /** State of one choice of the stream. */
 interface ChoiceState {
@@ -42,11 +50,11 @@ export class OpenaiReader implements EventReader {
   #tier: unknown
   #done = false
 
-  constructor(call: ChatCall) {
-    this.#generationId = call.generationId
-    this.#sellsSearch = call.endpoint.priced.has('search')
-    this.#choicesAsked = call.request.n
-    this.#splice = new ContentSplice(call.splice)
+  constructor({ generationId, sellsSearch, choices, splice }: OpenaiView) {
+    this.#generationId = generationId
+    this.#sellsSearch = sellsSearch
+    this.#choicesAsked = choices
+    this.#splice = new ContentSplice(splice)
   }
 
   get state(): AnswerState {
@@ -68,6 +76,13 @@ export class OpenaiReader implements EventReader {
     }
     const chunk = objectOf(parseJson(data))
     if (chunk === null) return garbage('not a JSON object', data)
+    const read = this.read(chunk)
+    if (!('reason' in read)) this.#splice.learn(data, chunk)
+    return read
+  }
+
+  /** The same for a parsed message. */
+  read(chunk: RawJson): readonly AnswerEvent[] | AttemptFailure {
     // Groq's older models report usage in another field.
     const usage = openaiUsage(chunk['usage'], this.#sellsSearch) ?? openaiUsage(objectOf(chunk['x_groq'])?.['usage'])
     const error = errorIn(chunk)
@@ -79,7 +94,6 @@ export class OpenaiReader implements EventReader {
       if ('reason' in read) return billed(read, usage)
       for (const event of read) events.push(event)
     }
-    this.#splice.learn(data, chunk)
     return events
   }
 

@@ -1,6 +1,6 @@
 import type { ApiError } from '../../../../base/errors.ts'
 import { rubles, type Micro } from '../../../../base/money.ts'
-import type { ChatAnswer, ChunkIdentity, StreamEnd, UsageReport } from '../../../../kinds/chat/answer.ts'
+import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd, UsageReport } from '../../../../kinds/chat/answer.ts'
 
 /** The `usage` object of an answer (wire.md 3.1). `cost` and `total_cost` are equal: clients read one or the other. */
 export interface UsageBody {
@@ -80,33 +80,34 @@ function messageBody(message: Readonly<Record<string, unknown>>): Record<string,
   return body
 }
 
+/** The chunks of chat, or of completions, which differ in the name of their object and the place of a text. */
+export interface ChunkForm {
+  readonly object: string
+  /** null = no text. */
+  readonly said: (text: string | null) => Readonly<Record<string, unknown>>
+}
+
+const CHAT_CHUNK: ChunkForm = {
+  object: 'chat.completion.chunk',
+  said: (text) => ({ delta: text === null ? {} : { content: text } }),
+}
+
 /**
  * The last events of a stream (wire.md D-3.3). Without `includeUsage` the usage is in the last finishing chunk, so that
  * a client that indexes `choices[0]` never gets an empty list.
  */
-export function streamTail(tail: {
-  identity: ChunkIdentity
-  end: StreamEnd
-  usage: UsageBody
-  includeUsage: boolean
-}): Buffer {
+export function streamTail(
+  tail: { identity: ChunkIdentity; end: StreamEnd; usage: UsageBody; includeUsage: boolean },
+  form = CHAT_CHUNK,
+): Buffer {
   const { identity, end, usage, includeUsage } = tail
   let text = ''
   for (const [position, { index, finish, native }] of end.finishes.entries()) {
-    const choices = [
-      {
-        index,
-        delta: {},
-        finish_reason: finish,
-        native_finish_reason: native,
-        logprobs: null,
-      },
-    ]
+    const finished = { ...chunk(form, identity, [choice(form, index, null, finish, native)]), ...tierField(end) }
     const last = position === end.finishes.length - 1
-    const finished = { ...chunk(identity, choices), ...tierField(end) }
     text += event(last && !includeUsage ? { ...finished, usage } : finished)
   }
-  if (includeUsage) text += event({ ...chunk(identity, []), ...tierField(end), usage })
+  if (includeUsage) text += event({ ...chunk(form, identity, []), ...tierField(end), usage })
   return Buffer.from(text + DONE)
 }
 
@@ -114,18 +115,32 @@ export function streamTail(tail: {
  * The end of a stream that failed after its first byte: exactly three events (wire.md D-3.4), because no single form of
  * the error reaches all clients. `usage` is the charge; null where it is not known.
  */
-export function streamErrorTail(tail: { identity: ChunkIdentity; error: ApiError; usage: UsageBody | null }): Buffer {
+export function streamErrorTail(
+  tail: { identity: ChunkIdentity; error: ApiError; usage: UsageBody | null },
+  form = CHAT_CHUNK,
+): Buffer {
   const { identity, usage } = tail
   const { error } = tail.error.body()
-  const choices = [
-    { index: 0, delta: { content: '' }, finish_reason: 'error', native_finish_reason: 'error', logprobs: null },
-  ]
-  const combined = { ...chunk(identity, choices), error, ...(usage === null ? {} : { usage }) }
-  return Buffer.from(`${event(combined)}${event({ error })}${DONE}`)
+  const failed = chunk(form, identity, [choice(form, 0, '', 'error', 'error')])
+  return Buffer.from(`${event({ ...failed, error, ...(usage === null ? {} : { usage }) })}${event({ error })}${DONE}`)
 }
 
-function chunk({ id, created, model, provider }: ChunkIdentity, choices: readonly unknown[]): Record<string, unknown> {
-  return { id, object: 'chat.completion.chunk', created, model, provider, choices }
+function choice(
+  { said }: ChunkForm,
+  index: number,
+  text: string | null,
+  finish: FinishReason,
+  native: string | null,
+): Record<string, unknown> {
+  return { index, ...said(text), finish_reason: finish, native_finish_reason: native, logprobs: null }
+}
+
+function chunk(
+  { object }: ChunkForm,
+  { id, created, model, provider }: ChunkIdentity,
+  choices: readonly unknown[],
+): Record<string, unknown> {
+  return { id, object, created, model, provider, choices }
 }
 
 function event(body: unknown): string {
