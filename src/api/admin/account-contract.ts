@@ -1,3 +1,4 @@
+import { EXAMPLE_DAYS } from '../records/route-rows.ts'
 import {
   body,
   filled,
@@ -19,7 +20,7 @@ import { ProofBody } from '../../base/wire-route.ts'
 import { CUSTOMER_MARKUP_MAX } from '../../catalog/customer-prices.ts'
 import { OPERATOR_ROLES } from '../../tables/admin-scopes.ts'
 import { OperatorRole } from './token-contract.ts'
-import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed, listed, PageQuery } from './record-contract.ts'
+import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, recordRows, listed, PageQuery } from './record-contract.ts'
 import {
   ACCOUNT_LIMIT,
   LIMIT_RESET,
@@ -257,12 +258,10 @@ export const PersonLink = object({
   mailed: flag('It is sent to the address too.'),
 })
 
-const DAYS = { from: '2026-01-01', to: '2026-01-31' }
 const ACCOUNT = { id: 'acc_Vb3kQ9xT2mLr7dWa' }
-const KEY = { id: 'key_Vb3kQ9xT2mLr7dWa' }
-
 /** The price of a customer is money. */
 const PRICE_RULE = { group: 'money:write', markup: 'money:write' } as const
+const KEY_SCOPES = ['keys:read', 'keys:issue'] as const
 /** Who only writes keys renames them and switches them off and on. */
 const KEY_TERMS = partsOf(
   Object.keys(KeyPatch.fields).filter((name) => !['name', 'disabled', 'external_id'].includes(name)),
@@ -289,48 +288,30 @@ export const ACCOUNT_ROUTES = {
     status: 201,
     example: { body: { name: 'Lantern Ltd', email: 'books@example.com' } },
   },
-  'GET /admin/v1/accounts/:id': {
-    command: 'account show',
-    versioned: true,
-    scope: 'accounts:read',
-    summary: 'One account.',
-    answer: Account,
-    errors: ['not_found'],
-    example: { path: ACCOUNT },
-  },
-  'PUT /admin/v1/accounts/:id': {
-    command: 'account put',
-    versioned: true,
-    scope: 'accounts:write',
-    parts: PRICE_RULE,
-    summary: 'Makes the account of an external id, or makes it equal to the body. The same body again changes nothing.',
-    body: AccountPut,
-    answer: Account,
-    alsoStatus: 201,
-    errors: ['not_found', 'conflict'],
-    example: { path: { id: 'external:team-a' }, body: { name: 'Team A', rate_limit: { requests: 300, window: 60 } } },
-  },
-  'PATCH /admin/v1/accounts/:id': {
-    command: 'account update',
-    versioned: true,
-    scope: 'accounts:write',
-    parts: PRICE_RULE,
-    summary: 'Changes the fields that are given.',
-    body: AccountPatch,
-    answer: Account,
-    errors: ['not_found', 'conflict'],
-    example: { path: ACCOUNT, body: { allowed_models: null, limit: 50_000, limit_reset: 'monthly' } },
-  },
-  'DELETE /admin/v1/accounts/:id': {
-    command: 'account close',
-    versioned: true,
-    scope: 'accounts:write',
-    summary:
-      'Closes an account: it is deactivated and loses its external id and its group. Its books stay under its own id.',
-    answer: Removed,
-    errors: ['not_found'],
-    example: { path: { id: 'external:team-z' } },
-  },
+  ...recordRows('/admin/v1/accounts/:id', ['accounts:read', 'accounts:write'], Account, {
+    GET: { command: 'account show', summary: 'One account.' },
+    PUT: {
+      command: 'account put',
+      parts: PRICE_RULE,
+      summary:
+        'Makes the account of an external id, or makes it equal to the body. The same body again changes nothing.',
+      body: AccountPut,
+      example: { path: { id: 'external:team-a' }, body: { name: 'Team A', rate_limit: { requests: 300, window: 60 } } },
+    },
+    PATCH: {
+      command: 'account update',
+      parts: PRICE_RULE,
+      summary: 'Changes the fields that are given.',
+      body: AccountPatch,
+      example: { body: { allowed_models: null, limit: 50_000, limit_reset: 'monthly' } },
+    },
+    DELETE: {
+      command: 'account close',
+      summary:
+        'Closes an account: it is deactivated and loses its external id and its group. Its books stay under its own id.',
+      example: { path: { id: 'external:team-z' } },
+    },
+  }),
   'PUT /admin/v1/accounts/:id/topups/:reference': {
     command: 'ledger put',
     scope: 'money:write',
@@ -338,7 +319,6 @@ export const ACCOUNT_ROUTES = {
     body: TopUpPut,
     answer: Entry,
     alsoStatus: 201,
-    errors: ['not_found', 'conflict'],
     example: { path: { ...ACCOUNT, reference: 'invoice-18' }, body: { amount: 100, reason: 'invoice 18' } },
   },
   'GET /admin/v1/accounts/:id/topups/:reference': {
@@ -346,7 +326,6 @@ export const ACCOUNT_ROUTES = {
     scope: 'money:read',
     summary: 'A top-up by its reference.',
     answer: Entry,
-    errors: ['not_found'],
     example: { path: { ...ACCOUNT, reference: 'invoice-18' } },
   },
   'POST /admin/v1/accounts/:id/ledger': {
@@ -358,8 +337,7 @@ export const ACCOUNT_ROUTES = {
     answer: object({ id: whole(), kind: text(), amount: rub(), balance: rub() }),
     status: 201,
     alsoStatus: 200,
-    errors: ['not_found', 'conflict'],
-    example: { path: ACCOUNT, body: { kind: 'topup', amount: 1500.5, reason: 'invoice 17', reference: 'invoice-17' } },
+    example: { body: { kind: 'topup', amount: 1500.5, reason: 'invoice 17', reference: 'invoice-17' } },
   },
   'GET /admin/v1/accounts/:id/ledger': {
     command: 'ledger list',
@@ -367,8 +345,6 @@ export const ACCOUNT_ROUTES = {
     summary: 'The entries of an account, newest first, each with the balance after it.',
     query: PageQuery,
     answer: listed(LedgerEntry),
-    errors: ['not_found'],
-    example: { path: ACCOUNT },
   },
   'GET /admin/v1/accounts/:id/statement': {
     command: 'statement show',
@@ -376,8 +352,7 @@ export const ACCOUNT_ROUTES = {
     summary: 'A statement of whole days: opening + lines = closing. At most 366 days.',
     query: object({ from: text('A day.', { format: 'date' }), to: text('A day, included.', { format: 'date' }) }),
     answer: Statement,
-    errors: ['not_found'],
-    example: { path: ACCOUNT, query: DAYS },
+    example: { query: EXAMPLE_DAYS },
   },
   'GET /admin/v1/accounts/:id/keys': {
     command: 'key list',
@@ -385,8 +360,6 @@ export const ACCOUNT_ROUTES = {
     summary: 'The keys of an account.',
     query: PageQuery,
     answer: listed(Key),
-    errors: ['not_found'],
-    example: { path: ACCOUNT },
   },
   'POST /admin/v1/accounts/:id/keys': {
     command: 'key create [name]',
@@ -395,60 +368,39 @@ export const ACCOUNT_ROUTES = {
     body: KeyBody,
     answer: object({ ...Key.fields, key: text() }),
     status: 201,
-    errors: ['not_found', 'conflict'],
-    example: { path: ACCOUNT, body: { name: 'production', limit: 500, limit_reset: 'monthly' } },
+    example: { body: { name: 'production', limit: 500, limit_reset: 'monthly' } },
   },
-  'GET /admin/v1/keys/:id': {
-    command: 'key show',
-    versioned: true,
-    scope: 'keys:read',
-    summary: 'One key, with its account.',
-    answer: Key,
-    errors: ['not_found'],
-    example: { path: KEY },
-  },
-  'PUT /admin/v1/keys/:id': {
-    command: 'key put',
-    versioned: true,
-    scope: 'keys:issue',
-    summary:
-      'Makes the key of an external id, or makes it equal to the body. `key` is in the answer that makes it only.',
-    body: KeyPut,
-    answer: object({ ...Key.fields, key: optional(text()) }),
-    alsoStatus: 201,
-    errors: ['not_found', 'conflict'],
-    example: {
-      path: { id: 'external:team-a-ci' },
-      body: { account: 'external:team-a', name: 'CI of team A', limit: 500, limit_reset: 'monthly' },
+  ...recordRows('/admin/v1/keys/:id', KEY_SCOPES, Key, {
+    GET: { command: 'key show', summary: 'One key, with its account.' },
+    PUT: {
+      command: 'key put',
+      summary:
+        'Makes the key of an external id, or makes it equal to the body. `key` is in the answer that makes it only.',
+      body: KeyPut,
+      answer: object({ ...Key.fields, key: optional(text()) }),
+      example: {
+        path: { id: 'external:team-a-ci' },
+        body: { account: 'external:team-a', name: 'CI of team A', limit: 500, limit_reset: 'monthly' },
+      },
     },
-  },
-  'PATCH /admin/v1/keys/:id': {
-    command: 'key update',
-    versioned: true,
-    scope: 'keys:write',
-    parts: KEY_TERMS,
-    summary: 'Changes the fields that are given.',
-    body: KeyPatch,
-    answer: Key,
-    errors: ['not_found', 'conflict'],
-    example: { path: KEY, body: { disabled: true } },
-  },
+    PATCH: {
+      command: 'key update',
+      scope: 'keys:write',
+      parts: KEY_TERMS,
+      summary: 'Changes the fields that are given.',
+      body: KeyPatch,
+      example: { body: { disabled: true } },
+    },
+  }),
   'POST /admin/v1/keys/:id/rotate': {
     command: 'key rotate',
     scope: 'keys:issue',
     summary: 'Gives a key a new secret; the old one works until its grace ends. `key` is in this answer only.',
     body: KeyRotationBody,
     answer: object({ ...Key.fields, key: text() }),
-    errors: ['not_found', 'conflict'],
-    example: { path: KEY, body: { grace_seconds: 3_600 } },
+    example: { body: { grace_seconds: 3_600 } },
   },
-  'DELETE /admin/v1/keys/:id': {
-    command: 'key delete',
-    versioned: true,
-    scope: 'keys:issue',
-    summary: 'Deletes a key. Requests with it are refused from then on.',
-    answer: Removed,
-    errors: ['not_found'],
-    example: { path: KEY },
-  },
+  ...recordRows('/admin/v1/keys/:id', KEY_SCOPES, Key, {
+    DELETE: { command: 'key delete', summary: 'Deletes a key. Requests with it are refused from then on.' },
+  }),
 } as const

@@ -1,4 +1,5 @@
 import { object, whole } from '../../base/schema.ts'
+import { completed } from '../records/route-rows.ts'
 import { partsOf, type AdminWireRoute } from './admin-route.ts'
 import type { ApiOf } from '../../base/wire-route.ts'
 import {
@@ -11,7 +12,7 @@ import {
   UserQuery,
   ACCOUNT_ROUTES,
 } from './account-contract.ts'
-import { Deleted, listed, Removed } from './record-contract.ts'
+import { Deleted, listed, recordRows } from './record-contract.ts'
 import {
   CatalogChange,
   CatalogDocument,
@@ -45,8 +46,6 @@ import { PRICE_ROUTES } from './price-contract.ts'
 import { TOKEN_ROUTES } from './token-contract.ts'
 
 const USER = { id: 'usr_Vb3kQ9xT2mLr7dWa' }
-const CODE = { id: 'code_Vb3kQ9xT2mLr7dWa' }
-
 /**
  * The wire contract of `/admin/v1` between the console's operator pages and the server. The browser imports only the
  * types. An administrator's console session, the admin token or a named one opens it, as far as it has the scope of the
@@ -55,7 +54,7 @@ const CODE = { id: 'code_Vb3kQ9xT2mLr7dWa' }
  * origin of changes are as in the cabinet's contract. Unknown body fields are a 400 that names them. Lists take `limit`
  * (1–1000, default 100) and `offset`.
  */
-export const ADMIN_ROUTES = {
+export const ADMIN_ROUTES = completed({
   ...ACCOUNT_ROUTES,
 
   'GET /admin/v1/users': {
@@ -71,8 +70,6 @@ export const ADMIN_ROUTES = {
     scope: 'people:read',
     summary: 'One person.',
     answer: ConsoleUser,
-    errors: ['not_found'],
-    example: { path: USER },
   },
   'PATCH /admin/v1/users/:id': {
     command: 'user update',
@@ -82,8 +79,7 @@ export const ADMIN_ROUTES = {
       'Changes the role, or locks somebody out. Nobody can lock out or demote themselves or the last owner (409), or whoever may do more than they (403).',
     body: UserPatch,
     answer: ConsoleUser,
-    errors: ['not_found', 'conflict'],
-    example: { path: USER, body: { disabled: true } },
+    example: { body: { disabled: true } },
   },
   'POST /admin/v1/users/:id/password-link': {
     command: 'user password-link',
@@ -92,8 +88,7 @@ export const ADMIN_ROUTES = {
     summary: 'A link, good once and for 60 minutes, with which the user sets a new password.',
     body: PasswordLinkBody,
     answer: PersonLink,
-    errors: ['not_found', 'conflict'],
-    example: { path: USER, body: { clear_totp: true } },
+    example: { body: { clear_totp: true } },
   },
   'DELETE /admin/v1/users/:id/identities/:identity': {
     command: 'user unlink',
@@ -123,14 +118,12 @@ export const ADMIN_ROUTES = {
     summary: 'The whole catalogue, credentials cut to their last four characters.',
     query: CatalogQuery,
     answer: CatalogDocument,
-    example: {},
   },
   'GET /admin/v1/catalog/warnings': {
     command: 'catalog warnings',
     scope: 'catalog:read',
     summary: 'What of the catalogue in force is sold at a loss, or cannot be sold.',
     answer: CatalogWarnings,
-    example: {},
   },
   'PUT /admin/v1/catalog': {
     command: 'catalog put',
@@ -210,82 +203,59 @@ export const ADMIN_ROUTES = {
       },
     },
   },
-  'GET /admin/v1/providers/:slug': {
-    command: 'provider show',
-    versioned: true,
-    scope: 'catalog:read',
-    summary: 'One provider, with its credentials cut to their last four characters.',
-    answer: ProviderEntry,
-    errors: ['not_found'],
-    example: { path: { slug: 'sandbox' } },
-  },
-  'PUT /admin/v1/providers/:slug': {
-    command: 'provider put',
-    versioned: true,
-    scope: 'catalog:write',
-    summary: 'Makes or replaces a provider.',
-    body: ProviderBody,
-    answer: ProviderEntry,
-    alsoStatus: 201,
-    example: {
-      path: { slug: 'example' },
-      body: {
-        name: 'Example',
-        adapter: 'openai',
-        base_url: 'https://api.example.com/v1',
-        api_key: 'sk-of-the-provider',
-        timeouts: { first_byte: 60 },
+  ...recordRows('/admin/v1/providers/:slug', ['catalog:read', 'catalog:write'], ProviderEntry, {
+    GET: { command: 'provider show', summary: 'One provider, with its credentials cut to their last four characters.' },
+    PUT: {
+      command: 'provider put',
+      summary: 'Makes or replaces a provider.',
+      body: ProviderBody,
+      example: {
+        path: { slug: 'example' },
+        body: {
+          name: 'Example',
+          adapter: 'openai',
+          base_url: 'https://api.example.com/v1',
+          api_key: 'sk-of-the-provider',
+          timeouts: { first_byte: 60 },
+        },
       },
+      errors: [],
     },
-  },
-  'DELETE /admin/v1/providers/:slug': {
-    command: 'provider delete',
-    versioned: true,
-    scope: 'catalog:write',
-    summary: 'Takes a provider out.',
-    answer: Removed,
-    example: { path: { slug: 'example' } },
-  },
-  'GET /admin/v1/models/*id': {
-    command: 'model show',
-    versioned: true,
-    scope: 'catalog:read',
-    summary: 'One model as in the catalogue file.',
-    answer: ModelEntry,
-    errors: ['not_found'],
-    example: { path: { id: 'sandbox/chat' } },
-  },
-  'PUT /admin/v1/models/*id': {
-    command: 'model put',
-    versioned: true,
-    scope: 'catalog:write',
-    summary: 'Makes or replaces a model. The slashes of its id stay in the path.',
-    body: ModelBody,
-    answer: ModelEntry,
-    alsoStatus: 201,
-    example: {
-      path: { id: 'example/echo' },
-      body: {
-        type: 'chat',
-        context_length: 8_000,
-        endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 15, completion: 60 } }],
+    DELETE: {
+      command: 'provider delete',
+      summary: 'Takes a provider out.',
+      example: { path: { slug: 'example' } },
+      errors: [],
+    },
+  }),
+  ...recordRows('/admin/v1/models/*id', ['catalog:read', 'catalog:write'], ModelEntry, {
+    GET: { command: 'model show', summary: 'One model as in the catalogue file.' },
+    PUT: {
+      command: 'model put',
+      summary: 'Makes or replaces a model. The slashes of its id stay in the path.',
+      body: ModelBody,
+      example: {
+        path: { id: 'example/echo' },
+        body: {
+          type: 'chat',
+          context_length: 8_000,
+          endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 15, completion: 60 } }],
+        },
       },
+      errors: [],
     },
-  },
-  'DELETE /admin/v1/models/*id': {
-    command: 'model delete',
-    versioned: true,
-    scope: 'catalog:write',
-    summary: 'Takes a model out.',
-    answer: Removed,
-    example: { path: { id: 'example/echo' } },
-  },
+    DELETE: {
+      command: 'model delete',
+      summary: 'Takes a model out.',
+      example: { path: { id: 'example/echo' } },
+      errors: [],
+    },
+  }),
   'GET /admin/v1/models': {
     command: 'model list',
     scope: 'catalog:read',
     summary: 'Every model with what it costs and sells for, hidden and inactive ones included.',
     answer: listed(PricedModel),
-    example: {},
   },
   'GET /admin/v1/settings': {
     command: 'settings show',
@@ -293,7 +263,6 @@ export const ADMIN_ROUTES = {
     scope: 'settings:read',
     summary: 'The live settings.',
     answer: Settings,
-    example: {},
   },
   'PATCH /admin/v1/settings': {
     command: 'settings update',
@@ -315,7 +284,6 @@ export const ADMIN_ROUTES = {
     scope: 'security:write',
     summary: 'Wraps the credentials of providers anew with the first key of `TOLLGATE_KEK`.',
     answer: object({ rewrapped: whole('Credentials.') }),
-    example: {},
   },
 
   'GET /admin/v1/codes': {
@@ -324,7 +292,6 @@ export const ADMIN_ROUTES = {
     summary: 'Codes that customers redeem for money.',
     query: CodeQuery,
     answer: listed(Code),
-    example: {},
   },
   'POST /admin/v1/codes': {
     command: 'code create',
@@ -337,76 +304,52 @@ export const ADMIN_ROUTES = {
     errors: ['conflict'],
     example: { body: { amount: 100, count: 2, note: 'fair' } },
   },
-  'GET /admin/v1/codes/:id': {
-    command: 'code show',
-    versioned: true,
-    scope: 'money:read',
-    summary: 'One code, without its secret.',
-    answer: Code,
-    errors: ['not_found'],
-    example: { path: CODE },
-  },
-  'PUT /admin/v1/codes/:id': {
-    command: 'code put',
-    versioned: true,
-    scope: 'money:write',
-    summary:
-      'Makes the code of an external id, or makes it equal to the body, but for its amount. `code` is in the answer that makes it only.',
-    body: CodePut,
-    answer: PutCode,
-    alsoStatus: 201,
-    errors: ['not_found', 'conflict'],
-    example: { path: { id: 'external:spring-fair' }, body: { amount: 100, uses_max: 50, note: 'fair' } },
-  },
-  'PATCH /admin/v1/codes/:id': {
-    command: 'code update',
-    versioned: true,
-    scope: 'money:write',
-    summary: 'Switches a code off or on, or changes its note or its external id.',
-    body: CodePatch,
-    answer: Code,
-    errors: ['not_found', 'conflict'],
-    example: { path: CODE, body: { disabled: true } },
-  },
-  'DELETE /admin/v1/codes/:id': {
-    command: 'code withdraw',
-    versioned: true,
-    scope: 'money:write',
-    summary:
-      'Withdraws a code: nobody redeems it from then on, and it loses its external id. What it was worth stays booked.',
-    answer: Removed,
-    errors: ['not_found'],
-    example: { path: CODE },
-  },
+  ...recordRows('/admin/v1/codes/:id', ['money:read', 'money:write'], Code, {
+    GET: { command: 'code show', summary: 'One code, without its secret.' },
+    PUT: {
+      command: 'code put',
+      summary:
+        'Makes the code of an external id, or makes it equal to the body, but for its amount. `code` is in the answer that makes it only.',
+      body: CodePut,
+      answer: PutCode,
+      example: { path: { id: 'external:spring-fair' }, body: { amount: 100, uses_max: 50, note: 'fair' } },
+    },
+    PATCH: {
+      command: 'code update',
+      summary: 'Switches a code off or on, or changes its note or its external id.',
+      body: CodePatch,
+      example: { body: { disabled: true } },
+    },
+    DELETE: {
+      command: 'code withdraw',
+      summary:
+        'Withdraws a code: nobody redeems it from then on, and it loses its external id. What it was worth stays booked.',
+    },
+  }),
   'GET /admin/v1/payments': {
     command: 'payment list',
     scope: 'money:read',
     summary: 'Orders at the payment provider, with what was refunded.',
     query: PaymentQuery,
     answer: listed(PaymentRow),
-    example: {},
   },
   'GET /admin/v1/ip-blocks': {
     command: 'ip-block list',
     scope: 'security:read',
     summary: 'Blocked addresses.',
     answer: listed(IpBlock),
-    example: {},
   },
   'DELETE /admin/v1/ip-blocks/*ip': {
     command: 'ip-block delete',
     scope: 'security:write',
     summary: 'Lifts a block.',
     answer: Deleted,
-    errors: ['not_found'],
-    example: { path: { ip: '203.0.113.7' } },
   },
   'GET /admin/v1/videos/parked': {
     command: 'video parked',
     scope: 'log:read',
     summary: 'Video jobs whose submission may have arrived at the provider.',
     answer: listed(ParkedVideo),
-    example: {},
   },
   'POST /admin/v1/videos/:id/resolve': {
     command: 'video resolve',
@@ -414,9 +357,8 @@ export const ADMIN_ROUTES = {
     summary: 'Says what became of such a job at the provider.',
     body: ResolveBody,
     answer: Resolved,
-    errors: ['not_found', 'conflict'],
-    example: { path: { id: 'gen-Vb3kQ9xT2mLr7dWa' }, body: { upstream_id: null } },
+    example: { body: { upstream_id: null } },
   },
-} as const satisfies Readonly<Record<string, AdminWireRoute>>
+} as const satisfies Readonly<Record<string, AdminWireRoute>>)
 
 export type AdminApi = ApiOf<typeof ADMIN_ROUTES>

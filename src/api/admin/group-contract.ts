@@ -15,7 +15,7 @@ import {
 import { MODEL_TYPES } from '../../tables/model-types.ts'
 import type { AdminWireRoute } from './admin-route.ts'
 import { MARKUP } from './account-contract.ts'
-import { listed, PageQuery, EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed } from './record-contract.ts'
+import { listed, PageQuery, EXTERNAL_ID, EXTERNAL_ID_CHANGE, recordRows } from './record-contract.ts'
 
 export const AccountGroup = object(
   {
@@ -91,8 +91,6 @@ export const CustomerPrice = object(
 )
 export type CustomerPrice = Static<typeof CustomerPrice>
 
-const GROUP = { id: 'grp_Vb3kQ9xT2mLr7dWa' }
-
 /** The routes of what customers pay, a part of the operator's contract. */
 export const GROUP_ROUTES = {
   'GET /admin/v1/account-groups': {
@@ -100,7 +98,6 @@ export const GROUP_ROUTES = {
     scope: 'accounts:read',
     summary: 'Groups of accounts, by name.',
     answer: listed(AccountGroup),
-    example: {},
   },
   'POST /admin/v1/account-groups': {
     command: 'account group-create [name]',
@@ -113,48 +110,29 @@ export const GROUP_ROUTES = {
     errors: ['conflict'],
     example: { body: { name: 'Partners', markup: '0.9' } },
   },
-  'GET /admin/v1/account-groups/:id': {
-    command: 'account group-show',
-    versioned: true,
-    scope: 'accounts:read',
-    summary: 'One group.',
-    answer: AccountGroup,
-    errors: ['not_found'],
-    example: { path: GROUP },
-  },
-  'PUT /admin/v1/account-groups/:id': {
-    command: 'account group-put',
-    versioned: true,
-    scope: 'accounts:write',
-    parts: { markup: 'money:write' },
-    summary: 'Makes the group of an external id, or makes it equal to the body. The same body again changes nothing.',
-    body: AccountGroupBody,
-    answer: AccountGroup,
-    alsoStatus: 201,
-    errors: ['not_found', 'conflict'],
-    example: { path: { id: 'external:schools' }, body: { name: 'Schools', markup: '0.8' } },
-  },
-  'PATCH /admin/v1/account-groups/:id': {
-    command: 'account group-update',
-    versioned: true,
-    scope: 'accounts:write',
-    parts: { markup: 'money:write' },
-    summary:
-      'Changes the fields that are given, for requests that begin afterwards: at once on the node that is asked, on the others within 5 seconds.',
-    body: AccountGroupPatch,
-    answer: AccountGroup,
-    errors: ['not_found', 'conflict'],
-    example: { path: GROUP, body: { markup: 0.85 } },
-  },
-  'DELETE /admin/v1/account-groups/:id': {
-    command: 'account group-delete',
-    versioned: true,
-    scope: 'accounts:write',
-    summary: 'Deletes a group without accounts; 409 if there are any in it.',
-    answer: Removed,
-    errors: ['not_found', 'conflict'],
-    example: { path: GROUP },
-  },
+  ...recordRows('/admin/v1/account-groups/:id', ['accounts:read', 'accounts:write'], AccountGroup, {
+    GET: { command: 'account group-show', summary: 'One group.' },
+    PUT: {
+      command: 'account group-put',
+      parts: { markup: 'money:write' },
+      summary: 'Makes the group of an external id, or makes it equal to the body. The same body again changes nothing.',
+      body: AccountGroupBody,
+      example: { path: { id: 'external:schools' }, body: { name: 'Schools', markup: '0.8' } },
+    },
+    PATCH: {
+      command: 'account group-update',
+      parts: { markup: 'money:write' },
+      summary:
+        'Changes the fields that are given, for requests that begin afterwards: at once on the node that is asked, on the others within 5 seconds.',
+      body: AccountGroupPatch,
+      example: { body: { markup: 0.85 } },
+    },
+    DELETE: {
+      command: 'account group-delete',
+      summary: 'Deletes a group without accounts; 409 if there are any in it.',
+      errors: ['not_found', 'conflict'],
+    },
+  }),
   'GET /admin/v1/customer-prices': {
     command: 'price customers',
     scope: 'accounts:read',

@@ -2,7 +2,7 @@ import { NoticeChannel, NoticeChannelBody, NoticeChannelPatch } from '../../noti
 import { ACCOUNT_KINDS } from '../../tables/notice-table.ts'
 import { NoticeDeliveries, NoticeDelivery, NoticeDeliveryQuery } from '../../notices/delivery-contract.ts'
 import { body, flag, list, nullable, object, oneOf, optional, rub, text, type Static } from '../../base/schema.ts'
-import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed } from './record-contract.ts'
+import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, recordRows, Removed } from './record-contract.ts'
 
 /** A receiver of the operator's. */
 export const OperatorChannel = object({ ...NoticeChannel.fields, external_id: EXTERNAL_ID })
@@ -44,8 +44,6 @@ export type AccountNotices = Static<typeof AccountNotices>
 
 const ACCOUNT = { id: 'acc_Vb3kQ9xT2mLr7dWa' }
 const OWN_CHANNEL = { ...ACCOUNT, channel: 'chn_Qm8sT4xY1bLr6dWe' }
-const CHANNEL = { id: 'chn_Vb3kQ9xT2mLr7dWa' }
-
 /** The routes of notices, a part of the operator's contract. */
 export const NOTICE_ROUTES = {
   'GET /admin/v1/accounts/:id/notices': {
@@ -53,8 +51,6 @@ export const NOTICE_ROUTES = {
     scope: 'accounts:read',
     summary: 'Who is told about an account, and below which balance.',
     answer: AccountNotices,
-    errors: ['not_found'],
-    example: { path: ACCOUNT },
   },
   'PATCH /admin/v1/accounts/:id/notices': {
     command: 'account notices-update',
@@ -63,7 +59,7 @@ export const NOTICE_ROUTES = {
     body: body({ low_balance: nullable(rub('', { minimum: 0, maximum: 1_000_000_000 })) }),
     answer: AccountNotices,
     errors: ['not_found'],
-    example: { path: ACCOUNT, body: { low_balance: 500 } },
+    example: { body: { low_balance: 500 } },
   },
   'POST /admin/v1/accounts/:id/notices/channels': {
     command: 'account channel-create',
@@ -73,8 +69,7 @@ export const NOTICE_ROUTES = {
     body: body({ ...NoticeChannelBody.fields, kinds: AccountKinds }),
     answer: object({ ...AccountChannel.fields, secret: nullable(text('null = not a webhook.')) }),
     status: 201,
-    errors: ['not_found', 'conflict'],
-    example: { path: ACCOUNT, body: { target: 'https://hooks.example.com/tollgate', kinds: ['balance.low'] } },
+    example: { body: { target: 'https://hooks.example.com/tollgate', kinds: ['balance.low'] } },
   },
   'PATCH /admin/v1/accounts/:id/notices/channels/:channel': {
     command: 'account channel-update',
@@ -90,7 +85,6 @@ export const NOTICE_ROUTES = {
     scope: 'accounts:write',
     summary: "Removes an account's receiver with its messages.",
     answer: Removed,
-    errors: ['not_found'],
     example: { path: OWN_CHANNEL },
   },
   'POST /admin/v1/accounts/:id/notices/channels/:channel/test': {
@@ -101,7 +95,6 @@ export const NOTICE_ROUTES = {
     body: body({}),
     answer: object({ notice: text() }),
     status: 202,
-    errors: ['not_found', 'conflict'],
     example: { path: OWN_CHANNEL, body: {} },
   },
   'GET /admin/v1/notices/channels': {
@@ -109,7 +102,6 @@ export const NOTICE_ROUTES = {
     scope: 'settings:read',
     summary: "The receivers of the operator's notices.",
     answer: object({ data: list(OperatorChannel) }),
-    example: {},
   },
   'POST /admin/v1/notices/channels': {
     command: 'notice channel-create [target]',
@@ -121,49 +113,27 @@ export const NOTICE_ROUTES = {
     errors: ['conflict'],
     example: { body: { target: 'https://hooks.example.com/tollgate', kinds: ['shortfall', 'balance.low'] } },
   },
-  'GET /admin/v1/notices/channels/:id': {
-    command: 'notice channel-show',
-    versioned: true,
-    scope: 'settings:read',
-    summary: 'One receiver.',
-    answer: OperatorChannel,
-    errors: ['not_found'],
-    example: { path: CHANNEL },
-  },
-  'PUT /admin/v1/notices/channels/:id': {
-    command: 'notice channel-put',
-    versioned: true,
-    scope: 'settings:write',
-    summary:
-      'Makes the receiver of an external id, or makes it equal to the body. The `secret` of a webhook is in the answer that makes it only.',
-    body: OperatorChannelPut,
-    answer: object({ ...OperatorChannel.fields, secret: optional(nullable(text('null = not a webhook.'))) }),
-    alsoStatus: 201,
-    errors: ['not_found', 'conflict'],
-    example: {
-      path: { id: 'external:on-call' },
-      body: { target: 'https://hooks.example.com/on-call', kinds: ['shortfall', 'balance.low'] },
+  ...recordRows('/admin/v1/notices/channels/:id', ['settings:read', 'settings:write'], OperatorChannel, {
+    GET: { command: 'notice channel-show', summary: 'One receiver.' },
+    PUT: {
+      command: 'notice channel-put',
+      summary:
+        'Makes the receiver of an external id, or makes it equal to the body. The `secret` of a webhook is in the answer that makes it only.',
+      body: OperatorChannelPut,
+      answer: object({ ...OperatorChannel.fields, secret: optional(nullable(text('null = not a webhook.'))) }),
+      example: {
+        path: { id: 'external:on-call' },
+        body: { target: 'https://hooks.example.com/on-call', kinds: ['shortfall', 'balance.low'] },
+      },
     },
-  },
-  'PATCH /admin/v1/notices/channels/:id': {
-    command: 'notice channel-update',
-    versioned: true,
-    scope: 'settings:write',
-    summary: 'Changes the fields that are given.',
-    body: OperatorChannelPatch,
-    answer: OperatorChannel,
-    errors: ['not_found', 'conflict'],
-    example: { path: CHANNEL, body: { enabled: false } },
-  },
-  'DELETE /admin/v1/notices/channels/:id': {
-    command: 'notice channel-delete',
-    versioned: true,
-    scope: 'settings:write',
-    summary: 'Removes a receiver with its messages.',
-    answer: Removed,
-    errors: ['not_found'],
-    example: { path: CHANNEL },
-  },
+    PATCH: {
+      command: 'notice channel-update',
+      summary: 'Changes the fields that are given.',
+      body: OperatorChannelPatch,
+      example: { body: { enabled: false } },
+    },
+    DELETE: { command: 'notice channel-delete', summary: 'Removes a receiver with its messages.' },
+  }),
   'POST /admin/v1/notices/channels/:id/test': {
     command: 'notice test',
     scope: 'settings:write',
@@ -172,7 +142,6 @@ export const NOTICE_ROUTES = {
     answer: object({ notice: text() }),
     status: 202,
     errors: ['not_found'],
-    example: { path: CHANNEL, body: {} },
   },
   'GET /admin/v1/notices/deliveries': {
     command: 'notice deliveries',
@@ -190,6 +159,5 @@ export const NOTICE_ROUTES = {
     body: body({}),
     answer: NoticeDelivery,
     errors: ['not_found'],
-    example: { path: { id: 'dlv_Vb3kQ9xT2mLr7dWa' }, body: {} },
   },
 } as const

@@ -15,7 +15,6 @@ export const PRICE_ROUTES = {
     scope: 'catalog:read',
     summary: 'Prices by lists of providers, and by releases, that wait for a hand.',
     answer: PriceChanges,
-    example: {},
   },
   'POST /admin/v1/price-changes/fetch': {
     command: 'price fetch',
@@ -32,7 +31,6 @@ export const PRICE_ROUTES = {
         }),
       ),
     }),
-    example: { body: {} },
   },
   'GET /admin/v1/price-changes/accounts': {
     command: 'price accounts',
@@ -51,7 +49,6 @@ export const PRICE_ROUTES = {
     summary: 'Applies a price that waits. 409 if another hand has decided it meanwhile, or the price was changed.',
     body: body({}),
     answer: PriceChange,
-    errors: ['not_found', 'conflict'],
     example: CHANGE,
   },
   'POST /admin/v1/price-changes/:id/reject': {
@@ -60,7 +57,6 @@ export const PRICE_ROUTES = {
     summary: 'Keeps the price as it is; the same change is not proposed again.',
     body: body({}),
     answer: PriceChange,
-    errors: ['not_found', 'conflict'],
     example: CHANGE,
   },
 } as const

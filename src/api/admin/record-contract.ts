@@ -10,7 +10,10 @@ import {
   whole,
   type Schema,
   type Static,
+  type JsonSchema,
 } from '../../base/schema.ts'
+import type { AdminScope } from '../../tables/admin-scopes.ts'
+import type { AdminWireRoute } from './admin-route.ts'
 
 /** Before an external id in a path, and in a field that names another record. */
 export const EXTERNAL_PREFIX = 'external:'
@@ -28,6 +31,34 @@ export const EXTERNAL_ID = nullable(ExternalId)
 export const EXTERNAL_ID_CHANGE = optional(EXTERNAL_ID)
 
 export const Removed = object({ id: text(), deleted: flag('false: there was none.') })
+
+type RecordRow = Omit<AdminWireRoute, 'scope' | 'answer'> & Partial<Pick<AdminWireRoute, 'scope' | 'answer'>>
+type MadeRow<M, R, A> = Omit<R, 'answer'> & {
+  readonly scope: AdminScope
+  readonly answer: R extends { readonly answer: infer B } ? B : M extends 'DELETE' ? typeof Removed : A
+}
+
+type RecordRows<P extends string, A, R> = { readonly [M in keyof R & string as `${M} ${P}`]: MadeRow<M, R[M], A> }
+
+/** The rows of records that a client describes, by method. They need these scopes and answer `record`, but as they say. */
+export function recordRows<
+  const P extends string,
+  A extends JsonSchema,
+  const R extends Readonly<Partial<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE', RecordRow>>>,
+>(path: P, [reads, writes]: readonly [AdminScope, AdminScope], record: A, rows: R): RecordRows<P, A, R> {
+  const made = Object.entries(rows).map(([method, row]): readonly [string, AdminWireRoute] => [
+    `${method} ${path}`,
+    {
+      versioned: true,
+      scope: method === 'GET' ? reads : writes,
+      answer: method === 'DELETE' ? Removed : record,
+      ...(method === 'PUT' ? { alsoStatus: 201 } : {}),
+      ...row,
+    },
+  ])
+  // Each row has its method's name, and what is usual for it.
+  return Object.fromEntries(made) as unknown as RecordRows<P, A, R>
+}
 
 export const FileFormat = oneOf(['csv'], 'A file of all that is filtered, in place of a page.')
 

@@ -1,3 +1,4 @@
+import { EXAMPLE_DAYS } from '../records/route-rows.ts'
 import { REFERENCE_CHARS_MAX } from '../../kinds/video.ts'
 import { ERROR_TYPES } from '../../base/errors.ts'
 import { EVENT_ACTIONS } from '../../ledger/event-action.ts'
@@ -313,8 +314,6 @@ export const ResolveBody = body({
 })
 export const Resolved = object({ id: text(), status: oneOf(['failed', 'in_progress']) })
 
-const DAYS = { from: '2026-01-01', to: '2026-01-31' }
-
 /** Rows of the admin API that tell what happened, and change nothing. */
 export const REPORT_ROUTES = {
   'GET /admin/v1/usage': {
@@ -331,7 +330,7 @@ export const REPORT_ROUTES = {
     summary: 'What was earned, by day, model, provider and account.',
     query: DayRangeQuery,
     answer: MarginReport,
-    example: { query: DAYS },
+    example: { query: EXAMPLE_DAYS },
   },
   'GET /admin/v1/focus.csv': {
     command: 'focus',
@@ -344,7 +343,7 @@ export const REPORT_ROUTES = {
     }),
     answer: { media: 'text/csv' },
     errors: ['not_found'],
-    example: { query: DAYS },
+    example: { query: EXAMPLE_DAYS },
   },
   'GET /admin/v1/generations': {
     command: 'generation list',
@@ -359,15 +358,12 @@ export const REPORT_ROUTES = {
     scope: 'log:read',
     summary: 'One request: its attempts with what each provider said, both bills, its hold and its times.',
     answer: GenerationStory,
-    errors: ['not_found'],
-    example: { path: { id: 'gen-Vb3kQ9xT2mLr7dWa' } },
   },
   'GET /admin/v1/endpoints/health': {
     command: 'health',
     scope: 'health:read',
     summary: 'Of each endpoint its state, errors, and percentiles.',
     answer: listed(EndpointHealth),
-    example: {},
   },
   'GET /admin/v1/audit': {
     command: 'audit',
@@ -375,7 +371,6 @@ export const REPORT_ROUTES = {
     summary: 'Checks the invariants of the books.',
     query: SinceQuery,
     answer: AuditReport,
-    example: {},
   },
   'GET /admin/v1/audit/replay': {
     command: 'audit',
@@ -383,7 +378,6 @@ export const REPORT_ROUTES = {
     summary: 'Makes every charge of a period again from the log: price version × meters.',
     query: ReplayQuery,
     answer: ReplayReport,
-    example: {},
   },
   'POST /admin/v1/reconciliations': {
     command: 'reconcile',
@@ -407,13 +401,11 @@ export const REPORT_ROUTES = {
     scope: 'usage:read',
     summary: 'What an operator looks at first: the last requests and their errors, low and locked balances, payments.',
     answer: Overview,
-    example: {},
   },
   'GET /admin/v1/warnings': {
     command: 'warnings',
     scope: 'health:read',
     summary: 'What the operator should look at.',
     answer: object({ data: list(OperatorWarning) }),
-    example: {},
   },
 } as const satisfies Readonly<Record<string, AdminWireRoute>>

@@ -2,7 +2,7 @@ import { ADMIN_SCOPES, OPERATOR_ROLES } from '../../tables/admin-scopes.ts'
 import { body, list, nullable, object, oneOf, optional, text, time, type Static } from '../../base/schema.ts'
 import { ProofBody } from '../../base/wire-route.ts'
 import type { AdminWireRoute } from './admin-route.ts'
-import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, Removed, listed, PageQuery } from './record-contract.ts'
+import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, recordRows, listed, PageQuery } from './record-contract.ts'
 
 export const Scope = oneOf(ADMIN_SCOPES, 'What its caller may do.')
 export const OperatorRole = oneOf(OPERATOR_ROLES, 'A named set of scopes.')
@@ -53,8 +53,6 @@ export const PutAdminToken = object({
   token: optional(text('In the answer that makes it only.')),
 })
 
-const TOKEN = { id: 'tok_Vb3kQ9xT2mLr7dWa' }
-
 export const TOKEN_ROUTES = {
   'GET /admin/v1/tokens': {
     command: 'token list',
@@ -62,7 +60,6 @@ export const TOKEN_ROUTES = {
     summary: 'Named tokens for this API, newest first, those that have ended too.',
     query: PageQuery,
     answer: listed(AdminToken),
-    example: {},
   },
   'POST /admin/v1/tokens': {
     command: 'token create [name]',
@@ -78,47 +75,28 @@ export const TOKEN_ROUTES = {
       body: { name: 'deploy', scopes: ['catalog:read', 'catalog:write'], expires_at: '2030-01-01T00:00:00Z' },
     },
   },
-  'GET /admin/v1/tokens/:id': {
-    command: 'token show',
-    versioned: true,
-    scope: 'tokens:read',
-    summary: 'One token.',
-    answer: AdminToken,
-    errors: ['not_found'],
-    example: { path: TOKEN },
-  },
-  'PUT /admin/v1/tokens/:id': {
-    command: 'token put',
-    versioned: true,
-    scope: 'tokens:write',
-    proof: true,
-    summary:
-      'Makes the token of an external id, or gives it the scopes and the end of the body. `token` is in the answer that makes it only.',
-    body: AdminTokenBody,
-    answer: PutAdminToken,
-    alsoStatus: 201,
-    errors: ['not_found', 'conflict'],
-    example: { path: { id: 'external:deploy-2' }, body: { name: 'deploy-2', scopes: ['catalog:read'] } },
-  },
-  'PATCH /admin/v1/tokens/:id': {
-    command: 'token update',
-    versioned: true,
-    scope: 'tokens:write',
-    proof: ['scopes', 'expires_at'],
-    summary: 'Changes the fields that are given of a token in force.',
-    body: AdminTokenPatch,
-    answer: AdminToken,
-    errors: ['not_found', 'conflict'],
-    example: { path: TOKEN, body: { expires_at: '2031-01-01T00:00:00Z' } },
-  },
-  'DELETE /admin/v1/tokens/:id': {
-    command: 'token revoke',
-    versioned: true,
-    scope: 'tokens:write',
-    summary:
-      'Revokes a token, and those that it has made. They open nothing from then on, on any node, and lose their external ids.',
-    answer: Removed,
-    errors: ['not_found'],
-    example: { path: TOKEN },
-  },
+  ...recordRows('/admin/v1/tokens/:id', ['tokens:read', 'tokens:write'], AdminToken, {
+    GET: { command: 'token show', summary: 'One token.' },
+    PUT: {
+      command: 'token put',
+      proof: true,
+      summary:
+        'Makes the token of an external id, or gives it the scopes and the end of the body. `token` is in the answer that makes it only.',
+      body: AdminTokenBody,
+      answer: PutAdminToken,
+      example: { path: { id: 'external:deploy-2' }, body: { name: 'deploy-2', scopes: ['catalog:read'] } },
+    },
+    PATCH: {
+      command: 'token update',
+      proof: ['scopes', 'expires_at'],
+      summary: 'Changes the fields that are given of a token in force.',
+      body: AdminTokenPatch,
+      example: { body: { expires_at: '2031-01-01T00:00:00Z' } },
+    },
+    DELETE: {
+      command: 'token revoke',
+      summary:
+        'Revokes a token, and those that it has made. They open nothing from then on, on any node, and lose their external ids.',
+    },
+  }),
 } as const satisfies Readonly<Record<string, AdminWireRoute>>

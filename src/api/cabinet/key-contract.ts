@@ -13,8 +13,9 @@ import {
   whole,
   type Static,
 } from '../../base/schema.ts'
-import { ProofBody } from '../../base/wire-route.ts'
-import { KEY_STATE, keyBodies } from '../records/limits-contract.ts'
+import { ProofBody, type WireRoute } from '../../base/wire-route.ts'
+import { Deleted } from '../records/route-rows.ts'
+import { KEY_STATE, keyBodies, KeyRotationBody } from '../records/limits-contract.ts'
 
 export const LimitReset = oneOf(['daily', 'weekly', 'monthly'])
 export type LimitReset = Static<typeof LimitReset>
@@ -75,3 +76,49 @@ export type ManagementKeyBody = Static<typeof ManagementKeyBody>
 export const NewManagementKey = object({ ...ManagementKey.fields, key: text() }, 'Shown this once.')
 export type NewManagementKey = Static<typeof NewManagementKey>
 export const ManagementKeys = object({ data: list(ManagementKey) })
+
+/** Keys of the account. */
+export const KEY_ROUTES = {
+  'GET /cabinet/v1/keys': {
+    summary: 'The keys of the account.',
+    query: KeysQuery,
+    answer: Keys,
+    example: { query: { limit: '50' } },
+  },
+  'POST /cabinet/v1/keys': {
+    summary: 'Makes a key. `key` is in this answer only.',
+    body: KeyBody,
+    answer: NewKey,
+    status: 201,
+    errors: ['conflict'],
+    example: { body: { name: 'laptop', limit: 500, limit_reset: 'monthly' } },
+  },
+  'GET /cabinet/v1/keys/:id': { summary: 'One key.', answer: Key },
+  'PATCH /cabinet/v1/keys/:id': {
+    summary: 'Changes the fields that are given.',
+    body: KeyPatch,
+    answer: Key,
+    errors: ['not_found'],
+    example: { body: { disabled: true, limit: null } },
+  },
+  'POST /cabinet/v1/keys/:id/rotate': {
+    summary: 'Gives a key a new secret; the old one works until its grace ends. `key` is in this answer only.',
+    body: KeyRotationBody,
+    answer: NewKey,
+    example: { body: { grace_seconds: 3_600 } },
+  },
+  'DELETE /cabinet/v1/keys/:id': { summary: 'Deletes a key.', answer: Deleted },
+  'GET /cabinet/v1/management-keys': {
+    summary: 'The keys that manage the keys of the account.',
+    answer: ManagementKeys,
+  },
+  'POST /cabinet/v1/management-keys': {
+    summary: 'Makes a key for `/v1/keys`, which opens no model. `key` is in this answer only.',
+    body: ManagementKeyBody,
+    answer: NewManagementKey,
+    status: 201,
+    errors: ['conflict'],
+    example: { body: { name: 'provisioning' } },
+  },
+  'DELETE /cabinet/v1/management-keys/:id': { summary: 'Deletes it. The keys that it made stay.', answer: Deleted },
+} as const satisfies Readonly<Record<string, WireRoute>>

@@ -1,13 +1,7 @@
-import { viewSchemas } from '../../ledger/generation-record.ts'
-import { filterFields } from '../../ledger/log-filters.ts'
-import { STORY_FIELDS, StoryAttempt } from '../records/request-story-contract.ts'
-import { REQUEST_TYPES } from '../../tables/model-types.ts'
 import {
-  day,
   flag,
   list,
   nullable,
-  number,
   object,
   oneOf,
   optional,
@@ -15,9 +9,16 @@ import {
   text,
   time,
   whole,
-  type Schema,
+  day,
+  number,
   type Static,
+  type Schema,
 } from '../../base/schema.ts'
+import { type WireRoute } from '../../base/wire-route.ts'
+import { viewSchemas } from '../../ledger/generation-record.ts'
+import { filterFields } from '../../ledger/log-filters.ts'
+import { STORY_FIELDS, StoryAttempt } from '../records/request-story-contract.ts'
+import { REQUEST_TYPES } from '../../tables/model-types.ts'
 
 export const PAGE_SIZE = whole('50 if absent.', { minimum: 1, maximum: 300 })
 export const CURSOR = text('`next_cursor` of the page before.')
@@ -153,3 +154,42 @@ export type AppRow = Static<typeof AppRow>
 
 export const AppsQuery = object({ range: optional(oneOf(['day', '7d', '30d'], '`30d` if absent.')) })
 export const Apps = object({ data: list(AppRow) })
+
+/** Usage and the log. */
+export const LOG_ROUTES = {
+  'GET /cabinet/v1/usage': {
+    summary: 'Requests, tokens and cost by day and group.',
+    query: UsageQuery,
+    answer: UsageAnswer,
+    example: { query: { group_by: 'key' } },
+  },
+  'GET /cabinet/v1/usage/hours': {
+    summary: 'The same by hour, of at most a week and a million requests.',
+    query: UsageHoursQuery,
+    answer: UsageHours,
+    errors: ['rate_limit_exceeded'],
+    example: { query: { group_by: 'model' } },
+  },
+  'GET /cabinet/v1/log': {
+    summary:
+      'The log, newest first. A search that found too little in its time answers what it has, with `searched_to`, the time it got back to; the cursor goes on.',
+    query: LogQuery,
+    answer: LogAnswer,
+    example: { query: { status: 'completed', limit: '20' } },
+  },
+  'GET /cabinet/v1/log/filters': {
+    summary: 'What the log can be filtered by: the values of the last 90 days.',
+    answer: LogFilters,
+  },
+  'GET /cabinet/v1/log/:id': {
+    summary: 'Everything about one request, by its generation id.',
+    answer: RequestStory,
+    errors: ['generation_not_found'],
+  },
+  'GET /cabinet/v1/apps': {
+    summary: 'Spending by application.',
+    query: AppsQuery,
+    answer: Apps,
+    example: { query: { range: '7d' } },
+  },
+} as const satisfies Readonly<Record<string, WireRoute>>

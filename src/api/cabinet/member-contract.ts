@@ -14,6 +14,7 @@ import {
   type Static,
 } from '../../base/schema.ts'
 import { ProofBody, type WireRoute } from '../../base/wire-route.ts'
+import { Deleted, EXAMPLE_TOKEN } from '../records/route-rows.ts'
 import { Language, MemberRole, MONTHLY_LIMIT, SessionState, SignedIn } from './session-contract.ts'
 
 export const Member = object({
@@ -81,15 +82,11 @@ export const JoinBody = body(
 )
 export type JoinBody = Static<typeof JoinBody>
 
-const TOKEN = 'Vb3kQ9xT2mLr7dWaVb3kQ9xT2mLr7dWaVb3kQ9xT2mL'
-const PERSON = { id: 'usr_Vb3kQ9xT2mLr7dWa' }
-
 /** People of the account, and invitations. */
 export const MEMBER_ROUTES = {
   'GET /cabinet/v1/members': {
     summary: 'The people of the account and, for owners, the open invitations.',
     answer: object({ members: list(Member), invitations: list(Invitation) }),
-    example: {},
   },
   'PATCH /cabinet/v1/members/:id': {
     summary:
@@ -97,21 +94,19 @@ export const MEMBER_ROUTES = {
     body: MemberPatch,
     answer: Member,
     errors: ['access_denied', 'not_found', 'conflict', 'rate_limit_exceeded'],
-    example: { path: PERSON, body: { monthly_limit: 500 } },
+    example: { body: { monthly_limit: 500 } },
   },
   'POST /cabinet/v1/members/:id/remove': {
     summary: 'Takes a person out: their sessions end at once. An owner cannot be removed.',
     body: RemovalBody,
     answer: object({ id: text(), deleted: only(true), disabled_keys: whole() }),
-    errors: ['not_found', 'conflict'],
-    example: { path: PERSON, body: { disable_keys: true } },
+    example: { body: { disable_keys: true } },
   },
   'POST /cabinet/v1/members/leave': {
     summary: 'Leaves the account, and ends every session of the user. 409 for its last owner.',
     body: object({}),
     answer: object({ left: only(true) }),
     errors: ['conflict'],
-    example: { body: {} },
   },
   'POST /cabinet/v1/invitations': {
     summary:
@@ -124,16 +119,14 @@ export const MEMBER_ROUTES = {
   },
   'DELETE /cabinet/v1/invitations/:id': {
     summary: 'Revokes an invitation: its link opens nothing any more.',
-    answer: object({ id: text(), deleted: only(true) }),
-    errors: ['not_found'],
-    example: { path: { id: 'inv_Vb3kQ9xT2mLr7dWa' } },
+    answer: Deleted,
   },
   'POST /cabinet/v1/invitations/check': {
     summary: 'What an invitation (`/join?token=…`) is for. 403 when it is used, expired or revoked.',
     body: InvitationToken,
     answer: InvitationFacts,
     errors: ['access_denied'],
-    example: { body: { token: TOKEN } },
+    example: { body: { token: EXAMPLE_TOKEN } },
   },
   'POST /cabinet/v1/invitations/join': {
     summary:
@@ -142,7 +135,7 @@ export const MEMBER_ROUTES = {
     answer: SignedIn,
     status: 201,
     errors: ['access_denied', 'conflict', 'rate_limit_exceeded'],
-    example: { body: { token: TOKEN, email: 'ben@example.com', password: 'seven quiet lanterns' } },
+    example: { body: { token: EXAMPLE_TOKEN, email: 'ben@example.com', password: 'seven quiet lanterns' } },
   },
   'POST /cabinet/v1/account': {
     summary: 'Chooses the account that this session acts for, among those of the user.',

@@ -1,5 +1,6 @@
+import { flag, list, nullable, object, oneOf, text, whole, day, number, map, type Static } from '../../base/schema.ts'
+import { type WireRoute } from '../../base/wire-route.ts'
 import { MODEL_TYPES } from '../../tables/model-types.ts'
-import { day, flag, list, map, nullable, number, object, oneOf, text, whole, type Static } from '../../base/schema.ts'
 
 export const ModelType = oneOf(MODEL_TYPES)
 export type ModelType = Static<typeof ModelType>
@@ -60,3 +61,13 @@ export const ModelRow = object({
 export type ModelRow = Static<typeof ModelRow>
 
 export const Models = object({ data: list(ModelRow) })
+
+/** Models that the account may ask. */
+export const MODEL_ROUTES = {
+  'GET /cabinet/v1/models': { summary: 'Every listed model.', answer: Models, example: {} },
+  'GET /cabinet/v1/models/*id': {
+    summary: 'One model. The slashes of its id stay in the path.',
+    answer: ModelRow,
+    errors: ['model_record_not_found'],
+  },
+} as const satisfies Readonly<Record<string, WireRoute>>

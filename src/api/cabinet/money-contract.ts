@@ -1,8 +1,7 @@
-import { CURSOR, PAGE_SIZE, cursored, DaySums, SpendSums } from './log-contract.ts'
 import {
   body,
-  day,
   filled,
+  flag,
   list,
   nullable,
   object,
@@ -13,9 +12,13 @@ import {
   text,
   time,
   whole,
+  day,
   type Static,
-  flag,
 } from '../../base/schema.ts'
+import { type WireRoute } from '../../base/wire-route.ts'
+import { EXAMPLE_DAYS } from '../records/route-rows.ts'
+import { CURSOR, PAGE_SIZE, cursored, DaySums, SpendSums } from './log-contract.ts'
+import { Statement } from '../records/statement.ts'
 import { AccountLimit } from '../records/limits-contract.ts'
 import { Key } from './key-contract.ts'
 
@@ -94,3 +97,48 @@ export const Summary = object({
   example_model: nullable(text("For the snippets: the account's default model, else a cheap chat model that is on.")),
 })
 export type Summary = Static<typeof Summary>
+
+/** The account's money. */
+export const MONEY_ROUTES = {
+  'GET /cabinet/v1/summary': { summary: 'The first page after signing in.', answer: Summary, example: {} },
+  'GET /cabinet/v1/ledger': {
+    summary: 'The entries of the account, newest first, and its money.',
+    query: LedgerQuery,
+    answer: EntryPage,
+    example: { query: { kind: 'money' } },
+  },
+  'GET /cabinet/v1/statement': {
+    summary: 'A statement of whole days: opening + lines = closing. At most 366 days.',
+    query: StatementQuery,
+    answer: Statement,
+    example: { query: EXAMPLE_DAYS },
+  },
+  'POST /cabinet/v1/codes/redeem': {
+    summary:
+      'Redeems a code for money. 404 for an unknown, used-up or expired code; 409 when this account has used it; 429 after 10 tries in an hour.',
+    body: CodeBody,
+    answer: Redeemed,
+    errors: ['not_found', 'conflict', 'rate_limit_exceeded'],
+    example: { body: { code: 'VB3K-Q9XT-2MNR-7DWA-0000' } },
+  },
+  'GET /cabinet/v1/payments': {
+    summary: 'Orders at the payment provider, newest first, and the methods there are.',
+    query: PaymentQuery,
+    answer: PaymentPage,
+  },
+  'POST /cabinet/v1/payments': {
+    summary: 'Orders a payment: send the browser to `confirmation_url`. It comes back to `/top-up?payment=<id>`.',
+    body: PaymentBody,
+    answer: Payment,
+    status: 201,
+    errors: ['service_unavailable'],
+    example: { body: { method: 'yookassa', amount: 500 } },
+  },
+  'GET /cabinet/v1/payments/:id': { summary: 'One order.', answer: Payment },
+  'POST /cabinet/v1/payments/:id/check': {
+    summary: 'Asks the provider now instead of waiting for its notification.',
+    body: object({}),
+    answer: Payment,
+    errors: ['not_found', 'service_unavailable'],
+  },
+} as const satisfies Readonly<Record<string, WireRoute>>

@@ -1,6 +1,3 @@
-import { NoticeChannel, NoticeChannelBody, NoticeChannelPatch } from '../../notices/channel-contract.ts'
-import { NoticeDelivery, NoticeDeliveryQuery } from '../../notices/delivery-contract.ts'
-import { ACCOUNT_KINDS } from '../../tables/notice-table.ts'
 import {
   body,
   filled,
@@ -16,7 +13,11 @@ import {
   whole,
   type Static,
 } from '../../base/schema.ts'
-import type { WireRoute } from '../../base/wire-route.ts'
+import { type WireRoute } from '../../base/wire-route.ts'
+import { Deleted } from '../records/route-rows.ts'
+import { NoticeChannel, NoticeChannelBody, NoticeChannelPatch } from '../../notices/channel-contract.ts'
+import { NoticeDelivery, NoticeDeliveryQuery } from '../../notices/delivery-contract.ts'
+import { ACCOUNT_KINDS } from '../../tables/notice-table.ts'
 
 const Kinds = list(oneOf(ACCOUNT_KINDS), 'Kinds of notices that it is told of.', { maxItems: 50 })
 
@@ -45,14 +46,11 @@ export type Notices = Static<typeof Notices>
 export const OwnDelivery = object(NoticeDelivery.fields, 'A message to a receiver of the account.')
 export const OwnDeliveryQuery = object(NoticeDeliveryQuery.fields)
 
-const CHANNEL = { id: 'chn_Vb3kQ9xT2mLr7dWa' }
-
 /** The routes of an account's notices, a part of the cabinet's contract. */
 export const NOTICE_ROUTES = {
   'GET /cabinet/v1/notices': {
     summary: 'Who is told of what about the account, and below which balance.',
     answer: Notices,
-    example: {},
   },
   'PATCH /cabinet/v1/notices': {
     summary: 'The threshold of a low balance, in rubles; 0: none is low; null: that of the service.',
@@ -74,27 +72,21 @@ export const NOTICE_ROUTES = {
     body: body({ ...NoticeChannelPatch.fields, kinds: optional(Kinds) }),
     answer: OwnChannel,
     errors: ['not_found'],
-    example: { path: CHANNEL, body: { enabled: false } },
+    example: { body: { enabled: false } },
   },
-  'DELETE /cabinet/v1/notices/channels/:id': {
-    summary: 'Removes a receiver with its messages.',
-    answer: object({ id: text(), deleted: only(true) }),
-    errors: ['not_found'],
-    example: { path: CHANNEL },
-  },
+  'DELETE /cabinet/v1/notices/channels/:id': { summary: 'Removes a receiver with its messages.', answer: Deleted },
   'POST /cabinet/v1/notices/channels/:id/code': {
     summary: 'Sends another code; the earlier one is good no more. 404 for one that is confirmed.',
     body: body({}),
     answer: object({ sent: only(true) }),
     errors: ['not_found', 'rate_limit_exceeded'],
-    example: { path: CHANNEL, body: {} },
   },
   'POST /cabinet/v1/notices/channels/:id/confirm': {
     summary: 'Gives the code back. It is good for 30 minutes and 5 tries.',
     body: body({ code: filled('Six digits.', 20) }),
     answer: OwnChannel,
     errors: ['not_found'],
-    example: { path: CHANNEL, body: { code: '123456' } },
+    example: { body: { code: '123456' } },
   },
   'POST /cabinet/v1/notices/channels/:id/test': {
     summary: 'Sends a notice of kind `test`, even while the receiver is off. 409 before it is confirmed.',
@@ -102,7 +94,6 @@ export const NOTICE_ROUTES = {
     answer: object({ notice: text() }),
     status: 202,
     errors: ['not_found', 'conflict', 'rate_limit_exceeded'],
-    example: { path: CHANNEL, body: {} },
   },
   'GET /cabinet/v1/notices/deliveries': {
     summary: 'Messages of the last 90 days, newest first.',
@@ -120,6 +111,5 @@ export const NOTICE_ROUTES = {
     body: body({}),
     answer: OwnDelivery,
     errors: ['not_found', 'rate_limit_exceeded'],
-    example: { path: { id: 'dlv_Vb3kQ9xT2mLr7dWa' }, body: {} },
   },
 } as const satisfies Readonly<Record<string, WireRoute>>

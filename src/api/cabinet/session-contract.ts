@@ -1,9 +1,5 @@
-import { ADMIN_SCOPES, OPERATOR_ROLES } from '../../tables/admin-scopes.ts'
-import { MEMBER_ROLES, MEMBER_SCOPES } from '../../tables/member-scopes.ts'
 import {
-  anything,
   body,
-  either,
   filled,
   flag,
   list,
@@ -11,14 +7,22 @@ import {
   object,
   oneOf,
   only,
-  open,
   optional,
   rub,
   text,
   time,
   whole,
+  anything,
+  either,
+  open,
   type Static,
 } from '../../base/schema.ts'
+import { ProofBody, type WireRoute } from '../../base/wire-route.ts'
+import { Deleted, EXAMPLE_TOKEN } from '../records/route-rows.ts'
+import { cursored } from './log-contract.ts'
+import { PageQuery } from './money-contract.ts'
+import { ADMIN_SCOPES, OPERATOR_ROLES } from '../../tables/admin-scopes.ts'
+import { MEMBER_ROLES, MEMBER_SCOPES } from '../../tables/member-scopes.ts'
 
 const SECRET_CHARS_MAX = 1_000
 
@@ -200,3 +204,136 @@ export const Identity = object(
   'Somebody at the issuer of single sign-on who may sign in as this user.',
 )
 export type Identity = Static<typeof Identity>
+
+const PROOF = { password: 'seven quiet lanterns' }
+
+/** Signing in, and what is of the person themselves. */
+export const SESSION_ROUTES = {
+  'GET /cabinet/v1/session': { summary: 'Says who is signed in. Open to anybody.', answer: SessionState },
+  'POST /cabinet/v1/sign-up': {
+    summary: 'Makes a user with an account, and signs in. 403 while closed; 409 for a known e-mail.',
+    body: SignUpBody,
+    answer: SignedIn,
+    status: 201,
+    errors: ['access_denied', 'conflict', 'rate_limit_exceeded'],
+    example: { body: { email: 'ann@example.com', password: 'seven quiet lanterns' } },
+  },
+  'POST /cabinet/v1/sign-in': {
+    summary:
+      'Signs in. A wrong e-mail and a wrong password are the same 401. `code_required`: the password was right; send the ticket (good for 5 minutes) with a code to `sign-in/code`.',
+    body: SignInBody,
+    answer: SignInAnswer,
+    errors: ['unauthorized', 'rate_limit_exceeded'],
+    example: { body: { email: 'ann@example.com', password: 'seven quiet lanterns' } },
+  },
+  'POST /cabinet/v1/sign-in/code': {
+    summary: 'The second step of a sign-in.',
+    body: CodeSignInBody,
+    answer: SignInAnswer,
+    errors: ['unauthorized', 'rate_limit_exceeded'],
+    example: { body: { ticket: EXAMPLE_TOKEN, code: '123456' } },
+  },
+  'POST /cabinet/v1/password-reset': {
+    summary:
+      'Mails a link for a forgotten password, good once and for an hour. The answer is the same whether there is such a user. 403 where no mail is sent; 429 after 20 in an hour from one address. A mailbox gets 3 in an hour.',
+    body: PasswordResetBody,
+    answer: object({ accepted: only(true) }),
+    status: 202,
+    errors: ['access_denied', 'rate_limit_exceeded'],
+    example: { body: { email: 'ann@example.com' } },
+  },
+  'POST /cabinet/v1/sign-out': {
+    summary: 'Ends this session.',
+    body: object({}),
+    answer: object({ signed_out: only(true) }),
+  },
+  'POST /cabinet/v1/setup/check': {
+    summary: 'What a set-up link (`/setup?token=…`) is for. 403 when it is used or expired.',
+    body: LinkCheckBody,
+    answer: LinkCheck,
+    errors: ['access_denied'],
+    example: { body: { token: EXAMPLE_TOKEN } },
+  },
+  'POST /cabinet/v1/setup': {
+    summary:
+      'Uses a set-up link up, and signs in. `code` is needed where `setup/check` says `code_required`: 401 for a wrong one, and the link stays good.',
+    body: SetUpBody,
+    answer: SignedIn,
+    status: 201,
+    errors: ['unauthorized', 'access_denied', 'conflict', 'rate_limit_exceeded'],
+    example: { body: { token: EXAMPLE_TOKEN, password: 'seven quiet lanterns' } },
+  },
+  'GET /cabinet/v1/profile': { summary: 'The signed-in user.', answer: Profile, example: {} },
+  'PATCH /cabinet/v1/profile': {
+    summary: 'Changes the fields that are given.',
+    body: ProfilePatch,
+    answer: Profile,
+    example: { body: { name: 'Ann', timezone: 'Europe/Moscow', language: 'ru', theme: 'dark' } },
+  },
+  'POST /cabinet/v1/password': {
+    summary: 'A new password, with the old one or a code as proof. All other sessions end.',
+    body: PasswordBody,
+    answer: Profile,
+    errors: ['access_denied', 'rate_limit_exceeded'],
+    example: { body: { current_password: 'seven quiet lanterns', new_password: 'nine quiet lanterns' } },
+  },
+  'POST /cabinet/v1/totp': {
+    summary: 'A new seed of two-step sign-in, in use once it is confirmed.',
+    body: ProofBody,
+    answer: TotpSeed,
+    errors: ['access_denied', 'conflict', 'rate_limit_exceeded'],
+    example: { body: PROOF },
+  },
+  'POST /cabinet/v1/totp/confirm': {
+    summary: 'Turns two-step sign-in on. All other sessions end.',
+    body: CodeBody,
+    answer: RecoveryCodes,
+    errors: ['conflict', 'rate_limit_exceeded'],
+    example: { body: { code: '123456' } },
+  },
+  'POST /cabinet/v1/totp/recovery-codes': {
+    summary: 'New recovery codes; the earlier ones open nothing any more.',
+    body: CodeBody,
+    answer: RecoveryCodes,
+    errors: ['conflict', 'rate_limit_exceeded'],
+    example: { body: { code: '123456' } },
+  },
+  'POST /cabinet/v1/totp/disable': {
+    summary: 'Turns two-step sign-in off. All other sessions end.',
+    body: CodeBody,
+    answer: Profile,
+    errors: ['conflict', 'rate_limit_exceeded'],
+    example: { body: { code: '123456' } },
+  },
+  'GET /cabinet/v1/identities': {
+    summary: 'Who at the issuer of single sign-on may sign in as this user.',
+    answer: object({ data: list(Identity) }),
+  },
+  'POST /cabinet/v1/identities/link': {
+    summary: 'Adds a single sign-on: send the browser to `url`. 409 while one is linked; 404 where there is none.',
+    body: ProofBody,
+    answer: object({ url: text() }),
+    errors: ['access_denied', 'not_found', 'conflict', 'rate_limit_exceeded'],
+    example: { body: PROOF },
+  },
+  'POST /cabinet/v1/identities/:id/unlink': {
+    summary: 'Takes a single sign-on away. All other sessions end. 409 for the only way in.',
+    body: ProofBody,
+    answer: Deleted,
+    errors: ['access_denied', 'not_found', 'conflict', 'rate_limit_exceeded'],
+    example: { body: PROOF },
+  },
+  'GET /cabinet/v1/sessions': { summary: 'Where the user is signed in.', answer: object({ data: list(SessionItem) }) },
+  'DELETE /cabinet/v1/sessions/:id': { summary: 'Ends one of the sessions.', answer: Deleted },
+  'POST /cabinet/v1/sessions/revoke-others': {
+    summary: 'Ends every other session.',
+    body: object({}),
+    answer: object({ revoked: whole() }),
+  },
+  'GET /cabinet/v1/sign-ins': {
+    summary: 'Sign-ins of the last 90 days, failed ones included, newest first.',
+    query: PageQuery,
+    answer: cursored(SignInItem),
+    example: { query: { limit: '10' } },
+  },
+} as const satisfies Readonly<Record<string, WireRoute>>

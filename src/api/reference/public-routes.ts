@@ -52,6 +52,7 @@ import { anything, either, flag, object, only, open, optional, text } from '../.
 import type { WireRoute } from '../../base/wire-route.ts'
 import { CHAT_ERRORS as CHAT } from '../../protocols/ports/client-docs.ts'
 import { CLIENT_DOCS } from './client-docs.ts'
+import { completed, EXAMPLE_DAYS } from '../records/route-rows.ts'
 import { RESPONSE_ROUTES } from './response-routes.ts'
 
 const IMAGES: WireRoute = {
@@ -98,7 +99,6 @@ const LISTEN: WireRoute = {
   errors: SOUND,
   example: { body: { model: 'sandbox/transcription', input_audio: { data: WAV, format: 'wav' } } },
 }
-const MANAGED_KEY = { hash: 'key_Vb3kQ9xT2mLr7dWa' }
 const VIDEO = { id: 'gen-Vb3kQ9xT2mLr7dWa' }
 const JOB: readonly ErrorName[] = ['missing_job_id', 'job_not_found', 'invalid_input']
 const FILE: readonly ErrorName[] = [...JOB, 'job_not_completed', 'file_not_found', 'invalid_range']
@@ -114,7 +114,7 @@ const MODEL = { author: 'sandbox', slug: 'chat' }
 const MODEL_FORMS = CLIENT_DOCS.flatMap(({ models }) => models ?? [])
 
 /** Routes for customers' programs, and those of the service itself. */
-export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
+export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = completed({
   'POST /v1/chat/completions': {
     summary: 'Answers a conversation.',
     body: ChatBody,
@@ -244,7 +244,6 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     query: IndexQuery,
     answer: { media: 'video/*' },
     errors: FILE,
-    example: { path: VIDEO },
   },
   'DELETE /v1/videos': {
     summary: 'Cancels a pending job at no charge, or removes the files of an ended one.',
@@ -257,7 +256,6 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     summary: 'Cancels a pending job at no charge, or removes the files of an ended one.',
     answer: VideoDeleted,
     errors: JOB,
-    example: { path: VIDEO },
   },
   'GET /v1/streams': {
     summary: 'Resumes a stream whose request carried `X-Request-Id`.',
@@ -291,7 +289,6 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     query: ModelFilterQuery,
     answer: ModelCount,
     errors: ['invalid_filter', 'invalid_input'],
-    example: {},
   },
   ...Object.fromEntries(KIND_LISTS.map(({ path }) => [`GET ${path}`, KIND_LIST])),
   'GET /v1/models/:author/:slug/endpoints': {
@@ -304,20 +301,13 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     summary: 'The same, where the slash of the id is encoded.',
     answer: ModelEndpoints,
     errors: ['model_record_not_found'],
-    example: { path: { author: 'sandbox/chat' } },
   },
   'GET /v1/models/*id': {
     summary: 'One model. The slashes of its id stay in the path.',
     answer: either(ModelRecord, ...MODEL_FORMS.map((forms) => forms.one)),
     errors: ['model_record_not_found'],
-    example: { path: { id: 'sandbox/chat' } },
   },
-  'GET /v1/model/*id': {
-    summary: 'One model, within `data`.',
-    answer: OneModel,
-    errors: ['model_record_not_found'],
-    example: { path: { id: 'sandbox/chat' } },
-  },
+  'GET /v1/model/*id': { summary: 'One model, within `data`.', answer: OneModel, errors: ['model_record_not_found'] },
   'GET /v1/providers': { summary: 'Whom `provider` of a request may name.', answer: Providers, example: {} },
   'GET /v1/user/balance': { summary: 'The money of the account.', answer: Balance, example: {} },
   'GET /v1/credits': { summary: 'All that was paid in and charged.', answer: Credits, example: {} },
@@ -341,13 +331,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     errors: ['invalid_input', 'conflict'],
     example: { body: { name: 'customer 17', limit: 500, limit_reset: 'monthly', requests_per_minute: 60 } },
   },
-  'GET /v1/keys/:hash': {
-    summary: 'One API key.',
-    manages: true,
-    answer: OneManagedKey,
-    errors: ['not_found'],
-    example: { path: MANAGED_KEY },
-  },
+  'GET /v1/keys/:hash': { summary: 'One API key.', manages: true, answer: OneManagedKey, errors: ['not_found'] },
   'PATCH /v1/keys/:hash': {
     summary: 'Changes the fields that are given.',
     free: true,
@@ -355,14 +339,13 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     manages: true,
     answer: OneManagedKey,
     errors: ['invalid_input', 'not_found'],
-    example: { path: MANAGED_KEY, body: { disabled: true, limit: null } },
+    example: { body: { disabled: true, limit: null } },
   },
   'DELETE /v1/keys/:hash': {
     summary: 'Deletes an API key.',
     manages: true,
     answer: ManagedKeyDeleted,
     errors: ['not_found'],
-    example: { path: MANAGED_KEY },
   },
   'GET /v1/generation': {
     summary: 'The log of the account, newest first, or one request where `id` is given.',
@@ -371,12 +354,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     errors: ['invalid_input', 'generation_not_found'],
     example: { query: { limit: '5' } },
   },
-  'GET /v1/health': {
-    summary: 'Whether the service takes requests, and what exists.',
-    open: true,
-    answer: Health,
-    example: {},
-  },
+  'GET /v1/health': { summary: 'Whether the service takes requests, and what exists.', open: true, answer: Health },
   'GET /api/hello': { summary: 'Somebody is there.', open: true, answer: Alive, example: {} },
   'GET /healthz': { summary: 'The process lives.', answer: Alive, example: {} },
   'GET /readyz': { summary: 'Requests may be sent here.', answer: Ready, example: {} },
@@ -385,7 +363,6 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     summary: 'For Prometheus: from the machine itself, else with an admin token.',
     answer: { media: 'text/plain' },
     errors: ['unauthorized', 'access_denied'],
-    example: {},
   },
   'POST /setup': {
     summary: 'Uses up the printed set-up link from a page without scripts of the console.',
@@ -395,21 +372,16 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = {
     errors: ['invalid_input', 'access_denied', 'conflict', 'unauthorized', 'rate_limit_exceeded'],
     example: { body: { token: 'from-the-link', email: 'root@example.com', password: 'seven quiet lanterns' } },
   },
-  'GET /openapi.json': {
-    summary: 'This document.',
-    answer: open({ openapi: text() }, anything()),
-    example: {},
-  },
+  'GET /openapi.json': { summary: 'This document.', answer: open({ openapi: text() }, anything()) },
   'GET /docs': { summary: 'This document, to read.', answer: { media: 'text/html' }, example: {} },
-}
+})
 
 /** Routes beside the console's contract: those without JSON, or not called by the console. */
-export const OTHER_CABINET_ROUTES: Readonly<Record<string, WireRoute>> = {
+export const OTHER_CABINET_ROUTES: Readonly<Record<string, WireRoute>> = completed({
   'GET /cabinet/v1/log.csv': {
     summary: 'The log as a spreadsheet, newest first, at most a million rows. Takes the filters of the log.',
     answer: { media: 'text/csv' },
     errors: ['invalid_input'],
-    example: {},
   },
   'GET /cabinet/v1/focus.csv': {
     summary:
@@ -417,19 +389,17 @@ export const OTHER_CABINET_ROUTES: Readonly<Record<string, WireRoute>> = {
     query: StatementQuery,
     answer: { media: 'text/csv' },
     errors: ['invalid_input'],
-    example: { query: { from: '2026-01-01', to: '2026-01-31' } },
+    example: { query: EXAMPLE_DAYS },
   },
   'GET /cabinet/v1/oidc/start': {
     summary: 'A navigation: goes to the single sign-on.',
     answer: { media: 'text/plain' },
     status: 302,
-    example: {},
   },
   'GET /cabinet/v1/oidc/callback': {
     summary: 'A navigation: comes back from the single sign-on, and goes to a page of the console.',
     answer: { media: 'text/plain' },
     status: 302,
-    example: {},
   },
   'POST /cabinet/v1/payments/notifications/yookassa': {
     summary: 'A notification of the payment provider. It is asked itself before anything is booked.',
@@ -438,4 +408,4 @@ export const OTHER_CABINET_ROUTES: Readonly<Record<string, WireRoute>> = {
     errors: ['invalid_input', 'endpoint_not_found', 'rate_limit_exceeded'],
     example: { body: { event: 'payment.succeeded', object: { id: '22d6d597-000f-5000-9000-145f6df21d6f' } } },
   },
-}
+})

@@ -9,25 +9,22 @@ export const RESPONSE_ROUTES: Readonly<Record<string, WireRoute>> = {
     query: ResponseQuery,
     answer: ResponsesAnswer,
     errors: ['invalid_input', 'stream_not_found'],
-    example: { path: { id: 'resp-Vb3kQ9xT2mLr7dWa' } },
   },
   'DELETE /v1/responses/:id': {
     summary: 'Removes a kept Response. One that runs is stopped; the delivered part is charged.',
     answer: ResponseDeleted,
     errors: ['stream_not_found'],
-    example: { path: { id: 'resp-Vb3kQ9xT2mLr7dWa' } },
   },
   'GET /v1/responses/:id/input_items': {
     summary: 'The items that a kept Response answers, those of the turns before included.',
     query: ResponseItemsQuery,
     answer: ResponseItems,
     errors: ['invalid_input', 'stream_not_found'],
-    example: { path: { id: 'resp-Vb3kQ9xT2mLr7dWa' }, query: { order: 'asc' } },
+    example: { query: { order: 'asc' } },
   },
   'POST /v1/responses/:id/cancel': {
     summary: 'Stops a Response that runs and answers it. The delivered part is charged.',
     answer: ResponsesAnswer,
     errors: ['stream_not_found', 'invalid_input'],
-    example: { path: { id: 'resp-Vb3kQ9xT2mLr7dWa' } },
   },
 }
