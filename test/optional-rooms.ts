@@ -37,6 +37,7 @@ export const ROOMS: readonly Room[] = [
   client('gemini', 'generate_content'),
   client('cohere', 'cohere_chat'),
   client('ollama'),
+  { path: 'src/nodes/valkey', rows: { 'src/app/services.ts': ['shared: '] } },
   { path: 'src/telemetry', rows: { 'src/main.ts': ['telemetry: '] } },
   {
     path: 'src/catalog/feeds',

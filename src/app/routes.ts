@@ -44,7 +44,7 @@ export function allRoutes(
   const calls = [
     ...paidRoutes(paid, kinds),
     ...videoRoutes({ videos, idempotency, publicUrl, outwardName }),
-    ...streamAccessRoutes(paid, responses, nodes, config.valkeyUrl !== null),
+    ...streamAccessRoutes(paid, responses, nodes.shared),
   ]
   const routes: Route<Principal>[] = [
     ...calls,

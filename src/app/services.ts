@@ -14,7 +14,7 @@ import { EndJournal, type Journal } from '../ledger/end-journal.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { serviceLowBalance } from '../ledger/notice.ts'
 import { Nodes } from '../nodes/nodes.ts'
-import { openValkey } from '../nodes/valkey.ts'
+import { openValkey } from '../nodes/valkey/valkey.ts'
 import { openNotices, type Notices } from '../notices/notices.ts'
 import { openPay, type Pay } from '../pay/pay.ts'
 import { createAdapters } from '../protocols/index.ts'
@@ -82,12 +82,17 @@ export async function createServices(
   const base = { core, config, clock, ids: randomIds(), singleProcess: store.kind === 'embedded', notice }
   const { ids, singleProcess } = base
   const nodes = await nodesOf(base)
-  const { close: closeAdapters, ...upstreams } = createAdapters({ clock, env: core.env, share: nodes.tokens })
+  const { close: closeAdapters, ...upstreams } = createAdapters({
+    clock,
+    env: core.env,
+    share: nodes.shared?.tokens ?? null,
+  })
   const journal = await journalOf(config)
   const ledger = ledgerOf(base, nodes, journal)
   const recovered = await ledger.start()
   if (singleProcess) await Promise.all([store.idempotency.releaseLost(), store.notices.releaseLost()])
-  const pay = openPay({ ...base, store, catalog, keyWrap, ledger, ...upstreams, node: nodes })
+  const { copyStream = null } = nodes.shared ?? {}
+  const pay = openPay({ ...base, store, catalog, keyWrap, ledger, ...upstreams, node: nodes, copyStream })
   const callers = callersOf(base, nodes)
   const { access } = callers
   const connections = connectionsOf()
@@ -131,14 +136,14 @@ export async function createServices(
   }
 }
 
-async function nodesOf({ core: { store, catalog, keyWrap }, config, clock, ids, notice }: Base): Promise<Nodes> {
-  const { valkeyUrl: url, valkeyTimeoutMs: timeoutMs } = config
+async function nodesOf(base: Base): Promise<Nodes> {
+  const { store, catalog, keyWrap } = base.core
+  const id = base.ids.letters(12)
   return new Nodes({
+    id,
     store: store.nodes,
-    valkey: url === null ? null : await openValkey({ url, timeoutMs, clock, notice }),
-    cipherKeys: keyWrap.derived('tollgate nodes'),
-    clock,
-    ids,
+    shared: await openValkey({ ...base.config, ...base, node: id, cipherKeys: keyWrap.derived('tollgate nodes') }),
+    clock: base.clock,
     refreshCatalog: () => catalog.refresh(),
   })
 }

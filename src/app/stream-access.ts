@@ -3,8 +3,7 @@ import { responseRoutes } from '../api/public/responses.ts'
 import { streamRoutes, type StreamRoutePorts } from '../api/public/streams.ts'
 import type { Call, Route } from '../http/edge.ts'
 import type { SseStreams } from '../http/sse.ts'
-import type { Nodes } from '../nodes/nodes.ts'
-import type { OwnStream } from '../nodes/stream-messages.ts'
+import type { OwnStream, Shared } from '../nodes/shared.ts'
 import type { AnswerPorts } from '../pay/paid/paid-routes.ts'
 import { attachRemote, attachStream, findAnswer } from '../pay/paid/resumed-streams.ts'
 import type { Relay } from '../pay/relay/relay.ts'
@@ -12,15 +11,14 @@ import type { KeptResponses } from '../pay/responses/kept-responses.ts'
 import { reachName } from '../access/principal.ts'
 import type { Reach } from '../store/accounts/key-lists.ts'
 
-/** Resume and cancel of streams, of this node and, where they share a Valkey, of the others (wire.md D-7.8). */
+/** Resume and cancel of streams, of this node and, where they share more than the store, of the others (wire.md D-7.8). */
 export function streamAccessRoutes(
   paid: AnswerPorts,
   kept: KeptResponses,
-  nodes: Nodes,
-  shared: boolean,
+  shared: Shared | null,
 ): readonly Route<Principal>[] {
   const attach: StreamRoutePorts['attach'] = (call, id, after) => attachStream(paid, call, id, after)
-  const elsewhere = shared ? otherNodes(nodes, paid.sse) : null
+  const elsewhere = shared === null ? null : otherNodes(shared, paid.sse)
   return [
     ...streamRoutes({ attach, find: (reach, id) => paid.relay.streams.find(reachName(reach), id), elsewhere }),
     ...responseRoutes({
@@ -32,15 +30,12 @@ export function streamAccessRoutes(
   ]
 }
 
-/** Requests for streams and Responses on other nodes that share this node's Valkey. */
-function otherNodes(nodes: Nodes, sse: SseStreams) {
+/** Requests for streams and Responses on other nodes. */
+function otherNodes({ streams, messages }: Shared, sse: SseStreams) {
   return {
-    attach: (call: Call<Principal>, id: string, after: number) =>
-      nodes.remoteStreams === null
-        ? Promise.resolve(false)
-        : attachRemote({ sse }, nodes.remoteStreams, call, id, after),
-    cancel: (reach: Reach, id: string) => nodes.cancelElsewhere(reachName(reach), id),
-    body: (reach: Reach, id: string) => nodes.responseElsewhere(reachName(reach), id),
+    attach: (call: Call<Principal>, id: string, after: number) => attachRemote({ sse }, streams, call, id, after),
+    cancel: (reach: Reach, id: string) => messages.cancel(reachName(reach), id),
+    body: (reach: Reach, id: string) => messages.response(reachName(reach), id),
   }
 }
 

@@ -1,63 +1,42 @@
 import type { AccessOptions } from '../access/access.ts'
 import type { LimitShare } from '../access/key-limiter.ts'
-import type { IdSource } from '../base/ids.ts'
 import type { SyncedClock, Clock } from '../base/clock.ts'
-import type { CopyStream } from '../pay/relay/event-buffer.ts'
 import type { NodeStore, NodeView } from '../store/nodes/node-store.ts'
-import { NodeCipher } from './node-cipher.ts'
-import { RemoteStreams } from './remote-streams.ts'
-import { copyStreams } from './stream-copies.ts'
-import { StreamMessages, type OwnStream } from './stream-messages.ts'
-import { ValkeyGuard } from './valkey-guard.ts'
-import { ValkeyKeyLimits, ValkeyTokens, ValkeyWindows } from './valkey-limits.ts'
-import type { Valkey } from './valkey.ts'
+import type { Shared, SharedDuties } from './shared.ts'
 
 const BEAT_MS = 2_000
 
 export interface NodePorts {
+  /** Names this process on holds and everywhere else. */
+  readonly id: string
   /** null = the store has one process. */
   readonly store: NodeStore | null
-  readonly valkey: Valkey | null
-  /** The same on every node; the first encrypts what is shared through Valkey, every key decrypts. */
-  readonly cipherKeys: readonly Buffer[]
+  /** Absent or null = nodes share nothing but the store. */
+  readonly shared?: Shared | null
   readonly clock: SyncedClock
-  readonly ids: IdSource
   /** Takes over another node's changes of the catalogue. */
   readonly refreshCatalog: () => Promise<unknown>
 }
 
 /** Services of this process to other nodes, once it takes requests. */
-export interface NodeDuties {
+export interface NodeDuties extends SharedDuties {
   readonly block: (ip: string, leftMs: number, blocks: number) => void
-  /** Called when Valkey answers again, which may have missed or lost accepted requests. */
-  readonly tellWindows: () => Promise<void>
-  /** A stream of this node by its account and its generation id or X-Request-Id. */
-  readonly findStream: (owner: string, id: string) => OwnStream | null
 }
 
 /** This process among the others that share its store. */
 export class Nodes {
-  /** Names this process on holds and everywhere else. */
   readonly id: string
+  readonly shared: Shared | null
   readonly #ports: NodePorts
-  readonly #valkey: Valkey | null
-  readonly #cipher: NodeCipher
   readonly #beat: NodeBeat
   #duties: NodeDuties | null = null
-  #messages: StreamMessages | null = null
-  /** null until `start`, and without Valkey. */
-  remoteStreams: RemoteStreams | null = null
 
   constructor(ports: NodePorts) {
     this.#ports = ports
-    this.id = ports.ids.letters(12)
-    const { valkey, clock, store } = ports
-    this.#cipher = new NodeCipher(ports.cipherKeys)
-    this.#valkey = valkey
+    this.id = ports.id
+    this.shared = ports.shared ?? null
     this.#beat = new NodeBeat({
-      id: this.id,
-      store,
-      clock,
+      ...ports,
       heard: (view, askedMs, answeredMs) => this.#heard(view, askedMs, answeredMs),
     })
   }
@@ -72,19 +51,13 @@ export class Nodes {
     return this.#beat.nodes
   }
 
-  get copyStream(): CopyStream | null {
-    return this.#valkey === null
-      ? null
-      : copyStreams({ valkey: this.#valkey, cipher: this.#cipher, clock: this.#ports.clock })
-  }
-
   /** For the rate limits and the guard of addresses. */
   get access(): NonNullable<AccessOptions['shared']> {
     const { store } = this.#ports
     return {
       nodes: () => this.#beat.nodes,
-      windows: this.#valkey === null ? null : new ValkeyWindows(this.#valkey, this.id),
-      guard: this.#valkey === null ? null : new ValkeyGuard(this.#valkey, this.#cipher, this.#ports.clock),
+      windows: this.shared?.windows ?? null,
+      guard: this.shared?.guard ?? null,
       // The others read it at their next beat; a block that cannot be written stays on this node.
       blocked: (ip, leftMs, blocks) => void store?.block({ ip, leftMs, blocks }).catch(() => undefined),
       unblocked: async (ip) => await store?.unblock(ip),
@@ -93,53 +66,18 @@ export class Nodes {
 
   /** For the limits of keys. */
   get keyLimits(): LimitShare {
-    return {
-      nodes: () => this.#beat.nodes,
-      shared: this.#valkey === null ? null : new ValkeyKeyLimits(this.#valkey, this.id),
-    }
-  }
-
-  /** For tokens of providers; null = each node gets its own. */
-  get tokens(): ValkeyTokens | null {
-    return this.#valkey === null ? null : new ValkeyTokens(this.#valkey, this.#cipher)
+    return { nodes: () => this.#beat.nodes, shared: this.shared?.keyLimits ?? null }
   }
 
   /** Joins the other nodes, which count this one from then on. */
   async start(duties: NodeDuties): Promise<void> {
-    const { clock, ids } = this.#ports
     this.#duties = duties
-    await Promise.all([this.#beat.start(), this.#valkey?.start()])
-    if (this.#valkey === null) return
-    this.#valkey.onReturn = () => duties.tellWindows()
-    this.#messages = new StreamMessages({
-      valkey: this.#valkey,
-      cipher: this.#cipher,
-      clock,
-      ids,
-      node: this.id,
-      find: duties.findStream,
-    })
-    this.remoteStreams = new RemoteStreams({
-      valkey: this.#valkey,
-      cipher: this.#cipher,
-      messages: this.#messages,
-      clock,
-      ids,
-    })
-  }
-
-  cancelElsewhere(owner: string, id: string): ReturnType<StreamMessages['cancel']> {
-    return this.#messages === null ? Promise.resolve(null) : this.#messages.cancel(owner, id)
-  }
-
-  responseElsewhere(owner: string, id: string): ReturnType<StreamMessages['response']> {
-    return this.#messages === null ? Promise.resolve(null) : this.#messages.response(owner, id)
+    await Promise.all([this.#beat.start(), this.shared?.start(duties)])
   }
 
   async stop(): Promise<void> {
     await this.#beat.stop()
-    this.#messages?.close()
-    await this.#valkey?.close()
+    await this.shared?.stop()
   }
 
   async #heard({ nowMs, blocks }: NodeView, askedMs: number, answeredMs: number): Promise<void> {

@@ -40,7 +40,9 @@ export interface PayPorts {
   readonly clock: SyncedClock
   readonly ids: IdSource
   /** This process among those that share its store. */
-  readonly node: { readonly id: string; readonly keyLimits: LimitShare; readonly copyStream: CopyStream | null }
+  readonly node: { readonly id: string; readonly keyLimits: LimitShare }
+  /** null = no other node reads a copy of this one's streams. */
+  readonly copyStream: CopyStream | null
   readonly singleProcess: boolean
   /** A sentence for the operator. */
   readonly notice: (message: string) => void
@@ -66,7 +68,8 @@ export interface Pay {
 
 /** Constructs the paid path; no job runs before `start`. */
 export function openPay(ports: PayPorts): Pay {
-  const { store, catalog, ledger, adapters, answers, keyWrap, clock, ids, node, singleProcess, notice } = ports
+  const { store, catalog, ledger, adapters, answers, keyWrap, clock, ids, node, copyStream, singleProcess, notice } =
+    ports
   const told = new UnwrittenNotices(store.notices, clock)
   const health = new EndpointHealthBook(clock, (endpointId) => told.tell(failingNotice(endpointId, clock.now())))
   const tokens = createTokenCounter()
@@ -91,7 +94,7 @@ export function openPay(ports: PayPorts): Pay {
     tokens,
     catalog,
     answers,
-    copyStream: node.copyStream,
+    copyStream,
     keyLimits: new KeyLimiter(clock, node.keyLimits),
     random: uniform,
     limitResetsAtMs: (reset) =>

@@ -3,9 +3,8 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { providerAuth } from '../../src/catalog/auth.ts'
 import { systemClock } from '../../src/base/clock.ts'
-import { NodeCipher } from '../../src/nodes/node-cipher.ts'
-import { ValkeyTokens } from '../../src/nodes/valkey-limits.ts'
-import { openValkey } from '../../src/nodes/valkey.ts'
+import { randomIds } from '../../src/base/ids.ts'
+import { openValkey } from '../../src/nodes/valkey/valkey.ts'
 import { isRefused, TokenCache } from '../../src/protocols/auth/token-cache.ts'
 import { endpoint } from '../harness/plan-fixture.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
@@ -23,15 +22,18 @@ test('nodes share a token through Valkey, where nobody else can read or plant it
     answers({ access_token: `secret-token-${given}`, expires_in: 3_600 })(response)
   })
   const node = async (...keys: readonly string[]) => {
-    const connection = await openValkey({
-      url: valkey.url,
-      timeoutMs: 2_000,
+    const shared = await openValkey({
+      valkeyUrl: valkey.url,
+      valkeyTimeoutMs: 2_000,
+      node: keys.join(),
+      cipherKeys: keys.map(keyOf),
       clock: systemClock,
+      ids: randomIds(),
       notice: () => undefined,
     })
-    await connection.start()
-    const share = new ValkeyTokens(connection, new NodeCipher(keys.map(keyOf)))
-    const cache = new TokenCache({ clock: systemClock, env: {}, random: () => 0, share })
+    assert.ok(shared !== null)
+    await shared.start({ tellWindows: () => Promise.resolve(), findStream: () => null })
+    const cache = new TokenCache({ clock: systemClock, env: {}, random: () => 0, share: shared.tokens })
     const entry = { type: 'oauth', token_url: `${upstream.url}/token`, key: 'a2V5' } as const
     const provider = { ...endpoint('p').provider, auth: providerAuth(entry, '', true) }
     return {
@@ -41,7 +43,7 @@ test('nodes share a token through Valkey, where nobody else can read or plant it
       },
       refused: (value: string) => cache.refused(provider, value),
       close: async () => {
-        await Promise.all([cache.close(), connection.close()])
+        await Promise.all([cache.close(), shared.stop()])
       },
     }
   }

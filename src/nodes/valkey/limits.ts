@@ -6,10 +6,10 @@ import type {
   SharedKeyLimits,
   SharedLimitsTake,
   SharedLimitsTaken,
-} from '../access/shared-access.ts'
-import { script, type Argument, type Valkey } from './valkey.ts'
-import { fieldsOf } from '../base/json-text.ts'
-import type { NodeCipher } from './node-cipher.ts'
+} from '../../access/shared-access.ts'
+import type { SharedToken, SharedTokens } from '../shared.ts'
+import { script, type Argument, type ValkeyPorts } from './client.ts'
+import { fieldsOf } from '../../base/json-text.ts'
 
 /**
  * A sliding log of accepted requests, by Valkey's clock. Returns -1 when the witness is missing, which means that
@@ -45,20 +45,18 @@ return 1`)
 
 /** Rate windows that are exact over all nodes. */
 export class ValkeyWindows implements SharedWindows {
-  readonly #valkey: Valkey
-  readonly #node: string
+  readonly #ports: ValkeyPorts
 
-  constructor(valkey: Valkey, node: string) {
-    this.#valkey = valkey
-    this.#node = node
+  constructor(ports: ValkeyPorts) {
+    this.#ports = ports
   }
 
   get available(): boolean {
-    return this.#valkey.available
+    return this.#ports.valkey.available
   }
 
   async tell({ accountId, windowMs, earlier }: SharedPast): Promise<boolean> {
-    return (await this.#valkey.run(TELL, [rateKey(accountId)], [windowMs, ...this.#named(earlier)])) === 1
+    return (await this.#ports.valkey.run(TELL, [rateKey(accountId)], [windowMs, ...this.#named(earlier)])) === 1
   }
 
   async take(request: SharedTake): Promise<SharedTaken | 'lost' | null> {
@@ -70,7 +68,7 @@ export class ValkeyWindows implements SharedWindows {
       witness === null ? '' : this.#name(witness),
       ...this.#named(earlier),
     ]
-    const answer = await this.#valkey.run(TAKE, [rateKey(accountId)], values)
+    const answer = await this.#ports.valkey.run(TAKE, [rateKey(accountId)], values)
     if (!Array.isArray(answer)) return null
     const numbers = answer.map(Number)
     const [allowed = 0, used = 0, oldestLeftMs = 0, slotLeftMs = 0] = numbers
@@ -87,7 +85,7 @@ export class ValkeyWindows implements SharedWindows {
   }
 
   #name(timeMs: number): string {
-    return `${this.#node}:${timeMs}`
+    return `${this.#ports.node}:${timeMs}`
   }
 }
 
@@ -95,27 +93,18 @@ function rateKey(accountId: string): string {
   return `tollgate:rate:{${accountId}}`
 }
 
-interface SharedToken {
-  readonly value: string
-  readonly gotAtMs: number
-  readonly endsAtMs: number
-}
+/** Tokens of providers, encrypted. */
+export class ValkeyTokens implements SharedTokens {
+  readonly #ports: ValkeyPorts
 
-/** Tokens of providers, encrypted, under the print of how they are got. */
-export class ValkeyTokens {
-  readonly #valkey: Valkey
-  readonly #cipher: NodeCipher
-
-  constructor(valkey: Valkey, cipher: NodeCipher) {
-    this.#valkey = valkey
-    this.#cipher = cipher
+  constructor(ports: ValkeyPorts) {
+    this.#ports = ports
   }
 
-  /** null = none, or nobody answers. */
   async read(print: string): Promise<SharedToken | null> {
     for (const key of this.#keys(print)) {
-      const encrypted = await this.#valkey.bytesOf(key)
-      const plain = encrypted === null ? null : this.#cipher.decrypt(encrypted, purposeOf(print))
+      const encrypted = await this.#ports.valkey.bytesOf(key)
+      const plain = encrypted === null ? null : this.#ports.cipher.decrypt(encrypted, purposeOf(print))
       // Written by `write`, and authenticated.
       const { value, gotAtMs, endsAtMs } =
         plain === null ? {} : (fieldsOf(JSON.parse(plain.toString())) as Partial<SharedToken>)
@@ -127,12 +116,12 @@ export class ValkeyTokens {
   async write(print: string, token: SharedToken): Promise<void> {
     const [key = ''] = this.#keys(print)
     const lifeMs = Math.floor(token.endsAtMs - token.gotAtMs)
-    const encrypted = this.#cipher.encrypt(Buffer.from(JSON.stringify(token)), purposeOf(print))
-    if (lifeMs > 0) await this.#valkey.command('SET', [key, encrypted, 'PX', lifeMs])
+    const encrypted = this.#ports.cipher.encrypt(Buffer.from(JSON.stringify(token)), purposeOf(print))
+    if (lifeMs > 0) await this.#ports.valkey.command('SET', [key, encrypted, 'PX', lifeMs])
   }
 
   #keys(print: string): readonly string[] {
-    return this.#cipher.names(purposeOf(print)).map((name) => `tollgate:token:${name}`)
+    return this.#ports.cipher.names(purposeOf(print)).map((name) => `tollgate:token:${name}`)
   }
 }
 
@@ -223,16 +212,14 @@ return 1`)
 
 /** Limits of keys over all nodes. The braces keep a key's data in one slot. */
 export class ValkeyKeyLimits implements SharedKeyLimits {
-  readonly #valkey: Valkey
-  readonly #node: string
+  readonly #ports: ValkeyPorts
 
-  constructor(valkey: Valkey, node: string) {
-    this.#valkey = valkey
-    this.#node = node
+  constructor(ports: ValkeyPorts) {
+    this.#ports = ports
   }
 
   get available(): boolean {
-    return this.#valkey.available
+    return this.#ports.valkey.available
   }
 
   async take({ keyId, windows, runningMost, member, seconds }: SharedLimitsTake): Promise<SharedLimitsTaken | null> {
@@ -245,7 +232,7 @@ export class ValkeyKeyLimits implements SharedKeyLimits {
       seconds,
       ...windows.flatMap(({ requestsMost, tokensMost, tokens }) => [requestsMost ?? -1, tokensMost ?? -1, tokens]),
     ]
-    const answer = await this.#valkey.run(TAKE_KEY, keys, values)
+    const answer = await this.#ports.valkey.run(TAKE_KEY, keys, values)
     const numbers = Array.isArray(answer) ? answer.map(Number) : []
     // Others may have written the data: a value that is not a number counts as no answer.
     if (numbers.length !== 3 + windows.length * STATE_LENGTH || !numbers.every(Number.isFinite)) return null
@@ -259,19 +246,19 @@ export class ValkeyKeyLimits implements SharedKeyLimits {
   }
 
   async correct(keyId: string, window: string, second: number, tokens: number): Promise<void> {
-    await this.#valkey.run(CORRECT, [windowKey(keyId, window)], [second, tokens])
+    await this.#ports.valkey.run(CORRECT, [windowKey(keyId, window)], [second, tokens])
   }
 
   async leave(keyId: string, member: string): Promise<void> {
-    await this.#valkey.command('ZREM', [runningKey(keyId), this.#name(member)])
+    await this.#ports.valkey.command('ZREM', [runningKey(keyId), this.#name(member)])
   }
 
   async renew(keyId: string, members: readonly string[]): Promise<void> {
-    await this.#valkey.run(RENEW, [runningKey(keyId)], [LEASE_MS, ...members.map((member) => this.#name(member))])
+    await this.#ports.valkey.run(RENEW, [runningKey(keyId)], [LEASE_MS, ...members.map((member) => this.#name(member))])
   }
 
   #name(member: string): string {
-    return `${this.#node}:${member}`
+    return `${this.#ports.node}:${member}`
   }
 }
 

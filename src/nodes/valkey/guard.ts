@@ -1,8 +1,6 @@
-import type { SharedFailure, SharedGuard } from '../access/shared-access.ts'
-import type { Clock } from '../base/clock.ts'
-import type { NodeCipher } from './node-cipher.ts'
-import { script, type Valkey } from './valkey.ts'
-import { DAY_MS } from '../base/time.ts'
+import type { SharedFailure, SharedGuard } from '../../access/shared-access.ts'
+import { script, type ValkeyPorts } from './client.ts'
+import { DAY_MS } from '../../base/time.ts'
 
 /**
  * Answers whether the address was already blocked, for how many ms it is blocked now, and its consecutive blocks, each
@@ -34,25 +32,21 @@ return { left, tonumber(redis.call('GET', KEYS[1])) }`)
 
 /** Address blocks that are exact over all nodes. The braces keep an address's keys in one slot. */
 export class ValkeyGuard implements SharedGuard {
-  readonly #valkey: Valkey
-  readonly #cipher: NodeCipher
-  readonly #clock: Clock
+  readonly #ports: ValkeyPorts
 
-  constructor(valkey: Valkey, cipher: NodeCipher, clock: Clock) {
-    this.#valkey = valkey
-    this.#cipher = cipher
-    this.#clock = clock
+  constructor(ports: ValkeyPorts) {
+    this.#ports = ports
   }
 
   get available(): boolean {
-    return this.#valkey.available
+    return this.#ports.valkey.available
   }
 
   async fail(
     ip: string,
     { failures, windowMs, durationMs }: Parameters<SharedGuard['fail']>[1],
   ): Promise<SharedFailure | null> {
-    const answer = await this.#valkey.run(FAIL, keysOf(ip), [failures, windowMs, durationMs, DAY_MS])
+    const answer = await this.#ports.valkey.run(FAIL, keysOf(ip), [failures, windowMs, durationMs, DAY_MS])
     const [was, leftMs, blocks] = numbersOf(answer, 3)
     return was === undefined || leftMs === undefined || blocks === undefined
       ? null
@@ -60,22 +54,22 @@ export class ValkeyGuard implements SharedGuard {
   }
 
   async blocked(ip: string): Promise<Omit<SharedFailure, 'wasBlocked'> | null> {
-    const answer = await this.#valkey.run(BLOCKED, [`tollgate:block:{${ip}}`], [])
+    const answer = await this.#ports.valkey.run(BLOCKED, [`tollgate:block:{${ip}}`], [])
     const [leftMs, blocks] = numbersOf(answer, 2)
     return leftMs === undefined || blocks === undefined ? null : { leftMs: Math.min(leftMs, DAY_MS), blocks }
   }
 
   async unblock(ip: string): Promise<void> {
-    await this.#valkey.command('DEL', keysOf(ip))
+    await this.#ports.valkey.command('DEL', keysOf(ip))
   }
 
   /** Encrypted, since it opens a blocked address. */
   prove(ip: string, digest: string): void {
     const [key] = this.#proofKeys(ip, digest)
     // If it is not remembered, the key's own node is asked again.
-    void this.#valkey.command('SET', [
+    void this.#ports.valkey.command('SET', [
       key,
-      this.#cipher.encrypt(Buffer.from(String(this.#clock.now() + DAY_MS)), proofPurpose(ip, digest)),
+      this.#ports.cipher.encrypt(Buffer.from(String(this.#ports.clock.now() + DAY_MS)), proofPurpose(ip, digest)),
       'PX',
       DAY_MS,
     ])
@@ -83,17 +77,17 @@ export class ValkeyGuard implements SharedGuard {
 
   async isProven(ip: string, digest: string): Promise<boolean> {
     for (const key of this.#proofKeys(ip, digest)) {
-      const found = await this.#valkey.command('GET', [key])
+      const found = await this.#ports.valkey.command('GET', [key])
       const untilMs = Buffer.isBuffer(found)
-        ? Number(this.#cipher.decrypt(found, proofPurpose(ip, digest))?.toString() ?? 0)
+        ? Number(this.#ports.cipher.decrypt(found, proofPurpose(ip, digest))?.toString() ?? 0)
         : 0
-      if (untilMs > this.#clock.now()) return true
+      if (untilMs > this.#ports.clock.now()) return true
     }
     return false
   }
 
   #proofKeys(ip: string, digest: string): readonly [string, ...string[]] {
-    const [first, ...rest] = this.#cipher
+    const [first, ...rest] = this.#ports.cipher
       .names(proofPurpose(ip, digest))
       .map((name) => `tollgate:proof:{${ip}}:${name}`)
     return [first ?? '', ...rest]

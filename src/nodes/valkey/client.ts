@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Cluster, Redis, RedisOptions } from 'ioredis'
-import type { Clock } from '../base/clock.ts'
-import { thrownMessage } from '../base/text.ts'
-import { valkeyAddress, type ValkeyAddress } from '../base/valkey-address.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { IdSource } from '../../base/ids.ts'
+import { thrownMessage } from '../../base/text.ts'
+import { valkeyAddress, type ValkeyAddress } from '../../base/valkey-address.ts'
+import type { NodeCipher } from './node-cipher.ts'
 
 const CONNECT_MS = 1_000
 const RECONNECT_MS_MAX = 1_000
@@ -32,14 +34,6 @@ const NOW_OR_NEVER = {
 } as const satisfies RedisOptions
 
 const retryMs = (times: number): number => Math.min(RECONNECT_MS_MAX, 50 * times)
-
-function connectValkey(
-  clients: { readonly Redis: typeof Redis; readonly Cluster: typeof Cluster },
-  url: string,
-): ValkeyConnection {
-  const address = valkeyAddress(url)
-  return address?.cluster === true ? cluster(clients.Cluster, address) : oneServer(clients.Redis, url)
-}
 
 function oneServer(Client: typeof Redis, url: string): ValkeyConnection {
   const commands = new Client(url.replace(/^valkey/, 'redis'), {
@@ -117,7 +111,17 @@ export interface Script {
   readonly sha: string
 }
 
+/** What the parts of this room are made of. */
 export interface ValkeyPorts {
+  readonly valkey: Valkey
+  readonly cipher: NodeCipher
+  readonly clock: Clock
+  readonly ids: IdSource
+  /** This process among the others. */
+  readonly node: string
+}
+
+interface ClientPorts {
   /** As `valkeyAddress` reads it. */
   readonly url: string
   /** The longest wait for an answer, ms. */
@@ -127,9 +131,12 @@ export interface ValkeyPorts {
   readonly notice: (message: string) => void
 }
 
-/** Connects to Valkey; the client library is loaded only where there is a Valkey. */
-export async function openValkey(ports: ValkeyPorts): Promise<Valkey> {
-  return new Valkey(ports, connectValkey(await import('ioredis'), ports.url))
+/** The client library is loaded only where there is a Valkey. */
+export async function connectValkey(ports: ClientPorts): Promise<Valkey> {
+  const clients = await import('ioredis')
+  const address = valkeyAddress(ports.url)
+  const connection = address?.cluster === true ? cluster(clients.Cluster, address) : oneServer(clients.Redis, ports.url)
+  return new Valkey(ports, connection)
 }
 
 export function script(text: string): Script {
@@ -156,7 +163,7 @@ export class Valkey {
   /** Runs when it answers again. */
   onReturn: () => Promise<void> = () => Promise.resolve()
 
-  constructor({ timeoutMs, clock, notice }: ValkeyPorts, connection: ValkeyConnection) {
+  constructor({ timeoutMs, clock, notice }: ClientPorts, connection: ValkeyConnection) {
     this.#timeoutMs = timeoutMs
     this.#clock = clock
     this.#notice = notice

@@ -1,8 +1,7 @@
-import type { Clock } from '../base/clock.ts'
-import type { CopyStream, StreamCopy } from '../pay/relay/event-buffer.ts'
+import type { CopyStream, StreamCopy } from '../../pay/relay/event-buffer.ts'
 import type { NodeCipher } from './node-cipher.ts'
-import { script, type Valkey } from './valkey.ts'
-import { HOUR_MS } from '../base/time.ts'
+import { script, type ValkeyPorts } from './client.ts'
+import { HOUR_MS } from '../../base/time.ts'
 
 /** Events within this time share one write. */
 const GATHER_MS = 50
@@ -81,21 +80,9 @@ export function readState(cipher: NodeCipher, encrypted: Buffer, generationId: s
 
 export type CopyState = 'running' | 'whole' | 'broken'
 
-export interface CopyPorts {
-  readonly valkey: Valkey
-  readonly cipher: NodeCipher
-  readonly clock: Clock
-}
-
-/** The owner's side: copies the events of its resumable streams to Valkey. */
-export function copyStreams(ports: CopyPorts): CopyStream {
-  return (stream) => new ValkeyCopy(ports, stream)
-}
-
-class ValkeyCopy implements StreamCopy {
-  readonly #valkey: Valkey
-  readonly #cipher: NodeCipher
-  readonly #clock: Clock
+/** The owner's side: copies the events of a resumable stream to Valkey. */
+export class ValkeyCopy implements StreamCopy {
+  readonly #ports: ValkeyPorts
   readonly #stream: Parameters<CopyStream>[0]
   #waiting: Buffer[] = []
   #writtenBytes = 0
@@ -110,12 +97,10 @@ class ValkeyCopy implements StreamCopy {
   /** The monotonic time of Valkey's last answer. */
   #answeredMs: number
 
-  constructor({ valkey, cipher, clock }: CopyPorts, stream: Parameters<CopyStream>[0]) {
-    this.#valkey = valkey
-    this.#cipher = cipher
-    this.#clock = clock
+  constructor(ports: ValkeyPorts, stream: Parameters<CopyStream>[0]) {
+    this.#ports = ports
     this.#stream = stream
-    this.#answeredMs = clock.monotonic()
+    this.#answeredMs = ports.clock.monotonic()
     void this.#writeIndex()
     // Created before the first event, so that readers can wait for it.
     this.#writeIn(0)
@@ -130,7 +115,7 @@ class ValkeyCopy implements StreamCopy {
   drop(): void {
     if (this.#given) return
     this.#giveUp()
-    void this.#valkey.command('DEL', [...copyKeys(this.#stream.generationId)])
+    void this.#ports.valkey.command('DEL', [...copyKeys(this.#stream.generationId)])
   }
 
   end(whole: boolean, retentionMs: number): void {
@@ -141,18 +126,18 @@ class ValkeyCopy implements StreamCopy {
 
   #writeIn(delayMs: number): void {
     this.#cancel()
-    this.#cancel = this.#clock.after(delayMs, () => void this.#write())
+    this.#cancel = this.#ports.clock.after(delayMs, () => void this.#write())
   }
 
   async #writeIndex(): Promise<void> {
     const { owner, requestId, generationId } = this.#stream
-    const written = await this.#valkey.command('SET', [
-      indexKeys(this.#cipher, owner, requestId)[0],
-      this.#cipher.encrypt(Buffer.from(generationId), indexPurpose(owner, requestId)),
+    const written = await this.#ports.valkey.command('SET', [
+      indexKeys(this.#ports.cipher, owner, requestId)[0],
+      this.#ports.cipher.encrypt(Buffer.from(generationId), indexPurpose(owner, requestId)),
       'PX',
       INDEX_MS,
     ])
-    if (written === null && this.#isHopeful()) this.#clock.after(RETRY_MS, () => void this.#writeIndex())
+    if (written === null && this.#isHopeful()) this.#ports.clock.after(RETRY_MS, () => void this.#writeIndex())
   }
 
   async #write(): Promise<void> {
@@ -165,11 +150,11 @@ class ValkeyCopy implements StreamCopy {
     const { owner, generationId } = this.#stream
     const frameBytes = this.#frame.length
     const record = encryptState(
-      this.#cipher,
+      this.#ports.cipher,
       { owner, state, writtenBytes: this.#writtenBytes + frameBytes },
       generationId,
     )
-    const kept = await this.#valkey.run(APPEND, copyKeys(generationId), [
+    const kept = await this.#ports.valkey.run(APPEND, copyKeys(generationId), [
       this.#writtenBytes,
       this.#frame,
       record,
@@ -179,7 +164,7 @@ class ValkeyCopy implements StreamCopy {
     if (this.#given) return
     if (kept === null && this.#isHopeful()) return this.#writeIn(RETRY_MS)
     if (kept !== 1) return this.#giveUp()
-    this.#answeredMs = this.#clock.monotonic()
+    this.#answeredMs = this.#ports.clock.monotonic()
     this.#writtenBytes += frameBytes
     this.#frame = NOTHING
     if (this.#waiting.length > 0 || state !== this.#state) this.#writeIn(this.#state === 'running' ? GATHER_MS : 0)
@@ -188,7 +173,7 @@ class ValkeyCopy implements StreamCopy {
   }
 
   #encryptFrame(bytes: Buffer): Buffer {
-    const encrypted = this.#cipher.encrypt(bytes, frameOf(this.#stream.generationId, this.#writtenBytes))
+    const encrypted = this.#ports.cipher.encrypt(bytes, frameOf(this.#stream.generationId, this.#writtenBytes))
     const head = Buffer.alloc(FRAME_HEAD_BYTES)
     head.writeUInt32BE(encrypted.length)
     return Buffer.concat([head, encrypted])
@@ -196,7 +181,7 @@ class ValkeyCopy implements StreamCopy {
 
   /** Whether the bytes written so far may still be there. */
   #isHopeful(): boolean {
-    return this.#clock.monotonic() - this.#answeredMs < RUNNING_MS
+    return this.#ports.clock.monotonic() - this.#answeredMs < RUNNING_MS
   }
 
   #giveUp(): void {

@@ -1,7 +1,6 @@
-import type { Clock } from '../base/clock.ts'
-import type { IdSource } from '../base/ids.ts'
-import type { ClientStream } from '../pay/relay/client-end.ts'
-import type { NodeCipher } from './node-cipher.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { FarStreams } from '../../pay/paid/resumed-streams.ts'
+import type { ClientStream } from '../../pay/relay/client-end.ts'
 import {
   copyKeys,
   FRAME_HEAD_BYTES,
@@ -12,7 +11,7 @@ import {
   type CopyState,
 } from './stream-copies.ts'
 import type { StreamMessages } from './stream-messages.ts'
-import { script, type Valkey } from './valkey.ts'
+import { script, type ValkeyPorts } from './client.ts'
 
 const READ_BYTES = 65_536
 /** The largest frame: far beyond a stream's output in the time that is gathered into one. */
@@ -32,21 +31,15 @@ const READERS_MAX = 500
 const KEEP_ALIVE = Buffer.from(': PROCESSING\n')
 const SEPARATOR = Buffer.from('\n\n')
 
-export interface RemoteStreamPorts {
-  readonly valkey: Valkey
-  readonly cipher: NodeCipher
-  readonly messages: StreamMessages
-  readonly clock: Clock
-  readonly ids: IdSource
-}
-
 /** Streams on other nodes, read from their copies. */
-export class RemoteStreams {
-  readonly #ports: RemoteStreamPorts
+export class RemoteStreams implements FarStreams {
+  readonly #ports: ValkeyPorts
+  readonly #messages: StreamMessages
   #readers = 0
 
-  constructor(ports: RemoteStreamPorts) {
+  constructor(ports: ValkeyPorts, messages: StreamMessages) {
     this.#ports = ports
+    this.#messages = messages
   }
 
   /** The generation id of a stream that can be resumed here; null = there is none. */
@@ -74,7 +67,7 @@ export class RemoteStreams {
   ): Promise<void> {
     const name = this.#ports.ids.letters(16)
     const far = new FarStream(open, after, this.#ports.clock)
-    const copy = new CopyReader(this.#ports.valkey, this.#ports.cipher, owner, generationId)
+    const copy = new CopyReader(this.#ports, owner, generationId)
     let watchedMs = Number.NEGATIVE_INFINITY
     let answeredMs = this.#ports.clock.monotonic()
     this.#readers += 1
@@ -82,7 +75,7 @@ export class RemoteStreams {
       while (!far.left) {
         const nowMs = this.#ports.clock.monotonic()
         if (nowMs - watchedMs >= WATCH_MS) {
-          this.#ports.messages.watch(owner, generationId, name)
+          this.#messages.watch(owner, generationId, name)
           watchedMs = nowMs
         }
         const piece = await copy.next()
@@ -91,7 +84,7 @@ export class RemoteStreams {
         if (piece !== null && far.take(piece)) return
         await far.wait(piece?.more === true ? 0 : POLL_MS)
       }
-      this.#ports.messages.leave(owner, generationId, name)
+      this.#messages.leave(owner, generationId, name)
     } finally {
       this.#readers -= 1
     }
@@ -196,8 +189,7 @@ interface Piece {
 
 /** Reads a copy frame by frame from its beginning to its end. */
 class CopyReader {
-  readonly #valkey: Valkey
-  readonly #cipher: NodeCipher
+  readonly #ports: ValkeyPorts
   readonly #owner: string
   readonly #generationId: string
   /** Bytes read so far, and the part of them that has been decrypted. */
@@ -205,19 +197,18 @@ class CopyReader {
   #openedBytes = 0
   #carry = Buffer.alloc(0)
 
-  constructor(valkey: Valkey, cipher: NodeCipher, owner: string, generationId: string) {
-    this.#valkey = valkey
-    this.#cipher = cipher
+  constructor(ports: ValkeyPorts, owner: string, generationId: string) {
+    this.#ports = ports
     this.#owner = owner
     this.#generationId = generationId
   }
 
   /** null = no answer in time; `gone` = there is no such copy any more, or not one that a node wrote. */
   async next(): Promise<Piece | 'gone' | null> {
-    const answer = await this.#valkey.run(READ, copyKeys(this.#generationId), [this.#readBytes])
+    const answer = await this.#ports.valkey.run(READ, copyKeys(this.#generationId), [this.#readBytes])
     if (!Array.isArray(answer)) return null
     const [encryptedState, bytes] = answer.map((part) => (Buffer.isBuffer(part) ? part : Buffer.alloc(0)))
-    const state = readState(this.#cipher, encryptedState ?? Buffer.alloc(0), this.#generationId)
+    const state = readState(this.#ports.cipher, encryptedState ?? Buffer.alloc(0), this.#generationId)
     if (state === null || state.owner !== this.#owner || bytes === undefined) return 'gone'
     this.#readBytes += bytes.length
     const opened = this.#frames(bytes)
@@ -235,7 +226,7 @@ class CopyReader {
       if (length > FRAME_BYTES_MAX) return null
       const end = FRAME_HEAD_BYTES + length
       if (rest.length < end) break
-      const plain = this.#cipher.decrypt(
+      const plain = this.#ports.cipher.decrypt(
         rest.subarray(FRAME_HEAD_BYTES, end),
         frameOf(this.#generationId, this.#openedBytes),
       )

@@ -1,9 +1,7 @@
-import type { Clock } from '../base/clock.ts'
-import type { IdSource } from '../base/ids.ts'
-import { RecentMap } from '../base/recent-map.ts'
-import type { ClientStream } from '../pay/relay/client-end.ts'
-import type { NodeCipher } from './node-cipher.ts'
-import type { Valkey } from './valkey.ts'
+import { RecentMap } from '../../base/recent-map.ts'
+import type { ClientStream } from '../../pay/relay/client-end.ts'
+import type { Cancelled, OwnStream, ResponseBody, SharedDuties } from '../shared.ts'
+import type { ValkeyPorts } from './client.ts'
 
 /** Another channel than that of plain messages: nodes of two versions would wait for each other's answers. */
 const CHANNEL = 'tollgate:sealed-streams'
@@ -16,37 +14,6 @@ const HEARD_MAX = 20_000
 const WATCHED_MS = 6_000
 /** A cancelled stream that is not drained is settled before the answer, which may take the database two seconds. */
 const ANSWER_MS = 4_000
-
-/** A running stream of this node, with the facts that this folder needs. */
-export interface OwnStream {
-  readonly finished: boolean
-  readonly input: { readonly generationId: string }
-  readonly done: Promise<unknown>
-  /** Resolves when it is settled, or at once where it is only drained for the bill. */
-  cancel(): Promise<unknown>
-  attach(reader: ClientStream, after: number): void
-  /** The client of `reader` is gone. */
-  detached(reader: ClientStream): void
-  /** Its Response, now or at its end; null for a stream of another kind. */
-  response(): Promise<ResponseBody | null>
-}
-
-export type ResponseBody = Readonly<Record<string, unknown>>
-
-export interface Cancelled {
-  readonly generationId: string
-  readonly status: 'completed' | 'cancelled'
-}
-
-export interface StreamMessagePorts {
-  readonly valkey: Valkey
-  readonly cipher: NodeCipher
-  readonly clock: Clock
-  readonly ids: IdSource
-  readonly node: string
-  /** A stream of this node by its `reachName` and its generation id or X-Request-Id. */
-  readonly find: (accountId: string, id: string) => OwnStream | null
-}
 
 type Message =
   | {
@@ -82,16 +49,22 @@ interface OpenQuestion {
 
 /** Messages between nodes about their streams: who reads one from another node, and whose client cancels it. */
 export class StreamMessages {
-  readonly #ports: StreamMessagePorts
+  readonly #ports: ValkeyPorts
   readonly #watched = new Map<string, { readonly reader: ClientStream; readonly stream: OwnStream; stop: () => void }>()
   readonly #asked = new Map<string, OpenQuestion>()
   /** Salts of received messages, so that a replayed copy has no effect. */
   readonly #heardSalts = new RecentMap<true>(HEARD_MAX)
-  readonly #close: () => void
+  #find: SharedDuties['findStream'] = () => null
+  #close: () => void = () => undefined
 
-  constructor(ports: StreamMessagePorts) {
+  constructor(ports: ValkeyPorts) {
     this.#ports = ports
-    this.#close = ports.valkey.listen([CHANNEL], (bytes) => this.#heard(bytes))
+  }
+
+  /** Answers the others from now on. */
+  start(find: SharedDuties['findStream']): void {
+    this.#find = find
+    this.#close = this.#ports.valkey.listen([CHANNEL], (bytes) => this.#heard(bytes))
   }
 
   close(): void {
@@ -178,7 +151,7 @@ export class StreamMessages {
       known.stop = this.#ports.clock.after(WATCHED_MS, () => this.#leave(name))
       return
     }
-    const stream = this.#ports.find(accountId, id)
+    const stream = this.#find(accountId, id)
     if (stream === null || stream.finished) return
     const entry = { reader: farReader(), stream, stop: this.#ports.clock.after(WATCHED_MS, () => this.#leave(name)) }
     this.#watched.set(name, entry)
@@ -198,7 +171,7 @@ export class StreamMessages {
   }
 
   async #answer({ op, accountId, id, ask }: Extract<Message, { readonly op: Question }>): Promise<void> {
-    const stream = this.#ports.find(accountId, id)
+    const stream = this.#find(accountId, id)
     const found = stream === null ? null : op === 'cancel' ? await cancelled(stream) : await stream.response()
     void this.#send({ op: 'answer', node: this.#ports.node, ask, found })
   }
