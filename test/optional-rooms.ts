@@ -1,8 +1,8 @@
 const PROTOCOLS = 'src/protocols/index.ts'
 
-/** A part of the program that can be deleted: its folder or file, and its rows in tables. */
+/** A part of the program that can be deleted: its folders or files, and its rows in tables. */
 export interface Room {
-  readonly path: string
+  readonly paths: readonly string[]
   /** The beginning of each row in a file; at most three rows. What a row names is imported by its file only for it. */
   readonly rows: Readonly<Record<string, readonly string[]>>
 }
@@ -10,7 +10,7 @@ export interface Room {
 /** A client's side of a protocol is its folder, its row of each table, and that of its type of requests. */
 function client(name: string, ...requests: readonly string[]): Room {
   return {
-    path: `src/protocols/${name}/client`,
+    paths: [`src/protocols/${name}/client`],
     rows: {
       'src/protocols/clients.ts': [`${name}: `],
       'src/api/reference/client-docs.ts': [`${name}: `],
@@ -21,7 +21,10 @@ function client(name: string, ...requests: readonly string[]): Room {
 
 /** A provider's side of a protocol is its folder and its row. */
 function provider(name: string, folder = `${name}/provider`): Room {
-  return { path: `src/protocols/${folder}`, rows: { [PROTOCOLS]: [`${name.includes('-') ? `'${name}'` : name}: {`] } }
+  return {
+    paths: [`src/protocols/${folder}`],
+    rows: { [PROTOCOLS]: [`${name.includes('-') ? `'${name}'` : name}: {`] },
+  }
 }
 
 export const ROOMS: readonly Room[] = [
@@ -30,33 +33,49 @@ export const ROOMS: readonly Room[] = [
   ),
   ...['anthropic', 'cohere', 'gemini', 'ollama'].map((name) => provider(name)),
   {
-    path: 'src/protocols/responses/provider',
+    paths: ['src/protocols/responses/provider'],
     rows: { 'src/protocols/openai/provider/openai.ts': ['responses: '] },
   },
   client('anthropic', 'messages'),
   client('gemini', 'generate_content'),
   client('cohere', 'cohere_chat'),
   client('ollama'),
-  { path: 'src/nodes/valkey', rows: { 'src/app/services.ts': ['shared: '] } },
-  { path: 'src/telemetry', rows: { 'src/main.ts': ['telemetry: '] } },
+  { paths: ['src/nodes/valkey'], rows: { 'src/app/services.ts': ['shared: '] } },
+  { paths: ['src/telemetry'], rows: { 'src/main.ts': ['telemetry: '] } },
   {
-    path: 'src/catalog/feeds',
+    paths: ['src/catalog/feeds'],
     rows: { 'src/app/services.ts': ['...openFeeds('], 'src/main.ts': ['fetchLists: '] },
   },
   ...[
     ['mail', "['email', "],
     ['telegram', "['telegram', "],
     ['webhook', "['webhook', "],
-  ].map(([file = '', row = '']) => ({ path: `src/notices/${file}.ts`, rows: { 'src/notices/notices.ts': [row] } })),
+  ].map(([file = '', row = '']) => ({ paths: [`src/notices/${file}.ts`], rows: { 'src/notices/notices.ts': [row] } })),
   {
-    path: 'src/api/cabinet/oidc',
+    paths: ['src/api/focus'],
+    rows: {
+      'src/api/admin/contract.ts': ['...FOCUS_ROUTES,'],
+      'src/api/admin/index.ts': ['...focusAdminRoutes('],
+      'src/api/cabinet/files.ts': ['focus: '],
+    },
+  },
+  {
+    paths: ['src/api/admin/reconciliation', 'src/cli/reconcile-command.ts'],
+    rows: {
+      'src/api/admin/contract.ts': ['...RECONCILIATION_ROUTES,'],
+      'src/api/admin/index.ts': ['...reconciliationAdminRoutes('],
+      'src/cli/run-command.ts': ['RECONCILE_COMMAND,'],
+    },
+  },
+  {
+    paths: ['src/api/cabinet/oidc'],
     rows: {
       'src/api/cabinet/index.ts': ['oidc: '],
       'src/api/reference/public-routes.ts': ["'GET /cabinet/v1/oidc/start': ", "'GET /cabinet/v1/oidc/callback': "],
     },
   },
   {
-    path: 'src/api/cabinet/yookassa.ts',
+    paths: ['src/api/cabinet/yookassa.ts'],
     rows: {
       'src/api/cabinet/index.ts': ['yookassa: '],
       'src/api/reference/public-routes.ts': ["'POST /cabinet/v1/payments/notifications/yookassa': "],

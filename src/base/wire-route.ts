@@ -51,6 +51,8 @@ export interface WireRoute {
   /** Refusals of this route, beside those of its plane and of any route (`src/api/reference/route-table.ts`). */
   readonly errors?: readonly ErrorName[]
   readonly example?: RouteExample
+  /** Its records by their names in the reference, where those are not listed there. */
+  readonly records?: Readonly<Record<string, JsonSchema>>
 }
 
 export interface MediaType {

@@ -19,6 +19,7 @@ import {
 import { LAUNCH_COMMANDS } from './launch-command.ts'
 import type { CliPorts } from './ports.ts'
 import { PROOF_COMMANDS } from './proof-commands.ts'
+import { RECONCILE_COMMAND } from './reconcile-command.ts'
 import { STORE_COMMANDS } from './store-commands.ts'
 import { readValue } from './admin-values.ts'
 import { adminClient } from './admin-client.ts'
@@ -59,6 +60,7 @@ const BY_HAND: readonly Command[] = [
   START,
   ...STORE_COMMANDS,
   ...PROOF_COMMANDS,
+  RECONCILE_COMMAND,
   ...CATALOG_COMMANDS,
   TOP_UP_COMMAND,
   ...LAUNCH_COMMANDS,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { ROUTE_SCOPES } from '../../src/api/cabinet/route-scopes.ts'
+import { CABINET_FILES } from '../../src/api/cabinet/files.ts'
+import { ROUTE_SCOPES, type RouteScope } from '../../src/api/cabinet/route-scopes.ts'
 import { MEMBER_ROLE_SCOPES, type MemberRole } from '../../src/tables/member-scopes.ts'
 import { ConsoleClient, PASSWORD, signedUp, topUp } from '../harness/console-client.ts'
 import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
@@ -129,7 +130,10 @@ test('an invitation works once, for a week, until it is revoked, and for the per
 
 test('a route of the cabinet opens to the roles that its row names, and to no other', async () => {
   const routes = server.app.routes.filter(({ plane }) => plane === 'session')
-  const scopes = new Map(Object.entries(ROUTE_SCOPES))
+  const scopes = new Map<string, RouteScope>([
+    ...Object.entries(ROUTE_SCOPES),
+    ...[...CABINET_FILES].map(([name, { scope }]) => [name, scope] as const),
+  ])
   const payments = [...scopes.keys()].filter((name) => name.includes('/payments'))
   const names = routes.map(({ method, path }) => `${method} ${path}`)
   assert.deepEqual(new Set([...names, ...payments, ...oidc(scopes)]), new Set(scopes.keys()))

@@ -1,5 +1,6 @@
 import type { Route } from '../../src/http/edge.ts'
-import { ROUTE_SCOPES } from '../../src/api/cabinet/route-scopes.ts'
+import { CABINET_FILES } from '../../src/api/cabinet/files.ts'
+import { ROUTE_SCOPES, type RouteScope } from '../../src/api/cabinet/route-scopes.ts'
 import { MEMBER_ROLE_SCOPES } from '../../src/tables/member-scopes.ts'
 
 /**
@@ -35,7 +36,10 @@ function isCookie(principal: Principal): boolean {
   return principal.includes('session') || principal === 'member A' || principal === 'billing A'
 }
 
-const SCOPES = new Map(Object.entries(ROUTE_SCOPES))
+const SCOPES = new Map<string, RouteScope>([
+  ...Object.entries(ROUTE_SCOPES),
+  ...[...CABINET_FILES].map(([name, { scope }]) => [name, scope] as const),
+])
 const NOBODY: ReadonlySet<Principal> = new Set(['none', 'stale session'])
 
 /** The refusal before a handler is reached; null = the handler decides. */

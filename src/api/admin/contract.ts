@@ -43,6 +43,8 @@ import {
 import { GROUP_ROUTES } from './group-contract.ts'
 import { NOTICE_ROUTES } from './notice-contract.ts'
 import { PRICE_ROUTES } from './price-contract.ts'
+import { RECONCILIATION_ROUTES } from './reconciliation/contract.ts'
+import { FOCUS_ROUTES } from '../focus/contract.ts'
 import { TOKEN_ROUTES } from './token-contract.ts'
 
 const USER = { id: 'usr_Vb3kQ9xT2mLr7dWa' }
@@ -278,6 +280,8 @@ export const ADMIN_ROUTES = completed({
   ...PRICE_ROUTES,
   ...NOTICE_ROUTES,
   ...REPORT_ROUTES,
+  ...RECONCILIATION_ROUTES,
+  ...FOCUS_ROUTES,
 
   'POST /admin/v1/kek/rotate': {
     command: 'kek rotate',

@@ -15,6 +15,8 @@ import { overviewAdminRoutes, reportAdminRoutes } from './reports.ts'
 import type { AdminPorts } from './ports.ts'
 import { priceAdminRoutes } from './prices.ts'
 import { proofAdminRoutes } from './proof.ts'
+import { reconciliationAdminRoutes } from './reconciliation/routes.ts'
+import { focusAdminRoutes } from '../focus/routes.ts'
 import { tokenAdminRoutes } from './tokens.ts'
 import { userAdminRoutes } from './users.ts'
 import { videoAdminRoutes } from './video-jobs.ts'
@@ -30,6 +32,8 @@ export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonl
     ...reportAdminRoutes(ports),
     ...logAdminRoutes(ports),
     ...proofAdminRoutes(ports),
+    ...reconciliationAdminRoutes(ports),
+    ...focusAdminRoutes(ports),
     ...noticeAdminRoutes(ports),
     ...accountNoticeRoutes(ports),
     ...videoAdminRoutes(ports),

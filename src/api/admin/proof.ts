@@ -3,26 +3,19 @@ import type { CatalogService } from '../../catalog/catalog-service.ts'
 import { fieldError } from '../../base/refusals.ts'
 import type { Route } from '../../http/edge.ts'
 import { timeParameter } from '../../base/query-parameters.ts'
-import type { Judged } from '../../kinds/fields/strict-body.ts'
-import { decimalText, microOf, rubles } from '../../base/money.ts'
+import { decimalText, rubles } from '../../base/money.ts'
 import type { AuditCheck, AuditStore } from '../../store/audit/audit-store.ts'
-import { parseBill } from './bill-csv.ts'
-import type { AuditReport, ReconciliationBody, ReplayReport } from './report-contract.ts'
-import { adminRoute, recordChange, type AdminCall, type AdminAnswer, type AdminPorts } from './ports.ts'
-import { reconcile } from './reconciliation.ts'
+import type { AuditReport, ReplayReport } from './report-contract.ts'
+import { adminRoute, type AdminCall, type AdminAnswer, type AdminPorts } from './ports.ts'
 import { isoTime } from '../../base/time.ts'
 
-/** One percent in millionths, as decimals of a body are read. */
-export const PERCENT = 1_000_000n
-
-/** Checks that the books are right: audit, replay, and comparison with a provider's bill. */
+/** Checks that the books are right. */
 export function proofAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/audit', async (call) =>
       auditBody(await ports.audit(timeParameter(call.query, 'since') ?? 0)),
     ),
     adminRoute('GET /admin/v1/audit/replay', (call) => replay(ports, call)),
-    adminRoute('POST /admin/v1/reconciliations', (call, read) => reconciliation(ports, call, read('tolerance'))),
   ]
 }
 
@@ -119,30 +112,4 @@ async function versionsOf(
     })
   }
   return shown
-}
-
-async function reconciliation(
-  ports: AdminPorts,
-  call: AdminCall,
-  { provider, csv, tolerance, currency = null }: Judged<ReconciliationBody, 'tolerance'>,
-): Promise<AdminAnswer<'POST /admin/v1/reconciliations'>> {
-  const body = await reconcile(
-    { catalog: ports.catalog, generations: ports.store.generations },
-    await parseBill(csv, currency),
-    { provider, toleranceBasisPoints: basisPoints(microOf(tolerance ?? 1)) },
-  )
-  await recordChange(ports, call, 'provider.reconcile', provider, null, {
-    from: body.from,
-    to: body.to,
-    ok: body.ok,
-    ...body.totals,
-  })
-  return body
-}
-
-/** Basis points of a percentage in millionths, such as 1.25 % = 1 250 000. */
-export function basisPoints(percent: bigint): number {
-  if (percent >= 0n && percent <= 100n * PERCENT && percent % (PERCENT / 100n) === 0n)
-    return Number(percent / (PERCENT / 100n))
-  throw fieldError('tolerance', 'percentage', {}, 'must be a percentage from 0 to 100 with at most two decimals')
 }

@@ -21,7 +21,6 @@ import {
   object,
   oneOf,
   optional,
-  percent,
   rub,
   text,
   time,
@@ -225,32 +224,6 @@ export const ReplayReport = object(
 )
 export type ReplayReport = Static<typeof ReplayReport>
 
-export const ReconciliationRow = object(
-  {
-    from: text('Days, both included: one day, or a period of the bill.'),
-    to: text(),
-    model: text("The provider's own name of it."),
-    ours: rub(),
-    theirs: rub(),
-    difference: rub(),
-    difference_percent: nullable(number()),
-    verdict: oneOf(['match', 'billed_more', 'billed_less', 'not_billed', 'not_ours']),
-  },
-  'Amounts are RUB; `difference` = theirs − ours.',
-)
-export type ReconciliationRow = Static<typeof ReconciliationRow>
-
-export const Reconciliation = object({
-  provider: text(),
-  from: text(),
-  to: text(),
-  tolerance_percent: number(),
-  ok: flag('Every line matches.'),
-  totals: object({ ours: rub(), theirs: rub(), difference: rub() }),
-  data: list(ReconciliationRow),
-})
-export type Reconciliation = Static<typeof Reconciliation>
-
 export const AuditEvent = object({
   id: whole(),
   at: time(),
@@ -291,13 +264,6 @@ export const DayRangeQuery = object({
 export const SinceQuery = object({ since: optional(time('What is newer is looked at; everything if absent.')) })
 export const ReplayQuery = object({ from: optional(time()), to: optional(time()) })
 export const Generations = object({ ...listed(Generation).fields, ...SearchNotes.fields })
-export const ReconciliationBody = body({
-  provider: filled('Its slug.', 64),
-  csv: filled('The bill: a head and lines of day (or period), model and amount.', 8_000_000),
-  tolerance: optional(nullable(percent('Percent by which a line may differ, with at most two decimals; 1 if absent.'))),
-  currency: optional(nullable(filled('Of a bill without such a column.', 3))),
-})
-export type ReconciliationBody = Static<typeof ReconciliationBody>
 export const ParkedVideo = object({
   id: text(),
   account: text(),
@@ -330,19 +296,6 @@ export const REPORT_ROUTES = {
     summary: 'What was earned, by day, model, provider and account.',
     query: DayRangeQuery,
     answer: MarginReport,
-    example: { query: EXAMPLE_DAYS },
-  },
-  'GET /admin/v1/focus.csv': {
-    command: 'focus',
-    scope: 'usage:read',
-    summary:
-      'Usage and cost as CSV by FOCUS 1.2: a row for each day, account, key, model, provider and condition of the price, and for each adjustment. At most 366 days.',
-    query: object({
-      ...DayRangeQuery.fields,
-      account: optional(text("Narrows to one account's, and to its columns.")),
-    }),
-    answer: { media: 'text/csv' },
-    errors: ['not_found'],
     example: { query: EXAMPLE_DAYS },
   },
   'GET /admin/v1/generations': {
@@ -378,15 +331,6 @@ export const REPORT_ROUTES = {
     summary: 'Makes every charge of a period again from the log: price version × meters.',
     query: ReplayQuery,
     answer: ReplayReport,
-  },
-  'POST /admin/v1/reconciliations': {
-    command: 'reconcile',
-    scope: 'audit:read',
-    summary: "Compares a provider's bill with what its answers cost by the log.",
-    body: ReconciliationBody,
-    answer: Reconciliation,
-    errors: ['not_found'],
-    example: { body: { provider: 'sandbox', csv: 'day,model,amount,currency\n2026-01-31,chat,12.50,RUB\n' } },
   },
   'GET /admin/v1/events': {
     command: 'event list',

@@ -4,10 +4,8 @@ import type { BodyOf } from '../../base/wire-route.ts'
 import type { AdminApi } from './contract.ts'
 import type { Principal } from '../../access/principal.ts'
 import { currentRateTrouble } from '../../catalog/rate-trouble.ts'
-import { dayRange, choiceParameter, timeParameter } from '../../base/query-parameters.ts'
-import type { HIJACKED, Route } from '../../http/edge.ts'
-import { sendCsv } from '../../http/sent-bytes.ts'
-import { focusCsv } from '../records/focus-export.ts'
+import { choiceParameter, timeParameter } from '../../base/query-parameters.ts'
+import type { Route } from '../../http/edge.ts'
 import type { EventAction } from '../../ledger/event-action.ts'
 import { periodStarts } from '../../ledger/period.ts'
 import type { EventFilter, EventRecord } from '../../store/events/event-store.ts'
@@ -15,9 +13,7 @@ import { usageSums } from './margin.ts'
 import {
   listBody,
   listRoute,
-  adminReply,
   adminRoute,
-  notFound,
   recordChange,
   refuseBeyondOwn,
   refuseLonger,
@@ -105,7 +101,6 @@ const USAGE_DAYS = 30
 export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/usage', (call) => usage(ports, call)),
-    adminReply('GET /admin/v1/focus.csv', (call) => focusExport(ports, call)),
     adminRoute('GET /admin/v1/endpoints/health', async () => endpointHealth(ports)),
     listRoute(ports, 'GET /admin/v1/events', async ({ query }, range) => {
       const order = choiceParameter(query, 'sort', EventSort) ?? undefined
@@ -138,15 +133,6 @@ async function usage(ports: AdminPorts, call: AdminCall): Promise<AdminAnswer<'G
     ...usageSums(row),
   }))
   return { data, total: data.length }
-}
-
-async function focusExport(ports: AdminPorts, call: AdminCall): Promise<typeof HIJACKED> {
-  const { timezone } = ports.catalog.current().settings
-  const { from, to } = dayRange(call.query, ports.periods().day)
-  const accountId = call.query.get('account')
-  if (accountId !== null && (await ports.store.accounts.get(accountId)) === null) throw notFound('Account', accountId)
-  const lines = focusCsv(ports.store.charges, { accountId, from, to, timezone })
-  return sendCsv(call, `tollgate-focus-${from}-${to}.csv`, lines)
 }
 
 function wireEvent({ atMs, before, after, ...event }: EventRecord): AuditEvent {

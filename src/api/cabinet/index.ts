@@ -2,10 +2,11 @@ import { Passwords } from '../../access/passwords.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
 import { noticeRoutes } from './notices.ts'
+import { fileRoutes } from './files.ts'
 import { identityRoutes, type SignOnConfig, type SingleSignOn } from './identities.ts'
 import { keyRoutes, managementKeyRoutes } from './keys.ts'
-import { focusExport, ledgerPage, statement } from './ledger.ts'
-import { logPage, logRow, logCsv } from './log.ts'
+import { ledgerPage, statement } from './ledger.ts'
+import { logPage, logRow } from './log.ts'
 import { modelList, oneModel } from './models.ts'
 import { openOidc } from './oidc/open-oidc.ts'
 import type { PaymentConfig, PaymentProvider } from './payment-provider.ts'
@@ -16,7 +17,6 @@ import { recordEvent } from '../records/ports.ts'
 import { listVisit, visitOf, visitRoute, type CabinetCall, type CabinetPorts, type Visit, openRoute } from './ports.ts'
 import { proveAnew, type OwnProof } from './own-proof.ts'
 import { profileRoutes } from './profile.ts'
-import { ROUTE_SCOPES } from './route-scopes.ts'
 import { memberRoutes } from './members.ts'
 import { joinRoutes } from './join.ts'
 import { sessionRoutes } from './session-state.ts'
@@ -131,20 +131,7 @@ function cabinetRoutes(
     visitRoute(ports, 'GET /cabinet/v1/log', (visit) => logPage(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/log/filters', (visit) => logFilters(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/log/:id', (visit) => requestStory(ports, visit)),
-    {
-      method: 'GET',
-      path: '/cabinet/v1/log.csv',
-      plane: 'session',
-      body: 'none',
-      handle: (call) => logCsv(ports, visitOf(ports, call, ROUTE_SCOPES['GET /cabinet/v1/log.csv'])),
-    },
-    {
-      method: 'GET',
-      path: '/cabinet/v1/focus.csv',
-      plane: 'session',
-      body: 'none',
-      handle: (call) => focusExport(ports, visitOf(ports, call, ROUTE_SCOPES['GET /cabinet/v1/focus.csv'])),
-    },
+    ...fileRoutes(ports),
     visitRoute(ports, 'GET /cabinet/v1/models', (visit) => modelList(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/models/*id', (visit) => oneModel(ports, visit)),
     listVisit(ports, 'GET /cabinet/v1/ledger', (visit, range) => ledgerPage(ports, visit, range)),

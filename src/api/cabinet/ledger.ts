@@ -1,7 +1,4 @@
 import { dayRange, choiceParameter } from '../../base/query-parameters.ts'
-import type { HIJACKED } from '../../http/edge.ts'
-import { sendCsv } from '../../http/sent-bytes.ts'
-import { focusCsv } from '../records/focus-export.ts'
 import { statementOf, type Statement } from '../records/statement.ts'
 import { fieldError } from '../../base/refusals.ts'
 import type { LedgerEntry, LedgerFilter } from '../../store/ledger/entry-store.ts'
@@ -41,14 +38,6 @@ function beforeOf(text: string | null): LedgerFilter['before'] {
 function nextOf(last: LedgerEntry | undefined): string | null {
   if (last === undefined) return null
   return last.balanceMicro === null ? String(last.id) : `${last.id}_${last.balanceMicro - last.amountMicro}`
-}
-
-/** The account's usage and cost by FOCUS. */
-export function focusExport(ports: CabinetPorts, { call, accountId }: Visit): Promise<typeof HIJACKED> {
-  const { timezone } = ports.catalog.current().settings
-  const { from, to } = dayRange(call.query, ports.periods().day)
-  const lines = focusCsv(ports.store.charges, { accountId, from, to, timezone })
-  return sendCsv(call, `tollgate-focus-${from}-${to}.csv`, lines)
 }
 
 /** The same statement that the operator sees. */

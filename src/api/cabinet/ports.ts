@@ -140,3 +140,10 @@ export function cursorOf(query: URLSearchParams): number | null {
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw fieldError('cursor', 'cursor', {}, 'must be one that an answer gave')
 }
+
+/** A spreadsheet of the cabinet. */
+export interface CabinetFile {
+  readonly scope: MemberScope
+  readonly route: WireRoute
+  send(ports: CabinetPorts, visit: Visit): Promise<typeof HIJACKED>
+}

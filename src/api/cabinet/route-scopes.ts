@@ -8,9 +8,7 @@ export type RouteScope = MemberScope | 'self'
 export type OpenRoute =
   | 'GET /cabinet/v1/session'
   | `POST /cabinet/v1/${'sign-up' | 'sign-in' | 'sign-in/code' | 'password-reset' | 'setup' | 'setup/check' | 'invitations/check' | 'invitations/join'}`
-/** Files, which are in no contract. */
-type FileRoute = `GET /cabinet/v1/${'log' | 'focus'}.csv`
-export type SessionRoute = Exclude<keyof CabinetApi, OpenRoute> | FileRoute
+export type SessionRoute = Exclude<keyof CabinetApi, OpenRoute>
 
 /** What each route of a session needs. A route without a row does not compile. */
 export const ROUTE_SCOPES: Readonly<Record<SessionRoute, RouteScope>> = {
@@ -50,11 +48,9 @@ export const ROUTE_SCOPES: Readonly<Record<SessionRoute, RouteScope>> = {
   'GET /cabinet/v1/log': 'usage:read',
   'GET /cabinet/v1/log/filters': 'usage:read',
   'GET /cabinet/v1/log/:id': 'usage:read',
-  'GET /cabinet/v1/log.csv': 'usage:read',
 
   'GET /cabinet/v1/ledger': 'money:read',
   'GET /cabinet/v1/statement': 'money:read',
-  'GET /cabinet/v1/focus.csv': 'money:read',
   'GET /cabinet/v1/payments': 'money:read',
   'GET /cabinet/v1/payments/:id': 'money:read',
   'POST /cabinet/v1/payments': 'money:write',

@@ -35,7 +35,7 @@ import {
   OneManagedKey,
 } from '../public/contract.ts'
 import { KIND_LISTS } from '../public/models.ts'
-import { StatementQuery } from '../cabinet/money-contract.ts'
+import { CABINET_FILES } from '../cabinet/files.ts'
 import { MetricsQuery } from '../public/metrics.ts'
 import type { ErrorName } from '../../base/errors.ts'
 import { ChatAnswer, ChatBody } from '../../protocols/openai/client/chat/schema.ts'
@@ -52,7 +52,7 @@ import { anything, either, flag, object, only, open, optional, text } from '../.
 import type { WireRoute } from '../../base/wire-route.ts'
 import { CHAT_ERRORS as CHAT } from '../../protocols/ports/client-docs.ts'
 import { CLIENT_DOCS } from './client-docs.ts'
-import { completed, EXAMPLE_DAYS } from '../records/route-rows.ts'
+import { completed } from '../records/route-rows.ts'
 import { RESPONSE_ROUTES } from './response-routes.ts'
 
 const IMAGES: WireRoute = {
@@ -378,19 +378,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = completed({
 
 /** Routes beside the console's contract: those without JSON, or not called by the console. */
 export const OTHER_CABINET_ROUTES: Readonly<Record<string, WireRoute>> = completed({
-  'GET /cabinet/v1/log.csv': {
-    summary: 'The log as a spreadsheet, newest first, at most a million rows. Takes the filters of the log.',
-    answer: { media: 'text/csv' },
-    errors: ['invalid_input'],
-  },
-  'GET /cabinet/v1/focus.csv': {
-    summary:
-      'Usage and cost as CSV by FOCUS 1.2: a row for each day, key, model, provider and condition of the price, and for each adjustment. At most 366 days.',
-    query: StatementQuery,
-    answer: { media: 'text/csv' },
-    errors: ['invalid_input'],
-    example: { query: EXAMPLE_DAYS },
-  },
+  ...Object.fromEntries([...CABINET_FILES].map(([name, { route }]) => [name, route])),
   'GET /cabinet/v1/oidc/start': {
     summary: 'A navigation: goes to the single sign-on.',
     answer: { media: 'text/plain' },

@@ -7,6 +7,7 @@ import * as adminRecords from '../admin/record-contract.ts'
 import * as adminReports from '../admin/report-contract.ts'
 import * as adminGroups from '../admin/group-contract.ts'
 import * as adminTokens from '../admin/token-contract.ts'
+import { ADMIN_ROUTES } from '../admin/contract.ts'
 import * as adminTopUps from '../admin/top-up-contract.ts'
 import * as keys from '../cabinet/key-contract.ts'
 import { AccountLimit } from '../records/limits-contract.ts'
@@ -32,6 +33,7 @@ import * as video from '../../protocols/openai/client/video.ts'
 import * as channels from '../../notices/channel-contract.ts'
 import * as deliveries from '../../notices/delivery-contract.ts'
 import type { JsonSchema } from '../../base/schema.ts'
+import type { WireRoute } from '../../base/wire-route.ts'
 import { CLIENT_DOCS } from './client-docs.ts'
 import * as errors from './error-bodies.ts'
 
@@ -71,6 +73,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       adminReports,
       adminTokens,
       adminTopUps,
+      ...Object.values<WireRoute>(ADMIN_ROUTES).map(({ records = {} }) => records),
     ],
   ],
 ]

@@ -1,13 +1,14 @@
-import type { CatalogService } from '../../catalog/catalog-service.ts'
-import type { Snapshot } from '../../catalog/catalog.ts'
-import { fieldError, reasonError } from '../../base/refusals.ts'
-import { daysBetween } from '../../base/query-parameters.ts'
-import { rubles, type Decimal, type Micro } from '../../base/money.ts'
-import type { GenerationStore, ProviderDay } from '../../store/log/generation-store.ts'
+import type { CatalogService } from '../../../catalog/catalog-service.ts'
+import type { Snapshot } from '../../../catalog/catalog.ts'
+import { fieldError, reasonError } from '../../../base/refusals.ts'
+import { daysBetween } from '../../../base/query-parameters.ts'
+import { rubles, type Decimal, type Micro } from '../../../base/money.ts'
+import type { ProviderDay } from '../../../store/log/generation-store.ts'
+import type { Store } from '../../../store/store.ts'
 import type { BillLine } from './bill-csv.ts'
-import type { Reconciliation, ReconciliationRow } from './report-contract.ts'
-import { ownValue } from '../../base/own-value.ts'
-import { dayAfter } from '../../base/time.ts'
+import type { Reconciliation, ReconciliationRow } from './contract.ts'
+import { ownValue } from '../../../base/own-value.ts'
+import { dayAfter } from '../../../base/time.ts'
 
 const DAYS_MAX = 366
 const HALF_DAY_MS = 43_200_000
@@ -18,7 +19,7 @@ const PRECISION = 10n ** 18n
 
 export interface ReconciliationPorts {
   readonly catalog: Pick<CatalogService, 'current' | 'ratesAt'>
-  readonly generations: Pick<GenerationStore, 'providerDays'>
+  readonly store: Pick<Store, 'generations'>
 }
 
 export interface ReconciliationOptions {
@@ -54,7 +55,7 @@ export async function reconcile(
       `at most ${DAYS_MAX} days are compared at once, got ${from} to ${to}`,
     )
   const names = new BillNames(snapshot, options.provider)
-  const ours = await ports.generations.providerDays(options.provider, from, dayAfter(to, 1))
+  const ours = await ports.store.generations.providerDays(options.provider, from, dayAfter(to, 1))
   const rates = await ratesOf(ports.catalog, from, to)
   const rows = groupsOf(bill, ours, names).map((group) => rowOf(group, rates, options.toleranceBasisPoints))
   const sum = (field: 'oursMicro' | 'theirsMicro'): Micro => rows.reduce((total, row) => total + row[field], 0n)

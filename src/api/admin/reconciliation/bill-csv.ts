@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { fieldError } from '../../base/refusals.ts'
-import { parseDecimal, type Decimal } from '../../base/money.ts'
-import { isDay, isoDay } from '../../base/time.ts'
+import { fieldError } from '../../../base/refusals.ts'
+import { parseDecimal, type Decimal } from '../../../base/money.ts'
+import { isDay, isoDay } from '../../../base/time.ts'
 
 /** The amount that a provider bills for one model over one or more days. */
 export interface BillLine {
