@@ -28,13 +28,31 @@ function provider(name: string, folder = `${name}/provider`): Room {
 }
 
 export const ROOMS: readonly Room[] = [
-  ...['ai-sdk', 'bedrock', 'deepgram', 'elevenlabs', 'gigachat', 'replicate', 'sandbox', 'yandex'].map((name) =>
+  ...['ai-sdk', 'bedrock', 'deepgram', 'elevenlabs', 'gigachat', 'replicate', 'yandex'].map((name) =>
     provider(name, name),
   ),
+  {
+    paths: ['src/protocols/sandbox'],
+    rows: { [PROTOCOLS]: ['sandbox: {'], 'src/protocols/moderations.ts': ['sandbox: '] },
+  },
   ...['anthropic', 'cohere', 'gemini', 'ollama'].map((name) => provider(name)),
   {
     paths: ['src/protocols/responses/provider'],
     rows: { 'src/protocols/openai/provider/openai.ts': ['responses: '] },
+  },
+  {
+    paths: [
+      'src/kinds/moderations.ts',
+      'src/pay/operations/moderations.ts',
+      'src/protocols/moderations.ts',
+      'src/protocols/openai/client/moderations.ts',
+      'src/protocols/openai/provider/moderations.ts',
+      'src/protocols/sandbox/moderations.ts',
+    ],
+    rows: {
+      'src/pay/operations/index.ts': ['moderation: '],
+      'src/api/reference/public-routes.ts': ["'POST /v1/moderations': "],
+    },
   },
   client('anthropic', 'messages'),
   client('gemini', 'generate_content'),

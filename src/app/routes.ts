@@ -29,7 +29,7 @@ export function allRoutes(
   version: string,
   unready: () => string | null,
 ): readonly Route<Principal>[] {
-  const { core, access, clock, ids, adapters, nodes, ledger, pictures } = services
+  const { core, access, clock, ids, adapters, upstream, nodes, ledger, pictures } = services
   const { health, relay, videos, sse, idempotency, responses, tokens } = services.pay
   const { store, catalog } = core
   const { publicUrl } = config
@@ -37,6 +37,7 @@ export function allRoutes(
   const remembered = new BodyBudget(REMEMBERED_BYTES_MAX)
   const kinds = paidKinds(adapters, {
     pictures,
+    upstream,
     responses: { responses, sse, remembered, catalog, accounts: store.accounts },
   })
   const outwardName = (accountId: string, name: string): string => store.books.seal.outwardName(accountId, name)

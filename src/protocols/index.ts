@@ -22,6 +22,8 @@ import { Transport } from './wire/transport.ts'
 
 export interface Adapters {
   readonly adapters: AdapterTable
+  /** For kinds that bring their own sides of adapters. */
+  readonly upstream: AdapterPorts
   /** The budget for whole answers that all adapters share. */
   readonly answers: AnswerBudget
   /** Tokens of providers with an `auth`. */
@@ -68,9 +70,10 @@ export function createAdapters({
   const transport = new Transport(clock, answers, providerTokens)
   const files = new FileFetch({ answers })
   const jobs = new JobHttp(clock, answers, providerTokens)
-  const ports = { transport, files, jobs, clock }
+  const upstream = { transport, files, jobs, clock }
   return {
-    adapters: new Map(Object.entries(PROTOCOLS).map(([name, { create }]) => [name, create(ports)])),
+    adapters: new Map(Object.entries(PROTOCOLS).map(([name, { create }]) => [name, create(upstream)])),
+    upstream,
     answers,
     providerTokens,
     close: async () => {

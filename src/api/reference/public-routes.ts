@@ -42,7 +42,7 @@ import { ChatAnswer, ChatBody } from '../../protocols/openai/client/chat/schema.
 import { CompletionsAnswer, CompletionsBody } from '../../protocols/openai/client/completions.ts'
 import { EmbeddingsAnswer, EmbeddingsBody } from '../../protocols/openai/client/embeddings.ts'
 import { ImageEditBody, ImagesAnswer, ImagesBody, ImageVariationBody } from '../../protocols/openai/client/images.ts'
-import { ModerationAnswer, ModerationBody } from '../../protocols/openai/client/moderations.ts'
+import { MODERATION_ROUTE } from '../../protocols/openai/client/moderations.ts'
 import { RerankAnswer, RerankBody } from '../../protocols/openai/client/rerank.ts'
 import { ResponsesAnswer, ResponsesBody } from '../../protocols/responses/client/schema.ts'
 import { SpeechBody } from '../../protocols/openai/client/speech.ts'
@@ -159,13 +159,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = completed({
       },
     },
   },
-  'POST /v1/moderations': {
-    summary: 'Judges texts and images by the categories of a model.',
-    body: ModerationBody,
-    answer: ModerationAnswer,
-    errors: ['missing_model', 'missing_input', 'invalid_input', 'model_not_supported', 'empty_response'],
-    example: { body: { model: 'sandbox/moderation', input: ['first', 'second'] } },
-  },
+  'POST /v1/moderations': MODERATION_ROUTE,
   'POST /v1/images/generations': IMAGES,
   'POST /v1/images': IMAGES,
   'POST /v1/images/edits': EDITS,

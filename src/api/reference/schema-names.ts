@@ -24,7 +24,6 @@ import * as completions from '../../protocols/openai/client/completions.ts'
 import * as embeddings from '../../protocols/openai/client/embeddings.ts'
 import * as fields from '../../kinds/fields/routed-request.ts'
 import * as images from '../../protocols/openai/client/images.ts'
-import * as moderations from '../../protocols/openai/client/moderations.ts'
 import * as rerank from '../../protocols/openai/client/rerank.ts'
 import * as responses from '../../protocols/responses/client/schema.ts'
 import * as speech from '../../protocols/openai/client/speech.ts'
@@ -36,6 +35,7 @@ import type { JsonSchema } from '../../base/schema.ts'
 import type { WireRoute } from '../../base/wire-route.ts'
 import { CLIENT_DOCS } from './client-docs.ts'
 import * as errors from './error-bodies.ts'
+import { PUBLIC_ROUTES } from './public-routes.ts'
 
 const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Record<string, unknown>>[]])[] = [
   [
@@ -48,13 +48,13 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       completions,
       embeddings,
       images,
-      moderations,
       rerank,
       responses,
       speech,
       transcription,
       video,
       ...CLIENT_DOCS.map(({ records }) => records),
+      ...recordsOf(PUBLIC_ROUTES),
     ],
   ],
   ['Cabinet', [sessions, keys, log, story, members, models, money, notices, { AccountLimit }]],
@@ -73,10 +73,14 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       adminReports,
       adminTokens,
       adminTopUps,
-      ...Object.values<WireRoute>(ADMIN_ROUTES).map(({ records = {} }) => records),
+      ...recordsOf(ADMIN_ROUTES),
     ],
   ],
 ]
+
+function recordsOf(routes: Readonly<Record<string, WireRoute>>): readonly Readonly<Record<string, JsonSchema>>[] {
+  return Object.values(routes).map(({ records = {} }) => records)
+}
 
 /** The contracts' records by export name: each is in the document once. */
 export const SCHEMA_NAMES: ReadonlyMap<JsonSchema, string> = new Map(

@@ -8,11 +8,10 @@ import {
   parseImageVariation,
   type ImageInput,
 } from '../../protocols/openai/client/images.ts'
-import { parseModeration } from '../../protocols/openai/client/moderations.ts'
 import { parseRerank } from '../../protocols/openai/client/rerank.ts'
 import { parseSpeech } from '../../protocols/openai/client/speech.ts'
 import { parseTranscription, parseTranscriptionForm } from '../../protocols/openai/client/transcription.ts'
-import type { AdapterTable } from '../../protocols/ports/adapter.ts'
+import type { AdapterPorts, AdapterTable } from '../../protocols/ports/adapter.ts'
 import type { ClientCall, ClientInput } from '../../protocols/ports/client-call.ts'
 import type { Picture } from '../../kinds/images/bytes.ts'
 import { SOURCES_MAX, type ImageRequest } from '../../kinds/images/request.ts'
@@ -24,7 +23,7 @@ import { chatOperation } from './chat.ts'
 import { completionsOperation } from './completions.ts'
 import { embeddingsOperations } from './embeddings.ts'
 import { imageKind } from './image-kind.ts'
-import { moderationOperations } from './moderations.ts'
+import { moderationReader } from './moderations.ts'
 import type { PaidKind, RequestReader } from './paid-kind.ts'
 import { rerankOperations } from './rerank.ts'
 import { speechOperations } from './speech.ts'
@@ -40,12 +39,13 @@ interface KeptPictures {
 export interface KindPorts {
   readonly pictures: KeptPictures
   readonly responses: ResponsesPorts
+  readonly upstream: AdapterPorts
 }
 
 /** Every paid kind whose answer comes with the request. */
 export function paidKinds(adapters: AdapterTable, ports: KindPorts): readonly PaidKind[] {
   const draw = imageOperations(adapters, ports.pictures)
-  const kinds = Object.entries(requestReaders(adapters, draw, ports.responses)).map(([type, reader]) => ({
+  const kinds = Object.entries(requestReaders(adapters, draw, ports)).map(([type, reader]) => ({
     // The readers have no other keys.
     paths: REQUEST_TYPE_TABLE[type as AnsweredType].paths,
     ...reader,
@@ -58,10 +58,9 @@ export function paidKinds(adapters: AdapterTable, ports: KindPorts): readonly Pa
 function requestReaders(
   adapters: AdapterTable,
   draw: ImageOperations,
-  responses: ResponsesPorts,
+  { responses, upstream }: KindPorts,
 ): Readonly<Partial<Record<AnsweredType, RequestReader>>> {
   const embed = embeddingsOperations(adapters)
-  const judge = moderationOperations(adapters)
   const rank = rerankOperations(adapters)
   const speak = speechOperations(adapters)
   return {
@@ -70,7 +69,7 @@ function requestReaders(
     completions: { body: 'json', read: ({ json }) => completionsOperation(parseCompletions(json), adapters) },
     embeddings: { body: 'json', read: ({ json }) => embed(parseEmbeddings(json)) },
     rerank: { body: 'json', read: ({ json }) => rank(parseRerank(json)) },
-    moderation: { body: 'json', read: ({ json }) => judge(parseModeration(json)) },
+    moderation: moderationReader(adapters, upstream),
     image: { body: 'json', read: (input) => draw(parseImages(input.json), input) },
     tts: { body: 'json', read: ({ json }) => speak(parseSpeech(json)) },
     transcription: transcriptions('transcribe', adapters),

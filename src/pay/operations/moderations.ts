@@ -11,8 +11,10 @@ import { itemTokensExceeded } from '../plan/context-check.ts'
 import { checkModalities, WITH_IMAGES } from '../plan/model-choice.ts'
 import type { PlanInput } from '../plan/plan.ts'
 import { withUnits } from '../plan/usage-bounds.ts'
-import type { AdapterTable } from '../../protocols/ports/adapter.ts'
-import type { Operation } from '../relay/operation.ts'
+import { moderationSides } from '../../protocols/moderations.ts'
+import { parseModeration } from '../../protocols/openai/client/moderations.ts'
+import type { AdapterPorts, AdapterTable } from '../../protocols/ports/adapter.ts'
+import type { RequestReader } from './paid-kind.ts'
 import { servedBy, unitOperation, type UnitKind } from './unit.ts'
 
 /** The same for every request. */
@@ -20,17 +22,20 @@ const USAGE: Usage = { request: 1 }
 const REPORT = withUnits(USAGE, null)
 
 /** Judges texts and images (clients.md 6), at a price for each request. */
-export function moderationOperations(adapters: AdapterTable): (request: ModerationRequest) => Operation {
-  const kind = moderationKind(adapters)
-  return (request) => unitOperation(request, kind)
+export function moderationReader(adapters: AdapterTable, upstream: AdapterPorts): RequestReader {
+  const kind = moderationKind(adapters, moderationSides(upstream))
+  return { body: 'json', read: ({ json }) => unitOperation(parseModeration(json), kind) }
 }
 
-function moderationKind(adapters: AdapterTable): UnitKind<ModerationRequest, ModerationAnswer> {
+function moderationKind(
+  adapters: AdapterTable,
+  sides: ReturnType<typeof moderationSides>,
+): UnitKind<ModerationRequest, ModerationAnswer> {
   return {
     type: 'moderation',
     sent: () => [],
     check: checkInput,
-    ...servedBy(adapters, 'moderations', (adapter) => adapter.moderations),
+    ...servedBy(adapters, 'moderations', ({ name }) => sides.get(name)),
     worstUsage: () => USAGE,
     isEmpty: ({ results }) => results.length === 0,
     measured: () => ({ report: REPORT, reported: REPORT, flagged: false, basis: 'provider_usage' }),

@@ -7,7 +7,7 @@ import type { UsageReport, ChunkIdentity } from '../../kinds/chat/answer.ts'
 import { JsonBytes, jsonParts } from '../../base/json-text.ts'
 import type { Usage } from '../../tables/meters.ts'
 import { countedReport } from '../plan/usage-bounds.ts'
-import type { AnswerSink, RunningCall, ResultSink, UnitCall } from '../../protocols/ports/call.ts'
+import type { AnswerSink, AskUnit, RunningCall, ResultSink, UnitCall } from '../../protocols/ports/call.ts'
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import type { PlanInput } from '../plan/plan.ts'
 import type { Adapter, AdapterTable } from '../../protocols/ports/adapter.ts'
@@ -196,7 +196,7 @@ export interface UnitKind<Request extends RoutedRequest, Result extends UnitResu
 export function servedBy<Request extends RoutedRequest, Result extends UnitResult>(
   adapters: AdapterTable,
   name: string,
-  callOf: (adapter: Adapter) => ((call: UnitCall<Request>, sink: ResultSink<Result>) => RunningCall) | undefined,
+  callOf: (adapter: Adapter) => AskUnit<Request, Result> | undefined,
 ): Pick<UnitKind<Request, Result>, 'able' | 'ask'> {
   return {
     able: (_request, { provider }) => {

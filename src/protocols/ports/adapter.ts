@@ -5,7 +5,6 @@ import { CHAT_PARAMETERS, type ParameterName } from '../../tables/parameter-tabl
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import type { EmbeddingsAnswer, EmbeddingsRequest } from '../../kinds/embeddings.ts'
 import type { ImageResult } from '../../kinds/images/request.ts'
-import type { ModerationAnswer, ModerationRequest } from '../../kinds/moderations.ts'
 import type { RerankAnswer, RerankRequest } from '../../kinds/rerank.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { JsonObject } from '../../base/json-text.ts'
@@ -15,6 +14,7 @@ import type { Transport } from '../wire/transport.ts'
 import type { SpeechProtocol, TranscriptionProtocol } from '../upstream/audio.ts'
 import type {
   AnswerSink,
+  AskUnit,
   ChatCall,
   CompletionsCall,
   GenerateContentCall,
@@ -23,7 +23,6 @@ import type {
   ResponsesCall,
   ResultSink,
   RunningCall,
-  UnitCall,
 } from './call.ts'
 import type { VideoUpstream } from '../upstream/videos.ts'
 
@@ -64,7 +63,10 @@ export function chatParameters(...more: readonly ParameterName[]): readonly stri
   return CHAT_PARAMETERS.filter((name) => SHARED.includes(name) || more.includes(name))
 }
 
-/** A wire protocol: its calls, one for each kind. It knows neither money nor the store nor client formats. */
+/**
+ * A wire protocol: its calls, one for each kind but those that bring their own sides. It knows neither money nor the
+ * store nor client formats.
+ */
 export interface Adapter {
   readonly name: string
   /** Names of the parameters that its calls can carry. */
@@ -106,9 +108,8 @@ export interface Adapter {
   ) => { readonly body: JsonObject; readonly changed: readonly string[] }
   /** Who reads the endpoint's signatures again, for `ownThought`. */
   readonly contentSigner?: (endpoint: Endpoint) => string | null
-  readonly embeddings?: (call: UnitCall<EmbeddingsRequest>, sink: ResultSink<EmbeddingsAnswer>) => RunningCall
-  readonly rerank?: (call: UnitCall<RerankRequest>, sink: ResultSink<RerankAnswer>) => RunningCall
-  readonly moderations?: (call: UnitCall<ModerationRequest>, sink: ResultSink<ModerationAnswer>) => RunningCall
+  readonly embeddings?: AskUnit<EmbeddingsRequest, EmbeddingsAnswer>
+  readonly rerank?: AskUnit<RerankRequest, RerankAnswer>
   readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
   /** The same, for models that put pictures into chat answers. */
   readonly chatImages?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall

@@ -128,6 +128,9 @@ export interface RunningCall {
   resume(): void
 }
 
+/** How a provider is asked for an answer with a single result. */
+export type AskUnit<Request, Result> = (call: UnitCall<Request>, sink: ResultSink<Result>) => RunningCall
+
 /** The request that a protocol sends to a provider. */
 export interface UpstreamRequest {
   /** The path after the provider's base address. */

@@ -1,11 +1,4 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
-import {
-  hasImage,
-  textsOf,
-  type ModerationRequest,
-  type ModerationAnswer,
-  type ModerationResult,
-} from '../../kinds/moderations.ts'
 import type { Clock } from '../../base/clock.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
@@ -37,14 +30,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EmbeddingsAnswer, EmbeddingsRequest } from '../../kinds/embeddings.ts'
 import { floatBytes } from '../answers/vectors.ts'
 
-/** OpenAI's. */
-const CATEGORIES = (
-  'harassment harassment/threatening hate hate/threatening illicit illicit/violent self-harm self-harm/intent ' +
-  'self-harm/instructions sexual sexual/minors violence violence/graphic'
-).split(' ')
-
-/** Only the beginning of a text is judged. */
-const JUDGED_CHARS_MAX = 2_000
 const DOCUMENTS_PER_UNIT = 100
 /** Only the beginning of a document is ranked. */
 const RANKED_CHARS_MAX = 2_000
@@ -78,10 +63,6 @@ export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'fi
     rerank: ({ request }, sink) => {
       const script = readScript(request.query)
       return resultOnce(script, clock, sink, () => sandboxRanking(request, script))
-    },
-    moderations: ({ request }, sink) => {
-      const script = readScript(scriptedText(textsOf(request)))
-      return resultOnce(script, clock, sink, () => sandboxModeration(request, script))
     },
     images: sandboxImages(clock),
     imageEdits: { masks: () => true, varies: () => true },
@@ -155,25 +136,6 @@ function answerStreamed(call: ChatCall, sink: AnswerSink, clock: Clock): Running
     script,
     clock,
   )
-}
-
-/** Flags each text for the categories that it names, so that a test knows the result beforehand. */
-function sandboxModeration(request: ModerationRequest, script: SandboxScript): ModerationAnswer {
-  const texts = textsOf(request)
-  const judged = request.input.type === 'texts' ? texts : [texts.join('\n')]
-  const types = [...(texts.length > 0 ? ['text'] : []), ...(hasImage(request) ? ['image'] : [])]
-  return { results: script.words === 0 ? [] : judged.map((text) => resultOf(text, types)), upstreamId: null }
-}
-
-function resultOf(text: string, types: readonly string[]): ModerationResult {
-  const said = plainText(text).slice(0, JUDGED_CHARS_MAX).toLowerCase()
-  const found = CATEGORIES.map((name) => [name, said.includes(name)] as const)
-  return {
-    flagged: found.some(([, flagged]) => flagged),
-    categories: Object.fromEntries(found),
-    category_scores: Object.fromEntries(found.map(([name, flagged]) => [name, flagged ? 1 : 0])),
-    category_applied_input_types: Object.fromEntries(CATEGORIES.map((name) => [name, types])),
-  }
 }
 
 /**

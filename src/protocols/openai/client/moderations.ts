@@ -13,6 +13,7 @@ import {
   readBy,
   text,
 } from '../../../base/schema.ts'
+import type { WireRoute } from '../../../base/wire-route.ts'
 import { field, invalidInput, isObject, quoted, type RawObject } from '../../../kinds/fields/body-fields.ts'
 import { imageUrl, type MediaUrl } from '../../../kinds/fields/media.ts'
 import { readPaidBody } from '../../../kinds/fields/paid-body.ts'
@@ -47,7 +48,7 @@ export const ModerationBody = object({
   ...ROUTED,
 })
 
-export const ModerationAnswer = object({
+const ModerationAnswer = object({
   id: text(),
   model: text(),
   provider: text(),
@@ -62,6 +63,16 @@ export const ModerationAnswer = object({
   ),
   usage: object({ ...COST }),
 })
+
+/** For the reference. */
+export const MODERATION_ROUTE: WireRoute = {
+  summary: 'Judges texts and images by the categories of a model.',
+  body: ModerationBody,
+  answer: ModerationAnswer,
+  records: { ModerationBody, ModerationAnswer },
+  errors: ['missing_model', 'missing_input', 'invalid_input', 'model_not_supported', 'empty_response'],
+  example: { body: { model: 'sandbox/moderation', input: ['first', 'second'] } },
+}
 
 export function parseModeration(json: unknown): ModerationRequest {
   const { input, model, provider } = readPaidBody(ModerationBody, json)
