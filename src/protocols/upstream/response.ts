@@ -5,7 +5,7 @@ import { roomFor, type AnswerHold } from '../answer-budget.ts'
 import { CollectedBody, LARGE_BYTES } from '../wire/collected-body.ts'
 import { ERROR_BYTES_MAX, parseErrorBody } from '../wire/error-body.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
-import { InflatedBody } from '../wire/inflated-body.ts'
+import { inflatedBody, type InflatedBody } from '../wire/inflated-body.ts'
 import {
   headerOf,
   type HttpRequest,
@@ -156,7 +156,7 @@ export class UpstreamResponse implements RunningCall {
     this.#stream = this.#ok && isStream ? this.#reader.stream : null
     const encoding = headerOf(headers, 'content-encoding') ?? 'identity'
     if (encoding !== 'identity') {
-      this.#inflated = InflatedBody.of(encoding, {
+      this.#inflated = inflatedBody(encoding, {
         data: (bytes) => this.#received(bytes),
         drained: () => this.#sent.resume(),
         end: () => this.#ended(),

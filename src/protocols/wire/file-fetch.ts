@@ -27,6 +27,24 @@ export class FileFetchError extends Error {
   override readonly name = 'FileFetchError'
 }
 
+/** The answer at the end of a few redirects at most, whatever its status. */
+export async function redirected(
+  start: URL,
+  ask: (url: URL, isFirst: boolean) => ReturnType<typeof request>,
+): ReturnType<typeof request> {
+  let url = start
+  for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
+    const answer = await ask(url, redirects === 0)
+    // A discarded body without an error listener could end the process.
+    answer.body.on('error', () => undefined)
+    const { location } = answer.headers
+    if (!REDIRECT.has(answer.statusCode) || typeof location !== 'string') return answer
+    answer.body.destroy()
+    url = new URL(location, url)
+  }
+  throw new FileFetchError(`more than ${REDIRECTS_MAX} redirects`)
+}
+
 /**
  * Fetches files whose addresses clients and providers name (guarantees.md requirement 13). The address is checked when
  * the connection is made, after the name was resolved: a separate look-up before could get a different answer.
@@ -50,13 +68,13 @@ export class FileFetch {
     const timeout = AbortSignal.timeout(wish.timeoutMs)
     const signal = wish.signal === undefined ? timeout : AbortSignal.any([timeout, wish.signal])
     try {
-      let url = new URL(address)
-      for (let redirects = 0; ; redirects += 1) {
-        const answer = await this.#once(url, redirects === 0 ? wish : { ...wish, headers: {} }, signal)
-        if (Buffer.isBuffer(answer)) return answer
-        if (redirects === REDIRECTS_MAX) throw new FileFetchError(`more than ${REDIRECTS_MAX} redirects`)
-        url = answer
-      }
+      const { statusCode, headers, body } = await redirected(new URL(address), (url, isFirst) =>
+        this.#ask(url, isFirst ? wish : { ...wish, headers: {} }, signal),
+      )
+      if (statusCode === 200 && (headers['content-encoding'] ?? 'identity') === 'identity')
+        return await this.#whole(body, wish.bytesMax, signal)
+      body.destroy()
+      throw new FileFetchError(`it answered ${statusCode}`)
     } catch (thrown) {
       throw thrown instanceof FileFetchError ? thrown : new FileFetchError(thrownMessage(thrown), { cause: thrown })
     }
@@ -66,34 +84,20 @@ export class FileFetch {
     await Promise.all([this.#guarded.destroy(), this.#plain.destroy()])
   }
 
-  /** The file, or the target of a redirect. */
-  async #once(
+  #ask(
     url: URL,
-    { ownHost, publicOnly = false, bytesMax, headers: own = {} }: FileWish,
+    { ownHost, publicOnly = false, headers = {} }: FileWish,
     signal: AbortSignal,
-  ): Promise<Buffer | URL> {
+  ): ReturnType<typeof request> {
     const isOwn = url.host === ownHost
     const refused = refusalOf(url, isOwn)
     if (refused !== null) throw new FileFetchError(refused)
-    const answer = await request(url, {
+    return request(url, {
       method: 'GET',
       dispatcher: isOwn && !publicOnly ? this.#plain : this.#guarded,
       signal,
-      headers: { accept: '*/*', 'user-agent': 'tollgate', ...(isOwn ? own : {}), 'accept-encoding': 'identity' },
+      headers: { accept: '*/*', 'user-agent': 'tollgate', ...(isOwn ? headers : {}), 'accept-encoding': 'identity' },
     })
-    const { statusCode, headers, body } = answer
-    // A discarded body without an error listener could end the process.
-    body.on('error', () => undefined)
-    const location = headers['location']
-    if (REDIRECT.has(statusCode) && typeof location === 'string') {
-      body.destroy()
-      return new URL(location, url)
-    }
-    if (statusCode !== 200 || (headers['content-encoding'] ?? 'identity') !== 'identity') {
-      body.destroy()
-      throw new FileFetchError(`it answered ${statusCode}`)
-    }
-    return this.#whole(body, bytesMax, signal)
   }
 
   async #whole(body: AsyncIterable<Uint8Array>, bytesMax: number, signal: AbortSignal): Promise<Buffer> {

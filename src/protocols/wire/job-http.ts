@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import type { Provider } from '../../catalog/catalog.ts'
 import type { Clock } from '../../base/clock.ts'
 import { request } from '../../base/http-request.ts'
@@ -7,6 +7,7 @@ import { roomFor, type AnswerBudget, type AnswerHold } from '../answer-budget.ts
 import { CollectedBody, LARGE_BYTES } from './collected-body.ts'
 import { isAuthorized, isRefused, refusesToken, type TokenCache } from '../auth/token-cache.ts'
 import { connectFailure, patientAgent, publicConnector, UpstreamAgents } from './connections.ts'
+import { redirected } from './file-fetch.ts'
 import { LiftedTexts } from './lifted-json.ts'
 import { parseErrorBody } from './error-body.ts'
 import { upstreamFailure } from './upstream-error.ts'
@@ -20,8 +21,6 @@ import { LAST_WORD_MS, type UpstreamHeaders } from './transport.ts'
 
 const NO_BODY = Buffer.alloc(0)
 const CONNECT_MS = 3_000
-const REDIRECTS_MAX = 3
-const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /** A poll is answered at once; a slower provider is simply polled again. */
 const POLL_MS = 30_000
 /** Some providers hold a submission until the job has started. */
@@ -121,15 +120,14 @@ export class JobHttp {
   async open(wish: JobRequest & { readonly url: string | null }): Promise<OpenedFile> {
     const base = new URL(wish.provider.baseUrl)
     const headers = await this.#headersOf(wish)
-    let url = wish.url === null ? new URL(wish.provider.baseUrl + wish.path) : new URL(wish.url, base)
-    for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
-      const own = url.host === base.host
+    const start = wish.url === null ? new URL(wish.provider.baseUrl + wish.path) : new URL(wish.url, base)
+    const { progress } = wish.provider.timeouts
+    const answer = await redirected(start, (url) => {
       if (url.protocol !== 'http:' && url.protocol !== 'https:')
         throw new Error(`no files are fetched by ${url.protocol}`)
-      const { progress } = wish.provider.timeouts
-      const answer = await request(url, {
+      return request(url, {
         method: 'GET',
-        dispatcher: own ? this.#own.of(wish.provider) : this.#guarded,
+        dispatcher: url.host === base.host ? this.#own.of(wish.provider) : this.#guarded,
         signal: wish.signal,
         // The provider's credentials go only to its own address.
         headers: {
@@ -140,16 +138,10 @@ export class JobHttp {
         headersTimeout: progress * 1_000,
         bodyTimeout: progress * 1_000,
       })
-      // A discarded body without an error listener could end the process.
-      answer.body.on('error', () => undefined)
-      const { location } = answer.headers
-      if (answer.statusCode === 200) return { mediaType: mediaTypeOf(answer.headers), bytes: buffers(answer.body) }
-      answer.body.destroy()
-      if (!REDIRECT.has(answer.statusCode) || typeof location !== 'string')
-        throw new Error(`the file answered ${answer.statusCode}`)
-      url = new URL(location, url)
-    }
-    throw new Error(`the file has more than ${REDIRECTS_MAX} redirects`)
+    })
+    if (answer.statusCode === 200) return { mediaType: mediaTypeOf(answer.headers), bytes: bytesOf(answer.body) }
+    answer.body.destroy()
+    throw new Error(`the file answered ${answer.statusCode}`)
   }
 
   async #headersOf({ provider, path, headers }: JobRequest): Promise<Readonly<Record<string, string>>> {
@@ -164,12 +156,10 @@ export class JobHttp {
     await Promise.all([this.#own.destroy(), this.#guarded.destroy()])
   }
 
-  async #exchange(agent: Dispatcher, wish: JobRequest, options: ExchangeOptions): Promise<JobAnswer> {
+  async #exchange(agent: Agent, wish: JobRequest, options: ExchangeOptions): Promise<JobAnswer> {
     const room = options.lifts ?? this.answers.hold()
     try {
-      return await new Promise((resolve) =>
-        new JobExchange(wish, options, { clock: this.#clock, room, resolve }).send(agent),
-      )
+      return await exchanged(agent, wish, options, { clock: this.#clock, room })
     } finally {
       if (options.lifts === null) room.release()
     }
@@ -181,9 +171,9 @@ function mediaTypeOf(headers: UpstreamHeaders): string | null {
   return typeof type === 'string' ? (type.split(';', 1)[0]?.trim().toLowerCase() ?? null) : null
 }
 
-async function* buffers(body: AsyncIterable<unknown>): AsyncIterable<Buffer> {
-  // The body of a response yields Buffers.
-  for await (const chunk of body) yield Buffer.from(chunk as Uint8Array)
+/** The body of a response yields Buffers. */
+function bytesOf(body: AsyncIterable<unknown>): AsyncIterable<Buffer> {
+  return body as AsyncIterable<Buffer>
 }
 
 interface ExchangeOptions {
@@ -196,141 +186,106 @@ interface ExchangeOptions {
 interface ExchangePorts {
   readonly clock: Clock
   readonly room: AnswerHold
-  readonly resolve: (answer: JobAnswer) => void
 }
 
-/** One request with its whole answer. */
-class JobExchange implements Dispatcher.DispatchHandler {
-  readonly #wish: JobRequest
-  readonly #options: ExchangeOptions
-  readonly #ports: ExchangePorts
-  readonly #body = new CollectedBody(null)
-  readonly #lifted = new LiftedTexts()
-  #bytes = 0
-  #code = 0
-  #headers: UpstreamHeaders = {}
-  #controller: Dispatcher.DispatchController | null = null
+/** Tells when a request begins to leave, from when on nobody knows whether it arrived. */
+function leaving(onLeave: () => void): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler)
+    const onRequestStart: typeof handler.onRequestStart = (...started) => {
+      onLeave()
+      start?.(...started)
+    }
+    return dispatch(options, Object.assign(handler, { onRequestStart }))
+  }
+}
+
+/** One request with its whole answer. Time in which its socket waits for room is not counted against the provider. */
+async function exchanged(
+  agent: Agent,
+  wish: JobRequest,
+  { body: sent, bytesMax, timeoutMs, lifts }: ExchangeOptions,
+  { clock, room }: ExchangePorts,
+): Promise<JobAnswer> {
+  const { signal } = wish
+  const collected = lifts === null ? new CollectedBody(null) : new LiftedTexts()
+  const late = new AbortController()
+  let isSent = false
   /** All of the answer's JSON has come, though its body has not ended. */
-  #isWhole = false
-  #stopTimer = (): void => undefined
-  #over = false
-
-  constructor(wish: JobRequest, options: ExchangeOptions, ports: ExchangePorts) {
-    this.#wish = wish
-    this.#options = options
-    this.#ports = ports
+  let isWhole = false
+  let [code, headers]: [number, UpstreamHeaders] = [0, {}]
+  let stopTimer = (): void => undefined
+  const startTimer = (): void => {
+    stopTimer()
+    stopTimer = clock.after(isWhole ? LAST_WORD_MS : timeoutMs, () => late.abort())
   }
-
-  send(agent: Dispatcher): void {
-    const { provider, path, headers, signal } = this.#wish
-    const { body } = this.#options
-    this.#startTimer()
-    signal.addEventListener('abort', this.#onAbort)
-    if (signal.aborted) return this.#onAbort()
-    const url = new URL(provider.baseUrl + path)
-    agent.dispatch(
-      {
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: body === null ? 'GET' : 'POST',
-        body,
-        headers: {
-          accept: 'application/json',
-          'accept-encoding': 'identity',
-          ...(body === null ? {} : { 'content-type': 'application/json' }),
-          ...headers,
-          ...provider.dialect.headers,
-        },
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      },
-      this,
-    )
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#over) controller.abort(new Error('cancelled'))
-  }
-
-  onResponseStart(_controller: unknown, code: number, headers: UpstreamHeaders): void {
-    this.#code = code
-    this.#headers = headers
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
-    if (this.#over) return
-    const { bytesMax, lifts } = this.#options
-    this.#bytes += piece.length
-    if (lifts === null) this.#body.add(piece)
-    else this.#lifted.push(piece)
-    if (this.#bytes > bytesMax || this.#lifted.isExcessive)
-      return this.#fail('too_large', `the answer is larger than ${bytesMax} bytes`)
-    if (!this.#isWhole && (lifts === null ? this.#body : this.#lifted).isWholeJson()) {
-      this.#isWhole = true
-      this.#stopTimer()
-      this.#startTimer()
+  const failed = (found: AttemptFailure): JobAnswer => ({ status: 'failed', sent: isSent, failure: found })
+  startTimer()
+  try {
+    const onLeave = (): void => {
+      isSent = true
     }
-    if (this.#bytes >= LARGE_BYTES) this.#takeRoom(controller)
-  }
-
-  onResponseEnd(): void {
-    const { lifts } = this.#options
-    const [code, headers] = [this.#code, this.#headers]
-    const body = lifts === null ? this.#body.take() : this.#lifted.rest()
-    this.#finish({
-      status: 'answered',
-      code,
-      headers,
-      body,
-      refusal: () => upstreamFailure(code, parseErrorBody(body), headers, this.#ports.clock.now()),
-      files: this.#lifted.files,
-    })
-  }
-
-  onResponseError(_controller: unknown, error: Error): void {
-    if (this.#isWhole) this.onResponseEnd()
-    this.#finish(this.#failed(this.#code === 0 ? connectFailure(error) : failure('cut', null, error.message)))
-  }
-
-  /** Time in which the socket waits for room is not counted against the provider. */
-  #takeRoom(controller: Dispatcher.DispatchController): void {
-    const { room } = this.#ports
-    if (this.#bytes <= room.bytes) return
-    const goOn = (): void => {
-      if (this.#over) return
-      this.#startTimer()
-      controller.resume()
+    const answer = await asked(agent.compose(leaving(onLeave)), wish, sent, AbortSignal.any([signal, late.signal]))
+    code = answer.statusCode
+    headers = answer.headers
+    let bytes = 0
+    for await (const piece of bytesOf(answer.body)) {
+      bytes += piece.length
+      collected.add(piece)
+      if (bytes > bytesMax || (collected instanceof LiftedTexts && collected.isExcessive))
+        return failed(failure('too_large', null, `the answer is larger than ${bytesMax} bytes`))
+      if (!isWhole && collected.isWholeJson()) {
+        isWhole = true
+        startTimer()
+      }
+      if (bytes < LARGE_BYTES || bytes <= room.bytes) continue
+      stopTimer()
+      await room.reached(roomFor(bytes), signal)
+      startTimer()
     }
-    // Room is freed inside the parser of another answer's socket: no other socket may resume before that parser
-    // returns.
-    if (room.reach(roomFor(this.#bytes), () => setImmediate(goOn))) return
-    this.#stopTimer()
-    controller.pause()
+  } catch (thrown) {
+    if (signal.aborted) return failed(failure('cancelled', null, 'cancelled'))
+    if (!isWhole)
+      return failed(late.signal.aborted ? failure('timeout', null, 'no answer in time') : brokenOff(thrown, code))
+  } finally {
+    stopTimer()
   }
-
-  #startTimer(): void {
-    const timeoutMs = this.#isWhole ? LAST_WORD_MS : this.#options.timeoutMs
-    this.#stopTimer = this.#ports.clock.after(timeoutMs, () => this.#fail('timeout', 'no answer in time'))
+  const body = collected.take()
+  const refusal = (): AttemptFailure => upstreamFailure(code, parseErrorBody(body), headers, clock.now())
+  return {
+    status: 'answered',
+    code,
+    headers,
+    body,
+    refusal,
+    files: collected instanceof LiftedTexts ? collected.files : [],
   }
+}
 
-  readonly #onAbort = (): void => this.#fail('cancelled', 'cancelled')
+function asked(
+  dispatcher: Dispatcher,
+  { provider, path, headers }: JobRequest,
+  body: Buffer | null,
+  signal: AbortSignal,
+): ReturnType<typeof request> {
+  return request(provider.baseUrl + path, {
+    dispatcher,
+    method: body === null ? 'GET' : 'POST',
+    body,
+    signal,
+    headers: {
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      ...(body === null ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+      ...provider.dialect.headers,
+    },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+}
 
-  #fail(reason: AttemptFailure['reason'], detail: string): void {
-    if (reason === 'timeout' && this.#isWhole) this.onResponseEnd()
-    this.#finish(this.#failed(failure(reason, null, detail)))
-    this.#controller?.abort(new Error(detail))
-  }
-
-  #failed(found: AttemptFailure): JobAnswer {
-    return { status: 'failed', sent: this.#controller !== null, failure: found }
-  }
-
-  #finish(answer: JobAnswer): void {
-    if (this.#over) return
-    this.#over = true
-    this.#stopTimer()
-    this.#wish.signal.removeEventListener('abort', this.#onAbort)
-    this.#ports.resolve(answer)
-  }
+function brokenOff(thrown: unknown, code: number): AttemptFailure {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  return code === 0 ? connectFailure(error) : failure('cut', null, error.message)
 }

@@ -221,12 +221,12 @@ export class LiftedTexts {
     return this.#files
   }
 
-  push(piece: Buffer): void {
+  add(piece: Buffer): void {
     for (let at = 0; at < piece.length;) at = this.#at === 'outside' ? this.#outside(piece, at) : this.#text(piece, at)
   }
 
   /** The JSON around the files. */
-  rest(): Buffer {
+  take(): Buffer {
     this.#rest.add(this.#head)
     this.#head = Buffer.alloc(0)
     return this.#rest.take()
@@ -247,11 +247,11 @@ export class LiftedTexts {
     const quote = jsonTextEnd(piece, from)
     const end = quote === -1 ? piece.length : quote
     this.#isEscaped = quote === -1 && endsInEscape(piece, from)
-    this.#take(piece.subarray(start, end), quote !== -1)
+    this.#read(piece.subarray(start, end), quote !== -1)
     return quote === -1 ? end : quote + 1
   }
 
-  #take(bytes: Buffer, isLast: boolean): void {
+  #read(bytes: Buffer, isLast: boolean): void {
     if (this.#at === 'head') {
       this.#head = Buffer.concat([this.#head, bytes])
       if (this.#head.length > BASE64_CHARS_MIN) this.#known()

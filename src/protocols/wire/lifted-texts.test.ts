@@ -16,10 +16,10 @@ function lifted(json: Buffer, sizes: readonly number[]): { readonly rest: unknow
   const texts = new LiftedTexts()
   for (let at = 0, turn = 0; at < json.length; turn += 1) {
     const size = sizes[turn % sizes.length] ?? 1
-    texts.push(json.subarray(at, at + size))
+    texts.add(json.subarray(at, at + size))
     at += size
   }
-  return { rest: JSON.parse(texts.rest().toString('utf8')), files: texts.files.map((parts) => Buffer.concat(parts)) }
+  return { rest: JSON.parse(texts.take().toString('utf8')), files: texts.files.map((parts) => Buffer.concat(parts)) }
 }
 
 test('files in base64 come out byte for byte, the rest is what JSON.parse makes of it, however the pieces are cut', () => {
@@ -62,7 +62,7 @@ test('a short text in base64 stays in the JSON', () => {
 test('what breaks off is told as it came', () => {
   for (const json of ['{"a":"', `{"a":"${'A'.repeat(40)}`, `{"a":"${'A '.repeat(80)}`]) {
     const texts = new LiftedTexts()
-    texts.push(Buffer.from(json))
-    assert.equal(texts.rest().toString('latin1'), json)
+    texts.add(Buffer.from(json))
+    assert.equal(texts.take().toString('latin1'), json)
   }
 })

@@ -42,7 +42,7 @@ export function upstreamFailure(
   const named = status === 400 ? statusOfNames(said.codes) : null
   const judged = { ...said, status: named ?? status }
   return {
-    ...failureOf('status', judged, `${status} ${excerptOf(body, DETAIL_LENGTH_MAX)}`),
+    ...failureOf('status', judged, `${status} ${wordsOf(said)}`),
     retryAfterSeconds: retryAfter(headers, judged, nowMs),
   }
 }
@@ -52,7 +52,7 @@ export function eventFailure(raw: unknown, of?: 'job'): AttemptFailure {
   const said = saidIn(raw)
   const judged = { ...said, status: said.status ?? statusOfNames(said.codes) }
   return {
-    ...failureOf('error_event', judged, raw === undefined ? 'error event' : excerptOf(raw, DETAIL_LENGTH_MAX), of),
+    ...failureOf('error_event', judged, wordsOf(said) || 'error event', of),
     retryAfterSeconds: retryAfter({}, judged, 0),
   }
 }
@@ -104,6 +104,10 @@ function failureOf(
     ...(said.fields.length === 0 ? {} : { fields: said.fields.slice(0, FIELDS_MAX) }),
     detail: detail.slice(0, DETAIL_LENGTH_MAX),
   }
+}
+
+function wordsOf({ message, codes }: ErrorSaid): string {
+  return message === '' ? codes.join(' ') : message
 }
 
 /** What a refusal of the length says of it. Of several figures the largest is the prompt's, and the next the window's. */
@@ -187,66 +191,6 @@ function secondsIn(message: string): number | null {
   let seconds = 0
   for (const [, number, unit] of found.matchAll(SPAN)) seconds += Number(number) * (SPAN_SECONDS.get(unit ?? '') ?? 0)
   return seconds
-}
-
-/**
- * The beginning of an upstream's answer as JSON. It walks only as much as it shows, so an answer of 30 MB costs as
- * little as a short one.
- */
-function excerptOf(value: unknown, charsMax: number): string {
-  const excerpt = new Excerpt(charsMax)
-  excerpt.add(value)
-  return excerpt.text()
-}
-
-class Excerpt {
-  readonly #charsMax: number
-  readonly #parts: string[] = []
-  #chars = 0
-
-  constructor(charsMax: number) {
-    this.#charsMax = charsMax
-  }
-
-  text(): string {
-    return this.#parts.join('').slice(0, this.#charsMax)
-  }
-
-  /** The depth is bounded with the characters: each level writes one. */
-  add(value: unknown): void {
-    if (this.#chars >= this.#charsMax) return
-    if (typeof value === 'string') this.#write(JSON.stringify(value.slice(0, this.#charsMax)))
-    else if (Array.isArray(value)) this.#list(value)
-    else if (typeof value === 'object' && value !== null) this.#object(value)
-    else this.#write(JSON.stringify(value) ?? '')
-  }
-
-  #list(values: readonly unknown[]): void {
-    this.#write('[')
-    for (const [index, value] of values.entries()) {
-      if (this.#chars >= this.#charsMax) return
-      if (index > 0) this.#write(',')
-      this.add(value)
-    }
-    this.#write(']')
-  }
-
-  #object(value: object): void {
-    this.#write('{')
-    let separator = ''
-    for (const [name, child] of entriesOf(value)) {
-      if (this.#chars >= this.#charsMax) return
-      this.#write(`${separator}${JSON.stringify(name.slice(0, this.#charsMax))}:`)
-      separator = ','
-      this.add(child)
-    }
-    this.#write('}')
-  }
-
-  #write(text: string): void {
-    this.#parts.push(text)
-    this.#chars += text.length
-  }
 }
 
 /** One entry at a time: `Object.entries` would first list a million of them. */
