@@ -2,7 +2,7 @@ import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import { argumentsText, legacyCall } from '../openai/provider/delta.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
 import { UnsendableError } from '../ports/call.ts'
-import { BODY_LIMITS, JsonScan } from '../../base/json-scan.ts'
+import { BODY_LIMITS, JsonScan, type JsonLimits } from '../../base/json-scan.ts'
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
 const WITH_STATE = 'gc_'
@@ -142,25 +142,27 @@ function isAnother(call: RawCall, known: OpenCall, seen: ReadonlySet<OpenCall>):
   return call.upstreamIndex === null || seen.has(known)
 }
 
+/** Arguments are a string in their body, which its scan does not look into. */
+const ARGUMENTS_LIMITS = { ...BODY_LIMITS, commas: 100_000 }
+
 /**
  * The arguments of a tool call as the object that the protocol requires; some models send null for a tool without
  * parameters. Invalid JSON, as of a call that was cut, is kept as one value.
  */
 export function toolInput(text: string, path: string): RawJson {
   if (['', 'null'].includes(text.trim())) return {}
-  if (isBomb(text)) throw new UnsendableError(`${path}: is nested too deep or holds too many values`)
+  if (isBomb(text, ARGUMENTS_LIMITS)) throw new UnsendableError(`${path}: is nested too deep or holds too many values`)
   return objectOf(parsed(text)) ?? { arguments: text }
 }
 
 /** Some models send null for a tool without parameters; invalid JSON, or a bomb, is kept as one value. */
 export function inputOf(text: string): RawJson {
-  const input = isBomb(text) ? undefined : parsed(text)
+  const input = isBomb(text, BODY_LIMITS) ? undefined : parsed(text)
   return input === undefined ? { arguments: text } : (objectOf(input) ?? {})
 }
 
-/** Arguments are a string in their body, which its scan does not look into. */
-function isBomb(text: string): boolean {
-  return new JsonScan(BODY_LIMITS).whole(Buffer.from(text)) !== null
+function isBomb(text: string, limits: JsonLimits): boolean {
+  return new JsonScan(limits).whole(Buffer.from(text)) !== null
 }
 
 function parsed(text: string): unknown {

@@ -1,14 +1,6 @@
-import type { ChatRequest, ChatTool, ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
+import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
 import { UNASKED, signedThoughts } from '../models/claude-thinking.ts'
-import {
-  askedFormat,
-  askedThinking,
-  isOn,
-  samplingOf,
-  stopSequences,
-  TURNS_MARKED,
-  markedTtl,
-} from '../models/claude-request.ts'
+import { askedFormat, askedThinking, isOn, samplingOf, stopSequences, TURNS_MARKED } from '../models/claude-request.ts'
 import { takesOf, type ChatCall, type JsonRequest, refuseSeveral, UnsendableError } from '../ports/call.ts'
 import { declaredTools, toolWishOf, type AnswerFormat } from '../models/claude-format.ts'
 import { bedrockModelOf, type BedrockModel } from './bedrock-model.ts'
@@ -17,8 +9,14 @@ import { OPTIMIZED_TIER } from '../../tables/service-tier-table.ts'
 import type { Endpoint } from '../../catalog/catalog.ts'
 import { bedrockSignature } from '../wire/aws-signature.ts'
 import { createHash } from 'node:crypto'
-import { claudeTurns, resultsFirst, type ClaudeForm, type ClaudeTurns } from '../models/turns.ts'
-import { toolInput } from '../answers/tool-calls.ts'
+import {
+  claudeTurns,
+  unmarked,
+  type Block,
+  type BlockForm,
+  type ClaudeTurns,
+  type Piece,
+} from '../models/claude-turns.ts'
 import { dataOf, type DataUrl, type MediaUrl } from '../../kinds/fields/media.ts'
 
 const CACHE_POINT = { cachePoint: { type: 'default' } }
@@ -60,21 +58,6 @@ const DOCUMENT_FORMATS: ReadonlyMap<string, string> = new Map([
 const NAME_CHARS_MAX = 200
 const NAME_DEFAULT = 'document'
 
-type BedrockBlock = Readonly<Record<string, unknown>>
-
-/** A block and the cache point right after it. */
-interface Piece {
-  readonly block: BedrockBlock
-  readonly cachePoint: BedrockBlock | null
-}
-
-/** Settings and state that the blocks of one request share. */
-interface ContentContext {
-  readonly model: BedrockModel
-  /** Document names used so far: the protocol refuses duplicates. */
-  readonly documentNames: Set<string>
-}
-
 export function bedrockRequest(call: ChatCall, nowMs: number): JsonRequest {
   const { endpoint, request, apiKey } = call
   const path = `/model/${encodedModel(endpoint.upstreamModel)}/${request.stream ? 'converse-stream' : 'converse'}`
@@ -102,7 +85,7 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
   refuseSeveral(request)
   const takes = takesOf(endpoint)
   const model = bedrockModelOf(endpoint.upstreamModel)
-  const conversation = conversationOf(request.messages, model)
+  const conversation = conversationOf(request, model)
   const format = askedFormat(call, model.means)
   const tools = takes('tools') ? (request.tools ?? []) : []
   const wish = toolWishOf(takes('tool_choice') ? request.toolChoice : null, model.claude ?? { forcesTools: true })
@@ -141,13 +124,13 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
 }
 
 /** Only the tier that is paid for. */
-function tierFields(tier: unknown): BedrockBlock {
+function tierFields(tier: unknown): Block {
   if (tier === OPTIMIZED_TIER) return { performanceConfig: { latency: tier } }
   return typeof tier === 'string' ? { serviceTier: { type: tier } } : {}
 }
 
 /** As `withCacheMarks`: a point after the tools, the system text and the last two turns of the user. */
-function withCachePoints(body: BedrockBlock, { claude }: BedrockModel): BedrockBlock {
+function withCachePoints(body: Block, { claude }: BedrockModel): Block {
   const { system, toolConfig } = body
   const text = JSON.stringify(body)
   if (text.length < (claude?.cacheMin ?? NOVA_CACHE_MIN) || text.includes('"cachePoint":{')) return body
@@ -164,17 +147,17 @@ function withCachePoints(body: BedrockBlock, { claude }: BedrockModel): BedrockB
   }
 }
 
-function present(name: string, value: unknown): BedrockBlock {
+function present(name: string, value: unknown): Block {
   return value === null ? {} : { [name]: value }
 }
 
-function filled(fields: BedrockBlock): BedrockBlock | null {
+function filled(fields: Block): Block | null {
   return Object.keys(fields).length === 0 ? null : fields
 }
 
 interface ToolConfig {
   /** null = the request has none. */
-  readonly toolConfig: BedrockBlock | null
+  readonly toolConfig: Block | null
   /** The answer must be a tool call, which excludes thinking. */
   readonly isForced: boolean
 }
@@ -205,12 +188,12 @@ function toolConfigOf(
   return { toolConfig: { tools: known, toolChoice: choiceOf(choice) }, isForced: choice !== 'auto' }
 }
 
-function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): BedrockBlock {
+function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): Block {
   if (typeof choice === 'object') return { tool: { name: choice.function.name } }
   return choice === 'required' ? { any: {} } : { auto: {} }
 }
 
-function toolSpecs(tools: readonly ChatTool[], { means }: BedrockModel): BedrockBlock[] {
+function toolSpecs(tools: readonly ChatTool[], { means }: BedrockModel): Block[] {
   return declaredTools(tools, means).map(({ name, description = '', schema, strict }) => ({
     toolSpec: {
       name,
@@ -222,11 +205,7 @@ function toolSpecs(tools: readonly ChatTool[], { means }: BedrockModel): Bedrock
 }
 
 /** The schema is sent as a string within the JSON. */
-function textFormatOf({
-  name,
-  description,
-  schema,
-}: Extract<AnswerFormat, { readonly kind: 'decoding' }>): BedrockBlock {
+function textFormatOf({ name, description, schema }: Extract<AnswerFormat, { readonly kind: 'decoding' }>): Block {
   const jsonSchema = {
     name: name.replaceAll(/[^a-zA-Z0-9_-]/g, '_'),
     ...(description === '' ? {} : { description }),
@@ -236,7 +215,7 @@ function textFormatOf({
 }
 
 /** Calls and results in the history need definitions, even when the client no longer sends any. */
-function historySpecs(calledTools: ReadonlySet<string>): BedrockBlock[] {
+function historySpecs(calledTools: ReadonlySet<string>): Block[] {
   const names = calledTools.size === 0 ? [UNKNOWN_TOOL] : [...calledTools]
   return names.map((name) => ({ toolSpec: { name, inputSchema: { json: { type: 'object' } } } }))
 }
@@ -269,84 +248,54 @@ function credentialHeaders(
 
 const TOOL_ID_CHARS_MAX = 64
 
-interface BedrockConversation extends Omit<ClaudeTurns<Piece>, 'system' | 'turns'> {
-  readonly system: readonly BedrockBlock[]
-  readonly messages: readonly { readonly role: string; readonly content: readonly BedrockBlock[] }[]
+interface BedrockConversation extends Pick<ClaudeTurns, 'calledTools' | 'isPrefilled' | 'continuesWithoutThinking'> {
+  readonly system: readonly Block[]
+  readonly messages: readonly { readonly role: string; readonly content: readonly Block[] }[]
   /** There are tool calls or results, which the protocol accepts only with tool definitions. */
   readonly holdsToolBlocks: boolean
 }
 
-function conversationOf(messages: readonly ChatMessage[], model: BedrockModel): BedrockConversation {
-  const context: ContentContext = { model, documentNames: new Set() }
-  const form: ClaudeForm<Piece> = {
-    content: (content, path) => contentPieces(content, path, context),
-    assistant: (message, path) => assistantPieces(message, path, context),
-    result: (message, path) => [toolResult(message, path, context)],
-    text: (text) => ({ block: { text }, cachePoint: null }),
-    trimmed: (piece) => {
-      const text = textOf(piece.block['text'])
-      return text === null ? piece : { ...piece, block: { text: text.trimEnd() } }
-    },
-    isText: ({ block }) => 'text' in block,
-    isResult: ({ block }) => 'toolResult' in block,
-    isThought: ({ block }) => 'reasoningContent' in block,
-    missing: 'hold text other than white space',
-  }
-  const { system, turns, ...conversation } = claudeTurns(messages, form, model.claude?.takesPrefill ?? true)
+function conversationOf({ messages }: ChatRequest, model: BedrockModel): BedrockConversation {
+  const { system, turns, ...conversation } = claudeTurns(messages, blockForm(model), model.claude?.takesPrefill ?? true)
+  const written = (pieces: readonly Piece[]): Block[] => pieces.flatMap((piece) => blocksOf(piece, model))
   return {
     ...conversation,
-    system: blocksOf(system),
-    holdsToolBlocks: turns.some(({ parts }) => parts.some(({ block }) => 'toolUse' in block || 'toolResult' in block)),
-    messages: turns.map(({ role, parts }) => ({ role, content: blocksOf(resultsFirst(withWords(parts), form)) })),
+    system: written(system),
+    holdsToolBlocks: turns.some(({ parts }) => parts.some(({ kind }) => kind === 'call' || kind === 'result')),
+    messages: turns.map(({ role, parts }) => ({ role, content: written(withWords(parts)) })),
   }
 }
 
-/** Thinking comes first and unchanged: the provider checks its signature and its place. */
-function assistantPieces(message: ChatMessage, path: string, context: ContentContext): Piece[] {
-  const { content, refusal = '', reasoning_details: details = [], tool_calls: calls = [] } = message
-  const said = contentPieces(content, path, context)
-  const thinking = context.model.claude === null ? [] : thinkingBlocks(details)
-  const used = calls.map(({ id, function: called }, index) => ({
-    toolUse: {
-      toolUseId: toolUseId(id),
-      name: called.name,
-      input: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`),
-    },
-  }))
-  return [...plain(thinking), ...(said.length === 0 ? contentPieces(refusal, path, context) : said), ...plain(used)]
+function blockForm({ claude }: BedrockModel): BlockForm {
+  /** Used so far: the protocol refuses duplicates. */
+  const documentNames = new Set<string>()
+  return {
+    text: (text) => ({ text }),
+    media: (part, path) => mediaBlock(part, path, documentNames),
+    thoughts: (details) => (claude === null ? [] : thinkingBlocks(details)),
+    call: (id, name, input) => ({ toolUse: { toolUseId: toolUseId(id), name, input } }),
+    result: (id, content, isFailed) => ({
+      toolResult: {
+        toolUseId: toolUseId(id),
+        content: content.length === 0 ? [{ text: '(no output)' }] : content,
+        ...(isFailed ? { status: 'error' } : {}),
+      },
+    }),
+  }
 }
 
-function plain(blocks: readonly BedrockBlock[]): Piece[] {
-  return blocks.map((block) => ({ block, cachePoint: null }))
+/** A block in wire form, and its cache point, which is dropped where the model has no cache: the answer is the same. */
+function blocksOf({ block, ttl }: Piece, { caches, namesCacheTime }: BedrockModel): Block[] {
+  if (ttl === undefined || !caches) return [block]
+  return [block, { cachePoint: ttl === null || !namesCacheTime ? { type: 'default' } : { type: 'default', ttl } }]
 }
 
-function thinkingBlocks(details: readonly unknown[]): BedrockBlock[] {
+function thinkingBlocks(details: readonly unknown[]): Block[] {
   return signedThoughts(details, null).map((thought) =>
     'encrypted' in thought
       ? { reasoningContent: { redactedContent: thought.encrypted } }
       : { reasoningContent: { reasoningText: thought } },
   )
-}
-
-/** A cache mark on any part of a result marks the whole result. */
-function toolResult(
-  { tool_call_id: id = '', content, is_error: failed }: ChatMessage,
-  path: string,
-  context: ContentContext,
-): Piece {
-  const pieces = contentPieces(content, path, context)
-  const cachePoint = pieces.findLast((piece) => piece.cachePoint !== null)?.cachePoint ?? null
-  const blocks = pieces.map(({ block }) => block)
-  return {
-    block: {
-      toolResult: {
-        toolUseId: toolUseId(id),
-        content: blocks.length === 0 ? [{ text: '(no output)' }] : blocks,
-        ...(failed === true ? { status: 'error' } : {}),
-      },
-    },
-    cachePoint,
-  }
 }
 
 /** Other providers' ids may be too long or contain characters that the protocol refuses. */
@@ -359,64 +308,30 @@ function toolUseId(id: string): string {
 /** The protocol refuses a document without text beside it. */
 function withWords(pieces: readonly Piece[]): readonly Piece[] {
   const document = pieces.map(({ block }) => objectOf(block['document'])).find((found) => found !== null) ?? null
-  if (document === null || pieces.some(({ block }) => 'text' in block)) return pieces
-  return [...pieces, ...plain([{ text: textOf(document['name']) ?? '' }])]
+  if (document === null || pieces.some(({ kind }) => kind === 'text')) return pieces
+  return [...pieces, unmarked('text', { text: textOf(document['name']) ?? '' })]
 }
 
-/** The content of a message as blocks. Text that is only white space is left out: the protocol refuses it. */
-function contentPieces(content: ChatMessage['content'], path: string, context: ContentContext): Piece[] {
-  if (content === null) return []
-  if (typeof content === 'string') return textPieces(content, null)
-  return content.flatMap((part, index) => partPieces(part, `${path}.content[${index}]`, context))
-}
-
-/** The blocks in wire form, each followed by its cache point. */
-function blocksOf(pieces: readonly Piece[]): BedrockBlock[] {
-  return pieces.flatMap(({ block, cachePoint }) => (cachePoint === null ? [block] : [block, { cachePoint }]))
-}
-
-function partPieces(part: ChatPart, path: string, context: ContentContext): Piece[] {
+function mediaBlock(part: Parameters<BlockForm['media']>[0], path: string, names: Set<string>): Block {
   switch (part.type) {
-    case 'text':
-      return textPieces(part.text, cachePointOf(part.cache_control, path, context.model))
-    case 'refusal':
-      return textPieces(part.refusal, null)
     case 'image_url':
-      return [
-        {
-          block: mediaBlock('image', part.image_url.url, IMAGE_FORMATS, `${path}.image_url.url`),
-          cachePoint: cachePointOf(part.cache_control, path, context.model),
-        },
-      ]
+      return sourceBlock('image', part.image_url.url, IMAGE_FORMATS, `${path}.image_url.url`)
     case 'video_url':
-      return [
-        { block: mediaBlock('video', part.video_url.url, VIDEO_FORMATS, `${path}.video_url.url`), cachePoint: null },
-      ]
+      return sourceBlock('video', part.video_url.url, VIDEO_FORMATS, `${path}.video_url.url`)
     case 'file':
-      return [{ block: documentBlock(part.file, `${path}.file.file_data`, context.documentNames), cachePoint: null }]
+      return documentBlock(part.file, `${path}.file.file_data`, names)
     case 'input_audio':
     case 'audio_url':
       throw new UnsendableError(`${path}: this provider takes no audio`)
   }
 }
 
-function textPieces(text: string, cachePoint: BedrockBlock | null): Piece[] {
-  return text.trim() === '' ? [] : [{ block: { text }, cachePoint }]
-}
-
-/** Dropped where the model has no cache: the answer is the same. */
-function cachePointOf(raw: unknown, path: string, { caches, namesCacheTime }: BedrockModel): BedrockBlock | null {
-  const ttl = markedTtl(raw, path)
-  if (ttl === undefined || !caches) return null
-  return ttl === null || !namesCacheTime ? { type: 'default' } : { type: 'default', ttl }
-}
-
-function mediaBlock<Kind extends 'image' | 'video'>(
+function sourceBlock<Kind extends 'image' | 'video'>(
   kind: Kind,
   url: MediaUrl<Kind>,
   formats: ReadonlyMap<string, string>,
   path: string,
-): BedrockBlock {
+): Block {
   const { mediaType, data } = dataUrl(url, path)
   const format = formats.get(mediaType)
   if (format === undefined)
@@ -430,7 +345,7 @@ function documentBlock(
   { filename = '', file_data: file }: { readonly filename?: string; readonly file_data: string },
   path: string,
   names: Set<string>,
-): BedrockBlock {
+): Block {
   const { mediaType, data } = dataUrl(file, path)
   const format = DOCUMENT_FORMATS.get(mediaType)
   if (format === undefined)

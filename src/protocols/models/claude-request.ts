@@ -4,8 +4,7 @@ import { answerFormatOf, type AnswerFormat, type AnswerMeans } from './claude-fo
 import { hidesReasoning, thinkingOf, type Thinking } from './claude-thinking.ts'
 import type { BlockView } from './claude-events.ts'
 import { signerOf, type ModelTraits } from './claude-traits.ts'
-import type { ClaudeTurns } from './turns.ts'
-import { objectOf } from '../wire/raw-json.ts'
+import type { ClaudeTurns } from './claude-turns.ts'
 import { isObject } from '../../kinds/fields/body-fields.ts'
 
 /** Every model can answer at least this much, so a thinking budget within it fits every default. */
@@ -35,7 +34,7 @@ export function blockViewOf(call: ChatCall, means: AnswerMeans): BlockView {
 export function askedThinking(
   { request, endpoint, sendMaxTokens }: ChatCall,
   traits: ModelTraits,
-  { isPrefilled, continuesWithoutThinking }: Pick<ClaudeTurns<unknown>, 'isPrefilled' | 'continuesWithoutThinking'>,
+  { isPrefilled, continuesWithoutThinking }: Pick<ClaudeTurns, 'isPrefilled' | 'continuesWithoutThinking'>,
   isForced: boolean,
 ): Thinking {
   const takes = takesOf(endpoint)
@@ -141,14 +140,4 @@ function markedLast(list: readonly unknown[]): readonly unknown[] {
 function takesMark(item: unknown): boolean {
   if (!isObject(item) || UNMARKABLE.has(item['type']) || item['defer_loading'] === true) return false
   return item['type'] !== 'text' || item['text'] !== ''
-}
-
-/** The lifetime that a part's `cache_control` names; null = the usual one, undefined = there is no mark. */
-export function markedTtl(raw: unknown, path: string): '5m' | '1h' | null | undefined {
-  if (raw === undefined) return undefined
-  const mark = objectOf(raw)
-  const ttl = mark?.['ttl'] ?? null
-  if (mark?.['type'] !== 'ephemeral' || (ttl !== null && ttl !== '5m' && ttl !== '1h'))
-    throw new UnsendableError(`${path}.cache_control: must be {type: 'ephemeral'}, with a ttl of '5m' or '1h' or none`)
-  return ttl
 }

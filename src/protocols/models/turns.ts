@@ -1,5 +1,4 @@
 import type { ChatMessage } from '../../kinds/chat/request.ts'
-import { CONTINUE } from './told-words.ts'
 import { UnsendableError } from '../ports/call.ts'
 
 export interface Turn<Part> {
@@ -66,60 +65,4 @@ export function addTurn<Part>(turns: Turn<Part>[], role: Turn<Part>['role'], par
 /** A turn begins with tool results, right after the calls that they answer. */
 export function resultsFirst<Part>(parts: readonly Part[], { isResult }: Pick<TurnForm<Part>, 'isResult'>): Part[] {
   return [...parts.filter((part) => isResult(part)), ...parts.filter((part) => !isResult(part))]
-}
-
-/** The same for the protocols of Claude. */
-export interface ClaudeForm<Part> extends TurnForm<Part> {
-  /** A text by itself. */
-  text(text: string): Part
-  /** The same part, whose text has no white space at its end. */
-  trimmed(part: Part): Part
-  isThought(part: Part): boolean
-}
-
-export interface ClaudeTurns<Part> {
-  readonly system: readonly Part[]
-  readonly turns: readonly Turn<Part>[]
-  /** The last message begins the answer. */
-  readonly isPrefilled: boolean
-  /** The latest tool calls were made without thinking, so their results cannot be answered with a thinking budget. */
-  readonly continuesWithoutThinking: boolean
-  /** Names of the tools called so far. */
-  readonly calledTools: ReadonlySet<string>
-}
-
-export function claudeTurns<Part>(
-  messages: readonly ChatMessage[],
-  form: ClaudeForm<Part>,
-  takesPrefill: boolean,
-): ClaudeTurns<Part> {
-  const { system, turns } = turnsOf(messages, form)
-  const last = turns.at(-1)
-  const part = last?.role === 'assistant' ? last.parts.at(-1) : undefined
-  // The models refuse white space at the end of a prefilled answer.
-  if (part !== undefined) last?.parts.splice(-1, 1, form.trimmed(part))
-  if (!takesPrefill && part !== undefined && form.isText(part)) addTurn(turns, 'user', [form.text(CONTINUE)])
-  return {
-    system,
-    turns,
-    isPrefilled: part !== undefined && takesPrefill,
-    continuesWithoutThinking: continuesWithoutThinking(turns, form),
-    calledTools: new Set(
-      messages.flatMap(({ role, tool_calls: calls = [] }) =>
-        role === 'assistant' ? calls.map((call) => call.function.name) : [],
-      ),
-    ),
-  }
-}
-
-/** Walks back over the calls and results since the user's last message, to the first of those calls. */
-function continuesWithoutThinking<Part>(turns: readonly Turn<Part>[], form: ClaudeForm<Part>): boolean {
-  let first: Turn<Part> | null = null
-  for (let index = turns.length - 1; index > 0; index -= 2) {
-    const results = turns[index]
-    if (results === undefined || results.role !== 'user' || !results.parts.some((part) => form.isResult(part))) break
-    first = turns[index - 1] ?? null
-  }
-  const [begin] = first?.parts ?? []
-  return first !== null && (begin === undefined || !form.isThought(begin))
 }

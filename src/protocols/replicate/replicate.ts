@@ -1,20 +1,17 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import type { VideoOperation } from '../../kinds/video.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
-import type { JobHttp } from '../wire/job-http.ts'
 import { takes, pathPart, UnsendableError } from '../ports/call.ts'
 import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
 import { jobFailure } from '../wire/upstream-error.ts'
 import {
-  submissionOutcome,
-  submitSendable,
-  videoState,
+  askVideos,
   optional,
   VIDEO_PARAMETERS,
   type SubmissionOutcome,
+  type VideoProtocol,
   type VideoSource,
   type VideoState,
-  type VideoUpstream,
 } from '../upstream/videos.ts'
 import { bearer } from '../../base/bearer.ts'
 
@@ -27,52 +24,24 @@ export function createReplicate({ jobs }: AdapterPorts): Adapter {
   return {
     name: 'replicate',
     parameters: { ...NO_PARAMETERS, video: VIDEO_PARAMETERS },
-    videos: replicateVideos(jobs),
+    videos: askVideos(PREDICTIONS, jobs),
   }
 }
 
 /** Replicate's predictions. A model is `owner/name`, `owner/name:version`, or only a version. */
-function replicateVideos(http: JobHttp): VideoUpstream {
-  return {
-    tells: takes,
-    submit: ({ endpoint, apiKey, operation, signal }) =>
-      submitSendable(
-        () => inputOf(endpoint, operation),
-        async (input) => {
-          const { path, version } = placeOf(endpoint.upstreamModel)
-          const body = Buffer.from(JSON.stringify({ ...(version === null ? {} : { version }), input }))
-          return submissionOutcome(
-            await http.post({ provider: endpoint.provider, path, headers: bearer(apiKey), signal }, body, {
-              bytesMax: BODY_BYTES_MAX,
-            }),
-            accepted,
-          )
-        },
-      ),
-    poll: async ({ provider, apiKey, reference, signal }) => {
-      const answer = await http.get(
-        { provider, path: `/predictions/${pathPart(reference)}`, headers: bearer(apiKey), signal },
-        { bytesMax: BODY_BYTES_MAX },
-      )
-      return videoState(answer, stateOf)
-    },
-    open: ({ provider, apiKey, signal }, source) => {
-      if (!('url' in source)) throw new Error('Replicate names its files by addresses.')
-      return http.open({ provider, path: '', headers: bearer(apiKey), signal, url: source.url })
-    },
-    cancel: async ({ provider, apiKey, reference, signal }) => {
-      await http.post(
-        {
-          provider,
-          path: `/predictions/${pathPart(reference)}/cancel`,
-          headers: bearer(apiKey),
-          signal,
-        },
-        Buffer.from('{}'),
-        { bytesMax: BODY_BYTES_MAX },
-      )
-    },
-  }
+const PREDICTIONS: VideoProtocol = {
+  tells: takes,
+  bytesMax: BODY_BYTES_MAX,
+  headers: (_provider, apiKey) => bearer(apiKey),
+  submission: (endpoint, operation) => {
+    const input = inputOf(endpoint, operation)
+    const { path, version } = placeOf(endpoint.upstreamModel)
+    return { path, body: { ...(version === null ? {} : { version }), input } }
+  },
+  accepted,
+  statusPath: ({ reference }) => `/predictions/${pathPart(reference)}`,
+  state: stateOf,
+  cancelPath: (reference) => `/predictions/${pathPart(reference)}/cancel`,
 }
 
 function placeOf(model: string): { readonly path: string; readonly version: string | null } {

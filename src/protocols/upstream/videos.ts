@@ -2,7 +2,7 @@ import type { Endpoint, Provider } from '../../catalog/catalog.ts'
 import { type PricedField, type VideoOperation, REFERENCE_CHARS_MAX } from '../../kinds/video.ts'
 import { takes, UnsendableError } from '../ports/call.ts'
 import { type AttemptFailure, failure, garbage } from '../ports/attempt-failure.ts'
-import type { JobAnswer } from '../wire/job-http.ts'
+import type { JobAnswer, JobHttp, JobRequest } from '../wire/job-http.ts'
 import { unsendable } from './ask.ts'
 import { parseJson } from '../wire/raw-json.ts'
 
@@ -104,8 +104,75 @@ const GONE: ReadonlySet<number> = new Set([404, 410])
 /** The content of a good answer; null = it cannot be understood. */
 type Reads<T> = (body: unknown) => T | null
 
+/** A provider's own words about its jobs. */
+export interface VideoProtocol {
+  readonly tells: VideoUpstream['tells']
+  /** Of an answer. */
+  readonly bytesMax: number
+  headers(provider: Provider, apiKey: string | null): Readonly<Record<string, string>>
+  /** Throws UnsendableError for a job that this provider cannot express. */
+  submission(endpoint: Endpoint, operation: VideoOperation): { readonly path: string; readonly body: unknown }
+  readonly accepted: Reads<SubmissionOutcome>
+  /** Where a job's state is asked for. */
+  statusPath(handle: VideoHandle): string
+  state(body: unknown, reference: string): VideoState | null
+  /** Where a job is stopped; absent where it cannot be. */
+  cancelPath?(reference: string): string
+}
+
+export function askVideos(protocol: VideoProtocol, http: JobHttp): VideoUpstream {
+  const { tells, bytesMax, cancelPath } = protocol
+  return {
+    tells,
+    submit: async ({ endpoint, apiKey, operation, signal }) => {
+      const { provider } = endpoint
+      let submission
+      try {
+        submission = protocol.submission(endpoint, operation)
+      } catch (thrown) {
+        if (!(thrown instanceof UnsendableError)) throw thrown
+        return { status: 'refused', failure: unsendable(thrown) }
+      }
+      const { path, body } = submission
+      const wish = jobRequest(protocol, { provider, apiKey, signal }, path)
+      return submissionOutcome(
+        await http.post(wish, Buffer.from(JSON.stringify(body)), { bytesMax }),
+        protocol.accepted,
+      )
+    },
+    poll: async (handle) => {
+      const answer = await http.get(jobRequest(protocol, handle, protocol.statusPath(handle)), { bytesMax })
+      return videoState(answer, (body) => protocol.state(body, handle.reference))
+    },
+    open: async (handle, source) => {
+      if ('bytes' in source) return { mediaType: source.mediaType, bytes: each(source.bytes) }
+      const path = 'path' in source ? source.path + handle.provider.dialect.query : ''
+      return http.open({ ...jobRequest(protocol, handle, path), url: 'url' in source ? source.url : null })
+    },
+    ...(cancelPath === undefined
+      ? {}
+      : {
+          cancel: async (handle) => {
+            await http.post(jobRequest(protocol, handle, cancelPath(handle.reference)), Buffer.from('{}'), { bytesMax })
+          },
+        }),
+  }
+}
+
+export function jobRequest(
+  { headers }: Pick<VideoProtocol, 'headers'>,
+  { provider, apiKey, signal }: Pick<VideoHandle, 'provider' | 'apiKey' | 'signal'>,
+  path: string,
+): JobRequest {
+  return { provider, path, headers: headers(provider, apiKey), signal }
+}
+
+async function* each(parts: readonly Buffer[]): AsyncIterable<Buffer> {
+  yield* parts
+}
+
 /** The outcome of a submission, by its answer. */
-export function submissionOutcome(answer: JobAnswer, read: Reads<SubmissionOutcome>): SubmissionOutcome {
+function submissionOutcome(answer: JobAnswer, read: Reads<SubmissionOutcome>): SubmissionOutcome {
   if (answer.status === 'failed') return { status: answer.sent ? 'unknown' : 'refused', failure: answer.failure }
   const { code } = answer
   if (code >= 200 && code < 300)
@@ -139,19 +206,4 @@ export function videoState(answer: JobAnswer, read: Reads<VideoState>): VideoSta
       gone: false,
     }
   )
-}
-
-/** Sends a submission that this provider can express; any other is refused before anything is sent. */
-export async function submitSendable<T>(
-  prepare: () => T,
-  send: (prepared: T) => Promise<SubmissionOutcome>,
-): Promise<SubmissionOutcome> {
-  let prepared: T
-  try {
-    prepared = prepare()
-  } catch (thrown) {
-    if (!(thrown instanceof UnsendableError)) throw thrown
-    return { status: 'refused', failure: unsendable(thrown) }
-  }
-  return send(prepared)
 }

@@ -1,6 +1,5 @@
 import {
   withCacheMarks,
-  markedTtl,
   askedFormat,
   askedThinking,
   isOn,
@@ -8,7 +7,7 @@ import {
   samplingOf,
   stopSequences,
 } from '../../models/claude-request.ts'
-import type { ChatRequest, ChatMessage, ChatPart } from '../../../kinds/chat/request.ts'
+import type { ChatRequest } from '../../../kinds/chat/request.ts'
 import { takesOf, type ChatCall, type JsonRequest, refuseSeveral, UnsendableError } from '../../ports/call.ts'
 import { declaredTools, toolWishOf, type AnswerFormat, type AnswerMeans } from '../../models/claude-format.ts'
 import { signerOf, traitsOf, type ModelTraits } from '../../models/claude-traits.ts'
@@ -16,8 +15,7 @@ import { bindingOf } from './thinking-binding.ts'
 import { UNSIGNED } from '../../../kinds/chat/thoughts.ts'
 import { objectOf, textOf } from '../../wire/raw-json.ts'
 import { signedThoughts } from '../../models/claude-thinking.ts'
-import { claudeTurns, resultsFirst, type ClaudeForm, type ClaudeTurns } from '../../models/turns.ts'
-import { toolInput } from '../../answers/tool-calls.ts'
+import { claudeTurns, type Block, type BlockForm, type ClaudeTurns, type Piece } from '../../models/claude-turns.ts'
 import { dataOf, type DataUrl, type MediaUrl } from '../../../kinds/fields/media.ts'
 
 export const MESSAGES_PATH = '/messages'
@@ -43,16 +41,17 @@ function bodyOf(call: ChatCall): Pick<JsonRequest, 'body'> & { readonly betas: r
   refuseSeveral(request)
   const takes = takesOf(endpoint)
   const traits = traitsOf(endpoint.upstreamModel)
-  const conversation = conversationOf(request.messages, traits, signerOf(endpoint))
+  const conversation = claudeTurns(request.messages, blockForm(signerOf(endpoint)), traits.takesPrefill)
+  const turns = conversation.turns.map(({ role, parts }) => ({ role, content: parts.map(written) }))
   const format = askedFormat(call, meansOf(traits))
   const tools = toolFields(call, format, conversation, traits)
   const wished = askedThinking(call, traits, conversation, tools.isForced)
   const { effort } = wished
-  const { thinking, messages, betas } = bindingOf(wished.thinking, conversation.messages, traits)
+  const { thinking, messages, betas } = bindingOf(wished.thinking, turns, traits)
   const { temperature, topP, topK } = samplingOf(request.parameters, takes, traits.samplingParameters, isOn(wished))
   const stop = takes('stop') ? stopSequences(request.parameters['stop'], true) : null
   const words = [...(format.kind === 'words' ? [format.text] : []), ...(tools.words === null ? [] : [tools.words])]
-  const system = [...conversation.system, ...words.map((text) => ({ type: 'text', text }))]
+  const system = [...conversation.system.map(written), ...words.map((text) => ({ type: 'text', text }))]
   const output = {
     ...(effort === null ? {} : { effort }),
     ...(format.kind === 'decoding' ? { format: { type: 'json_schema', schema: format.schema } } : {}),
@@ -88,7 +87,7 @@ interface ToolFields {
 function toolFields(
   call: ChatCall,
   format: AnswerFormat,
-  { calledTools }: AnthropicConversation,
+  { calledTools }: ClaudeTurns,
   traits: ModelTraits,
 ): ToolFields {
   const { request } = call
@@ -126,12 +125,12 @@ function toolFields(
   }
 }
 
-function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): AnthropicBlock {
+function choiceOf(choice: NonNullable<ChatRequest['toolChoice']>): Block {
   if (typeof choice === 'object') return { type: 'tool', name: choice.function.name }
   return { type: choice === 'required' ? 'any' : choice }
 }
 
-function toolsOf(tools: NonNullable<ChatRequest['tools']>, traits: ModelTraits): AnthropicBlock[] {
+function toolsOf(tools: NonNullable<ChatRequest['tools']>, traits: ModelTraits): Block[] {
   return declaredTools(tools, meansOf(traits)).map(({ name, description, schema, strict }) => ({
     name,
     ...(description === undefined ? {} : { description }),
@@ -140,56 +139,32 @@ function toolsOf(tools: NonNullable<ChatRequest['tools']>, traits: ModelTraits):
   }))
 }
 
-function userFields(user: unknown): { metadata?: AnthropicBlock } {
+function userFields(user: unknown): { metadata?: Block } {
   return typeof user === 'string' && user !== '' ? { metadata: { user_id: user } } : {}
 }
 
-type AnthropicConversation = ClaudeTurns<AnthropicBlock>
-
 /** `signer`: who reads thoughts of earlier turns again. */
-function conversationOf(
-  messages: readonly ChatMessage[],
-  { takesPrefill }: Pick<ModelTraits, 'takesPrefill'>,
-  signer: string | null,
-): AnthropicConversation & {
-  readonly messages: readonly { readonly role: string; readonly content: AnthropicBlock[] }[]
-} {
-  const form: ClaudeForm<AnthropicBlock> = {
-    content: contentBlocks,
-    assistant: (message, path) => assistantBlocks(message, path, signer),
-    result: (message, path) => [toolResult(message, path)],
+function blockForm(signer: string | null): BlockForm {
+  return {
     text: (text) => ({ type: 'text', text }),
-    trimmed: (block) => {
-      const text = textOf(block['text'])
-      return text === null ? block : { ...block, text: text.trimEnd() }
-    },
-    isText: (block) => block['type'] === 'text',
-    isResult: (block) => block['type'] === 'tool_result',
-    isThought: (block) => textOf(block['type'])?.endsWith('thinking') === true,
-    missing: 'hold text other than white space',
+    media: mediaBlock,
+    thoughts: (details) => thinkingBlocks(details, signer),
+    call: (id, name, input) => ({ type: 'tool_use', id: toolUseId(id), name, input }),
+    result: (id, content, isFailed) => ({
+      type: 'tool_result',
+      tool_use_id: toolUseId(id),
+      ...(content.length === 0 ? {} : { content }),
+      ...(isFailed ? { is_error: true } : {}),
+    }),
   }
-  const conversation = claudeTurns(messages, form, takesPrefill)
-  const turns = conversation.turns.map(({ role, parts }) => ({ role, content: resultsFirst(parts, form) }))
-  return { ...conversation, messages: turns }
 }
 
-/** Thinking comes first and unchanged: the provider checks its signature and its place. */
-function assistantBlocks(message: ChatMessage, path: string, signer: string | null): AnthropicBlock[] {
-  const { content, refusal = '', reasoning_details: details = [], tool_calls: calls = [] } = message
-  const text = contentBlocks(content, path)
-  return [
-    ...thinkingBlocks(details, signer),
-    ...(text.length === 0 ? contentBlocks(refusal, path) : text),
-    ...calls.map(({ id, function: called }, index) => ({
-      type: 'tool_use',
-      id: toolUseId(id),
-      name: called.name,
-      input: toolInput(called.arguments, `${path}.tool_calls[${index}].function.arguments`),
-    })),
-  ]
+function written({ block, ttl }: Piece): Block {
+  if (ttl === undefined) return block
+  return { ...block, cache_control: ttl === null ? { type: 'ephemeral' } : { type: 'ephemeral', ttl } }
 }
 
-function thinkingBlocks(details: readonly unknown[], signer: string | null): AnthropicBlock[] {
+function thinkingBlocks(details: readonly unknown[], signer: string | null): Block[] {
   const [first] = details.map(objectOf)
   if (first?.['format'] === UNSIGNED)
     return [{ type: 'thinking', thinking: textOf(first['text']) ?? '', signature: '' }]
@@ -200,70 +175,21 @@ function thinkingBlocks(details: readonly unknown[], signer: string | null): Ant
   )
 }
 
-/** A cache mark on any part of a result marks the whole result. */
-function toolResult({ tool_call_id: id = '', content, is_error: failed }: ChatMessage, path: string): AnthropicBlock {
-  const blocks = contentBlocks(content, path)
-  const marks = blocks.flatMap(({ cache_control: mark }) => (mark === undefined ? [] : [mark]))
-  const plain = blocks.map(({ cache_control: _mark, ...block }) => block)
-  return {
-    type: 'tool_result',
-    tool_use_id: toolUseId(id),
-    ...(plain.length === 0 ? {} : { content: plain }),
-    ...(failed === true ? { is_error: true } : {}),
-    ...(marks.length === 0 ? {} : { cache_control: marks.at(-1) }),
-  }
-}
-
 /** Other providers' ids may contain characters that the protocol refuses. */
 function toolUseId(id: string): string {
   return id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 }
 
-type AnthropicBlock = Readonly<Record<string, unknown>>
-
 const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
-/** The content of a message as blocks. Text that is only white space is left out: the protocol refuses it. */
-function contentBlocks(content: ChatMessage['content'], path: string): AnthropicBlock[] {
-  if (content === null) return []
-  if (typeof content === 'string') return textBlocks(content, undefined, path)
-  return content.flatMap((part, index) => partBlocks(part, `${path}.content[${index}]`))
+const mediaBlock: BlockForm['media'] = (part, path) => {
+  if (part.type === 'image_url')
+    return { type: 'image', source: imageSource(part.image_url.url, `${path}.image_url.url`) }
+  if (part.type === 'file') return documentBlock(part.file, `${path}.file.file_data`)
+  throw new UnsendableError(`${path}: this provider takes no ${part.type === 'video_url' ? 'video' : 'audio'}`)
 }
 
-function partBlocks(part: ChatPart, path: string): AnthropicBlock[] {
-  switch (part.type) {
-    case 'text':
-      return textBlocks(part.text, part.cache_control, path)
-    case 'refusal':
-      return textBlocks(part.refusal, undefined, path)
-    case 'image_url':
-      return [
-        {
-          type: 'image',
-          source: imageSource(part.image_url.url, `${path}.image_url.url`),
-          ...cacheMark(part.cache_control, path),
-        },
-      ]
-    case 'file':
-      return [documentBlock(part.file, `${path}.file.file_data`)]
-    case 'input_audio':
-    case 'audio_url':
-    case 'video_url':
-      throw new UnsendableError(`${path}: this provider takes no ${part.type === 'video_url' ? 'video' : 'audio'}`)
-  }
-}
-
-function textBlocks(text: string, cacheControl: unknown, path: string): AnthropicBlock[] {
-  return text.trim() === '' ? [] : [{ type: 'text', text, ...cacheMark(cacheControl, path) }]
-}
-
-function cacheMark(raw: unknown, path: string): { cache_control?: AnthropicBlock } {
-  const ttl = markedTtl(raw, path)
-  if (ttl === undefined) return {}
-  return { cache_control: ttl === null ? { type: 'ephemeral' } : { type: 'ephemeral', ttl } }
-}
-
-function imageSource(url: MediaUrl<'image'>, path: string): AnthropicBlock {
+function imageSource(url: MediaUrl<'image'>, path: string): Block {
   if (isWebUrl(url)) return { type: 'url', url }
   const { mediaType, data } = dataUrl(url, path)
   if (!IMAGE_TYPES.has(mediaType)) throw new UnsendableError(`${path}: must be a JPEG, PNG, GIF or WebP image`)
@@ -273,7 +199,7 @@ function imageSource(url: MediaUrl<'image'>, path: string): AnthropicBlock {
 function documentBlock(
   { filename, file_data: file }: { readonly filename?: string; readonly file_data: string },
   path: string,
-): AnthropicBlock {
+): Block {
   const title = filename === undefined || filename === '' ? {} : { title: filename }
   if (isWebUrl(file)) return { type: 'document', source: { type: 'url', url: file }, ...title }
   const { mediaType, data } = dataUrl(file, path)

@@ -4,22 +4,12 @@ import { readFields, type Read } from '../../../kinds/fields/paid-body.ts'
 import { CohereFields } from './schema.ts'
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
 
-/** Fields that chat has too, with chat's names for them. */
-const SAME: Readonly<Record<string, string>> = {
-  model: 'model',
-  models: 'models',
-  stream: 'stream',
-  tools: 'tools',
-  max_tokens: 'max_tokens',
-  temperature: 'temperature',
-  seed: 'seed',
-  frequency_penalty: 'frequency_penalty',
-  presence_penalty: 'presence_penalty',
-  provider: 'provider',
-  session_id: 'session_id',
-}
+/** Fields that chat has too, by the same names. */
+const SAME: readonly string[] = (
+  'model models stream tools max_tokens temperature seed frequency_penalty presence_penalty provider session_id'
+).split(' ')
 const READ: ReadonlySet<string> = new Set([
-  ...Object.keys(SAME),
+  ...SAME,
   ...Object.keys(CohereFields.properties),
   'messages',
   'response_format',
@@ -30,7 +20,7 @@ export function parseCohereChat(json: unknown): CohereChatRequest {
   const body = bodyObject(json)
   const { k, p, tool_choice: choice, thinking, stop_sequences: stop = [] } = readFields(CohereFields, body, '')
   const chat: Record<string, unknown> = {}
-  for (const [name, other] of Object.entries(SAME)) chat[other] = field(body, name)
+  for (const name of SAME) chat[name] = field(body, name)
   const messages = field(body, 'messages')
   chat['messages'] = Array.isArray(messages) ? messages.map(messageOf) : messages
   chat['top_k'] = k === 0 ? undefined : k

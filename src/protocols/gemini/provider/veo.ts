@@ -1,18 +1,18 @@
 import type { Endpoint } from '../../../catalog/catalog.ts'
 import { aspectRatioOf, resolutionOf } from '../../../catalog/resolution.ts'
 import type { VideoOperation } from '../../../kinds/video.ts'
-import type { AnswerHold } from '../../answer-budget.ts'
 import type { JobAnswer, JobHttp } from '../../wire/job-http.ts'
 import { takes, UnsendableError } from '../../ports/call.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
 import { jobFailure } from '../../wire/upstream-error.ts'
 import {
-  submissionOutcome,
-  submitSendable,
-  videoState,
+  askVideos,
+  jobRequest,
   optional,
+  videoState,
   type SubmissionOutcome,
   type VideoHandle,
+  type VideoProtocol,
   type VideoSource,
   type VideoState,
   type VideoUpstream,
@@ -31,54 +31,44 @@ const OPERATION = /^(models|operations|projects)\/[\w.:@/-]{1,300}$/
 
 /** Google's Veo through `predictLongRunning`, in the Gemini API and in Vertex AI. */
 export function veo(http: JobHttp): VideoUpstream {
+  const asked = askVideos(PROTOCOL, http)
   return {
-    // A size is told as its resolution.
-    tells: (endpoint, field) => takes(endpoint, field === 'size' ? 'resolution' : field),
-    submit: ({ endpoint, apiKey, operation, signal }) =>
-      submitSendable(
-        () => bodyOf(endpoint, operation),
-        async (body) => {
-          const path = `${geminiPath(geminiResource(endpoint.upstreamModel))}:predictLongRunning`
-          const answer = await http.post(
-            { provider: endpoint.provider, path, headers: geminiCredentials(apiKey), signal },
-            Buffer.from(JSON.stringify(body)),
-            { bytesMax: BODY_BYTES_MAX },
-          )
-          return submissionOutcome(answer, accepted)
-        },
-      ),
-    poll: async (handle) => {
-      const room = http.answers.hold()
-      const answer = await ask(http, handle, room)
-      const files = answer.status === 'answered' ? answer.files : []
-      const state = videoState(answer, (body) => stateOf(body, files))
-      if (state.status === 'done') return { ...state, release: () => room.release() }
-      room.release()
-      return state
-    },
-    open: async ({ provider, apiKey, signal }, source) => {
-      if ('bytes' in source) return { mediaType: source.mediaType, bytes: each(source.bytes) }
-      if (!('url' in source)) throw new Error('Veo names its videos by addresses.')
-      return http.open({ provider, path: '', headers: geminiCredentials(apiKey), signal, url: source.url })
-    },
+    ...asked,
+    poll: (handle) => (handle.reference.startsWith('projects/') ? pollVertex(http, handle) : asked.poll(handle)),
   }
 }
 
+const PROTOCOL: VideoProtocol = {
+  // A size is told as its resolution.
+  tells: (endpoint, field) => takes(endpoint, field === 'size' ? 'resolution' : field),
+  bytesMax: BODY_BYTES_MAX,
+  headers: (_provider, apiKey) => geminiCredentials(apiKey),
+  submission: (endpoint, operation) => ({
+    path: modelPath(endpoint.upstreamModel, 'predictLongRunning'),
+    body: bodyOf(endpoint, operation),
+  }),
+  accepted,
+  statusPath: ({ reference }) => `/${reference}`,
+  state: (body) => stateOf(body, []),
+}
+
 /** Vertex AI is polled through the model's method, the Gemini API at the operation's address. */
-function ask(
-  http: JobHttp,
-  { provider, upstreamModel, apiKey, reference, signal }: VideoHandle,
-  lifts: AnswerHold,
-): Promise<JobAnswer> {
-  const headers = geminiCredentials(apiKey)
-  if (!reference.startsWith('projects/'))
-    return http.get({ provider, path: `/${reference}`, headers, signal }, { bytesMax: BODY_BYTES_MAX })
-  const body = Buffer.from(JSON.stringify({ operationName: reference }))
-  return http.post(
-    { provider, path: `${geminiPath(geminiResource(upstreamModel))}:fetchPredictOperation`, headers, signal },
-    body,
-    { bytesMax: VIDEOS_BYTES_MAX, lifts },
+async function pollVertex(http: JobHttp, handle: VideoHandle): Promise<VideoState> {
+  const room = http.answers.hold()
+  const answer = await http.post(
+    jobRequest(PROTOCOL, handle, modelPath(handle.upstreamModel, 'fetchPredictOperation')),
+    Buffer.from(JSON.stringify({ operationName: handle.reference })),
+    { bytesMax: VIDEOS_BYTES_MAX, lifts: room },
   )
+  const files = answer.status === 'answered' ? answer.files : []
+  const state = videoState(answer, (body) => stateOf(body, files))
+  if (state.status === 'done') return { ...state, release: () => room.release() }
+  room.release()
+  return state
+}
+
+function modelPath(upstreamModel: string, method: string): string {
+  return `${geminiPath(geminiResource(upstreamModel))}:${method}`
 }
 
 function bodyOf(endpoint: Endpoint, operation: VideoOperation): Readonly<Record<string, unknown>> {
@@ -175,8 +165,4 @@ function bytesOf(encoded: unknown, files: JobFiles): readonly Buffer[] | null {
   if (typeof place === 'number') return files[place] ?? null
   const text = textOf(encoded)
   return text === null || text === '' ? null : [Buffer.from(text, 'base64')]
-}
-
-async function* each(parts: readonly Buffer[]): AsyncIterable<Buffer> {
-  yield* parts
 }

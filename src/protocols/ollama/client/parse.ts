@@ -14,7 +14,7 @@ import {
   type RawObject,
 } from '../../../kinds/fields/body-fields.ts'
 import { readFields, type Read } from '../../../kinds/fields/paid-body.ts'
-import { OllamaOptions } from './schema.ts'
+import { OllamaChatBody, OllamaOptions } from './schema.ts'
 import { isBase64 } from '../../../kinds/fields/media.ts'
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
 import type { ChargedUsage } from '../../../kinds/answer/writer.ts'
@@ -53,18 +53,7 @@ export function ollamaEmbedBody(
   return vectorList(`{"model":${JSON.stringify(model)},"embeddings":[`, vectors, `],${JSON.stringify(counts).slice(1)}`)
 }
 
-const READ: ReadonlySet<string> = new Set([
-  'model',
-  'models',
-  'messages',
-  'tools',
-  'format',
-  'options',
-  'stream',
-  'think',
-  'provider',
-  'session_id',
-])
+const READ: ReadonlySet<string> = new Set([...Object.keys(OllamaChatBody.properties), 'session_id'])
 const ROLES = ['system', 'user', 'assistant', 'tool']
 const LEVELS = ['low', 'medium', 'high', 'max']
 /** What clients add to a name without a tag. */

@@ -8,12 +8,11 @@ import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
 import { failure } from '../../ports/attempt-failure.ts'
 import { jobFailure } from '../../wire/upstream-error.ts'
 import {
-  submissionOutcome,
-  submitSendable,
-  videoState,
+  askVideos,
   optional,
   VIDEO_PARAMETERS,
   type SubmissionOutcome,
+  type VideoProtocol,
   type VideoSource,
   type VideoState,
   type VideoUpstream,
@@ -28,49 +27,26 @@ const FAILED: ReadonlySet<string> = new Set(['failed', 'error', 'cancelled', 'ca
 
 /** `/videos` of OpenAI, OpenRouter and xAI: their requests differ; the state of a job is read in any of their forms. */
 export function openaiVideos(http: JobHttp): VideoUpstream {
-  return {
-    tells: (endpoint, field) => {
-      const form = formOf(endpoint.provider)
-      // OpenAI has only sizes, and xAI only resolutions.
-      if (form === 'openai' && field === 'resolution') return false
-      return takes(endpoint, form === 'xai' && field === 'size' ? 'resolution' : field)
-    },
-    submit: async ({ endpoint, apiKey, operation, signal }) => {
-      const form = formOf(endpoint.provider)
-      const { provider } = endpoint
-      return submitSendable(
-        () => bodyOf(form, endpoint, operation),
-        async (body) => {
-          const path = `${form === 'xai' ? '/videos/generations' : '/videos'}${provider.dialect.query}`
-          const answer = await http.post(
-            { provider, path, headers: keyHeaders(provider.dialect, apiKey), signal },
-            Buffer.from(JSON.stringify(body)),
-            { bytesMax: BODY_BYTES_MAX },
-          )
-          return submissionOutcome(answer, accepted)
-        },
-      )
-    },
-    poll: async ({ provider, apiKey, reference, signal }) => {
-      const path = `/videos/${pathPart(reference)}${provider.dialect.query}`
-      const answer = await http.get(
-        { provider, path, headers: keyHeaders(provider.dialect, apiKey), signal },
-        { bytesMax: BODY_BYTES_MAX },
-      )
-      return videoState(answer, (body) => stateOf(body, reference))
-    },
-    open: ({ provider, apiKey, signal }, source) => {
-      if ('bytes' in source) throw new Error('These providers name their videos.')
-      const path = 'path' in source ? source.path + provider.dialect.query : ''
-      return http.open({
-        provider,
-        path,
-        headers: keyHeaders(provider.dialect, apiKey),
-        signal,
-        url: 'url' in source ? source.url : null,
-      })
-    },
-  }
+  return askVideos(PROTOCOL, http)
+}
+
+const PROTOCOL: VideoProtocol = {
+  tells: (endpoint, field) => {
+    const form = formOf(endpoint.provider)
+    // OpenAI has only sizes, and xAI only resolutions.
+    if (form === 'openai' && field === 'resolution') return false
+    return takes(endpoint, form === 'xai' && field === 'size' ? 'resolution' : field)
+  },
+  bytesMax: BODY_BYTES_MAX,
+  headers: ({ dialect }, apiKey) => keyHeaders(dialect, apiKey),
+  submission: (endpoint, operation) => {
+    const form = formOf(endpoint.provider)
+    const path = `${form === 'xai' ? '/videos/generations' : '/videos'}${endpoint.provider.dialect.query}`
+    return { path, body: bodyOf(form, endpoint, operation) }
+  },
+  accepted,
+  statusPath: ({ provider, reference }) => `/videos/${pathPart(reference)}${provider.dialect.query}`,
+  state: stateOf,
 }
 
 function formOf({ dialect, baseUrl }: Provider): VideoForm {
