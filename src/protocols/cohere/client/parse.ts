@@ -5,9 +5,10 @@ import { CohereFields } from './schema.ts'
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
 
 /** Fields that chat has too, by the same names. */
-const SAME: readonly string[] = (
-  'model models stream tools max_tokens temperature seed frequency_penalty presence_penalty provider session_id'
-).split(' ')
+const SAME: readonly string[] =
+  'model models stream tools max_tokens temperature seed frequency_penalty presence_penalty provider session_id'.split(
+    ' ',
+  )
 const READ: ReadonlySet<string> = new Set([
   ...SAME,
   ...Object.keys(CohereFields.properties),
