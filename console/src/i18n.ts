@@ -1,5 +1,4 @@
 import i18next from 'i18next'
-import { initReactI18next } from 'react-i18next'
 import type en from './locales/en.json'
 import type operatorEn from './locales/operator.en.json'
 import type { TableTexts } from './locales/table-texts.ts'
@@ -38,12 +37,11 @@ export function currentLanguage(): Language {
 /** Loads the texts of a language and shows them from now on. */
 export async function speak(language: Language): Promise<void> {
   if (!i18next.isInitialized)
-    await i18next.use(initReactI18next).init({
+    await i18next.init({
       lng: language,
       fallbackLng: false,
       interpolation: { escapeValue: false },
       resources: {},
-      react: { useSuspense: false },
     })
   if (!i18next.hasResourceBundle(language, 'translation'))
     i18next.addResourceBundle(language, 'translation', await LOADERS[language]())

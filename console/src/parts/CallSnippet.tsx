@@ -6,13 +6,12 @@ import { CopyBlock } from './Copy.tsx'
 import { Section } from './Page.tsx'
 import { type ChatCall, chatSnippet, LANGUAGE_NAMES, SNIPPET_LANGUAGES, type SnippetLanguage } from './call-snippet.ts'
 import { ButtonLink } from './cells.tsx'
-import { useWords } from './words.ts'
+import { t } from './words.ts'
 
 const PLACEHOLDER = 'sk-tg-…'
 
 /** A chat request as a program, without the key's secret, which the console does not have. */
 export function CallSnippet({ body, files = [] }: Pick<ChatCall, 'body' | 'files'>): ReactNode {
-  const { t } = useWords()
   const { service } = useSession()
   const [language, setLanguage] = useState<SnippetLanguage>('curl')
   return (
@@ -32,7 +31,6 @@ interface SnippetLanguageFieldProps {
 }
 
 function SnippetLanguageField({ value, change }: SnippetLanguageFieldProps): ReactNode {
-  const { t } = useWords()
   return (
     <SegmentedControl
       size="xs"
@@ -51,7 +49,6 @@ interface FirstRequestProps {
 
 /** The first request, ready to paste. Right after a key was created, the request contains it. */
 export function FirstRequest({ summary, apiKey }: FirstRequestProps): ReactNode {
-  const { t } = useWords()
   const { service } = useSession()
   const may = useMay()
   const [language, setLanguage] = useState<SnippetLanguage>('curl')

@@ -1,12 +1,11 @@
 import { ActionIcon, Button, CopyButton, Group } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { CheckIcon, CopyIcon } from './icons.ts'
-import { useWords } from './words.ts'
+import { t } from './words.ts'
 
 const SHOWN_MS = 2_000
 
 export function CopyIconButton({ text }: { readonly text: string }): ReactNode {
-  const { t } = useWords()
   return (
     <CopyButton value={text} timeout={SHOWN_MS}>
       {({ copied, copy }) => (
@@ -26,7 +25,6 @@ export function CopyIconButton({ text }: { readonly text: string }): ReactNode {
 
 /** A text in full with its copy button: a key that is shown once, a snippet. */
 export function CopyBlock({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
-  const { t } = useWords()
   return (
     <div>
       <code className="code" tabIndex={0} role="region" aria-label={label}>

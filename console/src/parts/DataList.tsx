@@ -13,7 +13,7 @@ import { type Filter, Filters, filtersAt } from './Filters.tsx'
 import type { Format } from './format.ts'
 import { placeOf, type Search, sortOf, useListPlace, useListRead } from './list-place.ts'
 import { Loaded } from './Loaded.tsx'
-import { useWords } from './words.ts'
+import { format, t } from './words.ts'
 
 /** Rows of a page, of the server's and of ours. */
 export const PAGE_ROWS = 50
@@ -65,7 +65,6 @@ export function DataList<Row extends object>({
   tools = 'above',
   ...list
 }: DataListProps<Row>): ReactNode {
-  const { format } = useWords()
   const { sort, offset, go } = useListPlace(prefix)
   const setSort = (wish: string | null): void => go({ sort: wish, offset: 0 })
   const [choice, choose] = useListChoice(name, { hidden: hiddenAtFirst, dense: denseAtFirst })
@@ -266,7 +265,6 @@ interface PagerProps {
 
 /** Buttons to the next and the previous page of a list. A list with only one page has none. */
 export function Pager({ offset, size, total, go, atLeast = false, deep = false }: PagerProps): ReactNode {
-  const { t, format } = useWords()
   if (total <= size && offset === 0) return null
   const next = offset + size
   const isDeepest = !deep && next > PAGE_DEPTH_MAX && next < total

@@ -5,7 +5,7 @@ import { ownValue } from '../../../src/base/own-value.ts'
 import css from './day-chart.module.css'
 import { Failed, Outline } from './Loaded.tsx'
 import { onDemand } from './OnDemand.tsx'
-import { useWords } from './words.ts'
+import { format, t } from './words.ts'
 
 interface DayChartProps {
   readonly kind: 'area' | 'bars'
@@ -77,7 +77,6 @@ export function DayChart(props: DayChartProps): ReactNode {
 }
 
 function useFigures({ days, series, unit, nameOf, tickOf }: DayChartProps): Figures {
-  const { format } = useWords()
   const name = nameOf ?? ((day) => format.day(day))
   return {
     days: days.map((day) => String(day['day'])),
@@ -185,7 +184,6 @@ function ChartTable({
   readonly figures: Figures
   readonly startsOpen: boolean
 }): ReactNode {
-  const { t } = useWords()
   const [isOpen, setIsOpen] = useState(startsOpen)
   const order = days.map((day, index) => ({ day, values: rows[index] ?? [] })).toReversed()
   return (

@@ -6,8 +6,8 @@ import 'dayjs/locale/en-gb'
 import 'dayjs/locale/ru'
 import customParseFormat from 'dayjs/plugin/customParseFormat'
 import type { ReactNode } from 'react'
-import { useTranslation } from 'react-i18next'
-import { useWords } from './words.ts'
+import { currentLanguage } from '../i18n.ts'
+import { t } from './words.ts'
 import { type DayRange, lastDays, monthDays } from './zoned-day.ts'
 
 dayjs.extend(customParseFormat)
@@ -39,8 +39,7 @@ export function DayField({
   max,
   compact = false,
 }: DayFieldProps): ReactNode {
-  const { t, i18n } = useTranslation()
-  const isRussian = i18n.language === 'ru'
+  const isRussian = currentLanguage() === 'ru'
   return (
     <DateInput
       {...(compact ? { 'aria-label': label, size: 'xs' } : { label, description, error })}
@@ -80,7 +79,6 @@ interface RangeFieldsProps {
 
 /** A range of whole days: a preset, or two days. */
 export function RangeFields({ range, change }: RangeFieldsProps): ReactNode {
-  const { t } = useWords()
   const preset = NAMES.find((name) => {
     const { from, to } = PRESETS[name]()
     return range.from === from && range.to === to

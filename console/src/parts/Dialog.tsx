@@ -1,10 +1,9 @@
 import { Alert, Button, type ButtonProps, Modal, type ModalProps, Stack, Text } from '@mantine/core'
 import { modals } from '@mantine/modals'
-import i18n from 'i18next'
 import type { ReactNode } from 'react'
 import { CopyBlock } from './Copy.tsx'
 import { PlusIcon } from './icons.ts'
-import { useWords } from './words.ts'
+import { t } from './words.ts'
 
 /** Names a dialog in the page: a test opens each name of the source. */
 export function dialogName(name: string): Readonly<Record<string, string>> {
@@ -34,7 +33,6 @@ export function Dialog<Shown>({
   children,
   ...props
 }: DialogProps<Shown>): ReactNode {
-  const { t } = useWords()
   return (
     <Modal
       closeButtonProps={{ 'aria-label': t('common.close') }}
@@ -99,8 +97,8 @@ export function confirm({ name, title, text, act, harmful = true, onConfirm }: Q
     ...dialogName(name),
     title,
     children: <Text size="sm">{text}</Text>,
-    labels: { confirm: act ?? i18n.t('common.delete'), cancel: i18n.t('common.cancel') },
-    closeButtonProps: { 'aria-label': i18n.t('common.close') },
+    labels: { confirm: act ?? t('common.delete'), cancel: t('common.cancel') },
+    closeButtonProps: { 'aria-label': t('common.close') },
     confirmProps: harmful ? { color: 'red.8' } : {},
     onConfirm,
   })
@@ -117,7 +115,7 @@ export function ask({
     ...dialogName(name),
     title,
     children: content,
-    closeButtonProps: { 'aria-label': i18n.t('common.close') },
+    closeButtonProps: { 'aria-label': t('common.close') },
     onClose,
   })
   return () => modals.close(id)

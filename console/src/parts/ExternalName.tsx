@@ -3,13 +3,12 @@ import { type ReactNode, useState } from 'react'
 import { Can } from './Can.tsx'
 import { Dialog } from './Dialog.tsx'
 import { Form, useCall } from './Form.tsx'
-import { useWords } from './words.ts'
+import { t } from './words.ts'
 
 const CHARS_MAX = 128
 
 /** The name that a program gave a record, as paths take it; nothing where it has none. */
 export function ExternalName({ of }: { readonly of: { readonly external_id: string | null } }): ReactNode {
-  const { t } = useWords()
   if (of.external_id === null) return null
   return (
     <div className="mono" title={t('field.external_id')}>
@@ -36,7 +35,6 @@ interface ExternalIdButtonProps {
 
 /** Gives a record a name for programs, changes it or takes it away. */
 export function ExternalIdButton({ change, of, name }: ExternalIdButtonProps): ReactNode {
-  const { t } = useWords()
   const [opened, setOpened] = useState(false)
   const title = `${t('field.external_id')}: ${name}`
   return (
@@ -56,7 +54,6 @@ function ExternalIdForm({
   of: { id, external_id: known },
   done,
 }: Omit<ExternalIdButtonProps, 'name'> & { readonly done: () => void }): ReactNode {
-  const { t } = useWords()
   // Each of these routes takes the field alike.
   const form = useCall(change as 'PATCH /admin/v1/accounts/:id', {
     said: t('common.saved'),
@@ -73,7 +70,6 @@ function ExternalIdForm({
 }
 
 export function ExternalIdField(props: TextInputProps): ReactNode {
-  const { t } = useWords()
   return (
     <TextInput
       label={t('field.external_id')}

@@ -4,11 +4,10 @@ import { type ReactNode, useState } from 'react'
 import { ownValue } from '../../../src/base/own-value.ts'
 import { SearchIcon } from './icons.ts'
 import { type Search, useFilters, useTyped } from './list-place.ts'
-import { useWords } from './words.ts'
+import { t } from './words.ts'
 
 /** One value of a list, or none: a button clears the choice. */
 export function ChoiceField(props: SelectProps): ReactNode {
-  const { t } = useWords()
   return (
     <Select
       placeholder={t('log.any')}
@@ -33,7 +32,6 @@ interface SearchFieldProps {
 }
 
 export function SearchField({ change, ...props }: SearchFieldProps): ReactNode {
-  const { t } = useWords()
   return (
     <TextInput
       type="search"
@@ -64,7 +62,6 @@ interface FilterPanelProps {
 
 /** Filters side by side; on a phone behind a button, so that the list comes first. */
 export function FilterPanel({ children, compact = false }: FilterPanelProps): ReactNode {
-  const { t } = useWords()
   const isNarrow = useMediaQuery('(max-width: 700px)') === true
   const [opened, setOpened] = useState(false)
   return (

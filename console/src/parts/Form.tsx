@@ -6,7 +6,7 @@ import { type ActEndpoint, type Answer, given, type Input } from '../api/endpoin
 import { type ActOptions, useAct } from '../api/hooks.ts'
 import { Failed } from './Loaded.tsx'
 import { fieldFailure } from './failure-text.ts'
-import { useWords } from './words.ts'
+import { t } from './words.ts'
 
 /** A call that a form makes. */
 interface Sending {
@@ -109,7 +109,6 @@ export interface FormProps {
 
 /** Fields, with what went wrong above them and the button that sends them below. */
 export function Form({ of, act, look, beside, cancel, form = 'page', children }: FormProps): ReactNode {
-  const { t } = useWords()
   const button = (
     <Button type="submit" loading={of.busy} {...look}>
       {act}

@@ -6,19 +6,20 @@ import type { CsvValue } from '../../../src/base/csv.ts'
 import { ownValue } from '../../../src/base/own-value.ts'
 import css from '../style/list.module.css'
 import { Clip, Moment, StatusBadge, type Tone } from './cells.tsx'
+import type { Format } from './format.ts'
 import { Empty, type EmptyProps } from './Loaded.tsx'
-import { useWords, type Words } from './words.ts'
+import { format, t, useReader } from './words.ts'
 
 /** How a number is written; `percent` is of hundred, `share` of one, `speed` of tokens per second. */
 const NUMBERS = {
-  count: (value, { format }) => format.number(value),
-  compact: (value, { format }) => format.compact(value),
-  money: (value, { format }) => format.moneyInColumn(value),
-  percent: (value, { format }) => format.percent(value / 100),
-  share: (value, { format }) => format.percent(value),
-  duration: (value, { format }) => format.duration(value),
-  speed: (value, { t, format }) => t('request.per_second', { tokens: format.number(value) }),
-} as const satisfies Readonly<Record<string, (value: number, words: Words) => string>>
+  count: (value) => format.number(value),
+  compact: (value) => format.compact(value),
+  money: (value) => format.moneyInColumn(value),
+  percent: (value) => format.percent(value / 100),
+  share: (value) => format.percent(value),
+  duration: (value) => format.duration(value),
+  speed: (value) => t('request.per_second', { tokens: format.number(value) }),
+} as const satisfies Readonly<Record<string, (value: number) => string>>
 type CellKind = 'text' | 'clip' | 'mono' | 'moment' | 'date' | 'ago' | keyof typeof NUMBERS
 /** Numbers and days are aligned at the end of their cells. */
 const AT_END: ReadonlySet<string> = new Set(['date', 'ago', ...Object.keys(NUMBERS)])
@@ -110,7 +111,7 @@ export function List<Row>({
   rowClass,
   sorting,
 }: ListProps<Row>): ReactNode {
-  const words = useWords()
+  const words = useReader()
   if (rows.length === 0)
     return (
       <div className={css.frame}>
@@ -152,11 +153,12 @@ interface ListRowProps<Row> {
   readonly row: Row
   readonly columns: readonly Column<Row>[]
   readonly look: string | undefined
-  readonly words: Words
+  /** The row is drawn again in others. */
+  readonly words: Format
 }
 
 /** It is drawn again when its record or the columns change: a page with long lists keeps both. */
-const ListRow = memo(function ListRow<Row>({ row, columns, look, words }: ListRowProps<Row>): ReactNode {
+const ListRow = memo(function ListRow<Row>({ row, columns, look }: ListRowProps<Row>): ReactNode {
   return (
     <tr role="row" className={look}>
       {columns.map((column, index) => (
@@ -172,7 +174,7 @@ const ListRow = memo(function ListRow<Row>({ row, columns, look, words }: ListRo
             column.className,
           )}
         >
-          {drawn(column, row, words)}
+          {drawn(column, row)}
         </td>
       ))}
     </tr>
@@ -185,11 +187,11 @@ export function isAtEnd<Row>({ as = 'text', acts, end = acts !== undefined || AT
 }
 
 /** A cell of a column: what the column makes of a row, its buttons, or its value. */
-function drawn<Row>(column: Column<Row>, row: Row, words: Words): ReactNode {
+function drawn<Row>(column: Column<Row>, row: Row): ReactNode {
   if (column.acts !== undefined) return <Acts acts={column.acts(row)} />
   const { code, under, to } = column
   const link = to?.(row) ?? null
-  const face = column.cell === undefined ? valueFace(column, row, words) : column.cell(row)
+  const face = column.cell === undefined ? valueFace(column, row) : column.cell(row)
   const main = link === null ? face : <Link {...link}>{face}</Link>
   const mark = code?.(row) ?? null
   if (code === undefined && under === undefined) return main
@@ -202,14 +204,14 @@ function drawn<Row>(column: Column<Row>, row: Row, words: Words): ReactNode {
   )
 }
 
-function valueFace<Row>({ value, as = 'text', word, none }: Column<Row>, row: Row, words: Words): ReactNode {
+function valueFace<Row>({ value, as = 'text', word, none }: Column<Row>, row: Row): ReactNode {
   if (word !== undefined) {
     const [tone, text] = word(row)
     return <StatusBadge tone={tone}>{text}</StatusBadge>
   }
   const given = value?.(row) ?? null
-  if (given === null) return none ?? (as === 'ago' ? words.t('keys.never') : AT_END.has(as) ? '–' : '')
-  if (typeof given === 'number') return (ownValue(NUMBERS, as) ?? NUMBERS.count)(given, words)
+  if (given === null) return none ?? (as === 'ago' ? t('keys.never') : AT_END.has(as) ? '–' : '')
+  if (typeof given === 'number') return (ownValue(NUMBERS, as) ?? NUMBERS.count)(given)
   const text = typeof given === 'object' ? given.decimal : String(given)
   switch (as) {
     case 'clip':
@@ -257,7 +259,6 @@ function Head<Row>({
   readonly column: Column<Row>
   readonly sorting: ListSorting<Row> | undefined
 }): ReactNode {
-  const { t } = useWords()
   const { title = '', className } = column
   const sorted = sorting?.of(column) ?? null
   return (

@@ -10,7 +10,7 @@ import { useFirstUse } from './first-use.ts'
 import { ColumnsIcon, DownloadIcon } from './icons.ts'
 import { type Column, type ListModel, valueOf } from './List.tsx'
 import { onDemand } from './OnDemand.tsx'
-import { useWords } from './words.ts'
+import { t } from './words.ts'
 import { today } from './zoned-day.ts'
 
 interface ListToolsProps<Row> {
@@ -55,7 +55,6 @@ function CsvButton<Row>({
   model,
   file,
 }: Pick<ListToolsProps<Row>, 'name' | 'model'> & { readonly file: string | undefined }): ReactNode {
-  const { t } = useWords()
   const look = {
     size: 'compact-sm',
     variant: 'subtle',
@@ -174,7 +173,6 @@ const OpenedListView = onDemand('OpenedListView', async () => (await import('./O
 
 /** A button that opens the order of a list, its columns and the height of its rows. */
 function ListView(props: ListViewProps): ReactNode {
-  const { t } = useWords()
   const { isUsed, button } = useFirstUse(OpenedListView)
   if (isUsed) return <OpenedListView {...props} />
   return (

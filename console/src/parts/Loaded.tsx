@@ -1,12 +1,11 @@
 import { Alert, Button, Skeleton, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import type { UseQueryResult } from '@tanstack/react-query'
-import i18n from 'i18next'
 import type { ReactNode } from 'react'
 import { ApiFailure } from '../api/call.ts'
 import { failureText, problemTexts, serverWords } from './failure-text.ts'
 import { RetryIcon, WarningIcon } from './icons.ts'
-import { useWords } from './words.ts'
+import { t, useReader } from './words.ts'
 
 interface LoadedProps<A> {
   readonly of: UseQueryResult<A>
@@ -26,7 +25,6 @@ export function Loaded<A>({ of, height = 220, children }: LoadedProps<A>): React
 }
 
 export function Failed({ failure, retry }: { readonly failure: unknown; readonly retry?: () => void }): ReactNode {
-  const { t } = useWords()
   return (
     <Alert color="red" variant="light" icon={<WarningIcon />} title={t('failure.title')} role="alert">
       <FailureWords failure={failure} />
@@ -37,7 +35,6 @@ export function Failed({ failure, retry }: { readonly failure: unknown; readonly
 
 /** The same in the place of what was to be shown there. */
 export function FailedPlace({ failure, retry }: { readonly failure: unknown; readonly retry: () => void }): ReactNode {
-  const { t } = useWords()
   return (
     <Place picture={pictureOf(failure)} title={t('failure.title')} failed>
       <FailureWords failure={failure} />
@@ -56,7 +53,6 @@ function pictureOf(failure: unknown): PictureName {
 }
 
 export function Outline({ height }: { readonly height: number }): ReactNode {
-  const { t } = useWords()
   return (
     <Stack gap="sm" role="status" aria-label={t('common.loading')}>
       <Skeleton height={Math.min(height, 44)} radius="md" />
@@ -101,7 +97,7 @@ function Place({ picture, title, failed = false, children }: PlaceProps): ReactN
 
 /** An error in the reader's language. Words of the server stand apart and are marked as English. */
 function FailureWords({ failure }: { readonly failure: unknown }): ReactNode {
-  const { t } = useWords()
+  useReader()
   const words = serverWords(failure)
   const { lines, more } = problemTexts(failure)
   return (
@@ -144,7 +140,7 @@ interface RetryButtonProps {
 
 /** Tries again what failed. What a new release of the console has replaced comes only with the page. */
 function RetryButton({ failure, retry, reload = () => window.location.reload() }: RetryButtonProps): ReactNode {
-  const { t } = useWords()
+  useReader()
   const isOld = failure instanceof ApiFailure && failure.errorType === 'released'
   return (
     <Button mt="sm" size="xs" variant="default" leftSection={<RetryIcon size={16} />} onClick={isOld ? reload : retry}>
@@ -168,7 +164,7 @@ export function tellFailure(failure: unknown, again?: Again): void {
     again?.retry()
   }
   notifications.show({
-    title: i18n.t('failure.title'),
+    title: t('failure.title'),
     message: (
       <>
         <FailureWords failure={failure} />
@@ -183,7 +179,7 @@ export function tellFailure(failure: unknown, again?: Again): void {
 
 /** The library gives the button no name of its own. */
 export function closeName(): { readonly 'aria-label': string } {
-  return { 'aria-label': i18n.t('common.close') }
+  return { 'aria-label': t('common.close') }
 }
 
 /** The shape, which is filled softly, and the lines upon it. A place is 96 by 72. */

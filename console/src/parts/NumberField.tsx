@@ -1,7 +1,7 @@
 import { Text, TextInput, type TextInputProps } from '@mantine/core'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { type NumberBounds, readNumber, writtenNumber } from './number-text.ts'
-import { useWords } from './words.ts'
+import { format, t } from './words.ts'
 
 const TEXT_CHARS_MAX = 60
 
@@ -29,8 +29,7 @@ export function NumberField({
   onBlur,
   ...props
 }: NumberFieldProps): ReactNode {
-  const { t } = useWords()
-  const { decimalMark } = useWords().format
+  const { decimalMark } = format
   const [told, setTold] = useState(value)
   const [text, setText] = useState(() => writtenNumber(value, decimalMark))
   const input = useRef<HTMLInputElement>(null)

@@ -2,6 +2,7 @@ import { QueryClient, useQuery, type UseQueryResult } from '@tanstack/react-quer
 import type { ComponentType, ReactNode } from 'react'
 import { ApiFailure } from '../api/call.ts'
 import { Loaded } from './Loaded.tsx'
+import { useReader } from './words.ts'
 
 /** The files of the console that were asked for. They belong to no user, so a sign-out does not forget them. */
 const files = new QueryClient({
@@ -34,11 +35,14 @@ export function onDemand<Props extends object>(
 ): OnDemand<Props> {
   const query = { queryKey: [name], queryFn: async () => read().catch(notLoaded) }
   const useFile = (): UseQueryResult<ComponentType<Props>> => useQuery(query, files)
-  const Part = (props: Props): ReactNode => (
-    <Loaded of={useFile()} height={height}>
-      {(Component) => <Component {...props} />}
-    </Loaded>
-  )
+  const Part = (props: Props): ReactNode => {
+    useReader()
+    return (
+      <Loaded of={useFile()} height={height}>
+        {(Component) => <Component {...props} />}
+      </Loaded>
+    )
+  }
   return Object.assign(Part, {
     useFile,
     load: async () => files.ensureQueryData(query),

@@ -3,11 +3,10 @@ import type { ReactNode } from 'react'
 import css from '../style/list.module.css'
 import { type ListViewProps, VIEW_LOOK } from './ListTools.tsx'
 import { useOpenedAtOnce } from './first-use.ts'
-import { useWords } from './words.ts'
+import { t } from './words.ts'
 
 /** The order of a list, its columns and the height of its rows, open at once. */
 export function OpenedListView({ sortable, hideable, choice, choose, sort, setSort }: ListViewProps): ReactNode {
-  const { t } = useWords()
   const { ref, opened, onChange } = useOpenedAtOnce()
   return (
     <Popover position="bottom-end" trapFocus returnFocus width={270} shadow="md" opened={opened} onChange={onChange}>
@@ -53,7 +52,6 @@ export function OpenedListView({ sortable, hideable, choice, choose, sort, setSo
 
 /** The order of a list whose head is not seen, as on a phone. */
 function SortField({ sortable, sort, setSort }: Pick<ListViewProps, 'sortable' | 'sort' | 'setSort'>): ReactNode {
-  const { t } = useWords()
   return (
     <NativeSelect
       label={t('list.sort')}

@@ -2,7 +2,7 @@ import { Group, Text, Title } from '@mantine/core'
 import clsx from 'clsx'
 import { type CSSProperties, Fragment, type ReactNode, useEffect } from 'react'
 import type { AccountLimit } from '../../../src/api/records/limits-contract.ts'
-import { useWords } from './words.ts'
+import { format, t } from './words.ts'
 
 export interface PageProps {
   readonly title: string
@@ -149,7 +149,6 @@ export function LimitBar({ share, label, plain = false }: LimitBarProps): ReactN
 
 /** What is used of the limit that all keys of an account have together, and when it starts again. */
 export function SpendingLimitTile({ of }: { readonly of: AccountLimit }): ReactNode {
-  const { t, format } = useWords()
   const { limit, limit_reset: reset, limit_used: used, limit_resets_at: resetsAt } = of
   if (limit === null || used === null) return null
   const text = t('limits.used_of', { used: format.money(used), limit: format.money(limit) })

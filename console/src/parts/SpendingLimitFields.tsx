@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import type { LimitReset } from '../../../src/api/cabinet/key-contract.ts'
 import { NumberField } from './NumberField.tsx'
 import { plainNumber } from './number-text.ts'
-import { useWords } from './words.ts'
+import { format, t } from './words.ts'
 
 type LimitKind = 'none' | 'fixed' | 'periodic'
 
@@ -30,7 +30,6 @@ interface SpendingLimitFieldsProps {
 
 /** Whether there is a limit, how much it is, and when it starts again. */
 export function SpendingLimitFields({ kind, props, label, most = null }: SpendingLimitFieldsProps): ReactNode {
-  const { t, format } = useWords()
   return (
     <>
       <div>
@@ -70,7 +69,6 @@ export function SpendingLimitFields({ kind, props, label, most = null }: Spendin
 
 /** The only models that may be used; none = all. */
 export function ModelsField(props: MultiSelectProps): ReactNode {
-  const { t } = useWords()
   return (
     <MultiSelect
       label={t('keys.models')}

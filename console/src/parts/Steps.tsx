@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 import css from '../style/steps.module.css'
 import { CheckIcon } from './icons.ts'
 import { Section } from './Page.tsx'
-import { useWords } from './words.ts'
+import { t } from './words.ts'
 
 export interface Step {
   readonly name: string
@@ -27,7 +27,6 @@ interface StepsProps {
 
 /** The way to something: each step ticks itself, and the next one stands out. */
 export function Steps({ title, count, steps, actions, children }: StepsProps): ReactNode {
-  const { t } = useWords()
   const done = steps.filter((step) => step.done).length
   const next = steps.find((step) => !step.done)
   return (

@@ -1,5 +1,4 @@
 import { Text } from '@mantine/core'
-import i18n from 'i18next'
 import { type ReactNode, useState } from 'react'
 import type { ProofBody } from '../../../src/base/wire-route.ts'
 import type { ApiFailure } from '../api/call.ts'
@@ -7,7 +6,7 @@ import { ask } from './Dialog.tsx'
 import { fieldFailure } from './failure-text.ts'
 import { Form, useFields } from './Form.tsx'
 import { ProofInput } from './proof.tsx'
-import { useWords } from './words.ts'
+import { t } from './words.ts'
 
 const KINDS = ['password', 'code'] as const
 
@@ -18,7 +17,7 @@ export function askForProof<A>(refusal: ApiFailure, again: (proof: ProofBody) =>
   return new Promise((resolve, reject) => {
     const close = ask({
       name: 'proof',
-      title: i18n.t('security.prove'),
+      title: t('security.prove'),
       content: (
         <ProofForm
           kinds={KINDS.filter((kind) => needed.includes(kind))}
@@ -44,7 +43,6 @@ interface ProofFormProps {
 }
 
 function ProofForm({ kinds, send, fail }: ProofFormProps): ReactNode {
-  const { t } = useWords()
   const [failed, setFailed] = useState<Error | null>(null)
   const [isPending, setPending] = useState(false)
   const form = useFields<ProofBody>({

@@ -1,12 +1,11 @@
 import { Button, type ButtonProps } from '@mantine/core'
 import { createLink, Link } from '@tanstack/react-router'
 import clsx from 'clsx'
-import type { TFunction } from 'i18next'
 import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
 import type { ErrorType } from '../../../src/base/errors.ts'
 import css from '../style/list.module.css'
 import { errorName } from './failure-text.ts'
-import { useWords } from './words.ts'
+import { format, t } from './words.ts'
 
 /** A text on one line. Where it is cut off it is whole under the pointer, and on focus, which a tap gives it too. */
 export function Clip({ text, mono = false }: { readonly text: string; readonly mono?: boolean }): ReactNode {
@@ -38,7 +37,6 @@ interface MomentProps {
 
 /** A time as short as a list needs; whole under the pointer. */
 export function Moment({ at, as = 'moment', said = (when) => when }: MomentProps): ReactNode {
-  const { format } = useWords()
   return (
     <time dateTime={at} title={format.dateTime(at)}>
       {said(format[as](at))}
@@ -56,10 +54,13 @@ export function StatusBadge({ tone, children }: { readonly tone: Tone; readonly 
 const ENDS = { completed: 'good', error: 'bad', cancelled: 'quiet' } as const
 
 /** How a request ended; a failed one by its cause. It is no component, because long lists draw hundreds of them. */
-export function requestEnd(
-  { status, error_type: cause }: { readonly status: keyof typeof ENDS; readonly error_type: ErrorType | null },
-  t: TFunction,
-): ReactNode {
+export function requestEnd({
+  status,
+  error_type: cause,
+}: {
+  readonly status: keyof typeof ENDS
+  readonly error_type: ErrorType | null
+}): ReactNode {
   const text = status === 'error' && cause !== null ? errorName(cause) : t(`status.${status}`)
   return <StatusBadge tone={ENDS[status]}>{text}</StatusBadge>
 }

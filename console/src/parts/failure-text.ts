@@ -5,7 +5,7 @@ import type { ErrorType } from '../../../src/base/errors.ts'
 import type { FieldCheck, RefusalReason } from '../../../src/base/refusals.ts'
 import type { AttemptReason } from '../../../src/ledger/generation-record.ts'
 import { ApiFailure, type FailureType } from '../api/call.ts'
-import { browserZone, createFormat, type Format } from './format.ts'
+import { format, t } from './words.ts'
 
 const DECIMALS_MAX = 6
 const PRICE_DECIMALS_MAX = 20
@@ -33,24 +33,24 @@ const TOLD_BY_SERVER: ReadonlySet<FailureType> = new Set<FailureType>([
 
 /** The name of an error type in the reader's language. A type that only another release knows stays as it is. */
 export function errorName(type: ErrorType): string {
-  return i18n.exists(`error.${type}`) ? i18n.t(`error.${type}`) : type
+  return i18n.exists(`error.${type}`) ? t(`error.${type}`) : type
 }
 
 /** The error in the reader's language, with the figures of the answer. */
 export function failureText(failure: unknown): string {
-  if (!(failure instanceof ApiFailure)) return i18n.t('failure.unknown')
+  if (!(failure instanceof ApiFailure)) return t('failure.unknown')
   const { reason, params } = failure.metadata
-  if (isReason(reason)) return i18n.t(`refusal.${reason}`, { replace: paramTexts(params) })
+  if (isReason(reason)) return t(`refusal.${reason}`, { replace: paramTexts(params) })
   const field = checkOf(failure)
   if (field !== null) return `${fieldName(field.field)}: ${field.message}`
   const { errorType } = failure
   const name =
     errorType === 'unreachable' || errorType === 'unknown' || errorType === 'released'
-      ? i18n.t(`failure.types.${errorType}`)
+      ? t(`failure.types.${errorType}`)
       : errorName(errorType)
   const rest = [
     advice(failure),
-    failure.retryAfterSeconds === null ? null : i18n.t('failure.retry_after', { count: failure.retryAfterSeconds }),
+    failure.retryAfterSeconds === null ? null : t('failure.retry_after', { count: failure.retryAfterSeconds }),
   ].filter((part) => part !== null && part !== '')
   return rest.length === 0 ? name : `${name}. ${rest.join(' ')}`
 }
@@ -63,37 +63,34 @@ export function serverWords(failure: unknown): string | null {
 }
 
 function advice({ errorType, metadata }: ApiFailure): string | null {
-  const format = currentFormat()
   const rub = (name: string): string => format.money(Number(metadata[name]))
   const has = (...names: readonly string[]): boolean => names.every((name) => typeof metadata[name] === 'number')
   switch (errorType) {
     case 'unreachable':
     case 'released':
     case 'internal_error':
-      return i18n.t(`failure.advice.${errorType}`)
+      return t(`failure.advice.${errorType}`)
     case 'insufficient_balance':
       return has('required', 'available')
-        ? i18n.t('failure.advice.insufficient_balance', { required: rub('required'), available: rub('available') })
+        ? t('failure.advice.insufficient_balance', { required: rub('required'), available: rub('available') })
         : null
     case 'limit_exceeded': {
       if (!has('spent', 'limit', 'required')) return null
       const resets = metadata['resets_at']
-      const text = i18n.t('failure.advice.limit_exceeded', {
+      const text = t('failure.advice.limit_exceeded', {
         spent: rub('spent'),
         limit: rub('limit'),
         required: rub('required'),
       })
       return [
         text,
-        ...(metadata['limit_of'] === 'account' ? [i18n.t('failure.advice.limit_of_account')] : []),
-        ...(typeof resets === 'string'
-          ? [i18n.t('failure.advice.limit_resets', { when: format.dateTime(resets) })]
-          : []),
+        ...(metadata['limit_of'] === 'account' ? [t('failure.advice.limit_of_account')] : []),
+        ...(typeof resets === 'string' ? [t('failure.advice.limit_resets', { when: format.dateTime(resets) })] : []),
       ].join(' ')
     }
     case 'input_tokens_exceeded':
       return has('input_tokens', 'max_input_tokens')
-        ? i18n.t('failure.advice.input_tokens_exceeded', {
+        ? t('failure.advice.input_tokens_exceeded', {
             input: number(metadata['input_tokens']),
             most: number(metadata['max_input_tokens']),
           })
@@ -103,13 +100,8 @@ function advice({ errorType, metadata }: ApiFailure): string | null {
   }
 }
 
-/** The format of the reader's language, also outside of a page. */
-function currentFormat(): Format {
-  return createFormat(i18n.language, browserZone())
-}
-
 function number(value: unknown, decimals = DECIMALS_MAX): string {
-  return currentFormat().number(Number(value), decimals)
+  return format.number(Number(value), decimals)
 }
 
 /**
@@ -162,7 +154,7 @@ function isReason(name: unknown): name is RefusalReason {
 }
 
 function checkText(check: FieldCheck, params: unknown): string {
-  return i18n.t(`check.${check}`, { replace: paramTexts(params) })
+  return t(`check.${check}`, { replace: paramTexts(params) })
 }
 
 /**
@@ -171,7 +163,7 @@ function checkText(check: FieldCheck, params: unknown): string {
  */
 function fieldName(field: string): string {
   const key = `field.${field.slice(field.lastIndexOf('.') + 1)}`
-  return i18n.exists(key) ? i18n.t(key as 'field.name') : field
+  return i18n.exists(key) ? t(key as 'field.name') : field
 }
 
 /** These figures come as texts with exact decimals: no float holds a price. */
@@ -195,7 +187,7 @@ export function errorNames(): { value: string; label: string }[] {
 
 /** Why an attempt failed, with the status of its answer; empty for one that answered. */
 export function attemptText({ reason, status }: Pick<StoryAttempt, 'reason' | 'status'>): string {
-  const why = reason === null ? null : isAttemptReason(reason) ? i18n.t(`attempt.${reason}`) : errorName(reason)
+  const why = reason === null ? null : isAttemptReason(reason) ? t(`attempt.${reason}`) : errorName(reason)
   return [why, status].filter((part) => part !== null).join(' · ')
 }
 

@@ -10,11 +10,10 @@ import {
 import type { ReactNode } from 'react'
 import type { ProofBody } from '../../../src/base/wire-route.ts'
 import { useProfile, useSession } from '../session.tsx'
-import { useWords } from './words.ts'
+import { t } from './words.ts'
 
 /** A field for a code of the authenticator, or a recovery code. */
 export function CodeField(props: TextInputProps): ReactNode {
-  const { t } = useWords()
   return (
     <TextInput
       label={t('entry.code')}
@@ -28,13 +27,11 @@ export function CodeField(props: TextInputProps): ReactNode {
 
 /** A field for a secret, whose button that shows it has a name. */
 export function SecretField(props: PasswordInputProps): ReactNode {
-  const { t } = useWords()
   return <PasswordInput visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }} {...props} />
 }
 
 /** A field in which a user chooses a password. It names the lengths that the server accepts. */
 export function NewPasswordField(props: PasswordInputProps): ReactNode {
-  const { t } = useWords()
   const { service } = useSession()
   return (
     <SecretField
@@ -49,7 +46,6 @@ export function NewPasswordField(props: PasswordInputProps): ReactNode {
 
 /** Says what is wrong with the length of a new password; null = nothing. */
 export function usePasswordCheck(): (password: string) => string | null {
-  const { t } = useWords()
   const { password: bounds } = useSession().service
   return ({ length }) => (length < bounds.least || length > bounds.most ? t('entry.password_length', bounds) : null)
 }
@@ -63,7 +59,6 @@ interface ProofInputProps {
 
 /** The password, or a code of the authenticator. */
 export function ProofInput({ kind, ...props }: ProofInputProps & { readonly kind: 'password' | 'code' }): ReactNode {
-  const { t } = useWords()
   if (kind === 'code') return <CodeField {...props} />
   return <SecretField label={t('security.current')} autoComplete="current-password" required {...props} />
 }
@@ -89,7 +84,6 @@ export function proofBody(kind: ProofKind, value: string): ProofBody {
 
 /** One field, or an instruction where there is nothing to type. */
 export function ProofField({ kind, ...props }: ProofInputProps & { readonly kind: ProofKind }): ReactNode {
-  const { t } = useWords()
   const { service } = useSession()
   switch (kind) {
     case 'password':

@@ -1,23 +1,32 @@
-import type { TFunction } from 'i18next'
-import { useContext, useMemo } from 'react'
-import { useTranslation } from 'react-i18next'
+import i18next, { t } from 'i18next'
+import { useContext, useSyncExternalStore } from 'react'
 import { SessionContext } from '../session.tsx'
 import { browserZone, createFormat, type Format } from './format.ts'
 
-/** By language and time zone. A list has a reader of it in each row, and making it takes longer than drawing the row. */
-const formats = new Map<string, Format>()
+/** A text in the reader's language. */
+export { t }
 
-/** The texts of the reader's language, and its numbers and times in the reader's time zone. */
-export interface Words {
-  readonly t: TFunction
-  readonly format: Format
+/** Numbers and times as the reader's language and time zone write them. A browser's tab has one reader. */
+export let format: Format = createFormat('en', browserZone())
+
+const drawn = new Set<() => void>()
+i18next.on('languageChanged', (language) => {
+  format = createFormat(language, format.zone)
+  for (const draw of drawn) draw()
+})
+
+/** Called with the session, before what it shows is drawn. */
+export function setZone(zone: string): void {
+  if (zone !== format.zone) format = createFormat(i18next.language, zone)
 }
 
-export function useWords(): Words {
-  const { t, i18n } = useTranslation()
-  const zone = useContext(SessionContext)?.profile?.timezone ?? browserZone()
-  const name = `${i18n.language} ${zone}`
-  const format = formats.get(name) ?? createFormat(i18n.language, zone)
-  formats.set(name, format)
-  return useMemo(() => ({ t, format }), [t, format])
+/** Draws a part again in another language or time zone, and all below it but what is memoised. */
+export function useReader(): Format {
+  useContext(SessionContext)
+  return useSyncExternalStore(subscribe, () => format)
+}
+
+function subscribe(draw: () => void): () => void {
+  drawn.add(draw)
+  return () => drawn.delete(draw)
 }

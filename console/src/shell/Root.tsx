@@ -4,9 +4,10 @@ import { type ReactNode, useEffect } from 'react'
 import type { SessionState } from '../../../src/api/cabinet/session-contract.ts'
 import { useRead } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
+import { browserZone } from '../parts/format.ts'
 import { Empty, FailedPlace, tellFailure } from '../parts/Loaded.tsx'
 import { Page } from '../parts/Page.tsx'
-import { useWords } from '../parts/words.ts'
+import { setZone, t, useReader } from '../parts/words.ts'
 import { SessionContext } from '../session.tsx'
 import { Brand, Preferences, Shell } from './Shell.tsx'
 import css from './shell.module.css'
@@ -35,6 +36,8 @@ export function Root(): ReactNode {
 }
 
 function Entered({ state }: { readonly state: SessionState }): ReactNode {
+  setZone(state.profile?.timezone ?? browserZone())
+  useReader()
   const { pathname: wished, searchStr } = useLocation()
   // The page that the outlet shows is a step behind the address while the next page loads.
   const shown = useMatches({ select: (matches) => matches.at(-1)?.fullPath ?? '' })
@@ -91,7 +94,6 @@ function useEntered(isEntered: boolean): void {
 
 /** The frame of the pages before sign-in. */
 function EntryFrame({ children }: { readonly children: ReactNode }): ReactNode {
-  const { t } = useWords()
   return (
     <div className={css.entry}>
       <header className={css.entryHead}>
@@ -119,7 +121,7 @@ function EntryFrame({ children }: { readonly children: ReactNode }): ReactNode {
 }
 
 export function NotFound(): ReactNode {
-  const { t } = useWords()
+  useReader()
   return (
     <Page title={t('shell.not_found')}>
       <Empty

@@ -29,7 +29,7 @@ import {
   WalletIcon,
   WarningIcon,
 } from '../parts/icons.ts'
-import { useWords } from '../parts/words.ts'
+import { format, t } from '../parts/words.ts'
 import { useMay, useProfile, useSession } from '../session.tsx'
 import { MenuButton } from './MenuButton.tsx'
 import { CUSTOMER, openedBy, OPERATOR } from './navigation.ts'
@@ -40,7 +40,6 @@ const HOMES: ReadonlySet<string> = new Set(['/', '/operator'])
 
 /** The frame of the console: the navigation, the account and the page. */
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
-  const { t } = useWords()
   const [opened, { open, close }] = useDisclosure(false)
   const { pathname } = useLocation()
   const main = useRef<HTMLElement>(null)
@@ -105,7 +104,6 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
 }
 
 function Navigation(): ReactNode {
-  const { t } = useWords()
   const profile = useProfile()
   const { role } = profile
   const { pathname } = useLocation()
@@ -151,7 +149,6 @@ function Navigation(): ReactNode {
 }
 
 function Balance(): ReactNode {
-  const { t, format } = useWords()
   const may = useMay()
   const summary = useRead('GET /cabinet/v1/summary', {})
   if (summary.data === undefined) return null
@@ -168,7 +165,6 @@ function Balance(): ReactNode {
 }
 
 function UserMenu(): ReactNode {
-  const { t } = useWords()
   const profile = useProfile()
   const others = profile.accounts.filter(({ account }) => account !== profile.account_id)
   const initials = initialsOf(profile.name === '' ? profile.email : profile.name)
@@ -205,7 +201,6 @@ function UserMenu(): ReactNode {
 
 /** Notices above every page: maintenance, a closed account, a missing step. */
 function Notices(): ReactNode {
-  const { t } = useWords()
   const { service } = useSession()
   const profile = useProfile()
   return (
@@ -270,7 +265,6 @@ function useSaveWish(): (wish: { readonly language?: Language; readonly theme?: 
 }
 
 function LanguageSwitch(): ReactNode {
-  const { t } = useWords()
   const save = useSaveWish()
   const other: Language = currentLanguage() === 'ru' ? 'en' : 'ru'
   const change = (): void => {
@@ -292,7 +286,6 @@ function LanguageSwitch(): ReactNode {
 }
 
 function ThemeSwitch(): ReactNode {
-  const { t } = useWords()
   const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   const save = useSaveWish()
   const icons = { light: <LightIcon size={19} />, dark: <DarkIcon size={19} />, auto: <AutoIcon size={19} /> }

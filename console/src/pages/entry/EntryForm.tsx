@@ -1,7 +1,7 @@
 import { Stack, TextInput, type TextInputProps, Title } from '@mantine/core'
 import { useEffect, type ReactNode } from 'react'
 import { Form, type FormProps } from '../../parts/Form.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 
 interface EntryPageProps {
   readonly title: string
@@ -30,12 +30,10 @@ export function EntryForm(props: FormProps): ReactNode {
 }
 
 export function EmailField(props: TextInputProps): ReactNode {
-  const { t } = useWords()
   return <TextInput label={t('entry.email')} type="email" autoComplete="username" required {...props} />
 }
 
 /** The name of a person, which nobody has to give. */
 export function NameField(props: TextInputProps): ReactNode {
-  const { t } = useWords()
   return <TextInput label={t('entry.name')} autoComplete="name" maxLength={100} {...props} />
 }

@@ -10,12 +10,11 @@ import { currentLanguage } from '../../i18n.ts'
 import { useCall } from '../../parts/Form.tsx'
 import { Failed } from '../../parts/Loaded.tsx'
 import { NewPasswordField, usePasswordCheck } from '../../parts/proof.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { EmailField, EntryForm, EntryPage, NameField } from './EntryForm.tsx'
 
 /** An invitation to an account: a signed-in person joins, a new one becomes a user. */
 export function JoinPage(): ReactNode {
-  const { t } = useWords()
   const { token = '' } = useSearch({ strict: false })
   const check = useAct('POST /cabinet/v1/invitations/check', { quiet: true })
   const { mutate } = check
@@ -40,7 +39,6 @@ export function JoinPage(): ReactNode {
 }
 
 function Invited({ facts, token }: { readonly facts: InvitationFacts; readonly token: string }): ReactNode {
-  const { t } = useWords()
   const { role, email, signed_in_as: own } = facts
   return (
     <>
@@ -72,7 +70,6 @@ function useJoined(): (state: SessionState) => void {
 }
 
 function Known({ own, token }: { readonly own: string; readonly token: string }): ReactNode {
-  const { t } = useWords()
   const join = useAct('POST /cabinet/v1/invitations/join', { quiet: true, done: useJoined() })
   return (
     <Stack>
@@ -85,7 +82,6 @@ function Known({ own, token }: { readonly own: string; readonly token: string })
 }
 
 function NewPerson({ email, token }: { readonly email: string | null; readonly token: string }): ReactNode {
-  const { t } = useWords()
   const form = useCall('POST /cabinet/v1/invitations/join', {
     done: useJoined(),
     first: { name: '', email: email ?? '', password: '' },

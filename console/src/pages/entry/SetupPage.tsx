@@ -8,12 +8,11 @@ import { startSession } from '../../api/hooks.ts'
 import { useCall } from '../../parts/Form.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { CodeField, NewPasswordField, usePasswordCheck } from '../../parts/proof.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { EmailField, EntryForm, EntryPage } from './EntryForm.tsx'
 
 /** The page of a one-time link: for the first administrator, for an invited one, or for a new password. */
 export function SetupPage(): ReactNode {
-  const { t } = useWords()
   const { searchStr } = useLocation()
   const token = new URLSearchParams(searchStr).get('token') ?? ''
   const check = useQuery({
@@ -44,7 +43,6 @@ interface SetupProps {
 
 /** Sets the user up and signs them in. A new administrator continues at two-step sign-in, which they must turn on. */
 function SetupForm({ token, answer }: SetupProps): ReactNode {
-  const { t } = useWords()
   const client = useQueryClient()
   const navigate = useNavigate()
   const form = useCall('POST /cabinet/v1/setup', {

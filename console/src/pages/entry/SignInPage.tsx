@@ -6,13 +6,12 @@ import type { SignInAnswer } from '../../../../src/api/cabinet/session-contract.
 import { startSession } from '../../api/hooks.ts'
 import { useCall } from '../../parts/Form.tsx'
 import { CodeField, SecretField } from '../../parts/proof.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { useSession } from '../../session.tsx'
 import { EmailField, EntryForm, EntryPage } from './EntryForm.tsx'
 
 /** E-mail and password, then a code where the user has two-step sign-in; or single sign-on. */
 export function SignInPage(): ReactNode {
-  const { t } = useWords()
   const { hash } = useLocation()
   const { service } = useSession()
   const client = useQueryClient()
@@ -64,7 +63,6 @@ interface Step {
 }
 
 function PasswordForm({ arrived }: Step): ReactNode {
-  const { t } = useWords()
   const form = useCall('POST /cabinet/v1/sign-in', {
     done: arrived,
     first: { email: '', password: '' },
@@ -79,7 +77,6 @@ function PasswordForm({ arrived }: Step): ReactNode {
 }
 
 function CodeForm({ ticket, arrived, back }: Step & { readonly ticket: string; readonly back: () => void }): ReactNode {
-  const { t } = useWords()
   const form = useCall('POST /cabinet/v1/sign-in/code', {
     done: arrived,
     first: { code: '' },

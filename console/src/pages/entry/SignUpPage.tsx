@@ -7,13 +7,12 @@ import { startSession } from '../../api/hooks.ts'
 import { currentLanguage } from '../../i18n.ts'
 import { useCall } from '../../parts/Form.tsx'
 import { NewPasswordField, usePasswordCheck } from '../../parts/proof.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { useSession } from '../../session.tsx'
 import { EmailField, EntryForm, EntryPage, NameField } from './EntryForm.tsx'
 
 /** A new customer: name, e-mail, password. */
 export function SignUpPage(): ReactNode {
-  const { t } = useWords()
   const { service } = useSession()
   const client = useQueryClient()
   const form = useCall('POST /cabinet/v1/sign-up', {

@@ -6,7 +6,7 @@ import { useRead } from '../../api/hooks.ts'
 import { FirstRequest } from '../../parts/CallSnippet.tsx'
 import { StatusBadge } from '../../parts/cells.tsx'
 import { Steps } from '../../parts/Steps.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { useMay } from '../../session.tsx'
 import css from '../../style/steps.module.css'
 
@@ -20,7 +20,6 @@ const STEPS: readonly (readonly ['money' | 'key' | 'request', LinkProps, MemberS
 
 /** The way to the first answer, whose request appears by itself. */
 export function FirstSteps(): ReactNode {
-  const { t } = useWords()
   const may = useMay()
   const summary = useRead('GET /cabinet/v1/summary', {}, { everyMs: EVERY_MS }).data
   if (summary === undefined) return null
@@ -46,7 +45,6 @@ export function FirstSteps(): ReactNode {
 
 /** Waits for the first request of the account, and shows it. */
 export function FirstArrival(): ReactNode {
-  const { t, format } = useWords()
   const hasRequests = useRead('GET /cabinet/v1/summary', {}, { everyMs: EVERY_MS }).data?.has_requests === true
   const log = useRead('GET /cabinet/v1/log', { query: { limit: 1 } }, { everyMs: EVERY_MS, enabled: hasRequests })
   const [row] = log.data?.data ?? []

@@ -10,7 +10,7 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { onDemand } from '../../parts/OnDemand.tsx'
 import { LimitBar, Page, Section, SpendingLimitTile, Tile } from '../../parts/Page.tsx'
 import { Moment } from '../../parts/cells.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { useMay } from '../../session.tsx'
 
 /** Of new customers only. */
@@ -20,7 +20,6 @@ const REFRESH_MS = 30_000
 
 /** The balance and recent spending. */
 export function HomePage(): ReactNode {
-  const { t } = useWords()
   const may = useMay()
   const summary = useRead('GET /cabinet/v1/summary', {}, { everyMs: REFRESH_MS })
   return (
@@ -42,7 +41,6 @@ export function HomePage(): ReactNode {
 }
 
 function Overview({ summary }: { readonly summary: Summary }): ReactNode {
-  const { t, format } = useWords()
   // The list stays until the page is opened again, so that the answer is seen.
   const [isFirst] = useState(!summary.has_requests)
   const { money, account_limit: limit, today, last_7_days: week, last_30_days: month } = summary
@@ -78,7 +76,6 @@ function Overview({ summary }: { readonly summary: Summary }): ReactNode {
 }
 
 function SpendChart({ summary }: { readonly summary: Summary }): ReactNode {
-  const { t } = useWords()
   const [days, setDays] = useState('30')
   const [what, setWhat] = useState<'cost' | 'requests'>('cost')
   const shown = summary.days
@@ -129,7 +126,6 @@ function SpendChart({ summary }: { readonly summary: Summary }): ReactNode {
 
 /** Five models at most. */
 function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
-  const { t } = useWords()
   return (
     <Section title={t('home.top_models')} lead={t('home.of_month')}>
       <List
@@ -153,7 +149,6 @@ function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
 }
 
 function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
-  const { t } = useWords()
   return (
     <Section
       title={t('home.near_limit')}
@@ -183,7 +178,6 @@ function Left({
 }: {
   readonly apiKey: Summary['keys_near_limit'][number]
 }): ReactNode {
-  const { t, format } = useWords()
   if (limit === null || left === null)
     return expires !== null && <Moment at={expires} as="ago" said={(when) => t('keys.expires', { when })} />
   return (

@@ -14,7 +14,7 @@ import {
 } from '../../parts/SpendingLimitFields.tsx'
 import { PlusIcon, TrashIcon } from '../../parts/icons.ts'
 import { numberOf, plainNumber } from '../../parts/number-text.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { dayIn, lastSecondOf } from '../../parts/zoned-day.ts'
 import { useProfile } from '../../session.tsx'
 
@@ -44,7 +44,6 @@ interface KeyFormProps {
 
 /** Creates a key, or changes one. */
 export function KeyForm({ edited, done }: KeyFormProps): ReactNode {
-  const { t, format } = useWords()
   const { zone } = format
   const { monthly_limit: most } = useProfile()
   const models = (useRead('GET /cabinet/v1/models', {}).data?.data ?? []).map(({ id }) => id)
@@ -131,7 +130,6 @@ interface LimitFieldsProps {
 
 /** Requests, tokens and addresses: folded while the key has none of these limits. */
 function KeyLimitFields({ form, models }: LimitFieldsProps): ReactNode {
-  const { t } = useWords()
   const [unfolded, setUnfolded] = useState(false)
   // A field that is hidden could not say why the form is not sent.
   const { field } = form
@@ -173,12 +171,10 @@ interface LimitFieldProps {
 
 /** A whole number of at least one; the props of a form's field go to the field. */
 function LimitField({ of, ...props }: LimitFieldProps): ReactNode {
-  const { t } = useWords()
   return <NumberField label={t(`keys.${of}`)} decimals={0} least={1} most={MOST[of]} {...props} />
 }
 
 function ModelRows({ form, models }: LimitFieldsProps): ReactNode {
-  const { t } = useWords()
   const rows = form.values.modelLimits
   const set = (modelLimits: ModelRow[]): void => form.set({ modelLimits })
   const change = (index: number, part: Partial<ModelRow>): void =>
@@ -226,7 +222,6 @@ interface ModelRowFieldsProps {
 }
 
 function ModelRowFields({ row, models, change, remove }: ModelRowFieldsProps): ReactNode {
-  const { t } = useWords()
   return (
     <Group align="end" wrap="nowrap">
       <div className="fields" style={{ flex: 1 }}>

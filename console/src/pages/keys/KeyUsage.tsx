@@ -4,7 +4,7 @@ import type { Key } from '../../../../src/api/cabinet/key-contract.ts'
 import type { Column } from '../../parts/List.tsx'
 import { LimitBar } from '../../parts/Page.tsx'
 import { Moment, StatusBadge } from '../../parts/cells.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 
 /** What the lists of a customer's keys and of an operator's have in common. */
 type Shown = Pick<
@@ -14,8 +14,7 @@ type Shown = Pick<
   Stated
 
 /** The name, the state, the usage and the last use of a key. */
-export function useKeyColumns(): Readonly<Record<'name' | 'state' | 'usage' | 'used', Column<Shown>>> {
-  const { t } = useWords()
+export function keyColumns(): Readonly<Record<'name' | 'state' | 'usage' | 'used', Column<Shown>>> {
   return {
     name: { id: 'name', title: t('keys.name'), value: ({ name }) => name, code: ({ label }) => label },
     state: {
@@ -37,7 +36,6 @@ export function useKeyColumns(): Readonly<Record<'name' | 'state' | 'usage' | 'u
 
 /** Usage and limit as a bar. A key without a limit shows only its usage. */
 function KeyUsage({ apiKey }: { readonly apiKey: Shown }): ReactNode {
-  const { t, format } = useWords()
   const { limit, limit_remaining: left, limit_reset: reset, usage } = apiKey
   if (limit === null) return <Text size="sm">{t('keys.unlimited_used', { amount: format.money(usage) })}</Text>
   const used = limit - (left ?? limit)
@@ -60,7 +58,6 @@ type Paced = Pick<
 
 /** The limits that a key has beside its money, in a line; nothing for a key without them. */
 export function KeyPace({ apiKey }: { readonly apiKey: Paced }): ReactNode {
-  const { t, format } = useWords()
   const { requests_per_minute: requests, tokens_per_minute: tokens, running_requests: running } = apiKey
   const models = Object.keys(apiKey.model_limits ?? {}).length
   const ips = apiKey.allowed_ips?.length ?? 0
@@ -87,7 +84,6 @@ function keyState({ disabled, expires_at: expires, limit_remaining: left }: Stat
 
 /** The same as a word, and until when. */
 function KeyState({ apiKey }: { readonly apiKey: Shown }): ReactNode {
-  const { t } = useWords()
   const { expires_at: expires, old_secret_until: grace } = apiKey
   const state = keyState(apiKey)
   return (

@@ -15,9 +15,9 @@ import { Page, Section } from '../../parts/Page.tsx'
 import { EditIcon, LogIcon, PlaygroundIcon, PowerIcon, RotateIcon, TrashIcon } from '../../parts/icons.ts'
 import { useFilters, useListRead } from '../../parts/list-place.ts'
 import { RowMenu } from '../../parts/RowMenu.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { useMay } from '../../session.tsx'
-import { KeyPace, useKeyColumns } from './KeyUsage.tsx'
+import { KeyPace, keyColumns } from './KeyUsage.tsx'
 import { ShownOnce, UseItWith } from './ShownOnce.tsx'
 
 /** Loaded when a key is created or edited: its calendar and pickers are a fifth of the page. */
@@ -31,7 +31,6 @@ type Opened =
 
 /** The account's API keys. */
 export function KeysPage(): ReactNode {
-  const { t } = useWords()
   const { create } = useSearch({ strict: false })
   const may = useMay()
   const keys = useListRead('GET /cabinet/v1/keys', ({ by, search }) => ({ query: given({ by, search }) }))
@@ -93,7 +92,6 @@ interface KeyListProps {
 
 /** The newest keys: those of one person where several make keys, or with a name where a program has made many. */
 function KeyList({ page: { data: keys, total, makers }, open }: KeyListProps): ReactNode {
-  const { t } = useWords()
   const may = useMay()
   const { by, search } = useFilters<'by' | 'search'>().filters
   const isShared = by !== undefined || makers.length > 1
@@ -134,9 +132,8 @@ function KeyList({ page: { data: keys, total, makers }, open }: KeyListProps): R
 }
 
 function useColumns(open: KeyListProps['open'], isShared: boolean): readonly Column<Key>[] {
-  const { t } = useWords()
   const may = useMay()
-  const { name, state, usage, used } = useKeyColumns()
+  const { name, state, usage, used } = keyColumns()
   const maker: Column<Key> = {
     id: 'by',
     title: t('keys.made_by'),
@@ -157,7 +154,6 @@ function useColumns(open: KeyListProps['open'], isShared: boolean): readonly Col
 }
 
 function KeyMenu({ apiKey, open }: Pick<KeyListProps, 'open'> & { readonly apiKey: Key }): ReactNode {
-  const { t } = useWords()
   const renews = ['GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'] as const
   const change = useAct('PATCH /cabinet/v1/keys/:id', { renews, said: t('common.saved') })
   const remove = useAct('DELETE /cabinet/v1/keys/:id', { renews, said: t('keys.deleted') })
@@ -210,7 +206,6 @@ interface RotateFormProps {
 
 /** A new secret for a key: programs change over while the old one still works. */
 function RotateForm({ apiKey: { id }, close, done }: RotateFormProps): ReactNode {
-  const { t } = useWords()
   const form = useCall('POST /cabinet/v1/keys/:id/rotate', {
     renews: ['GET /cabinet/v1/keys'],
     done,
@@ -233,7 +228,6 @@ const RENEWS = ['GET /cabinet/v1/management-keys'] as const
 
 /** Keys for programs that make and change the account's API keys. */
 function ManagementKeys(): ReactNode {
-  const { t } = useWords()
   const keys = useRead('GET /cabinet/v1/management-keys', {})
   const [making, setMaking] = useState(false)
   const close = (): void => setMaking(false)
@@ -290,7 +284,6 @@ function ManagementKeys(): ReactNode {
 
 /** Asks for a name, then shows the key, this once. */
 function ManagementKeyForm({ close }: { readonly close: () => void }): ReactNode {
-  const { t } = useWords()
   const form = useCall('POST /cabinet/v1/management-keys', {
     renews: RENEWS,
     first: { name: '' },

@@ -6,7 +6,7 @@ import { useRead } from '../../api/hooks.ts'
 import { FirstRequest } from '../../parts/CallSnippet.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { Dialog, Secret } from '../../parts/Dialog.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { useSession } from '../../session.tsx'
 import { FirstArrival } from '../home/FirstSteps.tsx'
 
@@ -17,7 +17,6 @@ interface ShownOnceProps {
 
 /** A new key in full. It is shown only this time, so only the button closes it. */
 export function ShownOnce({ made, close }: ShownOnceProps): ReactNode {
-  const { t } = useWords()
   const summary = useRead('GET /cabinet/v1/summary', {})
   const [isFirst, setIsFirst] = useState<boolean | null>(null)
   // It stays when the request has arrived, so that it is seen.
@@ -46,7 +45,6 @@ const PLACEHOLDER = 'sk-tg-…'
 
 /** Settings of the programs that people use, with this service's address and, right after it was made, the key. */
 export function UseItWith({ apiKey = PLACEHOLDER }: { readonly apiKey?: string }): ReactNode {
-  const { t } = useWords()
   const { service } = useSession()
   const summary = useRead('GET /cabinet/v1/summary', {})
   const [name, setName] = useState(CLIENT_SETUPS[0]?.name ?? '')

@@ -10,12 +10,11 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { Facts, Page, Section } from '../../parts/Page.tsx'
 import { ButtonLink } from '../../parts/cells.tsx'
 import { PlaygroundIcon } from '../../parts/icons.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { modalityTexts, PriceConditions, PriceLines } from './PriceLines.tsx'
 
 /** One model: its inputs and outputs, its prices, its providers and their health. */
 export function ModelPage(): ReactNode {
-  const { t } = useWords()
   const { _splat: id = '' } = useParams({ from: '/model/$' })
   const model = useRead('GET /cabinet/v1/models/*id', { params: { id } })
   const actions = (
@@ -41,7 +40,6 @@ export function ModelPage(): ReactNode {
 }
 
 function Model({ model }: { readonly model: ModelRow }): ReactNode {
-  const { t, format } = useWords()
   const limit = (field: 'context_length' | 'max_completion_tokens'): string | null => {
     const count = model[field]
     if (count === null) return null
@@ -82,7 +80,6 @@ function Model({ model }: { readonly model: ModelRow }): ReactNode {
 }
 
 function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[] }): ReactNode {
-  const { t, format } = useWords()
   return (
     <>
       <DataList

@@ -11,7 +11,7 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { StatusBadge } from '../../parts/cells.tsx'
 import { useFilters, useTyped } from '../../parts/list-place.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { modalityTexts, PriceLines } from './PriceLines.tsx'
 
 const COMPARED_MAX = 4
@@ -21,7 +21,6 @@ const HIDDEN = ['speed', 'created']
 
 /** The catalogue. The browser itself searches, filters, sorts and compares it. */
 export function ModelsPage(): ReactNode {
-  const { t } = useWords()
   const models = useRead('GET /cabinet/v1/models', {})
   return (
     <Page title={t('nav.models')} lead={t('models.lead')}>
@@ -36,7 +35,6 @@ type FilterName = 'query' | 'type' | 'provider' | 'context' | 'allowed'
 type ModelWish = Readonly<Partial<Record<FilterName, string>>>
 
 function Catalogue({ models }: { readonly models: readonly ModelRow[] }): ReactNode {
-  const { t, format } = useWords()
   const { filters, filter } = useFilters<FilterName>()
   const typed = useTyped(filters.query ?? '', (value) => filter('query', value))
   const [chosen, setChosen] = useState<readonly string[]>([])
@@ -100,7 +98,6 @@ interface FilterFieldsProps {
 }
 
 function FilterFields({ models, typed }: FilterFieldsProps): ReactNode {
-  const { t } = useWords()
   const { filters, filter } = useFilters<'allowed'>()
   const endpoints = models.flatMap((model) => model.endpoints)
   const providers = new Map(endpoints.map((endpoint) => [endpoint.provider, endpoint.provider_name]))
@@ -143,7 +140,6 @@ interface ModelListProps {
 }
 
 function ModelList({ models, chosen, toggle }: ModelListProps): ReactNode {
-  const { t } = useWords()
   return (
     <DataList
       name="models"
@@ -224,7 +220,6 @@ function best(
 
 /** A few models side by side. */
 function Comparison({ models }: { readonly models: readonly ModelRow[] }): ReactNode {
-  const { t, format } = useWords()
   const shown = (value: number | null, text: (known: number) => string = (known) => format.number(known)): string =>
     value === null ? '–' : text(value)
   const perSecond = (tokens: number): string => t('request.per_second', { tokens: format.number(tokens) })

@@ -1,11 +1,10 @@
 import { Text } from '@mantine/core'
-import i18n from 'i18next'
 import type { ReactNode } from 'react'
 import type { ModelRow, Prices } from '../../../../src/api/cabinet/model-contract.ts'
 import { PRICE_SCALES, PRICED_METERS } from '../../../../src/tables/meter-table.ts'
 import { MODALITIES, type Modality } from '../../../../src/tables/model-types.ts'
 import { currentLanguage } from '../../i18n.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 
 interface PriceLinesProps {
   readonly prices: Prices
@@ -14,8 +13,6 @@ interface PriceLinesProps {
 
 /** Prices with their names; `most` limits the list. */
 export function PriceLines({ prices, most = Infinity }: PriceLinesProps): ReactNode {
-  const name = usePriceName()
-  const { t, format } = useWords()
   const lines = Object.entries(prices)
     .filter(([, price]) => most === Infinity || Number(price) > 0)
     .slice(0, most)
@@ -26,7 +23,7 @@ export function PriceLines({ prices, most = Infinity }: PriceLinesProps): ReactN
         <Text key={meter} size="sm" component="div">
           {format.price(price)}{' '}
           <Text span size="xs" c="dimmed">
-            {name(meter)}
+            {priceName(meter)}
           </Text>
         </Text>
       ))}
@@ -47,20 +44,17 @@ export function PriceConditions({ conditions }: { readonly conditions: ModelRow[
 }
 
 /** `prompt` → «входные, за 1 млн токенов» and the like. */
-export function usePriceName(): (meter: string) => string {
-  const { t } = useWords()
-  return (meter) => {
-    const [base = meter, size] = meter.split(/[.:@/ ]/, 2)
-    const row = PRICED_METERS.find(({ priceKey }) => priceKey === base)
-    const shown = row === undefined ? meter : t(`price.${row.priceKey}`)
-    const unit = row === undefined ? undefined : PRICE_SCALES[row.scale].label?.[currentLanguage()]
-    return [shown, size, unit].filter((part) => part !== undefined && part !== '').join(' ')
-  }
+export function priceName(meter: string): string {
+  const [base = meter, size] = meter.split(/[.:@/ ]/, 2)
+  const row = PRICED_METERS.find(({ priceKey }) => priceKey === base)
+  const shown = row === undefined ? meter : t(`price.${row.priceKey}`)
+  const unit = row === undefined ? undefined : PRICE_SCALES[row.scale].label?.[currentLanguage()]
+  return [shown, size, unit].filter((part) => part !== undefined && part !== '').join(' ')
 }
 
 /** A model's input or output in the reader's language; a word that is not in the table stays unchanged. */
 export function modalityTexts(modalities: readonly string[]): string {
-  return modalities.map((name) => (isModality(name) ? i18n.t(`modality.${name}`) : name)).join(', ')
+  return modalities.map((name) => (isModality(name) ? t(`modality.${name}`) : name)).join(', ')
 }
 
 function isModality(name: string): name is Modality {

@@ -11,18 +11,17 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Clip } from '../../parts/cells.tsx'
 import { useFilters } from '../../parts/list-place.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import list from '../../style/list.module.css'
-import { useEntryColumns } from './entry-columns.ts'
+import { entryColumns } from './entry-columns.ts'
 
 const KINDS = ['all', 'money', 'charge', 'topup', 'refund', 'adjustment'] as const
 
 /** Every entry of the account, newest first. */
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
 export function LedgerPage(): ReactNode {
-  const { t, format } = useWords()
   const { filters, filter } = useFilters<'kind'>()
-  const columns = useEntryColumns()
+  const columns = entryColumns()
   const kind = KINDS.find((known) => known === filters.kind) ?? 'all'
   const query = kind === 'all' ? {} : { kind }
   const pages = useInfiniteQuery({

@@ -8,7 +8,7 @@ import { RangeFields } from '../../parts/DayField.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Facts, Page, type PageProps, Section, Tile } from '../../parts/Page.tsx'
 import { PrinterIcon } from '../../parts/icons.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { lastDays } from '../../parts/zoned-day.ts'
 
 const DEFAULT_DAYS = 30
@@ -26,7 +26,6 @@ interface StatementViewProps {
 
 /** A page with a statement to print, for its owner or for the operator: opening balance, every line, closing balance. */
 export function StatementView({ page: PageOf, days: [range, setRange], statement }: StatementViewProps): ReactNode {
-  const { t } = useWords()
   return (
     <PageOf
       title={t('nav.statement')}
@@ -52,7 +51,6 @@ export function StatementView({ page: PageOf, days: [range, setRange], statement
 }
 
 function StatementSheet({ statement }: { readonly statement: Statement }): ReactNode {
-  const { t, format } = useWords()
   const { account, totals } = statement
   return (
     <>
@@ -100,7 +98,6 @@ function StatementSheet({ statement }: { readonly statement: Statement }): React
 }
 
 function Lines({ lines }: Pick<Statement, 'lines'>): ReactNode {
-  const { t, format } = useWords()
   return (
     <DataList
       name="statement"
@@ -128,7 +125,6 @@ function Lines({ lines }: Pick<Statement, 'lines'>): ReactNode {
 
 /** Sums that add up to the last. */
 function Sums({ items }: { readonly items: readonly (readonly [name: string, rub: number])[] }): ReactNode {
-  const { format } = useWords()
   return (
     <dl className="sums">
       {items.map(([name, rub], index) => {

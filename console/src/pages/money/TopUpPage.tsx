@@ -10,7 +10,7 @@ import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { Page, Section, Tile } from '../../parts/Page.tsx'
 import { isPlainNumber } from '../../parts/number-text.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { PAYMENT_TONES } from './entry-columns.ts'
 
 const ASK_EVERY_MS = 3_000
@@ -21,7 +21,6 @@ const FIRST_AMOUNT = 1_000
 
 /** The ways to add money: a payment provider where one is set up, a code, or the operator. */
 export function TopUpPage(): ReactNode {
-  const { t, format } = useWords()
   const { payment } = useSearch({ strict: false })
   const summary = useRead('GET /cabinet/v1/summary', {})
   const payments = useRead('GET /cabinet/v1/payments', {})
@@ -63,7 +62,6 @@ export function TopUpPage(): ReactNode {
 }
 
 function Payments({ payments }: { readonly payments: readonly Payment[] }): ReactNode {
-  const { t } = useWords()
   return (
     <Section title={t('money.payments')}>
       <DataList
@@ -101,7 +99,6 @@ interface PayFormProps {
 
 /** A form for the amount. It leads to the page of the payment provider. */
 function PayForm({ first, methods }: PayFormProps): ReactNode {
-  const { t, format } = useWords()
   const form = useCall('POST /cabinet/v1/payments', {
     done: ({ confirmation_url: url, id }) => {
       // The address must be a web page, whatever the answer says.
@@ -155,7 +152,6 @@ function PayForm({ first, methods }: PayFormProps): ReactNode {
 
 /** A form to redeem a top-up code. */
 function RedeemForm(): ReactNode {
-  const { t, format } = useWords()
   const form = useCall('POST /cabinet/v1/codes/redeem', {
     renews: ['GET /cabinet/v1/summary', 'GET /cabinet/v1/ledger'],
     done: (_answer, reset) => reset(),
@@ -179,7 +175,6 @@ function RedeemForm(): ReactNode {
 
 /** The state of the payment from which the browser has returned. It asks again until the state is final. */
 function PaymentReturn({ id }: { readonly id: string }): ReactNode {
-  const { t, format } = useWords()
   const payment = useRead('GET /cabinet/v1/payments/:id', { params: { id } }, { everyMs: ASK_EVERY_MS })
   const check = useAct('POST /cabinet/v1/payments/:id/check', {
     quiet: true,

@@ -1,14 +1,13 @@
 import type { Entry } from '../../../../src/api/cabinet/money-contract.ts'
 import type { Column } from '../../parts/List.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 
 export const PAYMENT_TONES = { pending: 'warn', paid: 'good', cancelled: 'quiet' } as const
 
 type Shown = Pick<Entry, 'kind' | 'reference' | 'reason' | 'amount' | 'balance'>
 
 /** What the ledgers of a customer and of an operator have in common. */
-export function useEntryColumns(): Readonly<Record<keyof Shown, Column<Shown>>> {
-  const { t } = useWords()
+export function entryColumns(): Readonly<Record<keyof Shown, Column<Shown>>> {
   return {
     kind: { id: 'kind', title: t('ledger.kind'), value: ({ kind }) => kind, cell: ({ kind }) => t(`ledger.${kind}`) },
     reference: { id: 'reference', title: t('ledger.reference'), as: 'mono', value: ({ reference }) => reference },

@@ -5,7 +5,7 @@ import { ServerList } from '../../parts/DataList.tsx'
 import type { Column } from '../../parts/List.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { Clip } from '../../parts/cells.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { noticeText, type Receiver } from './Receivers.tsx'
 
 const REFRESH_MS = 10_000
@@ -31,7 +31,6 @@ interface DeliveryListProps {
 /** Messages of the last 90 days. One that was given up can be sent again. */
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
 export function DeliveryList({ read, receivers, mayReplay, account, ofAll = false }: DeliveryListProps): ReactNode {
-  const { t } = useWords()
   const replay = useAct(REPLAYS[read], { renews: [read], said: t('notices.replayed') })
   const ofAccount: Column<Delivery> = {
     id: 'account',

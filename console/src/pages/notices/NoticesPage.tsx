@@ -2,14 +2,13 @@ import type { ReactNode } from 'react'
 import { useRead } from '../../api/hooks.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { useMay } from '../../session.tsx'
 import { DeliveryList } from './DeliveryList.tsx'
 import { Receivers, ThresholdForm } from './Receivers.tsx'
 
 /** Who is told about the account, below which balance, and what was sent. */
 export function NoticesPage(): ReactNode {
-  const { t } = useWords()
   const rules = useMay()('money:write')
   const notices = useRead('GET /cabinet/v1/notices', {})
   return (

@@ -13,7 +13,7 @@ import type { EmptyProps } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { numberOf } from '../../parts/number-text.ts'
 import { Section } from '../../parts/Page.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 
 const TYPES = ['email', 'telegram', 'webhook'] as const
 
@@ -75,7 +75,6 @@ interface ReceiversProps extends Place {
 
 /** Who is told: the receivers of the operator or of an account, and what changes them. */
 export function Receivers({ lead, types = TYPES, ...list }: ReceiversProps): ReactNode {
-  const { t } = useWords()
   const [opened, open] = useState<Opened | null>(null)
   return (
     <Section
@@ -97,7 +96,6 @@ interface ReceiverListProps extends Omit<ReceiversProps, 'lead' | 'types'> {
 
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
 function ReceiverList({ receivers, empty, mayChange, open, ...of }: ReceiverListProps): ReactNode {
-  const { t } = useWords()
   const { renews, ofOne, ...routes } = routesOf(of)
   const remove = useAct(routes.remove, { renews, said: t('notices.deleted') })
   const test = useAct(routes.test, { renews, said: t('notices.tested') })
@@ -174,7 +172,6 @@ interface StateProps extends Place {
 }
 
 function State({ receiver: { id, target, enabled, confirmed }, mayChange, ...of }: StateProps): ReactNode {
-  const { t } = useWords()
   const { renews, ofOne, ...routes } = routesOf(of)
   const change = useAct(routes.change, { renews, said: t('common.saved') })
   if (confirmed === false) return <StatusBadge tone="warn">{t('notices.unconfirmed')}</StatusBadge>
@@ -196,7 +193,6 @@ interface ReceiverDialogsProps extends Place {
 }
 
 function ReceiverDialogs({ opened, open, types, ...of }: ReceiverDialogsProps): ReactNode {
-  const { t } = useWords()
   const close = (): void => open(null)
   const shown = (dialog: 'terms' | 'code'): Receiver | null => (opened?.dialog === dialog ? opened.receiver : null)
   const edited = shown('terms')
@@ -245,7 +241,6 @@ interface ReceiverFormProps extends Place {
 
 /** A new receiver: where it is told, of what, and in which language. */
 function ReceiverForm({ allowed, done, ...of }: ReceiverFormProps): ReactNode {
-  const { t } = useWords()
   const { add, renews, ofAll } = routesOf(of)
   const { kinds } = PLACES[of.place]
   const types = TYPES.filter((known) => allowed.includes(known))
@@ -293,7 +288,6 @@ interface TermsFormProps extends Place {
 
 /** Other kinds or another language of a receiver; where it is told stays. */
 function TermsForm({ receiver: { id, type, ...first }, done, ...of }: TermsFormProps): ReactNode {
-  const { t } = useWords()
   const { change, renews, ofOne } = routesOf(of)
   const form = useCall(change, {
     renews,
@@ -317,7 +311,6 @@ interface TermsFieldsProps {
 }
 
 function TermsFields({ type, terms, change, kinds: all }: TermsFieldsProps): ReactNode {
-  const { t } = useWords()
   return (
     <>
       {type !== 'webhook' && (
@@ -348,7 +341,6 @@ function TermsFields({ type, terms, change, kinds: all }: TermsFieldsProps): Rea
 
 /** Takes the code that was sent to a mailbox or a chat, and asks for another one. */
 function ConfirmForm({ receiver: { id, target }, done }: Pick<TermsFormProps, 'receiver' | 'done'>): ReactNode {
-  const { t } = useWords()
   const params = { id }
   const renew = useAct('POST /cabinet/v1/notices/channels/:id/code', { said: t('notices.renewed') })
   const form = useCall('POST /cabinet/v1/notices/channels/:id/confirm', {
@@ -395,7 +387,6 @@ export function ThresholdForm({
   notices: { low_balance: low, service_low_balance: usual },
   account,
 }: ThresholdFormProps): ReactNode {
-  const { t, format } = useWords()
   const isOwn = account === undefined
   const route = isOwn ? 'PATCH /cabinet/v1/notices' : 'PATCH /admin/v1/accounts/:id/notices'
   // They take the same.

@@ -8,12 +8,11 @@ import { Form, useCall } from '../../parts/Form.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { ButtonLink } from '../../parts/cells.tsx'
-import { useWords } from '../../parts/words.ts'
-import { useEntryColumns } from '../money/entry-columns.ts'
+import { format, t } from '../../parts/words.ts'
+import { entryColumns } from '../money/entry-columns.ts'
 
 /** The money of an account: what an operator books, the statement, and every entry. */
 export function AccountMoney({ account }: { readonly account: Account }): ReactNode {
-  const { t } = useWords()
   return (
     <div className="page">
       <Can call="POST /admin/v1/accounts/:id/ledger">
@@ -55,7 +54,6 @@ const RENEWS = [
  * is booked.
  */
 function EntryForm({ account }: { readonly account: Account }): ReactNode {
-  const { t, format } = useWords()
   const first: Entry = { kind: 'topup', amount: '', reason: '', reference: newReference() }
   const form = useCall('POST /admin/v1/accounts/:id/ledger', {
     said: t('accounts.posted'),
@@ -119,8 +117,7 @@ function newReference(): string {
 }
 
 function AccountLedger({ accountId }: { readonly accountId: string }): ReactNode {
-  const { t } = useWords()
-  const { kind, reference, reason, amount, balance } = useEntryColumns()
+  const { kind, reference, reason, amount, balance } = entryColumns()
   return (
     <ServerList
       read="GET /admin/v1/accounts/:id/ledger"

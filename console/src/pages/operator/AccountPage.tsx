@@ -21,8 +21,8 @@ import {
   SpendingLimitFields,
   spendingLimitOf,
 } from '../../parts/SpendingLimitFields.tsx'
-import { useWords } from '../../parts/words.ts'
-import { useKeyColumns } from '../keys/KeyUsage.tsx'
+import { format, t } from '../../parts/words.ts'
+import { keyColumns } from '../keys/KeyUsage.tsx'
 import { ShownOnce } from '../keys/ShownOnce.tsx'
 import { StatementView, useStatementDays } from '../money/StatementView.tsx'
 import { DeliveryList } from '../notices/DeliveryList.tsx'
@@ -37,7 +37,6 @@ const RENEWS = ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'] as const
 
 /** One account: its money, its state and limits, its keys, its users. */
 export function AccountPage(): ReactNode {
-  const { t } = useWords()
   const { id } = useParams({ from: '/operator/accounts/$id' })
   const account = useRead('GET /admin/v1/accounts/:id', { params: { id } })
   const title = account.data === undefined || account.data.name === '' ? id : account.data.name
@@ -77,7 +76,6 @@ export function AccountPage(): ReactNode {
 }
 
 function Record({ account }: { readonly account: Account }): ReactNode {
-  const { t } = useWords()
   const can = useCan()
   const { id } = account
   const { tab = 'money' }: { readonly tab?: string | undefined } = useSearch({ strict: false })
@@ -124,7 +122,6 @@ function Record({ account }: { readonly account: Account }): ReactNode {
 }
 
 function Figures({ account }: { readonly account: Account }): ReactNode {
-  const { t, format } = useWords()
   const { status } = account
   return (
     <div className="tiles">
@@ -143,7 +140,6 @@ function Figures({ account }: { readonly account: Account }): ReactNode {
 
 /** What stops the account, or lets it work again. It comes last, where no hand slips on it. */
 function State({ account }: { readonly account: Account }): ReactNode {
-  const { t } = useWords()
   const change = useAct('PATCH /admin/v1/accounts/:id', { renews: RENEWS, said: t('common.saved') })
   const set = (status: AccountStatus): void => change.mutate({ params: { id: account.id }, body: { status } })
   const ask = (status: 'deactivated' | 'locked'): void =>
@@ -180,7 +176,6 @@ function State({ account }: { readonly account: Account }): ReactNode {
 
 /** Below which balance an account's people are told, who is told, and what was sent. */
 function AccountAlerts({ accountId }: { readonly accountId: string }): ReactNode {
-  const { t } = useWords()
   const can = useCan()
   const mayChange = can('PATCH /admin/v1/accounts/:id/notices')
   const notices = useRead('GET /admin/v1/accounts/:id/notices', { params: { id: accountId } })
@@ -227,7 +222,6 @@ interface Values extends SpendingLimit {
 
 /** The name and the limits of an account. */
 function AccountLimits({ account }: { readonly account: Account }): ReactNode {
-  const { t } = useWords()
   const ids = (useRead('GET /admin/v1/models', {}).data?.data ?? []).map(({ id }) => id)
   const first: Values = {
     name: account.name,
@@ -300,7 +294,6 @@ const KEYS_MAX = 1_000
 
 /** The keys of an account. An administrator can create, disable and delete them. */
 function AccountKeys({ accountId }: { readonly accountId: string }): ReactNode {
-  const { t } = useWords()
   const [made, setMade] = useState<(Key & { readonly key: string }) | null>(null)
   const params = { id: accountId }
   const keys = useRead('GET /admin/v1/accounts/:id/keys', { params, query: { limit: KEYS_MAX } })
@@ -334,9 +327,8 @@ function AccountKeys({ accountId }: { readonly accountId: string }): ReactNode {
 }
 
 function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
-  const { t } = useWords()
   const can = useCan()
-  const { name: named, state, usage, used } = useKeyColumns()
+  const { name: named, state, usage, used } = keyColumns()
   const change = useAct('PATCH /admin/v1/keys/:id', { renews: OF_KEYS, said: t('common.saved') })
   const remove = useAct('DELETE /admin/v1/keys/:id', { renews: OF_KEYS, said: t('keys.deleted') })
   const ask = ({ id, name }: Key): void =>

@@ -12,7 +12,7 @@ import { Form, useCall } from '../../parts/Form.tsx'
 import { useIsHere } from '../../parts/is-here.ts'
 import { useFilters } from '../../parts/list-place.ts'
 import { onRowLink, rowLink } from '../../parts/row-link.ts'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
 export const ACCOUNT_TONES = { active: 'good', locked: 'warn', deactivated: 'bad' } as const
@@ -20,7 +20,6 @@ const STATUSES: readonly AccountStatus[] = ['active', 'deactivated', 'locked']
 
 /** All accounts of customers. */
 export function AccountsPage(): ReactNode {
-  const { t } = useWords()
   const [adding, setAdding] = useState(false)
   const groups = useRead('GET /admin/v1/account-groups', {}, { enabled: useCan()('GET /admin/v1/account-groups') })
   const groupNames = new Map(groups.data?.data.map(({ id, name }) => [id, name]))
@@ -43,7 +42,6 @@ export function AccountsPage(): ReactNode {
 }
 
 function AccountList({ groupNames }: { readonly groupNames: ReadonlyMap<string, string> }): ReactNode {
-  const { t } = useWords()
   const { filters } = useFilters<'group'>()
   const navigate = useNavigate()
   const open = onRowLink((id) => void navigate({ to: '/operator/accounts/$id', params: { id } }))
@@ -111,7 +109,6 @@ function AccountList({ groupNames }: { readonly groupNames: ReadonlyMap<string, 
 }
 
 function AddForm(): ReactNode {
-  const { t } = useWords()
   const navigate = useNavigate()
   const isHere = useIsHere()
   const form = useCall('POST /admin/v1/accounts', {

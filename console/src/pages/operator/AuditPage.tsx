@@ -3,14 +3,13 @@ import type { ReactNode } from 'react'
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
 const SHOWN_VIOLATIONS = 20
 
 /** Whether every ruble is where it should be. */
 export function AuditPage(): ReactNode {
-  const { t } = useWords()
   const audit = useRead('GET /admin/v1/audit', { query: {} })
   return (
     <OperatorPage

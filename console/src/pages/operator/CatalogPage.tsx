@@ -8,7 +8,7 @@ import { saveFile } from '../../parts/ListTools.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import {
   CATALOG_RENEWS,
@@ -24,7 +24,6 @@ const RENEWS = [...CATALOG_RENEWS, 'GET /admin/v1/settings', 'GET /admin/v1/pric
 
 /** The whole catalogue as one document. The page shows the changes before it applies them. */
 export function CatalogPage(): ReactNode {
-  const { t } = useWords()
   const catalog = useRead('GET /admin/v1/catalog', {})
   const warnings = useCatalogWarnings()
   const known = new Set(warnings.map(({ message }) => message))
@@ -43,7 +42,6 @@ export function CatalogPage(): ReactNode {
 }
 
 function BundledUpdate(): ReactNode {
-  const { t } = useWords()
   const look = useAct('POST /admin/v1/catalog/update', { quiet: true })
   const apply = useAct('POST /admin/v1/catalog/update', {
     quiet: true,
@@ -83,7 +81,6 @@ interface EditorProps {
 }
 
 function Editor({ document, known }: EditorProps): ReactNode {
-  const { t } = useWords()
   const [text, setText] = useState(() => JSON.stringify(document, null, 2))
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
   const apply = useAct('PUT /admin/v1/catalog', { quiet: true, renews: RENEWS, said: t('catalog.applied') })
@@ -147,7 +144,6 @@ function parsed(text: string): CatalogDocument | null {
 
 /** New models, prices and limits that wait for the operator. */
 function HeldChanges(): ReactNode {
-  const { t } = useWords()
   const can = useCan()('POST /admin/v1/price-changes/:id/approve')
   const approve = useAct('POST /admin/v1/price-changes/:id/approve', { renews: RENEWS, said: t('held.approved') })
   const reject = useAct('POST /admin/v1/price-changes/:id/reject', { renews: RENEWS, said: t('held.rejected') })
@@ -197,7 +193,6 @@ function HeldChanges(): ReactNode {
 }
 
 function ChangeText({ change: { before, after, row, reason } }: { readonly change: PriceChange }): ReactNode {
-  const { t, format } = useWords()
   const limits = (['context_length', 'max_completion_tokens'] as const).flatMap((name) => {
     const tokens = row?.[name]
     const text = row?.guessed?.includes(name) === true ? 'held.guess' : 'held.limit'

@@ -1,5 +1,4 @@
 import { TextInput } from '@mantine/core'
-import type { TFunction } from 'i18next'
 import { type ReactNode, useState } from 'react'
 import type { Code } from '../../../../src/api/admin/top-up-contract.ts'
 import { useAct } from '../../api/hooks.ts'
@@ -10,7 +9,7 @@ import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import type { Tone } from '../../parts/cells.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { lastSecondOf } from '../../parts/zoned-day.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
@@ -18,7 +17,6 @@ const CODES_MAX = 1_000
 
 /** Codes that customers turn into balance. */
 export function CodesPage(): ReactNode {
-  const { t, format } = useWords()
   const [adding, setAdding] = useState(false)
   const change = useAct('PATCH /admin/v1/codes/:id', { renews: ['GET /admin/v1/codes'], said: t('common.saved') })
   return (
@@ -40,7 +38,7 @@ export function CodesPage(): ReactNode {
             cell: ({ label }) => <span className="mono">{label}…</span>,
             under: (code) => <ExternalName of={code} />,
           },
-          { id: 'state', title: t('keys.state'), word: (code) => stateOf(code, t) },
+          { id: 'state', title: t('keys.state'), word: stateOf },
           {
             id: 'uses',
             title: t('codes.uses'),
@@ -72,14 +70,13 @@ export function CodesPage(): ReactNode {
   )
 }
 
-function stateOf({ disabled, expires_at: expires, uses, uses_max: most }: Code, t: TFunction): readonly [Tone, string] {
+function stateOf({ disabled, expires_at: expires, uses, uses_max: most }: Code): readonly [Tone, string] {
   if (disabled) return ['quiet', t('keys.disabled')]
   if (expires !== null && Date.parse(expires) <= Date.now()) return ['bad', t('keys.expired')]
   return uses >= most ? ['quiet', t('codes.used_up')] : ['good', t('keys.active')]
 }
 
 function AddForm(): ReactNode {
-  const { t, format } = useWords()
   const form = useCall('POST /admin/v1/codes', {
     renews: ['GET /admin/v1/codes'],
     first: { amount: '1000', count: '1', uses: '1', expires: '', note: '' },

@@ -5,12 +5,11 @@ import type { AuditEvent } from '../../../../src/api/admin/report-contract.ts'
 import { EVENT_ACTIONS, type EventAction, type EventActor } from '../../../../src/ledger/event-action.ts'
 import { ServerList } from '../../parts/DataList.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
 /** Who changed what, and when: an append-only log. */
 export function EventsPage(): ReactNode {
-  const { t } = useWords()
   const [shown, setShown] = useState<AuditEvent | null>(null)
   return (
     <OperatorPage title={t('nav.events')} lead={t('events.lead')}>
@@ -90,12 +89,12 @@ type ActionKey<A extends string> = A extends `${infer Left}.${infer Right}` ? `$
 function actionText(action: EventAction): string {
   // A dot would separate the parts of a key, and each action has one.
   const name = action.replace('.', '_') as ActionKey<EventAction>
-  return i18n.exists(`action.${name}`) ? i18n.t(`action.${name}`) : action
+  return i18n.exists(`action.${name}`) ? t(`action.${name}`) : action
 }
 
 /** Who did it: a part of the server by its name, a person by their address. */
 function actorText(actor: string): string {
-  return isPart(actor) ? i18n.t(`actor.${actor}`) : actor
+  return isPart(actor) ? t(`actor.${actor}`) : actor
 }
 
 function isPart(actor: string): actor is EventActor {

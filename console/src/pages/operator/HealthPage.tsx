@@ -7,7 +7,7 @@ import { useCan } from '../../parts/Can.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { confirm } from '../../parts/Dialog.tsx'
 import { Loaded, tellFailure } from '../../parts/Loaded.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { CATALOG_RENEWS } from './catalog-edit.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 
@@ -15,7 +15,6 @@ const REFRESH_MS = 10_000
 
 /** The health of each endpoint over the last 30 minutes, failing endpoints first. */
 export function HealthPage(): ReactNode {
-  const { t, format } = useWords()
   const health = useRead('GET /admin/v1/endpoints/health', {}, { everyMs: REFRESH_MS })
   return (
     <OperatorPage title={t('nav.health')} lead={t('health.lead')}>
@@ -76,7 +75,6 @@ function rank(row: { readonly state: string; readonly error_rate_30m: number | n
 
 /** The parameters that an endpoint refused, each with a button that ends its being sent. */
 function Refused({ row }: { readonly row: EndpointHealth }): ReactNode {
-  const { t } = useWords()
   const can = useCan()
   const client = useQueryClient()
   const put = useAct('PUT /admin/v1/models/*id', {

@@ -2,14 +2,13 @@ import type { ReactNode } from 'react'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { useCan } from '../../parts/Can.tsx'
 import { ReadList } from '../../parts/DataList.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
 const REFRESH_MS = 10_000
 
 /** Addresses that guessed too many keys. */
 export function IpBlocksPage(): ReactNode {
-  const { t } = useWords()
   const can = useCan()
   const lift = useAct('DELETE /admin/v1/ip-blocks/*ip', {
     renews: ['GET /admin/v1/ip-blocks'],

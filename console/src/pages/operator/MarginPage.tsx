@@ -7,7 +7,7 @@ import { DayChart } from '../../parts/DayChart.tsx'
 import { RangeFields } from '../../parts/DayField.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Section, Tile } from '../../parts/Page.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { lastDays } from '../../parts/zoned-day.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
@@ -17,7 +17,6 @@ const NONE = 'chart'
 
 /** Revenue, the providers' cost, the cost of insurance, and the margin. */
 export function MarginPage(): ReactNode {
-  const { t } = useWords()
   const [range, setRange] = useState(lastDays(DEFAULT_DAYS))
   const report = useRead('GET /admin/v1/margin', { query: range }, { keep: true })
   return (
@@ -33,7 +32,6 @@ export function MarginPage(): ReactNode {
 }
 
 function Report({ report }: { readonly report: MarginReport }): ReactNode {
-  const { t, format } = useWords()
   const { totals } = report
   const percent = totals.margin_percent === null ? '–' : format.percent(totals.margin_percent / 100)
   const requests = t('home.requests', { count: totals.requests, shown: format.number(totals.requests) })
@@ -67,7 +65,6 @@ function Report({ report }: { readonly report: MarginReport }): ReactNode {
 }
 
 function Caches({ caches }: { readonly caches: MarginReport['caches'] }): ReactNode {
-  const { t, format } = useWords()
   const saved = {
     id: 'saved',
     title: t('usage.cache_saved'),
@@ -108,7 +105,6 @@ function Caches({ caches }: { readonly caches: MarginReport['caches'] }): ReactN
 }
 
 function Groups({ report }: { readonly report: MarginReport }): ReactNode {
-  const { t } = useWords()
   const [group, setGroup] = useState<(typeof GROUPS)[number]>('models')
   const rows: readonly (UsageSums & {
     readonly id: string

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { useRead } from '../../api/hooks.ts'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { writtenNumber } from '../../parts/number-text.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 
 const DECIMALS = 12
 const CUSTOMER_MOST = 1_000
@@ -18,7 +18,6 @@ interface MarkupFieldProps {
 
 /** A price rule: what the provider's price is multiplied with. The service's stands in an empty field. */
 export function MarkupField(props: MarkupFieldProps): ReactNode {
-  const { t } = useWords()
   const settings = useRead('GET /admin/v1/settings', {})
   return (
     <NumberField
@@ -34,12 +33,10 @@ export function MarkupField(props: MarkupFieldProps): ReactNode {
 
 /** A markup of an account or a group, with what it means beside it. */
 export function CustomerMarkupField({ value = '', ...rest }: MarkupFieldProps): ReactNode {
-  const { t } = useWords()
-  const text = useMarkupText()
   return (
     <NumberField
       label={t('field.markup')}
-      description={value === '' || Number.isNaN(Number(value)) ? t('customers.markup_hint') : text.share(value)}
+      description={value === '' || Number.isNaN(Number(value)) ? t('customers.markup_hint') : markupShare(value)}
       decimals={DECIMALS}
       least={0.000_000_000_001}
       most={CUSTOMER_MOST}
@@ -50,16 +47,15 @@ export function CustomerMarkupField({ value = '', ...rest }: MarkupFieldProps): 
   )
 }
 
-/** How a markup is written: exactly, and as a share above or below everybody's prices. */
-export function useMarkupText(): Readonly<Record<'factor' | 'share', (markup: string) => string>> {
-  const { t, format } = useWords()
-  return {
-    factor: (markup) => `× ${writtenNumber(markup, format.decimalMark)}`,
-    share: (markup) => {
-      // For display only.
-      const off = Number(markup) - 1
-      if (off === 0) return t('customers.as_listed')
-      return t(off < 0 ? 'customers.below' : 'customers.above', { share: format.percent(Math.abs(off)) })
-    },
-  }
+/** A markup, exactly. */
+export function markupFactor(markup: string): string {
+  return `× ${writtenNumber(markup, format.decimalMark)}`
+}
+
+/** A markup as a share above or below everybody's prices. */
+export function markupShare(markup: string): string {
+  // For display only.
+  const off = Number(markup) - 1
+  if (off === 0) return t('customers.as_listed')
+  return t(off < 0 ? 'customers.below' : 'customers.above', { share: format.percent(Math.abs(off)) })
 }

@@ -9,8 +9,8 @@ import { bound } from '../../parts/Form.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
-import { useWords } from '../../parts/words.ts'
-import { usePriceName } from '../models/PriceLines.tsx'
+import { format, t } from '../../parts/words.ts'
+import { priceName } from '../models/PriceLines.tsx'
 import { CATALOG_RENEWS, Compared, JsonField } from './catalog-edit.tsx'
 import { parsedObject } from './provider-draft.ts'
 import { MarkupField } from './MarkupField.tsx'
@@ -75,7 +75,6 @@ interface EditorProps {
 }
 
 function Editor({ document, first, selling, done }: EditorProps): ReactNode {
-  const { t } = useWords()
   const providers = Object.keys(document.providers)
   const [draft, setDraft] = useState(() => (first === null ? newModel(providers[0] ?? '') : draftOf(first)))
   /** The text that the operator edits; null = the operator edits the fields. */
@@ -146,7 +145,6 @@ function Editor({ document, first, selling, done }: EditorProps): ReactNode {
 }
 
 function DeleteModel({ id, done }: { readonly id: string; readonly done: () => void }): ReactNode {
-  const { t } = useWords()
   const remove = useAct('DELETE /admin/v1/models/*id', { renews: CATALOG_RENEWS, said: t('prices.deleted'), done })
   const ask = (): void =>
     confirm({
@@ -195,7 +193,6 @@ interface ModelFieldsProps {
 
 /** The fields of a model, then a card for each of its endpoints. */
 function ModelFields({ draft, isNew, providers, selling, change }: ModelFieldsProps): ReactNode {
-  const { t } = useWords()
   const { endpoints } = draft
   const setEndpoints = (changed: readonly EndpointDraft[]): void => change({ ...draft, endpoints: changed })
   return (
@@ -236,7 +233,6 @@ function ModelFields({ draft, isNew, providers, selling, change }: ModelFieldsPr
 
 /** What clients are told of the model. Its type decides which prices an endpoint needs. */
 function Description({ draft, isNew, change }: Pick<ModelFieldsProps, 'draft' | 'isNew' | 'change'>): ReactNode {
-  const { t } = useWords()
   const of = bound(draft, change)
   const setType = (value: string | null): void => {
     const type = MODEL_TYPES.find((known) => known === value)
@@ -290,7 +286,6 @@ interface EndpointFieldsProps {
 
 /** A provider that serves the model: its name for the model, its prices, our prices and the margin. */
 function EndpointFields({ endpoint, providers, selling, change, remove }: EndpointFieldsProps): ReactNode {
-  const { t, format } = useWords()
   const setLine = (index: number, line: PriceLine): void =>
     change({ ...endpoint, lines: endpoint.lines.with(index, line) })
   const own = (ownPrices: boolean): void =>
@@ -341,7 +336,6 @@ function EndpointFields({ endpoint, providers, selling, change, remove }: Endpoi
 
 /** The provider, its name for the model, and the currency of its prices. */
 function Upstream({ endpoint, providers, selling, change }: Omit<EndpointFieldsProps, 'remove'>): ReactNode {
-  const { t } = useWords()
   const of = bound(endpoint, change)
   const currencies = [...new Set([...selling.rates.keys(), endpoint.currency])]
   return (
@@ -355,7 +349,6 @@ function Upstream({ endpoint, providers, selling, change }: Omit<EndpointFieldsP
 
 /** Whether prompts without cache marks get them, where writing a cache has a price. */
 function CacheMarks({ endpoint, change }: Pick<EndpointFieldsProps, 'endpoint' | 'change'>): ReactNode {
-  const { t } = useWords()
   if (endpoint.lines.every(({ meter }) => meter !== 'input_cache_write')) return null
   const { cache_marks: marked, ...kept } = endpoint.kept
   return (
@@ -372,8 +365,6 @@ function CacheMarks({ endpoint, change }: Pick<EndpointFieldsProps, 'endpoint' |
 
 /** Adds a line for a price that the endpoint does not have yet. */
 function AddPrice({ endpoint, change }: Pick<EndpointFieldsProps, 'endpoint' | 'change'>): ReactNode {
-  const { t } = useWords()
-  const name = usePriceName()
   const unused = PRICE_KEYS.filter((meter) => endpoint.lines.every((line) => line.meter !== meter))
   return (
     <Select
@@ -382,7 +373,7 @@ function AddPrice({ endpoint, change }: Pick<EndpointFieldsProps, 'endpoint' | '
       leftSection={<PlusIcon size={15} />}
       size="xs"
       w={260}
-      data={unused.map((meter) => ({ value: meter, label: name(meter) }))}
+      data={unused.map((meter) => ({ value: meter, label: priceName(meter) }))}
       value={null}
       onChange={(meter) =>
         meter !== null &&
@@ -401,10 +392,8 @@ interface LineProps {
 }
 
 function LineFields({ line, endpoint, selling, change, remove }: LineProps): ReactNode {
-  const { t, format } = useWords()
-  const name = usePriceName()
   const of = bound(line, change)
-  const label = name(line.variant === null ? line.meter : `${line.meter}:${line.variant}`)
+  const label = priceName(line.variant === null ? line.meter : `${line.meter}:${line.variant}`)
   const rate = selling.rates.get(endpoint.currency)
   const cost = isDecimal(line.cost) && rate !== undefined ? Number(line.cost) * rate : null
   const own = isDecimal(line.sell) ? Number(line.sell) : null

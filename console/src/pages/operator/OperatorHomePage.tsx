@@ -12,7 +12,7 @@ import { Section, Tile } from '../../parts/Page.tsx'
 import { Steps } from '../../parts/Steps.tsx'
 import { errorName } from '../../parts/failure-text.ts'
 import { CheckIcon, WarningIcon } from '../../parts/icons.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { lastDays } from '../../parts/zoned-day.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { useCatalogWarnings } from './catalog-edit.tsx'
@@ -24,7 +24,6 @@ const ROWS = 8
 
 /** What an operator looks at first: money of today, the last day's requests, and what needs attention. */
 export function OperatorHomePage(): ReactNode {
-  const { t } = useWords()
   const margin = useRead('GET /admin/v1/margin', { query: lastDays(DAYS) }, { everyMs: REFRESH_MS })
   const overview = useRead('GET /admin/v1/overview', {}, { everyMs: REFRESH_MS })
   const can = useCan()
@@ -65,7 +64,6 @@ export function OperatorHomePage(): ReactNode {
 }
 
 function Money({ report }: { readonly report: MarginReport }): ReactNode {
-  const { t, format } = useWords()
   const { totals } = report
   const today = report.days.at(-1)
   const tile = (label: string, name: keyof UsageSums, lead = false): ReactNode => (
@@ -88,7 +86,6 @@ function Money({ report }: { readonly report: MarginReport }): ReactNode {
 }
 
 function MoneyChart({ report }: { readonly report: MarginReport }): ReactNode {
-  const { t } = useWords()
   return (
     <Section title={t('overview.chart')}>
       <DayChart
@@ -114,7 +111,6 @@ interface AttentionProps {
 
 /** Each line leads to the page where it is mended. */
 function Attention({ overview, paused, today }: AttentionProps): ReactNode {
-  const { t, format } = useWords()
   const doubts = useCatalogWarnings().length
   const { recent, low_balances: low, locked, pending_payments: pending } = overview
   const shortfall = today?.shortfall ?? 0
@@ -164,7 +160,6 @@ function Attention({ overview, paused, today }: AttentionProps): ReactNode {
 }
 
 function Requests({ overview: { recent } }: { readonly overview: Overview }): ReactNode {
-  const { t, format } = useWords()
   const { requests, errors, ttft_ms: ttft } = recent
   return (
     <Section
@@ -190,7 +185,6 @@ function Requests({ overview: { recent } }: { readonly overview: Overview }): Re
 }
 
 function Errors({ overview }: { readonly overview: Overview }): ReactNode {
-  const { t } = useWords()
   return (
     <Section title={t('overview.errors')}>
       <List
@@ -223,8 +217,7 @@ function Errors({ overview }: { readonly overview: Overview }): ReactNode {
 }
 
 /** The account of a row, as a link. */
-function useAccountColumn(): Column<{ readonly id: string; readonly name: string }> {
-  const { t } = useWords()
+function accountColumn(): Column<{ readonly id: string; readonly name: string }> {
   return {
     id: 'account',
     title: t('nav.accounts'),
@@ -234,7 +227,6 @@ function useAccountColumn(): Column<{ readonly id: string; readonly name: string
 }
 
 function LowBalances({ overview }: { readonly overview: Overview }): ReactNode {
-  const { t } = useWords()
   return (
     <Section title={t('overview.low_title')} lead={t('overview.low_lead')}>
       <List
@@ -242,7 +234,7 @@ function LowBalances({ overview }: { readonly overview: Overview }): ReactNode {
         rows={overview.low_balances}
         empty={{ picture: 'calm', title: t('overview.no_low') }}
         columns={[
-          useAccountColumn(),
+          accountColumn(),
           { id: 'available', title: t('overview.available'), as: 'money', value: ({ available }) => available },
           { id: 'spent', title: t('overview.spent'), as: 'money', value: ({ spent }) => spent },
         ]}
@@ -252,7 +244,6 @@ function LowBalances({ overview }: { readonly overview: Overview }): ReactNode {
 }
 
 function Customers({ report }: { readonly report: MarginReport }): ReactNode {
-  const { t } = useWords()
   return (
     <Section title={t('overview.customers')} lead={t('overview.customers_lead')}>
       <List
@@ -260,7 +251,7 @@ function Customers({ report }: { readonly report: MarginReport }): ReactNode {
         rows={report.accounts.slice(0, ROWS)}
         empty={{ picture: 'chart', title: t('usage.none') }}
         columns={[
-          useAccountColumn(),
+          accountColumn(),
           { id: 'revenue', title: t('margin.revenue'), as: 'money', value: ({ revenue }) => revenue },
           { id: 'margin', title: t('margin.margin'), as: 'money', value: ({ margin }) => margin },
         ]}
@@ -271,7 +262,6 @@ function Customers({ report }: { readonly report: MarginReport }): ReactNode {
 
 /** Each provider with its worst endpoint. */
 function Providers({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }): ReactNode {
-  const { t } = useWords()
   const rows = [...Map.groupBy(endpoints, ({ provider }) => provider)].map(([provider, all]) => ({
     provider,
     all: all.length,
@@ -312,7 +302,6 @@ type StepName = (typeof NAMES)[number]
  */
 function FirstRun({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }): ReactNode {
   const [hidden, setHidden] = useLocalStorage({ key: 'tollgate-first-run', defaultValue: '' })
-  const { t } = useWords()
   const can = useCan()
   const hasModel = endpoints.some(({ provider }) => provider !== SANDBOX)
   const one = { query: { limit: 1 } }

@@ -6,7 +6,7 @@ import { useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
 import { Empty } from '../../parts/Loaded.tsx'
 import { Page, type PageProps } from '../../parts/Page.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { useProfile } from '../../session.tsx'
 import { isOpened } from '../../shell/navigation.ts'
 
@@ -14,7 +14,6 @@ const EVERY_MS = 60_000
 
 /** A page of the operator's part. Other users see that it is not for them; the server refuses them anyway. */
 export function OperatorPage(props: PageProps): ReactNode {
-  const { t } = useWords()
   const { role, must_enrol_totp: mustEnrol, scopes, operator_role: own } = useProfile()
   const { pathname } = useLocation()
   if (role === 'admin' && !mustEnrol && !isOpened(scopes, pathname))
@@ -55,7 +54,6 @@ function Warnings(): ReactNode {
 }
 
 function Warning({ warning }: { readonly warning: OperatorWarning }): ReactNode {
-  const { t, format } = useWords()
   const since = format.dateTime(warning.since)
   switch (warning.kind) {
     case 'rates_failed':

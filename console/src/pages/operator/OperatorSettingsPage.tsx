@@ -12,7 +12,7 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { numberOf } from '../../parts/number-text.ts'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { CatalogWarnings, useCatalogWarnings } from './catalog-edit.tsx'
 
@@ -33,7 +33,6 @@ const OF_SETTINGS: ReadonlySet<CatalogWarningName> = new Set([
 
 /** Settings of the whole service. Every node applies a change within seconds. */
 export function OperatorSettingsPage(): ReactNode {
-  const { t } = useWords()
   const settings = useRead('GET /admin/v1/settings', {})
   const warnings = useCatalogWarnings().filter(({ warning }) => OF_SETTINGS.has(warning))
   return (
@@ -53,7 +52,6 @@ export function OperatorSettingsPage(): ReactNode {
 }
 
 function Maintenance({ maintenance }: { readonly maintenance: Settings['maintenance'] }): ReactNode {
-  const { t } = useWords()
   const isOn = maintenance !== null
   const save = useAct('PATCH /admin/v1/settings', { quiet: true, renews: RENEWS, said: t('common.saved') })
   const turnOn = (message: string, retry: string): void =>
@@ -93,7 +91,6 @@ function Maintenance({ maintenance }: { readonly maintenance: Settings['maintena
 }
 
 function SettingsForm({ settings }: { readonly settings: Settings }): ReactNode {
-  const { t } = useWords()
   const form = useCall('PATCH /admin/v1/settings', {
     renews: RENEWS,
     said: t('common.saved'),
@@ -192,7 +189,6 @@ function PlainSetting({ row, propsOf }: PlainSettingProps): ReactNode {
 }
 
 function Kek(): ReactNode {
-  const { t } = useWords()
   const rotate = useAct('POST /admin/v1/kek/rotate', {})
   return (
     <Section

@@ -5,14 +5,13 @@ import { ServerList } from '../../parts/DataList.tsx'
 import { FilterPanel } from '../../parts/Filters.tsx'
 import { StatusBadge } from '../../parts/cells.tsx'
 import { useFilters } from '../../parts/list-place.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { PAYMENT_TONES } from '../money/entry-columns.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { AccountField } from './requests/AccountField.tsx'
 
 /** Online payments of all accounts. */
 export function PaymentsPage(): ReactNode {
-  const { t } = useWords()
   const { filters, filter } = useFilters<'account'>()
   return (
     <OperatorPage title={t('nav.payments')} lead={t('payments.lead')}>
@@ -64,7 +63,6 @@ export function PaymentsPage(): ReactNode {
 
 /** Money that the account had already spent could not be taken back. */
 function Refunded({ payment: { refunded, refund_missing: missing } }: { readonly payment: PaymentRow }): ReactNode {
-  const { t, format } = useWords()
   if (refunded === 0) return ''
   return (
     <>

@@ -7,14 +7,13 @@ import { AddButton, Dialog } from '../../parts/Dialog.tsx'
 import { Filters } from '../../parts/Filters.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { useFilters, useTyped } from '../../parts/list-place.ts'
-import { useWords } from '../../parts/words.ts'
-import { usePriceName } from '../models/PriceLines.tsx'
+import { format, t } from '../../parts/words.ts'
+import { priceName } from '../models/PriceLines.tsx'
 import { ModelForm } from './ModelForm.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 
 /** All models with their costs, prices and margins. */
 export function PricesPage(): ReactNode {
-  const { t } = useWords()
   const models = useRead('GET /admin/v1/models', {})
   const [edited, setEdited] = useState<string | null>(null)
   const close = (): void => setEdited(null)
@@ -40,7 +39,6 @@ interface ModelsProps {
 }
 
 function Models({ models, edit }: ModelsProps): ReactNode {
-  const { t } = useWords()
   const { filters, filter } = useFilters<'query' | 'type'>()
   const typed = useTyped(filters.query ?? '', (value) => filter('query', value))
   const type = filters.type ?? null
@@ -108,7 +106,6 @@ function leastMargin({ endpoints }: PricedModel): number | null {
 }
 
 function EndpointPrices({ model }: { readonly model: PricedModel }): ReactNode {
-  const { t } = useWords()
   return model.endpoints.map(({ endpoint, provider_name: provider, lines, conditions, state }) => (
     <div key={endpoint}>
       <Text size="xs" fw={600} ta="end" mt={2}>
@@ -129,11 +126,9 @@ function EndpointPrices({ model }: { readonly model: PricedModel }): ReactNode {
 }
 
 function CostLines({ lines }: { readonly lines: PricedModel['endpoints'][number]['lines'] }): ReactNode {
-  const { format } = useWords()
-  const name = usePriceName()
   return lines.map(({ price, cost, sell, margin_percent: margin }) => (
     <Text key={price} size="sm" ta="end" component="div">
-      <span className="small">{name(price)}</span> {format.price(cost)} → {format.price(sell)}{' '}
+      <span className="small">{priceName(price)}</span> {format.price(cost)} → {format.price(sell)}{' '}
       <Text span size="sm" {...(margin !== null && margin < 0 ? { c: 'red' } : {})}>
         ({margin === null ? '–' : format.percent(margin / 100)})
       </Text>

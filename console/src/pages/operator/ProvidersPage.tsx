@@ -15,7 +15,7 @@ import { NumberField } from '../../parts/NumberField.tsx'
 import { ButtonLink } from '../../parts/cells.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { SecretField } from '../../parts/proof.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { MarkupField } from './MarkupField.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 import { SignInFields } from './SignInFields.tsx'
@@ -26,7 +26,6 @@ import { parsedDialect, providerDraft, type ProviderDraft, providerEntry, TIMEOU
 /** Upstream companies and their credentials, which can be written and never read. */
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
 export function ProvidersPage(): ReactNode {
-  const { t } = useWords()
   const can = useCan()('PUT /admin/v1/providers/:slug')
   const catalog = useRead('GET /admin/v1/catalog', {})
   const [edited, setEdited] = useState<string | null>(null)
@@ -126,7 +125,6 @@ interface EditorProps {
 
 /** The entry of a provider. The form shows the changes before it applies them. */
 function ProviderForm({ document, edited, done }: EditorProps): ReactNode {
-  const { t } = useWords()
   const before = ownValue(document.providers, edited) ?? null
   const [draft, setDraft] = useState(() => providerDraft(edited, before))
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
@@ -177,7 +175,6 @@ function ProviderForm({ document, edited, done }: EditorProps): ReactNode {
 
 /** How a service differs from the protocol, as the catalogue file has it, beneath what is known of its host. */
 function DialectField({ draft, change }: FieldsProps): ReactNode {
-  const { t } = useWords()
   const known = Object.entries(knownQuirks({ adapter: draft.adapter, baseUrl: draft.address }, null))
     .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
     .join(', ')
@@ -203,7 +200,6 @@ interface FieldsProps {
 
 /** The names of the service, its protocol and its address. */
 function Service({ draft, change }: FieldsProps): ReactNode {
-  const { t } = useWords()
   const of = bound(draft, change)
   const address = adapters.find(([name]) => name === draft.adapter)?.[1].baseUrl ?? 'https://'
   return (
@@ -222,7 +218,6 @@ function Service({ draft, change }: FieldsProps): ReactNode {
 }
 
 function Timeouts({ draft, change }: FieldsProps): ReactNode {
-  const { t } = useWords()
   const of = bound(draft.timeouts, (timeouts) => change({ ...draft, timeouts }))
   return (
     <div className="short" role="group" aria-label={t('providers.timeouts')}>
@@ -250,7 +245,6 @@ interface ProviderKeysProps {
  * read.
  */
 function ProviderKeys({ keys, change }: ProviderKeysProps): ReactNode {
-  const { t } = useWords()
   return (
     <Stack gap="xs">
       {keys.map((value, index) => (

@@ -1,19 +1,17 @@
 import { Button, Text } from '@mantine/core'
 import { useRouter, useSearch } from '@tanstack/react-router'
 import clsx from 'clsx'
-import type { TFunction } from 'i18next'
 import { type ReactNode, useMemo, useState } from 'react'
 import type { Generation } from '../../../../src/api/admin/report-contract.ts'
 import { requestEnd } from '../../parts/cells.tsx'
 import { DataList, type DataListProps } from '../../parts/DataList.tsx'
-import type { Format } from '../../parts/format.ts'
 import { PauseIcon, PlayIcon } from '../../parts/icons.ts'
 import { placeOf, useChange, useFilters, useListRead, useShown } from '../../parts/list-place.ts'
 import type { Column } from '../../parts/List.tsx'
 import { fileAddress } from '../../parts/ListTools.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { onRowLink, rowLink } from '../../parts/row-link.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t, useReader } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { RequestDrawer } from './requests/RequestDrawer.tsx'
 import {
@@ -30,7 +28,6 @@ const LIVE_MS = 3_000
 
 /** The log across accounts. Filters, page and the opened request are in the address. */
 export function RequestsPage(): ReactNode {
-  const { t, format } = useWords()
   const search: RequestSearch = useSearch({ strict: false })
   const [paused, setPaused] = useState(false)
   const { clear } = useFilters()
@@ -92,7 +89,6 @@ interface ActionsProps {
 
 /** What stands beside the heading: no filters, a pause, and whether the list renews itself. */
 function Actions({ search, clear, live, paused, setPaused }: ActionsProps): ReactNode {
-  const { t } = useWords()
   return (
     <>
       {isFiltered(search) && (
@@ -131,13 +127,13 @@ interface RequestRowsProps {
 
 /** A line for each request, so that twenty fit a screen. A line is a link that opens its request. */
 function RequestRows({ rows, page, search, opened, open }: RequestRowsProps): ReactNode {
-  const { t, format } = useWords()
   const router = useRouter()
+  const reader = useReader()
   const query = queryOf(search, format.zone)
   const columns = useMemo(() => {
     const addressOf = (id: string): string => `${ADDRESS}${router.options.stringifySearch({ ...search, request: id })}`
-    return columnsOf(t, format, addressOf)
-  }, [t, format, router, search])
+    return columnsOf(addressOf)
+  }, [reader, router, search])
   // Rows that came after the first answer for these filters light up once.
   const [known] = useState(() => Math.max(0, ...rows.map(({ id }) => id)))
   return (
@@ -161,7 +157,7 @@ function RequestRows({ rows, page, search, opened, open }: RequestRowsProps): Re
 }
 
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
-function columnsOf(t: TFunction, format: Format, addressOf: (id: string) => string): readonly Column<Generation>[] {
+function columnsOf(addressOf: (id: string) => string): readonly Column<Generation>[] {
   return [
     {
       id: 'time',
@@ -212,7 +208,7 @@ function columnsOf(t: TFunction, format: Format, addressOf: (id: string) => stri
       title: t('log.status'),
       className: css.status,
       value: ({ status, error_type: type }) => (status === 'error' ? (type ?? status) : status),
-      cell: (row) => outcome(row, t),
+      cell: outcome,
     },
     {
       id: 'tokens',
@@ -266,10 +262,10 @@ function columnsOf(t: TFunction, format: Format, addressOf: (id: string) => stri
   ]
 }
 
-function outcome(row: Generation, t: TFunction): ReactNode {
+function outcome(row: Generation): ReactNode {
   return (
     <>
-      {row.status === 'completed' ? <span className={css.done}>{t('status.completed')}</span> : requestEnd(row, t)}
+      {row.status === 'completed' ? <span className={css.done}>{t('status.completed')}</span> : requestEnd(row)}
       {row.flagged && (
         <span className={css.mark} title={t('requests.flagged')}>
           !<span className="unseen">{t('requests.flagged')}</span>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { authFields } from 'virtual:adapters'
 import type { AuthType } from '../../../../src/catalog/auth.ts'
 import { SecretField } from '../../parts/proof.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { authFieldsOf, type SignIn } from './provider-draft.ts'
 
 interface SignInFieldsProps {
@@ -17,7 +17,6 @@ interface SignInFieldsProps {
 
 /** How the server proves to a provider who it is: by a key, or by tokens that it gets itself. */
 export function SignInFields({ signIn, adapter, change, children }: SignInFieldsProps): ReactNode {
-  const { t } = useWords()
   // The table's keys are the types.
   const types = (Object.keys(authFields) as AuthType[]).filter((type) => type !== 'aws' || adapter === 'bedrock')
   return (

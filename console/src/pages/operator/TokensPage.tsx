@@ -12,7 +12,7 @@ import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
 import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
 import { Moment, type Tone } from '../../parts/cells.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { endOfDay, today } from '../../parts/zoned-day.ts'
 import { useProfile } from '../../session.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
@@ -28,7 +28,6 @@ interface Made {
 
 /** Named tokens for programs that call the admin API. */
 export function TokensPage(): ReactNode {
-  const { t } = useWords()
   const [making, setMaking] = useState(false)
   const [made, setMade] = useState<Made | null>(null)
   const done = (answer: Made): void => {
@@ -76,7 +75,6 @@ export function TokensPage(): ReactNode {
 }
 
 function TokenList(): ReactNode {
-  const { t } = useWords()
   const can = useCan()
   const revoke = useAct('DELETE /admin/v1/tokens/:id', { renews: ['GET /admin/v1/tokens'], said: t('tokens.done') })
   const ask = ({ id, name }: AdminToken): void =>
@@ -157,7 +155,6 @@ interface TokenValues {
 
 /** A new token: its name, what it may do, and its last day. */
 function TokenForm({ done }: { readonly done: (made: Made) => void }): ReactNode {
-  const { t, format } = useWords()
   const roles = useRoles()
   const first: TokenValues = { name: '', role: 'read_only', scopes: [...ROLE_SCOPES.read_only], expires: '' }
   const form = useCall('POST /admin/v1/tokens', {
@@ -219,7 +216,6 @@ interface ScopeBoxesProps {
 
 /** A box for each scope that the signed-in operator has. */
 function ScopeBoxes({ chosen, choose }: ScopeBoxesProps): ReactNode {
-  const { t } = useWords()
   const { scopes: grantable } = useProfile()
   const toggle = (scope: AdminScope): void =>
     choose(chosen.includes(scope) ? chosen.filter((each) => each !== scope) : [...chosen, scope])

@@ -10,7 +10,7 @@ import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { type MenuEntry, RowMenu } from '../../parts/RowMenu.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { RoleField, useRoles } from './tokens/ScopeNames.tsx'
 
@@ -18,7 +18,6 @@ const ROLES = ['admin', 'user'] as const
 
 /** Everybody who may sign in, and new administrators. */
 export function UsersPage(): ReactNode {
-  const { t } = useWords()
   return (
     <OperatorPage title={t('nav.users')} lead={t('users.lead')}>
       <Can call="POST /admin/v1/administrators">
@@ -41,7 +40,6 @@ export function UsersPage(): ReactNode {
 }
 
 function InviteForm(): ReactNode {
-  const { t } = useWords()
   const [link, setLink] = useState<{ readonly email: string; readonly link: string } | null>(null)
   const roles = useRoles()
   const first: { email: string; role: OperatorRole } = { email: '', role: roles.at(-1) ?? 'read_only' }
@@ -78,7 +76,6 @@ interface UserListProps extends Pick<ServerListProps<'GET /admin/v1/users'>, 'fi
 
 /** Who may sign in to the console. */
 export function UserList({ filters = [], account }: UserListProps): ReactNode {
-  const { t } = useWords()
   const can = useCan()
   const [link, setLink] = useState<UserLink | null>(null)
   return (
@@ -138,7 +135,6 @@ export function UserList({ filters = [], account }: UserListProps): ReactNode {
 
 /** A one-time link to hand over to its user. */
 function LinkShown({ shown, close }: { readonly shown: UserLink | null; readonly close: () => void }): ReactNode {
-  const { t } = useWords()
   const title = t('users.link', { email: shown?.email ?? '' })
   return (
     <Dialog name="user-link" of={shown} close={close} title={title} size="lg">
@@ -155,7 +151,6 @@ interface UserMenuProps {
 }
 
 function UserMenu({ user, showLink }: UserMenuProps): ReactNode {
-  const { t } = useWords()
   const { id, email, account } = user
   const params = { id }
   const renews = ['GET /admin/v1/users'] as const

@@ -7,7 +7,7 @@ import { useRead } from '../../api/hooks.ts'
 import { useCan } from '../../parts/Can.tsx'
 import { Failed } from '../../parts/Loaded.tsx'
 import { paramTexts } from '../../parts/failure-text.ts'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 
 /** How a line of a difference looks, by its first character. */
 const LOOKS: ReadonlyMap<string, string> = new Map([
@@ -28,7 +28,6 @@ const WARNINGS_MAX = 8
 
 /** Entries of the catalogue that may be mistakes: sold at a loss, or not at all. */
 export function CatalogWarnings({ warnings }: { readonly warnings: readonly CatalogWarning[] }): ReactNode {
-  const { t } = useWords()
   if (warnings.length === 0) return null
   const more = warnings.length - WARNINGS_MAX
   return (
@@ -65,7 +64,6 @@ interface DifferenceProps {
 
 /** The changes, a line each, then the warnings and the button that applies the changes. */
 export function Difference({ change, apply, busy, concerns }: DifferenceProps): ReactNode {
-  const { t } = useWords()
   if (change.changes.length === 0)
     return (
       <Alert color="gray" role="status">
@@ -115,7 +113,6 @@ interface ComparedProps extends Pick<DifferenceProps, 'apply' | 'concerns'> {
 
 /** The button that shows what would change; then the change with the button that makes it. */
 export function Compared({ look, put, ready, compare, beside, apply, concerns }: ComparedProps): ReactNode {
-  const { t } = useWords()
   const failure = look.error ?? put.error
   return (
     <>
@@ -141,7 +138,6 @@ export function Compared({ look, put, ready, compare, beside, apply, concerns }:
 
 /** A part of the catalogue as its file has it. */
 export function JsonField({ isWrong, ...props }: JsonInputProps & { readonly isWrong: boolean }): ReactNode {
-  const { t } = useWords()
   return (
     <JsonInput
       autosize

@@ -18,7 +18,7 @@ import { NumberField } from '../../parts/NumberField.tsx'
 import { Page, Section } from '../../parts/Page.tsx'
 import { PROOF_NAMES, proofBody, ProofField, useProofKind } from '../../parts/proof.tsx'
 import { RowMenu } from '../../parts/RowMenu.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { useMay } from '../../session.tsx'
 
 /** What stands over the list of people. */
@@ -26,7 +26,6 @@ type Opened = { readonly dialog: 'invite' } | { readonly dialog: 'change' | 'rem
 
 /** The people of the account, their roles and limits, and the open invitations. */
 export function PeoplePage(): ReactNode {
-  const { t } = useWords()
   const rules = useMay()('members:write')
   const people = useRead('GET /cabinet/v1/members', {})
   const [opened, open] = useState<Opened | null>(null)
@@ -61,7 +60,6 @@ interface MembersProps {
 }
 
 function Members({ members, open }: MembersProps): ReactNode {
-  const { t } = useWords()
   const owners = members.filter(({ role }) => role === 'owner').length
   return (
     <DataList
@@ -108,7 +106,6 @@ function Spending({
 }: {
   readonly member: Member
 }): ReactNode {
-  const { t, format } = useWords()
   if (role === 'billing' && keys === 0) return '–'
   return (
     <div>
@@ -125,7 +122,6 @@ function Spending({
 }
 
 function MemberMenu({ member, open }: { readonly member: Member; readonly open: (opened: Opened) => void }): ReactNode {
-  const { t } = useWords()
   return (
     <RowMenu
       label={t('people.actions_of', { email: member.email })}
@@ -143,7 +139,6 @@ function MemberMenu({ member, open }: { readonly member: Member; readonly open: 
 }
 
 function Invitations({ invitations }: { readonly invitations: readonly Invitation[] }): ReactNode {
-  const { t, format } = useWords()
   const revoke = useAct('DELETE /cabinet/v1/invitations/:id', {
     renews: ['GET /cabinet/v1/members'],
     said: t('people.revoked'),
@@ -196,7 +191,6 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
 
 /** Everybody but the last owner may leave. */
 function Leave({ members }: { readonly members: readonly Member[] }): ReactNode {
-  const { t } = useWords()
   const client = useQueryClient()
   const leave = useAct('POST /cabinet/v1/members/leave', {
     done: () => {
@@ -240,7 +234,6 @@ interface RoleValues {
 
 /** What a person may do, and for a member how much their keys may spend. */
 function RoleFields({ form: { values, set, field } }: { readonly form: Fields<RoleValues> }): ReactNode {
-  const { t } = useWords()
   return (
     <>
       <Radio.Group
@@ -281,7 +274,6 @@ interface Made {
 
 /** An invitation: a role, then its link, which is shown this once. */
 function InviteDialog({ opened, close }: { readonly opened: boolean; readonly close: () => void }): ReactNode {
-  const { t } = useWords()
   const [made, setMade] = useState<Made | null>(null)
   const end = (): void => {
     setMade(null)
@@ -313,7 +305,6 @@ function InviteDialog({ opened, close }: { readonly opened: boolean; readonly cl
 }
 
 function InviteForm({ done }: { readonly done: (made: Made) => void }): ReactNode {
-  const { t } = useWords()
   const proof = useProofKind()
   const first: RoleValues & { email: string } = { email: '', role: 'member', monthly_limit: '', proof: '' }
   const form = useCall('POST /cabinet/v1/invitations', {
@@ -347,7 +338,6 @@ function InviteForm({ done }: { readonly done: (made: Made) => void }): ReactNod
 
 /** Another role or limit of a person. */
 function ChangeDialog({ member, close }: MemberDialogProps): ReactNode {
-  const { t } = useWords()
   return (
     <Dialog name="member" of={member} close={close} title={t('people.change_of', { email: member?.email ?? '' })}>
       {(shown) => <ChangeForm member={shown} close={close} />}
@@ -356,7 +346,6 @@ function ChangeDialog({ member, close }: MemberDialogProps): ReactNode {
 }
 
 function ChangeForm({ member, close }: { readonly member: Member; readonly close: () => void }): ReactNode {
-  const { t } = useWords()
   const proof = useProofKind()
   const isNewOwner = ({ role }: RoleValues): boolean => role === 'owner' && member.role !== 'owner'
   const { role, monthly_limit: limit } = member
@@ -386,7 +375,6 @@ function ChangeForm({ member, close }: { readonly member: Member; readonly close
 
 /** Asks what becomes of the person's keys. */
 function RemoveDialog({ member, close }: MemberDialogProps): ReactNode {
-  const { t } = useWords()
   return (
     <Dialog
       name="member-remove"
@@ -400,7 +388,6 @@ function RemoveDialog({ member, close }: MemberDialogProps): ReactNode {
 }
 
 function RemoveForm({ member, close }: { readonly member: Member; readonly close: () => void }): ReactNode {
-  const { t } = useWords()
   const form = useCall('POST /cabinet/v1/members/:id/remove', {
     renews: ['GET /cabinet/v1/members', 'GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'],
     said: t('people.removed'),

@@ -8,7 +8,7 @@ import { NumberField } from '../../parts/NumberField.tsx'
 import { fileMark } from '../../parts/call-snippet.ts'
 import { CodeIcon, CompareIcon } from '../../parts/icons.ts'
 import { isPlainNumber } from '../../parts/number-text.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { MessageForm, TurnView } from './MessageForm.tsx'
 import { ModelField, type TabProps } from './run.tsx'
 import css from './chat.module.css'
@@ -29,7 +29,6 @@ const NO_MESSAGE: Message = { text: '', attachments: [] }
 
 /** A streamed conversation, or the same one with two models side by side. */
 export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
-  const { t } = useWords()
   const [otherId, setOtherId] = useState<string | null>(null)
   const first = useConversation(keyId, modelId)
   const second = useConversation(keyId, otherId ?? modelId)
@@ -100,7 +99,6 @@ interface ToolsProps {
 }
 
 function Tools({ parametersShown, showParameters, compares, compare, showCall }: ToolsProps): ReactNode {
-  const { t } = useWords()
   return (
     <Group gap="xs">
       <Button size="xs" variant="default" onClick={showParameters} aria-expanded={parametersShown}>
@@ -122,7 +120,6 @@ interface TalkProps {
 }
 
 function Talk({ talk: { turns, busy, failure }, name }: TalkProps): ReactNode {
-  const { t } = useWords()
   return (
     <Stack gap="xs">
       <Card padding="md" className={css.talk ?? ''} role="log" aria-label={`${t('play.talk')}: ${name}`} tabIndex={0}>
@@ -144,7 +141,6 @@ interface CostProps {
 
 /** An estimate while an answer arrives, and exact at the end. */
 function Cost({ talks, models, ids }: CostProps): ReactNode {
-  const { t, format } = useWords()
   const known = talks.flatMap(({ turns }) => turns).reduce((sum, { cost }) => sum + (cost ?? 0), 0)
   const live = talks.map(({ busy, turns }, index) =>
     busy ? liveCost(turns, models.find(({ id }) => id === ids[index])?.prices ?? {}) : 0,
@@ -188,7 +184,6 @@ interface ChatParametersProps {
 }
 
 function ChatParameters({ value, change }: ChatParametersProps): ReactNode {
-  const { t } = useWords()
   return (
     <div className="page">
       <Textarea
@@ -231,7 +226,6 @@ interface CallDialogProps {
 
 /** The conversation with its next message, or the last question again, as a call of the API. */
 function CallDialog({ opened, close, model, turns, draft, parameters }: CallDialogProps): ReactNode {
-  const { t } = useWords()
   const isEmpty = draft.text.trim() === '' && draft.attachments.length === 0
   const asked = turns.slice(0, turns.findLastIndex(({ role }) => role === 'user') + 1)
   const message: Message = isEmpty ? { text: 'Hello', attachments: [] } : { ...draft, text: draft.text.trim() }

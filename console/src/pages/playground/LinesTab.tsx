@@ -1,7 +1,7 @@
 import { Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type Column, List } from '../../parts/List.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { costOf, fieldOf, listOf, playgroundAnswer, RunBar, type TabProps, useRun } from './run.tsx'
 
 interface LinesTabProps<Row> {
@@ -31,7 +31,6 @@ export function LinesTab<Row>({
   ready = true,
   children,
 }: LinesTabProps<Row>): ReactNode {
-  const { t } = useWords()
   const [text, setText] = useState('')
   const run = useRun(async (signal) => {
     const lines = text.split('\n').filter((line) => line.trim() !== '')
@@ -67,7 +66,6 @@ const SHOWN_NUMBERS = 4
 
 /** Vectors for lines of text, and the similarity of each to the first. */
 export function EmbeddingsTab({ keyId, modelId }: TabProps): ReactNode {
-  const { t, format } = useWords()
   return (
     <LinesTab
       keyId={keyId}
@@ -116,7 +114,6 @@ function nearness(a: readonly number[], b: readonly number[]): number {
 
 /** Documents in the order in which they answer a question. */
 export function RerankTab({ keyId, modelId }: TabProps): ReactNode {
-  const { t, format } = useWords()
   const [query, setQuery] = useState('')
   return (
     <LinesTab
@@ -149,7 +146,6 @@ export function RerankTab({ keyId, modelId }: TabProps): ReactNode {
 
 /** What a model finds in lines of text: the categories that it flags, and the highest score. */
 export function ModerationTab({ keyId, modelId }: TabProps): ReactNode {
-  const { t, format } = useWords()
   return (
     <LinesTab
       keyId={keyId}

@@ -5,7 +5,7 @@ import { given, typed } from '../../api/endpoint.ts'
 import { bound } from '../../parts/Form.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { isPlainNumber } from '../../parts/number-text.ts'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import css from './chat.module.css'
 import {
   costOf,
@@ -29,7 +29,6 @@ const DEFAULT: string | null = null
 
 /** Images from a text. */
 export function ImageTab({ keyId, models, modelId }: TabProps): ReactNode {
-  const { t } = useWords()
   const [draft, change] = useState({ prompt: '', count: '1', size: DEFAULT })
   const { prompt, count, size } = draft
   const field = bound(draft, change)
@@ -79,7 +78,6 @@ const FORMATS = ['mp3', 'wav', 'opus', 'aac', 'flac'] as const
 
 /** Text read aloud. */
 export function SpeechTab({ keyId, models, modelId }: TabProps): ReactNode {
-  const { t } = useWords()
   const [draft, change] = useState({ text: '', voice: DEFAULT, format: 'mp3', speed: '1' })
   const { text, voice, format, speed } = draft
   const field = bound(draft, change)
@@ -132,7 +130,6 @@ async function costOfGeneration(id: string, signal: AbortSignal): Promise<number
 
 /** Speech to text. */
 export function TranscriptionTab({ keyId, modelId }: TabProps): ReactNode {
-  const { t } = useWords()
   const [file, setFile] = useState<File | null>(null)
   const [language, setLanguage] = useState('')
   const run = useRun(async (signal) => {
@@ -189,7 +186,6 @@ interface Job {
 
 /** A video job: it is created, watched and played. It continues when the user leaves the page. */
 export function VideoTab({ keyId, models, modelId }: TabProps): ReactNode {
-  const { t } = useWords()
   const [draft, change] = useState({ prompt: '', size: DEFAULT, duration: DEFAULT })
   const { prompt, size, duration } = draft
   const field = bound(draft, change)

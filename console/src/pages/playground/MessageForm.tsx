@@ -2,7 +2,7 @@ import { Alert, Button, CloseButton, FileButton, Group, Text, Textarea } from '@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { AttachIcon, SendIcon, StopIcon } from '../../parts/icons.ts'
 import { onDemandOr } from '../../parts/OnDemand.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import css from './chat.module.css'
 import {
   acceptedTypes,
@@ -29,7 +29,6 @@ interface MessageFormProps {
 
 /** The next message: its text, and files that are chosen, pasted or dropped. */
 export function MessageForm(props: MessageFormProps): ReactNode {
-  const { t } = useWords()
   const { busy, draft, change, sendable } = props
   const { attach, refused } = useAttaching(props)
   const ready = sendable && !busy && (draft.text.trim() !== '' || draft.attachments.length > 0)
@@ -88,7 +87,6 @@ function Buttons({
   ready,
   attach,
 }: MessageFormProps & { readonly ready: boolean } & Pick<Attaching, 'attach'>): ReactNode {
-  const { t } = useWords()
   return (
     <Group mt="sm" gap="xs">
       <Button type="submit" disabled={!ready} loading={busy} leftSection={<SendIcon size={17} />}>
@@ -128,7 +126,6 @@ function useAttaching({
   draft,
   change,
 }: Pick<MessageFormProps, 'modalities' | 'draft' | 'change'>): Attaching {
-  const { t } = useWords()
   const [refused, setRefused] = useState<string | null>(null)
   // The text may have grown while the files were read.
   const newest = useRef(draft)
@@ -160,7 +157,6 @@ interface TurnViewProps {
 }
 
 export function TurnView({ turn, name, busy }: TurnViewProps): ReactNode {
-  const { t } = useWords()
   const isUser = turn.role === 'user'
   return (
     <div className={isUser ? css.user : css.model}>
@@ -199,7 +195,6 @@ function Attachments({
   attachments,
   children,
 }: Pick<Message, 'attachments'> & { readonly children?: (index: number) => ReactNode }): ReactNode {
-  const { format } = useWords()
   return (
     <Group gap="xs" mt={8}>
       {attachments.map((attachment, index) => (
@@ -220,7 +215,6 @@ function Attachments({
 
 /** The cost from the bill, and the speed as this browser saw it. */
 function TurnFigures({ turn: { cost, tokens, speed } }: { readonly turn: Turn }): ReactNode {
-  const { t, format } = useWords()
   if (cost === null || tokens === null) return null
   return (
     <Text size="xs" c="dimmed" mt={6}>

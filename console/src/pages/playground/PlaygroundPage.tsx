@@ -9,7 +9,7 @@ import { useRead } from '../../api/hooks.ts'
 import { Empty, Loaded } from '../../parts/Loaded.tsx'
 import { onDemand } from '../../parts/OnDemand.tsx'
 import { Page } from '../../parts/Page.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { ModelField, type TabProps } from './run.tsx'
 
 const TABS: Readonly<Record<ModelType, ComponentType<TabProps>>> = {
@@ -30,7 +30,6 @@ const KINDS = Object.keys(TABS) as readonly ModelType[]
 
 /** Models to try by hand. Each request is charged to a key of the user, like any other. */
 export function PlaygroundPage(): ReactNode {
-  const { t } = useWords()
   const keys = useRead('GET /cabinet/v1/keys', { query: KEYS })
   const models = useRead('GET /cabinet/v1/models', {})
   return (
@@ -56,7 +55,6 @@ interface PlaygroundProps {
 }
 
 function Playground({ keys, hasMore, models }: PlaygroundProps): ReactNode {
-  const { t } = useWords()
   const { model: wished } = useSearch({ strict: false })
   const usable = models.filter(({ allowed }) => allowed)
   const [kind, setKind] = useState<ModelType>(usable.find(({ id }) => id === wished)?.type ?? 'chat')
@@ -125,7 +123,6 @@ interface FieldProps {
 }
 
 function KeyField({ keys, hasMore, value, choose }: FieldProps & Pick<PlaygroundProps, 'keys' | 'hasMore'>): ReactNode {
-  const { t } = useWords()
   const [chosen, setChosen] = useState(keys[0])
   const [typed, setTyped] = useState('')
   const [search] = useDebouncedValue(typed, TYPING_MS)

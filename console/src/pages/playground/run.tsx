@@ -6,7 +6,7 @@ import { ApiFailure, send } from '../../api/call.ts'
 import { ChoiceField } from '../../parts/Filters.tsx'
 import { SendIcon, StopIcon } from '../../parts/icons.ts'
 import { Failed } from '../../parts/Loaded.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 
 export interface Run<A, Given extends readonly unknown[] = []> {
   readonly answer: A | null
@@ -56,7 +56,6 @@ interface RunBarProps {
 
 /** Start, stop, the cost and the error: the same under every tab. */
 export function RunBar({ run, ready, cost, progress = null }: RunBarProps): ReactNode {
-  const { t, format } = useWords()
   return (
     <>
       <Group justify="space-between">
@@ -97,7 +96,6 @@ interface OptionFieldProps {
 
 /** One of what a model offers; nothing chosen is the model's default. */
 export function OptionField({ data, ...props }: OptionFieldProps): ReactNode {
-  const { t } = useWords()
   return data.length > 0 && <ChoiceField placeholder={t('play.default')} data={[...data]} {...props} />
 }
 

@@ -20,7 +20,7 @@ import {
   usePasswordCheck,
   useProofKind,
 } from '../../parts/proof.tsx'
-import { useWords } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { useProfile, useSession } from '../../session.tsx'
 
 const BROWSERS: readonly (readonly [mark: string, name: string])[] = [
@@ -45,7 +45,6 @@ const SIGN_INS = 50
 
 /** The password, two-step sign-in, active sessions and attempts to sign in. */
 export function SecurityPage(): ReactNode {
-  const { t } = useWords()
   const { service } = useSession()
   const profile = useProfile()
   return (
@@ -65,7 +64,6 @@ export function SecurityPage(): ReactNode {
 
 /** A form for a new password. A change ends all other sessions. */
 function PasswordForm(): ReactNode {
-  const { t } = useWords()
   const { email } = useProfile()
   const kind = useProofKind()
   const client = useQueryClient()
@@ -93,7 +91,6 @@ function PasswordForm(): ReactNode {
 }
 
 function Sessions(): ReactNode {
-  const { t } = useWords()
   const renews = ['GET /cabinet/v1/sessions'] as const
   const revoke = useAct('POST /cabinet/v1/sessions/revoke-others', { renews, said: t('security.revoked') })
   const end = useAct('DELETE /cabinet/v1/sessions/:id', { renews, said: t('security.ended') })
@@ -141,7 +138,6 @@ function Sessions(): ReactNode {
 }
 
 function SignIns(): ReactNode {
-  const { t } = useWords()
   return (
     <Section title={t('security.sign_ins')} lead={t('security.sign_ins_lead')}>
       <ReadList
@@ -186,7 +182,6 @@ type Asked = Identity | 'link'
 
 /** Who may sign in as this user by single sign-on. */
 function Identities(): ReactNode {
-  const { t } = useWords()
   const { hash } = useLocation()
   const { service } = useSession()
   const { has_password: hasPassword } = useProfile()
@@ -261,7 +256,6 @@ interface AskProofProps {
 }
 
 function AskProof({ asked, name, close }: AskProofProps): ReactNode {
-  const { t } = useWords()
   const kind = useProofKind()
   const isLink = asked === 'link'
   const link = useAct('POST /cabinet/v1/identities/link', {
@@ -304,7 +298,6 @@ type Codes = readonly string[]
 
 /** Two-step sign-in: turning it on with an authenticator, its recovery codes, turning it off. */
 function TwoStep(): ReactNode {
-  const { t } = useWords()
   const { totp } = useProfile()
   const [codes, setCodes] = useState<Codes | null>(null)
   return (
@@ -336,7 +329,6 @@ function TwoStep(): ReactNode {
 }
 
 function Enrol({ done }: { readonly done: (codes: Codes) => void }): ReactNode {
-  const { t } = useWords()
   const kind = useProofKind()
   const form = useCall('POST /cabinet/v1/totp', {
     first: { proof: '' },
@@ -357,7 +349,6 @@ interface ConfirmProps {
 }
 
 function Confirm({ seed: { uri, secret }, done }: ConfirmProps): ReactNode {
-  const { t } = useWords()
   const form = useCall('POST /cabinet/v1/totp/confirm', {
     renews: RENEWS,
     done: (answer) => done(answer.recovery_codes),
@@ -376,7 +367,6 @@ function Confirm({ seed: { uri, secret }, done }: ConfirmProps): ReactNode {
 }
 
 function Enrolled({ left, shown }: { readonly left: number; readonly shown: (codes: Codes) => void }): ReactNode {
-  const { t } = useWords()
   const renew = useAct('POST /cabinet/v1/totp/recovery-codes', {
     quiet: true,
     renews: RENEWS,

@@ -8,7 +8,7 @@ import { ChoiceField } from '../../parts/Filters.tsx'
 import { Form, useFields } from '../../parts/Form.tsx'
 import { tellFailure } from '../../parts/Loaded.tsx'
 import { Facts, Page, Section } from '../../parts/Page.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { useMay, useProfile } from '../../session.tsx'
 
 /** The time zone of a user who has chosen none. */
@@ -24,7 +24,6 @@ interface Values {
 
 /** The user's name, default model, time zone, language and theme. */
 export function SettingsPage(): ReactNode {
-  const { t, format } = useWords()
   const profile = useProfile()
   const id = <span className="mono">{profile.account_id}</span>
   return (
@@ -49,7 +48,6 @@ export function SettingsPage(): ReactNode {
 }
 
 function ProfileForm(): ReactNode {
-  const { t } = useWords()
   const profile = useProfile()
   const mayModel = useMay()('account:write')
   const client = useQueryClient()
@@ -115,7 +113,6 @@ function ProfileForm(): ReactNode {
 
 /** The chat models, with the chosen one even where the account may no longer use it. */
 function ModelField(props: object): ReactNode {
-  const { t } = useWords()
   const { default_model: chosen } = useProfile()
   const models = useRead('GET /cabinet/v1/models', {})
   const chat = (models.data?.data ?? []).filter(({ type }) => type === 'chat').map(({ id }) => id)

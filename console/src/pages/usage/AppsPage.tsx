@@ -4,13 +4,12 @@ import { useRead } from '../../api/hooks.ts'
 import { ReadList } from '../../parts/DataList.tsx'
 import { useFilters } from '../../parts/list-place.ts'
 import { LimitBar, Page } from '../../parts/Page.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 
 const RANGES = ['day', '7d', '30d'] as const
 
 /** The spending of each app, as named by HTTP-Referer and X-Title. */
 export function AppsPage(): ReactNode {
-  const { t, format } = useWords()
   const { filters, filter } = useFilters<'range'>()
   const range = RANGES.find((known) => known === filters.range) ?? '30d'
   return (

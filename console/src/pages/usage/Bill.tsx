@@ -6,7 +6,7 @@ import { decimalText, microOf, parseDecimal, shift, ZERO } from '../../../../src
 import { METER_TABLE, PRICE_SCALES, type PriceScale } from '../../../../src/tables/meter-table.ts'
 import { currentLanguage } from '../../i18n.ts'
 import { Facts } from '../../parts/Page.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import css from './bill.module.css'
 
 /** µRUB in a ruble, as a power of ten. */
@@ -32,7 +32,6 @@ interface BillProps {
  * Exact decimals are shown as they are, so that the lines add up.
  */
 export function Bill({ label, lines, total, adjustments, charged, chargedLabel }: BillProps): ReactNode {
-  const { t, format } = useWords()
   // Every answer is a request, which most models give free.
   const shown = lines.filter(({ meter, cost }) => meter !== 'request' || cost !== '0')
   const booked = decimalText({ digits: microOf(charged), scale: 6 })
@@ -84,7 +83,6 @@ interface LineProps {
 }
 
 function Line({ line: { meter, units, price }, amount }: LineProps): ReactNode {
-  const { t, format } = useWords()
   const { priceKey, scale } = METER_TABLE[meter]
   const { label, places } = PRICE_SCALES[scale]
   return (
@@ -119,7 +117,6 @@ function Foot({ name, amount, className }: FootProps): ReactNode {
 
 /** The money that was set aside for a request, and what became of it. */
 export function Hold({ hold }: { readonly hold: StoryParts['hold'] }): ReactNode {
-  const { t, format } = useWords()
   if (hold === null) return <Text c="dimmed">{t('request.no_hold')}</Text>
   return (
     <Facts
@@ -141,7 +138,6 @@ export function Timeline({
 }: {
   readonly story: Pick<RequestStory, 'timings' | 'latency_ms' | 'duration_ms'>
 }): ReactNode {
-  const { t, format } = useWords()
   const { timings, latency_ms: latency, duration_ms: duration } = story
   const waited = latency === null ? 1 : Math.min(1, latency / Math.max(1, duration))
   // The type CSSProperties does not have custom properties.

@@ -3,7 +3,6 @@ import { useDebouncedCallback, useMediaQuery } from '@mantine/hooks'
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import type { TFunction } from 'i18next'
 import { type CSSProperties, memo, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { LogQuery, LogRow } from '../../../../src/api/cabinet/log-contract.ts'
 import type { GenerationStatus } from '../../../../src/ledger/generation-record.ts'
@@ -14,7 +13,6 @@ import { useRead } from '../../api/hooks.ts'
 import { requestEnd } from '../../parts/cells.tsx'
 import { DayField } from '../../parts/DayField.tsx'
 import { type Choice, FilterField, FilterPanel } from '../../parts/Filters.tsx'
-import type { Format } from '../../parts/format.ts'
 import { DownloadIcon } from '../../parts/icons.ts'
 import { useIsHere } from '../../parts/is-here.ts'
 import { useAsk, useFilters, useShown } from '../../parts/list-place.ts'
@@ -23,7 +21,7 @@ import { ListTools, useListChoice } from '../../parts/ListTools.tsx'
 import { Empty, FailedPlace, Outline } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { onRowLink, rowLink } from '../../parts/row-link.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t, useReader } from '../../parts/words.ts'
 import { shownDay, timesOf } from '../../parts/zoned-day.ts'
 import list from '../../style/list.module.css'
 import css from './log.module.css'
@@ -38,7 +36,6 @@ const TYPING_MS = 120
 
 /** All requests, newest first. The filters are in the address. */
 export function LogPage(): ReactNode {
-  const { t, format } = useWords()
   const { filters, clear } = useFilters<FilterName>()
   const client = useQueryClient()
   const query = logQuery(filters, format.zone)
@@ -73,7 +70,6 @@ export function LogPage(): ReactNode {
 }
 
 function LogFilters(): ReactNode {
-  const { t, format } = useWords()
   const { filters, filter } = useFilters<FilterName>()
   const known = useRead('GET /cabinet/v1/log/filters', {}).data
   const choices: readonly (readonly [FilterName, readonly Choice[] | undefined])[] = [
@@ -109,7 +105,6 @@ function LogFilters(): ReactNode {
 }
 
 function IdField({ id, change }: { readonly id: string; readonly change: (id: string) => void }): ReactNode {
-  const { t } = useWords()
   const [text, setText] = useState(id)
   const isHere = useIsHere()
   const later = useDebouncedCallback((value: string) => {
@@ -185,7 +180,6 @@ function logPages(query: LogQuery) {
  * The log as one long list. Scrolling loads the next page, and the document contains only the visible rows.
  */
 function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
-  const { t } = useWords()
   const pages = useInfiniteQuery({ ...logPages(query), placeholderData: keepPreviousData })
   const asked = useShown(JSON.stringify(query), pages.isPlaceholderData)
   if (pages.isError && pages.data === undefined)
@@ -232,9 +226,9 @@ interface RowsProps {
 }
 
 function Rows({ asked, rows, old, more }: RowsProps): ReactNode {
-  const { t, format } = useWords()
+  const reader = useReader()
   const [choice, choose] = useListChoice('log', AS_IT_IS)
-  const columns = useMemo(() => columnsOf(t, format), [t, format])
+  const columns = useMemo(() => columnsOf(), [reader])
   const seen = useMemo(
     () => columns.filter(({ id }, index) => index === 0 || !choice.hidden.includes(id)),
     [columns, choice.hidden],
@@ -334,7 +328,6 @@ interface FootProps {
 
 /** What follows the last row: more rows, or the end. */
 function Foot({ count, more: { has, busy, fetch, searchedTo } }: FootProps): ReactNode {
-  const { t, format } = useWords()
   return (
     <div className={css.foot} role="row">
       <span role="cell">
@@ -360,7 +353,7 @@ interface LogColumn extends Column<LogRow> {
   readonly width: string
 }
 
-function columnsOf(t: TFunction, format: Format): readonly LogColumn[] {
+function columnsOf(): readonly LogColumn[] {
   return [
     {
       id: 'time',
@@ -385,7 +378,7 @@ function columnsOf(t: TFunction, format: Format): readonly LogColumn[] {
       title: t('log.status'),
       width: 'minmax(96px, 150px)',
       className: css.status,
-      cell: (row) => requestEnd(row, t),
+      cell: requestEnd,
     },
     {
       id: 'tokens',

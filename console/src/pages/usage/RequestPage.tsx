@@ -10,12 +10,11 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { Facts, Page, Section, Tile } from '../../parts/Page.tsx'
 import { ModelLink, requestEnd } from '../../parts/cells.tsx'
 import { attemptText, errorName } from '../../parts/failure-text.ts'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { Bill, Hold, Timeline } from './Bill.tsx'
 
 /** One request: its attempts, its bill line by line, its hold and its times. */
 export function RequestPage(): ReactNode {
-  const { t } = useWords()
   const { id } = useParams({ from: '/log/$id' })
   const story = useRead('GET /cabinet/v1/log/:id', { params: { id } })
   return (
@@ -36,7 +35,6 @@ export function RequestPage(): ReactNode {
 
 function Story({ story }: { readonly story: RequestStory }): ReactNode {
   const saved = story.cache_saved ?? 0
-  const { t, format } = useWords()
   return (
     <>
       <div className="tiles">
@@ -101,12 +99,11 @@ function Story({ story }: { readonly story: RequestStory }): ReactNode {
 }
 
 function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
-  const { t } = useWords()
   const values: Readonly<Record<string, unknown>> = { ...story }
   return (
     <Facts
       items={[
-        [t('log.status'), requestEnd({ status: story.status, error_type: null }, t)],
+        [t('log.status'), requestEnd({ status: story.status, error_type: null })],
         [
           t('request.error'),
           story.error_type === null ? null : (
@@ -139,7 +136,6 @@ function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
 
 /** A field of the log without a special design. */
 function Fact({ value, style }: { readonly value: unknown; readonly style: FactStyle }): ReactNode {
-  const { format } = useWords()
   if (typeof value === 'number') return format.number(value)
   const text = String(value)
   return style === 'id' ? <span className="mono">{text}</span> : text
@@ -150,7 +146,6 @@ function Finish({
 }: {
   readonly story: RequestStory
 }): ReactNode {
-  const { t } = useWords()
   return (
     <>
       {reason === null ? '–' : t(`finish.${reason}`)}
@@ -166,7 +161,6 @@ function Finish({
 
 /** Attempts of one request: few. */
 function Attempts({ story }: { readonly story: RequestStory }): ReactNode {
-  const { t } = useWords()
   return (
     <List
       label={t('request.attempts')}

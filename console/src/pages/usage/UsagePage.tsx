@@ -8,7 +8,7 @@ import { DayChart, type ChartSeries } from '../../parts/DayChart.tsx'
 import { RangeFields } from '../../parts/DayField.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page, Section, Tile } from '../../parts/Page.tsx'
-import { useWords } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { type DayRange, endOfDay, lastDays, startOfDay } from '../../parts/zoned-day.ts'
 import { useSession } from '../../session.tsx'
 
@@ -19,7 +19,6 @@ type Hours = (typeof HOURS)[number]
 
 /** Spend and requests by day or hour, split by model, key or app. */
 export function UsagePage(): ReactNode {
-  const { t } = useWords()
   const [by, setBy] = useState<'day' | 'hour'>('day')
   const [range, setRange] = useState(lastDays(DEFAULT_DAYS))
   const [hours, setHours] = useState<Hours>('24')
@@ -62,7 +61,6 @@ export function UsagePage(): ReactNode {
 
 function ByDay({ range, group }: { readonly range: DayRange; readonly group: UsageGroup }): ReactNode {
   const usage = useRead('GET /cabinet/v1/usage', { query: { ...range, group_by: group } }, { keep: true })
-  const { format } = useWords()
   const { service } = useSession()
   return (
     <Loaded of={usage} height={560}>
@@ -93,7 +91,6 @@ function ByHour({ hours, group }: { readonly hours: Hours; readonly group: Usage
     group_by: group,
   }
   const usage = useRead('GET /cabinet/v1/usage/hours', { query }, { keep: true })
-  const { format } = useWords()
   return (
     <Loaded of={usage} height={560}>
       {(answer) => (
@@ -152,7 +149,6 @@ interface UsageReportProps {
 /** Totals, a stacked chart that leads to the log, and the groups. */
 export function UsageReport(props: UsageReportProps): ReactNode {
   const { totals, forecast, groups, slots, nameOf, tickOf, spanOf, group, by } = props
-  const { t, format } = useWords()
   const navigate = useNavigate()
   const [what, setWhat] = useState<'cost' | 'requests'>('cost')
   const chart = stackedSlots(props, what, (id) => (id === REST ? t('usage.rest') : t('usage.no_app')))
@@ -221,7 +217,6 @@ export function UsageReport(props: UsageReportProps): ReactNode {
 }
 
 function Totals({ totals, forecast }: Pick<UsageReportProps, 'totals' | 'forecast'>): ReactNode {
-  const { t, format } = useWords()
   return (
     <div className="tiles">
       <Tile lead label={t('usage.cost')} value={format.money(totals.cost)} />

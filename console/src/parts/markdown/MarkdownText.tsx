@@ -2,7 +2,7 @@ import type { Token } from 'markdown-it'
 import { createElement, memo, type ReactNode } from 'react'
 import { CopyIconButton } from '../Copy.tsx'
 import { onDemandOr } from '../OnDemand.tsx'
-import { useWords } from '../words.ts'
+import { t, useReader } from '../words.ts'
 import css from './markdown.module.css'
 import { markdownTokens } from './parse.ts'
 
@@ -105,7 +105,7 @@ function LinkTo({ href, children }: LinkToProps): ReactNode {
 }
 
 function Code({ text, language }: { readonly text: string; readonly language: string }): ReactNode {
-  const { t } = useWords()
+  useReader()
   return (
     <div className={css.code}>
       <div className={css.code_head}>

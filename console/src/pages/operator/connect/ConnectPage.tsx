@@ -12,7 +12,7 @@ import { useIsHere } from '../../../parts/is-here.ts'
 import { Failed } from '../../../parts/Loaded.tsx'
 import { Section } from '../../../parts/Page.tsx'
 import { SecretField } from '../../../parts/proof.tsx'
-import { useWords } from '../../../parts/words.ts'
+import { format, t } from '../../../parts/words.ts'
 import { CATALOG_RENEWS } from '../catalog-edit.tsx'
 import { type Selling, sellingAt, WithSelling } from '../ModelForm.tsx'
 import { OperatorPage } from '../OperatorPage.tsx'
@@ -41,7 +41,6 @@ const SAVABLE: ReadonlySet<string> = new Set(['listed', 'no_list', 'not_found', 
 
 /** A provider in one page: pick it, paste its key, test it, choose its models, save. */
 export function ConnectPage(): ReactNode {
-  const { t } = useWords()
   return (
     <OperatorPage
       title={t('connect.title')}
@@ -90,7 +89,6 @@ interface ServicePickerProps {
 
 /** Every service that Tollgate knows, and any other. */
 function ServicePicker({ chosen, connected, choose }: ServicePickerProps): ReactNode {
-  const { t } = useWords()
   const [isOpen, setOpen] = useState(true)
   const noteOf = ({ slug, isKnown }: Service): string =>
     connected.has(slug) ? t('connect.connected') : isKnown ? t('connect.with_prices') : t('connect.by_hand')
@@ -137,7 +135,6 @@ interface ConnectionProps extends ConnectProps {
 }
 
 function Connection({ document, selling: ofService, draft, change }: ConnectionProps): ReactNode {
-  const { t } = useWords()
   const navigate = useNavigate()
   const isHere = useIsHere()
   const before = ownValue(document.providers, draft.slug) ?? null
@@ -213,7 +210,6 @@ interface SaveBarProps {
 
 /** Always in sight: what will be saved, and the one button that does it. */
 function SaveBar({ name, choices, selling, busy, save }: SaveBarProps): ReactNode {
-  const { t, format } = useWords()
   const chosen = choices.filter((choice) => choice.chosen)
   const unpriced = chosen.filter((choice) => !isPriced(choice)).length
   return (
@@ -248,7 +244,6 @@ interface ConnectionFieldsProps {
 
 /** The key and the address, and the button that tries them. */
 function ConnectionFields({ draft, hasKey, busy, change, test, children }: ConnectionFieldsProps): ReactNode {
-  const { t } = useWords()
   const isOwn = draft.service === OWN
   return (
     <Section boxed title={isOwn ? t('connect.own') : draft.service.name} lead={t('connect.key_lead')}>
@@ -289,7 +284,6 @@ function ConnectionFields({ draft, hasKey, busy, change, test, children }: Conne
 }
 
 function OwnFields({ draft, change }: Pick<ConnectionFieldsProps, 'draft' | 'change'>): ReactNode {
-  const { t } = useWords()
   const of = bound(draft, change)
   return (
     <div className="fields">
@@ -313,7 +307,6 @@ function OwnFields({ draft, change }: Pick<ConnectionFieldsProps, 'draft' | 'cha
 
 /** What came of the trial, in plain words: what is wrong, and what to do about it. */
 function TrialResult({ trial }: { readonly trial: ProviderTrial }): ReactNode {
-  const { t, format } = useWords()
   const { outcome, status, said, elapsed_ms: elapsed, models } = trial
   const isFine = outcome === 'listed'
   return (

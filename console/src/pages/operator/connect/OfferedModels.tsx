@@ -7,8 +7,8 @@ import { List } from '../../../parts/List.tsx'
 import { NumberField } from '../../../parts/NumberField.tsx'
 import { Section } from '../../../parts/Page.tsx'
 import { StatusBadge } from '../../../parts/cells.tsx'
-import { useWords } from '../../../parts/words.ts'
-import { usePriceName } from '../../models/PriceLines.tsx'
+import { format, t } from '../../../parts/words.ts'
+import { priceName } from '../../models/PriceLines.tsx'
 import { MarkupField } from '../MarkupField.tsx'
 import type { Selling } from '../ModelForm.tsx'
 import { isDecimal } from '../model-draft.ts'
@@ -30,7 +30,6 @@ interface OfferedModelsProps {
 
 /** The models of a provider with what they cost and would sell for; a model without a known price asks for it. */
 export function OfferedModels({ choices, selling, markup, setMarkup, change }: OfferedModelsProps): ReactNode {
-  const { t } = useWords()
   const [text, setText] = useState('')
   const [offset, setOffset] = useState(0)
   const words = text.trim().toLowerCase()
@@ -83,7 +82,6 @@ export function OfferedModels({ choices, selling, markup, setMarkup, change }: O
 
 /** Prices in a currency without a rate cannot be turned into rubles, and are not sold. */
 function MissingRates({ choices, selling }: Pick<OfferedModelsProps, 'choices' | 'selling'>): ReactNode {
-  const { t } = useWords()
   const missing = new Set(
     choices
       .filter(({ chosen }) => chosen)
@@ -108,7 +106,6 @@ interface ChoiceListProps {
 
 /** Rows of a form: each has its fields. */
 function ChoiceList({ choices, hasList, selling, set }: ChoiceListProps): ReactNode {
-  const { t, format } = useWords()
   return (
     <List
       label={t('connect.models')}
@@ -168,7 +165,6 @@ interface ModelChoiceProps {
 }
 
 function ModelChoice({ choice, hasList, set }: ModelChoiceProps): ReactNode {
-  const { t } = useWords()
   const { offered, chosen } = choice
   const { entry } = offered
   const upstream = entry.endpoints[0]?.model ?? entry.id
@@ -195,8 +191,6 @@ function ModelChoice({ choice, hasList, set }: ModelChoiceProps): ReactNode {
 }
 
 function Costs({ choice }: { readonly choice: Choice }): ReactNode {
-  const name = usePriceName()
-  const { format } = useWords()
   const lines = linesOf(choice)
   const currency = choice.draft.endpoints[0]?.currency ?? 'RUB'
   if (!isPriced(choice)) return '–'
@@ -204,11 +198,11 @@ function Costs({ choice }: { readonly choice: Choice }): ReactNode {
     <div className={css.lines}>
       {lines.slice(0, LINES_MAX).map(({ meter, variant, cost }) => (
         <span key={`${meter} ${variant ?? ''}`}>
-          <span className="small">{name(meter)}</span> {format.cost(cost, currency)}
+          <span className="small">{priceName(meter)}</span> {format.cost(cost, currency)}
         </span>
       ))}
       {lines.length > LINES_MAX && (
-        <span className="small" title={lines.map(({ meter, cost }) => `${name(meter)}: ${cost}`).join('\n')}>
+        <span className="small" title={lines.map(({ meter, cost }) => `${priceName(meter)}: ${cost}`).join('\n')}>
           +{lines.length - LINES_MAX}
         </span>
       )}
@@ -217,7 +211,6 @@ function Costs({ choice }: { readonly choice: Choice }): ReactNode {
 }
 
 function Sells({ choice, selling }: { readonly choice: Choice; readonly selling: Selling }): ReactNode {
-  const { format } = useWords()
   const rate = selling.rates.get(choice.draft.endpoints[0]?.currency ?? 'RUB')
   if (rate === undefined) return '–'
   return (
@@ -240,8 +233,6 @@ interface PriceFieldsProps {
 }
 
 function PriceFields({ choice, currencies, set }: PriceFieldsProps): ReactNode {
-  const { t } = useWords()
-  const name = usePriceName()
   const currency = choice.draft.endpoints[0]?.currency ?? 'RUB'
   const { id } = choice.offered.entry
   return (
@@ -250,8 +241,8 @@ function PriceFields({ choice, currencies, set }: PriceFieldsProps): ReactNode {
         <NumberField
           key={meter}
           size="xs"
-          aria-label={t('connect.price_of', { price: name(meter), model: id })}
-          placeholder={name(meter)}
+          aria-label={t('connect.price_of', { price: priceName(meter), model: id })}
+          placeholder={priceName(meter)}
           decimals={PRICE_DECIMALS}
           least={0}
           value={cost}

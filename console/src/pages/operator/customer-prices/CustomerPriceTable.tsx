@@ -13,9 +13,9 @@ import { ChoiceField } from '../../../parts/Filters.tsx'
 import { Form, useCall } from '../../../parts/Form.tsx'
 import { Section } from '../../../parts/Page.tsx'
 import type { Search } from '../../../parts/list-place.ts'
-import { useWords } from '../../../parts/words.ts'
-import { usePriceName } from '../../models/PriceLines.tsx'
-import { CustomerMarkupField, useMarkupText } from '../MarkupField.tsx'
+import { format, t } from '../../../parts/words.ts'
+import { priceName } from '../../models/PriceLines.tsx'
+import { CustomerMarkupField, markupFactor } from '../MarkupField.tsx'
 import own from './customer-prices.module.css'
 
 interface CustomerPriceTableProps {
@@ -28,8 +28,6 @@ interface CustomerPriceTableProps {
 
 /** What an account pays for each model, or each account for a model, with the rules that make the price. */
 export function CustomerPriceTable({ query, byAccount }: CustomerPriceTableProps): ReactNode {
-  const { t } = useWords()
-  const name = usePriceName()
   return (
     <ServerList
       read="GET /admin/v1/customer-prices"
@@ -77,7 +75,7 @@ export function CustomerPriceTable({ query, byAccount }: CustomerPriceTableProps
                 [{ condition: null, lines }, ...conditions].flatMap((under) =>
                   under.lines.map(
                     ({ price, paid }) =>
-                      `${[provider, under.condition, name(price)].filter((part) => part !== null).join(', ')}: ${paid}`,
+                      `${[provider, under.condition, priceName(price)].filter((part) => part !== null).join(', ')}: ${paid}`,
                   ),
                 ),
               )
@@ -92,16 +90,14 @@ export function CustomerPriceTable({ query, byAccount }: CustomerPriceTableProps
 
 /** The customer's rule, and what is below it in the catalogue. */
 function Rule({ row: { rule, markup, group, endpoints } }: { readonly row: CustomerPrice }): ReactNode {
-  const { t } = useWords()
-  const text = useMarkupText()
   const listedRule = ({ rule: made, markup: factor }: CustomerEndpoint): string =>
-    factor === null ? t(`customers.from_${made}`) : t(`customers.from_${made}`, { markup: text.factor(factor) })
+    factor === null ? t(`customers.from_${made}`) : t(`customers.from_${made}`, { markup: markupFactor(factor) })
   return (
     <div>
       <Text size="sm" fw={rule === 'none' ? 400 : 600}>
         {rule === 'none' || markup === null
           ? t('customers.by_none')
-          : t(`customers.by_${rule}`, { group, markup: text.factor(markup) })}
+          : t(`customers.by_${rule}`, { group, markup: markupFactor(markup) })}
       </Text>
       {[...new Set(endpoints.map(listedRule))].map((line) => (
         <div key={line} className="small">
@@ -132,11 +128,9 @@ function EndpointPrices({ endpoint }: { readonly endpoint: CustomerEndpoint }): 
 }
 
 function PaidLines({ lines }: Pick<CustomerEndpoint, 'lines'>): ReactNode {
-  const { format } = useWords()
-  const name = usePriceName()
   return lines.map(({ price, listed, paid, margin_percent: margin }) => (
     <div key={price} className={own.line}>
-      <span className="small">{name(price)}</span>
+      <span className="small">{priceName(price)}</span>
       <span className={own.number}>
         {listed !== paid && <s className="small">{format.price(listed)}</s>} {format.price(paid)}
       </span>
@@ -149,7 +143,6 @@ function PaidLines({ lines }: Pick<CustomerEndpoint, 'lines'>): ReactNode {
 
 /** The group and the markup of an account, and what it pays by them. */
 export function AccountPrices({ account }: { readonly account: Account }): ReactNode {
-  const { t } = useWords()
   return (
     <div className="page">
       <Can call="PATCH /admin/v1/accounts/:id">
@@ -163,8 +156,6 @@ export function AccountPrices({ account }: { readonly account: Account }): React
 }
 
 function RuleForm({ account }: { readonly account: Account }): ReactNode {
-  const { t } = useWords()
-  const text = useMarkupText()
   const groups = useRead('GET /admin/v1/account-groups', {})
   const first: { group: string | null; markup: string } = { group: account.group, markup: account.markup ?? '' }
   const form = useCall('PATCH /admin/v1/accounts/:id', {
@@ -183,7 +174,7 @@ function RuleForm({ account }: { readonly account: Account }): ReactNode {
         placeholder={t('customers.in_none')}
         data={(groups.data?.data ?? []).map(({ id, name, markup }) => ({
           value: id,
-          label: `${name} · ${text.factor(markup)}`,
+          label: `${name} · ${markupFactor(markup)}`,
         }))}
         {...form.field('group')}
       />

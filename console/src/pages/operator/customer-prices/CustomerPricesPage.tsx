@@ -12,8 +12,8 @@ import { Form, useFields } from '../../../parts/Form.tsx'
 import { Empty } from '../../../parts/Loaded.tsx'
 import { Section } from '../../../parts/Page.tsx'
 import { useTyped } from '../../../parts/list-place.ts'
-import { useWords } from '../../../parts/words.ts'
-import { CustomerMarkupField, useMarkupText } from '../MarkupField.tsx'
+import { t } from '../../../parts/words.ts'
+import { CustomerMarkupField, markupFactor, markupShare } from '../MarkupField.tsx'
 import { OperatorPage } from '../OperatorPage.tsx'
 import { AccountField } from '../requests/AccountField.tsx'
 import { CustomerPriceTable } from './CustomerPriceTable.tsx'
@@ -25,7 +25,6 @@ type PriceSearch = Readonly<Partial<Record<'by' | 'account' | 'model' | 'query' 
 
 /** Groups of accounts with their markups, and what each customer pays. */
 export function CustomerPricesPage(): ReactNode {
-  const { t } = useWords()
   return (
     <OperatorPage title={t('nav.customer_prices')} lead={t('customers.lead')}>
       <AccountGroups />
@@ -37,7 +36,6 @@ export function CustomerPricesPage(): ReactNode {
 }
 
 function Table(): ReactNode {
-  const { t } = useWords()
   const search: PriceSearch = useSearch({ strict: false })
   const navigate = useNavigate()
   const models = useRead('GET /admin/v1/models', {})
@@ -98,9 +96,7 @@ const RENEWS = ['GET /admin/v1/account-groups', 'GET /admin/v1/customer-prices']
 /** Groups of accounts, each with its markup. */
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
 function AccountGroups(): ReactNode {
-  const { t } = useWords()
   const can = useCan()('PATCH /admin/v1/account-groups/:id')
-  const text = useMarkupText()
   const [edited, setEdited] = useState<AccountGroup | 'new' | null>(null)
   const close = (): void => setEdited(null)
   const remove = useAct('DELETE /admin/v1/account-groups/:id', { renews: RENEWS, said: t('customers.group_deleted') })
@@ -143,8 +139,8 @@ function AccountGroups(): ReactNode {
             title: t('field.markup'),
             end: true,
             value: ({ markup }) => ({ decimal: markup }),
-            cell: ({ markup }) => text.factor(markup),
-            under: ({ markup }) => text.share(markup),
+            cell: ({ markup }) => markupFactor(markup),
+            under: ({ markup }) => markupShare(markup),
           },
           {
             id: 'accounts',
@@ -180,7 +176,6 @@ function AccountGroups(): ReactNode {
 }
 
 function GroupForm({ group, done }: { readonly group: AccountGroup | null; readonly done: () => void }): ReactNode {
-  const { t } = useWords()
   const options = { quiet: true, renews: RENEWS, said: t('common.saved'), done }
   const make = useAct('POST /admin/v1/account-groups', options)
   const change = useAct('PATCH /admin/v1/account-groups/:id', options)

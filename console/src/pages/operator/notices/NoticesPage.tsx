@@ -2,14 +2,13 @@ import type { ReactNode } from 'react'
 import { useRead } from '../../../api/hooks.ts'
 import { useCan } from '../../../parts/Can.tsx'
 import { Loaded } from '../../../parts/Loaded.tsx'
-import { useWords } from '../../../parts/words.ts'
+import { t } from '../../../parts/words.ts'
 import { DeliveryList } from '../../notices/DeliveryList.tsx'
 import { Receivers } from '../../notices/Receivers.tsx'
 import { OperatorPage } from '../OperatorPage.tsx'
 
 /** Who of the operator's people is told of what, and what was sent to them and to those of accounts. */
 export function NoticesPage(): ReactNode {
-  const { t } = useWords()
   const can = useCan()
   const channels = useRead('GET /admin/v1/notices/channels', {})
   return (

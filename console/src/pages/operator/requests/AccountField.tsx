@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react'
 import type { Account } from '../../../../../src/api/admin/account-contract.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { CompactChoice } from '../../../parts/Filters.tsx'
-import { useWords } from '../../../parts/words.ts'
+import { t } from '../../../parts/words.ts'
 
 const TYPING_MS = 150
 const FOUND_MAX = 20
@@ -16,7 +16,6 @@ interface AccountFieldProps {
 
 /** An account, found by the beginning of its name, e-mail or id. */
 export function AccountField({ value, change, size = 'xs' }: AccountFieldProps): ReactNode {
-  const { t } = useWords()
   const [text, setText] = useState('')
   const [query] = useDebouncedValue(text, TYPING_MS)
   const chosen = useRead('GET /admin/v1/accounts/:id', { params: { id: value ?? '' } }, { enabled: value !== null })

@@ -12,7 +12,7 @@ import { attemptText } from '../../../parts/failure-text.ts'
 import { NextIcon, PreviousIcon } from '../../../parts/icons.ts'
 import { Loaded } from '../../../parts/Loaded.tsx'
 import { Facts } from '../../../parts/Page.tsx'
-import { useWords } from '../../../parts/words.ts'
+import { format, t } from '../../../parts/words.ts'
 import { Bill, Hold, Timeline } from '../../usage/Bill.tsx'
 import css from './drawer.module.css'
 
@@ -27,7 +27,6 @@ interface RequestDrawerProps {
 
 /** Everything about one request, over the log that it was opened from. */
 export function RequestDrawer({ id, close, previous, next }: RequestDrawerProps): ReactNode {
-  const { t } = useWords()
   return (
     <Drawer
       {...dialogName('request')}
@@ -78,7 +77,6 @@ function Story({ id }: { readonly id: string }): ReactNode {
 }
 
 function Told({ story }: { readonly story: GenerationStory }): ReactNode {
-  const { t, format } = useWords()
   const { total_cost: revenue, provider_cost: cost, insured } = story
   const figures: readonly (readonly [name: string, value: string, isLoss?: boolean])[] = [
     [t('margin.revenue'), format.money(revenue)],
@@ -92,7 +90,7 @@ function Told({ story }: { readonly story: GenerationStory }): ReactNode {
       <header>
         <Group gap="sm" justify="space-between">
           <Text fw={600}>{story.model_name}</Text>
-          {requestEnd(story, t)}
+          {requestEnd(story)}
         </Group>
         <Group gap={4}>
           <span className="mono">{story.generation_id}</span>
@@ -127,7 +125,6 @@ function Told({ story }: { readonly story: GenerationStory }): ReactNode {
 }
 
 function Bills({ story }: { readonly story: GenerationStory }): ReactNode {
-  const { t, format } = useWords()
   // A free answer's own cost is a line of the bill.
   const more = story.provider_bill_adjustments
     .filter(({ reason }) => reason === 'insured')
@@ -175,7 +172,6 @@ function Part({ title, children }: { readonly title: string; readonly children: 
 }
 
 function What({ story }: { readonly story: GenerationStory }): ReactNode {
-  const { t, format } = useWords()
   const mono = (text: string | null): ReactNode =>
     text === null ? null : (
       <span key={text} className="mono">
@@ -225,7 +221,6 @@ function What({ story }: { readonly story: GenerationStory }): ReactNode {
 
 /** The providers that were asked, in order, with what each of them said. */
 export function Route({ tries }: { readonly tries: GenerationStory['tries'] }): ReactNode {
-  const { t } = useWords()
   if (tries.length === 0) return <Text c="dimmed">{t('request.no_attempts')}</Text>
   const numbered = tries.map((attempt, index) => ({ ...attempt, number: index + 1 }))
   return (

@@ -9,7 +9,7 @@ import { DayField } from '../../../parts/DayField.tsx'
 import { errorNames } from '../../../parts/failure-text.ts'
 import { CompactChoice, FilterPanel, withChosen } from '../../../parts/Filters.tsx'
 import { useChange } from '../../../parts/list-place.ts'
-import { useWords } from '../../../parts/words.ts'
+import { t, useReader } from '../../../parts/words.ts'
 import { timesOf } from '../../../parts/zoned-day.ts'
 import { AccountField } from './AccountField.tsx'
 
@@ -26,7 +26,7 @@ type Change = (wish: Readonly<Record<string, string | null>>) => void
  * and none when rows come.
  */
 export const RequestFilters = memo(function RequestFilters(): ReactNode {
-  const { t } = useWords()
+  useReader()
   const search: RequestSearch = useSearch({ strict: false })
   const changeAddress = useChange()
   const change = useCallback<Change>((wish) => changeAddress({ ...wish, offset: null }), [changeAddress])
@@ -68,6 +68,7 @@ interface FieldProps<Name extends RequestFilter = RequestFilter> {
 }
 
 const AccountFilter = memo(function AccountFilter({ value, change }: Pick<FieldProps, 'value' | 'change'>): ReactNode {
+  useReader()
   return <AccountField value={value === '' ? null : value} change={(account) => change({ account, key: null })} />
 })
 
@@ -83,7 +84,6 @@ const NameField = memo(function NameField({
   names,
   change,
 }: FieldProps<'model' | 'provider' | 'id'> & { readonly names: string[] }): ReactNode {
-  const { t } = useWords()
   const [text, setText] = useState(value)
   const [seen, setSeen] = useState(value)
   // The address changed.
@@ -120,7 +120,7 @@ interface KeyFieldProps {
 }
 
 const KeyField = memo(function KeyField({ account, value, change }: KeyFieldProps): ReactNode {
-  const { t } = useWords()
+  useReader()
   const keys = useRead(
     'GET /admin/v1/accounts/:id/keys',
     { params: { id: account ?? '' }, query: { limit: KEYS_MAX } },
@@ -146,7 +146,7 @@ interface OutcomeFieldProps {
 
 /** How requests ended: a status, a cause of failures, or doubtful usage. */
 const OutcomeField = memo(function OutcomeField({ chosen, change }: OutcomeFieldProps): ReactNode {
-  const { t } = useWords()
+  useReader()
   const statuses: readonly string[] = STATUSES
   const isStatus = (value: string | null): boolean => value !== null && statuses.includes(value)
   return (

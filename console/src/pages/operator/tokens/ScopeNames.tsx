@@ -7,13 +7,12 @@ import {
   type OperatorRole,
   ROLE_SCOPES,
 } from '../../../../../src/tables/admin-scopes.ts'
-import { useWords } from '../../../parts/words.ts'
+import { t } from '../../../parts/words.ts'
 import { useProfile } from '../../../session.tsx'
 import css from './tokens.module.css'
 
 /** What a token may do: the name of a role with exactly these scopes, else the scopes. */
 export function ScopeNames({ scopes }: { readonly scopes: readonly AdminScope[] }): ReactNode {
-  const { t } = useWords()
   const role = roleOf(scopes)
   if (role !== null) return t(`role.${role}`)
   return (
@@ -72,7 +71,6 @@ interface RoleFieldProps {
 
 /** A role that the operator may give. */
 export function RoleField({ value, change }: RoleFieldProps): ReactNode {
-  const { t } = useWords()
   const roles = useRoles()
   return (
     <Select
