@@ -37,12 +37,7 @@ export function currentLanguage(): Language {
 /** Loads the texts of a language and shows them from now on. */
 export async function speak(language: Language): Promise<void> {
   if (!i18next.isInitialized)
-    await i18next.init({
-      lng: language,
-      fallbackLng: false,
-      interpolation: { escapeValue: false },
-      resources: {},
-    })
+    await i18next.init({ lng: language, fallbackLng: false, interpolation: { escapeValue: false }, resources: {} })
   if (!i18next.hasResourceBundle(language, 'translation'))
     i18next.addResourceBundle(language, 'translation', await LOADERS[language]())
   if (ofOperator.wanted) await loadOperator(language)

@@ -1,5 +1,5 @@
 import { SegmentedControl, Stack, Text } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import type { Summary } from '../../../src/api/cabinet/money-contract.ts'
 import { useMay, useSession } from '../session.tsx'
 import { CopyBlock } from './Copy.tsx'
@@ -11,7 +11,7 @@ import { t } from './words.ts'
 const PLACEHOLDER = 'sk-tg-…'
 
 /** A chat request as a program, without the key's secret, which the console does not have. */
-export function CallSnippet({ body, files = [] }: Pick<ChatCall, 'body' | 'files'>): ReactNode {
+export function CallSnippet({ body, files = [] }: Pick<ChatCall, 'body' | 'files'>) {
   const { service } = useSession()
   const [language, setLanguage] = useState<SnippetLanguage>('curl')
   return (
@@ -30,7 +30,7 @@ interface SnippetLanguageFieldProps {
   readonly change: (value: SnippetLanguage) => void
 }
 
-function SnippetLanguageField({ value, change }: SnippetLanguageFieldProps): ReactNode {
+function SnippetLanguageField({ value, change }: SnippetLanguageFieldProps) {
   return (
     <SegmentedControl
       size="xs"
@@ -48,7 +48,7 @@ interface FirstRequestProps {
 }
 
 /** The first request, ready to paste. Right after a key was created, the request contains it. */
-export function FirstRequest({ summary, apiKey }: FirstRequestProps): ReactNode {
+export function FirstRequest({ summary, apiKey }: FirstRequestProps) {
   const { service } = useSession()
   const may = useMay()
   const [language, setLanguage] = useState<SnippetLanguage>('curl')

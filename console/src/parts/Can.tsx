@@ -13,6 +13,6 @@ export function useCan(): (route: keyof AdminApi) => boolean {
 }
 
 /** Content for those who may call a route. */
-export function Can({ call, children }: { readonly call: keyof AdminApi; readonly children: ReactNode }): ReactNode {
+export function Can({ call, children }: { readonly call: keyof AdminApi; readonly children: ReactNode }) {
   return useCan()(call) ? children : null
 }

@@ -1,11 +1,10 @@
 import { ActionIcon, Button, CopyButton, Group } from '@mantine/core'
-import type { ReactNode } from 'react'
 import { CheckIcon, CopyIcon } from './icons.ts'
 import { t } from './words.ts'
 
 const SHOWN_MS = 2_000
 
-export function CopyIconButton({ text }: { readonly text: string }): ReactNode {
+export function CopyIconButton({ text }: { readonly text: string }) {
   return (
     <CopyButton value={text} timeout={SHOWN_MS}>
       {({ copied, copy }) => (
@@ -24,7 +23,7 @@ export function CopyIconButton({ text }: { readonly text: string }): ReactNode {
 }
 
 /** A text in full with its copy button: a key that is shown once, a snippet. */
-export function CopyBlock({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
+export function CopyBlock({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <div>
       <code className="code" tabIndex={0} role="region" aria-label={label}>

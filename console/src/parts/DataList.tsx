@@ -2,7 +2,7 @@ import { Button, Group, Text } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import clsx from 'clsx'
-import { type ReactNode, useMemo, useSyncExternalStore } from 'react'
+import { useMemo, useSyncExternalStore } from 'react'
 import type { CsvValue } from '../../../src/base/csv.ts'
 import { PAGE_DEPTH_MAX } from '../../../src/base/query-parameters.ts'
 import { given, type Answer, type Input, type QueryOf, type ReadEndpoint } from '../api/endpoint.ts'
@@ -64,7 +64,7 @@ export function DataList<Row extends object>({
   hiddenAtFirst = NOTHING,
   tools = 'above',
   ...list
-}: DataListProps<Row>): ReactNode {
+}: DataListProps<Row>) {
   const { sort, offset, go } = useListPlace(prefix)
   const setSort = (wish: string | null): void => go({ sort: wish, offset: 0 })
   const [choice, choose] = useListChoice(name, { hidden: hiddenAtFirst, dense: denseAtFirst })
@@ -130,7 +130,7 @@ export function ReadList<Row extends object>({
 }: Omit<DataListProps<Row>, 'rows'> & {
   readonly of: UseQueryResult<{ readonly data: readonly Row[] }>
   readonly height?: number
-}): ReactNode {
+}) {
   return (
     <Loaded of={of} height={height}>
       {({ data }) => <DataList {...list} rows={data} />}
@@ -171,7 +171,7 @@ export function ServerList<E extends ListEndpoint>({
   small = false,
   height = 360,
   ...list
-}: ServerListProps<E>): ReactNode {
+}: ServerListProps<E>) {
   const search: Search = useSearch({ strict: false })
   const sorts = list.columns.filter(({ ordered = false }) => ordered).map(({ id }) => id)
   // The parts of an input of this endpoint.
@@ -264,7 +264,7 @@ interface PagerProps {
 }
 
 /** Buttons to the next and the previous page of a list. A list with only one page has none. */
-export function Pager({ offset, size, total, go, atLeast = false, deep = false }: PagerProps): ReactNode {
+export function Pager({ offset, size, total, go, atLeast = false, deep = false }: PagerProps) {
   if (total <= size && offset === 0) return null
   const next = offset + size
   const isDeepest = !deep && next > PAGE_DEPTH_MAX && next < total

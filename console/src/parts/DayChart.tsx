@@ -31,7 +31,7 @@ const DayDrawing = onDemand('DayDrawing', async () => (await import('./DayDrawin
  * A chart by day. Arrow keys go through its days, and the same figures are a table below it, which opens by itself
  * where the picture cannot be loaded.
  */
-export function DayChart(props: DayChartProps): ReactNode {
+export function DayChart(props: DayChartProps) {
   const { kind, series, label, height = 240, open } = props
   const figures = useFigures(props)
   const { ref, width } = useElementSize()
@@ -101,7 +101,7 @@ interface SliderProps {
 }
 
 /** The chart's days as a slider, for keyboard and screen reader. */
-function Slider({ frame, figures, label, open, pointed, point, children }: SliderProps): ReactNode {
+function Slider({ frame, figures, label, open, pointed, point, children }: SliderProps) {
   const last = figures.days.length - 1
   const shown = Math.min(pointed ?? last, last)
   return (
@@ -161,7 +161,7 @@ function spoken({ days, rows, series, nameOf, valueText }: Figures, at: number):
   return `${nameOf(day)}: ${said.length === 0 ? '–' : said.join(', ')}`
 }
 
-function Legend({ series }: { readonly series: readonly ChartSeries[] }): ReactNode {
+function Legend({ series }: { readonly series: readonly ChartSeries[] }) {
   return (
     <Group gap="md" justify="flex-end" mb="sm">
       {series.map(({ name, label }, number) => (
@@ -183,7 +183,7 @@ function ChartTable({
   readonly label: string
   readonly figures: Figures
   readonly startsOpen: boolean
-}): ReactNode {
+}) {
   const [isOpen, setIsOpen] = useState(startsOpen)
   const order = days.map((day, index) => ({ day, values: rows[index] ?? [] })).toReversed()
   return (

@@ -1,7 +1,6 @@
 import { ColorSwatch, Group, Paper, Text } from '@mantine/core'
 import { scaleBand, scaleLinear } from '@visx/scale'
 import { Area, BarStack, LinePath } from '@visx/shape'
-import type { ReactNode } from 'react'
 import { colourOf, type Figures } from './DayChart.tsx'
 import css from './day-chart.module.css'
 
@@ -21,7 +20,7 @@ interface DayDrawingProps {
 }
 
 /** The picture of a chart. Its file, with what it needs of visx, comes after the page's content. */
-export function DayDrawing({ kind, figures, width, height, pointed, point, openAt }: DayDrawingProps): ReactNode {
+export function DayDrawing({ kind, figures, width, height, pointed, point, openAt }: DayDrawingProps) {
   const scale = chartScale({ kind, figures, width, height })
   const dayOf = (svg: Element, clientX: number): number | null =>
     scale.dayAt(clientX - svg.getBoundingClientRect().left)
@@ -68,7 +67,7 @@ function Axes({
   readonly figures: Figures
   readonly width: number
   readonly height: number
-}): ReactNode {
+}) {
   const every = Math.max(1, Math.ceil(DAY_LABEL_PX / Math.max(1, x.step())))
   return (
     <>
@@ -103,7 +102,7 @@ interface MarksProps {
   readonly figures: Figures
 }
 
-function Areas({ scale: { y, middle }, figures: { rows, series } }: MarksProps): ReactNode {
+function Areas({ scale: { y, middle }, figures: { rows, series } }: MarksProps) {
   return series.map(({ name }, number) => {
     const points = rows.map((values, index) => ({ x: middle(index), y: y(values[number] ?? 0) }))
     return (
@@ -128,7 +127,7 @@ function Areas({ scale: { y, middle }, figures: { rows, series } }: MarksProps):
   })
 }
 
-function Bars({ scale: { x, y }, figures: { rows, series } }: MarksProps): ReactNode {
+function Bars({ scale: { x, y }, figures: { rows, series } }: MarksProps) {
   const width = Math.min(BAR_MOST_PX, x.bandwidth() * BAR_SHARE)
   return (
     <BarStack
@@ -171,7 +170,7 @@ interface ChartTipProps {
 }
 
 /** The figures of the day that the pointer is on, to the side that has more room. */
-function ChartTip({ at, figures: { days, rows, series, nameOf, valueText }, x, width }: ChartTipProps): ReactNode {
+function ChartTip({ at, figures: { days, rows, series, nameOf, valueText }, x, width }: ChartTipProps) {
   const day = days[at]
   if (day === undefined) return null
   const place = x > width / 2 ? { right: width - x + 12 } : { left: x + 12 }
@@ -222,11 +221,7 @@ function chartScale({ kind, figures: { rows, isWhole, tickText }, width, height 
   const values = kind === 'bars' ? tops : rows.flat()
   const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)]
   const [bottom, top] = [height - BOTTOM_PX, TOP_PX]
-  const y = scaleLinear<number>({
-    domain: least === most ? [0, 1] : [least, most],
-    range: [bottom, top],
-    nice: TICKS,
-  })
+  const y = scaleLinear<number>({ domain: least === most ? [0, 1] : [least, most], range: [bottom, top], nice: TICKS })
   const ticks = y
     .ticks(TICKS)
     .filter((value) => !isWhole || Number.isInteger(value))

@@ -38,7 +38,7 @@ export function DayField({
   min,
   max,
   compact = false,
-}: DayFieldProps): ReactNode {
+}: DayFieldProps) {
   const isRussian = currentLanguage() === 'ru'
   return (
     <DateInput
@@ -78,7 +78,7 @@ interface RangeFieldsProps {
 }
 
 /** A range of whole days: a preset, or two days. */
-export function RangeFields({ range, change }: RangeFieldsProps): ReactNode {
+export function RangeFields({ range, change }: RangeFieldsProps) {
   const preset = NAMES.find((name) => {
     const { from, to } = PRESETS[name]()
     return range.from === from && range.to === to

@@ -32,7 +32,7 @@ export function Dialog<Shown>({
   held = sealed,
   children,
   ...props
-}: DialogProps<Shown>): ReactNode {
+}: DialogProps<Shown>) {
   return (
     <Modal
       closeButtonProps={{ 'aria-label': t('common.close') }}
@@ -60,7 +60,7 @@ interface SecretProps {
 }
 
 /** A text that is shown this once, in full. */
-export function Secret({ text, label, warning, kept, close, children }: SecretProps): ReactNode {
+export function Secret({ text, label, warning, kept, close, children }: SecretProps) {
   return (
     <Stack>
       <Alert color="yellow">{warning}</Alert>
@@ -76,7 +76,7 @@ export function Secret({ text, label, warning, kept, close, children }: SecretPr
 }
 
 /** A button that opens a form for one more. */
-export function AddButton(props: ButtonProps & { readonly onClick: () => void; readonly children: string }): ReactNode {
+export function AddButton(props: ButtonProps & { readonly onClick: () => void; readonly children: string }) {
   return <Button leftSection={<PlusIcon size={17} />} {...props} />
 }
 

@@ -1,5 +1,5 @@
 import { Button, TextInput, type TextInputProps } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { Can } from './Can.tsx'
 import { Dialog } from './Dialog.tsx'
 import { Form, useCall } from './Form.tsx'
@@ -8,7 +8,7 @@ import { t } from './words.ts'
 const CHARS_MAX = 128
 
 /** The name that a program gave a record, as paths take it; nothing where it has none. */
-export function ExternalName({ of }: { readonly of: { readonly external_id: string | null } }): ReactNode {
+export function ExternalName({ of }: { readonly of: { readonly external_id: string | null } }) {
   if (of.external_id === null) return null
   return (
     <div className="mono" title={t('field.external_id')}>
@@ -34,7 +34,7 @@ interface ExternalIdButtonProps {
 }
 
 /** Gives a record a name for programs, changes it or takes it away. */
-export function ExternalIdButton({ change, of, name }: ExternalIdButtonProps): ReactNode {
+export function ExternalIdButton({ change, of, name }: ExternalIdButtonProps) {
   const [opened, setOpened] = useState(false)
   const title = `${t('field.external_id')}: ${name}`
   return (
@@ -53,7 +53,7 @@ function ExternalIdForm({
   change,
   of: { id, external_id: known },
   done,
-}: Omit<ExternalIdButtonProps, 'name'> & { readonly done: () => void }): ReactNode {
+}: Omit<ExternalIdButtonProps, 'name'> & { readonly done: () => void }) {
   // Each of these routes takes the field alike.
   const form = useCall(change as 'PATCH /admin/v1/accounts/:id', {
     said: t('common.saved'),
@@ -69,7 +69,7 @@ function ExternalIdForm({
   )
 }
 
-export function ExternalIdField(props: TextInputProps): ReactNode {
+export function ExternalIdField(props: TextInputProps) {
   return (
     <TextInput
       label={t('field.external_id')}

@@ -7,7 +7,7 @@ import { type Search, useFilters, useTyped } from './list-place.ts'
 import { t } from './words.ts'
 
 /** One value of a list, or none: a button clears the choice. */
-export function ChoiceField(props: SelectProps): ReactNode {
+export function ChoiceField(props: SelectProps) {
   return (
     <Select
       placeholder={t('log.any')}
@@ -20,7 +20,7 @@ export function ChoiceField(props: SelectProps): ReactNode {
 }
 
 /** The same, small and searchable, with its name inside. */
-export function CompactChoice({ label, ...props }: SelectProps & { readonly label: string }): ReactNode {
+export function CompactChoice({ label, ...props }: SelectProps & { readonly label: string }) {
   return <ChoiceField size="xs" aria-label={label} placeholder={label} searchable {...props} />
 }
 
@@ -31,7 +31,7 @@ interface SearchFieldProps {
   readonly description?: string
 }
 
-export function SearchField({ change, ...props }: SearchFieldProps): ReactNode {
+export function SearchField({ change, ...props }: SearchFieldProps) {
   return (
     <TextInput
       type="search"
@@ -61,7 +61,7 @@ interface FilterPanelProps {
 }
 
 /** Filters side by side; on a phone behind a button, so that the list comes first. */
-export function FilterPanel({ children, compact = false }: FilterPanelProps): ReactNode {
+export function FilterPanel({ children, compact = false }: FilterPanelProps) {
   const isNarrow = useMediaQuery('(max-width: 700px)') === true
   const [opened, setOpened] = useState(false)
   return (
@@ -92,11 +92,6 @@ export interface Filter {
   readonly typed?: ReturnType<typeof useTyped>
 }
 
-interface FiltersProps {
-  readonly of: readonly Filter[]
-  readonly children?: ReactNode
-}
-
 /** What the filters are at an address, without values that are none of their choices. */
 export function filtersAt(filters: readonly Filter[], at: Search): Search {
   const isKnown = ({ name, data, open = false }: Filter): boolean =>
@@ -105,7 +100,7 @@ export function filtersAt(filters: readonly Filter[], at: Search): Search {
 }
 
 /** The filters of the page's list, which are in the address, side by side. */
-export function Filters({ of, children }: FiltersProps): ReactNode {
+export function Filters({ of, children }: { readonly of: readonly Filter[]; readonly children?: ReactNode }) {
   if (of.length === 0) return null
   return (
     <div className="fields">
@@ -117,11 +112,11 @@ export function Filters({ of, children }: FiltersProps): ReactNode {
   )
 }
 
-export function FilterField(one: Filter): ReactNode {
+export function FilterField(one: Filter) {
   return one.data === undefined ? <TextFilter {...one} /> : <ChoiceFilter {...one} />
 }
 
-function ChoiceFilter({ name, label, data = [], open = false }: Filter): ReactNode {
+function ChoiceFilter({ name, label, data = [], open = false }: Filter) {
   const { filters, filter } = useFilters<string>()
   const chosen = ownValue(filters, name)
   const isKnown = open || data.some(({ value }) => value === chosen)
@@ -137,7 +132,7 @@ function ChoiceFilter({ name, label, data = [], open = false }: Filter): ReactNo
   )
 }
 
-function TextFilter({ name, label, description, typed }: Filter): ReactNode {
+function TextFilter({ name, label, description, typed }: Filter) {
   const { filters, filter } = useFilters<string>()
   const own = useTyped(ownValue(filters, name) ?? '', (value) => filter(name, value))
   const [text, setText] = typed ?? own

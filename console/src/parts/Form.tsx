@@ -108,7 +108,7 @@ export interface FormProps {
 }
 
 /** Fields, with what went wrong above them and the button that sends them below. */
-export function Form({ of, act, look, beside, cancel, form = 'page', children }: FormProps): ReactNode {
+export function Form({ of, act, look, beside, cancel, form = 'page', children }: FormProps) {
   const button = (
     <Button type="submit" loading={of.busy} {...look}>
       {act}

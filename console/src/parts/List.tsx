@@ -24,12 +24,18 @@ type CellKind = 'text' | 'clip' | 'mono' | 'moment' | 'date' | 'ago' | keyof typ
 /** Numbers and days are aligned at the end of their cells. */
 const AT_END: ReadonlySet<string> = new Set(['date', 'ago', ...Object.keys(NUMBERS)])
 
-export interface Column<Row> {
+type FieldOf<Row> = { [Name in keyof Row & string]: Row[Name] extends CsvValue ? Name : never }[keyof Row & string]
+
+// @ts-expect-error -- a column of a part of the row is one of the row: its fields are fields of both
+export interface Column<in Row> {
   readonly id: string
   /** Absent for a column of buttons. */
   readonly title?: string
-  /** What a list of all rows is sorted by, and what a file has; also what is seen, unless there is a `cell`. */
-  readonly value?: (row: Row) => CsvValue
+  /**
+   * What a list of all rows is sorted by, and what a file has: a field or what is made of the row. It is also what is
+   * seen, unless there is a `cell`.
+   */
+  readonly value?: FieldOf<Row> | ((row: Row) => CsvValue)
   readonly as?: CellKind
   /** The value, where it is a word with the colour of its meaning. */
   readonly word?: (row: Row) => readonly [Tone, string]
@@ -110,7 +116,7 @@ export function List<Row>({
   look = css.list,
   rowClass,
   sorting,
-}: ListProps<Row>): ReactNode {
+}: ListProps<Row>) {
   const words = useReader()
   if (rows.length === 0)
     return (
@@ -145,8 +151,10 @@ function idOf(row: unknown): string | number {
 }
 
 /** What a column is sorted by, and what a file has; absent = it has no value. */
-export function valueOf<Row>({ value, word }: Column<Row>): Column<Row>['value'] {
-  return value ?? (word === undefined ? undefined : (row) => word(row)[1])
+export function valueOf<Row>({ value, word }: Column<Row>): ((row: Row) => CsvValue) | undefined {
+  if (value === undefined) return word && ((row) => word(row)[1])
+  // The type FieldOf has only fields with such values.
+  return typeof value === 'function' ? value : (row) => row[value] as CsvValue
 }
 
 interface ListRowProps<Row> {
@@ -158,7 +166,7 @@ interface ListRowProps<Row> {
 }
 
 /** It is drawn again when its record or the columns change: a page with long lists keeps both. */
-const ListRow = memo(function ListRow<Row>({ row, columns, look }: ListRowProps<Row>): ReactNode {
+const ListRow = memo(function ListRow<Row>({ row, columns, look }: ListRowProps<Row>) {
   return (
     <tr role="row" className={look}>
       {columns.map((column, index) => (
@@ -187,7 +195,7 @@ export function isAtEnd<Row>({ as = 'text', acts, end = acts !== undefined || AT
 }
 
 /** A cell of a column: what the column makes of a row, its buttons, or its value. */
-function drawn<Row>(column: Column<Row>, row: Row): ReactNode {
+function drawn<Row>(column: Column<Row>, row: Row) {
   if (column.acts !== undefined) return <Acts acts={column.acts(row)} />
   const { code, under, to } = column
   const link = to?.(row) ?? null
@@ -204,12 +212,13 @@ function drawn<Row>(column: Column<Row>, row: Row): ReactNode {
   )
 }
 
-function valueFace<Row>({ value, as = 'text', word, none }: Column<Row>, row: Row): ReactNode {
+function valueFace<Row>(column: Column<Row>, row: Row) {
+  const { as = 'text', word, none } = column
   if (word !== undefined) {
     const [tone, text] = word(row)
     return <StatusBadge tone={tone}>{text}</StatusBadge>
   }
-  const given = value?.(row) ?? null
+  const given = valueOf(column)?.(row) ?? null
   if (given === null) return none ?? (as === 'ago' ? t('keys.never') : AT_END.has(as) ? '–' : '')
   if (typeof given === 'number') return (ownValue(NUMBERS, as) ?? NUMBERS.count)(given)
   const text = typeof given === 'object' ? given.decimal : String(given)
@@ -226,7 +235,7 @@ function valueFace<Row>({ value, as = 'text', word, none }: Column<Row>, row: Ro
   }
 }
 
-function Acts({ acts }: { readonly acts: readonly Act[] }): ReactNode {
+function Acts({ acts }: { readonly acts: readonly Act[] }) {
   const shown = acts.filter((act) => act !== false && act !== null)
   if (shown.length === 0) return null
   return (
@@ -258,7 +267,7 @@ function Head<Row>({
 }: {
   readonly column: Column<Row>
   readonly sorting: ListSorting<Row> | undefined
-}): ReactNode {
+}) {
   const { title = '', className } = column
   const sorted = sorting?.of(column) ?? null
   return (

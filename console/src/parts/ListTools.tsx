@@ -1,7 +1,6 @@
 import { Button } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import clsx from 'clsx'
-import type { ReactNode } from 'react'
 import { CSV_TYPE, csvLine } from '../../../src/base/csv.ts'
 import { ownValue } from '../../../src/base/own-value.ts'
 import { address, type AnyInput, type Input, type ReadEndpoint } from '../api/endpoint.ts'
@@ -27,16 +26,7 @@ interface ListToolsProps<Row> {
 }
 
 /** What a list is seen by, above it: its file, its order, its columns and the height of its rows. */
-export function ListTools<Row>({
-  name,
-  columns,
-  model,
-  choice,
-  choose,
-  sort,
-  setSort,
-  file,
-}: ListToolsProps<Row>): ReactNode {
+export function ListTools<Row>({ name, columns, model, choice, choose, sort, setSort, file }: ListToolsProps<Row>) {
   const sortable = columns.flatMap((column) =>
     model.sorting.of(column) === null ? [] : [{ id: column.id, title: column.title ?? '' }],
   )
@@ -54,7 +44,7 @@ function CsvButton<Row>({
   name,
   model,
   file,
-}: Pick<ListToolsProps<Row>, 'name' | 'model'> & { readonly file: string | undefined }): ReactNode {
+}: Pick<ListToolsProps<Row>, 'name' | 'model'> & { readonly file: string | undefined }) {
   const look = {
     size: 'compact-sm',
     variant: 'subtle',
@@ -172,7 +162,7 @@ export const VIEW_LOOK = {
 const OpenedListView = onDemand('OpenedListView', async () => (await import('./OpenedListView.tsx')).OpenedListView)
 
 /** A button that opens the order of a list, its columns and the height of its rows. */
-function ListView(props: ListViewProps): ReactNode {
+function ListView(props: ListViewProps) {
   const { isUsed, button } = useFirstUse(OpenedListView)
   if (isUsed) return <OpenedListView {...props} />
   return (

@@ -18,13 +18,13 @@ interface LoadedProps<A> {
  * The content of an answer. Before the answer there is an outline, after a failure the error with a button to try
  * again.
  */
-export function Loaded<A>({ of, height = 220, children }: LoadedProps<A>): ReactNode {
+export function Loaded<A>({ of, height = 220, children }: LoadedProps<A>) {
   if (of.data !== undefined) return children(of.data)
   if (of.isError) return <FailedPlace failure={of.error} retry={() => void of.refetch()} />
   return <Outline height={height} />
 }
 
-export function Failed({ failure, retry }: { readonly failure: unknown; readonly retry?: () => void }): ReactNode {
+export function Failed({ failure, retry }: { readonly failure: unknown; readonly retry?: () => void }) {
   return (
     <Alert color="red" variant="light" icon={<WarningIcon />} title={t('failure.title')} role="alert">
       <FailureWords failure={failure} />
@@ -34,7 +34,7 @@ export function Failed({ failure, retry }: { readonly failure: unknown; readonly
 }
 
 /** The same in the place of what was to be shown there. */
-export function FailedPlace({ failure, retry }: { readonly failure: unknown; readonly retry: () => void }): ReactNode {
+export function FailedPlace({ failure, retry }: { readonly failure: unknown; readonly retry: () => void }) {
   return (
     <Place picture={pictureOf(failure)} title={t('failure.title')} failed>
       <FailureWords failure={failure} />
@@ -52,7 +52,7 @@ function pictureOf(failure: unknown): PictureName {
   return status === 404 ? 'lost' : 'broken'
 }
 
-export function Outline({ height }: { readonly height: number }): ReactNode {
+export function Outline({ height }: { readonly height: number }) {
   return (
     <Stack gap="sm" role="status" aria-label={t('common.loading')}>
       <Skeleton height={Math.min(height, 44)} radius="md" />
@@ -69,7 +69,7 @@ export interface EmptyProps {
 }
 
 /** Says that a list is empty, and what to do about it. */
-export function Empty({ title, text, action, picture = 'list' }: EmptyProps): ReactNode {
+export function Empty({ title, text, action, picture = 'list' }: EmptyProps) {
   return (
     <Place picture={picture} title={title}>
       {text !== undefined && <div className="place-text">{text}</div>}
@@ -85,7 +85,7 @@ interface PlaceProps {
   readonly children: ReactNode
 }
 
-function Place({ picture, title, failed = false, children }: PlaceProps): ReactNode {
+function Place({ picture, title, failed = false, children }: PlaceProps) {
   return (
     <div className="place" data-failed={failed} role={failed ? 'alert' : undefined}>
       <Picture name={picture} />
@@ -96,7 +96,7 @@ function Place({ picture, title, failed = false, children }: PlaceProps): ReactN
 }
 
 /** An error in the reader's language. Words of the server stand apart and are marked as English. */
-function FailureWords({ failure }: { readonly failure: unknown }): ReactNode {
+function FailureWords({ failure }: { readonly failure: unknown }) {
   useReader()
   const words = serverWords(failure)
   const { lines, more } = problemTexts(failure)
@@ -139,7 +139,7 @@ interface RetryButtonProps {
 }
 
 /** Tries again what failed. What a new release of the console has replaced comes only with the page. */
-function RetryButton({ failure, retry, reload = () => window.location.reload() }: RetryButtonProps): ReactNode {
+function RetryButton({ failure, retry, reload = () => window.location.reload() }: RetryButtonProps) {
   useReader()
   const isOld = failure instanceof ApiFailure && failure.errorType === 'released'
   return (
@@ -243,7 +243,7 @@ const PICTURES = {
 type PictureName = keyof typeof PICTURES
 
 /** A small drawing for a place that has nothing else to show. It takes the colour of the text around it. */
-function Picture({ name }: { readonly name: PictureName }): ReactNode {
+function Picture({ name }: { readonly name: PictureName }) {
   const [shape, lines] = PICTURES[name]
   return (
     <svg viewBox="0 0 96 72" className="picture" aria-hidden="true" data-picture={name}>

@@ -1,5 +1,5 @@
 import { Text, TextInput, type TextInputProps } from '@mantine/core'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { type NumberBounds, readNumber, writtenNumber } from './number-text.ts'
 import { format, t } from './words.ts'
 
@@ -28,7 +28,7 @@ export function NumberField({
   error,
   onBlur,
   ...props
-}: NumberFieldProps): ReactNode {
+}: NumberFieldProps) {
   const { decimalMark } = format
   const [told, setTold] = useState(value)
   const [text, setText] = useState(() => writtenNumber(value, decimalMark))

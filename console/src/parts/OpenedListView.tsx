@@ -1,12 +1,11 @@
 import { Button, Checkbox, NativeSelect, Popover, Stack, Switch } from '@mantine/core'
-import type { ReactNode } from 'react'
 import css from '../style/list.module.css'
 import { type ListViewProps, VIEW_LOOK } from './ListTools.tsx'
 import { useOpenedAtOnce } from './first-use.ts'
 import { t } from './words.ts'
 
 /** The order of a list, its columns and the height of its rows, open at once. */
-export function OpenedListView({ sortable, hideable, choice, choose, sort, setSort }: ListViewProps): ReactNode {
+export function OpenedListView({ sortable, hideable, choice, choose, sort, setSort }: ListViewProps) {
   const { ref, opened, onChange } = useOpenedAtOnce()
   return (
     <Popover position="bottom-end" trapFocus returnFocus width={270} shadow="md" opened={opened} onChange={onChange}>
@@ -51,7 +50,7 @@ export function OpenedListView({ sortable, hideable, choice, choose, sort, setSo
 }
 
 /** The order of a list whose head is not seen, as on a phone. */
-function SortField({ sortable, sort, setSort }: Pick<ListViewProps, 'sortable' | 'sort' | 'setSort'>): ReactNode {
+function SortField({ sortable, sort, setSort }: Pick<ListViewProps, 'sortable' | 'sort' | 'setSort'>) {
   return (
     <NativeSelect
       label={t('list.sort')}

@@ -12,7 +12,7 @@ export interface PageProps {
 }
 
 /** A page: its heading, its purpose, its actions and its content. It also sets the title of the browser's tab. */
-export function Page({ title, lead, actions, children }: PageProps): ReactNode {
+export function Page({ title, lead, actions, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Tollgate`
   }, [title])
@@ -47,7 +47,7 @@ interface SectionProps {
   readonly children: ReactNode
 }
 
-export function Section({ title, lead, actions, boxed = false, children }: SectionProps): ReactNode {
+export function Section({ title, lead, actions, boxed = false, children }: SectionProps) {
   return (
     <section className={boxed ? 'box' : 'section'}>
       <Group justify="space-between" mb="md" gap="sm" align="flex-start">
@@ -69,11 +69,7 @@ export function Section({ title, lead, actions, boxed = false, children }: Secti
 }
 
 /** Names with their values, a line each. Empty values are left out. */
-export function Facts({
-  items,
-}: {
-  readonly items: readonly (readonly [name: string, value: ReactNode])[]
-}): ReactNode {
+export function Facts({ items }: { readonly items: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className="facts">
       {items
@@ -100,7 +96,7 @@ interface TileProps {
 }
 
 /** One important number, with its name above and its meaning below. */
-export function Tile({ label, value, note, lead = false }: TileProps): ReactNode {
+export function Tile({ label, value, note, lead = false }: TileProps) {
   // A long value is written smaller, so that it stays on its line. The type CSSProperties does not have custom properties.
   const style = { '--characters': typeof value === 'string' ? value.length : CHARACTERS } as CSSProperties
   return (
@@ -123,7 +119,7 @@ interface LimitBarProps {
 }
 
 /** A bar of the used share, 0 to 1. It warns from 80% on, unless it is `plain`. */
-export function LimitBar({ share, label, plain = false }: LimitBarProps): ReactNode {
+export function LimitBar({ share, label, plain = false }: LimitBarProps) {
   const shown = Math.max(0, Math.min(1, share))
   // The type CSSProperties does not have custom properties.
   const style = { '--share': shown } as CSSProperties
@@ -148,7 +144,7 @@ export function LimitBar({ share, label, plain = false }: LimitBarProps): ReactN
 }
 
 /** What is used of the limit that all keys of an account have together, and when it starts again. */
-export function SpendingLimitTile({ of }: { readonly of: AccountLimit }): ReactNode {
+export function SpendingLimitTile({ of }: { readonly of: AccountLimit }) {
   const { limit, limit_reset: reset, limit_used: used, limit_resets_at: resetsAt } = of
   if (limit === null || used === null) return null
   const text = t('limits.used_of', { used: format.money(used), limit: format.money(limit) })

@@ -15,7 +15,7 @@ export type MenuEntry =
       readonly harmful?: boolean
     }
 
-export function MenuEntries({ entries }: { readonly entries: readonly (MenuEntry | false)[] }): ReactNode {
+export function MenuEntries({ entries }: { readonly entries: readonly (MenuEntry | false)[] }) {
   return entries.map((entry, index) => {
     if (entry === false) return null
     if (entry === 'line') return <Menu.Divider key={index} />
@@ -43,7 +43,7 @@ interface RowMenuProps {
 }
 
 /** What may be done with the record of a row. */
-export function RowMenu({ label, entries, button }: RowMenuProps): ReactNode {
+export function RowMenu({ label, entries, button }: RowMenuProps) {
   return (
     <Menu position="bottom-end" width={button === undefined ? 210 : 'max-content'}>
       <Menu.Target>

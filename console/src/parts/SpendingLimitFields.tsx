@@ -1,6 +1,5 @@
 import { MultiSelect, type MultiSelectProps, SegmentedControl, Select, Text } from '@mantine/core'
 import type { GetInputPropsReturnType } from '@mantine/form'
-import type { ReactNode } from 'react'
 import type { LimitReset } from '../../../src/api/cabinet/key-contract.ts'
 import { NumberField } from './NumberField.tsx'
 import { plainNumber } from './number-text.ts'
@@ -29,7 +28,7 @@ interface SpendingLimitFieldsProps {
 }
 
 /** Whether there is a limit, how much it is, and when it starts again. */
-export function SpendingLimitFields({ kind, props, label, most = null }: SpendingLimitFieldsProps): ReactNode {
+export function SpendingLimitFields({ kind, props, label, most = null }: SpendingLimitFieldsProps) {
   return (
     <>
       <div>
@@ -68,7 +67,7 @@ export function SpendingLimitFields({ kind, props, label, most = null }: Spendin
 }
 
 /** The only models that may be used; none = all. */
-export function ModelsField(props: MultiSelectProps): ReactNode {
+export function ModelsField(props: MultiSelectProps) {
   return (
     <MultiSelect
       label={t('keys.models')}

@@ -26,7 +26,7 @@ interface StepsProps {
 }
 
 /** The way to something: each step ticks itself, and the next one stands out. */
-export function Steps({ title, count, steps, actions, children }: StepsProps): ReactNode {
+export function Steps({ title, count, steps, actions, children }: StepsProps) {
   const done = steps.filter((step) => step.done).length
   const next = steps.find((step) => !step.done)
   return (

@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import type { ProofBody } from '../../../src/base/wire-route.ts'
 import type { ApiFailure } from '../api/call.ts'
 import { ask } from './Dialog.tsx'
@@ -42,7 +42,7 @@ interface ProofFormProps {
   readonly fail: (failure: Error) => void
 }
 
-function ProofForm({ kinds, send, fail }: ProofFormProps): ReactNode {
+function ProofForm({ kinds, send, fail }: ProofFormProps) {
   const [failed, setFailed] = useState<Error | null>(null)
   const [isPending, setPending] = useState(false)
   const form = useFields<ProofBody>({

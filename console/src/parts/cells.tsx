@@ -8,7 +8,7 @@ import { errorName } from './failure-text.ts'
 import { format, t } from './words.ts'
 
 /** A text on one line. Where it is cut off it is whole under the pointer, and on focus, which a tap gives it too. */
-export function Clip({ text, mono = false }: { readonly text: string; readonly mono?: boolean }): ReactNode {
+export function Clip({ text, mono = false }: { readonly text: string; readonly mono?: boolean }) {
   const line = useRef<HTMLSpanElement>(null)
   const [isCut, setCut] = useState(false)
   useEffect(() => {
@@ -36,7 +36,7 @@ interface MomentProps {
 }
 
 /** A time as short as a list needs; whole under the pointer. */
-export function Moment({ at, as = 'moment', said = (when) => when }: MomentProps): ReactNode {
+export function Moment({ at, as = 'moment', said = (when) => when }: MomentProps) {
   return (
     <time dateTime={at} title={format.dateTime(at)}>
       {said(format[as](at))}
@@ -47,7 +47,7 @@ export function Moment({ at, as = 'moment', said = (when) => when }: MomentProps
 export type Tone = 'good' | 'bad' | 'warn' | 'quiet'
 
 /** A word with the colour of its meaning. It is a plain element, because long lists draw hundreds of them. */
-export function StatusBadge({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }): ReactNode {
+export function StatusBadge({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }) {
   return <span className={`badge badge-${tone}`}>{children}</span>
 }
 
@@ -60,17 +60,17 @@ export function requestEnd({
 }: {
   readonly status: keyof typeof ENDS
   readonly error_type: ErrorType | null
-}): ReactNode {
+}) {
   const text = status === 'error' && cause !== null ? errorName(cause) : t(`status.${status}`)
   return <StatusBadge tone={ENDS[status]}>{text}</StatusBadge>
 }
 
-function ButtonAnchor(props: ButtonProps & Omit<ComponentProps<'a'>, keyof ButtonProps>): ReactNode {
+function ButtonAnchor(props: ButtonProps & Omit<ComponentProps<'a'>, keyof ButtonProps>) {
   return <Button component="a" {...props} />
 }
 
 /** Leads to the page of a model. */
-export function ModelLink({ id, children = id }: { readonly id: string; readonly children?: ReactNode }): ReactNode {
+export function ModelLink({ id, children = id }: { readonly id: string; readonly children?: ReactNode }) {
   return (
     <Link to="/model/$" params={{ _splat: id }}>
       {children}

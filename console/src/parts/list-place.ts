@@ -34,10 +34,7 @@ export function useListPlace(prefix = ''): ListPlace {
 /** Where a list stands at such an address. */
 export function placeOf(search: Search, prefix = ''): Omit<ListPlace, 'go'> {
   const offset = ownValue(search, `${prefix}offset`) ?? ''
-  return {
-    sort: ownValue(search, `${prefix}sort`) ?? null,
-    offset: /^\d{1,12}$/.test(offset) ? Number(offset) : 0,
-  }
+  return { sort: ownValue(search, `${prefix}sort`) ?? null, offset: /^\d{1,12}$/.test(offset) ? Number(offset) : 0 }
 }
 
 /** The filters of the page's list. They are in the address, and a change begins at the first row. */

@@ -13,7 +13,7 @@ import { useProfile, useSession } from '../session.tsx'
 import { t } from './words.ts'
 
 /** A field for a code of the authenticator, or a recovery code. */
-export function CodeField(props: TextInputProps): ReactNode {
+export function CodeField(props: TextInputProps) {
   return (
     <TextInput
       label={t('entry.code')}
@@ -26,12 +26,12 @@ export function CodeField(props: TextInputProps): ReactNode {
 }
 
 /** A field for a secret, whose button that shows it has a name. */
-export function SecretField(props: PasswordInputProps): ReactNode {
+export function SecretField(props: PasswordInputProps) {
   return <PasswordInput visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }} {...props} />
 }
 
 /** A field in which a user chooses a password. It names the lengths that the server accepts. */
-export function NewPasswordField(props: PasswordInputProps): ReactNode {
+export function NewPasswordField(props: PasswordInputProps) {
   const { service } = useSession()
   return (
     <SecretField
@@ -58,7 +58,7 @@ interface ProofInputProps {
 }
 
 /** The password, or a code of the authenticator. */
-export function ProofInput({ kind, ...props }: ProofInputProps & { readonly kind: 'password' | 'code' }): ReactNode {
+export function ProofInput({ kind, ...props }: ProofInputProps & { readonly kind: 'password' | 'code' }) {
   if (kind === 'code') return <CodeField {...props} />
   return <SecretField label={t('security.current')} autoComplete="current-password" required {...props} />
 }
@@ -83,7 +83,7 @@ export function proofBody(kind: ProofKind, value: string): ProofBody {
 }
 
 /** One field, or an instruction where there is nothing to type. */
-export function ProofField({ kind, ...props }: ProofInputProps & { readonly kind: ProofKind }): ReactNode {
+export function ProofField({ kind, ...props }: ProofInputProps & { readonly kind: ProofKind }) {
   const { service } = useSession()
   switch (kind) {
     case 'password':

@@ -14,7 +14,7 @@ export interface MenuButtonProps {
 const OpenedMenu = onDemand('OpenedMenu', async () => (await import('./OpenedMenu.tsx')).OpenedMenu)
 
 /** A button that opens a menu. */
-export function MenuButton(props: MenuButtonProps): ReactNode {
+export function MenuButton(props: MenuButtonProps) {
   const { face, label, className } = props
   const { isUsed, button } = useFirstUse(OpenedMenu)
   if (isUsed) return <OpenedMenu {...props} />

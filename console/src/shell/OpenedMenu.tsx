@@ -1,11 +1,10 @@
 import { Menu, UnstyledButton } from '@mantine/core'
-import type { ReactNode } from 'react'
 import { useOpenedAtOnce } from '../parts/first-use.ts'
 import { MenuEntries } from '../parts/RowMenu.tsx'
 import type { MenuButtonProps } from './MenuButton.tsx'
 
 /** The menu of a MenuButton, open at once. */
-export function OpenedMenu({ face, label, className, entries }: MenuButtonProps): ReactNode {
+export function OpenedMenu({ face, label, className, entries }: MenuButtonProps) {
   const { ref, opened, onChange } = useOpenedAtOnce()
   return (
     <Menu position="bottom-end" width={240} opened={opened} onChange={onChange}>

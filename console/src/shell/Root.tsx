@@ -15,7 +15,7 @@ import css from './shell.module.css'
 const ENTRY_PATHS: readonly string[] = ['/sign-in', '/sign-up', '/forgot-password', '/setup', '/join']
 
 /** Shows the entry pages before sign-in, and the console after it. */
-export function Root(): ReactNode {
+export function Root() {
   const session = useRead('GET /cabinet/v1/session', {})
   if (session.data !== undefined) {
     return (
@@ -35,7 +35,7 @@ export function Root(): ReactNode {
   )
 }
 
-function Entered({ state }: { readonly state: SessionState }): ReactNode {
+function Entered({ state }: { readonly state: SessionState }) {
   setZone(state.profile?.timezone ?? browserZone())
   useReader()
   const { pathname: wished, searchStr } = useLocation()
@@ -93,7 +93,7 @@ function useEntered(isEntered: boolean): void {
 }
 
 /** The frame of the pages before sign-in. */
-function EntryFrame({ children }: { readonly children: ReactNode }): ReactNode {
+function EntryFrame({ children }: { readonly children: ReactNode }) {
   return (
     <div className={css.entry}>
       <header className={css.entryHead}>
@@ -120,7 +120,7 @@ function EntryFrame({ children }: { readonly children: ReactNode }): ReactNode {
   )
 }
 
-export function NotFound(): ReactNode {
+export function NotFound() {
   useReader()
   return (
     <Page title={t('shell.not_found')}>

@@ -39,7 +39,7 @@ import css from './shell.module.css'
 const HOMES: ReadonlySet<string> = new Set(['/', '/operator'])
 
 /** The frame of the console: the navigation, the account and the page. */
-export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
+export function Shell({ children }: { readonly children: ReactNode }) {
   const [opened, { open, close }] = useDisclosure(false)
   const { pathname } = useLocation()
   const main = useRef<HTMLElement>(null)
@@ -103,7 +103,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
   )
 }
 
-function Navigation(): ReactNode {
+function Navigation() {
   const profile = useProfile()
   const { role } = profile
   const { pathname } = useLocation()
@@ -148,7 +148,7 @@ function Navigation(): ReactNode {
   )
 }
 
-function Balance(): ReactNode {
+function Balance() {
   const may = useMay()
   const summary = useRead('GET /cabinet/v1/summary', {})
   if (summary.data === undefined) return null
@@ -164,7 +164,7 @@ function Balance(): ReactNode {
   )
 }
 
-function UserMenu(): ReactNode {
+function UserMenu() {
   const profile = useProfile()
   const others = profile.accounts.filter(({ account }) => account !== profile.account_id)
   const initials = initialsOf(profile.name === '' ? profile.email : profile.name)
@@ -200,7 +200,7 @@ function UserMenu(): ReactNode {
 }
 
 /** Notices above every page: maintenance, a closed account, a missing step. */
-function Notices(): ReactNode {
+function Notices() {
   const { service } = useSession()
   const profile = useProfile()
   return (
@@ -230,7 +230,7 @@ function initialsOf(name: string): string {
     .join('')
 }
 
-export function Brand(): ReactNode {
+export function Brand() {
   return (
     <span className={css.brand}>
       <svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
@@ -244,7 +244,7 @@ export function Brand(): ReactNode {
 }
 
 /** The choice of language and theme. It is saved with the user, and before sign-in in this browser. */
-export function Preferences(): ReactNode {
+export function Preferences() {
   return (
     <>
       <LanguageSwitch />
@@ -256,15 +256,13 @@ export function Preferences(): ReactNode {
 function useSaveWish(): (wish: { readonly language?: Language; readonly theme?: MantineColorScheme }) => void {
   const { profile } = useSession()
   const client = useQueryClient()
-  const save = useAct('PATCH /cabinet/v1/profile', {
-    done: (answer) => setProfile(client, answer),
-  })
+  const save = useAct('PATCH /cabinet/v1/profile', { done: (answer) => setProfile(client, answer) })
   return (wish) => {
     if (profile !== null) save.mutate({ body: wish })
   }
 }
 
-function LanguageSwitch(): ReactNode {
+function LanguageSwitch() {
   const save = useSaveWish()
   const other: Language = currentLanguage() === 'ru' ? 'en' : 'ru'
   const change = (): void => {
@@ -285,7 +283,7 @@ function LanguageSwitch(): ReactNode {
   )
 }
 
-function ThemeSwitch(): ReactNode {
+function ThemeSwitch() {
   const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   const save = useSaveWish()
   const icons = { light: <LightIcon size={19} />, dark: <DarkIcon size={19} />, auto: <AutoIcon size={19} /> }

@@ -10,7 +10,7 @@ interface EntryPageProps {
 }
 
 /** A page before sign-in: its title, also of the browser's tab, and its content. */
-export function EntryPage({ title, tab = title, children }: EntryPageProps): ReactNode {
+export function EntryPage({ title, tab = title, children }: EntryPageProps) {
   useEffect(() => {
     document.title = `${tab} · Tollgate`
   }, [tab])
@@ -25,15 +25,15 @@ export function EntryPage({ title, tab = title, children }: EntryPageProps): Rea
 }
 
 /** A form whose button is as wide as its fields. */
-export function EntryForm(props: FormProps): ReactNode {
+export function EntryForm(props: FormProps) {
   return <Form {...props} look={{ fullWidth: true, size: 'md' }} />
 }
 
-export function EmailField(props: TextInputProps): ReactNode {
+export function EmailField(props: TextInputProps) {
   return <TextInput label={t('entry.email')} type="email" autoComplete="username" required {...props} />
 }
 
 /** The name of a person, which nobody has to give. */
-export function NameField(props: TextInputProps): ReactNode {
+export function NameField(props: TextInputProps) {
   return <TextInput label={t('entry.name')} autoComplete="name" maxLength={100} {...props} />
 }

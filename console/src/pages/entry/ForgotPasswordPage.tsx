@@ -1,13 +1,12 @@
 import { Alert, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { useAct } from '../../api/hooks.ts'
 import { useFields } from '../../parts/Form.tsx'
 import { t } from '../../parts/words.ts'
 import { EmailField, EntryForm, EntryPage } from './EntryForm.tsx'
 
 /** Asks for a link by e-mail; the answer does not say whether there is such a user. */
-export function ForgotPasswordPage(): ReactNode {
+export function ForgotPasswordPage() {
   const ask = useAct('POST /cabinet/v1/password-reset', { quiet: true })
   const form = useFields({ first: { email: '' }, calls: [ask], send: (body) => ask.mutate({ body }) })
   return (

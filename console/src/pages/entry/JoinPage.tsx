@@ -1,7 +1,7 @@
 import { Alert, Button, Loader, Stack, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { useEffect, type ReactNode } from 'react'
+import { useEffect } from 'react'
 import type { InvitationFacts } from '../../../../src/api/cabinet/member-contract.ts'
 import type { SessionState } from '../../../../src/api/cabinet/session-contract.ts'
 import { typed } from '../../api/endpoint.ts'
@@ -14,7 +14,7 @@ import { t } from '../../parts/words.ts'
 import { EmailField, EntryForm, EntryPage, NameField } from './EntryForm.tsx'
 
 /** An invitation to an account: a signed-in person joins, a new one becomes a user. */
-export function JoinPage(): ReactNode {
+export function JoinPage() {
   const { token = '' } = useSearch({ strict: false })
   const check = useAct('POST /cabinet/v1/invitations/check', { quiet: true })
   const { mutate } = check
@@ -38,7 +38,7 @@ export function JoinPage(): ReactNode {
   )
 }
 
-function Invited({ facts, token }: { readonly facts: InvitationFacts; readonly token: string }): ReactNode {
+function Invited({ facts, token }: { readonly facts: InvitationFacts; readonly token: string }) {
   const { role, email, signed_in_as: own } = facts
   return (
     <>
@@ -69,7 +69,7 @@ function useJoined(): (state: SessionState) => void {
   }
 }
 
-function Known({ own, token }: { readonly own: string; readonly token: string }): ReactNode {
+function Known({ own, token }: { readonly own: string; readonly token: string }) {
   const join = useAct('POST /cabinet/v1/invitations/join', { quiet: true, done: useJoined() })
   return (
     <Stack>
@@ -81,14 +81,12 @@ function Known({ own, token }: { readonly own: string; readonly token: string })
   )
 }
 
-function NewPerson({ email, token }: { readonly email: string | null; readonly token: string }): ReactNode {
+function NewPerson({ email, token }: { readonly email: string | null; readonly token: string }) {
   const form = useCall('POST /cabinet/v1/invitations/join', {
     done: useJoined(),
     first: { name: '', email: email ?? '', password: '' },
     check: { password: usePasswordCheck() },
-    input: ({ name, ...person }) => ({
-      body: { token, ...person, ...typed({ name }), language: currentLanguage() },
-    }),
+    input: ({ name, ...person }) => ({ body: { token, ...person, ...typed({ name }), language: currentLanguage() } }),
   })
   return (
     <>

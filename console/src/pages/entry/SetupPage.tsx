@@ -1,7 +1,6 @@
 import { Alert, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useLocation, useNavigate } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { call } from '../../api/call.ts'
 import type { Answer } from '../../api/endpoint.ts'
 import { startSession } from '../../api/hooks.ts'
@@ -12,7 +11,7 @@ import { t } from '../../parts/words.ts'
 import { EmailField, EntryForm, EntryPage } from './EntryForm.tsx'
 
 /** The page of a one-time link: for the first administrator, for an invited one, or for a new password. */
-export function SetupPage(): ReactNode {
+export function SetupPage() {
   const { searchStr } = useLocation()
   const token = new URLSearchParams(searchStr).get('token') ?? ''
   const check = useQuery({
@@ -42,7 +41,7 @@ interface SetupProps {
 }
 
 /** Sets the user up and signs them in. A new administrator continues at two-step sign-in, which they must turn on. */
-function SetupForm({ token, answer }: SetupProps): ReactNode {
+function SetupForm({ token, answer }: SetupProps) {
   const client = useQueryClient()
   const navigate = useNavigate()
   const form = useCall('POST /cabinet/v1/setup', {

@@ -1,7 +1,7 @@
 import { Alert, Button, Divider, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import { useState } from 'react'
 import type { SignInAnswer } from '../../../../src/api/cabinet/session-contract.ts'
 import { startSession } from '../../api/hooks.ts'
 import { useCall } from '../../parts/Form.tsx'
@@ -11,7 +11,7 @@ import { useSession } from '../../session.tsx'
 import { EmailField, EntryForm, EntryPage } from './EntryForm.tsx'
 
 /** E-mail and password, then a code where the user has two-step sign-in; or single sign-on. */
-export function SignInPage(): ReactNode {
+export function SignInPage() {
   const { hash } = useLocation()
   const { service } = useSession()
   const client = useQueryClient()
@@ -62,7 +62,7 @@ interface Step {
   readonly arrived: (answer: SignInAnswer) => void
 }
 
-function PasswordForm({ arrived }: Step): ReactNode {
+function PasswordForm({ arrived }: Step) {
   const form = useCall('POST /cabinet/v1/sign-in', {
     done: arrived,
     first: { email: '', password: '' },
@@ -76,7 +76,7 @@ function PasswordForm({ arrived }: Step): ReactNode {
   )
 }
 
-function CodeForm({ ticket, arrived, back }: Step & { readonly ticket: string; readonly back: () => void }): ReactNode {
+function CodeForm({ ticket, arrived, back }: Step & { readonly ticket: string; readonly back: () => void }) {
   const form = useCall('POST /cabinet/v1/sign-in/code', {
     done: arrived,
     first: { code: '' },

@@ -1,7 +1,6 @@
 import { Alert, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { typed } from '../../api/endpoint.ts'
 import { startSession } from '../../api/hooks.ts'
 import { currentLanguage } from '../../i18n.ts'
@@ -12,7 +11,7 @@ import { useSession } from '../../session.tsx'
 import { EmailField, EntryForm, EntryPage, NameField } from './EntryForm.tsx'
 
 /** A new customer: name, e-mail, password. */
-export function SignUpPage(): ReactNode {
+export function SignUpPage() {
   const { service } = useSession()
   const client = useQueryClient()
   const form = useCall('POST /cabinet/v1/sign-up', {

@@ -1,6 +1,5 @@
 import { Card, Group, Text } from '@mantine/core'
 import { Link, type LinkProps } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import type { MemberScope } from '../../../../src/tables/member-scopes.ts'
 import { useRead } from '../../api/hooks.ts'
 import { FirstRequest } from '../../parts/CallSnippet.tsx'
@@ -19,7 +18,7 @@ const STEPS: readonly (readonly ['money' | 'key' | 'request', LinkProps, MemberS
 ]
 
 /** The way to the first answer, whose request appears by itself. */
-export function FirstSteps(): ReactNode {
+export function FirstSteps() {
   const may = useMay()
   const summary = useRead('GET /cabinet/v1/summary', {}, { everyMs: EVERY_MS }).data
   if (summary === undefined) return null
@@ -44,7 +43,7 @@ export function FirstSteps(): ReactNode {
 }
 
 /** Waits for the first request of the account, and shows it. */
-export function FirstArrival(): ReactNode {
+export function FirstArrival() {
   const hasRequests = useRead('GET /cabinet/v1/summary', {}, { everyMs: EVERY_MS }).data?.has_requests === true
   const log = useRead('GET /cabinet/v1/log', { query: { limit: 1 } }, { everyMs: EVERY_MS, enabled: hasRequests })
   const [row] = log.data?.data ?? []

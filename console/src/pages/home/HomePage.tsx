@@ -1,6 +1,6 @@
 import { Button, Group, SegmentedControl, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import type { Summary } from '../../../../src/api/cabinet/money-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { FirstRequest } from '../../parts/CallSnippet.tsx'
@@ -19,7 +19,7 @@ const FirstSteps = onDemand('FirstSteps', async () => (await import('./FirstStep
 const REFRESH_MS = 30_000
 
 /** The balance and recent spending. */
-export function HomePage(): ReactNode {
+export function HomePage() {
   const may = useMay()
   const summary = useRead('GET /cabinet/v1/summary', {}, { everyMs: REFRESH_MS })
   return (
@@ -40,7 +40,7 @@ export function HomePage(): ReactNode {
   )
 }
 
-function Overview({ summary }: { readonly summary: Summary }): ReactNode {
+function Overview({ summary }: { readonly summary: Summary }) {
   // The list stays until the page is opened again, so that the answer is seen.
   const [isFirst] = useState(!summary.has_requests)
   const { money, account_limit: limit, today, last_7_days: week, last_30_days: month } = summary
@@ -75,7 +75,7 @@ function Overview({ summary }: { readonly summary: Summary }): ReactNode {
   )
 }
 
-function SpendChart({ summary }: { readonly summary: Summary }): ReactNode {
+function SpendChart({ summary }: { readonly summary: Summary }) {
   const [days, setDays] = useState('30')
   const [what, setWhat] = useState<'cost' | 'requests'>('cost')
   const shown = summary.days
@@ -125,7 +125,7 @@ function SpendChart({ summary }: { readonly summary: Summary }): ReactNode {
 }
 
 /** Five models at most. */
-function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
+function TopModels({ summary }: { readonly summary: Summary }) {
   return (
     <Section title={t('home.top_models')} lead={t('home.of_month')}>
       <List
@@ -137,7 +137,7 @@ function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
           {
             id: 'model',
             title: t('usage.model'),
-            value: ({ model }) => model,
+            value: 'model',
             to: ({ model }) => ({ to: '/model/$', params: { _splat: model } }),
           },
           { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
@@ -148,7 +148,7 @@ function TopModels({ summary }: { readonly summary: Summary }): ReactNode {
   )
 }
 
-function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
+function NearLimit({ summary }: { readonly summary: Summary }) {
   return (
     <Section
       title={t('home.near_limit')}
@@ -164,7 +164,7 @@ function NearLimit({ summary }: { readonly summary: Summary }): ReactNode {
         rows={summary.keys_near_limit}
         empty={{ picture: 'calm', title: t('home.none_near') }}
         columns={[
-          { id: 'key', title: t('keys.name'), value: ({ name }) => name, code: ({ label }) => label },
+          { id: 'key', title: t('keys.name'), value: 'name', code: ({ label }) => label },
           { id: 'limit', title: t('keys.limit'), wide: true, cell: (key) => <Left apiKey={key} /> },
         ]}
       />
@@ -177,7 +177,7 @@ function Left({
   apiKey: { limit, limit_remaining: left, expires_at: expires },
 }: {
   readonly apiKey: Summary['keys_near_limit'][number]
-}): ReactNode {
+}) {
   if (limit === null || left === null)
     return expires !== null && <Moment at={expires} as="ago" said={(when) => t('keys.expires', { when })} />
   return (

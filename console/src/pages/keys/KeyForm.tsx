@@ -1,5 +1,5 @@
 import { ActionIcon, Autocomplete, Button, Collapse, Group, Stack, TagsInput, Text, TextInput } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import type { Key, KeyBody, NewKey } from '../../../../src/api/cabinet/key-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DayField } from '../../parts/DayField.tsx'
@@ -43,7 +43,7 @@ interface KeyFormProps {
 }
 
 /** Creates a key, or changes one. */
-export function KeyForm({ edited, done }: KeyFormProps): ReactNode {
+export function KeyForm({ edited, done }: KeyFormProps) {
   const { zone } = format
   const { monthly_limit: most } = useProfile()
   const models = (useRead('GET /cabinet/v1/models', {}).data?.data ?? []).map(({ id }) => id)
@@ -129,7 +129,7 @@ interface LimitFieldsProps {
 }
 
 /** Requests, tokens and addresses: folded while the key has none of these limits. */
-function KeyLimitFields({ form, models }: LimitFieldsProps): ReactNode {
+function KeyLimitFields({ form, models }: LimitFieldsProps) {
   const [unfolded, setUnfolded] = useState(false)
   // A field that is hidden could not say why the form is not sent.
   const { field } = form
@@ -170,11 +170,11 @@ interface LimitFieldProps {
 }
 
 /** A whole number of at least one; the props of a form's field go to the field. */
-function LimitField({ of, ...props }: LimitFieldProps): ReactNode {
+function LimitField({ of, ...props }: LimitFieldProps) {
   return <NumberField label={t(`keys.${of}`)} decimals={0} least={1} most={MOST[of]} {...props} />
 }
 
-function ModelRows({ form, models }: LimitFieldsProps): ReactNode {
+function ModelRows({ form, models }: LimitFieldsProps) {
   const rows = form.values.modelLimits
   const set = (modelLimits: ModelRow[]): void => form.set({ modelLimits })
   const change = (index: number, part: Partial<ModelRow>): void =>
@@ -221,7 +221,7 @@ interface ModelRowFieldsProps {
   readonly remove: () => void
 }
 
-function ModelRowFields({ row, models, change, remove }: ModelRowFieldsProps): ReactNode {
+function ModelRowFields({ row, models, change, remove }: ModelRowFieldsProps) {
   return (
     <Group align="end" wrap="nowrap">
       <div className="fields" style={{ flex: 1 }}>

@@ -1,5 +1,4 @@
 import { Text } from '@mantine/core'
-import type { ReactNode } from 'react'
 import type { Key } from '../../../../src/api/cabinet/key-contract.ts'
 import type { Column } from '../../parts/List.tsx'
 import { LimitBar } from '../../parts/Page.tsx'
@@ -16,7 +15,7 @@ type Shown = Pick<
 /** The name, the state, the usage and the last use of a key. */
 export function keyColumns(): Readonly<Record<'name' | 'state' | 'usage' | 'used', Column<Shown>>> {
   return {
-    name: { id: 'name', title: t('keys.name'), value: ({ name }) => name, code: ({ label }) => label },
+    name: { id: 'name', title: t('keys.name'), value: 'name', code: ({ label }) => label },
     state: {
       id: 'state',
       title: t('keys.state'),
@@ -27,15 +26,15 @@ export function keyColumns(): Readonly<Record<'name' | 'state' | 'usage' | 'used
       id: 'usage',
       title: t('keys.usage_limit'),
       wide: true,
-      value: ({ usage }) => usage,
+      value: 'usage',
       cell: (key) => <KeyUsage apiKey={key} />,
     },
-    used: { id: 'used', title: t('keys.last_used'), as: 'ago', value: (key) => key.last_used_at },
+    used: { id: 'used', title: t('keys.last_used'), as: 'ago', value: 'last_used_at' },
   }
 }
 
 /** Usage and limit as a bar. A key without a limit shows only its usage. */
-function KeyUsage({ apiKey }: { readonly apiKey: Shown }): ReactNode {
+function KeyUsage({ apiKey }: { readonly apiKey: Shown }) {
   const { limit, limit_remaining: left, limit_reset: reset, usage } = apiKey
   if (limit === null) return <Text size="sm">{t('keys.unlimited_used', { amount: format.money(usage) })}</Text>
   const used = limit - (left ?? limit)
@@ -57,7 +56,7 @@ type Paced = Pick<
 >
 
 /** The limits that a key has beside its money, in a line; nothing for a key without them. */
-export function KeyPace({ apiKey }: { readonly apiKey: Paced }): ReactNode {
+export function KeyPace({ apiKey }: { readonly apiKey: Paced }) {
   const { requests_per_minute: requests, tokens_per_minute: tokens, running_requests: running } = apiKey
   const models = Object.keys(apiKey.model_limits ?? {}).length
   const ips = apiKey.allowed_ips?.length ?? 0
@@ -83,7 +82,7 @@ function keyState({ disabled, expires_at: expires, limit_remaining: left }: Stat
 }
 
 /** The same as a word, and until when. */
-function KeyState({ apiKey }: { readonly apiKey: Shown }): ReactNode {
+function KeyState({ apiKey }: { readonly apiKey: Shown }) {
   const { expires_at: expires, old_secret_until: grace } = apiKey
   const state = keyState(apiKey)
   return (

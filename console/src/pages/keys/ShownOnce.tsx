@@ -1,5 +1,5 @@
 import { Select, Stack, Text } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import type { NewKey } from '../../../../src/api/cabinet/key-contract.ts'
 import { CLIENT_SETUPS } from '../../../../src/tables/client-setups.ts'
 import { useRead } from '../../api/hooks.ts'
@@ -16,7 +16,7 @@ interface ShownOnceProps {
 }
 
 /** A new key in full. It is shown only this time, so only the button closes it. */
-export function ShownOnce({ made, close }: ShownOnceProps): ReactNode {
+export function ShownOnce({ made, close }: ShownOnceProps) {
   const summary = useRead('GET /cabinet/v1/summary', {})
   const [isFirst, setIsFirst] = useState<boolean | null>(null)
   // It stays when the request has arrived, so that it is seen.
@@ -44,7 +44,7 @@ export function ShownOnce({ made, close }: ShownOnceProps): ReactNode {
 const PLACEHOLDER = 'sk-tg-…'
 
 /** Settings of the programs that people use, with this service's address and, right after it was made, the key. */
-export function UseItWith({ apiKey = PLACEHOLDER }: { readonly apiKey?: string }): ReactNode {
+export function UseItWith({ apiKey = PLACEHOLDER }: { readonly apiKey?: string }) {
   const { service } = useSession()
   const summary = useRead('GET /cabinet/v1/summary', {})
   const [name, setName] = useState(CLIENT_SETUPS[0]?.name ?? '')

@@ -1,6 +1,5 @@
 import { Badge, Group, Text } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import type { ModelEndpoint, ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { FirstRequest } from '../../parts/CallSnippet.tsx'
@@ -14,7 +13,7 @@ import { format, t } from '../../parts/words.ts'
 import { modalityTexts, PriceConditions, PriceLines } from './PriceLines.tsx'
 
 /** One model: its inputs and outputs, its prices, its providers and their health. */
-export function ModelPage(): ReactNode {
+export function ModelPage() {
   const { _splat: id = '' } = useParams({ from: '/model/$' })
   const model = useRead('GET /cabinet/v1/models/*id', { params: { id } })
   const actions = (
@@ -39,7 +38,7 @@ export function ModelPage(): ReactNode {
   )
 }
 
-function Model({ model }: { readonly model: ModelRow }): ReactNode {
+function Model({ model }: { readonly model: ModelRow }) {
   const limit = (field: 'context_length' | 'max_completion_tokens'): string | null => {
     const count = model[field]
     if (count === null) return null
@@ -79,7 +78,7 @@ function Model({ model }: { readonly model: ModelRow }): ReactNode {
   )
 }
 
-function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[] }): ReactNode {
+function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[] }) {
   return (
     <>
       <DataList
@@ -88,7 +87,7 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[]
         rows={endpoints}
         empty={{ picture: 'provider', title: t('models.no_providers') }}
         columns={[
-          { id: 'provider', title: t('log.filter_provider'), value: (endpoint) => endpoint.provider_name },
+          { id: 'provider', title: t('log.filter_provider'), value: 'provider_name' },
           {
             id: 'state',
             title: t('keys.state'),
@@ -109,7 +108,7 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[]
             id: 'uptime',
             title: t('models.uptime'),
             end: true,
-            value: (endpoint) => endpoint.uptime_1d,
+            value: 'uptime_1d',
             cell: ({ uptime_1d: up }) => (up === null ? '–' : format.percent(up / 100, 2)),
           },
           {
@@ -126,7 +125,7 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly ModelEndpoint[]
             as: 'speed',
             value: ({ throughput }) => throughput?.p50 ?? null,
           },
-          { id: 'context', title: t('models.context'), as: 'compact', value: (endpoint) => endpoint.context_length },
+          { id: 'context', title: t('models.context'), as: 'compact', value: 'context_length' },
         ]}
       />
       <Group gap={6} mt="md">

@@ -20,7 +20,7 @@ const CONTEXTS = [32_000, 128_000, 200_000, 1_000_000] as const
 const HIDDEN = ['speed', 'created']
 
 /** The catalogue. The browser itself searches, filters, sorts and compares it. */
-export function ModelsPage(): ReactNode {
+export function ModelsPage() {
   const models = useRead('GET /cabinet/v1/models', {})
   return (
     <Page title={t('nav.models')} lead={t('models.lead')}>
@@ -34,7 +34,7 @@ export function ModelsPage(): ReactNode {
 type FilterName = 'query' | 'type' | 'provider' | 'context' | 'allowed'
 type ModelWish = Readonly<Partial<Record<FilterName, string>>>
 
-function Catalogue({ models }: { readonly models: readonly ModelRow[] }): ReactNode {
+function Catalogue({ models }: { readonly models: readonly ModelRow[] }) {
   const { filters, filter } = useFilters<FilterName>()
   const typed = useTyped(filters.query ?? '', (value) => filter('query', value))
   const [chosen, setChosen] = useState<readonly string[]>([])
@@ -97,7 +97,7 @@ interface FilterFieldsProps {
   readonly typed: ReturnType<typeof useTyped>
 }
 
-function FilterFields({ models, typed }: FilterFieldsProps): ReactNode {
+function FilterFields({ models, typed }: FilterFieldsProps) {
   const { filters, filter } = useFilters<'allowed'>()
   const endpoints = models.flatMap((model) => model.endpoints)
   const providers = new Map(endpoints.map((endpoint) => [endpoint.provider, endpoint.provider_name]))
@@ -139,7 +139,7 @@ interface ModelListProps {
   readonly toggle: (id: string) => void
 }
 
-function ModelList({ models, chosen, toggle }: ModelListProps): ReactNode {
+function ModelList({ models, chosen, toggle }: ModelListProps) {
   return (
     <DataList
       name="models"
@@ -151,14 +151,14 @@ function ModelList({ models, chosen, toggle }: ModelListProps): ReactNode {
         {
           id: 'model',
           title: t('usage.model'),
-          value: ({ id }) => id,
+          value: 'id',
           cell: ({ name }) => name,
           to: ({ id }) => ({ to: '/model/$', params: { _splat: id } }),
           code: ({ id }) => id,
           under: ({ allowed }) => !allowed && <StatusBadge tone="quiet">{t('models.not_allowed')}</StatusBadge>,
         },
         { id: 'type', title: t('models.type'), value: ({ type }) => t(`type.${type}`) },
-        { id: 'context', title: t('models.context'), as: 'compact', value: (model) => model.context_length },
+        { id: 'context', title: t('models.context'), as: 'compact', value: 'context_length' },
         {
           id: 'prices',
           title: t('models.prices'),
@@ -219,7 +219,7 @@ function best(
 }
 
 /** A few models side by side. */
-function Comparison({ models }: { readonly models: readonly ModelRow[] }): ReactNode {
+function Comparison({ models }: { readonly models: readonly ModelRow[] }) {
   const shown = (value: number | null, text: (known: number) => string = (known) => format.number(known)): string =>
     value === null ? '–' : text(value)
   const perSecond = (tokens: number): string => t('request.per_second', { tokens: format.number(tokens) })

@@ -1,18 +1,12 @@
 import { Text } from '@mantine/core'
-import type { ReactNode } from 'react'
 import type { ModelRow, Prices } from '../../../../src/api/cabinet/model-contract.ts'
 import { PRICE_SCALES, PRICED_METERS } from '../../../../src/tables/meter-table.ts'
 import { MODALITIES, type Modality } from '../../../../src/tables/model-types.ts'
 import { currentLanguage } from '../../i18n.ts'
 import { format, t } from '../../parts/words.ts'
 
-interface PriceLinesProps {
-  readonly prices: Prices
-  readonly most?: number
-}
-
 /** Prices with their names; `most` limits the list. */
-export function PriceLines({ prices, most = Infinity }: PriceLinesProps): ReactNode {
+export function PriceLines({ prices, most = Infinity }: { readonly prices: Prices; readonly most?: number }) {
   const lines = Object.entries(prices)
     .filter(([, price]) => most === Infinity || Number(price) > 0)
     .slice(0, most)
@@ -32,7 +26,7 @@ export function PriceLines({ prices, most = Infinity }: PriceLinesProps): ReactN
 }
 
 /** Prices under conditions, each condition with those that it changes. */
-export function PriceConditions({ conditions }: { readonly conditions: ModelRow['conditions'] }): ReactNode {
+export function PriceConditions({ conditions }: { readonly conditions: ModelRow['conditions'] }) {
   return conditions.map(({ condition, prices }) => (
     <div key={condition}>
       <Text size="xs" fw={600} mt={4}>

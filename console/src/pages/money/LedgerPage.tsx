@@ -2,7 +2,6 @@ import { Button, SegmentedControl, Text } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import clsx from 'clsx'
-import type { ReactNode } from 'react'
 import { call } from '../../api/call.ts'
 import { given } from '../../api/endpoint.ts'
 import { DataList, PAGE_ROWS } from '../../parts/DataList.tsx'
@@ -19,7 +18,7 @@ const KINDS = ['all', 'money', 'charge', 'topup', 'refund', 'adjustment'] as con
 
 /** Every entry of the account, newest first. */
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
-export function LedgerPage(): ReactNode {
+export function LedgerPage() {
   const { filters, filter } = useFilters<'kind'>()
   const columns = entryColumns()
   const kind = KINDS.find((known) => known === filters.kind) ?? 'all'

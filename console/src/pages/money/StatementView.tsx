@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
-import { type ComponentType, Fragment, type ReactNode, useState } from 'react'
+import { type ComponentType, Fragment, useState } from 'react'
 import type { Statement } from '../../../../src/api/records/statement.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
@@ -25,7 +25,7 @@ interface StatementViewProps {
 }
 
 /** A page with a statement to print, for its owner or for the operator: opening balance, every line, closing balance. */
-export function StatementView({ page: PageOf, days: [range, setRange], statement }: StatementViewProps): ReactNode {
+export function StatementView({ page: PageOf, days: [range, setRange], statement }: StatementViewProps) {
   return (
     <PageOf
       title={t('nav.statement')}
@@ -50,7 +50,7 @@ export function StatementView({ page: PageOf, days: [range, setRange], statement
   )
 }
 
-function StatementSheet({ statement }: { readonly statement: Statement }): ReactNode {
+function StatementSheet({ statement }: { readonly statement: Statement }) {
   const { account, totals } = statement
   return (
     <>
@@ -97,7 +97,7 @@ function StatementSheet({ statement }: { readonly statement: Statement }): React
   )
 }
 
-function Lines({ lines }: Pick<Statement, 'lines'>): ReactNode {
+function Lines({ lines }: Pick<Statement, 'lines'>) {
   return (
     <DataList
       name="statement"
@@ -110,7 +110,7 @@ function Lines({ lines }: Pick<Statement, 'lines'>): ReactNode {
         {
           id: 'day',
           title: t('statement.day'),
-          value: ({ day }) => day,
+          value: 'day',
           cell: ({ day, of_day: ofDay }) =>
             ofDay === null ? format.day(day) : t('statement.later', { day: format.day(day), of: format.day(ofDay) }),
         },
@@ -124,7 +124,7 @@ function Lines({ lines }: Pick<Statement, 'lines'>): ReactNode {
 }
 
 /** Sums that add up to the last. */
-function Sums({ items }: { readonly items: readonly (readonly [name: string, rub: number])[] }): ReactNode {
+function Sums({ items }: { readonly items: readonly (readonly [name: string, rub: number])[] }) {
   return (
     <dl className="sums">
       {items.map(([name, rub], index) => {
@@ -141,7 +141,7 @@ function Sums({ items }: { readonly items: readonly (readonly [name: string, rub
 }
 
 /** The statement of the user's own account. */
-export function StatementPage(): ReactNode {
+export function StatementPage() {
   const days = useStatementDays()
   const statement = useRead('GET /cabinet/v1/statement', { query: days[0] }, { keep: true })
   return <StatementView page={Page} days={days} statement={statement} />

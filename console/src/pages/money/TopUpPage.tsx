@@ -1,6 +1,6 @@
 import { Alert, Button, Chip, Group, Loader, Select, Text, TextInput } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
-import { type ReactNode, useEffect } from 'react'
+import { useEffect } from 'react'
 import type { Payment, PaymentMethod } from '../../../../src/api/cabinet/money-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
@@ -20,7 +20,7 @@ const AMOUNTS = [500, 1_000, 3_000, 10_000] as const
 const FIRST_AMOUNT = 1_000
 
 /** The ways to add money: a payment provider where one is set up, a code, or the operator. */
-export function TopUpPage(): ReactNode {
+export function TopUpPage() {
   const { payment } = useSearch({ strict: false })
   const summary = useRead('GET /cabinet/v1/summary', {})
   const payments = useRead('GET /cabinet/v1/payments', {})
@@ -61,7 +61,7 @@ export function TopUpPage(): ReactNode {
   )
 }
 
-function Payments({ payments }: { readonly payments: readonly Payment[] }): ReactNode {
+function Payments({ payments }: { readonly payments: readonly Payment[] }) {
   return (
     <Section title={t('money.payments')}>
       <DataList
@@ -72,7 +72,7 @@ function Payments({ payments }: { readonly payments: readonly Payment[] }): Reac
         rows={payments}
         empty={{ picture: 'money', title: t('money.no_payments') }}
         columns={[
-          { id: 'created', title: t('log.time'), as: 'moment', value: (payment) => payment.created_at },
+          { id: 'created', title: t('log.time'), as: 'moment', value: 'created_at' },
           {
             id: 'state',
             title: t('keys.state'),
@@ -92,13 +92,8 @@ function Payments({ payments }: { readonly payments: readonly Payment[] }): Reac
   )
 }
 
-interface PayFormProps {
-  readonly first: PaymentMethod
-  readonly methods: readonly PaymentMethod[]
-}
-
 /** A form for the amount. It leads to the page of the payment provider. */
-function PayForm({ first, methods }: PayFormProps): ReactNode {
+function PayForm({ first, methods }: { readonly first: PaymentMethod; readonly methods: readonly PaymentMethod[] }) {
   const form = useCall('POST /cabinet/v1/payments', {
     done: ({ confirmation_url: url, id }) => {
       // The address must be a web page, whatever the answer says.
@@ -151,7 +146,7 @@ function PayForm({ first, methods }: PayFormProps): ReactNode {
 }
 
 /** A form to redeem a top-up code. */
-function RedeemForm(): ReactNode {
+function RedeemForm() {
   const form = useCall('POST /cabinet/v1/codes/redeem', {
     renews: ['GET /cabinet/v1/summary', 'GET /cabinet/v1/ledger'],
     done: (_answer, reset) => reset(),
@@ -174,7 +169,7 @@ function RedeemForm(): ReactNode {
 }
 
 /** The state of the payment from which the browser has returned. It asks again until the state is final. */
-function PaymentReturn({ id }: { readonly id: string }): ReactNode {
+function PaymentReturn({ id }: { readonly id: string }) {
   const payment = useRead('GET /cabinet/v1/payments/:id', { params: { id } }, { everyMs: ASK_EVERY_MS })
   const check = useAct('POST /cabinet/v1/payments/:id/check', {
     quiet: true,

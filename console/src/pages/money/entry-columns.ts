@@ -9,7 +9,7 @@ type Shown = Pick<Entry, 'kind' | 'reference' | 'reason' | 'amount' | 'balance'>
 /** What the ledgers of a customer and of an operator have in common. */
 export function entryColumns(): Readonly<Record<keyof Shown, Column<Shown>>> {
   return {
-    kind: { id: 'kind', title: t('ledger.kind'), value: ({ kind }) => kind, cell: ({ kind }) => t(`ledger.${kind}`) },
+    kind: { id: 'kind', title: t('ledger.kind'), value: 'kind', cell: ({ kind }) => t(`ledger.${kind}`) },
     reference: { id: 'reference', title: t('ledger.reference'), as: 'mono', value: ({ reference }) => reference },
     reason: { id: 'reason', title: t('ledger.reason'), as: 'clip', value: ({ reason }) => reason },
     amount: { id: 'amount', title: t('money.amount'), as: 'money', value: ({ amount }) => amount },

@@ -1,4 +1,3 @@
-import type { ReactNode } from 'react'
 import { useRead } from '../../api/hooks.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
@@ -8,7 +7,7 @@ import { DeliveryList } from './DeliveryList.tsx'
 import { Receivers, ThresholdForm } from './Receivers.tsx'
 
 /** Who is told about the account, below which balance, and what was sent. */
-export function NoticesPage(): ReactNode {
+export function NoticesPage() {
   const rules = useMay()('money:write')
   const notices = useRead('GET /cabinet/v1/notices', {})
   return (

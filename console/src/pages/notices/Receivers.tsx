@@ -1,5 +1,5 @@
 import { Button, Checkbox, SegmentedControl, Select, Switch, Text, TextInput } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { ownValue } from '../../../../src/base/own-value.ts'
 import type { NoticeChannel, NoticeChannelBody } from '../../../../src/notices/channel-contract.ts'
 import { ACCOUNT_KINDS, CHOSEN_KINDS, type NoticeKind, NOTICES } from '../../../../src/tables/notice-table.ts'
@@ -74,7 +74,7 @@ interface ReceiversProps extends Place {
 }
 
 /** Who is told: the receivers of the operator or of an account, and what changes them. */
-export function Receivers({ lead, types = TYPES, ...list }: ReceiversProps): ReactNode {
+export function Receivers({ lead, types = TYPES, ...list }: ReceiversProps) {
   const [opened, open] = useState<Opened | null>(null)
   return (
     <Section
@@ -95,7 +95,7 @@ interface ReceiverListProps extends Omit<ReceiversProps, 'lead' | 'types'> {
 }
 
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
-function ReceiverList({ receivers, empty, mayChange, open, ...of }: ReceiverListProps): ReactNode {
+function ReceiverList({ receivers, empty, mayChange, open, ...of }: ReceiverListProps) {
   const { renews, ofOne, ...routes } = routesOf(of)
   const remove = useAct(routes.remove, { renews, said: t('notices.deleted') })
   const test = useAct(routes.test, { renews, said: t('notices.tested') })
@@ -119,7 +119,7 @@ function ReceiverList({ receivers, empty, mayChange, open, ...of }: ReceiverList
         {
           id: 'target',
           title: t('notices.target'),
-          value: ({ target }) => target,
+          value: 'target',
           cell: ({ target }) => <span className="mono">{target}</span>,
         },
         { id: 'type', title: t('notices.type'), value: ({ type }) => t(`notices.${type}`) },
@@ -130,7 +130,7 @@ function ReceiverList({ receivers, empty, mayChange, open, ...of }: ReceiverList
           wide: true,
           value: ({ kinds }) => kinds.map(noticeText).join(', '),
         },
-        { id: 'made', title: t('notices.made'), as: 'date', value: (receiver) => receiver.created_at },
+        { id: 'made', title: t('notices.made'), as: 'date', value: 'created_at' },
         {
           id: 'enabled',
           title: t('notices.enabled'),
@@ -171,7 +171,7 @@ interface StateProps extends Place {
   readonly mayChange: boolean
 }
 
-function State({ receiver: { id, target, enabled, confirmed }, mayChange, ...of }: StateProps): ReactNode {
+function State({ receiver: { id, target, enabled, confirmed }, mayChange, ...of }: StateProps) {
   const { renews, ofOne, ...routes } = routesOf(of)
   const change = useAct(routes.change, { renews, said: t('common.saved') })
   if (confirmed === false) return <StatusBadge tone="warn">{t('notices.unconfirmed')}</StatusBadge>
@@ -192,7 +192,7 @@ interface ReceiverDialogsProps extends Place {
   readonly types: readonly ReceiverType[]
 }
 
-function ReceiverDialogs({ opened, open, types, ...of }: ReceiverDialogsProps): ReactNode {
+function ReceiverDialogs({ opened, open, types, ...of }: ReceiverDialogsProps) {
   const close = (): void => open(null)
   const shown = (dialog: 'terms' | 'code'): Receiver | null => (opened?.dialog === dialog ? opened.receiver : null)
   const edited = shown('terms')
@@ -240,7 +240,7 @@ interface ReceiverFormProps extends Place {
 }
 
 /** A new receiver: where it is told, of what, and in which language. */
-function ReceiverForm({ allowed, done, ...of }: ReceiverFormProps): ReactNode {
+function ReceiverForm({ allowed, done, ...of }: ReceiverFormProps) {
   const { add, renews, ofAll } = routesOf(of)
   const { kinds } = PLACES[of.place]
   const types = TYPES.filter((known) => allowed.includes(known))
@@ -287,7 +287,7 @@ interface TermsFormProps extends Place {
 }
 
 /** Other kinds or another language of a receiver; where it is told stays. */
-function TermsForm({ receiver: { id, type, ...first }, done, ...of }: TermsFormProps): ReactNode {
+function TermsForm({ receiver: { id, type, ...first }, done, ...of }: TermsFormProps) {
   const { change, renews, ofOne } = routesOf(of)
   const form = useCall(change, {
     renews,
@@ -310,7 +310,7 @@ interface TermsFieldsProps {
   readonly kinds: readonly ReceiverKind[]
 }
 
-function TermsFields({ type, terms, change, kinds: all }: TermsFieldsProps): ReactNode {
+function TermsFields({ type, terms, change, kinds: all }: TermsFieldsProps) {
   return (
     <>
       {type !== 'webhook' && (
@@ -340,7 +340,7 @@ function TermsFields({ type, terms, change, kinds: all }: TermsFieldsProps): Rea
 }
 
 /** Takes the code that was sent to a mailbox or a chat, and asks for another one. */
-function ConfirmForm({ receiver: { id, target }, done }: Pick<TermsFormProps, 'receiver' | 'done'>): ReactNode {
+function ConfirmForm({ receiver: { id, target }, done }: Pick<TermsFormProps, 'receiver' | 'done'>) {
   const params = { id }
   const renew = useAct('POST /cabinet/v1/notices/channels/:id/code', { said: t('notices.renewed') })
   const form = useCall('POST /cabinet/v1/notices/channels/:id/confirm', {
@@ -386,7 +386,7 @@ interface ThresholdFormProps {
 export function ThresholdForm({
   notices: { low_balance: low, service_low_balance: usual },
   account,
-}: ThresholdFormProps): ReactNode {
+}: ThresholdFormProps) {
   const isOwn = account === undefined
   const route = isOwn ? 'PATCH /cabinet/v1/notices' : 'PATCH /admin/v1/accounts/:id/notices'
   // They take the same.

@@ -1,5 +1,4 @@
 import { Select, TextInput } from '@mantine/core'
-import type { ReactNode } from 'react'
 import type { Account, EntryBody } from '../../../../src/api/admin/account-contract.ts'
 import { Can } from '../../parts/Can.tsx'
 import { ServerList } from '../../parts/DataList.tsx'
@@ -12,7 +11,7 @@ import { format, t } from '../../parts/words.ts'
 import { entryColumns } from '../money/entry-columns.ts'
 
 /** The money of an account: what an operator books, the statement, and every entry. */
-export function AccountMoney({ account }: { readonly account: Account }): ReactNode {
+export function AccountMoney({ account }: { readonly account: Account }) {
   return (
     <div className="page">
       <Can call="POST /admin/v1/accounts/:id/ledger">
@@ -53,7 +52,7 @@ const RENEWS = [
  * server books a reference only once, so a repeat is harmless: the form makes a reference and keeps it until the entry
  * is booked.
  */
-function EntryForm({ account }: { readonly account: Account }): ReactNode {
+function EntryForm({ account }: { readonly account: Account }) {
   const first: Entry = { kind: 'topup', amount: '', reason: '', reference: newReference() }
   const form = useCall('POST /admin/v1/accounts/:id/ledger', {
     said: t('accounts.posted'),
@@ -116,7 +115,7 @@ function newReference(): string {
   return `console-${Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }
 
-function AccountLedger({ accountId }: { readonly accountId: string }): ReactNode {
+function AccountLedger({ accountId }: { readonly accountId: string }) {
   const { kind, reference, reason, amount, balance } = entryColumns()
   return (
     <ServerList
@@ -128,7 +127,7 @@ function AccountLedger({ accountId }: { readonly accountId: string }): ReactNode
       label={t('nav.ledger')}
       empty={{ picture: 'money', title: t('ledger.none') }}
       columns={[
-        { id: 'at', title: t('log.time'), as: 'moment', value: (entry) => entry.created_at },
+        { id: 'at', title: t('log.time'), as: 'moment', value: 'created_at' },
         kind,
         reference,
         reason,

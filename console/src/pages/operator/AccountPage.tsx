@@ -36,7 +36,7 @@ import { UserList } from './UsersPage.tsx'
 const RENEWS = ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'] as const
 
 /** One account: its money, its state and limits, its keys, its users. */
-export function AccountPage(): ReactNode {
+export function AccountPage() {
   const { id } = useParams({ from: '/operator/accounts/$id' })
   const account = useRead('GET /admin/v1/accounts/:id', { params: { id } })
   const title = account.data === undefined || account.data.name === '' ? id : account.data.name
@@ -75,7 +75,7 @@ export function AccountPage(): ReactNode {
   )
 }
 
-function Record({ account }: { readonly account: Account }): ReactNode {
+function Record({ account }: { readonly account: Account }) {
   const can = useCan()
   const { id } = account
   const { tab = 'money' }: { readonly tab?: string | undefined } = useSearch({ strict: false })
@@ -121,7 +121,7 @@ function Record({ account }: { readonly account: Account }): ReactNode {
   )
 }
 
-function Figures({ account }: { readonly account: Account }): ReactNode {
+function Figures({ account }: { readonly account: Account }) {
   const { status } = account
   return (
     <div className="tiles">
@@ -139,7 +139,7 @@ function Figures({ account }: { readonly account: Account }): ReactNode {
 }
 
 /** What stops the account, or lets it work again. It comes last, where no hand slips on it. */
-function State({ account }: { readonly account: Account }): ReactNode {
+function State({ account }: { readonly account: Account }) {
   const change = useAct('PATCH /admin/v1/accounts/:id', { renews: RENEWS, said: t('common.saved') })
   const set = (status: AccountStatus): void => change.mutate({ params: { id: account.id }, body: { status } })
   const ask = (status: 'deactivated' | 'locked'): void =>
@@ -175,7 +175,7 @@ function State({ account }: { readonly account: Account }): ReactNode {
 }
 
 /** Below which balance an account's people are told, who is told, and what was sent. */
-function AccountAlerts({ accountId }: { readonly accountId: string }): ReactNode {
+function AccountAlerts({ accountId }: { readonly accountId: string }) {
   const can = useCan()
   const mayChange = can('PATCH /admin/v1/accounts/:id/notices')
   const notices = useRead('GET /admin/v1/accounts/:id/notices', { params: { id: accountId } })
@@ -221,7 +221,7 @@ interface Values extends SpendingLimit {
 }
 
 /** The name and the limits of an account. */
-function AccountLimits({ account }: { readonly account: Account }): ReactNode {
+function AccountLimits({ account }: { readonly account: Account }) {
   const ids = (useRead('GET /admin/v1/models', {}).data?.data ?? []).map(({ id }) => id)
   const first: Values = {
     name: account.name,
@@ -281,7 +281,7 @@ function patchOf({ name, model, ownRate, requests, window, models, exactHolds, .
 }
 
 /** The statement of an account as its owner sees it. */
-export function AccountStatementPage(): ReactNode {
+export function AccountStatementPage() {
   const { id } = useParams({ from: '/operator/accounts/$id/statement' })
   const days = useStatementDays()
   const input = { params: { id }, query: days[0] }
@@ -293,7 +293,7 @@ const OF_KEYS = ['GET /admin/v1/accounts/:id/keys'] as const
 const KEYS_MAX = 1_000
 
 /** The keys of an account. An administrator can create, disable and delete them. */
-function AccountKeys({ accountId }: { readonly accountId: string }): ReactNode {
+function AccountKeys({ accountId }: { readonly accountId: string }) {
   const [made, setMade] = useState<(Key & { readonly key: string }) | null>(null)
   const params = { id: accountId }
   const keys = useRead('GET /admin/v1/accounts/:id/keys', { params, query: { limit: KEYS_MAX } })
@@ -326,7 +326,7 @@ function AccountKeys({ accountId }: { readonly accountId: string }): ReactNode {
   )
 }
 
-function KeyList({ keys }: { readonly keys: readonly Key[] }): ReactNode {
+function KeyList({ keys }: { readonly keys: readonly Key[] }) {
   const can = useCan()
   const { name: named, state, usage, used } = keyColumns()
   const change = useAct('PATCH /admin/v1/keys/:id', { renews: OF_KEYS, said: t('common.saved') })

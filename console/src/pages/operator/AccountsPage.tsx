@@ -1,6 +1,6 @@
 import { TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import type { Account, AccountStatus } from '../../../../src/api/admin/account-contract.ts'
 import { typed } from '../../api/endpoint.ts'
 import { useRead } from '../../api/hooks.ts'
@@ -19,7 +19,7 @@ export const ACCOUNT_TONES = { active: 'good', locked: 'warn', deactivated: 'bad
 const STATUSES: readonly AccountStatus[] = ['active', 'deactivated', 'locked']
 
 /** All accounts of customers. */
-export function AccountsPage(): ReactNode {
+export function AccountsPage() {
   const [adding, setAdding] = useState(false)
   const groups = useRead('GET /admin/v1/account-groups', {}, { enabled: useCan()('GET /admin/v1/account-groups') })
   const groupNames = new Map(groups.data?.data.map(({ id, name }) => [id, name]))
@@ -41,7 +41,7 @@ export function AccountsPage(): ReactNode {
   )
 }
 
-function AccountList({ groupNames }: { readonly groupNames: ReadonlyMap<string, string> }): ReactNode {
+function AccountList({ groupNames }: { readonly groupNames: ReadonlyMap<string, string> }) {
   const { filters } = useFilters<'group'>()
   const navigate = useNavigate()
   const open = onRowLink((id) => void navigate({ to: '/operator/accounts/$id', params: { id } }))
@@ -75,7 +75,7 @@ function AccountList({ groupNames }: { readonly groupNames: ReadonlyMap<string, 
             id: 'name',
             title: t('keys.name'),
             ordered: true,
-            value: ({ name }) => name,
+            value: 'name',
             cell: ({ id, name }) => (
               <a href={`/operator/accounts/${id}`} {...rowLink(id)}>
                 {name === '' ? id : name}
@@ -85,7 +85,7 @@ function AccountList({ groupNames }: { readonly groupNames: ReadonlyMap<string, 
           },
           { id: 'email', title: t('entry.email'), as: 'clip', value: ({ email }) => email },
           { id: 'id', title: t('accounts.id'), as: 'mono', value: ({ id }) => id },
-          { id: 'external', title: t('field.external_id'), as: 'mono', value: (account) => account.external_id },
+          { id: 'external', title: t('field.external_id'), as: 'mono', value: 'external_id' },
           { id: 'group', title: t('accounts.group'), value: groupOf },
           {
             id: 'state',
@@ -95,20 +95,14 @@ function AccountList({ groupNames }: { readonly groupNames: ReadonlyMap<string, 
           { id: 'balance', title: t('home.balance'), as: 'money', value: ({ balance }) => balance },
           { id: 'available', title: t('money.available'), as: 'money', value: ({ available }) => available },
           { id: 'reserved', title: t('money.reserved'), as: 'money', value: ({ reserved }) => reserved },
-          {
-            id: 'created_at',
-            title: t('accounts.since'),
-            as: 'date',
-            ordered: true,
-            value: (account) => account.created_at,
-          },
+          { id: 'created_at', title: t('accounts.since'), as: 'date', ordered: true, value: 'created_at' },
         ]}
       />
     </div>
   )
 }
 
-function AddForm(): ReactNode {
+function AddForm() {
   const navigate = useNavigate()
   const isHere = useIsHere()
   const form = useCall('POST /admin/v1/accounts', {
@@ -117,9 +111,7 @@ function AddForm(): ReactNode {
       if (isHere()) void navigate({ to: '/operator/accounts/$id', params: { id } })
     },
     first: { name: '', email: '' },
-    input: ({ name, email }) => ({
-      body: { name: name.trim(), ...typed({ email }) },
-    }),
+    input: ({ name, email }) => ({ body: { name: name.trim(), ...typed({ email }) } }),
   })
   return (
     <Form of={form} form="dialog" act={t('accounts.create')}>

@@ -1,5 +1,4 @@
 import { Alert, Button, Progress } from '@mantine/core'
-import type { ReactNode } from 'react'
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -9,7 +8,7 @@ import { OperatorPage } from './OperatorPage.tsx'
 const SHOWN_VIOLATIONS = 20
 
 /** Whether every ruble is where it should be. */
-export function AuditPage(): ReactNode {
+export function AuditPage() {
   const audit = useRead('GET /admin/v1/audit', { query: {} })
   return (
     <OperatorPage

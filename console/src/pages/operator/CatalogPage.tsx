@@ -1,5 +1,5 @@
 import { Button, FileButton, Group, Progress } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import type { CatalogDocument, PriceChange } from '../../../../src/api/admin/catalog-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
@@ -23,7 +23,7 @@ import { parsedObject } from './provider-draft.ts'
 const RENEWS = [...CATALOG_RENEWS, 'GET /admin/v1/settings', 'GET /admin/v1/price-changes'] as const
 
 /** The whole catalogue as one document. The page shows the changes before it applies them. */
-export function CatalogPage(): ReactNode {
+export function CatalogPage() {
   const catalog = useRead('GET /admin/v1/catalog', {})
   const warnings = useCatalogWarnings()
   const known = new Set(warnings.map(({ message }) => message))
@@ -41,7 +41,7 @@ export function CatalogPage(): ReactNode {
   )
 }
 
-function BundledUpdate(): ReactNode {
+function BundledUpdate() {
   const look = useAct('POST /admin/v1/catalog/update', { quiet: true })
   const apply = useAct('POST /admin/v1/catalog/update', {
     quiet: true,
@@ -80,7 +80,7 @@ interface EditorProps {
   readonly known: ReadonlySet<string>
 }
 
-function Editor({ document, known }: EditorProps): ReactNode {
+function Editor({ document, known }: EditorProps) {
   const [text, setText] = useState(() => JSON.stringify(document, null, 2))
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
   const apply = useAct('PUT /admin/v1/catalog', { quiet: true, renews: RENEWS, said: t('catalog.applied') })
@@ -143,7 +143,7 @@ function parsed(text: string): CatalogDocument | null {
 }
 
 /** New models, prices and limits that wait for the operator. */
-function HeldChanges(): ReactNode {
+function HeldChanges() {
   const can = useCan()('POST /admin/v1/price-changes/:id/approve')
   const approve = useAct('POST /admin/v1/price-changes/:id/approve', { renews: RENEWS, said: t('held.approved') })
   const reject = useAct('POST /admin/v1/price-changes/:id/reject', { renews: RENEWS, said: t('held.rejected') })
@@ -157,7 +157,7 @@ function HeldChanges(): ReactNode {
         label={t('held.title')}
         empty={{ picture: 'model', title: t('held.none') }}
         columns={[
-          { id: 'model', title: t('usage.model'), value: ({ model }) => model, code: ({ provider }) => provider },
+          { id: 'model', title: t('usage.model'), value: 'model', code: ({ provider }) => provider },
           {
             id: 'reason',
             title: t('held.reason'),
@@ -192,7 +192,7 @@ function HeldChanges(): ReactNode {
   )
 }
 
-function ChangeText({ change: { before, after, row, reason } }: { readonly change: PriceChange }): ReactNode {
+function ChangeText({ change: { before, after, row, reason } }: { readonly change: PriceChange }) {
   const limits = (['context_length', 'max_completion_tokens'] as const).flatMap((name) => {
     const tokens = row?.[name]
     const text = row?.guessed?.includes(name) === true ? 'held.guess' : 'held.limit'

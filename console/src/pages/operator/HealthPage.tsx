@@ -1,6 +1,5 @@
 import { Button, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import type { EndpointHealth } from '../../../../src/api/admin/report-contract.ts'
 import { readOptions, useAct, useRead } from '../../api/hooks.ts'
 import { useCan } from '../../parts/Can.tsx'
@@ -14,7 +13,7 @@ import { OperatorPage } from './OperatorPage.tsx'
 const REFRESH_MS = 10_000
 
 /** The health of each endpoint over the last 30 minutes, failing endpoints first. */
-export function HealthPage(): ReactNode {
+export function HealthPage() {
   const health = useRead('GET /admin/v1/endpoints/health', {}, { everyMs: REFRESH_MS })
   return (
     <OperatorPage title={t('nav.health')} lead={t('health.lead')}>
@@ -30,7 +29,7 @@ export function HealthPage(): ReactNode {
               {
                 id: 'model',
                 title: t('usage.model'),
-                value: ({ model }) => model,
+                value: 'model',
                 to: ({ model }) => ({ to: '/model/$', params: { _splat: model } }),
               },
               { id: 'provider', title: t('log.filter_provider'), value: ({ provider }) => provider },
@@ -39,7 +38,7 @@ export function HealthPage(): ReactNode {
                 title: t('keys.state'),
                 word: ({ state }) => [state === 'healthy' ? 'good' : 'warn', t(`health.${state}`)],
               },
-              { id: 'errors', title: t('health.error_rate'), as: 'share', value: (row) => row.error_rate_30m },
+              { id: 'errors', title: t('health.error_rate'), as: 'share', value: 'error_rate_30m' },
               {
                 id: 'ttft',
                 title: t('health.ttft'),
@@ -74,7 +73,7 @@ function rank(row: { readonly state: string; readonly error_rate_30m: number | n
 }
 
 /** The parameters that an endpoint refused, each with a button that ends its being sent. */
-function Refused({ row }: { readonly row: EndpointHealth }): ReactNode {
+function Refused({ row }: { readonly row: EndpointHealth }) {
   const can = useCan()
   const client = useQueryClient()
   const put = useAct('PUT /admin/v1/models/*id', {

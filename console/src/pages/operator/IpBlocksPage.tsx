@@ -1,4 +1,3 @@
-import type { ReactNode } from 'react'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { useCan } from '../../parts/Can.tsx'
 import { ReadList } from '../../parts/DataList.tsx'
@@ -8,7 +7,7 @@ import { OperatorPage } from './OperatorPage.tsx'
 const REFRESH_MS = 10_000
 
 /** Addresses that guessed too many keys. */
-export function IpBlocksPage(): ReactNode {
+export function IpBlocksPage() {
   const can = useCan()
   const lift = useAct('DELETE /admin/v1/ip-blocks/*ip', {
     renews: ['GET /admin/v1/ip-blocks'],

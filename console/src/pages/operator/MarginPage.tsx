@@ -1,5 +1,5 @@
 import { SegmentedControl } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import type { MarginReport, UsageSums } from '../../../../src/api/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
@@ -16,7 +16,7 @@ const GROUPS = ['models', 'conditions', 'providers', 'accounts'] as const
 const NONE = 'chart'
 
 /** Revenue, the providers' cost, the cost of insurance, and the margin. */
-export function MarginPage(): ReactNode {
+export function MarginPage() {
   const [range, setRange] = useState(lastDays(DEFAULT_DAYS))
   const report = useRead('GET /admin/v1/margin', { query: range }, { keep: true })
   return (
@@ -31,7 +31,7 @@ export function MarginPage(): ReactNode {
   )
 }
 
-function Report({ report }: { readonly report: MarginReport }): ReactNode {
+function Report({ report }: { readonly report: MarginReport }) {
   const { totals } = report
   const percent = totals.margin_percent === null ? '–' : format.percent(totals.margin_percent / 100)
   const requests = t('home.requests', { count: totals.requests, shown: format.number(totals.requests) })
@@ -64,7 +64,7 @@ function Report({ report }: { readonly report: MarginReport }): ReactNode {
   )
 }
 
-function Caches({ caches }: { readonly caches: MarginReport['caches'] }): ReactNode {
+function Caches({ caches }: { readonly caches: MarginReport['caches'] }) {
   const saved = {
     id: 'saved',
     title: t('usage.cache_saved'),
@@ -104,7 +104,7 @@ function Caches({ caches }: { readonly caches: MarginReport['caches'] }): ReactN
   )
 }
 
-function Groups({ report }: { readonly report: MarginReport }): ReactNode {
+function Groups({ report }: { readonly report: MarginReport }) {
   const [group, setGroup] = useState<(typeof GROUPS)[number]>('models')
   const rows: readonly (UsageSums & {
     readonly id: string
@@ -140,10 +140,10 @@ function Groups({ report }: { readonly report: MarginReport }): ReactNode {
           },
           { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
           { id: 'revenue', title: t('margin.revenue'), as: 'money', value: ({ revenue }) => revenue },
-          { id: 'cost', title: t('margin.provider_cost'), as: 'money', value: (row) => row.provider_cost },
+          { id: 'cost', title: t('margin.provider_cost'), as: 'money', value: 'provider_cost' },
           { id: 'insured', title: t('margin.insured'), as: 'money', value: ({ insured }) => insured },
           { id: 'margin', title: t('margin.margin'), as: 'money', value: ({ margin }) => margin },
-          { id: 'percent', title: '%', as: 'percent', value: (row) => row.margin_percent },
+          { id: 'percent', title: '%', as: 'percent', value: 'margin_percent' },
         ]}
       />
     </>

@@ -1,4 +1,3 @@
-import type { ReactNode } from 'react'
 import { useRead } from '../../api/hooks.ts'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { writtenNumber } from '../../parts/number-text.ts'
@@ -17,7 +16,7 @@ interface MarkupFieldProps {
 }
 
 /** A price rule: what the provider's price is multiplied with. The service's stands in an empty field. */
-export function MarkupField(props: MarkupFieldProps): ReactNode {
+export function MarkupField(props: MarkupFieldProps) {
   const settings = useRead('GET /admin/v1/settings', {})
   return (
     <NumberField
@@ -32,7 +31,7 @@ export function MarkupField(props: MarkupFieldProps): ReactNode {
 }
 
 /** A markup of an account or a group, with what it means beside it. */
-export function CustomerMarkupField({ value = '', ...rest }: MarkupFieldProps): ReactNode {
+export function CustomerMarkupField({ value = '', ...rest }: MarkupFieldProps) {
   return (
     <NumberField
       label={t('field.markup')}

@@ -32,7 +32,7 @@ import price from './prices.module.css'
  * A model with its endpoints and prices, as fields or as the text of the catalogue file. The form shows the changes
  * before it applies them.
  */
-export function ModelForm({ id, done }: { readonly id: string | null; readonly done: () => void }): ReactNode {
+export function ModelForm({ id, done }: { readonly id: string | null; readonly done: () => void }) {
   return (
     <WithSelling>
       {(document, selling) => (
@@ -52,7 +52,7 @@ export function WithSelling({
   children,
 }: {
   readonly children: (document: CatalogDocument, selling: Selling) => ReactNode
-}): ReactNode {
+}) {
   const catalog = useRead('GET /admin/v1/catalog', {})
   const settings = useRead('GET /admin/v1/settings', {})
   return (
@@ -74,7 +74,7 @@ interface EditorProps {
   readonly done: () => void
 }
 
-function Editor({ document, first, selling, done }: EditorProps): ReactNode {
+function Editor({ document, first, selling, done }: EditorProps) {
   const providers = Object.keys(document.providers)
   const [draft, setDraft] = useState(() => (first === null ? newModel(providers[0] ?? '') : draftOf(first)))
   /** The text that the operator edits; null = the operator edits the fields. */
@@ -144,7 +144,7 @@ function Editor({ document, first, selling, done }: EditorProps): ReactNode {
   )
 }
 
-function DeleteModel({ id, done }: { readonly id: string; readonly done: () => void }): ReactNode {
+function DeleteModel({ id, done }: { readonly id: string; readonly done: () => void }) {
   const remove = useAct('DELETE /admin/v1/models/*id', { renews: CATALOG_RENEWS, said: t('prices.deleted'), done })
   const ask = (): void =>
     confirm({
@@ -192,7 +192,7 @@ interface ModelFieldsProps {
 }
 
 /** The fields of a model, then a card for each of its endpoints. */
-function ModelFields({ draft, isNew, providers, selling, change }: ModelFieldsProps): ReactNode {
+function ModelFields({ draft, isNew, providers, selling, change }: ModelFieldsProps) {
   const { endpoints } = draft
   const setEndpoints = (changed: readonly EndpointDraft[]): void => change({ ...draft, endpoints: changed })
   return (
@@ -232,7 +232,7 @@ function ModelFields({ draft, isNew, providers, selling, change }: ModelFieldsPr
 }
 
 /** What clients are told of the model. Its type decides which prices an endpoint needs. */
-function Description({ draft, isNew, change }: Pick<ModelFieldsProps, 'draft' | 'isNew' | 'change'>): ReactNode {
+function Description({ draft, isNew, change }: Pick<ModelFieldsProps, 'draft' | 'isNew' | 'change'>) {
   const of = bound(draft, change)
   const setType = (value: string | null): void => {
     const type = MODEL_TYPES.find((known) => known === value)
@@ -285,7 +285,7 @@ interface EndpointFieldsProps {
 }
 
 /** A provider that serves the model: its name for the model, its prices, our prices and the margin. */
-function EndpointFields({ endpoint, providers, selling, change, remove }: EndpointFieldsProps): ReactNode {
+function EndpointFields({ endpoint, providers, selling, change, remove }: EndpointFieldsProps) {
   const setLine = (index: number, line: PriceLine): void =>
     change({ ...endpoint, lines: endpoint.lines.with(index, line) })
   const own = (ownPrices: boolean): void =>
@@ -335,7 +335,7 @@ function EndpointFields({ endpoint, providers, selling, change, remove }: Endpoi
 }
 
 /** The provider, its name for the model, and the currency of its prices. */
-function Upstream({ endpoint, providers, selling, change }: Omit<EndpointFieldsProps, 'remove'>): ReactNode {
+function Upstream({ endpoint, providers, selling, change }: Omit<EndpointFieldsProps, 'remove'>) {
   const of = bound(endpoint, change)
   const currencies = [...new Set([...selling.rates.keys(), endpoint.currency])]
   return (
@@ -348,7 +348,7 @@ function Upstream({ endpoint, providers, selling, change }: Omit<EndpointFieldsP
 }
 
 /** Whether prompts without cache marks get them, where writing a cache has a price. */
-function CacheMarks({ endpoint, change }: Pick<EndpointFieldsProps, 'endpoint' | 'change'>): ReactNode {
+function CacheMarks({ endpoint, change }: Pick<EndpointFieldsProps, 'endpoint' | 'change'>) {
   if (endpoint.lines.every(({ meter }) => meter !== 'input_cache_write')) return null
   const { cache_marks: marked, ...kept } = endpoint.kept
   return (
@@ -364,7 +364,7 @@ function CacheMarks({ endpoint, change }: Pick<EndpointFieldsProps, 'endpoint' |
 }
 
 /** Adds a line for a price that the endpoint does not have yet. */
-function AddPrice({ endpoint, change }: Pick<EndpointFieldsProps, 'endpoint' | 'change'>): ReactNode {
+function AddPrice({ endpoint, change }: Pick<EndpointFieldsProps, 'endpoint' | 'change'>) {
   const unused = PRICE_KEYS.filter((meter) => endpoint.lines.every((line) => line.meter !== meter))
   return (
     <Select
@@ -391,7 +391,7 @@ interface LineProps {
   readonly remove: () => void
 }
 
-function LineFields({ line, endpoint, selling, change, remove }: LineProps): ReactNode {
+function LineFields({ line, endpoint, selling, change, remove }: LineProps) {
   const of = bound(line, change)
   const label = priceName(line.variant === null ? line.meter : `${line.meter}:${line.variant}`)
   const rate = selling.rates.get(endpoint.currency)

@@ -1,7 +1,6 @@
 import { Button } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { Link, type LinkProps } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import type { EndpointHealth, MarginReport, Overview, UsageSums } from '../../../../src/api/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { useCan } from '../../parts/Can.tsx'
@@ -23,7 +22,7 @@ const REFRESH_MS = 30_000
 const ROWS = 8
 
 /** What an operator looks at first: money of today, the last day's requests, and what needs attention. */
-export function OperatorHomePage(): ReactNode {
+export function OperatorHomePage() {
   const margin = useRead('GET /admin/v1/margin', { query: lastDays(DAYS) }, { everyMs: REFRESH_MS })
   const overview = useRead('GET /admin/v1/overview', {}, { everyMs: REFRESH_MS })
   const can = useCan()
@@ -63,10 +62,10 @@ export function OperatorHomePage(): ReactNode {
   )
 }
 
-function Money({ report }: { readonly report: MarginReport }): ReactNode {
+function Money({ report }: { readonly report: MarginReport }) {
   const { totals } = report
   const today = report.days.at(-1)
-  const tile = (label: string, name: keyof UsageSums, lead = false): ReactNode => (
+  const tile = (label: string, name: keyof UsageSums, lead = false) => (
     <Tile
       lead={lead}
       label={label}
@@ -85,7 +84,7 @@ function Money({ report }: { readonly report: MarginReport }): ReactNode {
   )
 }
 
-function MoneyChart({ report }: { readonly report: MarginReport }): ReactNode {
+function MoneyChart({ report }: { readonly report: MarginReport }) {
   return (
     <Section title={t('overview.chart')}>
       <DayChart
@@ -110,7 +109,7 @@ interface AttentionProps {
 }
 
 /** Each line leads to the page where it is mended. */
-function Attention({ overview, paused, today }: AttentionProps): ReactNode {
+function Attention({ overview, paused, today }: AttentionProps) {
   const doubts = useCatalogWarnings().length
   const { recent, low_balances: low, locked, pending_payments: pending } = overview
   const shortfall = today?.shortfall ?? 0
@@ -159,7 +158,7 @@ function Attention({ overview, paused, today }: AttentionProps): ReactNode {
   )
 }
 
-function Requests({ overview: { recent } }: { readonly overview: Overview }): ReactNode {
+function Requests({ overview: { recent } }: { readonly overview: Overview }) {
   const { requests, errors, ttft_ms: ttft } = recent
   return (
     <Section
@@ -184,7 +183,7 @@ function Requests({ overview: { recent } }: { readonly overview: Overview }): Re
   )
 }
 
-function Errors({ overview }: { readonly overview: Overview }): ReactNode {
+function Errors({ overview }: { readonly overview: Overview }) {
   return (
     <Section title={t('overview.errors')}>
       <List
@@ -226,7 +225,7 @@ function accountColumn(): Column<{ readonly id: string; readonly name: string }>
   }
 }
 
-function LowBalances({ overview }: { readonly overview: Overview }): ReactNode {
+function LowBalances({ overview }: { readonly overview: Overview }) {
   return (
     <Section title={t('overview.low_title')} lead={t('overview.low_lead')}>
       <List
@@ -243,7 +242,7 @@ function LowBalances({ overview }: { readonly overview: Overview }): ReactNode {
   )
 }
 
-function Customers({ report }: { readonly report: MarginReport }): ReactNode {
+function Customers({ report }: { readonly report: MarginReport }) {
   return (
     <Section title={t('overview.customers')} lead={t('overview.customers_lead')}>
       <List
@@ -261,7 +260,7 @@ function Customers({ report }: { readonly report: MarginReport }): ReactNode {
 }
 
 /** Each provider with its worst endpoint. */
-function Providers({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }): ReactNode {
+function Providers({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }) {
   const rows = [...Map.groupBy(endpoints, ({ provider }) => provider)].map(([provider, all]) => ({
     provider,
     all: all.length,
@@ -300,7 +299,7 @@ type StepName = (typeof NAMES)[number]
 /**
  * The way from an empty service to its first answer: each step ticks itself, and the list goes away after the last.
  */
-function FirstRun({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }): ReactNode {
+function FirstRun({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }) {
   const [hidden, setHidden] = useLocalStorage({ key: 'tollgate-first-run', defaultValue: '' })
   const can = useCan()
   const hasModel = endpoints.some(({ provider }) => provider !== SANDBOX)

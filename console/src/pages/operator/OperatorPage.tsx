@@ -1,6 +1,5 @@
 import { Alert } from '@mantine/core'
 import { Link, useLocation } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import type { OperatorWarning } from '../../../../src/api/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
@@ -13,7 +12,7 @@ import { isOpened } from '../../shell/navigation.ts'
 const EVERY_MS = 60_000
 
 /** A page of the operator's part. Other users see that it is not for them; the server refuses them anyway. */
-export function OperatorPage(props: PageProps): ReactNode {
+export function OperatorPage(props: PageProps) {
   const { role, must_enrol_totp: mustEnrol, scopes, operator_role: own } = useProfile()
   const { pathname } = useLocation()
   if (role === 'admin' && !mustEnrol && !isOpened(scopes, pathname))
@@ -47,13 +46,13 @@ export function OperatorPage(props: PageProps): ReactNode {
 }
 
 /** Faults of the service itself; a warning disappears when its fault is fixed. */
-function Warnings(): ReactNode {
+function Warnings() {
   // The page is useful without the warnings, and it shows its own failures.
   const warnings = useRead('GET /admin/v1/warnings', {}, { everyMs: EVERY_MS })
   return warnings.data?.data.map((warning) => <Warning key={warning.kind} warning={warning} />)
 }
 
-function Warning({ warning }: { readonly warning: OperatorWarning }): ReactNode {
+function Warning({ warning }: { readonly warning: OperatorWarning }) {
   const since = format.dateTime(warning.since)
   switch (warning.kind) {
     case 'rates_failed':

@@ -1,6 +1,5 @@
 import { Alert, Button, Input, SegmentedControl, Select, Switch, Text, Textarea, TextInput } from '@mantine/core'
 import type { GetInputPropsReturnType } from '@mantine/form'
-import type { ReactNode } from 'react'
 import type { Settings } from '../../../../src/api/admin/catalog-contract.ts'
 import type { CatalogWarningName } from '../../../../src/catalog/catalog-warning.ts'
 import { type GivenSettings, SETTING_ROWS } from '../../../../src/tables/settings-table.ts'
@@ -32,7 +31,7 @@ const OF_SETTINGS: ReadonlySet<CatalogWarningName> = new Set([
 ])
 
 /** Settings of the whole service. Every node applies a change within seconds. */
-export function OperatorSettingsPage(): ReactNode {
+export function OperatorSettingsPage() {
   const settings = useRead('GET /admin/v1/settings', {})
   const warnings = useCatalogWarnings().filter(({ warning }) => OF_SETTINGS.has(warning))
   return (
@@ -51,7 +50,7 @@ export function OperatorSettingsPage(): ReactNode {
   )
 }
 
-function Maintenance({ maintenance }: { readonly maintenance: Settings['maintenance'] }): ReactNode {
+function Maintenance({ maintenance }: { readonly maintenance: Settings['maintenance'] }) {
   const isOn = maintenance !== null
   const save = useAct('PATCH /admin/v1/settings', { quiet: true, renews: RENEWS, said: t('common.saved') })
   const turnOn = (message: string, retry: string): void =>
@@ -90,7 +89,7 @@ function Maintenance({ maintenance }: { readonly maintenance: Settings['maintena
   )
 }
 
-function SettingsForm({ settings }: { readonly settings: Settings }): ReactNode {
+function SettingsForm({ settings }: { readonly settings: Settings }) {
   const form = useCall('PATCH /admin/v1/settings', {
     renews: RENEWS,
     said: t('common.saved'),
@@ -157,7 +156,7 @@ interface PlainSettingProps {
 }
 
 /** A setting that needs nothing but its row of the table. */
-function PlainSetting({ row, propsOf }: PlainSettingProps): ReactNode {
+function PlainSetting({ row, propsOf }: PlainSettingProps) {
   const language = currentLanguage()
   if (row.kind === 'flag') return <Switch label={row.label[language]} {...propsOf('')} />
   if (row.kind === 'choice')
@@ -188,7 +187,7 @@ function PlainSetting({ row, propsOf }: PlainSettingProps): ReactNode {
   )
 }
 
-function Kek(): ReactNode {
+function Kek() {
   const rotate = useAct('POST /admin/v1/kek/rotate', {})
   return (
     <Section

@@ -1,4 +1,3 @@
-import type { ReactNode } from 'react'
 import type { PaymentRow } from '../../../../src/api/admin/top-up-contract.ts'
 import { Can } from '../../parts/Can.tsx'
 import { ServerList } from '../../parts/DataList.tsx'
@@ -11,7 +10,7 @@ import { OperatorPage } from './OperatorPage.tsx'
 import { AccountField } from './requests/AccountField.tsx'
 
 /** Online payments of all accounts. */
-export function PaymentsPage(): ReactNode {
+export function PaymentsPage() {
   const { filters, filter } = useFilters<'account'>()
   return (
     <OperatorPage title={t('nav.payments')} lead={t('payments.lead')}>
@@ -27,17 +26,11 @@ export function PaymentsPage(): ReactNode {
         label={t('nav.payments')}
         empty={{ picture: 'money', title: t('money.no_payments'), text: t('payments.none_text') }}
         columns={[
-          {
-            id: 'created_at',
-            title: t('log.time'),
-            as: 'moment',
-            ordered: true,
-            value: (payment) => payment.created_at,
-          },
+          { id: 'created_at', title: t('log.time'), as: 'moment', ordered: true, value: 'created_at' },
           {
             id: 'account',
             title: t('statement.account'),
-            value: ({ account }) => account,
+            value: 'account',
             to: ({ account }) => ({ to: '/operator/accounts/$id', params: { id: account } }),
           },
           { id: 'method', title: t('money.method'), value: ({ method }) => method },
@@ -51,7 +44,7 @@ export function PaymentsPage(): ReactNode {
             id: 'refunded',
             title: t('payments.refunded'),
             end: true,
-            value: ({ refunded }) => refunded,
+            value: 'refunded',
             cell: (payment) => <Refunded payment={payment} />,
           },
           { id: 'amount', title: t('money.amount'), as: 'money', value: ({ amount }) => amount },
@@ -62,7 +55,7 @@ export function PaymentsPage(): ReactNode {
 }
 
 /** Money that the account had already spent could not be taken back. */
-function Refunded({ payment: { refunded, refund_missing: missing } }: { readonly payment: PaymentRow }): ReactNode {
+function Refunded({ payment: { refunded, refund_missing: missing } }: { readonly payment: PaymentRow }) {
   if (refunded === 0) return ''
   return (
     <>

@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import type { PricedModel } from '../../../../src/api/admin/catalog-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
@@ -13,7 +13,7 @@ import { ModelForm } from './ModelForm.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 
 /** All models with their costs, prices and margins. */
-export function PricesPage(): ReactNode {
+export function PricesPage() {
   const models = useRead('GET /admin/v1/models', {})
   const [edited, setEdited] = useState<string | null>(null)
   const close = (): void => setEdited(null)
@@ -33,12 +33,7 @@ export function PricesPage(): ReactNode {
   )
 }
 
-interface ModelsProps {
-  readonly models: readonly PricedModel[]
-  readonly edit: (id: string) => void
-}
-
-function Models({ models, edit }: ModelsProps): ReactNode {
+function Models({ models, edit }: { readonly models: readonly PricedModel[]; readonly edit: (id: string) => void }) {
   const { filters, filter } = useFilters<'query' | 'type'>()
   const typed = useTyped(filters.query ?? '', (value) => filter('query', value))
   const type = filters.type ?? null
@@ -53,11 +48,7 @@ function Models({ models, edit }: ModelsProps): ReactNode {
       <Filters
         of={[
           { name: 'query', typed },
-          {
-            name: 'type',
-            label: t('models.type'),
-            data: types.map((value) => ({ value, label: t(`type.${value}`) })),
-          },
+          { name: 'type', label: t('models.type'), data: types.map((value) => ({ value, label: t(`type.${value}`) })) },
         ]}
       />
       <DataList
@@ -66,13 +57,7 @@ function Models({ models, edit }: ModelsProps): ReactNode {
         rows={found}
         empty={{ picture: 'model', title: t('models.none') }}
         columns={[
-          {
-            id: 'model',
-            title: t('usage.model'),
-            value: ({ id }) => id,
-            cell: ({ name }) => name,
-            code: ({ id }) => id,
-          },
+          { id: 'model', title: t('usage.model'), value: 'id', cell: ({ name }) => name, code: ({ id }) => id },
           {
             id: 'state',
             title: t('keys.state'),
@@ -105,7 +90,7 @@ function leastMargin({ endpoints }: PricedModel): number | null {
   return margins.length === 0 ? null : Math.min(...margins)
 }
 
-function EndpointPrices({ model }: { readonly model: PricedModel }): ReactNode {
+function EndpointPrices({ model }: { readonly model: PricedModel }) {
   return model.endpoints.map(({ endpoint, provider_name: provider, lines, conditions, state }) => (
     <div key={endpoint}>
       <Text size="xs" fw={600} ta="end" mt={2}>
@@ -125,7 +110,7 @@ function EndpointPrices({ model }: { readonly model: PricedModel }): ReactNode {
   ))
 }
 
-function CostLines({ lines }: { readonly lines: PricedModel['endpoints'][number]['lines'] }): ReactNode {
+function CostLines({ lines }: { readonly lines: PricedModel['endpoints'][number]['lines'] }) {
   return lines.map(({ price, cost, sell, margin_percent: margin }) => (
     <Text key={price} size="sm" ta="end" component="div">
       <span className="small">{priceName(price)}</span> {format.price(cost)} → {format.price(sell)}{' '}

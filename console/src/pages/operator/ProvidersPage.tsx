@@ -1,5 +1,5 @@
 import { Autocomplete, Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { adapters } from 'virtual:adapters'
 import type { CatalogDocument, ProviderEntry } from '../../../../src/api/admin/catalog-contract.ts'
 import { ownValue } from '../../../../src/base/own-value.ts'
@@ -25,7 +25,7 @@ import { parsedDialect, providerDraft, type ProviderDraft, providerEntry, TIMEOU
 
 /** Upstream companies and their credentials, which can be written and never read. */
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
-export function ProvidersPage(): ReactNode {
+export function ProvidersPage() {
   const can = useCan()('PUT /admin/v1/providers/:slug')
   const catalog = useRead('GET /admin/v1/catalog', {})
   const [edited, setEdited] = useState<string | null>(null)
@@ -67,7 +67,7 @@ export function ProvidersPage(): ReactNode {
               {
                 id: 'name',
                 title: t('keys.name'),
-                value: ({ name }) => name,
+                value: 'name',
                 cell: ({ slug, name }) => (
                   <Group gap="sm" wrap="nowrap">
                     <ProviderMark slug={slug} name={name} />
@@ -124,7 +124,7 @@ interface EditorProps {
 }
 
 /** The entry of a provider. The form shows the changes before it applies them. */
-function ProviderForm({ document, edited, done }: EditorProps): ReactNode {
+function ProviderForm({ document, edited, done }: EditorProps) {
   const before = ownValue(document.providers, edited) ?? null
   const [draft, setDraft] = useState(() => providerDraft(edited, before))
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
@@ -174,7 +174,7 @@ function ProviderForm({ document, edited, done }: EditorProps): ReactNode {
 }
 
 /** How a service differs from the protocol, as the catalogue file has it, beneath what is known of its host. */
-function DialectField({ draft, change }: FieldsProps): ReactNode {
+function DialectField({ draft, change }: FieldsProps) {
   const known = Object.entries(knownQuirks({ adapter: draft.adapter, baseUrl: draft.address }, null))
     .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
     .join(', ')
@@ -199,7 +199,7 @@ interface FieldsProps {
 }
 
 /** The names of the service, its protocol and its address. */
-function Service({ draft, change }: FieldsProps): ReactNode {
+function Service({ draft, change }: FieldsProps) {
   const of = bound(draft, change)
   const address = adapters.find(([name]) => name === draft.adapter)?.[1].baseUrl ?? 'https://'
   return (
@@ -217,7 +217,7 @@ function Service({ draft, change }: FieldsProps): ReactNode {
   )
 }
 
-function Timeouts({ draft, change }: FieldsProps): ReactNode {
+function Timeouts({ draft, change }: FieldsProps) {
   const of = bound(draft.timeouts, (timeouts) => change({ ...draft, timeouts }))
   return (
     <div className="short" role="group" aria-label={t('providers.timeouts')}>
@@ -244,7 +244,7 @@ interface ProviderKeysProps {
  * The credentials of a provider. Several keys share the load where each has a limit. They can be written and never
  * read.
  */
-function ProviderKeys({ keys, change }: ProviderKeysProps): ReactNode {
+function ProviderKeys({ keys, change }: ProviderKeysProps) {
   return (
     <Stack gap="xs">
       {keys.map((value, index) => (

@@ -16,7 +16,7 @@ interface SignInFieldsProps {
 }
 
 /** How the server proves to a provider who it is: by a key, or by tokens that it gets itself. */
-export function SignInFields({ signIn, adapter, change, children }: SignInFieldsProps): ReactNode {
+export function SignInFields({ signIn, adapter, change, children }: SignInFieldsProps) {
   // The table's keys are the types.
   const types = (Object.keys(authFields) as AuthType[]).filter((type) => type !== 'aws' || adapter === 'bedrock')
   return (

@@ -27,7 +27,7 @@ export const CATALOG_RENEWS = [
 const WARNINGS_MAX = 8
 
 /** Entries of the catalogue that may be mistakes: sold at a loss, or not at all. */
-export function CatalogWarnings({ warnings }: { readonly warnings: readonly CatalogWarning[] }): ReactNode {
+export function CatalogWarnings({ warnings }: { readonly warnings: readonly CatalogWarning[] }) {
   if (warnings.length === 0) return null
   const more = warnings.length - WARNINGS_MAX
   return (
@@ -63,7 +63,7 @@ interface DifferenceProps {
 }
 
 /** The changes, a line each, then the warnings and the button that applies the changes. */
-export function Difference({ change, apply, busy, concerns }: DifferenceProps): ReactNode {
+export function Difference({ change, apply, busy, concerns }: DifferenceProps) {
   if (change.changes.length === 0)
     return (
       <Alert color="gray" role="status">
@@ -112,7 +112,7 @@ interface ComparedProps extends Pick<DifferenceProps, 'apply' | 'concerns'> {
 }
 
 /** The button that shows what would change; then the change with the button that makes it. */
-export function Compared({ look, put, ready, compare, beside, apply, concerns }: ComparedProps): ReactNode {
+export function Compared({ look, put, ready, compare, beside, apply, concerns }: ComparedProps) {
   const failure = look.error ?? put.error
   return (
     <>
@@ -137,7 +137,7 @@ export function Compared({ look, put, ready, compare, beside, apply, concerns }:
 }
 
 /** A part of the catalogue as its file has it. */
-export function JsonField({ isWrong, ...props }: JsonInputProps & { readonly isWrong: boolean }): ReactNode {
+export function JsonField({ isWrong, ...props }: JsonInputProps & { readonly isWrong: boolean }) {
   return (
     <JsonInput
       autosize

@@ -2,7 +2,7 @@ import '@mantine/core/styles/Radio.css'
 import { Button, Checkbox, Radio, Stack, Text, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import type { Invitation, Member } from '../../../../src/api/cabinet/member-contract.ts'
 import type { MemberRole } from '../../../../src/api/cabinet/session-contract.ts'
 import { MEMBER_ROLES } from '../../../../src/tables/member-scopes.ts'
@@ -25,7 +25,7 @@ import { useMay } from '../../session.tsx'
 type Opened = { readonly dialog: 'invite' } | { readonly dialog: 'change' | 'remove'; readonly member: Member }
 
 /** The people of the account, their roles and limits, and the open invitations. */
-export function PeoplePage(): ReactNode {
+export function PeoplePage() {
   const rules = useMay()('members:write')
   const people = useRead('GET /cabinet/v1/members', {})
   const [opened, open] = useState<Opened | null>(null)
@@ -59,7 +59,7 @@ interface MembersProps {
   readonly open: ((opened: Opened) => void) | null
 }
 
-function Members({ members, open }: MembersProps): ReactNode {
+function Members({ members, open }: MembersProps) {
   const owners = members.filter(({ role }) => role === 'owner').length
   return (
     <DataList
@@ -72,19 +72,14 @@ function Members({ members, open }: MembersProps): ReactNode {
         {
           id: 'person',
           title: t('people.person'),
-          value: ({ email }) => email,
+          value: 'email',
           cell: ({ email, you }) => (you ? `${email} (${t('people.you')})` : email),
           under: ({ name, email }) => name !== email && name,
         },
         { id: 'role', title: t('people.role'), value: ({ role }) => t(`people.${role}`) },
-        {
-          id: 'keys',
-          title: t('nav.keys'),
-          value: (member) => member.spent_month,
-          cell: (member) => <Spending member={member} />,
-        },
-        { id: 'added', title: t('people.added'), as: 'date', value: (member) => member.added_at },
-        { id: 'seen', title: t('people.seen'), as: 'ago', value: (member) => member.last_sign_in_at },
+        { id: 'keys', title: t('nav.keys'), value: 'spent_month', cell: (member) => <Spending member={member} /> },
+        { id: 'added', title: t('people.added'), as: 'date', value: 'added_at' },
+        { id: 'seen', title: t('people.seen'), as: 'ago', value: 'last_sign_in_at' },
         ...(open === null
           ? []
           : [
@@ -105,7 +100,7 @@ function Spending({
   member: { email, role, keys, spent_month: spent, monthly_limit: limit },
 }: {
   readonly member: Member
-}): ReactNode {
+}) {
   if (role === 'billing' && keys === 0) return '–'
   return (
     <div>
@@ -121,7 +116,7 @@ function Spending({
   )
 }
 
-function MemberMenu({ member, open }: { readonly member: Member; readonly open: (opened: Opened) => void }): ReactNode {
+function MemberMenu({ member, open }: { readonly member: Member; readonly open: (opened: Opened) => void }) {
   return (
     <RowMenu
       label={t('people.actions_of', { email: member.email })}
@@ -138,7 +133,7 @@ function MemberMenu({ member, open }: { readonly member: Member; readonly open: 
   )
 }
 
-function Invitations({ invitations }: { readonly invitations: readonly Invitation[] }): ReactNode {
+function Invitations({ invitations }: { readonly invitations: readonly Invitation[] }) {
   const revoke = useAct('DELETE /cabinet/v1/invitations/:id', {
     renews: ['GET /cabinet/v1/members'],
     said: t('people.revoked'),
@@ -155,7 +150,7 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
           {
             id: 'person',
             title: t('people.person'),
-            value: ({ email }) => email,
+            value: 'email',
             none: t('people.anyone'),
             under: (invitation) => t('people.by', { email: invitation.created_by }),
           },
@@ -169,7 +164,7 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
             id: 'until',
             title: t('keys.expiry'),
             end: true,
-            value: ({ expires_at: at }) => at,
+            value: 'expires_at',
             cell: ({ expires_at: at }) => <Moment at={at} said={(when) => t('people.until', { when })} />,
           },
           {
@@ -190,7 +185,7 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
 }
 
 /** Everybody but the last owner may leave. */
-function Leave({ members }: { readonly members: readonly Member[] }): ReactNode {
+function Leave({ members }: { readonly members: readonly Member[] }) {
   const client = useQueryClient()
   const leave = useAct('POST /cabinet/v1/members/leave', {
     done: () => {
@@ -233,7 +228,7 @@ interface RoleValues {
 }
 
 /** What a person may do, and for a member how much their keys may spend. */
-function RoleFields({ form: { values, set, field } }: { readonly form: Fields<RoleValues> }): ReactNode {
+function RoleFields({ form: { values, set, field } }: { readonly form: Fields<RoleValues> }) {
   return (
     <>
       <Radio.Group
@@ -273,7 +268,7 @@ interface Made {
 }
 
 /** An invitation: a role, then its link, which is shown this once. */
-function InviteDialog({ opened, close }: { readonly opened: boolean; readonly close: () => void }): ReactNode {
+function InviteDialog({ opened, close }: { readonly opened: boolean; readonly close: () => void }) {
   const [made, setMade] = useState<Made | null>(null)
   const end = (): void => {
     setMade(null)
@@ -304,7 +299,7 @@ function InviteDialog({ opened, close }: { readonly opened: boolean; readonly cl
   )
 }
 
-function InviteForm({ done }: { readonly done: (made: Made) => void }): ReactNode {
+function InviteForm({ done }: { readonly done: (made: Made) => void }) {
   const proof = useProofKind()
   const first: RoleValues & { email: string } = { email: '', role: 'member', monthly_limit: '', proof: '' }
   const form = useCall('POST /cabinet/v1/invitations', {
@@ -337,7 +332,7 @@ function InviteForm({ done }: { readonly done: (made: Made) => void }): ReactNod
 }
 
 /** Another role or limit of a person. */
-function ChangeDialog({ member, close }: MemberDialogProps): ReactNode {
+function ChangeDialog({ member, close }: MemberDialogProps) {
   return (
     <Dialog name="member" of={member} close={close} title={t('people.change_of', { email: member?.email ?? '' })}>
       {(shown) => <ChangeForm member={shown} close={close} />}
@@ -345,7 +340,7 @@ function ChangeDialog({ member, close }: MemberDialogProps): ReactNode {
   )
 }
 
-function ChangeForm({ member, close }: { readonly member: Member; readonly close: () => void }): ReactNode {
+function ChangeForm({ member, close }: { readonly member: Member; readonly close: () => void }) {
   const proof = useProofKind()
   const isNewOwner = ({ role }: RoleValues): boolean => role === 'owner' && member.role !== 'owner'
   const { role, monthly_limit: limit } = member
@@ -374,7 +369,7 @@ function ChangeForm({ member, close }: { readonly member: Member; readonly close
 }
 
 /** Asks what becomes of the person's keys. */
-function RemoveDialog({ member, close }: MemberDialogProps): ReactNode {
+function RemoveDialog({ member, close }: MemberDialogProps) {
   return (
     <Dialog
       name="member-remove"
@@ -387,7 +382,7 @@ function RemoveDialog({ member, close }: MemberDialogProps): ReactNode {
   )
 }
 
-function RemoveForm({ member, close }: { readonly member: Member; readonly close: () => void }): ReactNode {
+function RemoveForm({ member, close }: { readonly member: Member; readonly close: () => void }) {
   const form = useCall('POST /cabinet/v1/members/:id/remove', {
     renews: ['GET /cabinet/v1/members', 'GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'],
     said: t('people.removed'),

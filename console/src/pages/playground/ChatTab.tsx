@@ -1,5 +1,5 @@
 import { Button, Card, Collapse, Group, Stack, Text, Textarea } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import type { ModelRow, Prices } from '../../../../src/api/cabinet/model-contract.ts'
 import { CallSnippet } from '../../parts/CallSnippet.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
@@ -28,7 +28,7 @@ const MILLION = 1_000_000
 const NO_MESSAGE: Message = { text: '', attachments: [] }
 
 /** A streamed conversation, or the same one with two models side by side. */
-export function ChatTab({ keyId, models, modelId }: TabProps): ReactNode {
+export function ChatTab({ keyId, models, modelId }: TabProps) {
   const [otherId, setOtherId] = useState<string | null>(null)
   const first = useConversation(keyId, modelId)
   const second = useConversation(keyId, otherId ?? modelId)
@@ -98,7 +98,7 @@ interface ToolsProps {
   readonly showCall: () => void
 }
 
-function Tools({ parametersShown, showParameters, compares, compare, showCall }: ToolsProps): ReactNode {
+function Tools({ parametersShown, showParameters, compares, compare, showCall }: ToolsProps) {
   return (
     <Group gap="xs">
       <Button size="xs" variant="default" onClick={showParameters} aria-expanded={parametersShown}>
@@ -114,12 +114,7 @@ function Tools({ parametersShown, showParameters, compares, compare, showCall }:
   )
 }
 
-interface TalkProps {
-  readonly talk: Conversation
-  readonly name: string
-}
-
-function Talk({ talk: { turns, busy, failure }, name }: TalkProps): ReactNode {
+function Talk({ talk: { turns, busy, failure }, name }: { readonly talk: Conversation; readonly name: string }) {
   return (
     <Stack gap="xs">
       <Card padding="md" className={css.talk ?? ''} role="log" aria-label={`${t('play.talk')}: ${name}`} tabIndex={0}>
@@ -140,7 +135,7 @@ interface CostProps {
 }
 
 /** An estimate while an answer arrives, and exact at the end. */
-function Cost({ talks, models, ids }: CostProps): ReactNode {
+function Cost({ talks, models, ids }: CostProps) {
   const known = talks.flatMap(({ turns }) => turns).reduce((sum, { cost }) => sum + (cost ?? 0), 0)
   const live = talks.map(({ busy, turns }, index) =>
     busy ? liveCost(turns, models.find(({ id }) => id === ids[index])?.prices ?? {}) : 0,
@@ -183,7 +178,7 @@ interface ChatParametersProps {
   readonly change: (value: Parameters) => void
 }
 
-function ChatParameters({ value, change }: ChatParametersProps): ReactNode {
+function ChatParameters({ value, change }: ChatParametersProps) {
   return (
     <div className="page">
       <Textarea
@@ -225,7 +220,7 @@ interface CallDialogProps {
 }
 
 /** The conversation with its next message, or the last question again, as a call of the API. */
-function CallDialog({ opened, close, model, turns, draft, parameters }: CallDialogProps): ReactNode {
+function CallDialog({ opened, close, model, turns, draft, parameters }: CallDialogProps) {
   const isEmpty = draft.text.trim() === '' && draft.attachments.length === 0
   const asked = turns.slice(0, turns.findLastIndex(({ role }) => role === 'user') + 1)
   const message: Message = isEmpty ? { text: 'Hello', attachments: [] } : { ...draft, text: draft.text.trim() }

@@ -30,7 +30,7 @@ export function LinesTab<Row>({
   linesLabel,
   ready = true,
   children,
-}: LinesTabProps<Row>): ReactNode {
+}: LinesTabProps<Row>) {
   const [text, setText] = useState('')
   const run = useRun(async (signal) => {
     const lines = text.split('\n').filter((line) => line.trim() !== '')
@@ -65,7 +65,7 @@ export function LinesTab<Row>({
 const SHOWN_NUMBERS = 4
 
 /** Vectors for lines of text, and the similarity of each to the first. */
-export function EmbeddingsTab({ keyId, modelId }: TabProps): ReactNode {
+export function EmbeddingsTab({ keyId, modelId }: TabProps) {
   return (
     <LinesTab
       keyId={keyId}
@@ -113,7 +113,7 @@ function nearness(a: readonly number[], b: readonly number[]): number {
 }
 
 /** Documents in the order in which they answer a question. */
-export function RerankTab({ keyId, modelId }: TabProps): ReactNode {
+export function RerankTab({ keyId, modelId }: TabProps) {
   const [query, setQuery] = useState('')
   return (
     <LinesTab
@@ -145,7 +145,7 @@ export function RerankTab({ keyId, modelId }: TabProps): ReactNode {
 }
 
 /** What a model finds in lines of text: the categories that it flags, and the highest score. */
-export function ModerationTab({ keyId, modelId }: TabProps): ReactNode {
+export function ModerationTab({ keyId, modelId }: TabProps) {
   return (
     <LinesTab
       keyId={keyId}

@@ -1,5 +1,5 @@
 import { Card, FileInput, Select, Stack, Text, TextInput } from '@mantine/core'
-import { type ReactNode, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { ApiFailure, call } from '../../api/call.ts'
 import { given, typed } from '../../api/endpoint.ts'
 import { bound } from '../../parts/Form.tsx'
@@ -28,7 +28,7 @@ const IMAGES_MAX = 10
 const DEFAULT: string | null = null
 
 /** Images from a text. */
-export function ImageTab({ keyId, models, modelId }: TabProps): ReactNode {
+export function ImageTab({ keyId, models, modelId }: TabProps) {
   const [draft, change] = useState({ prompt: '', count: '1', size: DEFAULT })
   const { prompt, count, size } = draft
   const field = bound(draft, change)
@@ -77,7 +77,7 @@ const CHARACTERS_MAX = 5_000
 const FORMATS = ['mp3', 'wav', 'opus', 'aac', 'flac'] as const
 
 /** Text read aloud. */
-export function SpeechTab({ keyId, models, modelId }: TabProps): ReactNode {
+export function SpeechTab({ keyId, models, modelId }: TabProps) {
   const [draft, change] = useState({ text: '', voice: DEFAULT, format: 'mp3', speed: '1' })
   const { text, voice, format, speed } = draft
   const field = bound(draft, change)
@@ -129,17 +129,13 @@ async function costOfGeneration(id: string, signal: AbortSignal): Promise<number
 }
 
 /** Speech to text. */
-export function TranscriptionTab({ keyId, modelId }: TabProps): ReactNode {
+export function TranscriptionTab({ keyId, modelId }: TabProps) {
   const [file, setFile] = useState<File | null>(null)
   const [language, setLanguage] = useState('')
   const run = useRun(async (signal) => {
     if (file === null) return null
     const format = file.name.slice(file.name.lastIndexOf('.') + 1).toLowerCase()
-    const body = {
-      model: modelId,
-      input_audio: { data: await base64Of(file), format },
-      ...typed({ language }),
-    }
+    const body = { model: modelId, input_audio: { data: await base64Of(file), format }, ...typed({ language }) }
     const answer = await playgroundAnswer(keyId, 'audio/transcriptions', body, signal)
     return { text: String(fieldOf(answer, 'text') ?? ''), cost: costOf(answer) }
   })
@@ -185,7 +181,7 @@ interface Job {
 }
 
 /** A video job: it is created, watched and played. It continues when the user leaves the page. */
-export function VideoTab({ keyId, models, modelId }: TabProps): ReactNode {
+export function VideoTab({ keyId, models, modelId }: TabProps) {
   const [draft, change] = useState({ prompt: '', size: DEFAULT, duration: DEFAULT })
   const { prompt, size, duration } = draft
   const field = bound(draft, change)

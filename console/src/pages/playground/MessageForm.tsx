@@ -28,7 +28,7 @@ interface MessageFormProps {
 }
 
 /** The next message: its text, and files that are chosen, pasted or dropped. */
-export function MessageForm(props: MessageFormProps): ReactNode {
+export function MessageForm(props: MessageFormProps) {
   const { busy, draft, change, sendable } = props
   const { attach, refused } = useAttaching(props)
   const ready = sendable && !busy && (draft.text.trim() !== '' || draft.attachments.length > 0)
@@ -86,7 +86,7 @@ function Buttons({
   clear,
   ready,
   attach,
-}: MessageFormProps & { readonly ready: boolean } & Pick<Attaching, 'attach'>): ReactNode {
+}: MessageFormProps & { readonly ready: boolean } & Pick<Attaching, 'attach'>) {
   return (
     <Group mt="sm" gap="xs">
       <Button type="submit" disabled={!ready} loading={busy} leftSection={<SendIcon size={17} />}>
@@ -156,7 +156,7 @@ interface TurnViewProps {
   readonly busy: boolean
 }
 
-export function TurnView({ turn, name, busy }: TurnViewProps): ReactNode {
+export function TurnView({ turn, name, busy }: TurnViewProps) {
   const isUser = turn.role === 'user'
   return (
     <div className={isUser ? css.user : css.model}>
@@ -176,7 +176,7 @@ export function TurnView({ turn, name, busy }: TurnViewProps): ReactNode {
   )
 }
 
-function Answer({ text, busy }: { readonly text: string; readonly busy: boolean }): ReactNode {
+function Answer({ text, busy }: { readonly text: string; readonly busy: boolean }) {
   const shown = usePacedText(text, !busy)
   return (
     <>
@@ -186,7 +186,7 @@ function Answer({ text, busy }: { readonly text: string; readonly busy: boolean 
   )
 }
 
-function PlainText({ text }: { readonly text: string }): ReactNode {
+function PlainText({ text }: { readonly text: string }) {
   return <div className={css.text}>{text}</div>
 }
 
@@ -194,7 +194,7 @@ function PlainText({ text }: { readonly text: string }): ReactNode {
 function Attachments({
   attachments,
   children,
-}: Pick<Message, 'attachments'> & { readonly children?: (index: number) => ReactNode }): ReactNode {
+}: Pick<Message, 'attachments'> & { readonly children?: (index: number) => ReactNode }) {
   return (
     <Group gap="xs" mt={8}>
       {attachments.map((attachment, index) => (
@@ -214,7 +214,7 @@ function Attachments({
 }
 
 /** The cost from the bill, and the speed as this browser saw it. */
-function TurnFigures({ turn: { cost, tokens, speed } }: { readonly turn: Turn }): ReactNode {
+function TurnFigures({ turn: { cost, tokens, speed } }: { readonly turn: Turn }) {
   if (cost === null || tokens === null) return null
   return (
     <Text size="xs" c="dimmed" mt={6}>

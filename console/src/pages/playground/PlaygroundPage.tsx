@@ -1,7 +1,7 @@
 import { Select, Tabs } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { Link, useSearch } from '@tanstack/react-router'
-import { type ComponentType, type ReactNode, useState } from 'react'
+import { type ComponentType, useState } from 'react'
 import type { Key } from '../../../../src/api/cabinet/key-contract.ts'
 import type { ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
 import type { ModelType } from '../../../../src/tables/model-types.ts'
@@ -29,7 +29,7 @@ const TYPING_MS = 250
 const KINDS = Object.keys(TABS) as readonly ModelType[]
 
 /** Models to try by hand. Each request is charged to a key of the user, like any other. */
-export function PlaygroundPage(): ReactNode {
+export function PlaygroundPage() {
   const keys = useRead('GET /cabinet/v1/keys', { query: KEYS })
   const models = useRead('GET /cabinet/v1/models', {})
   return (
@@ -54,7 +54,7 @@ interface PlaygroundProps {
   readonly models: readonly ModelRow[]
 }
 
-function Playground({ keys, hasMore, models }: PlaygroundProps): ReactNode {
+function Playground({ keys, hasMore, models }: PlaygroundProps) {
   const { model: wished } = useSearch({ strict: false })
   const usable = models.filter(({ allowed }) => allowed)
   const [kind, setKind] = useState<ModelType>(usable.find(({ id }) => id === wished)?.type ?? 'chat')
@@ -122,7 +122,7 @@ interface FieldProps {
   readonly choose: (id: string) => void
 }
 
-function KeyField({ keys, hasMore, value, choose }: FieldProps & Pick<PlaygroundProps, 'keys' | 'hasMore'>): ReactNode {
+function KeyField({ keys, hasMore, value, choose }: FieldProps & Pick<PlaygroundProps, 'keys' | 'hasMore'>) {
   const [chosen, setChosen] = useState(keys[0])
   const [typed, setTyped] = useState('')
   const [search] = useDebouncedValue(typed, TYPING_MS)

@@ -1,6 +1,6 @@
 import { Button, Group, Progress, Select, Text, Textarea, type TextareaProps } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import type { ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
 import { ApiFailure, send } from '../../api/call.ts'
 import { ChoiceField } from '../../parts/Filters.tsx'
@@ -55,7 +55,7 @@ interface RunBarProps {
 }
 
 /** Start, stop, the cost and the error: the same under every tab. */
-export function RunBar({ run, ready, cost, progress = null }: RunBarProps): ReactNode {
+export function RunBar({ run, ready, cost, progress = null }: RunBarProps) {
   return (
     <>
       <Group justify="space-between">
@@ -82,7 +82,7 @@ export function RunBar({ run, ready, cost, progress = null }: RunBarProps): Reac
 }
 
 /** The text that a model works on. */
-export function PromptField(props: TextareaProps): ReactNode {
+export function PromptField(props: TextareaProps) {
   return <Textarea autosize minRows={3} {...props} />
 }
 
@@ -95,7 +95,7 @@ interface OptionFieldProps {
 }
 
 /** One of what a model offers; nothing chosen is the model's default. */
-export function OptionField({ data, ...props }: OptionFieldProps): ReactNode {
+export function OptionField({ data, ...props }: OptionFieldProps) {
   return data.length > 0 && <ChoiceField placeholder={t('play.default')} data={[...data]} {...props} />
 }
 
@@ -167,7 +167,7 @@ interface ModelFieldProps {
   readonly choose: (id: string) => void
 }
 
-export function ModelField({ label, models, value, choose }: ModelFieldProps): ReactNode {
+export function ModelField({ label, models, value, choose }: ModelFieldProps) {
   return (
     <Select
       label={label}

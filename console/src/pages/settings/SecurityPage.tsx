@@ -1,7 +1,7 @@
 import { Alert, Button, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useLocation } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { encode } from 'uqr'
 import type { Identity } from '../../../../src/api/cabinet/session-contract.ts'
 import { setProfile, useAct, useRead } from '../../api/hooks.ts'
@@ -44,7 +44,7 @@ const SHOWN_MAX = 40
 const SIGN_INS = 50
 
 /** The password, two-step sign-in, active sessions and attempts to sign in. */
-export function SecurityPage(): ReactNode {
+export function SecurityPage() {
   const { service } = useSession()
   const profile = useProfile()
   return (
@@ -63,7 +63,7 @@ export function SecurityPage(): ReactNode {
 }
 
 /** A form for a new password. A change ends all other sessions. */
-function PasswordForm(): ReactNode {
+function PasswordForm() {
   const { email } = useProfile()
   const kind = useProofKind()
   const client = useQueryClient()
@@ -90,7 +90,7 @@ function PasswordForm(): ReactNode {
   )
 }
 
-function Sessions(): ReactNode {
+function Sessions() {
   const renews = ['GET /cabinet/v1/sessions'] as const
   const revoke = useAct('POST /cabinet/v1/sessions/revoke-others', { renews, said: t('security.revoked') })
   const end = useAct('DELETE /cabinet/v1/sessions/:id', { renews, said: t('security.ended') })
@@ -114,7 +114,7 @@ function Sessions(): ReactNode {
           {
             id: 'agent',
             title: t('security.browser'),
-            value: (session) => session.user_agent,
+            value: 'user_agent',
             hint: (session) => session.user_agent,
             cell: ({ user_agent: agent, current }) => (
               <>
@@ -123,8 +123,8 @@ function Sessions(): ReactNode {
             ),
           },
           { id: 'ip', title: 'IP', value: ({ ip }) => ip },
-          { id: 'created', title: t('security.since'), as: 'moment', value: (session) => session.created_at },
-          { id: 'seen', title: t('security.seen'), as: 'ago', end: false, value: (session) => session.last_seen_at },
+          { id: 'created', title: t('security.since'), as: 'moment', value: 'created_at' },
+          { id: 'seen', title: t('security.seen'), as: 'ago', end: false, value: 'last_seen_at' },
           {
             id: 'actions',
             acts: ({ id, current }) => [
@@ -137,7 +137,7 @@ function Sessions(): ReactNode {
   )
 }
 
-function SignIns(): ReactNode {
+function SignIns() {
   return (
     <Section title={t('security.sign_ins')} lead={t('security.sign_ins_lead')}>
       <ReadList
@@ -159,7 +159,7 @@ function SignIns(): ReactNode {
           {
             id: 'agent',
             title: t('security.browser'),
-            value: (item) => item.user_agent,
+            value: 'user_agent',
             hint: (item) => item.user_agent,
             cell: (item) => shortAgent(item.user_agent),
           },
@@ -181,7 +181,7 @@ function shortAgent(userAgent: string): string {
 type Asked = Identity | 'link'
 
 /** Who may sign in as this user by single sign-on. */
-function Identities(): ReactNode {
+function Identities() {
   const { hash } = useLocation()
   const { service } = useSession()
   const { has_password: hasPassword } = useProfile()
@@ -221,7 +221,7 @@ function Identities(): ReactNode {
             hint: ({ subject }) => subject,
           },
           { id: 'issuer', title: t('security.oidc_issuer'), value: ({ issuer }) => issuer },
-          { id: 'since', title: t('security.oidc_since'), as: 'moment', value: (identity) => identity.linked_at },
+          { id: 'since', title: t('security.oidc_since'), as: 'moment', value: 'linked_at' },
           {
             id: 'actions',
             acts: (identity) => [
@@ -255,7 +255,7 @@ interface AskProofProps {
   readonly close: () => void
 }
 
-function AskProof({ asked, name, close }: AskProofProps): ReactNode {
+function AskProof({ asked, name, close }: AskProofProps) {
   const kind = useProofKind()
   const isLink = asked === 'link'
   const link = useAct('POST /cabinet/v1/identities/link', {
@@ -297,7 +297,7 @@ const RENEWS = ['GET /cabinet/v1/session', 'GET /cabinet/v1/sessions'] as const
 type Codes = readonly string[]
 
 /** Two-step sign-in: turning it on with an authenticator, its recovery codes, turning it off. */
-function TwoStep(): ReactNode {
+function TwoStep() {
   const { totp } = useProfile()
   const [codes, setCodes] = useState<Codes | null>(null)
   return (
@@ -328,7 +328,7 @@ function TwoStep(): ReactNode {
   )
 }
 
-function Enrol({ done }: { readonly done: (codes: Codes) => void }): ReactNode {
+function Enrol({ done }: { readonly done: (codes: Codes) => void }) {
   const kind = useProofKind()
   const form = useCall('POST /cabinet/v1/totp', {
     first: { proof: '' },
@@ -348,7 +348,7 @@ interface ConfirmProps {
   readonly done: (codes: Codes) => void
 }
 
-function Confirm({ seed: { uri, secret }, done }: ConfirmProps): ReactNode {
+function Confirm({ seed: { uri, secret }, done }: ConfirmProps) {
   const form = useCall('POST /cabinet/v1/totp/confirm', {
     renews: RENEWS,
     done: (answer) => done(answer.recovery_codes),
@@ -366,7 +366,7 @@ function Confirm({ seed: { uri, secret }, done }: ConfirmProps): ReactNode {
   )
 }
 
-function Enrolled({ left, shown }: { readonly left: number; readonly shown: (codes: Codes) => void }): ReactNode {
+function Enrolled({ left, shown }: { readonly left: number; readonly shown: (codes: Codes) => void }) {
   const renew = useAct('POST /cabinet/v1/totp/recovery-codes', {
     quiet: true,
     renews: RENEWS,
@@ -403,7 +403,7 @@ const BORDER = 4
  * A text as a QR code, drawn in the browser because the text is a secret. Dark on white in every theme, as cameras
  * expect.
  */
-function QrCode({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
+function QrCode({ text, label }: { readonly text: string; readonly label: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: BORDER })
   const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))
   return (

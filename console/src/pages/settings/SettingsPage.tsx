@@ -1,6 +1,5 @@
 import { Select, TextInput, useMantineColorScheme } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import type { Language, Theme } from '../../../../src/api/cabinet/session-contract.ts'
 import { setProfile, useAct, useRead } from '../../api/hooks.ts'
 import { currentLanguage, speak } from '../../i18n.ts'
@@ -23,7 +22,7 @@ interface Values {
 }
 
 /** The user's name, default model, time zone, language and theme. */
-export function SettingsPage(): ReactNode {
+export function SettingsPage() {
   const profile = useProfile()
   const id = <span className="mono">{profile.account_id}</span>
   return (
@@ -47,7 +46,7 @@ export function SettingsPage(): ReactNode {
   )
 }
 
-function ProfileForm(): ReactNode {
+function ProfileForm() {
   const profile = useProfile()
   const mayModel = useMay()('account:write')
   const client = useQueryClient()
@@ -112,7 +111,7 @@ function ProfileForm(): ReactNode {
 }
 
 /** The chat models, with the chosen one even where the account may no longer use it. */
-function ModelField(props: object): ReactNode {
+function ModelField(props: object) {
   const { default_model: chosen } = useProfile()
   const models = useRead('GET /cabinet/v1/models', {})
   const chat = (models.data?.data ?? []).filter(({ type }) => type === 'chat').map(({ id }) => id)

@@ -1,5 +1,4 @@
 import { SegmentedControl, Text } from '@mantine/core'
-import type { ReactNode } from 'react'
 import { useRead } from '../../api/hooks.ts'
 import { ReadList } from '../../parts/DataList.tsx'
 import { useFilters } from '../../parts/list-place.ts'
@@ -9,7 +8,7 @@ import { format, t } from '../../parts/words.ts'
 const RANGES = ['day', '7d', '30d'] as const
 
 /** The spending of each app, as named by HTTP-Referer and X-Title. */
-export function AppsPage(): ReactNode {
+export function AppsPage() {
   const { filters, filter } = useFilters<'range'>()
   const range = RANGES.find((known) => known === filters.range) ?? '30d'
   return (
@@ -52,7 +51,7 @@ export function AppsPage(): ReactNode {
           {
             id: 'share',
             title: t('apps.share'),
-            value: ({ share }) => share,
+            value: 'share',
             cell: ({ share }) => (
               <div>
                 <Text size="sm" mb={4}>
@@ -63,7 +62,7 @@ export function AppsPage(): ReactNode {
             ),
           },
           { id: 'cost', title: t('usage.cost'), as: 'money', value: ({ cost }) => cost },
-          { id: 'last', title: t('keys.last_used'), as: 'ago', value: (app) => app.last_used_at },
+          { id: 'last', title: t('keys.last_used'), as: 'ago', value: 'last_used_at' },
         ]}
       />
     </Page>

@@ -31,7 +31,7 @@ interface BillProps {
  * An invoice: units × price = amount, line by line, then the sum and what leads from it to the amount that was booked.
  * Exact decimals are shown as they are, so that the lines add up.
  */
-export function Bill({ label, lines, total, adjustments, charged, chargedLabel }: BillProps): ReactNode {
+export function Bill({ label, lines, total, adjustments, charged, chargedLabel }: BillProps) {
   // Every answer is a request, which most models give free.
   const shown = lines.filter(({ meter, cost }) => meter !== 'request' || cost !== '0')
   const booked = decimalText({ digits: microOf(charged), scale: 6 })
@@ -77,12 +77,7 @@ export function Bill({ label, lines, total, adjustments, charged, chargedLabel }
   )
 }
 
-interface LineProps {
-  readonly line: BillLine
-  readonly amount: string
-}
-
-function Line({ line: { meter, units, price }, amount }: LineProps): ReactNode {
+function Line({ line: { meter, units, price }, amount }: { readonly line: BillLine; readonly amount: string }) {
   const { priceKey, scale } = METER_TABLE[meter]
   const { label, places } = PRICE_SCALES[scale]
   return (
@@ -104,7 +99,7 @@ interface FootProps {
   readonly className?: string | undefined
 }
 
-function Foot({ name, amount, className }: FootProps): ReactNode {
+function Foot({ name, amount, className }: FootProps) {
   return (
     <tr className={className}>
       <th scope="row" colSpan={3}>
@@ -116,7 +111,7 @@ function Foot({ name, amount, className }: FootProps): ReactNode {
 }
 
 /** The money that was set aside for a request, and what became of it. */
-export function Hold({ hold }: { readonly hold: StoryParts['hold'] }): ReactNode {
+export function Hold({ hold }: { readonly hold: StoryParts['hold'] }) {
   if (hold === null) return <Text c="dimmed">{t('request.no_hold')}</Text>
   return (
     <Facts
@@ -133,11 +128,7 @@ export function Hold({ hold }: { readonly hold: StoryParts['hold'] }): ReactNode
 }
 
 /** The time of a request to scale: from its arrival to the first token, then to the end. */
-export function Timeline({
-  story,
-}: {
-  readonly story: Pick<RequestStory, 'timings' | 'latency_ms' | 'duration_ms'>
-}): ReactNode {
+export function Timeline({ story }: { readonly story: Pick<RequestStory, 'timings' | 'latency_ms' | 'duration_ms'> }) {
   const { timings, latency_ms: latency, duration_ms: duration } = story
   const waited = latency === null ? 1 : Math.min(1, latency / Math.max(1, duration))
   // The type CSSProperties does not have custom properties.

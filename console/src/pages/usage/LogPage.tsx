@@ -35,7 +35,7 @@ const STATUSES: readonly GenerationStatus[] = ['completed', 'error', 'cancelled'
 const TYPING_MS = 120
 
 /** All requests, newest first. The filters are in the address. */
-export function LogPage(): ReactNode {
+export function LogPage() {
   const { filters, clear } = useFilters<FilterName>()
   const client = useQueryClient()
   const query = logQuery(filters, format.zone)
@@ -69,7 +69,7 @@ export function LogPage(): ReactNode {
   )
 }
 
-function LogFilters(): ReactNode {
+function LogFilters() {
   const { filters, filter } = useFilters<FilterName>()
   const known = useRead('GET /cabinet/v1/log/filters', {}).data
   const choices: readonly (readonly [FilterName, readonly Choice[] | undefined])[] = [
@@ -104,7 +104,7 @@ function LogFilters(): ReactNode {
   )
 }
 
-function IdField({ id, change }: { readonly id: string; readonly change: (id: string) => void }): ReactNode {
+function IdField({ id, change }: { readonly id: string; readonly change: (id: string) => void }) {
   const [text, setText] = useState(id)
   const isHere = useIsHere()
   const later = useDebouncedCallback((value: string) => {
@@ -179,7 +179,7 @@ function logPages(query: LogQuery) {
 /**
  * The log as one long list. Scrolling loads the next page, and the document contains only the visible rows.
  */
-function LogRows({ query }: { readonly query: LogQuery }): ReactNode {
+function LogRows({ query }: { readonly query: LogQuery }) {
   const pages = useInfiniteQuery({ ...logPages(query), placeholderData: keepPreviousData })
   const asked = useShown(JSON.stringify(query), pages.isPlaceholderData)
   if (pages.isError && pages.data === undefined)
@@ -225,7 +225,7 @@ interface RowsProps {
   readonly more: More
 }
 
-function Rows({ asked, rows, old, more }: RowsProps): ReactNode {
+function Rows({ asked, rows, old, more }: RowsProps) {
   const reader = useReader()
   const [choice, choose] = useListChoice('log', AS_IT_IS)
   const columns = useMemo(() => columnsOf(), [reader])
@@ -321,13 +321,8 @@ function sizesOf(
   } as CSSProperties
 }
 
-interface FootProps {
-  readonly count: number
-  readonly more: More
-}
-
 /** What follows the last row: more rows, or the end. */
-function Foot({ count, more: { has, busy, fetch, searchedTo } }: FootProps): ReactNode {
+function Foot({ count, more: { has, busy, fetch, searchedTo } }: { readonly count: number; readonly more: More }) {
   return (
     <div className={css.foot} role="row">
       <span role="cell">
@@ -373,13 +368,7 @@ function columnsOf(): readonly LogColumn[] {
       className: css.model,
       cell: (row) => <Names row={row} />,
     },
-    {
-      id: 'status',
-      title: t('log.status'),
-      width: 'minmax(96px, 150px)',
-      className: css.status,
-      cell: requestEnd,
-    },
+    { id: 'status', title: t('log.status'), width: 'minmax(96px, 150px)', className: css.status, cell: requestEnd },
     {
       id: 'tokens',
       title: t('log.tokens'),
@@ -404,7 +393,7 @@ function columnsOf(): readonly LogColumn[] {
   ]
 }
 
-function Names({ row }: { readonly row: LogRow }): ReactNode {
+function Names({ row }: { readonly row: LogRow }) {
   const rest = [row.key_name, row.app_title ?? row.app_url, row.provider_name]
     .filter((part) => part !== null && part !== '')
     .join(' · ')
@@ -427,7 +416,7 @@ interface RowProps {
 }
 
 /** A row has no hooks and few components, because each change of a filter draws about thirty rows. */
-const Row = memo(function Row({ row, index, columns }: RowProps): ReactNode {
+const Row = memo(function Row({ row, index, columns }: RowProps) {
   return (
     <div className={css.row} role="row" aria-rowindex={index}>
       {columns.map(({ id, className, cell }) => (

@@ -1,5 +1,4 @@
 import { useParams } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { facts } from 'virtual:log-facts'
 import type { RequestStory } from '../../../../src/api/cabinet/log-contract.ts'
 import type { FactStyle } from '../../../../src/ledger/generation-record.ts'
@@ -14,7 +13,7 @@ import { format, t } from '../../parts/words.ts'
 import { Bill, Hold, Timeline } from './Bill.tsx'
 
 /** One request: its attempts, its bill line by line, its hold and its times. */
-export function RequestPage(): ReactNode {
+export function RequestPage() {
   const { id } = useParams({ from: '/log/$id' })
   const story = useRead('GET /cabinet/v1/log/:id', { params: { id } })
   return (
@@ -33,7 +32,7 @@ export function RequestPage(): ReactNode {
   )
 }
 
-function Story({ story }: { readonly story: RequestStory }): ReactNode {
+function Story({ story }: { readonly story: RequestStory }) {
   const saved = story.cache_saved ?? 0
   return (
     <>
@@ -98,7 +97,7 @@ function Story({ story }: { readonly story: RequestStory }): ReactNode {
   )
 }
 
-function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
+function WhatItWas({ story }: { readonly story: RequestStory }) {
   const values: Readonly<Record<string, unknown>> = { ...story }
   return (
     <Facts
@@ -135,17 +134,13 @@ function WhatItWas({ story }: { readonly story: RequestStory }): ReactNode {
 }
 
 /** A field of the log without a special design. */
-function Fact({ value, style }: { readonly value: unknown; readonly style: FactStyle }): ReactNode {
+function Fact({ value, style }: { readonly value: unknown; readonly style: FactStyle }) {
   if (typeof value === 'number') return format.number(value)
   const text = String(value)
   return style === 'id' ? <span className="mono">{text}</span> : text
 }
 
-function Finish({
-  story: { finish_reason: reason, native_finish_reason: native },
-}: {
-  readonly story: RequestStory
-}): ReactNode {
+function Finish({ story: { finish_reason: reason, native_finish_reason: native } }: { readonly story: RequestStory }) {
   return (
     <>
       {reason === null ? '–' : t(`finish.${reason}`)}
@@ -160,7 +155,7 @@ function Finish({
 }
 
 /** Attempts of one request: few. */
-function Attempts({ story }: { readonly story: RequestStory }): ReactNode {
+function Attempts({ story }: { readonly story: RequestStory }) {
   return (
     <List
       label={t('request.attempts')}

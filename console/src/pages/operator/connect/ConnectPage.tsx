@@ -40,7 +40,7 @@ const OWN_ADAPTERS = ['openai', 'anthropic', 'gemini', 'cohere', 'ollama'] as co
 const SAVABLE: ReadonlySet<string> = new Set(['listed', 'no_list', 'not_found', 'limited', 'failed'])
 
 /** A provider in one page: pick it, paste its key, test it, choose its models, save. */
-export function ConnectPage(): ReactNode {
+export function ConnectPage() {
   return (
     <OperatorPage
       title={t('connect.title')}
@@ -61,7 +61,7 @@ interface ConnectProps {
   readonly selling: Selling
 }
 
-function Connect({ document, selling }: ConnectProps): ReactNode {
+function Connect({ document, selling }: ConnectProps) {
   const [draft, setDraft] = useState<ConnectionDraft | null>(null)
   return (
     <>
@@ -88,7 +88,7 @@ interface ServicePickerProps {
 }
 
 /** Every service that Tollgate knows, and any other. */
-function ServicePicker({ chosen, connected, choose }: ServicePickerProps): ReactNode {
+function ServicePicker({ chosen, connected, choose }: ServicePickerProps) {
   const [isOpen, setOpen] = useState(true)
   const noteOf = ({ slug, isKnown }: Service): string =>
     connected.has(slug) ? t('connect.connected') : isKnown ? t('connect.with_prices') : t('connect.by_hand')
@@ -134,7 +134,7 @@ interface ConnectionProps extends ConnectProps {
   readonly change: (draft: ConnectionDraft) => void
 }
 
-function Connection({ document, selling: ofService, draft, change }: ConnectionProps): ReactNode {
+function Connection({ document, selling: ofService, draft, change }: ConnectionProps) {
   const navigate = useNavigate()
   const isHere = useIsHere()
   const before = ownValue(document.providers, draft.slug) ?? null
@@ -209,7 +209,7 @@ interface SaveBarProps {
 }
 
 /** Always in sight: what will be saved, and the one button that does it. */
-function SaveBar({ name, choices, selling, busy, save }: SaveBarProps): ReactNode {
+function SaveBar({ name, choices, selling, busy, save }: SaveBarProps) {
   const chosen = choices.filter((choice) => choice.chosen)
   const unpriced = chosen.filter((choice) => !isPriced(choice)).length
   return (
@@ -243,7 +243,7 @@ interface ConnectionFieldsProps {
 }
 
 /** The key and the address, and the button that tries them. */
-function ConnectionFields({ draft, hasKey, busy, change, test, children }: ConnectionFieldsProps): ReactNode {
+function ConnectionFields({ draft, hasKey, busy, change, test, children }: ConnectionFieldsProps) {
   const isOwn = draft.service === OWN
   return (
     <Section boxed title={isOwn ? t('connect.own') : draft.service.name} lead={t('connect.key_lead')}>
@@ -283,7 +283,7 @@ function ConnectionFields({ draft, hasKey, busy, change, test, children }: Conne
   )
 }
 
-function OwnFields({ draft, change }: Pick<ConnectionFieldsProps, 'draft' | 'change'>): ReactNode {
+function OwnFields({ draft, change }: Pick<ConnectionFieldsProps, 'draft' | 'change'>) {
   const of = bound(draft, change)
   return (
     <div className="fields">
@@ -306,7 +306,7 @@ function OwnFields({ draft, change }: Pick<ConnectionFieldsProps, 'draft' | 'cha
 }
 
 /** What came of the trial, in plain words: what is wrong, and what to do about it. */
-function TrialResult({ trial }: { readonly trial: ProviderTrial }): ReactNode {
+function TrialResult({ trial }: { readonly trial: ProviderTrial }) {
   const { outcome, status, said, elapsed_ms: elapsed, models } = trial
   const isFine = outcome === 'listed'
   return (

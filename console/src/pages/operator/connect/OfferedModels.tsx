@@ -1,6 +1,6 @@
 import { Button, Checkbox, Group, Select, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { Pager } from '../../../parts/DataList.tsx'
 import { SearchField } from '../../../parts/Filters.tsx'
 import { List } from '../../../parts/List.tsx'
@@ -29,7 +29,7 @@ interface OfferedModelsProps {
 }
 
 /** The models of a provider with what they cost and would sell for; a model without a known price asks for it. */
-export function OfferedModels({ choices, selling, markup, setMarkup, change }: OfferedModelsProps): ReactNode {
+export function OfferedModels({ choices, selling, markup, setMarkup, change }: OfferedModelsProps) {
   const [text, setText] = useState('')
   const [offset, setOffset] = useState(0)
   const words = text.trim().toLowerCase()
@@ -81,7 +81,7 @@ export function OfferedModels({ choices, selling, markup, setMarkup, change }: O
 }
 
 /** Prices in a currency without a rate cannot be turned into rubles, and are not sold. */
-function MissingRates({ choices, selling }: Pick<OfferedModelsProps, 'choices' | 'selling'>): ReactNode {
+function MissingRates({ choices, selling }: Pick<OfferedModelsProps, 'choices' | 'selling'>) {
   const missing = new Set(
     choices
       .filter(({ chosen }) => chosen)
@@ -105,7 +105,7 @@ interface ChoiceListProps {
 }
 
 /** Rows of a form: each has its fields. */
-function ChoiceList({ choices, hasList, selling, set }: ChoiceListProps): ReactNode {
+function ChoiceList({ choices, hasList, selling, set }: ChoiceListProps) {
   return (
     <List
       label={t('connect.models')}
@@ -164,7 +164,7 @@ interface ModelChoiceProps {
   readonly set: (choice: Choice) => void
 }
 
-function ModelChoice({ choice, hasList, set }: ModelChoiceProps): ReactNode {
+function ModelChoice({ choice, hasList, set }: ModelChoiceProps) {
   const { offered, chosen } = choice
   const { entry } = offered
   const upstream = entry.endpoints[0]?.model ?? entry.id
@@ -190,7 +190,7 @@ function ModelChoice({ choice, hasList, set }: ModelChoiceProps): ReactNode {
   )
 }
 
-function Costs({ choice }: { readonly choice: Choice }): ReactNode {
+function Costs({ choice }: { readonly choice: Choice }) {
   const lines = linesOf(choice)
   const currency = choice.draft.endpoints[0]?.currency ?? 'RUB'
   if (!isPriced(choice)) return '–'
@@ -210,7 +210,7 @@ function Costs({ choice }: { readonly choice: Choice }): ReactNode {
   )
 }
 
-function Sells({ choice, selling }: { readonly choice: Choice; readonly selling: Selling }): ReactNode {
+function Sells({ choice, selling }: { readonly choice: Choice; readonly selling: Selling }) {
   const rate = selling.rates.get(choice.draft.endpoints[0]?.currency ?? 'RUB')
   if (rate === undefined) return '–'
   return (
@@ -232,7 +232,7 @@ interface PriceFieldsProps {
   readonly set: (choice: Choice) => void
 }
 
-function PriceFields({ choice, currencies, set }: PriceFieldsProps): ReactNode {
+function PriceFields({ choice, currencies, set }: PriceFieldsProps) {
   const currency = choice.draft.endpoints[0]?.currency ?? 'RUB'
   const { id } = choice.offered.entry
   return (

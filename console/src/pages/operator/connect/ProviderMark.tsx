@@ -13,7 +13,6 @@ import openrouter from '@lobehub/icons-static-svg/icons/openrouter.svg?url'
 import perplexity from '@lobehub/icons-static-svg/icons/perplexity.svg?url'
 import replicate from '@lobehub/icons-static-svg/icons/replicate.svg?url'
 import xai from '@lobehub/icons-static-svg/icons/xai.svg?url'
-import type { ReactNode } from 'react'
 import css from './connect.module.css'
 
 /** Marks by the slug of the service. */
@@ -36,7 +35,7 @@ const MARKS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The sign of a provider in the colour of the text; one without a sign has its first letter. */
-export function ProviderMark({ slug, name }: { readonly slug: string; readonly name: string }): ReactNode {
+export function ProviderMark({ slug, name }: { readonly slug: string; readonly name: string }) {
   const mark = MARKS.get(slug)
   return (
     <span className={css.mark} aria-hidden>

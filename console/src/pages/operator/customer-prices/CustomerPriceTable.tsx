@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core'
-import { Fragment, type ReactNode } from 'react'
+import { Fragment } from 'react'
 import type { Account } from '../../../../../src/api/admin/account-contract.ts'
 import type {
   CustomerEndpoint,
@@ -27,7 +27,7 @@ interface CustomerPriceTableProps {
 }
 
 /** What an account pays for each model, or each account for a model, with the rules that make the price. */
-export function CustomerPriceTable({ query, byAccount }: CustomerPriceTableProps): ReactNode {
+export function CustomerPriceTable({ query, byAccount }: CustomerPriceTableProps) {
   return (
     <ServerList
       read="GET /admin/v1/customer-prices"
@@ -53,7 +53,7 @@ export function CustomerPriceTable({ query, byAccount }: CustomerPriceTableProps
           : {
               id: 'who',
               title: t('usage.model'),
-              value: ({ model }) => model,
+              value: 'model',
               cell: (row) => row.model_name,
               code: ({ model }) => model,
             },
@@ -89,7 +89,7 @@ export function CustomerPriceTable({ query, byAccount }: CustomerPriceTableProps
 }
 
 /** The customer's rule, and what is below it in the catalogue. */
-function Rule({ row: { rule, markup, group, endpoints } }: { readonly row: CustomerPrice }): ReactNode {
+function Rule({ row: { rule, markup, group, endpoints } }: { readonly row: CustomerPrice }) {
   const listedRule = ({ rule: made, markup: factor }: CustomerEndpoint): string =>
     factor === null ? t(`customers.from_${made}`) : t(`customers.from_${made}`, { markup: markupFactor(factor) })
   return (
@@ -108,7 +108,7 @@ function Rule({ row: { rule, markup, group, endpoints } }: { readonly row: Custo
   )
 }
 
-function EndpointPrices({ endpoint }: { readonly endpoint: CustomerEndpoint }): ReactNode {
+function EndpointPrices({ endpoint }: { readonly endpoint: CustomerEndpoint }) {
   return (
     <div className={own.endpoint}>
       <Text size="xs" fw={600} ta="end">
@@ -127,7 +127,7 @@ function EndpointPrices({ endpoint }: { readonly endpoint: CustomerEndpoint }): 
   )
 }
 
-function PaidLines({ lines }: Pick<CustomerEndpoint, 'lines'>): ReactNode {
+function PaidLines({ lines }: Pick<CustomerEndpoint, 'lines'>) {
   return lines.map(({ price, listed, paid, margin_percent: margin }) => (
     <div key={price} className={own.line}>
       <span className="small">{priceName(price)}</span>
@@ -142,7 +142,7 @@ function PaidLines({ lines }: Pick<CustomerEndpoint, 'lines'>): ReactNode {
 }
 
 /** The group and the markup of an account, and what it pays by them. */
-export function AccountPrices({ account }: { readonly account: Account }): ReactNode {
+export function AccountPrices({ account }: { readonly account: Account }) {
   return (
     <div className="page">
       <Can call="PATCH /admin/v1/accounts/:id">
@@ -155,7 +155,7 @@ export function AccountPrices({ account }: { readonly account: Account }): React
   )
 }
 
-function RuleForm({ account }: { readonly account: Account }): ReactNode {
+function RuleForm({ account }: { readonly account: Account }) {
   const groups = useRead('GET /admin/v1/account-groups', {})
   const first: { group: string | null; markup: string } = { group: account.group, markup: account.markup ?? '' }
   const form = useCall('PATCH /admin/v1/accounts/:id', {

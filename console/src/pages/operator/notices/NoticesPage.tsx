@@ -1,4 +1,3 @@
-import type { ReactNode } from 'react'
 import { useRead } from '../../../api/hooks.ts'
 import { useCan } from '../../../parts/Can.tsx'
 import { Loaded } from '../../../parts/Loaded.tsx'
@@ -8,7 +7,7 @@ import { Receivers } from '../../notices/Receivers.tsx'
 import { OperatorPage } from '../OperatorPage.tsx'
 
 /** Who of the operator's people is told of what, and what was sent to them and to those of accounts. */
-export function NoticesPage(): ReactNode {
+export function NoticesPage() {
   const can = useCan()
   const channels = useRead('GET /admin/v1/notices/channels', {})
   return (

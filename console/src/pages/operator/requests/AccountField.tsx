@@ -1,5 +1,5 @@
 import { useDebouncedValue } from '@mantine/hooks'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import type { Account } from '../../../../../src/api/admin/account-contract.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { CompactChoice } from '../../../parts/Filters.tsx'
@@ -15,7 +15,7 @@ interface AccountFieldProps {
 }
 
 /** An account, found by the beginning of its name, e-mail or id. */
-export function AccountField({ value, change, size = 'xs' }: AccountFieldProps): ReactNode {
+export function AccountField({ value, change, size = 'xs' }: AccountFieldProps) {
   const [text, setText] = useState('')
   const [query] = useDebouncedValue(text, TYPING_MS)
   const chosen = useRead('GET /admin/v1/accounts/:id', { params: { id: value ?? '' } }, { enabled: value !== null })

@@ -26,7 +26,7 @@ interface RequestDrawerProps {
 }
 
 /** Everything about one request, over the log that it was opened from. */
-export function RequestDrawer({ id, close, previous, next }: RequestDrawerProps): ReactNode {
+export function RequestDrawer({ id, close, previous, next }: RequestDrawerProps) {
   return (
     <Drawer
       {...dialogName('request')}
@@ -57,7 +57,7 @@ interface StepProps {
   readonly icon: ReactNode
 }
 
-function Step({ label, go, icon }: StepProps): ReactNode {
+function Step({ label, go, icon }: StepProps) {
   return (
     <Tooltip label={label}>
       <ActionIcon variant="default" aria-label={label} disabled={go === null} onClick={() => go?.()}>
@@ -67,7 +67,7 @@ function Step({ label, go, icon }: StepProps): ReactNode {
   )
 }
 
-function Story({ id }: { readonly id: string }): ReactNode {
+function Story({ id }: { readonly id: string }) {
   const story = useRead('GET /admin/v1/generations/:id', { params: { id } })
   return (
     <Loaded of={story} height={640}>
@@ -76,7 +76,7 @@ function Story({ id }: { readonly id: string }): ReactNode {
   )
 }
 
-function Told({ story }: { readonly story: GenerationStory }): ReactNode {
+function Told({ story }: { readonly story: GenerationStory }) {
   const { total_cost: revenue, provider_cost: cost, insured } = story
   const figures: readonly (readonly [name: string, value: string, isLoss?: boolean])[] = [
     [t('margin.revenue'), format.money(revenue)],
@@ -124,7 +124,7 @@ function Told({ story }: { readonly story: GenerationStory }): ReactNode {
   )
 }
 
-function Bills({ story }: { readonly story: GenerationStory }): ReactNode {
+function Bills({ story }: { readonly story: GenerationStory }) {
   // A free answer's own cost is a line of the bill.
   const more = story.provider_bill_adjustments
     .filter(({ reason }) => reason === 'insured')
@@ -160,7 +160,7 @@ function Bills({ story }: { readonly story: GenerationStory }): ReactNode {
   )
 }
 
-function Part({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode {
+function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
     <section>
       <Title order={3} size="h5" mb={8}>
@@ -171,7 +171,7 @@ function Part({ title, children }: { readonly title: string; readonly children: 
   )
 }
 
-function What({ story }: { readonly story: GenerationStory }): ReactNode {
+function What({ story }: { readonly story: GenerationStory }) {
   const mono = (text: string | null): ReactNode =>
     text === null ? null : (
       <span key={text} className="mono">
@@ -220,7 +220,7 @@ function What({ story }: { readonly story: GenerationStory }): ReactNode {
 }
 
 /** The providers that were asked, in order, with what each of them said. */
-export function Route({ tries }: { readonly tries: GenerationStory['tries'] }): ReactNode {
+export function Route({ tries }: { readonly tries: GenerationStory['tries'] }) {
   if (tries.length === 0) return <Text c="dimmed">{t('request.no_attempts')}</Text>
   const numbered = tries.map((attempt, index) => ({ ...attempt, number: index + 1 }))
   return (

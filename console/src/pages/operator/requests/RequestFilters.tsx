@@ -1,6 +1,6 @@
 import { Autocomplete } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
-import { memo, type ReactNode, useCallback, useMemo, useState } from 'react'
+import { memo, useCallback, useMemo, useState } from 'react'
 import type { GenerationQuery } from '../../../../../src/api/admin/report-contract.ts'
 import type { Answer } from '../../../api/endpoint.ts'
 import { useRead } from '../../../api/hooks.ts'
@@ -25,7 +25,7 @@ type Change = (wish: Readonly<Record<string, string | null>>) => void
  * Filters by picking; each applies at once, and starts at the first page. Only the field that changed is drawn again,
  * and none when rows come.
  */
-export const RequestFilters = memo(function RequestFilters(): ReactNode {
+export const RequestFilters = memo(function RequestFilters() {
   useReader()
   const search: RequestSearch = useSearch({ strict: false })
   const changeAddress = useChange()
@@ -67,12 +67,12 @@ interface FieldProps<Name extends RequestFilter = RequestFilter> {
   readonly change: Change
 }
 
-const AccountFilter = memo(function AccountFilter({ value, change }: Pick<FieldProps, 'value' | 'change'>): ReactNode {
+const AccountFilter = memo(function AccountFilter({ value, change }: Pick<FieldProps, 'value' | 'change'>) {
   useReader()
   return <AccountField value={value === '' ? null : value} change={(account) => change({ account, key: null })} />
 })
 
-const DayFilter = memo(function DayFilter({ name, label, value, change }: FieldProps<'from' | 'to'>): ReactNode {
+const DayFilter = memo(function DayFilter({ name, label, value, change }: FieldProps<'from' | 'to'>) {
   return <DayField label={label} compact value={value} onChange={(day) => change({ [name]: day })} />
 })
 
@@ -83,7 +83,7 @@ const NameField = memo(function NameField({
   value,
   names,
   change,
-}: FieldProps<'model' | 'provider' | 'id'> & { readonly names: string[] }): ReactNode {
+}: FieldProps<'model' | 'provider' | 'id'> & { readonly names: string[] }) {
   const [text, setText] = useState(value)
   const [seen, setSeen] = useState(value)
   // The address changed.
@@ -119,7 +119,7 @@ interface KeyFieldProps {
   readonly change: Change
 }
 
-const KeyField = memo(function KeyField({ account, value, change }: KeyFieldProps): ReactNode {
+const KeyField = memo(function KeyField({ account, value, change }: KeyFieldProps) {
   useReader()
   const keys = useRead(
     'GET /admin/v1/accounts/:id/keys',
@@ -145,7 +145,7 @@ interface OutcomeFieldProps {
 }
 
 /** How requests ended: a status, a cause of failures, or doubtful usage. */
-const OutcomeField = memo(function OutcomeField({ chosen, change }: OutcomeFieldProps): ReactNode {
+const OutcomeField = memo(function OutcomeField({ chosen, change }: OutcomeFieldProps) {
   useReader()
   const statuses: readonly string[] = STATUSES
   const isStatus = (value: string | null): boolean => value !== null && statuses.includes(value)

@@ -1,5 +1,4 @@
 import { Select } from '@mantine/core'
-import type { ReactNode } from 'react'
 import {
   type AdminScope,
   covers,
@@ -12,7 +11,7 @@ import { useProfile } from '../../../session.tsx'
 import css from './tokens.module.css'
 
 /** What a token may do: the name of a role with exactly these scopes, else the scopes. */
-export function ScopeNames({ scopes }: { readonly scopes: readonly AdminScope[] }): ReactNode {
+export function ScopeNames({ scopes }: { readonly scopes: readonly AdminScope[] }) {
   const role = roleOf(scopes)
   if (role !== null) return t(`role.${role}`)
   return (
@@ -70,7 +69,7 @@ interface RoleFieldProps {
 }
 
 /** A role that the operator may give. */
-export function RoleField({ value, change }: RoleFieldProps): ReactNode {
+export function RoleField({ value, change }: RoleFieldProps) {
   const roles = useRoles()
   return (
     <Select
