@@ -14,80 +14,77 @@ const root = createRootRoute({
   validateSearch: (search: Search): Search => search,
 })
 
-type Read = () => Promise<ComponentType>
+/** A file with the page of that name. */
+type Read<Name extends string> = () => Promise<Readonly<Record<Name, ComponentType>>>
 /** Loads the page of a route. */
 const loads = new Map<string, () => Promise<unknown>>()
 
-function page<const Path extends string>(path: Path, read: Read) {
-  const component = onDemand(path, read)
+function page<const Path extends string, const Name extends string>(path: Path, name: Name, read: Read<Name>) {
+  const component = onDemand(name, read)
   loads.set(path, component.load)
   return createRoute({ getParentRoute: () => root, path, component })
 }
 
 /** A page with texts that only operators load. */
-function operatorPage<const Path extends string>(path: Path, read: Read) {
-  return page(path, async () => {
-    const [component] = await Promise.all([read(), speakToOperator()])
-    return component
+function operatorPage<const Path extends string, const Name extends string>(path: Path, name: Name, read: Read<Name>) {
+  return page(path, name, async () => {
+    const [file] = await Promise.all([read(), speakToOperator()])
+    return file
   })
 }
 
 /** Each page is a chunk. */
 const routeTree = root.addChildren([
-  page('/sign-in', async () => (await import('./pages/entry/SignInPage.tsx')).SignInPage),
-  page('/sign-up', async () => (await import('./pages/entry/SignUpPage.tsx')).SignUpPage),
-  page('/forgot-password', async () => (await import('./pages/entry/ForgotPasswordPage.tsx')).ForgotPasswordPage),
-  page('/join', async () => (await import('./pages/entry/JoinPage.tsx')).JoinPage),
-  page('/setup', async () => (await import('./pages/entry/SetupPage.tsx')).SetupPage),
-  page('/', async () => (await import('./pages/home/HomePage.tsx')).HomePage),
-  page('/keys', async () => (await import('./pages/keys/KeysPage.tsx')).KeysPage),
-  page('/usage', async () => (await import('./pages/usage/UsagePage.tsx')).UsagePage),
-  page('/apps', async () => (await import('./pages/usage/AppsPage.tsx')).AppsPage),
-  page('/log', async () => (await import('./pages/usage/LogPage.tsx')).LogPage),
-  page('/log/$id', async () => (await import('./pages/usage/RequestPage.tsx')).RequestPage),
-  page('/models', async () => (await import('./pages/models/ModelsPage.tsx')).ModelsPage),
-  page('/model/$', async () => (await import('./pages/models/ModelPage.tsx')).ModelPage),
-  page('/playground', async () => (await import('./pages/playground/PlaygroundPage.tsx')).PlaygroundPage),
-  page('/top-up', async () => (await import('./pages/money/TopUpPage.tsx')).TopUpPage),
-  page('/ledger', async () => (await import('./pages/money/LedgerPage.tsx')).LedgerPage),
-  page('/statement', async () => (await import('./pages/money/StatementView.tsx')).StatementPage),
-  page('/settings', async () => (await import('./pages/settings/SettingsPage.tsx')).SettingsPage),
-  page('/notices', async () => (await import('./pages/notices/NoticesPage.tsx')).NoticesPage),
-  page('/people', async () => (await import('./pages/people/PeoplePage.tsx')).PeoplePage),
-  page('/security', async () => (await import('./pages/settings/SecurityPage.tsx')).SecurityPage),
-  operatorPage('/operator', async () => (await import('./pages/operator/OperatorHomePage.tsx')).OperatorHomePage),
-  operatorPage('/operator/accounts', async () => (await import('./pages/operator/AccountsPage.tsx')).AccountsPage),
+  page('/sign-in', 'SignInPage', () => import('./pages/entry/SignInPage.tsx')),
+  page('/sign-up', 'SignUpPage', () => import('./pages/entry/SignUpPage.tsx')),
+  page('/forgot-password', 'ForgotPasswordPage', () => import('./pages/entry/ForgotPasswordPage.tsx')),
+  page('/join', 'JoinPage', () => import('./pages/entry/JoinPage.tsx')),
+  page('/setup', 'SetupPage', () => import('./pages/entry/SetupPage.tsx')),
+  page('/', 'HomePage', () => import('./pages/home/HomePage.tsx')),
+  page('/keys', 'KeysPage', () => import('./pages/keys/KeysPage.tsx')),
+  page('/usage', 'UsagePage', () => import('./pages/usage/UsagePage.tsx')),
+  page('/apps', 'AppsPage', () => import('./pages/usage/AppsPage.tsx')),
+  page('/log', 'LogPage', () => import('./pages/usage/LogPage.tsx')),
+  page('/log/$id', 'RequestPage', () => import('./pages/usage/RequestPage.tsx')),
+  page('/models', 'ModelsPage', () => import('./pages/models/ModelsPage.tsx')),
+  page('/model/$', 'ModelPage', () => import('./pages/models/ModelPage.tsx')),
+  page('/playground', 'PlaygroundPage', () => import('./pages/playground/PlaygroundPage.tsx')),
+  page('/top-up', 'TopUpPage', () => import('./pages/money/TopUpPage.tsx')),
+  page('/ledger', 'LedgerPage', () => import('./pages/money/LedgerPage.tsx')),
+  page('/statement', 'StatementPage', () => import('./pages/money/StatementView.tsx')),
+  page('/settings', 'SettingsPage', () => import('./pages/settings/SettingsPage.tsx')),
+  page('/notices', 'NoticesPage', () => import('./pages/notices/NoticesPage.tsx')),
+  page('/people', 'PeoplePage', () => import('./pages/people/PeoplePage.tsx')),
+  page('/security', 'SecurityPage', () => import('./pages/settings/SecurityPage.tsx')),
+  operatorPage('/operator', 'OperatorHomePage', () => import('./pages/operator/OperatorHomePage.tsx')),
+  operatorPage('/operator/accounts', 'AccountsPage', () => import('./pages/operator/AccountsPage.tsx')),
   operatorPage(
     '/operator/accounts/$id/statement',
-    async () => (await import('./pages/operator/AccountPage.tsx')).AccountStatementPage,
+    'AccountStatementPage',
+    () => import('./pages/operator/AccountPage.tsx'),
   ),
-  operatorPage('/operator/accounts/$id', async () => (await import('./pages/operator/AccountPage.tsx')).AccountPage),
-  operatorPage('/operator/users', async () => (await import('./pages/operator/UsersPage.tsx')).UsersPage),
-  operatorPage('/operator/codes', async () => (await import('./pages/operator/CodesPage.tsx')).CodesPage),
-  operatorPage('/operator/payments', async () => (await import('./pages/operator/PaymentsPage.tsx')).PaymentsPage),
-  operatorPage('/operator/providers', async () => (await import('./pages/operator/ProvidersPage.tsx')).ProvidersPage),
-  operatorPage(
-    '/operator/providers/connect',
-    async () => (await import('./pages/operator/connect/ConnectPage.tsx')).ConnectPage,
-  ),
-  operatorPage('/operator/prices', async () => (await import('./pages/operator/PricesPage.tsx')).PricesPage),
+  operatorPage('/operator/accounts/$id', 'AccountPage', () => import('./pages/operator/AccountPage.tsx')),
+  operatorPage('/operator/users', 'UsersPage', () => import('./pages/operator/UsersPage.tsx')),
+  operatorPage('/operator/codes', 'CodesPage', () => import('./pages/operator/CodesPage.tsx')),
+  operatorPage('/operator/payments', 'PaymentsPage', () => import('./pages/operator/PaymentsPage.tsx')),
+  operatorPage('/operator/providers', 'ProvidersPage', () => import('./pages/operator/ProvidersPage.tsx')),
+  operatorPage('/operator/providers/connect', 'ConnectPage', () => import('./pages/operator/connect/ConnectPage.tsx')),
+  operatorPage('/operator/prices', 'PricesPage', () => import('./pages/operator/PricesPage.tsx')),
   operatorPage(
     '/operator/customer-prices',
-    async () => (await import('./pages/operator/customer-prices/CustomerPricesPage.tsx')).CustomerPricesPage,
+    'CustomerPricesPage',
+    () => import('./pages/operator/customer-prices/CustomerPricesPage.tsx'),
   ),
-  operatorPage('/operator/catalog', async () => (await import('./pages/operator/CatalogPage.tsx')).CatalogPage),
-  operatorPage('/operator/health', async () => (await import('./pages/operator/HealthPage.tsx')).HealthPage),
-  operatorPage('/operator/margin', async () => (await import('./pages/operator/MarginPage.tsx')).MarginPage),
-  operatorPage('/operator/requests', async () => (await import('./pages/operator/RequestsPage.tsx')).RequestsPage),
-  operatorPage(
-    '/operator/settings',
-    async () => (await import('./pages/operator/OperatorSettingsPage.tsx')).OperatorSettingsPage,
-  ),
-  operatorPage('/operator/notices', async () => (await import('./pages/operator/notices/NoticesPage.tsx')).NoticesPage),
-  operatorPage('/operator/tokens', async () => (await import('./pages/operator/TokensPage.tsx')).TokensPage),
-  operatorPage('/operator/ip-blocks', async () => (await import('./pages/operator/IpBlocksPage.tsx')).IpBlocksPage),
-  operatorPage('/operator/audit', async () => (await import('./pages/operator/AuditPage.tsx')).AuditPage),
-  operatorPage('/operator/events', async () => (await import('./pages/operator/EventsPage.tsx')).EventsPage),
+  operatorPage('/operator/catalog', 'CatalogPage', () => import('./pages/operator/CatalogPage.tsx')),
+  operatorPage('/operator/health', 'HealthPage', () => import('./pages/operator/HealthPage.tsx')),
+  operatorPage('/operator/margin', 'MarginPage', () => import('./pages/operator/MarginPage.tsx')),
+  operatorPage('/operator/requests', 'RequestsPage', () => import('./pages/operator/RequestsPage.tsx')),
+  operatorPage('/operator/settings', 'OperatorSettingsPage', () => import('./pages/operator/OperatorSettingsPage.tsx')),
+  operatorPage('/operator/notices', 'OperatorNoticesPage', () => import('./pages/operator/OperatorNoticesPage.tsx')),
+  operatorPage('/operator/tokens', 'TokensPage', () => import('./pages/operator/TokensPage.tsx')),
+  operatorPage('/operator/ip-blocks', 'IpBlocksPage', () => import('./pages/operator/IpBlocksPage.tsx')),
+  operatorPage('/operator/audit', 'AuditPage', () => import('./pages/operator/AuditPage.tsx')),
+  operatorPage('/operator/events', 'EventsPage', () => import('./pages/operator/EventsPage.tsx')),
 ])
 
 export const router = createRouter({

@@ -14,6 +14,7 @@ import type { Format } from './format.ts'
 import { placeOf, type Search, sortOf, useListPlace, useListRead } from './list-place.ts'
 import { Loaded } from './Loaded.tsx'
 import { format, t } from './words.ts'
+import { Note } from './cells.tsx'
 
 /** Rows of a page, of the server's and of ours. */
 export const PAGE_ROWS = 50
@@ -281,11 +282,7 @@ export function Pager({ offset, size, total, go, atLeast = false, deep = false }
         <Button size="xs" variant="default" disabled={offset === 0} onClick={() => go(Math.max(0, offset - size))}>
           {t('common.previous')}
         </Button>
-        {isDeepest && (
-          <Text size="sm" c="dimmed">
-            {t('list.deepest')}
-          </Text>
-        )}
+        {isDeepest && <Note>{t('list.deepest')}</Note>}
         <Button size="xs" variant="default" disabled={isDeepest || next >= total} onClick={() => go(next)}>
           {t('common.next')}
         </Button>

@@ -25,7 +25,7 @@ interface DayChartProps {
 }
 
 /** The picture is not part of what a page loads first. */
-const DayDrawing = onDemand('DayDrawing', async () => (await import('./DayDrawing.tsx')).DayDrawing)
+const DayDrawing = onDemand('DayDrawing', () => import('./DayDrawing.tsx'))
 
 /**
  * A chart by day. Arrow keys go through its days, and the same figures are a table below it, which opens by itself

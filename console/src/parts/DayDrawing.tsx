@@ -3,6 +3,7 @@ import { scaleBand, scaleLinear } from '@visx/scale'
 import { Area, BarStack, LinePath } from '@visx/shape'
 import { colourOf, type Figures } from './DayChart.tsx'
 import css from './day-chart.module.css'
+import { Note } from './cells.tsx'
 
 const DAY_LABEL_PX = 92
 const BAR_MOST_PX = 28
@@ -176,9 +177,7 @@ function ChartTip({ at, figures: { days, rows, series, nameOf, valueText }, x, w
   const place = x > width / 2 ? { right: width - x + 12 } : { left: x + 12 }
   return (
     <Paper withBorder shadow="md" px="sm" py={6} className={css.tip} style={place}>
-      <Text size="xs" c="dimmed">
-        {nameOf(day)}
-      </Text>
+      <Note size="xs">{nameOf(day)}</Note>
       {series.map(({ name, label }, number) => {
         const value = rows[at]?.[number] ?? 0
         if (value === 0 && series.length > 1) return null

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { CopyBlock } from './Copy.tsx'
 import { PlusIcon } from './icons.ts'
 import { t } from './words.ts'
+import { Press } from './cells.tsx'
 
 /** Names a dialog in the page: a test opens each name of the source. */
 export function dialogName(name: string): Readonly<Record<string, string>> {
@@ -66,11 +67,7 @@ export function Secret({ text, label, warning, kept, close, children }: SecretPr
       <Alert color="yellow">{warning}</Alert>
       <CopyBlock text={text} label={label} />
       {children}
-      {kept !== undefined && (
-        <Button ml="auto" onClick={close}>
-          {kept}
-        </Button>
-      )}
+      {kept !== undefined && <Press ml="auto" onClick={close} text={kept} />}
     </Stack>
   )
 }

@@ -1,4 +1,4 @@
-import { Button, type ButtonProps, Group, Stack } from '@mantine/core'
+import { type ButtonProps, Group, Stack } from '@mantine/core'
 import { type FormErrors, type GetInputPropsReturnType, useForm } from '@mantine/form'
 import type { ReactNode } from 'react'
 import { ownValue } from '../../../src/base/own-value.ts'
@@ -7,6 +7,7 @@ import { type ActOptions, useAct } from '../api/hooks.ts'
 import { Failed } from './Loaded.tsx'
 import { fieldFailure } from './failure-text.ts'
 import { t } from './words.ts'
+import { Press } from './cells.tsx'
 
 /** A call that a form makes. */
 interface Sending {
@@ -109,11 +110,7 @@ export interface FormProps {
 
 /** Fields, with what went wrong above them and the button that sends them below. */
 export function Form({ of, act, look, beside, cancel, form = 'page', children }: FormProps) {
-  const button = (
-    <Button type="submit" loading={of.busy} {...look}>
-      {act}
-    </Button>
-  )
+  const button = <Press type="submit" loading={of.busy} {...look} text={act} />
   const failed = of.failure !== null && <Failed failure={of.failure} />
   return (
     <form onSubmit={of.submit}>
@@ -143,11 +140,7 @@ export function Form({ of, act, look, beside, cancel, form = 'page', children }:
               }
             >
               {beside}
-              {cancel !== undefined && (
-                <Button variant="default" onClick={cancel}>
-                  {t('common.cancel')}
-                </Button>
-              )}
+              {cancel !== undefined && <Press variant="default" onClick={cancel} text={t('common.cancel')} />}
               {button}
             </Group>
           )}

@@ -11,6 +11,7 @@ import { type Column, type ListModel, valueOf } from './List.tsx'
 import { onDemand } from './OnDemand.tsx'
 import { t } from './words.ts'
 import { today } from './zoned-day.ts'
+import { Press } from './cells.tsx'
 
 interface ListToolsProps<Row> {
   readonly name: string
@@ -159,15 +160,11 @@ export const VIEW_LOOK = {
   leftSection: <ColumnsIcon size={15} />,
 } as const
 
-const OpenedListView = onDemand('OpenedListView', async () => (await import('./OpenedListView.tsx')).OpenedListView)
+const OpenedListView = onDemand('OpenedListView', () => import('./OpenedListView.tsx'))
 
 /** A button that opens the order of a list, its columns and the height of its rows. */
 function ListView(props: ListViewProps) {
   const { isUsed, button } = useFirstUse(OpenedListView)
   if (isUsed) return <OpenedListView {...props} />
-  return (
-    <Button {...VIEW_LOOK} aria-haspopup="dialog" aria-expanded={false} {...button}>
-      {t('list.view')}
-    </Button>
-  )
+  return <Press {...VIEW_LOOK} aria-haspopup="dialog" aria-expanded={false} {...button} text={t('list.view')} />
 }

@@ -6,6 +6,7 @@ import { ApiFailure } from '../api/call.ts'
 import { failureText, problemTexts, serverWords } from './failure-text.ts'
 import { RetryIcon, WarningIcon } from './icons.ts'
 import { t, useReader } from './words.ts'
+import { Said } from './cells.tsx'
 
 interface LoadedProps<A> {
   readonly of: UseQueryResult<A>
@@ -107,20 +108,13 @@ function FailureWords({ failure }: { readonly failure: unknown }) {
       </Text>
       {words !== null && (
         <Text size="xs" c="dimmed" component="span" display="block">
-          {t('failure.said')}:{' '}
-          <code className="mono" lang="en">
-            {words}
-          </code>
+          {t('failure.said')}: <Said text={words} />
         </Text>
       )}
       {lines.map(({ path, text, words: said }) => (
         <Text key={`${path} ${said}`} size="sm" component="span" display="block">
           {path !== '' && <code className="mono">{path}: </code>}
-          {text ?? (
-            <code className="mono" lang="en">
-              {said}
-            </code>
-          )}
+          {text ?? <Said text={said} />}
         </Text>
       ))}
       {more > 0 && (

@@ -1,7 +1,8 @@
-import { Text, TextInput, type TextInputProps } from '@mantine/core'
+import { TextInput, type TextInputProps } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { type NumberBounds, readNumber, writtenNumber } from './number-text.ts'
 import { format, t } from './words.ts'
+import { Note } from './cells.tsx'
 
 const TEXT_CHARS_MAX = 60
 
@@ -71,11 +72,7 @@ export function NumberField({
       {...(unit === undefined
         ? {}
         : {
-            rightSection: (
-              <Text size="sm" c="dimmed">
-                {unit}
-              </Text>
-            ),
+            rightSection: <Note>{unit}</Note>,
             rightSectionWidth: unit.length > 1 ? 48 : 32,
             rightSectionPointerEvents: 'none' as const,
           })}

@@ -14,6 +14,9 @@ const files = new QueryClient({
 /** What the three browsers and the build's loader of styles say of a file that they did not get. */
 const NOT_FETCHED = /dynamically imported module|importing a module script|preload CSS/i
 
+/** Loads the file that has the component of that name; no other file has one. */
+type File<Name extends string, Props> = () => Promise<Readonly<Record<Name, ComponentType<Props>>>>
+
 /** A component whose file is loaded when it is first shown, or before by `load`, which throws an ApiFailure. */
 export interface OnDemand<Props extends object> {
   (props: Props): ReactNode
@@ -28,12 +31,12 @@ export interface OnDemand<Props extends object> {
  * Until its file is there the component is an outline `height` px tall; a file that cannot be loaded is a sentence with
  * a button to try again. What stands around it, a form above all, stays as it is.
  */
-export function onDemand<Props extends object>(
-  name: string,
-  read: () => Promise<ComponentType<Props>>,
+export function onDemand<Name extends string, Props extends object>(
+  name: Name,
+  read: File<Name, Props>,
   height = 400,
 ): OnDemand<Props> {
-  const query = { queryKey: [name], queryFn: async () => read().catch(notLoaded) }
+  const query = { queryKey: [name], queryFn: async () => (await read().catch(notLoaded))[name] }
   const useFile = (): UseQueryResult<ComponentType<Props>> => useQuery(query, files)
   const Part = (props: Props): ReactNode => {
     useReader()
@@ -51,9 +54,9 @@ export function onDemand<Props extends object>(
 }
 
 /** The same, where `Plain` stands for the part until its file is there, or for good if it cannot be loaded. */
-export function onDemandOr<Props extends object>(
-  name: string,
-  read: () => Promise<ComponentType<Props>>,
+export function onDemandOr<Name extends string, Props extends object>(
+  name: Name,
+  read: File<Name, Props>,
   Plain: ComponentType<Props>,
 ): ComponentType<Props> {
   const { useFile } = onDemand(name, read)

@@ -1,8 +1,9 @@
-import { Button, Checkbox, NativeSelect, Popover, Stack, Switch } from '@mantine/core'
+import { Checkbox, NativeSelect, Popover, Stack, Switch } from '@mantine/core'
 import css from '../style/list.module.css'
 import { type ListViewProps, VIEW_LOOK } from './ListTools.tsx'
 import { useOpenedAtOnce } from './first-use.ts'
 import { t } from './words.ts'
+import { Press } from './cells.tsx'
 
 /** The order of a list, its columns and the height of its rows, open at once. */
 export function OpenedListView({ sortable, hideable, choice, choose, sort, setSort }: ListViewProps) {
@@ -10,9 +11,7 @@ export function OpenedListView({ sortable, hideable, choice, choose, sort, setSo
   return (
     <Popover position="bottom-end" trapFocus returnFocus width={270} shadow="md" opened={opened} onChange={onChange}>
       <Popover.Target>
-        <Button {...VIEW_LOOK} ref={ref} onClick={() => onChange(!opened)}>
-          {t('list.view')}
-        </Button>
+        <Press {...VIEW_LOOK} ref={ref} onClick={() => onChange(!opened)} text={t('list.view')} />
       </Popover.Target>
       <Popover.Dropdown>
         <Stack gap="sm">

@@ -1,4 +1,4 @@
-import { Progress, Text } from '@mantine/core'
+import { Progress } from '@mantine/core'
 import { Link, type LinkProps } from '@tanstack/react-router'
 import clsx from 'clsx'
 import type { ReactNode } from 'react'
@@ -6,6 +6,7 @@ import css from '../style/steps.module.css'
 import { CheckIcon } from './icons.ts'
 import { Section } from './Page.tsx'
 import { t } from './words.ts'
+import { Note } from './cells.tsx'
 
 export interface Step {
   readonly name: string
@@ -49,9 +50,7 @@ export function Steps({ title, count, steps, actions, children }: StepsProps) {
             </span>
             <div>
               {step.done || step.link === null ? <span>{step.title}</span> : <Link {...step.link}>{step.title}</Link>}
-              <Text size="sm" c="dimmed">
-                {step.text}
-              </Text>
+              <Note>{step.text}</Note>
             </div>
           </li>
         ))}

@@ -1,4 +1,4 @@
-import { Button, type ButtonProps } from '@mantine/core'
+import { Button, type ButtonProps, Text, type TextProps } from '@mantine/core'
 import { createLink, Link } from '@tanstack/react-router'
 import clsx from 'clsx'
 import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
@@ -63,6 +63,27 @@ export function requestEnd({
 }) {
   const text = status === 'error' && cause !== null ? errorName(cause) : t(`status.${status}`)
   return <StatusBadge tone={ENDS[status]}>{text}</StatusBadge>
+}
+
+type PressProps = ButtonProps & Omit<ComponentProps<'button'>, keyof ButtonProps> & { readonly text: string }
+
+/** A button that says what it does. */
+export function Press({ text, ...props }: PressProps) {
+  return <Button {...props}>{text}</Button>
+}
+
+/** A small text beside what a page is about. */
+export function Note(props: TextProps & ComponentProps<'p'>) {
+  return <Text size="sm" c="dimmed" {...props} />
+}
+
+/** Words of a program, which are English. */
+export function Said({ text }: { readonly text: string }) {
+  return (
+    <code className="mono" lang="en">
+      {text}
+    </code>
+  )
 }
 
 function ButtonAnchor(props: ButtonProps & Omit<ComponentProps<'a'>, keyof ButtonProps>) {

@@ -11,7 +11,7 @@ export interface MenuButtonProps {
   readonly entries: readonly MenuEntry[]
 }
 
-const OpenedMenu = onDemand('OpenedMenu', async () => (await import('./OpenedMenu.tsx')).OpenedMenu)
+const OpenedMenu = onDemand('OpenedMenu', () => import('./OpenedMenu.tsx'))
 
 /** A button that opens a menu. */
 export function MenuButton(props: MenuButtonProps) {

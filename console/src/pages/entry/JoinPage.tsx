@@ -12,6 +12,7 @@ import { Failed } from '../../parts/Loaded.tsx'
 import { NewPasswordField, usePasswordCheck } from '../../parts/proof.tsx'
 import { t } from '../../parts/words.ts'
 import { EmailField, EntryForm, EntryPage, NameField } from './EntryForm.tsx'
+import { Note } from '../../parts/cells.tsx'
 
 /** An invitation to an account: a signed-in person joins, a new one becomes a user. */
 export function JoinPage() {
@@ -44,9 +45,7 @@ function Invited({ facts, token }: { readonly facts: InvitationFacts; readonly t
     <>
       <div>
         <Text>{t('people.join_role', { role: t(`people.${role}`) })}</Text>
-        <Text size="sm" c="dimmed">
-          {t(`people.${role}_text`)}
-        </Text>
+        <Note>{t(`people.${role}_text`)}</Note>
       </div>
       {own === null ? (
         <NewPerson email={email} token={token} />

@@ -1,4 +1,4 @@
-import { Alert, Text } from '@mantine/core'
+import { Alert } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useLocation, useNavigate } from '@tanstack/react-router'
 import { call } from '../../api/call.ts'
@@ -9,6 +9,7 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { CodeField, NewPasswordField, usePasswordCheck } from '../../parts/proof.tsx'
 import { t } from '../../parts/words.ts'
 import { EmailField, EntryForm, EntryPage } from './EntryForm.tsx'
+import { Note } from '../../parts/cells.tsx'
 
 /** The page of a one-time link: for the first administrator, for an invited one, or for a new password. */
 export function SetupPage() {
@@ -62,9 +63,7 @@ function SetupForm({ token, answer }: SetupProps) {
   })
   return (
     <EntryForm of={form} act={t('entry.setup_submit')}>
-      <Text c="dimmed" size="sm">
-        {t('entry.setup_text')}
-      </Text>
+      <Note>{t('entry.setup_text')}</Note>
       <EmailField readOnly={answer.email !== null} {...form.field('email')} />
       <NewPasswordField {...form.field('password')} />
       {answer.code_required && <CodeField {...form.field('code')} />}

@@ -9,6 +9,7 @@ import { CodeField, SecretField } from '../../parts/proof.tsx'
 import { t } from '../../parts/words.ts'
 import { useSession } from '../../session.tsx'
 import { EmailField, EntryForm, EntryPage } from './EntryForm.tsx'
+import { Press } from '../../parts/cells.tsx'
 
 /** E-mail and password, then a code where the user has two-step sign-in; or single sign-on. */
 export function SignInPage() {
@@ -87,9 +88,7 @@ function CodeForm({ ticket, arrived, back }: Step & { readonly ticket: string; r
       <EntryForm of={form} act={t('entry.sign_in')}>
         <CodeField autoFocus {...form.field('code')} />
       </EntryForm>
-      <Button variant="subtle" onClick={back}>
-        {t('common.back')}
-      </Button>
+      <Press variant="subtle" onClick={back} text={t('common.back')} />
     </EntryPage>
   )
 }

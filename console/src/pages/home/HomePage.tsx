@@ -14,7 +14,7 @@ import { format, t } from '../../parts/words.ts'
 import { useMay } from '../../session.tsx'
 
 /** Of new customers only. */
-const FirstSteps = onDemand('FirstSteps', async () => (await import('./FirstSteps.tsx')).FirstSteps, 220)
+const FirstSteps = onDemand('FirstSteps', () => import('./FirstSteps.tsx'), 220)
 
 const REFRESH_MS = 30_000
 

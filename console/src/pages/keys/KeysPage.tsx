@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Select, Text, TextInput } from '@mantine/core'
+import { ActionIcon, Select, Text, TextInput } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Key, Keys, NewKey } from '../../../../src/api/cabinet/key-contract.ts'
@@ -19,9 +19,10 @@ import { t } from '../../parts/words.ts'
 import { useMay } from '../../session.tsx'
 import { KeyPace, keyColumns } from './KeyUsage.tsx'
 import { ShownOnce, UseItWith } from './ShownOnce.tsx'
+import { Press } from '../../parts/cells.tsx'
 
 /** Loaded when a key is created or edited: its calendar and pickers are a fifth of the page. */
-const KeyForm = onDemand('KeyForm', async () => (await import('./KeyForm.tsx')).KeyForm, 360)
+const KeyForm = onDemand('KeyForm', () => import('./KeyForm.tsx'), 360)
 
 /** What stands over the list of keys. */
 type Opened =
@@ -109,11 +110,7 @@ function KeyList({ page: { data: keys, total, makers }, open }: KeyListProps) {
     if (by !== undefined) return { picture: 'key', title: t('keys.none_by', { email: by }) }
     return { picture: 'key', title: t('keys.none'), text: t('keys.none_text'), action: first }
   }
-  const first = may('keys:write') && (
-    <Button mt="sm" onClick={() => open({ dialog: 'new' })}>
-      {t('keys.create')}
-    </Button>
-  )
+  const first = may('keys:write') && <Press mt="sm" onClick={() => open({ dialog: 'new' })} text={t('keys.create')} />
   return (
     <>
       <Filters

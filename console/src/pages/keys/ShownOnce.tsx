@@ -1,4 +1,4 @@
-import { Select, Stack, Text } from '@mantine/core'
+import { Select, Stack } from '@mantine/core'
 import { useState } from 'react'
 import type { NewKey } from '../../../../src/api/cabinet/key-contract.ts'
 import { CLIENT_SETUPS } from '../../../../src/tables/client-setups.ts'
@@ -9,6 +9,7 @@ import { Dialog, Secret } from '../../parts/Dialog.tsx'
 import { t } from '../../parts/words.ts'
 import { useSession } from '../../session.tsx'
 import { FirstArrival } from '../home/FirstSteps.tsx'
+import { Note } from '../../parts/cells.tsx'
 
 interface ShownOnceProps {
   readonly made: Pick<NewKey, 'key' | 'name'> | null
@@ -67,9 +68,7 @@ export function UseItWith({ apiKey = PLACEHOLDER }: { readonly apiKey?: string }
         const place = form === true ? t('keys.in_form') : t('keys.in_terminal')
         return (
           <div key={text}>
-            <Text size="sm" c="dimmed" mb={4}>
-              {file === undefined ? place : t('keys.in_file', { file })}
-            </Text>
+            <Note mb={4}>{file === undefined ? place : t('keys.in_file', { file })}</Note>
             <CopyBlock text={text} label={file ?? place} />
           </div>
         )

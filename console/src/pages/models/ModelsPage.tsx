@@ -9,7 +9,7 @@ import { Dialog } from '../../parts/Dialog.tsx'
 import { Filters } from '../../parts/Filters.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
-import { StatusBadge } from '../../parts/cells.tsx'
+import { StatusBadge, Press } from '../../parts/cells.tsx'
 import { useFilters, useTyped } from '../../parts/list-place.ts'
 import { format, t } from '../../parts/words.ts'
 import { modalityTexts, PriceLines } from './PriceLines.tsx'
@@ -51,9 +51,7 @@ function Catalogue({ models }: { readonly models: readonly ModelRow[] }) {
           <Button onClick={() => setComparing(true)} disabled={chosen.length < 2}>
             {t('models.compare', { count: chosen.length })}
           </Button>
-          <Button variant="subtle" onClick={() => setChosen([])}>
-            {t('common.clear')}
-          </Button>
+          <Press variant="subtle" onClick={() => setChosen([])} text={t('common.clear')} />
         </div>
       )}
       <Text size="sm" c="dimmed" role="status">

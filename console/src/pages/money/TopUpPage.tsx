@@ -1,4 +1,4 @@
-import { Alert, Button, Chip, Group, Loader, Select, Text, TextInput } from '@mantine/core'
+import { Alert, Chip, Group, Loader, Select, Text, TextInput } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import type { Payment, PaymentMethod } from '../../../../src/api/cabinet/money-contract.ts'
@@ -12,6 +12,7 @@ import { Page, Section, Tile } from '../../parts/Page.tsx'
 import { isPlainNumber } from '../../parts/number-text.ts'
 import { format, t } from '../../parts/words.ts'
 import { PAYMENT_TONES } from './entry-columns.ts'
+import { Press } from '../../parts/cells.tsx'
 
 const ASK_EVERY_MS = 3_000
 /** The payment provider itself is asked less often. */
@@ -193,9 +194,7 @@ function PaymentReturn({ id }: { readonly id: string }) {
     <Alert color="yellow" role="status" title={t('money.pending', { amount })}>
       {t('money.pending_text')}
       <div>
-        <Button mt="sm" size="xs" variant="default" loading={check.isPending} onClick={ask}>
-          {t('money.check')}
-        </Button>
+        <Press mt="sm" size="xs" variant="default" loading={check.isPending} onClick={ask} text={t('money.check')} />
       </div>
     </Alert>
   )

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react'
 import type { Account, AccountPatch, AccountStatus, Key } from '../../../../src/api/admin/account-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
-import { ButtonLink, StatusBadge } from '../../parts/cells.tsx'
+import { ButtonLink, StatusBadge, Press } from '../../parts/cells.tsx'
 import { CopyIconButton } from '../../parts/Copy.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { confirm } from '../../parts/Dialog.tsx'
@@ -164,9 +164,7 @@ function State({ account }: { readonly account: Account }) {
           .map((status) => (
             <li key={status}>
               <span>{t(`accounts.ask_${status}_text`)}</span>
-              <Button variant="outline" color="red" onClick={() => ask(status)}>
-                {t(`accounts.do_${status}`)}
-              </Button>
+              <Press variant="outline" color="red" onClick={() => ask(status)} text={t(`accounts.do_${status}`)} />
             </li>
           ))}
       </ul>

@@ -1,9 +1,10 @@
-import { Alert, Button, Progress } from '@mantine/core'
+import { Alert, Progress } from '@mantine/core'
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { t } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
+import { Press } from '../../parts/cells.tsx'
 
 const SHOWN_VIOLATIONS = 20
 
@@ -14,11 +15,7 @@ export function AuditPage() {
     <OperatorPage
       title={t('nav.audit')}
       lead={t('audit.lead')}
-      actions={
-        <Button loading={audit.isFetching} onClick={() => void audit.refetch()}>
-          {t('audit.run')}
-        </Button>
-      }
+      actions={<Press loading={audit.isFetching} onClick={() => void audit.refetch()} text={t('audit.run')} />}
     >
       {audit.isFetching && <Progress value={100} animated aria-label={t('audit.running')} />}
       <Loaded of={audit} height={400}>

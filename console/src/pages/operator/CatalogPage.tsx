@@ -19,6 +19,7 @@ import {
   useCatalogWarnings,
 } from './catalog-edit.tsx'
 import { parsedObject } from './provider-draft.ts'
+import { Press } from '../../parts/cells.tsx'
 
 const RENEWS = [...CATALOG_RENEWS, 'GET /admin/v1/settings', 'GET /admin/v1/price-changes'] as const
 
@@ -55,11 +56,7 @@ function BundledUpdate() {
     <Section
       title={t('catalog.bundled')}
       lead={t('catalog.bundled_lead')}
-      actions={
-        <Button variant="default" loading={look.isPending} onClick={compare}>
-          {t('catalog.compare')}
-        </Button>
-      }
+      actions={<Press variant="default" loading={look.isPending} onClick={compare} text={t('catalog.compare')} />}
     >
       {failure !== null && <Failed failure={failure} />}
       {look.data !== undefined && (
@@ -96,11 +93,7 @@ function Editor({ document, known }: EditorProps) {
       actions={
         <Group gap="xs">
           <FileButton accept="application/json,.json" onChange={(file) => void file?.text().then(change)}>
-            {(props) => (
-              <Button {...props} variant="default" size="xs">
-                {t('catalog.open')}
-              </Button>
-            )}
+            {(props) => <Press {...props} variant="default" size="xs" text={t('catalog.open')} />}
           </FileButton>
           <Button
             variant="default"

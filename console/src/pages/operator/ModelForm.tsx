@@ -27,6 +27,7 @@ import {
   type PriceLine,
 } from './model-draft.ts'
 import price from './prices.module.css'
+import { Note, Press } from '../../parts/cells.tsx'
 
 /**
  * A model with its endpoints and prices, as fields or as the text of the catalogue file. The form shows the changes
@@ -118,9 +119,7 @@ function Editor({ document, first, selling, done }: EditorProps) {
           />
         </Tabs.Panel>
         <Tabs.Panel value="text" pt="md">
-          <Text size="sm" c="dimmed" mb="xs">
-            {t('prices.form_lead')}
-          </Text>
+          <Note mb="xs">{t('prices.form_lead')}</Note>
           <JsonField
             label={t('prices.entry')}
             value={text ?? ''}
@@ -153,11 +152,7 @@ function DeleteModel({ id, done }: { readonly id: string; readonly done: () => v
       text: t('prices.ask_delete_text'),
       onConfirm: () => remove.mutate({ params: { id } }),
     })
-  return (
-    <Button variant="subtle" color="red" size="xs" onClick={ask}>
-      {t('common.delete')}
-    </Button>
-  )
+  return <Press variant="subtle" color="red" size="xs" onClick={ask} text={t('common.delete')} />
 }
 
 function sellingOf({ rates, markup }: Settings, { providers }: CatalogDocument): Selling {
@@ -305,9 +300,7 @@ function EndpointFields({ endpoint, providers, selling, change, remove }: Endpoi
             {endpoint.provider === '' ? t('prices.endpoint') : endpoint.provider}
           </Text>
           {remove !== null && (
-            <Button size="compact-xs" variant="subtle" color="red" onClick={remove}>
-              {t('common.delete')}
-            </Button>
+            <Press size="compact-xs" variant="subtle" color="red" onClick={remove} text={t('common.delete')} />
           )}
         </Group>
         <Upstream endpoint={endpoint} providers={providers} selling={selling} change={change} />

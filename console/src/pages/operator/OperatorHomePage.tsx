@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { Link, type LinkProps } from '@tanstack/react-router'
 import type { EndpointHealth, MarginReport, Overview, UsageSums } from '../../../../src/api/admin/report-contract.ts'
@@ -15,6 +14,7 @@ import { format, t } from '../../parts/words.ts'
 import { lastDays } from '../../parts/zoned-day.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { useCatalogWarnings } from './catalog-edit.tsx'
+import { Press } from '../../parts/cells.tsx'
 
 const DAYS = 30
 const REFRESH_MS = 30_000
@@ -346,11 +346,7 @@ function FirstRun({ endpoints }: { readonly endpoints: readonly EndpointHealth[]
         done: done[name],
         link: links[name],
       }))}
-      actions={
-        <Button size="xs" variant="subtle" onClick={() => setHidden('hidden')}>
-          {t('first_run.hide')}
-        </Button>
-      }
+      actions={<Press size="xs" variant="subtle" onClick={() => setHidden('hidden')} text={t('first_run.hide')} />}
     />
   )
 }

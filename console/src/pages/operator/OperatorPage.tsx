@@ -8,6 +8,7 @@ import { Page, type PageProps } from '../../parts/Page.tsx'
 import { format, t } from '../../parts/words.ts'
 import { useProfile } from '../../session.tsx'
 import { isOpened } from '../../shell/navigation.ts'
+import { Said } from '../../parts/cells.tsx'
 
 const EVERY_MS = 60_000
 
@@ -58,10 +59,7 @@ function Warning({ warning }: { readonly warning: OperatorWarning }) {
     case 'rates_failed':
       return (
         <Alert color="yellow" role="status" title={t('warnings.rates_failed')}>
-          {t('warnings.rates_failed_text', { since })} {t('failure.said')}:{' '}
-          <code className="mono" lang="en">
-            {warning.reason}
-          </code>
+          {t('warnings.rates_failed_text', { since })} {t('failure.said')}: <Said text={warning.reason} />
         </Alert>
       )
     case 'rates_refused':

@@ -1,4 +1,4 @@
-import { Autocomplete, Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { Autocomplete, Button, Group, Stack, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { adapters } from 'virtual:adapters'
 import type { CatalogDocument, ProviderEntry } from '../../../../src/api/admin/catalog-contract.ts'
@@ -12,7 +12,7 @@ import { confirm, Dialog } from '../../parts/Dialog.tsx'
 import { bound } from '../../parts/Form.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
-import { ButtonLink } from '../../parts/cells.tsx'
+import { ButtonLink, Note } from '../../parts/cells.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { SecretField } from '../../parts/proof.tsx'
 import { t } from '../../parts/words.ts'
@@ -158,9 +158,7 @@ function ProviderForm({ document, edited, done }: EditorProps) {
         <Timeouts draft={draft} change={change} />
         <Switch label={t('providers.stops')} {...of.flag('stops')} />
         <DialectField draft={draft} change={change} />
-        <Text size="xs" c="dimmed">
-          {t('providers.more')}
-        </Text>
+        <Note size="xs">{t('providers.more')}</Note>
         <Compared
           look={look}
           put={put}

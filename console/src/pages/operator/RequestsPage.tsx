@@ -1,9 +1,9 @@
-import { Button, Text } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useRouter, useSearch } from '@tanstack/react-router'
 import clsx from 'clsx'
 import { useMemo, useState } from 'react'
 import type { Generation } from '../../../../src/api/admin/report-contract.ts'
-import { requestEnd } from '../../parts/cells.tsx'
+import { requestEnd, Note, Press } from '../../parts/cells.tsx'
 import { DataList, type DataListProps } from '../../parts/DataList.tsx'
 import { PauseIcon, PlayIcon } from '../../parts/icons.ts'
 import { placeOf, useChange, useFilters, useListRead, useShown } from '../../parts/list-place.ts'
@@ -62,9 +62,7 @@ export function RequestsPage() {
               open={(id) => change({ request: id }, false)}
             />
             {searchedTo !== undefined && (
-              <Text size="sm" c="dimmed">
-                {t('requests.searched_to', { when: format.dateTime(searchedTo) })}
-              </Text>
+              <Note>{t('requests.searched_to', { when: format.dateTime(searchedTo) })}</Note>
             )}
           </>
         )}
@@ -91,11 +89,7 @@ interface ActionsProps {
 function Actions({ search, clear, live, paused, setPaused }: ActionsProps) {
   return (
     <>
-      {isFiltered(search) && (
-        <Button size="xs" variant="subtle" onClick={clear}>
-          {t('log.clear')}
-        </Button>
-      )}
+      {isFiltered(search) && <Press size="xs" variant="subtle" onClick={clear} text={t('log.clear')} />}
       <Button
         size="xs"
         variant="default"

@@ -1,4 +1,4 @@
-import { Checkbox, Group, Select, Text, TextInput } from '@mantine/core'
+import { Checkbox, Group, Select, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { AdminToken } from '../../../../src/api/admin/token-contract.ts'
@@ -11,7 +11,7 @@ import { DayField } from '../../parts/DayField.tsx'
 import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
 import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
-import { Moment, type Tone } from '../../parts/cells.tsx'
+import { Moment, type Tone, Note } from '../../parts/cells.tsx'
 import { format, t } from '../../parts/words.ts'
 import { endOfDay, today } from '../../parts/zoned-day.ts'
 import { useProfile } from '../../session.tsx'
@@ -64,9 +64,9 @@ export function TokensPage() {
             kept={t('tokens.kept')}
             close={() => setMade(null)}
           >
-            <Text size="sm" c="dimmed">
+            <Note>
               {t('tokens.use')} <code className="mono">Authorization: Bearer sk-tga-…</code>
-            </Text>
+            </Note>
           </Secret>
         )}
       </Dialog>

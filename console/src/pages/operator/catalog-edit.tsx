@@ -8,6 +8,7 @@ import { useCan } from '../../parts/Can.tsx'
 import { Failed } from '../../parts/Loaded.tsx'
 import { paramTexts } from '../../parts/failure-text.ts'
 import { t } from '../../parts/words.ts'
+import { Press } from '../../parts/cells.tsx'
 
 /** How a line of a difference looks, by its first character. */
 const LOOKS: ReadonlyMap<string, string> = new Map([
@@ -87,9 +88,7 @@ export function Difference({ change, apply, busy, concerns }: DifferenceProps) {
       </div>
       <CatalogWarnings warnings={change.warnings?.filter(concerns) ?? []} />
       <Group justify="flex-end" mt="md">
-        <Button loading={busy} onClick={apply}>
-          {t('catalog.apply', { count: change.changes.length })}
-        </Button>
+        <Press loading={busy} onClick={apply} text={t('catalog.apply', { count: change.changes.length })} />
       </Group>
     </>
   )

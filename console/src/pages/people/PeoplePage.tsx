@@ -1,5 +1,5 @@
 import '@mantine/core/styles/Radio.css'
-import { Button, Checkbox, Radio, Stack, Text, TextInput } from '@mantine/core'
+import { Checkbox, Radio, Stack, Text, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,7 +7,7 @@ import type { Invitation, Member } from '../../../../src/api/cabinet/member-cont
 import type { MemberRole } from '../../../../src/api/cabinet/session-contract.ts'
 import { MEMBER_ROLES } from '../../../../src/tables/member-scopes.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { Moment } from '../../parts/cells.tsx'
+import { Moment, Press } from '../../parts/cells.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
 import { type Fields, Form, useCall } from '../../parts/Form.tsx'
@@ -207,9 +207,7 @@ function Leave({ members }: { readonly members: readonly Member[] }) {
     })
   return (
     <div>
-      <Button variant="default" onClick={ask}>
-        {t('people.leave')}
-      </Button>
+      <Press variant="default" onClick={ask} text={t('people.leave')} />
     </div>
   )
 }

@@ -20,7 +20,7 @@ interface LinesTabProps<Row> {
 }
 
 /** Lines of text for a model, and a row of its answer for each: as many as somebody typed. */
-export function LinesTab<Row>({
+function LinesTab<Row>({
   keyId,
   path,
   bodyOf,

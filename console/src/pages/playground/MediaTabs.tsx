@@ -22,6 +22,7 @@ import {
   useRun,
 } from './run.tsx'
 import { ATTACHED_BYTES_MAX, base64Of } from './use-conversation.ts'
+import { Note } from '../../parts/cells.tsx'
 
 const IMAGES_MAX = 10
 /** Of a choice: the model's own. */
@@ -223,11 +224,7 @@ export function VideoTab({ keyId, models, modelId }: TabProps) {
         />
       </div>
       <RunBar run={run} ready={prompt.trim() !== ''} cost={run.answer?.cost ?? null} progress={job?.progress ?? null} />
-      {job !== null && run.busy && (
-        <Text size="sm" c="dimmed" role="status">
-          {t('play.job', { id: job.id, status: job.status })}
-        </Text>
-      )}
+      {job !== null && run.busy && <Note role="status">{t('play.job', { id: job.id, status: job.status })}</Note>}
       {run.answer !== null && <video controls src={run.answer.address} className={css.picture} aria-label={prompt} />}
     </Stack>
   )

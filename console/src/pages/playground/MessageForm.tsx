@@ -12,6 +12,7 @@ import {
   type Message,
   type Turn,
 } from './use-conversation.ts'
+import { Press } from '../../parts/cells.tsx'
 
 interface MessageFormProps {
   readonly busy: boolean
@@ -92,25 +93,15 @@ function Buttons({
       <Button type="submit" disabled={!ready} loading={busy} leftSection={<SendIcon size={17} />}>
         {t('play.send')}
       </Button>
-      {busy && (
-        <Button variant="default" leftSection={<StopIcon size={17} />} onClick={stop}>
-          {t('play.stop')}
-        </Button>
-      )}
+      {busy && <Press variant="default" leftSection={<StopIcon size={17} />} onClick={stop} text={t('play.stop')} />}
       {acceptedTypes(modalities) !== '' && (
         <FileButton multiple accept={acceptedTypes(modalities)} onChange={attach}>
           {(button) => (
-            <Button variant="default" leftSection={<AttachIcon size={17} />} {...button}>
-              {t('play.attach')}
-            </Button>
+            <Press variant="default" leftSection={<AttachIcon size={17} />} {...button} text={t('play.attach')} />
           )}
         </FileButton>
       )}
-      {!busy && clear !== null && (
-        <Button variant="subtle" onClick={clear}>
-          {t('play.anew')}
-        </Button>
-      )}
+      {!busy && clear !== null && <Press variant="subtle" onClick={clear} text={t('play.anew')} />}
     </Group>
   )
 }
@@ -143,11 +134,7 @@ function useAttaching({
 
 /** An answer that comes at once has no rate. */
 const RATE_MS_MIN = 50
-const MarkdownText = onDemandOr(
-  'MarkdownText',
-  async () => (await import('../../parts/markdown/MarkdownText.tsx')).MarkdownText,
-  PlainText,
-)
+const MarkdownText = onDemandOr('MarkdownText', () => import('../../parts/markdown/MarkdownText.tsx'), PlainText)
 
 interface TurnViewProps {
   readonly turn: Turn

@@ -13,14 +13,14 @@ import { t } from '../../parts/words.ts'
 import { ModelField, type TabProps } from './run.tsx'
 
 const TABS: Readonly<Record<ModelType, ComponentType<TabProps>>> = {
-  chat: onDemand('ChatTab', async () => (await import('./ChatTab.tsx')).ChatTab, 320),
-  image: onDemand('ImageTab', async () => (await import('./MediaTabs.tsx')).ImageTab, 320),
-  tts: onDemand('SpeechTab', async () => (await import('./MediaTabs.tsx')).SpeechTab, 320),
-  transcription: onDemand('TranscriptionTab', async () => (await import('./MediaTabs.tsx')).TranscriptionTab, 320),
-  embeddings: onDemand('EmbeddingsTab', async () => (await import('./LinesTab.tsx')).EmbeddingsTab, 320),
-  rerank: onDemand('RerankTab', async () => (await import('./LinesTab.tsx')).RerankTab, 320),
-  moderation: onDemand('ModerationTab', async () => (await import('./LinesTab.tsx')).ModerationTab, 320),
-  video: onDemand('VideoTab', async () => (await import('./MediaTabs.tsx')).VideoTab, 320),
+  chat: onDemand('ChatTab', () => import('./ChatTab.tsx'), 320),
+  image: onDemand('ImageTab', () => import('./MediaTabs.tsx'), 320),
+  tts: onDemand('SpeechTab', () => import('./MediaTabs.tsx'), 320),
+  transcription: onDemand('TranscriptionTab', () => import('./MediaTabs.tsx'), 320),
+  embeddings: onDemand('EmbeddingsTab', () => import('./LinesTab.tsx'), 320),
+  rerank: onDemand('RerankTab', () => import('./LinesTab.tsx'), 320),
+  moderation: onDemand('ModerationTab', () => import('./LinesTab.tsx'), 320),
+  video: onDemand('VideoTab', () => import('./MediaTabs.tsx'), 320),
 }
 /** Of more keys the others are searched for. */
 const KEYS = { enabled: 'true', limit: 50 } as const

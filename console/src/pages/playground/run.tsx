@@ -7,6 +7,7 @@ import { ChoiceField } from '../../parts/Filters.tsx'
 import { SendIcon, StopIcon } from '../../parts/icons.ts'
 import { Failed } from '../../parts/Loaded.tsx'
 import { format, t } from '../../parts/words.ts'
+import { Press } from '../../parts/cells.tsx'
 
 export interface Run<A, Given extends readonly unknown[] = []> {
   readonly answer: A | null
@@ -64,9 +65,7 @@ export function RunBar({ run, ready, cost, progress = null }: RunBarProps) {
             {t('play.run')}
           </Button>
           {run.busy && (
-            <Button variant="default" onClick={run.stop} leftSection={<StopIcon size={17} />}>
-              {t('play.stop')}
-            </Button>
+            <Press variant="default" onClick={run.stop} leftSection={<StopIcon size={17} />} text={t('play.stop')} />
           )}
         </Group>
         {cost !== null && (

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { encode } from 'uqr'
 import type { Identity } from '../../../../src/api/cabinet/session-contract.ts'
 import { setProfile, useAct, useRead } from '../../api/hooks.ts'
-import { StatusBadge } from '../../parts/cells.tsx'
+import { StatusBadge, Note, Press } from '../../parts/cells.tsx'
 import { CopyBlock } from '../../parts/Copy.tsx'
 import { ReadList } from '../../parts/DataList.tsx'
 import { Dialog, Secret } from '../../parts/Dialog.tsx'
@@ -196,9 +196,7 @@ function Identities() {
       actions={
         service.oidc !== null &&
         identities.data?.data.length === 0 && (
-          <Button size="xs" variant="default" onClick={() => setAsked('link')}>
-            {t('security.oidc_add', { name })}
-          </Button>
+          <Press size="xs" variant="default" onClick={() => setAsked('link')} text={t('security.oidc_add', { name })} />
         )
       }
     >
@@ -228,9 +226,7 @@ function Identities() {
               hasPassword ? (
                 { label: t('security.oidc_remove'), harmful: true, run: () => setAsked(identity) }
               ) : (
-                <Text key="only" size="sm" c="dimmed">
-                  {t('security.oidc_only')}
-                </Text>
+                <Note key="only">{t('security.oidc_only')}</Note>
               ),
             ],
           },

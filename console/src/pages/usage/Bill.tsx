@@ -8,6 +8,7 @@ import { currentLanguage } from '../../i18n.ts'
 import { Facts } from '../../parts/Page.tsx'
 import { format, t } from '../../parts/words.ts'
 import css from './bill.module.css'
+import { Note } from '../../parts/cells.tsx'
 
 /** µRUB in a ruble, as a power of ten. */
 const MICRO_PLACES = 6
@@ -140,13 +141,9 @@ export function Timeline({ story }: { readonly story: Pick<RequestStory, 'timing
         <span className={css.flow} />
       </div>
       <div className={css.legend}>
-        <Text size="xs" c="dimmed">
-          {t('request.waiting', { time: format.duration(latency ?? duration) })}
-        </Text>
+        <Note size="xs">{t('request.waiting', { time: format.duration(latency ?? duration) })}</Note>
         {latency !== null && (
-          <Text size="xs" c="dimmed">
-            {t('request.answering', { time: format.duration(duration - latency) })}
-          </Text>
+          <Note size="xs">{t('request.answering', { time: format.duration(duration - latency) })}</Note>
         )}
       </div>
       <Facts

@@ -1,4 +1,4 @@
-import { Button, CloseButton, Loader, Text, TextInput } from '@mantine/core'
+import { Button, CloseButton, Loader, TextInput } from '@mantine/core'
 import { useDebouncedCallback, useMediaQuery } from '@mantine/hooks'
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -10,7 +10,7 @@ import { REQUEST_TYPES } from '../../../../src/tables/model-types.ts'
 import { call } from '../../api/call.ts'
 import { given, queryText } from '../../api/endpoint.ts'
 import { useRead } from '../../api/hooks.ts'
-import { requestEnd } from '../../parts/cells.tsx'
+import { requestEnd, Note, Press } from '../../parts/cells.tsx'
 import { DayField } from '../../parts/DayField.tsx'
 import { type Choice, FilterField, FilterPanel } from '../../parts/Filters.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
@@ -59,9 +59,7 @@ export function LogPage() {
       <LogFilters />
       {Object.keys(query).length > 0 && (
         <div>
-          <Button size="xs" variant="subtle" onClick={clear}>
-            {t('log.clear')}
-          </Button>
+          <Press size="xs" variant="subtle" onClick={clear} text={t('log.clear')} />
         </div>
       )}
       <LogRows query={query} />
@@ -333,9 +331,7 @@ function Foot({ count, more: { has, busy, fetch, searchedTo } }: { readonly coun
             {searchedTo === null ? t('log.more') : t('log.search_on', { when: format.dateTime(searchedTo) })}
           </Button>
         ) : (
-          <Text size="sm" c="dimmed">
-            {t('log.end', { count, shown: format.number(count) })}
-          </Text>
+          <Note>{t('log.end', { count, shown: format.number(count) })}</Note>
         )}
       </span>
     </div>

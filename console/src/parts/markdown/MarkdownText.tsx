@@ -6,8 +6,8 @@ import { t, useReader } from '../words.ts'
 import css from './markdown.module.css'
 import { markdownTokens } from './parse.ts'
 
-const Highlighted = onDemandOr('Highlighted', async () => (await import('./Highlighted.tsx')).Highlighted, PlainCode)
-const Formula = onDemandOr('Formula', async () => (await import('./Formula.tsx')).Formula, Source)
+const Highlighted = onDemandOr('Highlighted', () => import('./Highlighted.tsx'), PlainCode)
+const Formula = onDemandOr('Formula', () => import('./Formula.tsx'), Source)
 
 /** Longer texts are shown as they are: their elements alone would make the page slow. */
 const CHARACTERS_MAX = 256_000

@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react'
 import type { CatalogDocument, ProviderTrial } from '../../../../../src/api/admin/catalog-contract.ts'
 import { ownValue } from '../../../../../src/base/own-value.ts'
 import { useAct } from '../../../api/hooks.ts'
-import { ButtonLink } from '../../../parts/cells.tsx'
+import { ButtonLink, Press } from '../../../parts/cells.tsx'
 import { bound } from '../../../parts/Form.tsx'
 import { PlusIcon } from '../../../parts/icons.ts'
 import { useIsHere } from '../../../parts/is-here.ts'
@@ -121,9 +121,7 @@ function ServicePicker({ chosen, connected, choose }: ServicePickerProps) {
           </button>
         ))}
       {!isOpen && (
-        <Button variant="subtle" className={css.other ?? ''} onClick={() => setOpen(true)}>
-          {t('connect.other')}
-        </Button>
+        <Press variant="subtle" className={css.other ?? ''} onClick={() => setOpen(true)} text={t('connect.other')} />
       )}
     </div>
   )
@@ -272,9 +270,7 @@ function ConnectionFields({ draft, hasKey, busy, change, test, children }: Conne
             />
           </SignInFields>
           <div>
-            <Button type="submit" loading={busy}>
-              {t('connect.test')}
-            </Button>
+            <Press type="submit" loading={busy} text={t('connect.test')} />
           </div>
           {children}
         </Stack>

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Select, Text } from '@mantine/core'
+import { Checkbox, Group, Select, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Pager } from '../../../parts/DataList.tsx'
@@ -6,7 +6,7 @@ import { SearchField } from '../../../parts/Filters.tsx'
 import { List } from '../../../parts/List.tsx'
 import { NumberField } from '../../../parts/NumberField.tsx'
 import { Section } from '../../../parts/Page.tsx'
-import { StatusBadge } from '../../../parts/cells.tsx'
+import { StatusBadge, Press } from '../../../parts/cells.tsx'
 import { format, t } from '../../../parts/words.ts'
 import { priceName } from '../../models/PriceLines.tsx'
 import { MarkupField } from '../MarkupField.tsx'
@@ -54,12 +54,8 @@ export function OfferedModels({ choices, selling, markup, setMarkup, change }: O
       lead={t('connect.models_lead')}
       actions={
         <Group gap="xs">
-          <Button size="xs" variant="default" onClick={() => choose(true)}>
-            {t('connect.choose_priced')}
-          </Button>
-          <Button size="xs" variant="default" onClick={() => choose(false)}>
-            {t('connect.choose_none')}
-          </Button>
+          <Press size="xs" variant="default" onClick={() => choose(true)} text={t('connect.choose_priced')} />
+          <Press size="xs" variant="default" onClick={() => choose(false)} text={t('connect.choose_none')} />
         </Group>
       }
     >

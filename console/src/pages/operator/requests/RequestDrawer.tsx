@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 import type { GenerationStory } from '../../../../../src/api/admin/report-contract.ts'
 import { microOf, rubles } from '../../../../../src/base/money.ts'
 import { useRead } from '../../../api/hooks.ts'
-import { requestEnd, StatusBadge } from '../../../parts/cells.tsx'
+import { requestEnd, StatusBadge, Note } from '../../../parts/cells.tsx'
 import { CopyIconButton } from '../../../parts/Copy.tsx'
 import { dialogName } from '../../../parts/Dialog.tsx'
 import { attemptText } from '../../../parts/failure-text.ts'
@@ -150,11 +150,7 @@ function Bills({ story }: { readonly story: GenerationStory }) {
           charged={story.provider_cost}
           chargedLabel={t('margin.provider_cost')}
         />
-        {more > 0n && (
-          <Text size="sm" c="dimmed" mt="xs">
-            {t('requests.insured', { amount: format.money(rubles(more)) })}
-          </Text>
-        )}
+        {more > 0n && <Note mt="xs">{t('requests.insured', { amount: format.money(rubles(more)) })}</Note>}
       </Part>
     </>
   )

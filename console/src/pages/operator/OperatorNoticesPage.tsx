@@ -1,13 +1,13 @@
-import { useRead } from '../../../api/hooks.ts'
-import { useCan } from '../../../parts/Can.tsx'
-import { Loaded } from '../../../parts/Loaded.tsx'
-import { t } from '../../../parts/words.ts'
-import { DeliveryList } from '../../notices/DeliveryList.tsx'
-import { Receivers } from '../../notices/Receivers.tsx'
-import { OperatorPage } from '../OperatorPage.tsx'
+import { useRead } from '../../api/hooks.ts'
+import { useCan } from '../../parts/Can.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { t } from '../../parts/words.ts'
+import { DeliveryList } from '../notices/DeliveryList.tsx'
+import { Receivers } from '../notices/Receivers.tsx'
+import { OperatorPage } from './OperatorPage.tsx'
 
 /** Who of the operator's people is told of what, and what was sent to them and to those of accounts. */
-export function NoticesPage() {
+export function OperatorNoticesPage() {
   const can = useCan()
   const channels = useRead('GET /admin/v1/notices/channels', {})
   return (
