@@ -94,7 +94,6 @@ interface ReceiverListProps extends Omit<ReceiversProps, 'lead' | 'types'> {
   readonly open: (dialog: Opened) => void
 }
 
-// oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
 function ReceiverList({ receivers, empty, mayChange, open, ...of }: ReceiverListProps) {
   const { renews, ofOne, ...routes } = routesOf(of)
   const remove = useAct(routes.remove, { renews, said: t('notices.deleted') })

@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core'
-import type { CSSProperties, ReactNode } from 'react'
+import type { CSSProperties } from 'react'
 import type { RequestStory } from '../../../../src/api/cabinet/log-contract.ts'
 import type { BillAdjustment, BillLine, StoryParts } from '../../../../src/api/records/request-story-contract.ts'
 import { decimalText, microOf, parseDecimal, shift, ZERO } from '../../../../src/base/money.ts'
