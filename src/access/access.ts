@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { ROLE_SCOPES, type AdminScope } from '../tables/admin-scopes.ts'
 import { MEMBER_ROLE_SCOPES, type MemberScope } from '../tables/member-scopes.ts'
-import { roleNeeded, type Principal } from './principal.ts'
+import { type Principal } from './principal.ts'
 import type { Settings } from '../catalog/catalog.ts'
 import { ApiError } from '../base/errors.ts'
 import { fieldError, reasonError } from '../base/refusals.ts'
@@ -37,7 +37,7 @@ import { ipKey } from '../http/client-ip.ts'
 import { rateHeaders, RateLimiter, type NodeShare } from './rate-limit.ts'
 import type { SharedGuard } from './shared-access.ts'
 import type { RateDecision } from './sliding-window.ts'
-import { foreignOrigin, isSafeMethod, isSameOrigin } from './same-origin.ts'
+import { isSafeMethod, isSameOrigin } from './same-origin.ts'
 
 const ADMIN_TOKEN_LENGTH_MIN = 32
 /** How often a success renews the guard's memory of (address, key): far below the day that it lasts. */
@@ -406,8 +406,7 @@ class AccessStage implements Access {
     actor: string,
     scopes: ReadonlySet<AdminScope>,
   ): AccessResult<Principal> {
-    if (!scopes.has(scope))
-      return refusal(reasonError('access_denied', 'scope_needed', { scope }, `This needs the scope ${scope}`))
+    if (!scopes.has(scope)) return refusal(reasonError('scope_needed', { scope }))
     this.#actors.set(request, actor)
     this.#scopes.set(request, scopes)
     return ADMITTED
@@ -429,14 +428,10 @@ class AccessStage implements Access {
   async #admitAdministrator(request: IncomingMessage, scope: AdminScope): Promise<AccessResult<Principal>> {
     const found = await this.#options.session(request)
     if (found === null) return refusal(unauthorized())
-    if (!isSafeMethod(request.method) && !isSameOrigin(request)) return refusal(foreignOrigin())
+    if (!isSafeMethod(request.method) && !isSameOrigin(request)) return refusal(reasonError('foreign_page'))
     const { user } = found
-    if (user.role !== 'admin')
-      return refusal(reasonError('access_denied', 'only_administrators', {}, 'This is for administrators'))
-    if (this.#options.adminTotpRequired && !user.totpEnabled)
-      return refusal(
-        reasonError('access_denied', 'totp_needed', {}, 'Turn two-step sign-in on first: administrators need it'),
-      )
+    if (user.role !== 'admin') return refusal(reasonError('only_administrators'))
+    if (this.#options.adminTotpRequired && !user.totpEnabled) return refusal(reasonError('totp_needed'))
     this.#sessions.set(request, found)
     return this.#admitScoped(request, scope, user.email, ROLE_SCOPES[user.operatorRole ?? 'read_only'])
   }
@@ -445,11 +440,15 @@ class AccessStage implements Access {
   async #admitSession(request: IncomingMessage): Promise<AccessResult<Principal>> {
     if (request.headers.authorization !== undefined)
       return refusal(
-        reasonError('access_denied', 'sign_in_first', {}, 'The cabinet is opened by signing in, not by a key'),
+        reasonError(
+          'sign_in_first',
+          {},
+          { says: 'The cabinet is opened by signing in, not by a key', error: 'access_denied' },
+        ),
       )
     const found = await this.#options.session(request)
-    if (found === null) return refusal(reasonError('unauthorized', 'sign_in_first', {}, 'Sign in first'))
-    if (!isSafeMethod(request.method) && !isSameOrigin(request)) return refusal(foreignOrigin())
+    if (found === null) return refusal(reasonError('sign_in_first'))
+    if (!isSafeMethod(request.method) && !isSameOrigin(request)) return refusal(reasonError('foreign_page'))
     this.#sessions.set(request, found)
     this.#actors.set(request, found.user.email)
     return ADMITTED
@@ -463,10 +462,11 @@ class AccessStage implements Access {
     const owner = keyId === null ? null : await this.#options.keys.findOwner(keyId)
     const { user, membership } = this.sessionOf(request)
     const scopes = membership === null ? NO_MEMBER_SCOPES : MEMBER_ROLE_SCOPES[membership.role]
-    if (membership !== null && !scopes.has('playground')) return refusal(roleNeeded(membership.role))
+    if (membership !== null && !scopes.has('playground'))
+      return refusal(reasonError('role_needed', { role: membership.role }))
     const isVisible = scopes.has('keys:all') || owner?.key.madeBy === user.id
     if (owner === null || owner.account.id !== membership?.accountId || !isVisible)
-      return refusal(fieldError('X-Tollgate-Key-Id', 'own_key', {}, 'must name one of your keys'))
+      return refusal(fieldError('X-Tollgate-Key-Id', 'own_key'))
     const known = knownKey('', owner, { readAtMs: this.#clock.monotonic(), readAtChange: null })
     const refused = refusalOf(known, this.#clock.now(), ip)
     if (refused !== null) return refusal(refused)

@@ -29,7 +29,7 @@ export function identitiesOf({ oidc }: UserRecord): readonly ShownIdentity[] {
 export function identityNamed(user: UserRecord, id: string): ShownIdentity {
   const found = identitiesOf(user).find((identity) => identity.id === id)
   if (found === undefined)
-    throw reasonError('not_found', 'unknown_id', { id: id.slice(0, 80) }, `Identity '${id.slice(0, 80)}' not found`)
+    throw reasonError('unknown_id', { id: id.slice(0, 80) }, { says: `Identity '${id.slice(0, 80)}' not found` })
   return found
 }
 
@@ -40,7 +40,7 @@ export async function takeIdentity(
   identity: ShownIdentity,
 ): Promise<void> {
   if (await users.unlinkIdentity(user.id, identity)) return
-  throw reasonError('conflict', 'last_way_in', {}, 'This is the only way in: set a password first')
+  throw reasonError('last_way_in')
 }
 
 /** Bound to its user: a seed moved to another row cannot be decrypted. */

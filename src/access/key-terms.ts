@@ -59,7 +59,7 @@ export function newKey(
     limits: limitsOrNull({ ...NO_LIMITS, ...limitsOf(terms) }),
     createdAtMs: nowMs,
   }
-  if (record.limitReset !== null && record.limitMicro === null) throw needsLimit()
+  if (record.limitReset !== null && record.limitMicro === null) throw fieldError('limit_reset', 'needs_limit')
   return { key, record }
 }
 
@@ -82,7 +82,7 @@ export async function newSecret(
   if ((await keys.rotate(id, rotation)) !== 'full') return key
   const message =
     'Too many replaced secrets of this key still work: wait for the end of one, or end them with grace_seconds 0'
-  throw reasonError('conflict', 'key_secrets_most', {}, message)
+  throw reasonError('key_secrets_most', {}, { says: message })
 }
 
 /** Changes a key by a body; false = it is so already, or there is none. `periods` = the current ones. */
@@ -110,7 +110,7 @@ export async function madeKey(keys: Pick<KeyStore, 'create'>, key: NewKey, most 
     return await keys.create(key, most)
   } catch (thrown) {
     if (!(thrown instanceof TooManyKeysError)) throw thrown
-    throw reasonError('conflict', 'keys_most', { most }, `An account has at most ${most} keys: delete some first`)
+    throw reasonError('keys_most', { most }, { says: `An account has at most ${most} keys: delete some first` })
   }
 }
 
@@ -122,7 +122,7 @@ export function limitPatchOf(
   const { limit_reset: limitReset } = terms
   const limitMicro = limitOf(terms)
   const limitAfter = limitMicro === undefined ? limitBefore : limitMicro
-  if (limitAfter === null && typeof limitReset === 'string') throw needsLimit()
+  if (limitAfter === null && typeof limitReset === 'string') throw fieldError('limit_reset', 'needs_limit')
   return {
     ...(limitMicro === undefined ? {} : { limitMicro }),
     ...(limitReset === undefined ? {} : { limitReset }),
@@ -155,10 +155,6 @@ function limitOf({ limit }: Pick<KeyTerms, 'limit'>): Micro | null | undefined {
 
 function expiryOf({ expires_at: time }: KeyTerms): number | null | undefined {
   return typeof time === 'string' ? Date.parse(time) : time
-}
-
-function needsLimit(): Error {
-  return fieldError('limit_reset', 'needs_limit', {}, 'needs a limit')
 }
 
 interface MinuteTerms {
@@ -201,12 +197,7 @@ function ipsOf(ips: readonly string[] | null): KeyLimits['allowedIps'] {
   const wrong = entries.find((entry) => entry.includes('%') || !isIpRange(entry))
   if (wrong === undefined) return entries
   const given = wrong.slice(0, SHOWN_CHARS)
-  throw fieldError(
-    'allowed_ips',
-    'ip_range',
-    { given },
-    `must hold IP addresses or CIDR ranges such as 203.0.113.7 or 2001:db8::/32, got '${given}'`,
-  )
+  throw fieldError('allowed_ips', 'ip_range', { given })
 }
 
 export function missingKey(): ApiError {

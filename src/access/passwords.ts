@@ -40,13 +40,7 @@ export class Passwords {
   check(field: string, password: string, owner: readonly string[]): void {
     const { least, most } = PASSWORD_LENGTH
     const length = [...password].length
-    if (length < least || length > most)
-      throw fieldError(
-        field,
-        'length',
-        { least, most, given: length },
-        `must have ${least} to ${most} characters, got ${length}`,
-      )
+    if (length < least || length > most) throw fieldError(field, 'length', { least, most, given: length })
     const plain = password.toLowerCase()
     const ownWord = owner.some(
       (word) =>
@@ -58,8 +52,7 @@ export class Passwords {
               .repeat(Math.ceil(plain.length / word.length))
               .slice(0, plain.length)),
     )
-    if (this.#common.has(plain) || /^(.)\1*$/.test(plain) || ownWord)
-      throw fieldError(field, 'guessable', {}, `is among the first that an attacker would try, choose another`)
+    if (this.#common.has(plain) || /^(.)\1*$/.test(plain) || ownWord) throw fieldError(field, 'guessable')
   }
 
   async hash(password: string): Promise<string> {

@@ -3,9 +3,6 @@ import type { LimitReset } from '../ledger/ledger-store.ts'
 import type { RateLimit } from '../store/accounts/account-store.ts'
 import type { Reach } from '../store/accounts/key-lists.ts'
 import type { KeyLimits } from '../store/accounts/key-limits.ts'
-import type { ApiError } from '../base/errors.ts'
-import type { MemberRole } from '../tables/member-scopes.ts'
-import { reasonError } from '../base/refusals.ts'
 
 /**
  * The account and key that a request of `/v1` acts for: the key is valid and the account active. Cached ≤ 5 s by the
@@ -38,14 +35,4 @@ export interface Principal {
 /** One name for a reach, by which every node knows whose a stream is. Ids contain no slash. */
 export function reachName({ accountId, person }: Reach): string {
   return person === undefined ? accountId : `${accountId}/${person}`
-}
-
-/** The refusal of what somebody's role in their account does not allow. */
-export function roleNeeded(role: MemberRole): ApiError {
-  return reasonError(
-    'access_denied',
-    'role_needed',
-    { role },
-    `Your role in this account, ${role}, does not allow this`,
-  )
 }

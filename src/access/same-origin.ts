@@ -14,13 +14,9 @@ export function isSafeMethod(method: string | undefined): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-export function foreignOrigin(): ApiError {
-  return reasonError('access_denied', 'foreign_page', {}, 'A console session may only be used from the console itself')
-}
-
 /** For routes that need no session but accept requests only from our own pages. */
 export function originRefusal(request: IncomingMessage): ApiError | null {
-  return isSafeMethod(request.method) || isSameOrigin(request) ? null : foreignOrigin()
+  return isSafeMethod(request.method) || isSameOrigin(request) ? null : reasonError('foreign_page')
 }
 
 export function cookieOf(request: IncomingMessage, wanted: string): string | null {

@@ -3,182 +3,251 @@ import { ApiError } from './errors.ts'
 type None = Readonly<Record<string, never>>
 type Range = { readonly least: number; readonly most: number }
 
+type Given = { readonly given: string }
+type Most = { readonly most: number }
+
+/** Without figures in its sentence; where it has none at all, the caller has it. */
+function own<P = None>(says = ''): (params: P) => string {
+  return () => says
+}
+
 /**
- * The faults of fields in bodies of a console API, with their figures. Each refusal names its fault beside the English
- * sentence, so that a page can show it in its reader's language. A name without a text on the pages does not compile.
+ * The faults of fields in bodies of a console API, each with the sentence that follows the field's name; a caller may
+ * have its own. Each refusal names its fault beside the English sentence, so that a page can show it in its reader's
+ * language. A name without a text on the pages does not compile.
  */
-export interface FieldChecks {
-  readonly absolute_path: { readonly given: string }
-  readonly amount: None
-  readonly above_context: { readonly given: number; readonly context: number }
-  readonly above_zero: None
-  readonly alias: { readonly given: string }
-  readonly bad_email: { readonly given: string }
-  readonly bad_timezone: { readonly given: string }
-  readonly chat_context: None
-  readonly chat_id: None
-  readonly code_ended: None
-  readonly code_required: None
-  readonly csv_cell: { readonly line: number; readonly column: number }
-  readonly csv_empty: None
-  readonly csv_no_column: { readonly column: string; readonly names: string }
-  readonly csv_no_currency: { readonly line: number }
-  readonly csv_no_rate: { readonly line: number; readonly currency: string; readonly day: string }
-  readonly csv_open_quote: { readonly line: number }
-  readonly currency_code: None
-  readonly cursor: None
-  readonly day: None
-  readonly days_most: { readonly most: number }
-  readonly decimal: { readonly most: string }
-  readonly empty_key: None
-  readonly endpoint_twice: { readonly given: string }
-  readonly external_id: None
-  readonly factory_name: { readonly given: string }
-  readonly far_price: { readonly found: string; readonly usual: string; readonly currency: string }
-  readonly flag: None
-  readonly guessable: None
-  readonly hours_most: { readonly most: number }
-  readonly header_name: { readonly given: string }
-  readonly header_value: None
-  readonly http_address: { readonly given: string }
-  readonly incomplete_price: { readonly needs: string }
-  readonly ip_range: { readonly given: string }
-  readonly items_most: { readonly most: number }
-  readonly kopecks: Range
-  readonly least: { readonly least: number }
-  readonly length: Range & { readonly given: number }
-  readonly lines_most: { readonly most: number }
-  readonly list: None
-  readonly machine_auth: None
-  readonly masked_key: { readonly given: string }
-  readonly member_limit: { readonly most: number }
-  readonly metadata_address: { readonly given: string }
-  readonly model_id: { readonly given: string }
-  readonly name_taken: { readonly given: string }
-  readonly names_of: { readonly known: string; readonly given: string }
-  readonly needs_limit: None
-  readonly no_currency: None
-  readonly no_endpoints: None
-  readonly no_prices: None
-  readonly no_rate: { readonly currency: string }
-  readonly not_after: None
-  readonly not_negative: None
-  readonly nul: None
-  readonly not_set_up: { readonly given: string }
-  readonly not_zero: None
-  readonly object: None
-  readonly of_file: None
-  readonly one_credential: None
-  readonly one_of: { readonly allowed: string }
-  readonly operation_path: { readonly path: string }
-  readonly other_adapter: { readonly adapter: string }
-  readonly other_id: { readonly path: string }
-  readonly own_key: None
-  readonly parameter_name: { readonly given: string }
-  readonly percentage: None
-  readonly picture_key: None
-  readonly private_address: { readonly host: string }
-  readonly requests_most: { readonly most: number }
-  readonly required: None
-  readonly rubles_only: None
-  readonly sdk_missing: { readonly given: string }
-  readonly sdk_package: { readonly given: string }
-  readonly service_key: None
-  readonly slug: None
-  readonly text: None
-  readonly text_length: Range
-  readonly time: None
-  readonly time_of_day: { readonly given: string }
-  readonly uncharged: None
-  readonly uncharged_search: None
-  readonly unknown_field: { readonly known: string }
-  readonly unknown_group: { readonly given: string }
-  readonly unknown_model: { readonly given: string }
-  readonly unknown_provider: { readonly given: string }
-  readonly used_code: None
-  readonly webhook_address: { readonly given: string }
-  readonly whole: Range
-  readonly wholes: None
-  readonly wrong: None
-}
+const CHECKS = {
+  absolute_path: ({ given }: Given) => `must be the absolute path of a file, got '${given}'`,
+  amount: 'must be an amount in RUB, a number with at most 6 decimals and below 9000000000',
+  above_context: ({ given, context }: { readonly given: number; readonly context: number }) =>
+    `must be at most the context_length of ${context}, got ${given}`,
+  above_zero: 'must be above 0',
+  alias: own<Given>(),
+  bad_email: ({ given }: Given) => `'${given}' is not an e-mail address`,
+  bad_timezone: ({ given }: Given) => `must be an IANA time zone such as Europe/Moscow, got '${given}'`,
+  chat_context: 'is required for a chat model',
+  chat_id: 'must be the numeric id of a chat, such as 123456789',
+  code_ended: 'is no longer good: ask for another one',
+  code_required: 'is required, since two-step sign-in is on',
+  csv_cell: own<{ readonly line: number; readonly column: number }>(),
+  csv_empty: 'is empty',
+  csv_no_column: own<{ readonly column: string; readonly names: string }>(),
+  csv_no_currency: ({ line }: { readonly line: number }) =>
+    `line ${line}: no currency: the file has no column of it, so name it beside the file`,
+  csv_no_rate: ({ line, currency, day }: { readonly line: number; readonly currency: string; readonly day: string }) =>
+    `line ${line}: no rate of ${currency} was in force on ${day}`,
+  csv_open_quote: ({ line }: { readonly line: number }) => `line ${line}: a quotation mark is never closed`,
+  currency_code: 'must be a currency code of three capital letters',
+  cursor: 'must be one that an answer gave',
+  day: own(),
+  days_most: ({ most }: Most) => `at most ${most} days can be requested at once`,
+  decimal: ({ most }: { readonly most: string }) => `must be a decimal number from 0 to ${most}`,
+  empty_key: 'must not be empty; a provider without a key has none of it',
+  endpoint_twice: ({ given }: Given) => `'${given}' is an endpoint of this model already`,
+  external_id: 'must be 1 to 128 letters, digits and . _ : @ + -, with a letter or a digit first',
+  factory_name: ({ given }: Given) => `must be the name of an exported function such as createMistral, got '${given}'`,
+  far_price: ({
+    found,
+    currency,
+    usual,
+  }: {
+    readonly found: string
+    readonly usual: string
+    readonly currency: string
+  }) =>
+    `is ${found} ${currency}, but a known price of this model is ${usual} ${currency}: prices are per million tokens. If it is right, set force: true beside price`,
+  flag: 'must be true or false',
+  guessable: 'is among the first that an attacker would try, choose another',
+  hours_most: ({ most }: Most) => `at most ${most} hours can be requested at once`,
+  header_name: own<Given>(),
+  header_value: 'must be printable ASCII, of at most 4096 characters',
+  http_address: ({ given }: Given) => `must be an http or https address, got '${given}'`,
+  incomplete_price: own<{ readonly needs: string }>(),
+  ip_range: ({ given }: Given) =>
+    `must hold IP addresses or CIDR ranges such as 203.0.113.7 or 2001:db8::/32, got '${given}'`,
+  items_most: own<Most>(),
+  kopecks: ({ least, most }: Range) => `must be whole kopecks, from ${least} to ${most} RUB`,
+  least: ({ least }: { readonly least: number }) => `must be a whole number from ${least}`,
+  length: ({ least, most, given }: Range & { readonly given: number }) =>
+    `must have ${least} to ${most} characters, got ${given}`,
+  lines_most: ({ most }: Most) => `at most ${most} lines are allowed`,
+  list: 'must be a list of texts',
+  machine_auth: own(),
+  masked_key: ({ given }: Given) => `'${given}' stands for no key that is sent to this address: give the whole key`,
+  member_limit: ({ most }: Most) =>
+    `needs a monthly limit of at most ${most}: that is left for the keys of this person`,
+  metadata_address: ({ given }: Given) => `must not be a link-local or metadata address, got '${given}'`,
+  model_id: ({ given }: Given) => `must be of the form vendor/model_name, without :nitro or :floor, got '${given}'`,
+  name_taken: ({ given }: Given) => `'${given}' is the name of another model or alias`,
+  names_of: ({ known, given }: { readonly known: string; readonly given: string }) =>
+    `must be names of ${known}, got '${given}'`,
+  needs_limit: 'needs a limit',
+  no_currency: 'is required: RUB, or a currency with a rate such as USD',
+  no_endpoints: 'is required: at least one way to serve the model',
+  no_prices: 'must have at least one price',
+  no_rate: ({ currency }: { readonly currency: string }) =>
+    `no rate is given for ${currency}: add rates.${currency}, in RUB`,
+  not_after: 'must be before to',
+  not_negative: 'must be 0 or more, or null for none',
+  nul: 'holds the character NUL (U+0000), which only prompts may hold',
+  not_set_up: ({ given }: Given) => `'${given}' is not set up on this service`,
+  not_zero: 'must not be 0',
+  object: 'must be an object',
+  of_file: own(),
+  one_credential: 'stands in place of api_key: leave one of them out',
+  one_of: ({ allowed }: { readonly allowed: string }) => `must be one of ${allowed}`,
+  operation_path: ({ path }: { readonly path: string }) =>
+    `must be what stands before the operation's path: leave out '${path}'`,
+  other_adapter: own<{ readonly adapter: string }>(),
+  other_id: own<{ readonly path: string }>(),
+  own_key: 'must name one of your keys',
+  parameter_name: ({ given }: Given) => `must be the name of a parameter, got '${given}'`,
+  percentage: 'must be a percentage from 0 to 100 with at most two decimals',
+  picture_key: "must be a size such as 1024x1024 or 2K, a quality such as high, or both as '1024x1024/high'",
+  private_address: ({ host }: { readonly host: string }) =>
+    `'${host}' is a private address; a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true`,
+  requests_most: ({ most }: Most) => `at most ${most} requests are added up by hour: choose a shorter time, or days`,
+  required: 'is required',
+  rubles_only: 'must be RUB: what the customer pays is in rubles',
+  sdk_missing: own<Given>(),
+  sdk_package: own<Given>(),
+  service_key: 'must be the whole JSON of a key of a service account',
+  slug: own(),
+  text: 'must be a text',
+  text_length: ({ most }: Range) => `must be a text of 1 to ${most} characters`,
+  time: 'must be an ISO time such as 2026-12-01T00:00:00Z',
+  time_of_day: ({ given }: Given) => `must be another time of day than from, got '${given}'`,
+  uncharged: own(),
+  uncharged_search: own(),
+  unknown_field: own<{ readonly known: string }>('is not a known field'),
+  unknown_group: ({ given }: Given) => `there is no group '${given}'`,
+  unknown_model: ({ given }: Given) => `there is no model '${given}'`,
+  unknown_provider: ({ given }: Given) => `no provider '${given}' is defined`,
+  used_code: 'is wrong, or was used before',
+  webhook_address: ({ given }: Given) => `must be the https address of a public server, without a user, got '${given}'`,
+  whole: ({ least, most }: Range) => `must be a whole number from ${least} to ${most}`,
+  wholes: 'must be a list of whole numbers',
+  wrong: 'is wrong',
+} as const
+
+/** Refusals of a console API that are not about a field, named like the faults. */
+const REASONS = {
+  account_missing: ['access_denied', 'This user has no account'],
+  another_needed: ['conflict', 'Another administrator must take this from you'],
+  beyond_end: [
+    'access_denied',
+    ({ until }: { readonly until: string }) => `This would last longer than you, who end at ${until}`,
+  ],
+  beyond_own: ['access_denied', 'This may do more than you: it takes somebody who may do it all'],
+  channel_unconfirmed: ['conflict', 'Confirm this receiver with its code first'],
+  channels_most: ['conflict', ({ most }: Most) => `At most ${most} receivers are kept`],
+  code_unknown: ['not_found', 'code: is unknown, used up or expired'],
+  code_used: ['conflict', 'code: this account has used it already'],
+  connected: ['conflict', 'A single sign-on is connected already: disconnect it first'],
+  email_taken: ['conflict', ({ email }: { readonly email: string }) => `email: a user with '${email}' exists already`],
+  email_unproven: ['access_denied', 'The identity provider has not verified your e-mail'],
+  external_id_taken: ['conflict', 'external_id: another record of this kind has it'],
+  foreign_page: ['access_denied', 'A console session may only be used from the console itself'],
+  group_in_use: ['conflict', own<{ readonly accounts: number }>()],
+  has_administrator: ['access_denied', 'There is an administrator already'],
+  identity_taken: ['conflict', 'Another user has this single sign-on'],
+  key_secrets_most: ['conflict', own()],
+  keys_most: ['conflict', ({ most }: Most) => `An account has at most ${most} management keys: delete some first`],
+  last_owner: ['conflict', 'This is the last owner'],
+  last_way_in: ['conflict', 'This is the only way in: set a password first'],
+  link_dead: ['access_denied', 'This invitation is used, expired or revoked. Ask for another one'],
+  link_not_yours: ['access_denied', ({ email }: { readonly email: string }) => `This invitation is for ${email}`],
+  mail_unset: ['access_denied', 'No mail is sent here: ask the operator for a link'],
+  member_already: ['conflict', 'You are in this account already'],
+  maker_needed: [
+    'access_denied',
+    'Only the person who made this key replaces its secret, which opens what they have kept: disable it, or delete it and make another',
+  ],
+  member_keys_over: [
+    'conflict',
+    'The keys of this person may spend more than that in a month, or have no monthly limit: change or delete them first',
+  ],
+  members_most: ['conflict', ({ most }: Most) => `An account has at most ${most} people and open invitations`],
+  not_parked: ['conflict', ({ id }: { readonly id: string }) => `Video job '${id}' is not parked`],
+  oidc_refused: ['access_denied', 'The single sign-on was refused'],
+  owner_stays: ['conflict', 'An owner is changed or removed by nobody but themselves'],
+  oidc_unset: ['not_found', 'Single sign-on is not set up here'],
+  only_administrators: ['access_denied', 'This is for administrators'],
+  only_provider: ['access_denied', 'Notifications are accepted only from addresses of YooKassa'],
+  price_overtaken: ['conflict', 'Another hand has decided it, or the price has changed since'],
+  reference_taken: ['conflict', own<{ readonly reference: string }>()],
+  proof_needed: ['access_denied', own<{ readonly with: string }>()],
+  role_needed: [
+    'access_denied',
+    ({ role }: { readonly role: string }) => `Your role in this account, ${role}, does not allow this`,
+  ],
+  scope_needed: ['access_denied', ({ scope }: { readonly scope: string }) => `This needs the scope ${scope}`],
+  session_stale: [
+    'access_denied',
+    ({ minutes }: { readonly minutes: number }) =>
+      `Sign in again first: this needs a sign-in of the last ${minutes} minutes`,
+  ],
+  sign_in_first: ['unauthorized', 'Sign in first'],
+  sign_in_late: ['unauthorized', 'This sign-in took too long: begin again'],
+  sign_up_closed: ['access_denied', own()],
+  token_name_taken: [
+    'conflict',
+    ({ name }: { readonly name: string }) =>
+      `A token named '${name}' is in force: revoke it first, or choose another name`,
+  ],
+  totp_needed: ['access_denied', 'Turn two-step sign-in on first: administrators need it'],
+  totp_none_new: ['conflict', 'There is no new two-step sign-in to confirm'],
+  totp_off: ['conflict', 'Two-step sign-in is off'],
+  totp_on: ['conflict', 'Two-step sign-in is on: turn it off first'],
+  uncovered: ['conflict', own()],
+  unknown_id: ['not_found', own<{ readonly id: string }>()],
+  wrong_code: ['unauthorized', 'code: is wrong, or was used before'],
+  wrong_password: ['unauthorized', 'The e-mail or the password is wrong'],
+} as const
+
+type ParamsOf<S> = S extends (params: infer P) => string ? P : None
+/** The figures of each fault. */
+export type FieldChecks = { readonly [C in keyof typeof CHECKS]: ParamsOf<(typeof CHECKS)[C]> }
 export type FieldCheck = keyof FieldChecks
+export type RefusalReason = keyof typeof REASONS
 
-/** Refusals of a console API that are not about a field, named like `FieldChecks`. */
-export interface RefusalReasons {
-  readonly account_missing: None
-  readonly another_needed: None
-  readonly beyond_end: { readonly until: string }
-  readonly beyond_own: None
-  readonly channel_unconfirmed: None
-  readonly channels_most: { readonly most: number }
-  readonly code_unknown: None
-  readonly code_used: None
-  readonly connected: None
-  readonly email_taken: { readonly email: string }
-  readonly email_unproven: None
-  readonly external_id_taken: None
-  readonly foreign_page: None
-  readonly group_in_use: { readonly accounts: number }
-  readonly has_administrator: None
-  readonly identity_taken: None
-  readonly key_secrets_most: None
-  readonly keys_most: { readonly most: number }
-  readonly last_owner: None
-  readonly last_way_in: None
-  readonly link_dead: None
-  readonly link_not_yours: { readonly email: string }
-  readonly mail_unset: None
-  readonly member_already: None
-  readonly maker_needed: None
-  readonly member_keys_over: None
-  readonly members_most: { readonly most: number }
-  readonly not_parked: { readonly id: string }
-  readonly oidc_refused: None
-  readonly owner_stays: None
-  readonly oidc_unset: None
-  readonly only_administrators: None
-  readonly only_provider: None
-  readonly price_overtaken: None
-  readonly reference_taken: { readonly reference: string }
-  readonly proof_needed: { readonly with: string }
-  readonly role_needed: { readonly role: string }
-  readonly scope_needed: { readonly scope: string }
-  readonly session_stale: { readonly minutes: number }
-  readonly sign_in_first: None
-  readonly sign_in_late: None
-  readonly sign_up_closed: None
-  readonly token_name_taken: { readonly name: string }
-  readonly totp_needed: None
-  readonly totp_none_new: None
-  readonly totp_off: None
-  readonly totp_on: None
-  readonly uncovered: None
-  readonly unknown_id: { readonly id: string }
-  readonly wrong_code: None
-  readonly wrong_password: None
-}
-export type RefusalReason = keyof RefusalReasons
+/** The figures, and a sentence in the place of the usual one; figures that are none may be left out. */
+type Said<P, W> = P extends None ? [params?: P, what?: W] : [params: P, what?: W]
+export type SaidOf<C extends FieldCheck> = C extends FieldCheck ? Said<FieldChecks[C], string> : never
 
-/** A 400 about a field: `what` follows its name. */
-export function fieldError<C extends FieldCheck>(
-  field: string,
+/** What a fault says, and its figures. */
+export function faultOf<C extends FieldCheck>(
   check: C,
-  params: FieldChecks[C],
-  what: string,
-  message = `${field}: ${what}`,
-): ApiError {
-  return new ApiError('invalid_input', message, { metadata: { field, check, params } })
+  ...[params = {}, what]: readonly [params?: unknown, what?: string]
+): { readonly check: C; readonly params: FieldChecks[C]; readonly message: string } {
+  // `SaidOf` has asked for the figures of this check.
+  return { check, params: params as FieldChecks[C], message: what ?? sentence(CHECKS[check], params) }
 }
 
-/** A refusal of a console API, with its reason by name. */
+function sentence(says: string | ((params: never) => string), params: unknown): string {
+  return typeof says === 'string' ? says : says(params as never)
+}
+
+/** A 400 about a field: what is said follows its name. */
+export function fieldError<C extends FieldCheck>(field: string, check: C, ...said: SaidOf<C>): ApiError {
+  const { message, params } = faultOf(check, ...said)
+  return new ApiError('invalid_input', `${field}: ${message}`, { metadata: { field, check, params } })
+}
+
+interface OtherRefusal {
+  readonly says?: string
+  readonly error?: 'conflict' | 'access_denied' | 'not_found' | 'unauthorized'
+  readonly cause?: unknown
+}
+
+/** A refusal of a console API, with its reason by name; `other` is what is not as usual. */
 export function reasonError<R extends RefusalReason>(
-  errorName: 'conflict' | 'access_denied' | 'not_found' | 'unauthorized',
   reason: R,
-  params: RefusalReasons[R],
-  message: string,
-  cause?: unknown,
+  ...[params = {}, other = {}]: R extends RefusalReason ? Said<ParamsOf<(typeof REASONS)[R][1]>, OtherRefusal> : never
 ): ApiError {
-  return new ApiError(errorName, message, { metadata: { reason, params }, cause })
+  const [usual, text] = REASONS[reason]
+  const { error = usual, says = sentence(text, params), cause } = other
+  return new ApiError(error, says, { metadata: { reason, params }, cause })
 }
 
 /**
@@ -216,5 +285,5 @@ export function refuseNulInValue(value: unknown, name: string): void {
 }
 
 function refusal(field: string): ApiError {
-  return fieldError(field, 'nul', {}, 'holds the character NUL (U+0000), which only prompts may hold')
+  return fieldError(field, 'nul')
 }

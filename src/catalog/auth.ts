@@ -104,8 +104,7 @@ const HEADER = /^[a-z][a-z0-9-]{0,63}$/i
 export function readAuth(reader: FieldReader, adapter: string): AuthEntry | null {
   const given = reader.map('auth')
   if (given === null) return null
-  if (reader.has('api_key'))
-    reader.problem('auth', 'one_credential', {}, 'stands in place of api_key: leave one of them out')
+  if (reader.has('api_key')) reader.problem('auth', 'one_credential')
   if (!given.has('type')) given.problem('type', 'required', {}, `is required: one of ${AUTH_TYPE_NAMES.join(', ')}`)
   const type = given.oneOf<AuthType>('type', AUTH_TYPE_NAMES)
   if (type === null) return null
@@ -130,14 +129,8 @@ function textOf(given: FieldReader, name: string, { is, needed }: AuthField): st
   if (is !== 'address') return value
   const url = URL.canParse(value) ? new URL(value) : null
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.hash !== '')
-    given.problem(name, 'http_address', { given: value }, `must be an http or https address, got '${value}'`)
-  else if (forbiddenUpstream(value))
-    given.problem(
-      name,
-      'metadata_address',
-      { given: value },
-      `must not be a link-local or metadata address, got '${value}'`,
-    )
+    given.problem(name, 'http_address', { given: value })
+  else if (forbiddenUpstream(value)) given.problem(name, 'metadata_address', { given: value })
   return value
 }
 
@@ -154,8 +147,7 @@ function mapOf(given: FieldReader, name: string): Readonly<Record<string, string
         { given: key },
         'must be a name, and not of a header of the connection or the body',
       )
-    else if (!HEADER_VALUE.test(value))
-      map.problem(key, 'header_value', {}, 'must be printable ASCII, of at most 4096 characters')
+    else if (!HEADER_VALUE.test(value)) map.problem(key, 'header_value')
     values[key] = value
   }
   return values
@@ -169,8 +161,7 @@ function checkParts(given: FieldReader, { type, key, key_file: file, client }: A
   if (key !== undefined && (file ?? client) !== undefined)
     given.problem('key', 'one_credential', {}, `stands in place of ${file === undefined ? 'client' : 'key_file'}`)
   if ((type === 'google' || type === 'yandex') && key !== undefined && !key.startsWith(MASK))
-    if (serviceKeyOf(type, key) === null)
-      given.problem('key', 'service_key', {}, 'must be the whole JSON of a key of a service account')
+    if (serviceKeyOf(type, key) === null) given.problem('key', 'service_key')
 }
 
 /** The secret that an entry lacks, which may be stored from before; null = none. */

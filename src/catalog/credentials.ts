@@ -143,7 +143,7 @@ function keptAuth(
     return stays ? unmasked(secret, stored === undefined ? [] : [stored], `${slug}.auth.${name}`, problems) : secret
   })
   const missing = kept.auth === undefined ? null : missingSecret(kept.auth)
-  if (missing !== null) problems.push(fault(`providers.${slug}.auth.${missing}`, 'required', {}, 'is required'))
+  if (missing !== null) problems.push(fault(`providers.${slug}.auth.${missing}`, 'required'))
   return kept
 }
 
@@ -159,15 +159,7 @@ function withAuth(
 
 function unmasked(masked: string, kept: readonly string[], path: string, problems: Fault[]): string {
   const key = kept.find((candidate) => maskedKey(candidate) === masked)
-  if (key === undefined)
-    problems.push(
-      fault(
-        `providers.${path}`,
-        'masked_key',
-        { given: masked },
-        `'${masked}' stands for no key that is sent to this address: give the whole key`,
-      ),
-    )
+  if (key === undefined) problems.push(fault(`providers.${path}`, 'masked_key', { given: masked }))
   return key ?? ''
 }
 

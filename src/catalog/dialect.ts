@@ -86,8 +86,7 @@ export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
 const KEY_HEADERS: readonly string[] = ['authorization', 'x-api-key', 'x-goog-api-key', 'xi-api-key']
 
 const PARAMETER = judged(field.text(), (given, reader, key) => {
-  if (!NAME.test(given))
-    reader.problem(key, 'parameter_name', { given }, `must be the name of a parameter, got '${given}'`)
+  if (!NAME.test(given)) reader.problem(key, 'parameter_name', { given })
 })
 
 /** What every adapter has beside `headers`. */
@@ -95,8 +94,7 @@ const CONNECTION_FIELDS = {
   /** The absolute path of a PEM file on the server. */
   ca_file: {
     ...judged(field.text(), (given, reader, key) => {
-      if (!isAbsolute(given))
-        reader.problem(key, 'absolute_path', { given }, `must be the absolute path of a file, got '${given}'`)
+      if (!isAbsolute(given)) reader.problem(key, 'absolute_path', { given })
     }),
     schema: text('', { pattern: '^/' }),
   },
@@ -169,8 +167,7 @@ function headersOf(given: FieldReader, reader: FieldReader, adapter: string): Re
         'must be the name of one header, and not of the connection, the body or the key',
       )
     const value = given.text(written) ?? ''
-    if (!HEADER_VALUE.test(value) && !value.startsWith(MASK))
-      given.problem(written, 'header_value', {}, 'must be printable ASCII, of at most 4096 characters')
+    if (!HEADER_VALUE.test(value) && !value.startsWith(MASK)) given.problem(written, 'header_value')
     headers[name] = value
   }
   return headers

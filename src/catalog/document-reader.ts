@@ -125,21 +125,14 @@ export function parseSettingsJson(value: unknown): {
 
 function readSettings(reader: FieldReader): SettingsEntry {
   const timezone = reader.text('timezone')
-  if (timezone !== null && !isTimezone(timezone))
-    reader.problem(
-      'timezone',
-      'bad_timezone',
-      { given: timezone },
-      `must be an IANA time zone such as Europe/Moscow, got '${timezone}'`,
-    )
+  if (timezone !== null && !isTimezone(timezone)) reader.problem('timezone', 'bad_timezone', { given: timezone })
   const rates = reader.map('rates')
   const rateTexts: Record<string, string> = {}
   const ratesSource = rates?.oneOf<'cbr'>('source', ['cbr']) ?? null
   for (const currency of rates?.keys().filter((key) => key !== 'source') ?? []) {
-    if (!/^[A-Z]{3}$/.test(currency))
-      rates?.problem(currency, 'currency_code', {}, 'must be a currency code of three capital letters')
+    if (!/^[A-Z]{3}$/.test(currency)) rates?.problem(currency, 'currency_code')
     const rate = rates?.decimal(currency)
-    if (rate === '0') rates?.problem(currency, 'above_zero', {}, 'must be above 0')
+    if (rate === '0') rates?.problem(currency, 'above_zero')
     if (rate !== null && rate !== undefined) rateTexts[currency] = rate
   }
   const markup = MARKUP.read(reader, 'markup')
@@ -185,7 +178,7 @@ function wholes(reader: FieldReader, key: string, fields: NumberFields): Readonl
   if (map === null) return null
   const result: Record<string, number> = {}
   for (const [name, { least, most }] of Object.entries(fields)) {
-    if (!map.has(name)) map.problem(name, 'required', {}, 'is required')
+    if (!map.has(name)) map.problem(name, 'required')
     result[name] = map.whole(name, least, most) ?? least
   }
   map.done()
@@ -202,30 +195,17 @@ function readProvider(reader: FieldReader, adapters: KnownAdapters): ProviderEnt
       `must be one of ${[...adapters.keys()].toSorted().join(', ')}, got '${adapter}'`,
     )
   const baseUrl = reader.text('base_url')
-  if (baseUrl !== null && !isHttpUrl(baseUrl))
-    reader.problem('base_url', 'http_address', { given: baseUrl }, `must be an http or https address, got '${baseUrl}'`)
+  if (baseUrl !== null && !isHttpUrl(baseUrl)) reader.problem('base_url', 'http_address', { given: baseUrl })
   else if (baseUrl !== null && forbiddenUpstream(baseUrl))
-    reader.problem(
-      'base_url',
-      'metadata_address',
-      { given: baseUrl },
-      `must not be a link-local or metadata address, got '${baseUrl}'`,
-    )
+    reader.problem('base_url', 'metadata_address', { given: baseUrl })
   const operation = baseUrl === null ? undefined : OPERATION.exec(baseUrl)?.[0]
-  if (operation !== undefined)
-    reader.problem(
-      'base_url',
-      'operation_path',
-      { path: operation },
-      `must be what stands before the operation's path: leave out '${operation}'`,
-    )
-  if (baseUrl === null && adapters.get(adapter)?.baseUrl === null)
-    reader.problem('base_url', 'required', {}, 'is required')
+  if (operation !== undefined) reader.problem('base_url', 'operation_path', { path: operation })
+  if (baseUrl === null && adapters.get(adapter)?.baseUrl === null) reader.problem('base_url', 'required')
   const single = reader.node('api_key')
   const keys =
     single?.kind === 'list' ? reader.texts('api_key') : single === null ? null : [reader.text('api_key') ?? '']
   if (!reader.isWrong('api_key') && (keys?.length === 0 || keys?.some((key) => key.trim() === '') === true))
-    reader.problem('api_key', 'empty_key', {}, 'must not be empty; a provider without a key has none of it')
+    reader.problem('api_key', 'empty_key')
   const fields = new GivenFields(reader, PROVIDER_FIELDS)
   fields.read('timeouts')
   const quirks = reader.map('dialect')

@@ -69,7 +69,7 @@ export const field = {
     read: (reader, key) => {
       const given = reader.map(key)
       if (given === null) return null
-      if (needed !== undefined && !given.has(needed)) given.problem(needed, 'required', {}, 'is required')
+      if (needed !== undefined && !given.has(needed)) given.problem(needed, 'required')
       const entry = readFields(given, fields)
       given.done()
       return entry

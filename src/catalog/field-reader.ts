@@ -1,5 +1,5 @@
 import { compare, decimalText, parseDecimal, type Decimal } from '../base/money.ts'
-import type { FieldCheck, FieldChecks } from '../base/refusals.ts'
+import { faultOf, type FieldCheck, type SaidOf } from '../base/refusals.ts'
 import type { FileProblem, Problem, SourceNode } from './source-tree.ts'
 
 /** Far above any price or rate, far below the largest possible sum. */
@@ -44,22 +44,14 @@ export class FieldReader {
     return node === undefined || node.kind === 'null' ? null : node
   }
 
-  problem<C extends FieldCheck>(
-    key: string,
-    check: C,
-    params: FieldChecks[C],
-    message: string,
-    unroutable = false,
-  ): void {
+  problem<C extends FieldCheck>(key: string, check: C, ...said: SaidOf<C>): void {
     this.#wrong.add(key)
     const line = this.#entries.get(key)?.line ?? this.#line
     this.#problems.push({
       line,
       path: key === '' ? this.path : this.pathOf(key),
-      message,
-      check,
-      params,
-      ...(unroutable ? { unroutable } : {}),
+      ...faultOf(check, ...said),
+      ...(check === 'incomplete_price' ? { unroutable: true } : {}),
     })
   }
 
@@ -81,13 +73,13 @@ export class FieldReader {
     if (node === null) return null
     // `model: 4` means the name "4".
     if (node.kind === 'text' || node.kind === 'number') return node.text
-    this.problem(key, 'text', {}, 'must be a text')
+    this.problem(key, 'text')
     return null
   }
 
   required(key: string): string {
     const value = this.text(key)
-    if (value === null || value === '') this.problem(key, 'required', {}, 'is required')
+    if (value === null || value === '') this.problem(key, 'required')
     return value ?? ''
   }
 
@@ -108,7 +100,7 @@ export class FieldReader {
   flag(key: string, fallback: boolean): boolean {
     const node = this.node(key)
     if (node === null) return fallback
-    if (node.kind !== 'boolean') this.problem(key, 'flag', {}, 'must be true or false')
+    if (node.kind !== 'boolean') this.problem(key, 'flag')
     return node.kind === 'boolean' ? node.value : fallback
   }
 
@@ -117,8 +109,8 @@ export class FieldReader {
     if (node === null) return null
     const value = node.kind === 'number' ? Number(node.text) : Number.NaN
     if (Number.isSafeInteger(value) && value >= least && value <= most) return value
-    if (most === Number.MAX_SAFE_INTEGER) this.problem(key, 'least', { least }, `must be a whole number from ${least}`)
-    else this.problem(key, 'whole', { least, most }, `must be a whole number from ${least} to ${most}`)
+    if (most === Number.MAX_SAFE_INTEGER) this.problem(key, 'least', { least })
+    else this.problem(key, 'whole', { least, most })
     return null
   }
 
@@ -128,12 +120,7 @@ export class FieldReader {
     if (node === null) return null
     const value = node.kind === 'number' || node.kind === 'text' ? parseDecimal(node.text) : null
     if (value === null || value.digits < 0n || compare(value, DECIMAL_MAX) > 0) {
-      this.problem(
-        key,
-        'decimal',
-        { most: decimalText(DECIMAL_MAX) },
-        `must be a decimal number from 0 to ${decimalText(DECIMAL_MAX)}`,
-      )
+      this.problem(key, 'decimal', { most: decimalText(DECIMAL_MAX) })
       return null
     }
     return decimalText(value)
@@ -145,7 +132,7 @@ export class FieldReader {
     if (node.kind === 'list' && node.items.every((item) => item.kind === 'text' || item.kind === 'number')) {
       return node.items.map((item) => (item.kind === 'text' || item.kind === 'number' ? item.text : ''))
     }
-    this.problem(key, 'list', {}, 'must be a list of texts')
+    this.problem(key, 'list')
     return null
   }
 
@@ -156,7 +143,7 @@ export class FieldReader {
     if (unknown !== undefined) {
       const given = unknown.slice(0, 100)
       const all = known.join(', ')
-      this.problem(key, 'names_of', { known: all, given }, `must be names of ${all}, got '${given}'`)
+      this.problem(key, 'names_of', { known: all, given })
     }
     // Others are a problem, with which no document counts.
     return names as readonly T[] | null
@@ -165,7 +152,7 @@ export class FieldReader {
   wholes(key: string): readonly number[] | null {
     const values = this.texts(key)?.map(Number) ?? null
     if (values === null || values.every((value) => Number.isSafeInteger(value) && value > 0)) return values
-    this.problem(key, 'wholes', {}, 'must be a list of whole numbers')
+    this.problem(key, 'wholes')
     return null
   }
 
@@ -197,8 +184,7 @@ export class FieldReader {
   /** Reports every key that was not read. */
   done(): void {
     for (const key of this.#entries.keys()) {
-      if (!this.#seen.has(key))
-        this.problem(key, 'unknown_field', { known: [...this.#seen].join(', ') }, 'is not a known field')
+      if (!this.#seen.has(key)) this.problem(key, 'unknown_field', { known: [...this.#seen].join(', ') })
     }
   }
 }

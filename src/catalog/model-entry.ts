@@ -62,7 +62,7 @@ function readTiered(reader: FieldReader, check: CheckKeys): TieredPrice {
   const prices = readPrices(reader)
   let last = -1
   const tiers = atMost(reader, 'tiers', reader.items('tiers')).map((given) => {
-    if (!given.has('above')) given.problem('above', 'required', {}, 'is required')
+    if (!given.has('above')) given.problem('above', 'required')
     const above = given.whole('above', last + 1) ?? last + 1
     last = above
     const tier = { above, ...readPrices(given) }
@@ -75,16 +75,9 @@ function readTiered(reader: FieldReader, check: CheckKeys): TieredPrice {
 
 function readHours(reader: FieldReader, check: CheckKeys): HourlyPrice {
   const [from, to] = [readTime(reader, 'from'), readTime(reader, 'to')]
-  if (from !== '' && from === to)
-    reader.problem('to', 'time_of_day', { given: to }, `must be another time of day than from, got '${to}'`)
+  if (from !== '' && from === to) reader.problem('to', 'time_of_day', { given: to })
   const timezone = reader.text('timezone') ?? 'UTC'
-  if (!isTimezone(timezone))
-    reader.problem(
-      'timezone',
-      'bad_timezone',
-      { given: timezone },
-      `must be an IANA time zone such as Europe/Moscow, got '${timezone}'`,
-    )
+  if (!isTimezone(timezone)) reader.problem('timezone', 'bad_timezone', { given: timezone })
   const days = reader.names('days', WEEKDAYS)
   if (days?.length === 0 && !reader.isWrong('days'))
     reader.problem('days', 'names_of', { known: WEEKDAYS.join(', '), given: '[]' }, 'must name a day, or be left out')
@@ -117,16 +110,10 @@ function readPrices(reader: FieldReader): PriceTexts {
       const sizes = reader.map(key)
       const bySize: Record<string, string> = {}
       for (const size of sizes?.keys() ?? []) {
-        if (varies === 'size_and_quality' && !isPictureKey(size))
-          sizes?.problem(
-            size,
-            'picture_key',
-            {},
-            "must be a size such as 1024x1024 or 2K, a quality such as high, or both as '1024x1024/high'",
-          )
+        if (varies === 'size_and_quality' && !isPictureKey(size)) sizes?.problem(size, 'picture_key')
         bySize[size] = sizes?.decimal(size) ?? '0'
       }
-      if (Object.keys(bySize).length === 0) reader.problem(key, 'no_prices', {}, 'must have at least one price')
+      if (Object.keys(bySize).length === 0) reader.problem(key, 'no_prices')
       prices[key] = bySize
       continue
     }
@@ -141,35 +128,22 @@ const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}\/[A-Za-z0-9][A-Za-z0-9._:@-
 /** Reads one model with its endpoints; problems go to the reader. */
 export function readModel(reader: FieldReader): ModelEntry {
   const id = reader.required('id')
-  if (id !== '' && (!MODEL_ID.test(id) || SUFFIX.test(id)))
-    reader.problem(
-      'id',
-      'model_id',
-      { given: id },
-      `must be of the form vendor/model_name, without :nitro or :floor, got '${id}'`,
-    )
+  if (id !== '' && (!MODEL_ID.test(id) || SUFFIX.test(id))) reader.problem('id', 'model_id', { given: id })
   const fields = new GivenFields(reader, MODEL_FIELDS)
   fields.read('aliases')
   const type = reader.oneOf('type', MODEL_TYPES)
-  if (type === null && !reader.has('type')) reader.problem('type', 'required', {}, 'is required')
+  if (type === null && !reader.has('type')) reader.problem('type', 'required')
   fields.read('created')
   const contextLength = fields.get('context_length')
   const maxCompletionTokens = fields.get('max_completion_tokens')
   if (contextLength !== null && maxCompletionTokens !== null && maxCompletionTokens > contextLength)
-    reader.problem(
-      'max_completion_tokens',
-      'above_context',
-      { given: maxCompletionTokens, context: contextLength },
-      aboveContext(maxCompletionTokens, contextLength),
-    )
+    reader.problem('max_completion_tokens', 'above_context', { given: maxCompletionTokens, context: contextLength })
   const outputBounded = contextLength !== null || maxCompletionTokens !== null
   const endpoints = reader
     .items('endpoints')
     .map((endpoint) => readEndpoint(endpoint, type, outputBounded, contextLength))
-  if (endpoints.length === 0)
-    reader.problem('endpoints', 'no_endpoints', {}, 'is required: at least one way to serve the model')
-  if (type === 'chat' && !reader.has('context_length'))
-    reader.problem('context_length', 'chat_context', {}, 'is required for a chat model')
+  if (endpoints.length === 0) reader.problem('endpoints', 'no_endpoints')
+  if (type === 'chat' && !reader.has('context_length')) reader.problem('context_length', 'chat_context')
   const rest = fields.all()
   reader.done()
   return { id, type: type ?? 'chat', endpoints, ...rest }
@@ -182,11 +156,10 @@ function readEndpoint(
   modelContext: number | null,
 ): EndpointEntry {
   const price = reader.map('price')
-  if (price === null) reader.problem('price', 'required', {}, 'is required')
+  if (price === null) reader.problem('price', 'required')
   const currency = price === null ? '' : readCurrency(price)
   const sell = reader.map('sell')
-  if (sell?.has('currency') === true && sell.text('currency') !== 'RUB')
-    sell.problem('currency', 'rubles_only', {}, 'must be RUB: what the customer pays is in rubles')
+  if (sell?.has('currency') === true && sell.text('currency') !== 'RUB') sell.problem('currency', 'rubles_only')
   const fields = new GivenFields(reader, ENDPOINT_FIELDS)
   const listed = fields.get('supported_parameters')
   const native = [fields.get('native_responses'), fields.get('native_messages')].includes(true)
@@ -194,7 +167,7 @@ function readEndpoint(
   const most = fields.get('max_completion_tokens')
   const context = contextLength ?? modelContext
   if (context !== null && most !== null && most > context)
-    reader.problem('max_completion_tokens', 'above_context', { given: most, context }, aboveContext(most, context))
+    reader.problem('max_completion_tokens', 'above_context', { given: most, context })
   const uses = { listed: listed ?? [], native }
   const check = type === null ? (): void => undefined : (given: FieldReader): void => checkCharged(given, type, uses)
   const prices = price === null ? {} : readPriceEntry(price, check)
@@ -222,10 +195,8 @@ function readEndpoint(
  */
 function readCurrency(price: FieldReader): string {
   const currency = price.text('currency') ?? ''
-  if (!price.has('currency'))
-    price.problem('currency', 'no_currency', {}, 'is required: RUB, or a currency with a rate such as USD')
-  else if (!/^[A-Z]{3}$/.test(currency))
-    price.problem('currency', 'currency_code', {}, 'must be a currency code of three capital letters')
+  if (!price.has('currency')) price.problem('currency', 'no_currency')
+  else if (!/^[A-Z]{3}$/.test(currency)) price.problem('currency', 'currency_code')
   return currency
 }
 
@@ -256,12 +227,7 @@ function checkComplete(
       'incomplete_price',
       { needs: missing.join(' / ') },
       `is not complete for a ${type} model: needs ${missing.join(' or ')}. The endpoint is not routable`,
-      true,
     )
-}
-
-function aboveContext(tokens: number, context: number): string {
-  return `must be at most the context_length of ${context}, got ${tokens}`
 }
 
 function unchargedText(type: ModelType, key: string): string {

@@ -221,14 +221,7 @@ function faultsOf(
       if (value.digits === 0n || !known.every((other) => isFar(value, other))) return []
       const [example = ONE] = known
       const [found, usual] = [decimalText(value), decimalText(example)]
-      return [
-        fault(
-          `${path}.${key}`,
-          'far_price',
-          { found, usual, currency },
-          `is ${found} ${currency}, but a known price of this model is ${usual} ${currency}: prices are per million tokens. If it is right, set force: true beside price`,
-        ),
-      ]
+      return [fault(`${path}.${key}`, 'far_price', { found, usual, currency })]
     })
   })
 }

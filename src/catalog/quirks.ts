@@ -92,8 +92,7 @@ export type QuirksEntry = EntryOf<typeof QUIRK_FIELDS>
 function fixedOf(given: FieldReader): Readonly<Record<string, FixedValue>> {
   const fixed: Record<string, FixedValue> = {}
   for (const name of namesIn(given)) {
-    if (!NAME.test(name) || OWN.has(name))
-      given.problem(name, 'parameter_name', { given: name }, `must be the name of a parameter, got '${name}'`)
+    if (!NAME.test(name) || OWN.has(name)) given.problem(name, 'parameter_name', { given: name })
     const node = given.node(name)
     if (node === null) fixed[name] = null
     else if (node.kind === 'boolean') fixed[name] = node.value

@@ -40,13 +40,7 @@ export function readSdkPackage(reader: FieldReader, adapter: string, known: Know
     const problem = sdkPackageProblem(name)
     if (problem !== null) reader.problem('package', problem.check, { given: name }, problem.message)
   }
-  if (factory !== undefined && !FACTORY.test(factory))
-    reader.problem(
-      'factory',
-      'factory_name',
-      { given: factory },
-      `must be the name of an exported function such as createMistral, got '${factory}'`,
-    )
+  if (factory !== undefined && !FACTORY.test(factory)) reader.problem('factory', 'factory_name', { given: factory })
   return entry
 }
 

@@ -258,8 +258,7 @@ export function crossProblems(document: CatalogDocument, ownFrom = 0): readonly 
       ...(model.aliases ?? []).map((name, at) => ({ path: `${place}.aliases[${at}]`, name })),
     ]
     for (const { path, name } of named) {
-      if (name !== '' && names.has(name))
-        problems.push(fault(path, 'name_taken', { given: name }, `'${name}' is the name of another model or alias`))
+      if (name !== '' && names.has(name)) problems.push(fault(path, 'name_taken', { given: name }))
       names.add(name)
     }
     problems.push(...endpointProblems(document, model, place, index < ownFrom ? null : given))
@@ -283,23 +282,11 @@ function endpointProblems(
       price: { currency },
     } = endpoint
     if (provider !== '' && ownValue(document.providers, provider) === undefined)
-      problems.push(
-        fault(`${path}.provider`, 'unknown_provider', { given: provider }, `no provider '${provider}' is defined`),
-      )
+      problems.push(fault(`${path}.provider`, 'unknown_provider', { given: provider }))
     if (currency !== '' && rates?.has(currency) === false)
-      problems.push(
-        fault(
-          `${path}.price.currency`,
-          'no_rate',
-          { currency },
-          `no rate is given for ${currency}: add rates.${currency}, in RUB`,
-        ),
-      )
+      problems.push(fault(`${path}.price.currency`, 'no_rate', { currency }))
     // The log names an endpoint by this pair, and a replayed charge must find exactly one price.
-    if (ways.has(way))
-      problems.push(
-        fault(`${path}.model`, 'endpoint_twice', { given: way }, `'${way}' is an endpoint of this model already`),
-      )
+    if (ways.has(way)) problems.push(fault(`${path}.model`, 'endpoint_twice', { given: way }))
     ways.add(way)
   }
   return problems

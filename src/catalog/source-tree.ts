@@ -11,7 +11,7 @@ import {
   type YAMLMap,
 } from 'yaml'
 import { ownValue } from '../base/own-value.ts'
-import type { FieldCheck, FieldChecks } from '../base/refusals.ts'
+import { faultOf, type FieldCheck, type FieldChecks, type SaidOf } from '../base/refusals.ts'
 
 /** A problem of a text before it is parsed into a document: its syntax, size or a variable. Only files have it. */
 export interface FileProblem {
@@ -35,8 +35,8 @@ export interface Fault {
 
 export interface Problem extends FileProblem, Fault {}
 
-export function fault<C extends FieldCheck>(path: string, check: C, params: FieldChecks[C], message: string): Fault {
-  return { path, message, check, params }
+export function fault<C extends FieldCheck>(path: string, check: C, ...said: SaidOf<C>): Fault {
+  return { path, ...faultOf(check, ...said) }
 }
 
 /**

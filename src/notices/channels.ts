@@ -67,7 +67,7 @@ export function newChannel(
 export const ACCOUNT_CHANNELS_MAX = 5
 
 export function tooManyChannels(most: number): ApiError {
-  return reasonError('conflict', 'channels_most', { most }, `At most ${most} receivers are kept`)
+  return reasonError('channels_most', { most })
 }
 
 /** A notice that only this channel gets. Answers its id. */

@@ -17,7 +17,7 @@ export const MAIL: Way = {
   target: (given) => {
     if (isMailAddress(given)) return given
     const shown = given.slice(0, 80)
-    throw fieldError('target', 'bad_email', { given: shown }, `'${shown}' is not an e-mail address`)
+    throw fieldError('target', 'bad_email', { given: shown })
   },
 }
 

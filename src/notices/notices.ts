@@ -92,5 +92,5 @@ export function checkedTarget(type: ChannelType, given: string, allowPrivate: bo
 }
 
 export function notSetUp(type: ChannelType): ApiError {
-  return fieldError('type', 'not_set_up', { given: type }, `'${type}' is not set up on this service`)
+  return fieldError('type', 'not_set_up', { given: type })
 }

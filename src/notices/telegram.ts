@@ -14,7 +14,7 @@ export const TELEGRAM: Way = {
         },
   target: (given) => {
     if (/^-?[1-9]\d{0,19}$/.test(given)) return given
-    throw fieldError('target', 'chat_id', {}, 'must be the numeric id of a chat, such as 123456789')
+    throw fieldError('target', 'chat_id')
   },
 }
 

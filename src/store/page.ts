@@ -133,8 +133,7 @@ export async function readPage<Column extends string, T>(
 
 /** A page of rows that are all in memory. Its cursor is the number of rows before the next page. */
 export function pageOf<T>(rows: readonly T[], { limit, offset, cursor = null }: PageRange): Page<T> {
-  if (cursor !== null && !/^\d{1,15}$/.test(cursor))
-    throw fieldError('cursor', 'cursor', {}, 'must be one that an answer gave')
+  if (cursor !== null && !/^\d{1,15}$/.test(cursor)) throw fieldError('cursor', 'cursor')
   const first = Number(cursor ?? 0) + offset
   const end = first + limit
   return { data: rows.slice(first, end), total: rows.length, ...(end < rows.length ? { next: String(end) } : {}) }

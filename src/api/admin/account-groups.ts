@@ -82,10 +82,9 @@ function groupKind(ports: AdminPorts): NamedRecords<'/admin/v1/account-groups/:i
       const end = await accountGroups.delete(group.id, (current) => guard(wire(AccountGroup, current)))
       if (end === 'in_use')
         throw reasonError(
-          'conflict',
           'group_in_use',
           { accounts: group.accounts },
-          `Group '${group.name}' has accounts: put them into another group first, or into none`,
+          { says: `Group '${group.name}' has accounts: put them into another group first, or into none` },
         )
       return end !== 'unknown'
     },

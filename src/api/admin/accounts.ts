@@ -70,12 +70,7 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
       const { amount, reason } = read()
       const reference = param(call, 'reference')
       if (reference.trim() === '' || reference.length > REFERENCE_CHARS_MAX)
-        throw fieldError(
-          'reference',
-          'text_length',
-          { least: 1, most: REFERENCE_CHARS_MAX },
-          `must be a text of 1 to ${REFERENCE_CHARS_MAX} characters`,
-        )
+        throw fieldError('reference', 'text_length', { least: 1, most: REFERENCE_CHARS_MAX })
       const { status, entry } = await postEntry(ports, call, { kind: 'topup', amount, reason, reference })
       return { status, body: wire(Entry, entry) }
     }),
@@ -182,12 +177,7 @@ async function priceRule(
 ): Promise<Pick<AccountPatch, 'groupId' | 'markup'>> {
   const groupId = typeof group === 'string' ? await recordId(ports, 'account_group', group) : group
   if (typeof group === 'string' && (groupId === null || (await ports.store.accountGroups.get(groupId ?? '')) === null))
-    throw fieldError(
-      'group',
-      'unknown_group',
-      { given: group.slice(0, 200) },
-      `there is no group '${group.slice(0, 200)}'`,
-    )
+    throw fieldError('group', 'unknown_group', { given: group.slice(0, 200) })
   return {
     ...(groupId === undefined ? {} : { groupId }),
     ...(markup === undefined ? {} : { markup: markup === null ? null : markupText(markup) }),
@@ -196,10 +186,10 @@ async function priceRule(
 
 /** An amount below 0 is for adjustments only. */
 function entryAmount(kind: EntryBody['kind'], amount: number | null | undefined): bigint {
-  if (amount === undefined || amount === null) throw fieldError('amount', 'required', {}, 'is required')
+  if (amount === undefined || amount === null) throw fieldError('amount', 'required')
   const amountMicro = microOf(amount)
-  if (kind === 'adjustment' && amountMicro === 0n) throw fieldError('amount', 'not_zero', {}, 'must not be 0')
-  if (kind !== 'adjustment' && amountMicro <= 0n) throw fieldError('amount', 'above_zero', {}, 'must be above 0')
+  if (kind === 'adjustment' && amountMicro === 0n) throw fieldError('amount', 'not_zero')
+  if (kind !== 'adjustment' && amountMicro <= 0n) throw fieldError('amount', 'above_zero')
   return amountMicro
 }
 
@@ -239,13 +229,12 @@ async function postEntry(
       throw notFound('Account', param(call, 'id'))
     case 'conflict':
       throw reasonError(
-        'conflict',
         'reference_taken',
         { reference },
-        `The ${kind} reference '${reference}' stands with another amount or account`,
+        { says: `The ${kind} reference '${reference}' stands with another amount or account` },
       )
     case 'uncovered':
-      throw reasonError('conflict', 'uncovered', {}, `The account's available balance does not cover this ${kind}`)
+      throw reasonError('uncovered', {}, { says: `The account's available balance does not cover this ${kind}` })
     case 'existing':
     case 'created': {
       const booked = { kind, amount: rubles(amountMicro), entry: outcome.entry, balanceMicro: outcome.balanceMicro }

@@ -171,7 +171,7 @@ function channelRoutes(ports: AdminPorts): readonly Route<Principal>[] {
     adminRoute('POST /admin/v1/accounts/:id/notices/channels/:channel/test', async (call) => {
       const { channel } = await channelOf(ports, call)
       if (!channel.confirmed)
-        throw reasonError('conflict', 'channel_unconfirmed', {}, 'This receiver has yet to be confirmed with its code')
+        throw reasonError('channel_unconfirmed', {}, { says: 'This receiver has yet to be confirmed with its code' })
       return { notice: await raiseTest(ports, channel) }
     }),
   ]

@@ -130,16 +130,7 @@ export function actor(ports: AdminPorts, call: AdminCall): string {
 
 /** Nobody hands out, takes away or resets what they may not do themselves. */
 export function refuseBeyondOwn(ports: AdminPorts, call: AdminCall, scopes: Iterable<AdminScope>): void {
-  if (!covers(ports.access.scopesOf(call.request), scopes)) throw beyondOwn()
-}
-
-export function beyondOwn(): ApiError {
-  return reasonError(
-    'access_denied',
-    'beyond_own',
-    {},
-    'This may do more than you: it takes somebody who may do it all',
-  )
+  if (!covers(ports.access.scopesOf(call.request), scopes)) throw reasonError('beyond_own')
 }
 
 /**
@@ -158,7 +149,7 @@ export function requireParts(
   const [was, is] = [new Map(Object.entries(before ?? {})), new Map(Object.entries(after))]
   for (const [part, scope] of Object.entries(parts))
     if (!own.has(scope) && !isDeepStrictEqual(was.get(part) ?? null, is.get(part) ?? null))
-      throw reasonError('access_denied', 'scope_needed', { scope }, `${part}: its change needs the scope ${scope}`)
+      throw reasonError('scope_needed', { scope }, { says: `${part}: its change needs the scope ${scope}` })
 }
 
 /** Nobody hands out what lasts longer than they do. `endsAtMs`: null = it has no end. */
@@ -169,7 +160,7 @@ export function refuseLonger(ports: AdminPorts, call: AdminCall, endsAtMs: numbe
 export function refuseBeyondEnd(ownMs: number | null, endsAtMs: number | null): void {
   if (ownMs === null || (endsAtMs !== null && endsAtMs <= ownMs)) return
   const until = isoTime(ownMs)
-  throw reasonError('access_denied', 'beyond_end', { until }, `This would last longer than you, who end at ${until}`)
+  throw reasonError('beyond_end', { until })
 }
 
 export function param(call: AdminCall, name: string): string {

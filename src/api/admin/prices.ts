@@ -22,13 +22,7 @@ export function priceAdminRoutes(ports: AdminPorts): readonly Route<Principal>[]
     const id = param(call, 'id')
     const change = await applied(() => ports.prices.book.decide(id, isApproved, by(call)))
     if (change === null) throw notFound('Price change', id)
-    if (change === 'overtaken')
-      throw reasonError(
-        'conflict',
-        'price_overtaken',
-        {},
-        'Another hand has decided it, or the price has changed since',
-      )
+    if (change === 'overtaken') throw reasonError('price_overtaken')
     return wireChange(change)
   }
   return [

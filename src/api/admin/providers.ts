@@ -94,18 +94,17 @@ async function connectionOf(
 ): Promise<{ readonly slug: string; readonly entry: ProviderEntry; readonly models: CatalogDocument['models'] }> {
   const given = json !== null && typeof json === 'object' && !Array.isArray(json) ? json : {}
   const { slug, provider, models, ...unknown } = given as Readonly<Record<string, unknown>>
-  if (typeof slug !== 'string') throw fieldError('slug', 'required', {}, 'is required')
+  if (typeof slug !== 'string') throw fieldError('slug', 'required')
   checkSlug(slug)
   const [strange] = Object.keys(unknown)
-  if (strange !== undefined)
-    throw fieldError(strange, 'unknown_field', { known: 'slug, provider, models' }, 'is not a known field')
+  if (strange !== undefined) throw fieldError(strange, 'unknown_field', { known: 'slug, provider, models' })
   const { document, problems } = parseDocumentJson(
     { providers: { [slug]: provider ?? null }, ...(models === undefined ? {} : { models }) },
     context,
   )
   refuse(problems)
   const entry = ownValue(document.providers, slug)
-  if (entry === undefined) throw fieldError('provider', 'required', {}, 'is required')
+  if (entry === undefined) throw fieldError('provider', 'required')
   refusePrivate(ports, slug, entry, context)
   return { slug, entry, models: document.models }
 }
@@ -140,13 +139,7 @@ export function refusePrivate(
   ]
   for (const [field = '', address = ''] of addresses) {
     const { host, hostname } = URL.canParse(address) ? new URL(address) : { host: '', hostname: 'public' }
-    if (isPrivateAddress(hostname))
-      throw fieldError(
-        field,
-        'private_address',
-        { host },
-        `'${host}' is a private address; a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true`,
-      )
+    if (isPrivateAddress(hostname)) throw fieldError(field, 'private_address', { host })
   }
 }
 

@@ -295,13 +295,7 @@ function externalIdIn(id: string): string | null {
 }
 
 function checkedExternalId(given: string): string {
-  if (!EXTERNAL_ID_PATTERN.test(given))
-    throw fieldError(
-      'external_id',
-      'external_id',
-      {},
-      'must be 1 to 128 letters, digits and . _ : @ + -, with a letter or a digit first',
-    )
+  if (!EXTERNAL_ID_PATTERN.test(given)) throw fieldError('external_id', 'external_id')
   return given
 }
 
@@ -349,7 +343,7 @@ export async function refusingTaken<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (thrown) {
     if (!(thrown instanceof ExternalIdTakenError)) throw thrown
-    throw reasonError('conflict', 'external_id_taken', {}, 'external_id: another record of this kind has it')
+    throw reasonError('external_id_taken')
   }
 }
 

@@ -55,7 +55,7 @@ export class SetupLinks {
     })
     const user = created ?? (await users.findByEmail(email))
     if (user === null || user.operatorRole !== operatorRole || user.passwordHash !== null)
-      throw reasonError('conflict', 'email_taken', { email }, `A user with the e-mail '${email}' exists`)
+      throw reasonError('email_taken', { email }, { says: `A user with the e-mail '${email}' exists` })
     return { id: user.id, email, token: await this.#token(user.id, false) }
   }
 

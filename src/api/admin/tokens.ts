@@ -9,7 +9,6 @@ import {
   listBody,
   listRoute,
   actor,
-  beyondOwn,
   recordChange,
   refuseBeyondEnd,
   refuseBeyondOwn,
@@ -123,16 +122,11 @@ async function newToken(
   // Its maker may have been revoked or narrowed since it opened this route.
   const check = (inForce: AdminTokenRecord | null): void => {
     if (maker === null) return
-    if (inForce === null || !covers(new Set(inForce.scopes), scopes)) throw beyondOwn()
+    if (inForce === null || !covers(new Set(inForce.scopes), scopes)) throw reasonError('beyond_own')
     refuseBeyondEnd(inForce.expiresAtMs, record.expiresAtMs)
   }
   if (!(await ports.store.adminTokens.create({ ...record, digest: digestOf(token) }, check)))
-    throw reasonError(
-      'conflict',
-      'token_name_taken',
-      { name: given.name },
-      `A token named '${given.name}' is in force: revoke it first, or choose another name`,
-    )
+    throw reasonError('token_name_taken', { name: given.name })
   return { record, token }
 }
 

@@ -142,8 +142,7 @@ function patchOf(
   if (gains) refuseLonger(ports, call, null)
   const loses =
     before.operatorRole !== null && !before.disabled && (operatorRole !== before.operatorRole || disabled === true)
-  if (loses && before.email === actor(ports, call))
-    throw reasonError('conflict', 'another_needed', {}, 'Another administrator must take this from you')
+  if (loses && before.email === actor(ports, call)) throw reasonError('another_needed')
   return patch
 }
 
@@ -190,9 +189,8 @@ export async function handedLink(
 export function refuseOwnLink(ports: AdminPorts, call: AdminCall, email: string): void {
   if (actor(ports, call) === email)
     throw reasonError(
-      'conflict',
       'another_needed',
       {},
-      'Another administrator must make this link for you; change your own password in the security settings',
+      { says: 'Another administrator must make this link for you; change your own password in the security settings' },
     )
 }

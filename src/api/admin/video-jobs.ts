@@ -60,7 +60,7 @@ async function resolve(
     )
   const outcome = await ports.videos.resolve(id, upstreamId)
   if (outcome === 'unknown') throw notFound('Video job', id)
-  if (outcome === 'not_parked') throw reasonError('conflict', 'not_parked', { id }, `Video job '${id}' is not parked`)
+  if (outcome === 'not_parked') throw reasonError('not_parked', { id })
   await recordChange(ports, call, 'video.resolve', id, null, { upstream_id: upstreamId })
   return { id, status: upstreamId === null ? 'failed' : 'in_progress' }
 }

@@ -41,9 +41,8 @@ export function identityRoutes(ports: CabinetPorts, signOn: SingleSignOn | null)
     visitRoute(ports, 'GET /cabinet/v1/identities', ({ user }) => ({ data: identitiesOf(user) })),
     visitReply(ports, 'POST /cabinet/v1/identities/link', async (visit, read) => {
       await proveOwner(ports, visit, proofOf(read()))
-      if (signOn === null) throw reasonError('not_found', 'oidc_unset', {}, 'Single sign-on is not set up here')
-      if (visit.user.oidc !== null)
-        throw reasonError('conflict', 'connected', {}, 'A single sign-on is connected already: disconnect it first')
+      if (signOn === null) throw reasonError('oidc_unset')
+      if (visit.user.oidc !== null) throw reasonError('connected')
       const { url, cookie } = await signOn.begin(visit.call, { userId: visit.user.id, sessionId: visit.session.id })
       return { status: 200, body: { url }, headers: { 'set-cookie': cookie } }
     }),

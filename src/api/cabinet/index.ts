@@ -169,9 +169,9 @@ async function redeemCode(
   const outcome = await ports.store.codes.redeem({ digest, accountId, actor: user.email, atMs: ports.clock.now() })
   switch (outcome.status) {
     case 'unknown':
-      throw reasonError('not_found', 'code_unknown', {}, 'code: is unknown, used up or expired')
+      throw reasonError('code_unknown')
     case 'used_by_account':
-      throw reasonError('conflict', 'code_used', {}, 'code: this account has used it already')
+      throw reasonError('code_used')
     case 'redeemed': {
       const body = { amount: rubles(outcome.amountMicro), balance: rubles(outcome.balanceMicro) }
       await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'code.redeem', outcome.codeId, {
@@ -193,8 +193,7 @@ function passwordResetRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   return [
     openRoute('POST /cabinet/v1/password-reset', async (call, read) => {
       const email = readEmail(read().email)
-      if (ports.mailedLinks === null)
-        throw reasonError('access_denied', 'mail_unset', {}, 'No mail is sent here: ask the operator for a link')
+      if (ports.mailedLinks === null) throw reasonError('mail_unset')
       await ports.access.bounds.take('resets', ipKey(call.clientIp))
       // The answer does not wait for what depends on the user.
       setImmediate(() => {

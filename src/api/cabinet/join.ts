@@ -46,7 +46,7 @@ async function checkInvitation(ports: CabinetPorts, token: string): Promise<Invi
   const found = TOKEN_SHAPE.test(token)
     ? await ports.store.members.findInvitation(tokenHash(token), ports.clock.now())
     : null
-  if (found === null) throw deadLink()
+  if (found === null) throw reasonError('link_dead')
   return found
 }
 
@@ -58,7 +58,7 @@ async function join(ports: CabinetPorts, call: CabinetCall, given: JoinBody, oid
   const user = visitor?.user ?? made
   if (user === null) throw new Error('Who is no visitor is a new person.')
   const used = await ports.store.members.join(tokenHash(given.token), user, made, ports.clock.now())
-  if (used === null) throw deadLink()
+  if (used === null) throw reasonError('link_dead')
   await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.join', user.id, {
     account: used.accountId,
     invitation: used.id,
@@ -86,10 +86,9 @@ async function sessionIn(
 }
 
 async function refuseSigned(ports: CabinetPorts, user: UserRecord, { email, accountId }: Invitation): Promise<void> {
-  if (email !== null && email !== user.email)
-    throw reasonError('access_denied', 'link_not_yours', { email }, `This invitation is for ${email}`)
+  if (email !== null && email !== user.email) throw reasonError('link_not_yours', { email })
   if ((await ports.store.members.of(user)).some((place) => place.accountId === accountId))
-    throw reasonError('conflict', 'member_already', {}, 'You are in this account already')
+    throw reasonError('member_already')
 }
 
 /** A user without an account of their own, not stored yet. */
@@ -99,16 +98,11 @@ async function newPerson(
   invitation: Invitation,
   { email: givenEmail = null, password = null, name, language = null }: JoinBody,
 ): Promise<NewUser> {
-  if (givenEmail === null && invitation.email === null) throw fieldError('email', 'required', {}, 'is required')
-  if (password === null) throw fieldError('password', 'required', {}, 'is required')
+  if (givenEmail === null && invitation.email === null) throw fieldError('email', 'required')
+  if (password === null) throw fieldError('password', 'required')
   const email = readEmail(givenEmail ?? invitation.email ?? '')
   if (invitation.email !== null && invitation.email !== email)
-    throw reasonError(
-      'access_denied',
-      'link_not_yours',
-      { email: invitation.email },
-      `This invitation is for ${invitation.email}`,
-    )
+    throw reasonError('link_not_yours', { email: invitation.email })
   ports.passwords.check('password', password, [email, email.split('@')[0] ?? ''])
   await ports.access.bounds.take('sign_ups', ipKey(call.clientIp))
   // A taken address is refused and leaves the link: it must not tell of many.
@@ -121,13 +115,4 @@ async function newPerson(
     language,
     oidc: null,
   })
-}
-
-function deadLink(): Error {
-  return reasonError(
-    'access_denied',
-    'link_dead',
-    {},
-    'This invitation is used, expired or revoked. Ask for another one',
-  )
 }

@@ -131,13 +131,7 @@ async function rotateKey(
   given: ReturnType<CabinetBody<'POST /cabinet/v1/keys/:id/rotate'>>,
 ): Promise<NewKey> {
   const { key: before } = await ownKey(ports, visit)
-  if (!isOwn(visit, before))
-    throw reasonError(
-      'access_denied',
-      'maker_needed',
-      {},
-      'Only the person who made this key replaces its secret, which opens what they have kept: disable it, or delete it and make another',
-    )
+  if (!isOwn(visit, before)) throw reasonError('maker_needed')
   const key = await newSecret(ports.store.keys, before.id, given, ports.ids, ports.clock.now())
   ports.access.invalidate({ keyId: before.id })
   const after = await shownKey(ports, visit, await ownKey(ports, visit))
@@ -208,12 +202,7 @@ async function createManagementKey(
   const nowMs = ports.clock.now()
   const expiresAtMs = typeof expires === 'string' ? Date.parse(expires) : null
   if ((await ports.store.managementKeys.list(accountId)).length >= KEYS_MAX)
-    throw reasonError(
-      'conflict',
-      'keys_most',
-      { most: KEYS_MAX },
-      `An account has at most ${KEYS_MAX} management keys: delete some first`,
-    )
+    throw reasonError('keys_most', { most: KEYS_MAX })
   const key = generateKey(ports.ids, MANAGEMENT_PREFIX)
   const record = {
     id: `mkey_${ports.ids.letters(ID_LETTERS)}`,

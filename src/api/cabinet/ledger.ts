@@ -31,7 +31,7 @@ export async function ledgerPage(
 function beforeOf(text: string | null): LedgerFilter['before'] {
   if (text === null) return null
   const [, id, balance] = CURSOR.exec(text) ?? []
-  if (id === undefined) throw fieldError('cursor', 'cursor', {}, 'must be one that an answer gave')
+  if (id === undefined) throw fieldError('cursor', 'cursor')
   return { id: Number(id), balanceMicro: balance === undefined ? null : BigInt(balance) }
 }
 

@@ -44,7 +44,7 @@ export function memberRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
     ),
     visitRoute(ports, 'POST /cabinet/v1/members/leave', async (visit) => {
       const { accountId, user, call } = visit
-      if ((await members.remove(accountId, user.id, { leaves: true })) === 'last_owner') throw lastOwner()
+      if ((await members.remove(accountId, user.id, { leaves: true })) === 'last_owner') throw reasonError('last_owner')
       ports.access.invalidate({ accountId })
       await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.leave', user.id, {
         account: accountId,
@@ -115,13 +115,7 @@ async function invite(
     expiresAtMs: nowMs + INVITATION_MS,
   }
   const outcome = await ports.store.members.invite({ ...record, hash: tokenHash(token) }, nowMs)
-  if (outcome === 'full')
-    throw reasonError(
-      'conflict',
-      'members_most',
-      { most: PEOPLE_MAX },
-      `An account has at most ${PEOPLE_MAX} people and open invitations`,
-    )
+  if (outcome === 'full') throw reasonError('members_most', { most: PEOPLE_MAX })
   await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.invite', record.id, {
     account: accountId,
     role,
@@ -150,15 +144,9 @@ async function patchMember(ports: CabinetPorts, visit: Visit, given: MemberPatch
   const change = { accountId, role, monthlyLimitMicro }
   const outcome = await ports.store.members.change(change, id, { by: user.id, month })
   if (outcome === 'missing') throw notFound('Person', id)
-  if (outcome === 'owner') throw ownerStays()
-  if (outcome === 'last_owner') throw lastOwner()
-  if (outcome === 'over')
-    throw reasonError(
-      'conflict',
-      'member_keys_over',
-      {},
-      'The keys of this person may spend more than that in a month, or have no monthly limit: change or delete them first',
-    )
+  if (outcome === 'owner') throw reasonError('owner_stays')
+  if (outcome === 'last_owner') throw reasonError('last_owner')
+  if (outcome === 'over') throw reasonError('member_keys_over')
   ports.access.invalidate({ accountId })
   await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.update', id, {
     account: accountId,
@@ -183,7 +171,7 @@ async function removeMember(
   const id = call.params['id'] ?? ''
   const member = (await ports.store.members.list(accountId)).find(({ userId }) => userId === id)
   if (member === undefined) throw notFound('Person', id)
-  if (member.role === 'owner') throw ownerStays()
+  if (member.role === 'owner') throw reasonError('owner_stays')
   const periods = ports.periods()
   const disable = async (): Promise<number> => {
     const filter = { accountId, madeBy: id, disabled: false }
@@ -202,7 +190,7 @@ async function removeMember(
   const before = disableKeys ? await disable() : 0
   const outcome = await ports.store.members.remove(accountId, id, { leaves: false })
   if (outcome === 'missing') throw notFound('Person', id)
-  if (outcome !== 'removed') throw ownerStays()
+  if (outcome !== 'removed') throw reasonError('owner_stays')
   ports.access.invalidate({ accountId })
   // A key that the person made meanwhile.
   const disabled = disableKeys ? before + (await disable()) : 0
@@ -212,12 +200,4 @@ async function removeMember(
     disabled_keys: disabled,
   })
   return { id, deleted: true, disabled_keys: disabled }
-}
-
-function ownerStays(): Error {
-  return reasonError('conflict', 'owner_stays', {}, 'An owner is changed or removed by nobody but themselves')
-}
-
-function lastOwner(): Error {
-  return reasonError('conflict', 'last_owner', {}, 'This is the last owner')
 }

@@ -55,15 +55,14 @@ export function noticeRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
       const channel = await channelOf(ports, visit)
       const hash = hashOf(channel.id, read().code)
       const end = await notices.confirm(visit.accountId, channel.id, { hash, nowMs: ports.clock.now() })
-      if (end === 'wrong') throw fieldError('code', 'wrong', {}, 'is wrong')
-      if (end === 'ended') throw fieldError('code', 'code_ended', {}, 'is no longer good: ask for another one')
+      if (end === 'wrong') throw fieldError('code', 'wrong')
+      if (end === 'ended') throw fieldError('code', 'code_ended')
       await recordEvent(ports, visit, 'notice_channel.update', channel.id, { confirmed: true })
       return wireOwn({ ...channel, confirmed: true })
     }),
     visitRoute(ports, 'POST /cabinet/v1/notices/channels/:id/test', async (visit) => {
       const channel = await channelOf(ports, visit)
-      if (!channel.confirmed)
-        throw reasonError('conflict', 'channel_unconfirmed', {}, 'Confirm this receiver with its code first')
+      if (!channel.confirmed) throw reasonError('channel_unconfirmed')
       await ports.access.bounds.take('notice_tests', visit.accountId)
       await takeLetterTurns(ports, visit.accountId, channel)
       return { notice: await raiseTest(ports, channel) }

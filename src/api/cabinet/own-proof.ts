@@ -32,7 +32,7 @@ export async function proveOwner(
   const { passwordHash, totpEnabled } = user
   if (passwordHash === null && !totpEnabled) {
     if (isFresh(ports, visit)) return
-    throw stale()
+    throw reasonError('session_stale', { minutes: FRESH_SIGN_IN_MS / 60_000 })
   }
   await ports.access.bounds.take('proofs', user.id)
   const byCode = code !== null && totpEnabled
@@ -43,23 +43,12 @@ export async function proveOwner(
     return
   if (!byCode && password !== null && (await ports.passwords.verify(password, passwordHash))) return
   await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'sign_in.failed', user.id)
-  if (byCode) throw fieldError('code', 'used_code', {}, 'is wrong, or was used before')
-  throw passwordHash === null
-    ? fieldError('code', 'required', {}, 'is required')
-    : fieldError(passwordField, 'wrong', {}, 'is wrong')
+  if (byCode) throw fieldError('code', 'used_code')
+  throw passwordHash === null ? fieldError('code', 'required') : fieldError(passwordField, 'wrong')
 }
 
 function isFresh({ clock }: CabinetPorts, { session }: Visit): boolean {
   return clock.now() - session.createdAtMs <= FRESH_SIGN_IN_MS
-}
-
-function stale(): Error {
-  return reasonError(
-    'access_denied',
-    'session_stale',
-    { minutes: FRESH_SIGN_IN_MS / 60_000 },
-    `Sign in again first: this needs a sign-in of the last ${FRESH_SIGN_IN_MS / 60_000} minutes`,
-  )
 }
 
 /**
@@ -70,14 +59,13 @@ export async function proveAnew(ports: CabinetPorts, visit: Visit, { password, c
   const { user, call } = visit
   const { passwordHash, totpEnabled } = user
   if (isFresh(ports, visit)) return
-  if (passwordHash === null && !totpEnabled) throw stale()
+  if (passwordHash === null && !totpEnabled) throw reasonError('session_stale', { minutes: FRESH_SIGN_IN_MS / 60_000 })
   const needed = [...(passwordHash === null ? [] : ['password']), ...(totpEnabled ? ['code'] : [])].join(', ')
   if ((passwordHash !== null && password === null) || (totpEnabled && code === null))
     throw reasonError(
-      'access_denied',
       'proof_needed',
       { with: needed },
-      `This needs a sign-in of the last ${FRESH_SIGN_IN_MS / 60_000} minutes, or in the body: ${needed}`,
+      { says: `This needs a sign-in of the last ${FRESH_SIGN_IN_MS / 60_000} minutes, or in the body: ${needed}` },
     )
   await ports.access.bounds.take('proofs', user.id)
   const isRight = passwordHash === null || (await ports.passwords.verify(password ?? '', passwordHash))
@@ -89,7 +77,5 @@ export async function proveAnew(ports: CabinetPorts, visit: Visit, { password, c
   )
     return
   await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'sign_in.failed', user.id)
-  throw isRight
-    ? fieldError('code', 'used_code', {}, 'is wrong, or was used before')
-    : fieldError('password', 'wrong', {}, 'is wrong')
+  throw isRight ? fieldError('code', 'used_code') : fieldError('password', 'wrong')
 }

@@ -109,12 +109,7 @@ async function order(
   if (provider === null || method !== provider.id)
     throw fieldError('method', 'not_set_up', { given: method }, `'${method}' is not set up here`)
   if (amountMicro < provider.leastMicro || amountMicro > provider.mostMicro || amountMicro % KOPECK_MICRO !== 0n) {
-    throw fieldError(
-      'amount',
-      'kopecks',
-      { least: rubles(provider.leastMicro), most: rubles(provider.mostMicro) },
-      `must be whole kopecks, from ${rubles(provider.leastMicro)} to ${rubles(provider.mostMicro)} RUB`,
-    )
+    throw fieldError('amount', 'kopecks', { least: rubles(provider.leastMicro), most: rubles(provider.mostMicro) })
   }
   await ports.access.bounds.take('orders', accountId)
   const id = `pay_${ports.ids.letters(ID_LETTERS)}`

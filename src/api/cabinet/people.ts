@@ -22,7 +22,7 @@ export interface SetUpRequest {
 export function refuseClosedSignUp(ports: PeoplePorts): void {
   if (isSignUpOpen(ports)) return
   const message = 'Signing up is closed here: ask the operator for an account'
-  throw reasonError('access_denied', 'sign_up_closed', {}, message)
+  throw reasonError('sign_up_closed', {}, { says: message })
 }
 
 function isSignUpOpen({ catalog, signupDefault }: PeoplePorts): boolean {
@@ -113,7 +113,7 @@ export async function setUp(
   ports.passwords.check('password', password, [address, address.split('@')[0] ?? ''])
   // Checked before the link is used up: without the second factor nothing changes, and the link stays good.
   if (needsCode(found, user)) {
-    if (code === null) throw fieldError('code', 'code_required', {}, 'is required, since two-step sign-in is on')
+    if (code === null) throw fieldError('code', 'code_required')
     await proveSecondFactor(ports, call, user, code)
   }
   const passwordHash = await ports.passwords.hash(password)
@@ -132,9 +132,10 @@ export async function setUp(
 
 function badLink(): Error {
   return reasonError(
-    'access_denied',
     'link_dead',
     {},
-    'This set-up link is used, expired or unknown. Start the server again, or ask an administrator for a new one',
+    {
+      says: 'This set-up link is used, expired or unknown. Start the server again, or ask an administrator for a new one',
+    },
   )
 }

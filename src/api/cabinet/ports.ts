@@ -1,6 +1,6 @@
 import type { ConsoleSession, ConsoleSessions } from '../../access/console-sessions.ts'
 import type { Passwords } from '../../access/passwords.ts'
-import { type Principal, roleNeeded } from '../../access/principal.ts'
+import { type Principal } from '../../access/principal.ts'
 import { originRefusal } from '../../access/same-origin.ts'
 import type { Cipher } from '../../base/cipher.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
@@ -128,9 +128,9 @@ export function visitOf(ports: CabinetPorts, call: CabinetCall, scope: RouteScop
 
 /** Refuses what the user may not do in the account of the session. */
 export function requireScope({ membership }: Pick<Visit, 'membership'>, scope: MemberScope): void {
-  if (membership === null) throw reasonError('access_denied', 'account_missing', {}, 'This user has no account')
+  if (membership === null) throw reasonError('account_missing')
   if (may({ membership }, scope)) return
-  throw roleNeeded(membership.role)
+  throw reasonError('role_needed', { role: membership.role })
 }
 
 /** The number in a cursor that we gave out; null = the beginning. */
@@ -138,7 +138,7 @@ export function cursorOf(query: URLSearchParams): number | null {
   const text = query.get('cursor')
   if (text === null) return null
   if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw fieldError('cursor', 'cursor', {}, 'must be one that an answer gave')
+  throw fieldError('cursor', 'cursor')
 }
 
 /** A spreadsheet of the cabinet. */

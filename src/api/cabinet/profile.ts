@@ -58,12 +58,7 @@ async function patchProfile(
     ...(typeof theme === 'string' ? { theme } : {}),
   })
   if (typeof timezone === 'string' && !isTimezone(timezone))
-    throw fieldError(
-      'timezone',
-      'bad_timezone',
-      { given: timezone },
-      `must be an IANA time zone such as Europe/Moscow, got '${timezone}'`,
-    )
+    throw fieldError('timezone', 'bad_timezone', { given: timezone })
   if (defaultModel !== undefined) requireScope(visit, 'account:write')
   if (typeof defaultModel === 'string') checkModel(ports, defaultModel)
   if (defaultModel !== undefined && defaultModel !== (await ports.store.accounts.get(accountId))?.defaultModel) {
@@ -77,12 +72,7 @@ async function patchProfile(
 function checkModel({ catalog }: CabinetPorts, id: string): void {
   const { models, aliases } = catalog.current()
   if (!models.has(id) && !aliases.has(id))
-    throw fieldError(
-      'default_model',
-      'unknown_model',
-      { given: id.slice(0, 200) },
-      `there is no model '${id.slice(0, 200)}'`,
-    )
+    throw fieldError('default_model', 'unknown_model', { given: id.slice(0, 200) })
 }
 
 async function changePassword(

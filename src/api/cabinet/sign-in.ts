@@ -55,7 +55,7 @@ export async function signIn(
   })
   if (!right || user === null || user.disabled) {
     await recordEvent(ports, { actor: email, ip: call.clientIp }, 'sign_in.failed', user?.id ?? email)
-    throw wrong()
+    throw reasonError('wrong_password')
   }
   if (!user.totpEnabled) return done(ports, call, attempt, user, 'password')
   if (code === null) {
@@ -73,8 +73,7 @@ export async function signInWithCode(
   { ticket, code }: CodeSignInBody,
 ): Promise<SignInResult> {
   const user = await ticketHolder(ports, ticket)
-  if (user === null || user.disabled || !user.totpEnabled)
-    throw reasonError('unauthorized', 'sign_in_late', {}, 'This sign-in took too long: begin again')
+  if (user === null || user.disabled || !user.totpEnabled) throw reasonError('sign_in_late')
   return finishWithCode(ports, call, await begin(ports, call, user.email, user, CODE_RULES), user, code)
 }
 
@@ -100,7 +99,7 @@ export async function signInProven(
   user: UserRecord,
   method: 'oidc',
 ): Promise<SignInResult> {
-  if (user.disabled) throw wrong()
+  if (user.disabled) throw reasonError('wrong_password')
   if (user.totpEnabled) return { status: 'code_required', ticket: ticketFor(ports, user) }
   return done(ports, call, await noted(ports, call, user, method), user, method)
 }
@@ -179,7 +178,7 @@ async function rightCode(
   if (method !== null) return method
   await ports.store.signIns.failCode(attempt)
   await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'sign_in.failed', user.id)
-  throw reasonError('unauthorized', 'wrong_code', {}, 'code: is wrong, or was used before')
+  throw reasonError('wrong_code')
 }
 
 async function done(
@@ -222,8 +221,4 @@ function openTicket(cipher: CabinetPorts['cipher'], ticket: string): unknown {
     // A forged, cut or undecryptable ticket counts as none.
     return null
   }
-}
-
-function wrong(): ApiError {
-  return reasonError('unauthorized', 'wrong_password', {}, 'The e-mail or the password is wrong')
 }

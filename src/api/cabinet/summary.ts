@@ -51,7 +51,7 @@ export async function summary(ports: CabinetPorts, visit: Visit): Promise<Summar
 
 export async function accountOf({ store }: CabinetPorts, accountId: string): Promise<AccountRecord> {
   const account = await store.accounts.get(accountId)
-  if (account === null) throw reasonError('access_denied', 'account_missing', {}, 'This user has no account')
+  if (account === null) throw reasonError('account_missing')
   return account
 }
 

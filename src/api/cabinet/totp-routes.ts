@@ -40,7 +40,7 @@ async function begin(
   read: CabinetBody<'POST /cabinet/v1/totp'>,
 ): Promise<{ readonly secret: string; readonly uri: string }> {
   const { user } = visit
-  if (user.totpEnabled) throw reasonError('conflict', 'totp_on', {}, 'Two-step sign-in is on: turn it off first')
+  if (user.totpEnabled) throw reasonError('totp_on')
   await proveOwner(ports, visit, proofOf(read()))
   const seed = newSeed()
   const totp = { seed: encryptSeed(ports.cipher, user.id, seed), enabled: false, step: 0, recoveryHashes: [] }
@@ -54,11 +54,10 @@ async function confirm(
   code: string,
 ): Promise<{ readonly recovery_codes: readonly string[] }> {
   const { user } = visit
-  if (user.totpEnabled || user.totpSeed === null)
-    throw reasonError('conflict', 'totp_none_new', {}, 'There is no new two-step sign-in to confirm')
+  if (user.totpEnabled || user.totpSeed === null) throw reasonError('totp_none_new')
   await ports.access.bounds.take('proofs', user.id)
   const step = stepOf(decryptSeed(ports.cipher, user.id, user.totpSeed), code, ports.clock.now())
-  if (step === null) throw fieldError('code', 'wrong', {}, 'is wrong')
+  if (step === null) throw fieldError('code', 'wrong')
   const { codes, hashes } = newRecoveryCodes()
   // Confirming uses the code up.
   const totp = { seed: user.totpSeed, enabled: true, step, recoveryHashes: hashes }
@@ -68,15 +67,15 @@ async function confirm(
 }
 
 async function proveCode(ports: CabinetPorts, { user }: Visit, code: string): Promise<void> {
-  if (!user.totpEnabled) throw reasonError('conflict', 'totp_off', {}, 'Two-step sign-in is off')
+  if (!user.totpEnabled) throw reasonError('totp_off')
   await ports.access.bounds.take('proofs', user.id)
   if ((await useCode({ users: ports.store.users, cipher: ports.cipher }, user, code, ports.clock.now())) === null)
-    throw fieldError('code', 'used_code', {}, 'is wrong, or was used before')
+    throw fieldError('code', 'used_code')
 }
 
 /** Two requests at once: the codes that the other one answered are in force. */
 function overtaken(): Error {
-  return reasonError('conflict', 'totp_none_new', {}, 'Another request has changed the two-step sign-in meanwhile')
+  return reasonError('totp_none_new', {}, { says: 'Another request has changed the two-step sign-in meanwhile' })
 }
 
 async function changed(ports: CabinetPorts, { user, session, call }: Visit, action: EventAction): Promise<void> {

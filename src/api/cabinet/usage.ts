@@ -103,13 +103,7 @@ export async function usageHours(ports: CabinetPorts, { call, accountId }: Visit
   const { fromMs, toMs } = hourRange(call.query, ports.clock.now())
   await ports.access.bounds.take('hour_reports', accountId)
   const rows = await ports.store.log.hours({ accountId, fromMs, toMs }, group)
-  if (rows === null)
-    throw fieldError(
-      'from',
-      'requests_most',
-      { most: HOUR_ROWS_MAX },
-      `at most ${HOUR_ROWS_MAX} requests are added up by hour: choose a shorter time, or days`,
-    )
+  if (rows === null) throw fieldError('from', 'requests_most', { most: HOUR_ROWS_MAX })
   const { groups, cells } = grouped(rows, ({ atMs }) => isoTime(atMs), await namesOf(ports, accountId, group))
   const known = Map.groupBy(rows, ({ atMs }) => atMs)
   const hours = Array.from({ length: (toMs - fromMs) / HOUR_MS }, (_, index) => fromMs + index * HOUR_MS)
@@ -127,12 +121,11 @@ export async function usageHours(ports: CabinetPorts, { call, accountId }: Visit
 function hourRange(query: URLSearchParams, nowMs: number): { readonly fromMs: number; readonly toMs: number } {
   const to = timeParameter(query, 'to') ?? nowMs
   const from = timeParameter(query, 'from') ?? to - DAY_MS
-  if (from >= to) throw fieldError('from', 'not_after', {}, 'must be before to')
+  if (from >= to) throw fieldError('from', 'not_after')
   const toMs = Math.ceil(to / HOUR_MS) * HOUR_MS
   // The hours up to now are as many as were asked for, the one that runs included.
   const fromMs = toMs - Math.ceil((to - from) / HOUR_MS) * HOUR_MS
-  if (toMs - fromMs > HOURS_MAX * HOUR_MS)
-    throw fieldError('from', 'hours_most', { most: HOURS_MAX }, `at most ${HOURS_MAX} hours can be requested at once`)
+  if (toMs - fromMs > HOURS_MAX * HOUR_MS) throw fieldError('from', 'hours_most', { most: HOURS_MAX })
   return { fromMs, toMs }
 }
 
@@ -196,13 +189,7 @@ export async function apps(
   { call, accountId }: Visit,
 ): Promise<{ readonly data: readonly AppRow[] }> {
   const range = RANGES.get(call.query.get('range') ?? '30d')
-  if (range === undefined)
-    throw fieldError(
-      'range',
-      'one_of',
-      { allowed: [...RANGES.keys()].join(', ') },
-      `must be one of ${[...RANGES.keys()].join(', ')}`,
-    )
+  if (range === undefined) throw fieldError('range', 'one_of', { allowed: [...RANGES.keys()].join(', ') })
   const today = ports.periods().day
   const rows = await ports.store.log.apps(accountId, dayAfter(today, 1 - range), today)
   const all = total(rows).costMicro

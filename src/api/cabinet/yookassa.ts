@@ -82,9 +82,7 @@ export class Yookassa implements PaymentProvider {
   foreign(clientIp: string): ApiError | null {
     const family = isIP(clientIp)
     const known = family !== 0 && this.#networks.has(clientIp)
-    return known
-      ? null
-      : reasonError('access_denied', 'only_provider', {}, 'Notifications are accepted only from addresses of YooKassa')
+    return known ? null : reasonError('only_provider')
   }
 
   notified(body: unknown): PaymentNotice | null {

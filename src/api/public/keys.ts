@@ -45,7 +45,7 @@ async function listKeys(ports: ManagedKeyPorts, call: ManagedCall): Promise<Repl
   const offset = wholeParameter(call.query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
   const disabled = call.query.get('include_disabled') ?? 'false'
   if (disabled !== 'true' && disabled !== 'false')
-    throw fieldError('include_disabled', 'one_of', { allowed: 'true, false' }, 'must be one of true, false')
+    throw fieldError('include_disabled', 'one_of', { allowed: 'true, false' })
   const { accountId } = principalOf(call)
   const filter = { accountId, ...(disabled === 'true' ? {} : { disabled: false }) }
   const range = { limit: PAGE_MAX, offset, uncounted: true }

@@ -66,5 +66,5 @@ export async function recordEvent(
 /** Of the id no more is shown than `most` characters. */
 export function notFound(what: string, id: string, most = 80): ApiError {
   const shown = id.slice(0, most)
-  return reasonError('not_found', 'unknown_id', { id: shown }, `${what} '${shown}' not found`)
+  return reasonError('unknown_id', { id: shown }, { says: `${what} '${shown}' not found` })
 }

@@ -1,5 +1,5 @@
 import { readEmail } from '../../base/mail-address.ts'
-import type { ApiError } from '../../base/errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import { compare, decimalText, microFromRubles, microOf, parseDecimal } from '../../base/money.ts'
 import { fieldError } from '../../base/refusals.ts'
 import type { JsonSchema, Schema, Static } from '../../base/schema.ts'
@@ -50,7 +50,7 @@ function objectOf(
   path: string,
   late: ReadonlySet<unknown> = NONE,
 ): Readonly<Record<string, unknown>> {
-  if (!isObject(given)) throw fieldError(`${path}body`, 'object', {}, 'must be an object')
+  if (!isObject(given)) throw fieldError(`${path}body`, 'object')
   const { properties = {}, required = [] } = schema
   const read: Record<string, unknown> = {}
   for (const [name, rules] of Object.entries(properties)) {
@@ -70,7 +70,7 @@ function mapOf(
   given: unknown,
   field: string,
 ): Readonly<Record<string, unknown>> {
-  if (!isObject(given)) throw fieldError(field, 'object', {}, 'must be an object')
+  if (!isObject(given)) throw fieldError(field, 'object')
   const entries = Object.entries(given)
   if (entries.length > MAP_MAX)
     throw fieldError(field, 'items_most', { most: MAP_MAX }, `must have at most ${MAP_MAX} entries`)
@@ -88,13 +88,10 @@ function refuseUnknown(given: readonly string[], names: readonly string[], path:
   const [first] = unknown
   if (first === undefined) return
   const known = names.join(', ')
-  throw fieldError(
-    path + first,
-    'unknown_field',
-    { known },
-    '',
-    `Unknown field${unknown.length > 1 ? 's' : ''}: ${unknown.map((name) => path + name).join(', ')}. Known: ${known}`,
-  )
+  const message = `Unknown field${unknown.length > 1 ? 's' : ''}: ${unknown.map((name) => path + name).join(', ')}. Known: ${known}`
+  throw new ApiError('invalid_input', message, {
+    metadata: { field: path + first, check: 'unknown_field', params: { known } },
+  })
 }
 
 /** undefined = not given; null where the schema allows it. */
@@ -105,7 +102,7 @@ function fieldOf(schema: JsonSchema, given: unknown, field: string, isRequired: 
   if (rules.format === 'decimal' && given !== undefined && given !== null) return decimalOf(rules, given, field)
   if (rules.type === 'integer') return wholeOf(rules, given, field)
   if (rules.type === 'boolean') return flagOf(given, field)
-  if (given === undefined || given === null) throw fieldError(field, 'required', {}, 'is required')
+  if (given === undefined || given === null) throw fieldError(field, 'required')
   if (rules.enum !== undefined) return choiceOf(rules.enum.map(String), given, field)
   if (rules.type === 'string') return rules.format === 'date-time' ? timeOf(given, field) : textOf(rules, given, field)
   if (rules.type === 'number') return amountOf(rules, given, field, isLate)
@@ -132,12 +129,7 @@ function withoutNull(schema: JsonSchema): readonly [rules: JsonSchema, isNullabl
 
 function textOf({ maxLength = 500, format }: JsonSchema, given: unknown, field: string): string {
   if (typeof given !== 'string' || given.trim() === '' || given.length > maxLength)
-    throw fieldError(
-      field,
-      'text_length',
-      { least: 1, most: maxLength },
-      `must be a text of 1 to ${maxLength} characters`,
-    )
+    throw fieldError(field, 'text_length', { least: 1, most: maxLength })
   if (format === 'email') readEmail(given)
   return given
 }
@@ -146,12 +138,12 @@ function choiceOf(choices: readonly string[], given: unknown, field: string): st
   const found = choices.find((choice) => choice === given)
   if (found !== undefined) return found
   const allowed = choices.join(', ')
-  throw fieldError(field, 'one_of', { allowed }, `must be one of ${allowed}`)
+  throw fieldError(field, 'one_of', { allowed })
 }
 
 function flagOf(given: unknown, field: string): boolean {
   if (typeof given === 'boolean') return given
-  throw fieldError(field, 'flag', {}, 'must be true or false')
+  throw fieldError(field, 'flag')
 }
 
 /** A missing number is refused with its bounds. */
@@ -161,7 +153,7 @@ function wholeOf(
   field: string,
 ): number {
   if (typeof given === 'number' && Number.isSafeInteger(given) && given >= least && given <= most) return given
-  throw fieldError(field, 'whole', { least, most }, `must be a whole number from ${least} to ${most}`)
+  throw fieldError(field, 'whole', { least, most })
 }
 
 /** An exact decimal above 0, a number or a text. */
@@ -169,20 +161,14 @@ function decimalOf({ maximum: most = 0 }: JsonSchema, given: unknown, field: str
   const written = typeof given === 'number' ? `${given}` : given
   const decimal = typeof written === 'string' ? parseDecimal(written) : null
   if (decimal === null || decimal.digits < 0n || compare(decimal, { digits: BigInt(most), scale: 0 }) > 0)
-    throw fieldError(field, 'decimal', { most: `${most}` }, `must be a decimal number from 0 to ${most}`)
-  if (decimal.digits === 0n) throw fieldError(field, 'above_zero', {}, 'must be above 0')
+    throw fieldError(field, 'decimal', { most: `${most}` })
+  if (decimal.digits === 0n) throw fieldError(field, 'above_zero')
   return typeof given === 'number' ? given : decimalText(decimal)
 }
 
 /** A number with at most six decimals: RUB, or percent. */
 function amountOf(rules: JsonSchema, given: unknown, field: string, isLate: boolean): number {
-  if (typeof given !== 'number' || microFromRubles(given) === null)
-    throw fieldError(
-      field,
-      'amount',
-      {},
-      'must be an amount in RUB, a number with at most 6 decimals and below 9000000000',
-    )
+  if (typeof given !== 'number' || microFromRubles(given) === null) throw fieldError(field, 'amount')
   const wrong = isLate ? null : boundError(rules, given, field)
   if (wrong !== null) throw wrong
   return given
@@ -196,16 +182,16 @@ function boundError(
   if (format === 'percent')
     return amount >= minimum && amount <= maximum && microOf(amount) % 10_000n === 0n
       ? null
-      : fieldError(field, 'percentage', {}, 'must be a percentage from 0 to 100 with at most two decimals')
-  if (amount < minimum) return fieldError(field, 'not_negative', {}, 'must be 0 or more, or null for none')
+      : fieldError(field, 'percentage')
+  if (amount < minimum) return fieldError(field, 'not_negative')
   if (amount > maximum)
     return fieldError(field, 'decimal', { most: `${maximum}` }, `must be a number from 0 to ${maximum}`)
-  return amount > exclusiveMinimum ? null : fieldError(field, 'above_zero', {}, 'must be above 0')
+  return amount > exclusiveMinimum ? null : fieldError(field, 'above_zero')
 }
 
 function timeOf(given: unknown, field: string): string {
   if (typeof given === 'string' && !Number.isNaN(Date.parse(given))) return given
-  throw fieldError(field, 'time', {}, 'must be an ISO time such as 2026-12-01T00:00:00Z')
+  throw fieldError(field, 'time')
 }
 
 function textsOf(
@@ -219,7 +205,7 @@ function textsOf(
     given.length > maxItems ||
     !given.every((item): item is string => typeof item === 'string' && item !== '')
   )
-    throw fieldError(field, 'list', {}, 'must be a list of texts')
+    throw fieldError(field, 'list')
   const choices = items?.enum?.map(String)
   return choices === undefined ? [...given] : given.map((item) => choiceOf(choices, item, field))
 }

@@ -203,7 +203,7 @@ export class EntryStore {
 /** A cursor is the number of entries that are left: entries that come later do not move it. */
 function numberOf(cursor: string): number {
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor)
-  throw fieldError('cursor', 'cursor', {}, 'must be one that an answer gave')
+  throw fieldError('cursor', 'cursor')
 }
 
 /**

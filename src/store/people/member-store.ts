@@ -301,10 +301,5 @@ export async function refuseBeyondMember(sql: Sql, key: KeyOfMember): Promise<vo
   const others = (await promisedMicro(sql, key, key.keyId)) ?? most
   const left = others < most ? most - others : 0n
   if (key.limitMicro !== null && key.limitReset === 'monthly' && key.limitMicro <= left) return
-  throw fieldError(
-    'limit',
-    'member_limit',
-    { most: rubles(left) },
-    `needs a monthly limit of at most ${rubles(left)}: that is left for the keys of this person`,
-  )
+  throw fieldError('limit', 'member_limit', { most: rubles(left) })
 }

@@ -209,8 +209,7 @@ export class UserStore {
       await patchUser(sql, id, decide(before))
       const after = (await oneOf(sql, 'u.id = ?', [id])) ?? before
       const owned = before.operatorRole === 'owner' && !before.disabled && hasWayIn(before)
-      if (owned && (await ownersOf(sql)) === 0)
-        throw reasonError('conflict', 'last_owner', {}, 'This is the last owner')
+      if (owned && (await ownersOf(sql)) === 0) throw reasonError('last_owner')
       if (after.disabled || after.role !== before.role)
         await sql.run('DELETE FROM console_session WHERE user_id = ?', [id])
       return { before, after }
@@ -332,8 +331,7 @@ export class UserStore {
       if (!links.some((row) => text(row, 'hash') === hash)) return null
       await sql.run(`DELETE FROM setup_token WHERE ${where}`, values)
       if (userId === null) {
-        if ((await ownersOf(sql)) > 0)
-          throw reasonError('access_denied', 'has_administrator', {}, 'There is an administrator already')
+        if ((await ownersOf(sql)) > 0) throw reasonError('has_administrator')
         if (!(await insertUser(sql, first))) throw emailTaken(first.email)
         return oneOf(sql, 'u.id = ?', [first.id])
       }
@@ -362,7 +360,7 @@ export interface Totp {
 }
 
 export function emailTaken(email: string): Error {
-  return reasonError('conflict', 'email_taken', { email }, `email: a user with '${email}' exists already`)
+  return reasonError('email_taken', { email })
 }
 
 function hasWayIn({ passwordHash, oidc }: UserRecord): boolean {

@@ -50,10 +50,9 @@ const RANGE = /^(\d{4}-\d{2}-\d{2})(?:\/| - | – |\.\.)(\d{4}-\d{2}-\d{2})$/
 export async function parseBill(csv: string, currency: string | null): Promise<readonly BillLine[]> {
   const rows = await cellsOf(csv.replace(/^\uFEFF/, ''))
   const [header, ...body] = rows
-  if (header === undefined) throw fieldError('csv', 'csv_empty', {}, 'is empty')
+  if (header === undefined) throw fieldError('csv', 'csv_empty')
   const columns = columnsOf(header)
-  if (body.length > LINES_MAX)
-    throw fieldError('csv', 'lines_most', { most: LINES_MAX }, `at most ${LINES_MAX} lines are allowed`)
+  if (body.length > LINES_MAX) throw fieldError('csv', 'lines_most', { most: LINES_MAX })
   const lines = body.filter((row) => !isTotal(row)).map((row) => lineOf(row, columns, currency))
   if (lines.length === 0) throw fieldError('csv', 'csv_empty', {}, 'has no lines below its header')
   return lines
@@ -112,8 +111,7 @@ async function cellsOf(csv: string): Promise<(readonly Cell[] & { separator?: st
       cellLine = line
     } else if (sign !== '\r') add(sign)
   }
-  if (quoted)
-    throw fieldError('csv', 'csv_open_quote', { line: cellLine }, `line ${cellLine}: a quotation mark is never closed`)
+  if (quoted) throw fieldError('csv', 'csv_open_quote', { line: cellLine })
   endRow()
   return rows.map((cells) => Object.assign(cells, { separator }))
 }
@@ -180,13 +178,7 @@ function lineOf(row: readonly Cell[], columns: Columns, given: string | null): B
     amountOf(row[at.amount]?.text ?? '', columns.separator) ?? fail(at.amount, 'the amount', 'a number such as 1234.56')
   const named = currencyAt === null ? '' : (row[currencyAt]?.text ?? '').toUpperCase()
   const currency = named === '' ? (columns.currency ?? given) : named
-  if (currency === null)
-    throw fieldError(
-      'csv',
-      'csv_no_currency',
-      { line },
-      `line ${line}: no currency: the file has no column of it, so name it beside the file`,
-    )
+  if (currency === null) throw fieldError('csv', 'csv_no_currency', { line })
   if (!CURRENCY.test(currency)) fail(currencyAt ?? at.amount, 'the currency', 'a code such as USD')
   return { line, ...period, model, amount, currency }
 }

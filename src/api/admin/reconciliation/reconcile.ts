@@ -40,10 +40,9 @@ export async function reconcile(
   const snapshot = ports.catalog.current()
   if (!snapshot.providers.has(options.provider))
     throw reasonError(
-      'not_found',
       'unknown_id',
       { id: options.provider.slice(0, 200) },
-      `Provider '${options.provider.slice(0, 200)}' not found`,
+      { says: `Provider '${options.provider.slice(0, 200)}' not found` },
     )
   const from = bill.reduce((least, line) => (line.from < least ? line.from : least), bill[0]?.from ?? '')
   const to = bill.reduce((most, line) => (line.to > most ? line.to : most), from)
@@ -196,12 +195,7 @@ function inMicro(line: BillLine, ours: ReadonlyMap<string, Micro>, rates: DayRat
   const rateOf = (day: string): Decimal => {
     const rate = ownValue(rates.get(day) ?? {}, line.currency)
     if (rate === undefined || rate.digits === 0n)
-      throw fieldError(
-        'csv',
-        'csv_no_rate',
-        { line: line.line, currency: line.currency, day },
-        `line ${line.line}: no rate of ${line.currency} was in force on ${day}`,
-      )
+      throw fieldError('csv', 'csv_no_rate', { line: line.line, currency: line.currency, day })
     return rate
   }
   const used = [...ours].filter(([day, cost]) => cost > 0n && line.from <= day && day <= line.to)

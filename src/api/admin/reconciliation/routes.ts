@@ -33,7 +33,7 @@ async function reconciliation(
 export function basisPoints(percent: bigint): number {
   if (percent >= 0n && percent <= 100n * PERCENT && percent % (PERCENT / 100n) === 0n)
     return Number(percent / (PERCENT / 100n))
-  throw fieldError('tolerance', 'percentage', {}, 'must be a percentage from 0 to 100 with at most two decimals')
+  throw fieldError('tolerance', 'percentage')
 }
 
 /** The event that it was done. */

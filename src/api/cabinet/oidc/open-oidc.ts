@@ -111,7 +111,7 @@ async function link(
 ): Promise<Reply> {
   const visitor = await ports.sessions.find(call.request)
   if (visitor === null || visitor.user.id !== userId || visitor.session.id !== sessionId)
-    throw reasonError('unauthorized', 'sign_in_first', {}, 'Sign in first')
+    throw reasonError('sign_in_first')
   const outcome = await ports.store.users.linkIdentity(userId, {
     issuer,
     subject,
@@ -120,8 +120,8 @@ async function link(
   })
   if (outcome !== 'linked')
     throw outcome === 'taken'
-      ? reasonError('conflict', 'identity_taken', {}, 'Another user has this single sign-on')
-      : reasonError('conflict', 'connected', {}, 'A single sign-on is connected already')
+      ? reasonError('identity_taken')
+      : reasonError('connected', {}, { says: 'A single sign-on is connected already' })
   await recordEvent(ports, { actor: visitor.user.email, ip: call.clientIp }, 'user.oidc_link', userId, {
     issuer,
     subject,
@@ -142,8 +142,7 @@ async function userOf(
   const known = await ports.store.users.findByOidc(issuer, subject)
   if (known !== null) return known
   refuseClosedSignUp(ports)
-  if (email === null || !emailVerified)
-    throw reasonError('access_denied', 'email_unproven', {}, 'The identity provider has not verified your e-mail')
+  if (email === null || !emailVerified) throw reasonError('email_unproven')
   const address = readEmail(email)
   return signUp(
     ports,
@@ -230,7 +229,7 @@ class OidcSignIn {
   async end(url: URL, cookie: string | null): Promise<OidcIdentity> {
     const flow = cookie === null ? null : this.#openFlow(cookie)
     if (flow === null || flow.untilMs <= this.#clock.now())
-      throw reasonError('access_denied', 'sign_in_late', {}, 'This sign-in took too long: begin again')
+      throw reasonError('sign_in_late', {}, { error: 'access_denied' })
     const configuration = await this.#ready()
     const tokens = await authorizationCodeGrant(configuration, url, {
       pkceCodeVerifier: flow.verifier,
@@ -238,11 +237,11 @@ class OidcSignIn {
       expectedNonce: flow.nonce,
       idTokenExpected: true,
     }).catch((cause: unknown) => {
-      throw reasonError('access_denied', 'oidc_refused', {}, 'The single sign-on was refused', cause)
+      throw reasonError('oidc_refused', {}, { cause })
     })
     const claims = tokens.claims()
     if (claims === undefined)
-      throw reasonError('access_denied', 'oidc_refused', {}, 'The identity provider did not name a user')
+      throw reasonError('oidc_refused', {}, { says: 'The identity provider did not name a user' })
     const { email, email_verified: verified, name } = claims
     return {
       issuer: claims.iss,
