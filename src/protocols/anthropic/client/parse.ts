@@ -8,17 +8,17 @@ import {
   bodyObject,
   sessionIdOf,
   booleanField,
-  copyObject,
   field,
   invalidInput,
   isObject,
-  numberField,
-  objectField,
   quoted,
   stringField,
   type RawObject,
   wordOf,
 } from '../../../kinds/fields/body-fields.ts'
+import { readFields, readValue, type Read } from '../../../kinds/fields/paid-body.ts'
+import { MAX_TOKENS, MessagesFields, THINKING } from './schema.ts'
+import { given } from '../../../base/given.ts'
 import { fallbackModelsOf, parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { assistantMessages, systemMessage, userMessages } from './blocks.ts'
 import { type MessagesRequest, newNotes, type ReadingNotes } from './request.ts'
@@ -27,7 +27,6 @@ import type { JsonMember } from '../../../base/json-scan.ts'
 
 const ROLES = ['user', 'assistant', 'system']
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max']
-const THINKING = ['enabled', 'disabled', 'adaptive', 'between_tools']
 /** Fields that are read, or that mean nothing to another provider. */
 const READ: ReadonlySet<string> = new Set(
   (
@@ -73,13 +72,9 @@ export function parseMessages(json: unknown, { headers, bytes, safeguards }: Mes
   const body = bodyObject(json)
   const notes = newNotes()
   const conversation = conversationOf(body, notes)
-  const maxTokens = numberField(
-    body,
-    'max_tokens',
-    (value) => Number.isSafeInteger(value) && value >= 1,
-    'must be an integer of at least 1',
-  )
-  if (maxTokens === undefined) throw invalidInput('max_tokens', 'is required')
+  const limit = field(body, 'max_tokens')
+  if (limit === undefined) throw invalidInput('max_tokens', 'is required')
+  const maxTokens = readValue(MAX_TOKENS, limit, 'max_tokens')
   const read = readBody(body, notes, conversation)
   return {
     ...read,
@@ -105,10 +100,11 @@ function readBody(
   const stream = booleanField(body, 'stream') ?? false
   const tools = parseTools(body, notes)
   const { choice, parallel } = parseToolChoice(body, notes)
-  const thinking = thinkingOf(body, notes)
-  const output = outputOf(body, notes)
+  const fields = readFields(MessagesFields, body, '')
+  const thinking = thinkingOf(fields, notes)
+  const output = outputOf(fields, notes)
   const parameters = {
-    ...parametersOf(body),
+    ...parametersOf(body, fields),
     ...reasoningOf(thinking, output),
     ...(parallel === null || tools.functions === null ? {} : { parallel_tool_calls: parallel }),
   }
@@ -180,23 +176,21 @@ function messageOf(raw: unknown, path: string, notes: ReadingNotes): readonly Ch
   }
 }
 
-function parametersOf(body: RawObject): Record<string, unknown> {
-  const shared: Record<string, unknown> = {}
+type Fields = Read<typeof MessagesFields>
+
+function parametersOf(
+  body: RawObject,
+  { top_k: topK, metadata, stop_sequences: stop = [] }: Fields,
+): Record<string, unknown> {
   const topP = field(body, 'top_p')
-  const topK = numberField(
-    body,
-    'top_k',
-    (value) => Number.isSafeInteger(value) && value >= 0,
-    'must be an integer of at least 0',
-  )
-  shared['temperature'] = field(body, 'temperature')
-  shared['service_tier'] = field(body, 'service_tier')
-  // Zero means only the most likely token, as a top_k of 1 does elsewhere.
-  shared['top_p'] = topP === 0 ? undefined : topP
-  shared['top_k'] = topP === 0 ? 1 : topK === 0 ? undefined : topK
-  const metadata = objectField(body, 'metadata')
-  const user = metadata === undefined ? undefined : stringField(metadata, 'user_id', 'metadata.user_id')
-  const stop = stopOf(body)
+  const user = metadata?.user_id ?? undefined
+  const shared = {
+    temperature: field(body, 'temperature'),
+    service_tier: field(body, 'service_tier'),
+    // Zero means only the most likely token, as a top_k of 1 does elsewhere.
+    top_p: topP === 0 ? undefined : topP,
+    top_k: topP === 0 ? 1 : topK === 0 ? undefined : topK,
+  }
   return {
     ...parseParameters(shared),
     ...(stop.length === 0 ? {} : { stop }),
@@ -204,40 +198,17 @@ function parametersOf(body: RawObject): Record<string, unknown> {
   }
 }
 
-function stopOf(body: RawObject): readonly string[] {
-  const list = field(body, 'stop_sequences') ?? []
-  if (!Array.isArray(list)) throw invalidInput('stop_sequences', 'must be an array of non-empty strings')
-  return list.map((text: unknown) => {
-    if (typeof text !== 'string' || text === '')
-      throw invalidInput('stop_sequences', 'must be an array of non-empty strings')
-    return text
-  })
-}
-
 interface ReadThinking {
   readonly reasoning: Readonly<Record<string, unknown>> | null
   readonly isOmitted: boolean
 }
 
-function thinkingOf(body: RawObject, notes: ReadingNotes): ReadThinking {
-  const raw = objectField(body, 'thinking')
-  if (raw === undefined) return { reasoning: null, isOmitted: false }
-  const type = field(raw, 'type')
-  if (typeof type !== 'string') throw invalidInput('thinking.type', `must be one of ${THINKING.join(', ')}`)
+function thinkingOf({ thinking }: Fields, notes: ReadingNotes): ReadThinking {
+  if (thinking === undefined) return { reasoning: null, isOmitted: false }
+  const { type, budget_tokens: budget, display } = thinking
   if (!THINKING.includes(type)) notes.nativeOnly ??= { path: 'thinking.type', type: quoted(type) }
-  const budget = numberField(
-    raw,
-    'budget_tokens',
-    (value) => Number.isSafeInteger(value) && value >= 1,
-    'must be an integer of at least 1',
-    'thinking.budget_tokens',
-  )
-  const display = stringField(raw, 'display', 'thinking.display')
   if (type === 'disabled') return { reasoning: { enabled: false }, isOmitted: true }
-  return {
-    reasoning: { enabled: true, ...(budget === undefined ? {} : { max_tokens: budget }) },
-    isOmitted: display === 'omitted',
-  }
+  return { reasoning: { enabled: true, ...given({ max_tokens: budget }) }, isOmitted: display === 'omitted' }
 }
 
 function reasoningOf({ reasoning }: ReadThinking, { effort }: ReadOutput): { reasoning?: RawObject } {
@@ -250,30 +221,12 @@ interface ReadOutput {
   readonly format: ChatRequest['responseFormat']
 }
 
-function outputOf(body: RawObject, notes: ReadingNotes): ReadOutput {
-  const raw = objectField(body, 'output_config')
-  // The field's name in an earlier version.
-  const given = objectField(body, 'output_format')
-  const older = given === undefined ? null : formatOf(given, 'output_format')
-  if (raw === undefined) return { effort: null, format: older }
-  const effort = stringField(raw, 'effort', 'output_config.effort')
-  const isKnown = effort === undefined || EFFORTS.includes(effort)
+/** `output_format` is the field's name in an earlier version. */
+function outputOf({ output_config: output, output_format: older }: Fields, notes: ReadingNotes): ReadOutput {
+  const { effort = null, format = null } = output ?? {}
+  const isKnown = effort === null || EFFORTS.includes(effort)
   if (!isKnown) notes.nativeOnly ??= { path: 'output_config.effort', type: quoted(effort) }
-  const format = objectField(raw, 'format', 'output_config.format')
-  return {
-    effort: isKnown ? (effort ?? null) : null,
-    format: format === undefined ? older : formatOf(format, 'output_config.format'),
-  }
-}
-
-function formatOf(format: RawObject, path: string): Readonly<Record<string, unknown>> {
-  if (field(format, 'type') !== 'json_schema') throw invalidInput(`${path}.type`, "must be 'json_schema'")
-  const schema = objectField(format, 'schema', `${path}.schema`)
-  if (schema === undefined) throw invalidInput(`${path}.schema`, 'is required')
-  return {
-    type: 'json_schema',
-    json_schema: { name: 'answer', schema: copyObject(schema, `${path}.schema`), strict: true },
-  }
+  return { effort: isKnown ? effort : null, format: format ?? older ?? null }
 }
 
 /**

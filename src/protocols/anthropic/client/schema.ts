@@ -13,9 +13,12 @@ import {
   only,
   open,
   optional,
+  readBy,
+  said,
   text,
   whole,
 } from '../../../base/schema.ts'
+import { copyObject, field, invalidInput, isObject, objectField } from '../../../kinds/fields/body-fields.ts'
 import { SAMPLING } from '../../../kinds/chat/parameters.ts'
 import { COST, MODELS, OPTIONAL_MODEL, ROUTED } from '../../../kinds/fields/routed-request.ts'
 
@@ -50,6 +53,49 @@ const TOOL_CHOICE = maybe(
     object({ type: only('tool'), name: FILLED, disable_parallel_tool_use: maybe(flag()) }),
   ),
 )
+
+function formatOf(given: unknown, path: string): Readonly<Record<string, unknown>> {
+  if (!isObject(given)) throw invalidInput(path, 'must be an object')
+  if (field(given, 'type') !== 'json_schema') throw invalidInput(`${path}.type`, "must be 'json_schema'")
+  const schema = objectField(given, 'schema', `${path}.schema`)
+  if (schema === undefined) throw invalidInput(`${path}.schema`, 'is required')
+  return {
+    type: 'json_schema',
+    json_schema: { name: 'answer', schema: copyObject(schema, `${path}.schema`), strict: true },
+  }
+}
+
+export const THINKING = ['enabled', 'disabled', 'adaptive', 'between_tools']
+const SAFE = Number.MAX_SAFE_INTEGER
+const ANSWER_FIELDS = {
+  thinking: maybe(
+    object({
+      type: said(
+        text('`enabled`, `disabled`, `adaptive`, `between_tools`, or a word that only the provider knows.'),
+        `must be one of ${THINKING.join(', ')}`,
+      ),
+      budget_tokens: maybe(whole('', { minimum: 1, maximum: SAFE })),
+      display: maybe(text('`omitted`: without its text.')),
+    }),
+  ),
+  output_config: maybe(
+    object({
+      effort: maybe(text('`low`, `medium`, `high`, `xhigh`, `max`, or a word that only the provider knows.')),
+      format: maybe(readBy(object({ type: only('json_schema'), schema: map(anything(), 'A JSON Schema.') }), formatOf)),
+    }),
+  ),
+  output_format: maybe(
+    readBy(object({ type: only('json_schema'), schema: map(anything()) }, 'As `output_config.format`.'), formatOf),
+  ),
+} as const
+const OWN_FIELDS = {
+  top_k: maybe(whole('', { minimum: 0, maximum: SAFE })),
+  metadata: maybe(object({ user_id: maybe(text('A label.')) })),
+  stop_sequences: maybe(said(list(FILLED), 'must be an array of non-empty strings')),
+} as const
+/** Fields that are read by this schema. */
+export const MessagesFields = object({ ...ANSWER_FIELDS, ...OWN_FIELDS })
+export const MAX_TOKENS = whole('', { minimum: 1, maximum: SAFE })
 const COUNTED = {
   ...ROUTED,
   model: OPTIONAL_MODEL,
@@ -58,20 +104,7 @@ const COUNTED = {
   system: SYSTEM,
   tools: TOOLS,
   tool_choice: TOOL_CHOICE,
-  thinking: maybe(
-    object({
-      type: text('`enabled`, `disabled`, `adaptive`, `between_tools`, or a word that only the provider knows.'),
-      budget_tokens: maybe(whole('', { minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-      display: maybe(text('`omitted`: without its text.')),
-    }),
-  ),
-  output_config: maybe(
-    object({
-      effort: maybe(text('`low`, `medium`, `high`, `xhigh`, `max`, or a word that only the provider knows.')),
-      format: maybe(object({ type: only('json_schema'), schema: map(anything(), 'A JSON Schema.') })),
-    }),
-  ),
-  output_format: maybe(object({ type: only('json_schema'), schema: map(anything()) }, 'As `output_config.format`.')),
+  ...ANSWER_FIELDS,
   thread: maybe(narrowed<null>({ type: 'null' })),
   inference_geo: maybe(only('global')),
   mcp_servers: maybe(list(anything(), 'Not offered.', { maxItems: 0 })),
@@ -80,13 +113,11 @@ const COUNTED = {
 /** `POST /v1/messages`. The reader is `parse.ts`; fields beyond these reach providers of the protocol unchanged. */
 export const MessagesBody = object({
   ...COUNTED,
-  max_tokens: whole('', { minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  max_tokens: MAX_TOKENS,
   stream: maybe(flag()),
-  stop_sequences: maybe(list(FILLED)),
   temperature: SAMPLING.temperature,
   top_p: maybe(number('', { minimum: 0, maximum: 1 })),
-  top_k: maybe(whole('', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-  metadata: maybe(object({ user_id: maybe(text('A label.')) })),
+  ...OWN_FIELDS,
 })
 
 /** `POST /v1/messages/count_tokens`: the same without a limit. */

@@ -127,9 +127,7 @@ class CohereReader implements EventReader {
     if (message === null) return garbage('not a JSON object', data)
     if (isError(message)) return failed(message['error'] ?? message, message)
     this.#started = true
-    if (message['event_type'] === undefined) return this.#step(message)
-    this.#done = isOlderEnd(message)
-    return olderMessage(message, (calls) => this.#read(calls)) ?? tooManyCalls()
+    return message['event_type'] === undefined ? this.#step(message) : this.#older(message)
   }
 
   ended(): AttemptFailure | null {
@@ -141,9 +139,11 @@ class CohereReader implements EventReader {
     const answer = objectOf(body)
     if (answer === null) return failure('garbage', null, 'the answer is not a JSON object')
     if (isError(answer)) return failed(answer['error'] ?? answer, answer)
-    if (isOlderAnswer(answer)) return olderAnswer(answer, (calls) => this.#read(calls)) ?? tooManyCalls()
     const message = objectOf(answer['message'])
-    if (message === null) return failure('garbage', null, 'the answer holds no message')
+    if (message === null)
+      return textOf(answer['text']) === null
+        ? failure('garbage', null, 'the answer holds no message')
+        : this.whole(newerAnswer(answer))
     const { content } = message
     const said =
       typeof content === 'string'
@@ -153,6 +153,17 @@ class CohereReader implements EventReader {
     const calls = this.#read(listOf(message['tool_calls']).map(indexedCall))
     if (calls === null) return tooManyCalls()
     return [origin(answer), ...said, ...planned, ...calls, ...this.#end(answer)]
+  }
+
+  /** A line of the first protocol's stream. */
+  #older(line: RawJson): Read {
+    const events: AnswerEvent[] = []
+    for (const step of newerSteps(line)) {
+      const read = this.#step(step)
+      if ('reason' in read) return read
+      events.push(...read)
+    }
+    return events
   }
 
   #step(message: RawJson): Read {
@@ -274,58 +285,35 @@ class CohereDecoder implements MessageDecoder {
   }
 }
 
-/** Reads calls in OpenAI's form; null for more calls than in any honest answer. */
-type ReadCalls = (calls: readonly RawJson[]) => readonly AnswerEvent[] | null
-
-/** Whether a plain answer is of the first chat protocol, which has `text` and no `message`. */
-function isOlderAnswer(body: RawJson): boolean {
-  return (body['message'] ?? null) === null && textOf(body['text']) !== null
+/** A plain answer of the first chat protocol, which has `text` and no `message`, in the newer one's form. */
+function newerAnswer(older: RawJson): RawJson {
+  return {
+    id: older['response_id'] ?? older['generation_id'],
+    message: { content: older['text'], tool_calls: newerCalls(older) },
+    finish_reason: older['finish_reason'],
+    usage: older['meta'],
+  }
 }
 
-/** A plain answer of the first protocol; null for more calls than in any honest answer. */
-function olderAnswer(body: RawJson, readCalls: ReadCalls): readonly AnswerEvent[] | null {
-  const end = olderEnd(body, body['finish_reason'], readCalls)
-  return end === null ? null : [...olderText(body), ...end]
-}
-
-/** Whether a stream's message is the last one of the first protocol. */
-function isOlderEnd(line: RawJson): boolean {
-  return line['event_type'] === 'stream-end'
-}
-
-/** A line of a stream of the first protocol. Searches and citations are dropped, as in the newer protocol. */
-function olderMessage(line: RawJson, readCalls: ReadCalls): readonly AnswerEvent[] | null {
-  if (line['event_type'] === 'text-generation') return olderText(line)
-  if (!isOlderEnd(line)) return []
-  const response = objectOf(line['response']) ?? {}
-  return olderEnd(response, line['finish_reason'] ?? response['finish_reason'], readCalls)
-}
-
-function olderText({ text }: RawJson): readonly AnswerEvent[] {
-  return typeof text === 'string' ? [{ type: 'text', choice: 0, text }] : []
-}
-
-function olderEnd(body: RawJson, finishReason: unknown, readCalls: ReadCalls): readonly AnswerEvent[] | null {
-  const calls = readCalls(olderCalls(body))
-  if (calls === null) return null
-  const usage = cohereUsage(body['meta'])
+/** The same for a line of its stream. Searches and citations are dropped, as in the newer protocol. */
+function newerSteps(line: RawJson): readonly RawJson[] {
+  const { event_type: type, text, finish_reason: reason } = line
+  if (type === 'text-generation') return [{ type: 'content-delta', delta: { message: { content: { text } } } }]
+  if (type !== 'stream-end') return []
+  const { message, ...end } = newerAnswer(objectOf(line['response']) ?? {})
+  const calls = listOf(objectOf(message)?.['tool_calls'])
   return [
-    {
-      type: 'origin',
-      upstreamId: textOf(body['response_id']) ?? textOf(body['generation_id']),
-      systemFingerprint: null,
-    },
-    ...calls,
-    ...(usage === null ? [] : [{ type: 'usage' as const, usage }]),
-    cohereFinish(finishReason),
+    { ...end, type: 'message-start' },
+    ...calls.map((call, index) => ({ type: 'tool-call-start', index, delta: { message: { tool_calls: call } } })),
+    { type: 'message-end', delta: { ...end, finish_reason: reason ?? end['finish_reason'] } },
   ]
 }
 
 /** Calls of the first protocol have no ids, and their arguments are objects. */
-function olderCalls(body: RawJson): readonly RawJson[] {
-  return listOf(body['tool_calls']).map((raw, index) => {
+function newerCalls(older: RawJson): readonly RawJson[] {
+  return listOf(older['tool_calls']).map((raw) => {
     const call = objectOf(raw)
-    return { index, function: { name: call?.['name'], arguments: argumentsText(call?.['parameters']) } }
+    return { function: { name: call?.['name'], arguments: argumentsText(call?.['parameters']) } }
   })
 }
 
