@@ -26,13 +26,7 @@ import { SPEECH_FORMATS, type SpeechFormat } from '../../kinds/speech.ts'
 import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import type { EmbeddingsAnswer, EmbeddingsInput } from '../../kinds/embeddings.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
-import {
-  BatchedEmbeddings,
-  textsOf,
-  tokensUsage,
-  type EmbeddingsCall,
-  type EmbeddingsPage,
-} from '../upstream/embeddings.ts'
+import { askInBatches, textsOf, tokensUsage, type EmbeddingsCall, type EmbeddingsPage } from '../upstream/embeddings.ts'
 import { given } from '../../base/given.ts'
 import type { VectorBytes } from '../wire/lifted-json.ts'
 
@@ -181,7 +175,7 @@ function sdkEmbeddings(ports: SdkPorts, call: EmbeddingsCall, sink: ResultSink<E
       if (isOver) return
       const ask = (input: EmbeddingsInput, pages: ResultSink<EmbeddingsPage>): RunningCall =>
         askPage(ports, call, input, pages)
-      batches = new BatchedEmbeddings(call.request, { size, ask }, sink)
+      batches = askInBatches(call.request, { size, ask }, sink)
     } catch (thrown) {
       if (!isOver) sink.fail(refusal(thrown) ?? thrownFailure(thrown, false))
     }

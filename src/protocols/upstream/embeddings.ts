@@ -3,7 +3,6 @@ import {
   inputCount,
   type EmbeddingsInput,
   type EmbeddingsRequest,
-  type VectorFormat,
 } from '../../kinds/embeddings.ts'
 import { sumUsage, inputUsage } from '../../kinds/answer/usage.ts'
 import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
@@ -62,101 +61,81 @@ export function askEmbeddings(
       pages,
     )
   return (call, sink) =>
-    new BatchedEmbeddings(
-      call.request,
-      { size: protocol.batchMax(call), ask: (input, pages) => ask(call, input, pages) },
-      sink,
-    )
+    askInBatches(call.request, { size: protocol.batchMax(call), ask: (input, pages) => ask(call, input, pages) }, sink)
 }
 
 /** Asks for the vectors of all inputs, in as many requests as the provider needs. */
-export class BatchedEmbeddings implements RunningCall {
-  readonly #format: VectorFormat
-  readonly #ask: EmbeddingsBatches['ask']
-  readonly #sink: ResultSink<EmbeddingsAnswer>
-  readonly #batches: readonly EmbeddingsInput[]
-  readonly #parts: (AnsweredPart | null)[]
-  readonly #running = new Set<RunningCall>()
-  #next = 0
-  #left: number
-  #answered = false
-  #over = false
-
-  constructor(
-    { input, encodingFormat }: EmbeddingsRequest,
-    { size, ask }: EmbeddingsBatches,
-    sink: ResultSink<EmbeddingsAnswer>,
-  ) {
-    this.#format = encodingFormat
-    this.#ask = ask
-    this.#sink = sink
-    this.#batches = batchesOf(input, size)
-    this.#parts = this.#batches.map(() => null)
-    this.#left = this.#batches.length
-    for (let count = 0; count < PARALLEL_MAX; count += 1) this.#askNext()
+export function askInBatches(
+  { input, encodingFormat }: EmbeddingsRequest,
+  { size, ask }: EmbeddingsBatches,
+  sink: ResultSink<EmbeddingsAnswer>,
+): RunningCall {
+  const batches = batchesOf(input, size)
+  const parts: (AnsweredPart | null)[] = batches.map(() => null)
+  const running = new Set<RunningCall>()
+  let next = 0
+  let left = batches.length
+  let isAnswered = false
+  let isOver = false
+  const cancel = (): void => {
+    isOver = true
+    for (const call of running) call.cancel()
   }
-
-  cancel(): void {
-    this.#over = true
-    for (const call of this.#running) call.cancel()
-  }
-
-  resume(): void {
-    for (const call of this.#running) call.resume()
-  }
-
-  #askNext(): void {
-    const position = this.#next
-    const input = this.#batches[position]
-    if (input === undefined) return
-    this.#next += 1
-    const running = this.#ask(input, {
-      headers: () => {
-        if (!this.#answered && !this.#over) this.#sink.headers()
-        this.#answered = true
-      },
-      result: (page) => {
-        this.#running.delete(running)
-        void this.#take(position, inputCount(input), page)
-      },
-      fail: (found) => this.#fail(found),
-    })
-    this.#running.add(running)
-  }
-
-  async #take(position: number, inputs: number, { vectors, usage, upstreamId }: EmbeddingsPage): Promise<void> {
-    if (this.#over) return
-    if (vectors.length !== inputs && vectors.length > 0)
-      return this.#fail(failure('garbage', null, `${vectors.length} embeddings of ${inputs} inputs`))
-    const texts = await vectorTexts(vectors, this.#format)
-    if (this.#over) return
-    if (texts === null) return this.#fail(failure('garbage', null, 'an embedding is no vector'))
-    this.#parts[position] = { vectors: texts, usage, upstreamId }
-    this.#left -= 1
-    if (this.#left === 0) this.#end()
-    else this.#askNext()
-  }
-
-  #end(): void {
-    this.#over = true
-    const parts = this.#parts.filter((part) => part !== null)
-    const usage = parts.map((part) => part.usage).filter((part) => part !== null)
-    this.#sink.result({
-      // An answer that lacks the vectors of some inputs is not sold.
-      vectors: parts.some(({ vectors }) => vectors.length === 0) ? [] : parts.flatMap(({ vectors }) => vectors),
-      usage: usage.length < parts.length ? null : sumUsage(usage),
-      upstreamId: parts[0]?.upstreamId ?? null,
-    })
-  }
-
-  #fail(found: AttemptFailure): void {
-    if (this.#over) return
-    this.cancel()
+  const fail = (found: AttemptFailure): void => {
+    if (isOver) return
+    cancel()
     // The provider bills the batches that it answered, though nobody gets them.
-    const billed = [...this.#parts.map((part) => part?.usage), found.billed].filter(
+    const billed = [...parts.map((part) => part?.usage), found.billed].filter(
       (usage) => usage !== null && usage !== undefined,
     )
-    this.#sink.fail(found, billed.length === 0 ? null : sumUsage(billed))
+    sink.fail(found, billed.length === 0 ? null : sumUsage(billed))
+  }
+  const take = async (batch: number, { vectors, usage, upstreamId }: EmbeddingsPage, inputs: number): Promise<void> => {
+    if (vectors.length !== inputs && vectors.length > 0)
+      return fail(failure('garbage', null, `${vectors.length} embeddings of ${inputs} inputs`))
+    const texts = await vectorTexts(vectors, encodingFormat)
+    if (isOver) return
+    if (texts === null) return fail(failure('garbage', null, 'an embedding is no vector'))
+    parts[batch] = { vectors: texts, usage, upstreamId }
+    left -= 1
+    if (left > 0) return askNext()
+    isOver = true
+    sink.result(wholeAnswer(parts.filter((part) => part !== null)))
+  }
+  const askNext = (): void => {
+    const batch = next
+    const inputs = batches[batch]
+    if (inputs === undefined) return
+    next += 1
+    const call = ask(inputs, {
+      headers: () => {
+        if (!isAnswered && !isOver) sink.headers()
+        isAnswered = true
+      },
+      result: (page) => {
+        running.delete(call)
+        if (!isOver) void take(batch, page, inputCount(inputs))
+      },
+      fail,
+    })
+    running.add(call)
+  }
+  for (let count = 0; count < PARALLEL_MAX; count += 1) askNext()
+  return {
+    cancel,
+    resume: () => {
+      for (const call of running) call.resume()
+    },
+  }
+}
+
+function wholeAnswer(parts: readonly AnsweredPart[]): EmbeddingsAnswer {
+  const usage = parts.map((part) => part.usage).filter((part) => part !== null)
+  return {
+    // An answer that lacks the vectors of some inputs is not sold.
+    vectors: parts.some(({ vectors }) => vectors.length === 0) ? [] : parts.flatMap(({ vectors }) => vectors),
+    usage: usage.length < parts.length ? null : sumUsage(usage),
+    upstreamId: parts[0]?.upstreamId ?? null,
   }
 }
 
