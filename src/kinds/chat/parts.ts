@@ -91,12 +91,12 @@ function audioFormat(mimeType: string): string {
   return AUDIO_FORMATS.get(subtype) ?? subtype
 }
 
-function cacheMark(raw: RawObject, path: string): { cache_control?: unknown } {
+export function cacheMark(raw: RawObject, path: string): { cache_control?: unknown } {
   const mark = field(raw, 'cache_control')
   return mark === undefined ? {} : { cache_control: copyJson(mark, path) }
 }
 
-function textIn(raw: RawObject, name: string, path: string): string {
+export function textIn(raw: RawObject, name: string, path: string): string {
   const value = field(raw, name)
   if (typeof value === 'string') return value
   throw badMessage(path, `${name} must be a string`)

@@ -1,10 +1,9 @@
 import { ApiError } from '../../../base/errors.ts'
 import { CLAUDE_REASONING } from '../../models/claude-thinking.ts'
-import { mediaPart, mediumOfPart } from '../../../kinds/chat/parts.ts'
+import { cacheMark, mediaPart, mediumOfPart, textIn } from '../../../kinds/chat/parts.ts'
 import type { ChatMessage, ChatPart, ChatToolCall } from '../../../kinds/chat/request.ts'
 import {
   badMessage,
-  copyJson,
   field,
   invalidInput,
   isObject,
@@ -264,17 +263,6 @@ function dataUrl(source: RawObject, path: string, notes: ReadingNotes): string {
 function contentOf(parts: readonly ChatPart[]): string | readonly ChatPart[] {
   const [only] = parts
   return parts.length === 1 && only?.type === 'text' && only.cache_control === undefined ? only.text : parts
-}
-
-function cacheMark(block: RawObject, path: string): { cache_control?: unknown } {
-  const mark = field(block, 'cache_control')
-  return mark === undefined ? {} : { cache_control: copyJson(mark, path) }
-}
-
-function textIn(block: RawObject, name: string, path: string): string {
-  const value = field(block, name)
-  if (typeof value === 'string') return value
-  throw badMessage(path, `${name} must be a string`)
 }
 
 function filledIn(block: RawObject, name: string, path: string): string {

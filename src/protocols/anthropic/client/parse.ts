@@ -17,7 +17,7 @@ import {
   wordOf,
 } from '../../../kinds/fields/body-fields.ts'
 import { readFields, readValue, type Read } from '../../../kinds/fields/paid-body.ts'
-import { MAX_TOKENS, MessagesFields, THINKING } from './schema.ts'
+import { MAX_TOKENS, MessagesBody, MessagesFields, THINKING } from './schema.ts'
 import { given } from '../../../base/given.ts'
 import { fallbackModelsOf, parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { assistantMessages, systemMessage, userMessages } from './blocks.ts'
@@ -28,12 +28,7 @@ import type { JsonMember } from '../../../base/json-scan.ts'
 const ROLES = ['user', 'assistant', 'system']
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max']
 /** Fields that are read, or that mean nothing to another provider. */
-const READ: ReadonlySet<string> = new Set(
-  (
-    'model models provider session_id max_tokens messages system tools tool_choice stop_sequences stream ' +
-    'temperature top_p top_k thinking metadata service_tier output_config mcp_servers inference_geo output_format'
-  ).split(' '),
-)
+const READ: ReadonlySet<string> = new Set([...Object.keys(MessagesBody.properties), 'session_id', 'service_tier'])
 /** Fields that name the operator's account, or refer to answers by ids that are not ours. */
 const OF_THE_ACCOUNT = ['container', 'user_profile_id', 'workspace_id', 'diagnostics', 'betas']
 /** Fields that make the provider write or answer beyond the request, or with another model, at separate prices. */

@@ -14,6 +14,7 @@ import { fallbackModelsOf, parseProviderPreferences } from '../../../kinds/field
 import { generationConfigOf } from './generation-config.ts'
 import { listMember, member, objectMember, unknownMembers, flagMember, spellings, textMember } from '../members.ts'
 import { type GenerateContentRequest, WITHHELD, WITHHELD_CONFIG } from './request.ts'
+import { GenerateContentBody } from './schema.ts'
 import { toolsOf, type GeminiTools } from './tools.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { detailsOf } from '../signed-parts.ts'
@@ -21,15 +22,8 @@ import { isBase64, isVideoSite, mediumOf, typeOfAddress } from '../../../kinds/f
 
 /** Fields that are read, and our fields of every paid body. */
 const KNOWN: ReadonlySet<string> = new Set([
+  ...Object.keys(GenerateContentBody.properties),
   'model',
-  'contents',
-  'systemInstruction',
-  'tools',
-  'toolConfig',
-  'generationConfig',
-  'safetySettings',
-  'provider',
-  'models',
   'sessionId',
   'serviceTier',
 ])
