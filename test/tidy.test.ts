@@ -223,7 +223,7 @@ const PARSES: Readonly<Record<string, string>> = {
   'src/protocols/wire/text-form.ts': 'the inside of one text',
   'src/protocols/answers/tool-calls.ts': 'looks at the shape itself, and tells why it refuses',
   'src/protocols/answers/vectors.ts': 'one list of numbers',
-  'src/protocols/sandbox/videos.ts': 'a ticket of its own',
+  'src/protocols/videos/sandbox.ts': 'a ticket of its own',
 }
 
 test('what an upstream sent is parsed after its shape was looked at', () => {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { sandboxMp4 } from '../../src/protocols/sandbox/videos.ts'
+import { sandboxMp4 } from '../../src/protocols/videos/sandbox.ts'
 import { listen, sendJson, type Received } from './scripted-upstream.ts'
 
 export interface VideoProviderRequest {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { ApiError } from '../../src/base/errors.ts'
-import { AccountVideos } from '../../src/pay/jobs/account-videos.ts'
-import { VIDEO_KEPT_MS } from '../../src/pay/jobs/video-job.ts'
+import { AccountVideos } from '../../src/pay/videos/account-videos.ts'
+import { VIDEO_KEPT_MS } from '../../src/pay/videos/video-job.ts'
 import { drive, job, newWorld, PLAIN_CIPHER, runnerOf, VIDEO } from './video-world.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tollgate-account-videos-'))

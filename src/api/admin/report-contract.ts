@@ -1,5 +1,5 @@
 import { EXAMPLE_DAYS } from '../records/route-rows.ts'
-import { REFERENCE_CHARS_MAX } from '../../kinds/video.ts'
+import { REFERENCE_CHARS_MAX } from '../../protocols/videos/request.ts'
 import { ERROR_TYPES } from '../../base/errors.ts'
 import { EVENT_ACTIONS } from '../../ledger/event-action.ts'
 import { viewSchemas } from '../../ledger/generation-record.ts'

@@ -47,7 +47,7 @@ import { RerankAnswer, RerankBody } from '../../protocols/openai/client/rerank.t
 import { ResponsesAnswer, ResponsesBody } from '../../protocols/responses/client/schema.ts'
 import { SpeechBody } from '../../protocols/openai/client/speech.ts'
 import { TranscriptionAnswer, TranscriptionBody } from '../../protocols/openai/client/transcription.ts'
-import { VideoBody } from '../../protocols/openai/client/video.ts'
+import { VideoBody } from '../../protocols/videos/client.ts'
 import { anything, either, flag, object, only, open, optional, text } from '../../base/schema.ts'
 import type { WireRoute } from '../../base/wire-route.ts'
 import { CHAT_ERRORS as CHAT } from '../../protocols/ports/client-docs.ts'

@@ -1,6 +1,6 @@
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import type { ChatMessage, ChatPart, ChatRequest } from '../../kinds/chat/request.ts'
-import type { VideoOperation } from '../../kinds/video.ts'
+import type { VideoOperation } from '../../protocols/videos/request.ts'
 import type { Meter, PriceKey } from '../../tables/meter-table.ts'
 import { compare } from '../../base/money.ts'
 import { askedWord, PLAIN_TIER, tierNamed } from '../../tables/service-tier-table.ts'

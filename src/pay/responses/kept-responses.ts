@@ -7,7 +7,7 @@ import { referencesOf, resolvedInput } from '../../protocols/responses/client/ke
 import { keptResponse, newResponse, usageOf } from '../../protocols/responses/client/response-body.ts'
 import type { KeyWrap } from '../../ledger/key-wrap.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { RequestEcho, ResponsesRequest } from '../../protocols/responses/client/request.ts'
+import type { RequestEcho, ResponsesRequest } from '../../protocols/responses/request.ts'
 import type { AnswerKeeper, GenerationResult, RunningAnswer } from '../relay/generation-input.ts'
 import { chargedUsage, identityOf } from '../relay/outcome.ts'
 import type { GenerationStore } from '../../store/log/generation-store.ts'

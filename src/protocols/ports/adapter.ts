@@ -24,7 +24,7 @@ import type {
   ResultSink,
   RunningCall,
 } from './call.ts'
-import type { VideoUpstream } from '../upstream/videos.ts'
+import type { VideoUpstream } from '../videos/upstream.ts'
 
 /** The parts that adapters are built from. */
 export interface AdapterPorts {

@@ -5,7 +5,7 @@ import type { TextAround } from '../openai/client/chat/writer.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import type { CompletionsRequest } from '../../kinds/completions.ts'
 import type { ImageRequest } from '../../kinds/images/request.ts'
-import type { ResponsesRequest } from '../responses/client/request.ts'
+import type { ResponsesRequest } from '../responses/request.ts'
 import type { AttemptFailure } from './attempt-failure.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
-import type { VideoOperation } from '../../kinds/video.ts'
+import type { VideoOperation } from '../videos/request.ts'
 import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import { takes, pathPart, UnsendableError } from '../ports/call.ts'
 import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
@@ -12,7 +12,7 @@ import {
   type VideoProtocol,
   type VideoSource,
   type VideoState,
-} from '../upstream/videos.ts'
+} from '../videos/upstream.ts'
 import { bearer } from '../../base/bearer.ts'
 
 /** Each answer contains the logs of the prediction so far. */

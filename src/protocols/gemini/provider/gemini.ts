@@ -2,7 +2,7 @@ import { imagesOverChat } from '../../answers/images-over-chat.ts'
 import { reasoningWish } from '../../answers/reasoning-wish.ts'
 import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../../ports/adapter.ts'
 import type { ChatCall } from '../../ports/call.ts'
-import { VIDEO_PARAMETERS } from '../../upstream/videos.ts'
+import { VIDEO_PARAMETERS } from '../../videos/upstream.ts'
 import {
   askEmbeddings,
   dimensionsOf,
@@ -25,7 +25,7 @@ import { geminiLeaves, signerOf, traitsOf, isVertex } from '../../models/gemini-
 import { GeminiReader } from './reader.ts'
 import { geminiCredentials, geminiRequest, isSearching, geminiPath, geminiResource } from './request.ts'
 import { geminiSpeech, geminiTranscription } from './sound.ts'
-import { veo } from './veo.ts'
+import { veo } from '../../videos/veo.ts'
 import { type AttemptFailure, failure } from '../../ports/attempt-failure.ts'
 import type { LiftedJson } from '../../wire/lifted-json.ts'
 import { geminiErrorEvent, isErrorBody } from './usage.ts'

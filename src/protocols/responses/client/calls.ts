@@ -14,8 +14,8 @@ import {
   type ClientWords,
   type SpecialOffer,
 } from '../../ports/client-call.ts'
-import { hostedUse, isHosted, isWebSearch, type HostedUse } from './hosted-tools.ts'
-import type { DemandedTool, ResponsesInput, ResponsesRequest } from './request.ts'
+import { hostedUse, isHosted, isWebSearch, type HostedUse } from '../hosted-tools.ts'
+import type { DemandedTool, ResponsesInput, ResponsesRequest } from '../request.ts'
 import { ResponsesWriter } from './writer.ts'
 
 /** Provider-run tools that are billed only by the tokens of their results. */

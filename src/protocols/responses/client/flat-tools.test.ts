@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseResponses } from './parse.ts'
 import { TextArgument } from './call-item.ts'
-import { ToolNames } from './request.ts'
+import { ToolNames } from '../request.ts'
 
 const inNamespace = (name: string, ...tools: readonly string[]): Record<string, unknown> => ({
   type: 'namespace',

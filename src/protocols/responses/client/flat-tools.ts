@@ -1,6 +1,6 @@
 import type { ChatRequest, ChatTool } from '../../../kinds/chat/request.ts'
 import { field, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
-import { type InputItem, ToolNames, type ToolOrigin } from './request.ts'
+import { type InputItem, ToolNames, type ToolOrigin } from '../request.ts'
 
 /** The tools of a request for a model that knows only functions. */
 export interface FlatTools {

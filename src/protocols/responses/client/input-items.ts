@@ -7,8 +7,8 @@ import {
   stringField,
   type RawObject,
 } from '../../../kinds/fields/body-fields.ts'
-import { nativeCopy } from './native-parts.ts'
-import type { ChatForm, InputItem, MessageRole, ToolNames } from './request.ts'
+import { nativeCopy } from '../native-parts.ts'
+import type { ChatForm, InputItem, MessageRole, ToolNames } from '../request.ts'
 import { decodeDetails } from '../../../kinds/answer/provenance.ts'
 import { mediaPart } from '../../../kinds/chat/parts.ts'
 import type { ChatPart, ChatMessage } from '../../../kinds/chat/request.ts'

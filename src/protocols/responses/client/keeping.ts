@@ -8,7 +8,7 @@ import {
   type RawObject,
 } from '../../../kinds/fields/body-fields.ts'
 import { inputElements, parseItems } from './input-items.ts'
-import type { InputItem, Keeping, ResponsesDoor, ResponsesRequest } from './request.ts'
+import type { InputItem, Keeping, ResponsesDoor, ResponsesRequest } from '../request.ts'
 
 const PREVIOUS = 'previous_response_id'
 /** Other objects that OpenAI stores for a client. */

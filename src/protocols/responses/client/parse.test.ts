@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hostedUse } from './hosted-tools.ts'
+import { hostedUse } from '../hosted-tools.ts'
 import { parseResponses } from './parse.ts'
 import { refusal } from '../../../../test/harness/refused.ts'
 

@@ -22,7 +22,7 @@ import { fallbackModelsOf, parseProviderPreferences } from '../../../kinds/field
 import { conversationOf, keepingOf } from './keeping.ts'
 import { inputMessages } from './input-items.ts'
 import { flatTools, choiceAsTool, originOf } from './flat-tools.ts'
-import { isPartial, isHosted } from './hosted-tools.ts'
+import { isPartial, isHosted } from '../hosted-tools.ts'
 import type {
   InputItem,
   Keeping,
@@ -31,9 +31,9 @@ import type {
   ResponsesInput,
   ResponsesRequest,
   DemandedTool,
-} from './request.ts'
+} from '../request.ts'
 import { SAMPLING_PARAMETERS } from '../../../tables/parameter-table.ts'
-import { nativeCopy } from './native-parts.ts'
+import { nativeCopy } from '../native-parts.ts'
 
 /**
  * Fields that we read ourselves, or that are ours to decide: what costs money, what is stored, and what names an

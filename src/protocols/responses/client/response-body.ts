@@ -3,7 +3,7 @@ import type { ApiError } from '../../../base/errors.ts'
 import { rubles } from '../../../base/money.ts'
 import type { ChargedUsage, KeptStream } from '../../../kinds/answer/writer.ts'
 import type { ChunkIdentity, FinishReason } from '../../../kinds/chat/answer.ts'
-import type { RequestEcho } from './request.ts'
+import type { RequestEcho } from '../request.ts'
 
 /** The state of an answer for a client. */
 export interface ResponseState {

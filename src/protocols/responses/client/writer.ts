@@ -4,7 +4,7 @@ import type { AnswerWriter, ChargedUsage, KeptEnd } from '../../../kinds/answer/
 import type { ChatAnswer, ChunkIdentity, StreamEnd } from '../../../kinds/chat/answer.ts'
 import { endOf, failureOf, idTail, responseBody, type ResponseState } from './response-body.ts'
 import { type Emit, MessageItem, NativeItem, ReasoningItem, type ItemPlace, type OutputItem } from './output-item.ts'
-import type { RequestEcho, ToolNames } from './request.ts'
+import type { RequestEcho, ToolNames } from '../request.ts'
 import { plainDetail } from '../../../kinds/chat/thoughts.ts'
 import { isObject } from '../../../kinds/fields/body-fields.ts'
 import { CallItem, CustomCallItem, ToolCallItem, type ClientCall } from './call-item.ts'

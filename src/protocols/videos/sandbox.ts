@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { VideoOperation } from '../../kinds/video.ts'
+import type { VideoOperation } from './request.ts'
 import type { Clock } from '../../base/clock.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'
-import { failureOf, readScript, type SandboxScript } from './script.ts'
+import { failureOf, readScript, type SandboxScript } from '../sandbox/script.ts'
 import { failure } from '../ports/attempt-failure.ts'
-import type { SubmissionOutcome, VideoState, VideoUpstream } from '../upstream/videos.ts'
+import type { SubmissionOutcome, VideoState, VideoUpstream } from './upstream.ts'
 import { inflateRawSync } from 'node:zlib'
 
 /**

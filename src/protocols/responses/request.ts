@@ -1,5 +1,5 @@
-import type { ChatPart, ChatRequest } from '../../../kinds/chat/request.ts'
-import type { RawObject } from '../../../kinds/fields/body-fields.ts'
+import type { ChatPart, ChatRequest } from '../../kinds/chat/request.ts'
+import type { RawObject } from '../../kinds/fields/body-fields.ts'
 import { createHash } from 'node:crypto'
 
 /** Whether an answer is kept, and whether its client waits for it (clients.md 3). */

@@ -1,12 +1,12 @@
-import type { Endpoint, Provider } from '../../../catalog/catalog.ts'
-import { type VideoForm, keyHeaders } from '../../../catalog/dialect.ts'
-import { aspectRatioOf, resolutionOf } from '../../../catalog/resolution.ts'
-import type { VideoOperation } from '../../../kinds/video.ts'
-import type { JobHttp } from '../../wire/job-http.ts'
-import { takes, pathPart, UnsendableError } from '../../ports/call.ts'
-import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
-import { failure } from '../../ports/attempt-failure.ts'
-import { jobFailure } from '../../wire/upstream-error.ts'
+import type { Endpoint, Provider } from '../../catalog/catalog.ts'
+import { type VideoForm, keyHeaders } from '../../catalog/dialect.ts'
+import { aspectRatioOf, resolutionOf } from '../../catalog/resolution.ts'
+import type { VideoOperation } from './request.ts'
+import type { JobHttp } from '../wire/job-http.ts'
+import { takes, pathPart, UnsendableError } from '../ports/call.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
+import { failure } from '../ports/attempt-failure.ts'
+import { jobFailure } from '../wire/upstream-error.ts'
 import {
   askVideos,
   optional,
@@ -16,8 +16,8 @@ import {
   type VideoSource,
   type VideoState,
   type VideoUpstream,
-} from '../../upstream/videos.ts'
-import { ownValue } from '../../../base/own-value.ts'
+} from './upstream.ts'
+import { ownValue } from '../../base/own-value.ts'
 
 export const OPENAI_VIDEO_PARAMETERS: readonly string[] = Object.freeze([...VIDEO_PARAMETERS, 'user'])
 const BODY_BYTES_MAX = 1_048_576

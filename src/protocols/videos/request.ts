@@ -1,5 +1,5 @@
-import type { MediaUrl } from './fields/media.ts'
-import type { RoutedRequest } from './fields/routed-request.ts'
+import type { MediaUrl } from '../../kinds/fields/media.ts'
+import type { RoutedRequest } from '../../kinds/fields/routed-request.ts'
 
 export interface FrameImage {
   readonly url: MediaUrl<'image'>

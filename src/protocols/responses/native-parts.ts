@@ -1,5 +1,5 @@
-import { copyObject, field, invalidInput, isObject, quoted, type RawObject } from '../../../kinds/fields/body-fields.ts'
-import { realMedia, type Medium } from '../../../kinds/fields/media.ts'
+import { copyObject, field, invalidInput, isObject, quoted, type RawObject } from '../../kinds/fields/body-fields.ts'
+import { realMedia, type Medium } from '../../kinds/fields/media.ts'
 
 /** Keys that hold a JSON schema, whose names are not references of the request. */
 const SCHEMAS: ReadonlySet<string> = new Set(['parameters', 'input_schema', 'schema'])

@@ -1,12 +1,12 @@
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import { resolutionOf, variantOf } from '../../catalog/resolution.ts'
 import { invalidInput, quoted } from '../../kinds/fields/body-fields.ts'
-import type { PricedField, VideoOperation, VideoRequest, VideoWish } from '../../kinds/video.ts'
+import type { PricedField, VideoOperation, VideoRequest, VideoWish } from '../../protocols/videos/request.ts'
 import type { Usage } from '../../tables/meters.ts'
-import { costTheSame, inVariant } from './parameter-costs.ts'
-import { checkModalities, checkPrompt, chooseModels, WITH_IMAGES } from './model-choice.ts'
-import type { Plan, PlanInput } from './plan.ts'
-import { planUnits } from './unit-plan.ts'
+import { costTheSame, inVariant } from '../plan/parameter-costs.ts'
+import { checkModalities, checkPrompt, chooseModels, WITH_IMAGES } from '../plan/model-choice.ts'
+import type { Plan, PlanInput } from '../plan/plan.ts'
+import { planUnits } from '../plan/unit-plan.ts'
 
 export interface VideoPlan extends Plan {
   readonly operation: VideoOperation

@@ -1,10 +1,10 @@
-import type { Endpoint } from '../../../catalog/catalog.ts'
-import { aspectRatioOf, resolutionOf } from '../../../catalog/resolution.ts'
-import type { VideoOperation } from '../../../kinds/video.ts'
-import type { JobAnswer, JobHttp } from '../../wire/job-http.ts'
-import { takes, UnsendableError } from '../../ports/call.ts'
-import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
-import { jobFailure } from '../../wire/upstream-error.ts'
+import type { Endpoint } from '../../catalog/catalog.ts'
+import { aspectRatioOf, resolutionOf } from '../../catalog/resolution.ts'
+import type { VideoOperation } from './request.ts'
+import type { JobAnswer, JobHttp } from '../wire/job-http.ts'
+import { takes, UnsendableError } from '../ports/call.ts'
+import { listOf, objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
+import { jobFailure } from '../wire/upstream-error.ts'
 import {
   askVideos,
   jobRequest,
@@ -16,8 +16,8 @@ import {
   type VideoSource,
   type VideoState,
   type VideoUpstream,
-} from '../../upstream/videos.ts'
-import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
+} from './upstream.ts'
+import { geminiCredentials, geminiPath, geminiResource } from '../gemini/provider/request.ts'
 
 type JobFiles = Extract<JobAnswer, { readonly status: 'answered' }>['files']
 

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../base/errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import {
   either,
   flag,
@@ -14,14 +14,14 @@ import {
   whole,
   type OptionalField,
   type Schema,
-} from '../../../base/schema.ts'
-import { field, invalidInput, isObject, quoted } from '../../../kinds/fields/body-fields.ts'
-import { imageUrl, type MediaUrl } from '../../../kinds/fields/media.ts'
-import { readPaidBody, readValue } from '../../../kinds/fields/paid-body.ts'
-import { MODEL, ROUTED, routingOf, USER } from '../../../kinds/fields/routed-request.ts'
-import { formValue, uploadError, type UploadedFile, type UploadedForm } from '../../../kinds/fields/uploaded-form.ts'
-import { imageTypeOf } from '../../../kinds/images/bytes.ts'
-import type { FrameImage, VideoRequest, VideoWish } from '../../../kinds/video.ts'
+} from '../../base/schema.ts'
+import { field, invalidInput, isObject, quoted } from '../../kinds/fields/body-fields.ts'
+import { imageUrl, type MediaUrl } from '../../kinds/fields/media.ts'
+import { readPaidBody, readValue } from '../../kinds/fields/paid-body.ts'
+import { MODEL, ROUTED, routingOf, USER } from '../../kinds/fields/routed-request.ts'
+import { formValue, uploadError, type UploadedFile, type UploadedForm } from '../../kinds/fields/uploaded-form.ts'
+import { imageTypeOf } from '../../kinds/images/bytes.ts'
+import type { FrameImage, VideoRequest, VideoWish } from './request.ts'
 
 const DURATION_MAX = 60
 const IMAGES_MAX = 16

@@ -1,6 +1,6 @@
 import type { ApiError, ErrorType } from '../../base/errors.ts'
 import type { Usage } from '../../tables/meters.ts'
-import { videoUsage } from '../plan/video-plan.ts'
+import { videoUsage } from './video-plan.ts'
 import type { JobMove, JobRow, JobState } from '../../ledger/job.ts'
 import {
   type JobPorts,

@@ -6,7 +6,7 @@ import type {
   VideoState,
   VideoUpstream,
   VideoContent,
-} from '../../protocols/upstream/videos.ts'
+} from '../../protocols/videos/upstream.ts'
 import { errorOf } from '../relay/attempt-error.ts'
 import type { JobRow } from '../../ledger/job.ts'
 import { complete, endFree, expire, isOver, reasonOf } from './job-end.ts'

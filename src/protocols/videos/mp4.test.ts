@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BUNDLED } from '../../catalog/bundled.ts'
-import { isMp4Size, sandboxMp4 } from './videos.ts'
+import { isMp4Size, sandboxMp4 } from './sandbox.ts'
 
 interface Box {
   readonly type: string

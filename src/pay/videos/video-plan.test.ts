@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseVideo } from '../../protocols/openai/client/video.ts'
+import { parseVideo } from '../../protocols/videos/client.ts'
 import { model } from '../../../test/harness/plan-fixture.ts'
 import { operationOf } from './video-plan.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import type { VideoOperation } from '../../kinds/video.ts'
+import type { VideoOperation } from '../../protocols/videos/request.ts'
 
 function operation(fields: Record<string, unknown>, over: Partial<Model>): VideoOperation {
   return operationOf(

@@ -1,4 +1,4 @@
-import type { RawObject } from '../../../kinds/fields/body-fields.ts'
+import type { RawObject } from '../../kinds/fields/body-fields.ts'
 import { holdsMedia } from './native-parts.ts'
 import type { InputItem, ResponsesInput } from './request.ts'
 

@@ -1,9 +1,9 @@
 import type { Endpoint, Provider } from '../../catalog/catalog.ts'
-import { type PricedField, type VideoOperation, REFERENCE_CHARS_MAX } from '../../kinds/video.ts'
+import { type PricedField, type VideoOperation, REFERENCE_CHARS_MAX } from './request.ts'
 import { takes, UnsendableError } from '../ports/call.ts'
 import { type AttemptFailure, failure, garbage } from '../ports/attempt-failure.ts'
 import type { JobAnswer, JobHttp, JobRequest } from '../wire/job-http.ts'
-import { unsendable } from './ask.ts'
+import { unsendable } from '../upstream/ask.ts'
 import { parseJson } from '../wire/raw-json.ts'
 
 /** A job for a provider. */

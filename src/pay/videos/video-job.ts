@@ -12,7 +12,7 @@ import type { AttemptQueuePorts } from '../relay/attempt-queue.ts'
 import type { FileStore } from '../../store/files/file-store.ts'
 import { type JobStore, jobPurpose } from '../../store/jobs/job-store.ts'
 import { type Cipher, openFor, purposeOf } from '../../base/cipher.ts'
-import type { VideoOperation } from '../../kinds/video.ts'
+import type { VideoOperation } from '../../protocols/videos/request.ts'
 
 /** A job that is not finished by then expires (wire.md D-4.2). */
 export const JOB_TTL_MS = 60 * 60_000
