@@ -5,6 +5,19 @@ export interface Room {
   readonly paths: readonly string[]
   /** The beginning of each row in a file; at most three rows. What a row names is imported by its file only for it. */
   readonly rows: Readonly<Record<string, readonly string[]>>
+  /** The room that stands on it, and goes first. */
+  readonly under?: Room
+}
+
+/** Every file and folder that goes with a room, and every row. */
+export function taken({ paths, rows, under }: Room): Pick<Room, 'paths' | 'rows'> {
+  if (under === undefined) return { paths, rows }
+  const other = taken(under)
+  const names = [...new Set([...Object.keys(rows), ...Object.keys(other.rows)])]
+  return {
+    paths: [...paths, ...other.paths],
+    rows: Object.fromEntries(names.map((name) => [name, [...(rows[name] ?? []), ...(other.rows[name] ?? [])]])),
+  }
 }
 
 /** A client's side of a protocol is its folder, its row of each table, and that of its type of requests. */
@@ -27,15 +40,29 @@ function provider(name: string, folder = `${name}/provider`): Room {
   }
 }
 
+/** One that makes videos has a file and a row there. */
+function videoProvider(name: string, folder: string, file = name): Room {
+  const { paths, rows } = provider(name, folder)
+  return {
+    paths: [...paths, `src/protocols/videos/${file}.ts`],
+    rows: { ...rows, 'src/protocols/videos/videos.ts': [`${name}: (`] },
+  }
+}
+
+/** Kept answers, those in the background, and those over a WebSocket. */
+const KEPT_RESPONSES: Room = {
+  paths: ['src/pay/responses', 'src/store/responses'],
+  rows: { 'src/pay/rooms.ts': ['responses: '], 'src/store/store.ts': ['responses: '] },
+}
+
+const SANDBOX = videoProvider('sandbox', 'sandbox')
+
 export const ROOMS: readonly Room[] = [
-  ...['ai-sdk', 'bedrock', 'deepgram', 'elevenlabs', 'gigachat', 'replicate', 'yandex'].map((name) =>
-    provider(name, name),
-  ),
-  {
-    paths: ['src/protocols/sandbox'],
-    rows: { [PROTOCOLS]: ['sandbox: {'], 'src/protocols/moderations.ts': ['sandbox: '] },
-  },
-  ...['anthropic', 'cohere', 'gemini', 'ollama'].map((name) => provider(name)),
+  ...['ai-sdk', 'bedrock', 'deepgram', 'elevenlabs', 'gigachat', 'yandex'].map((name) => provider(name, name)),
+  ...['anthropic', 'cohere', 'ollama'].map((name) => provider(name)),
+  videoProvider('gemini', 'gemini/provider', 'veo'),
+  videoProvider('replicate', 'replicate'),
+  { ...SANDBOX, rows: { ...SANDBOX.rows, 'src/protocols/moderations.ts': ['sandbox: '] } },
   {
     paths: ['src/protocols/responses/provider'],
     rows: { 'src/protocols/openai/provider/openai.ts': ['responses: '] },
@@ -58,6 +85,16 @@ export const ROOMS: readonly Room[] = [
   client('gemini', 'generate_content'),
   client('cohere', 'cohere_chat'),
   client('ollama'),
+  KEPT_RESPONSES,
+  { ...client('responses', 'responses'), under: KEPT_RESPONSES },
+  {
+    paths: ['src/pay/videos', 'src/protocols/videos', 'src/store/jobs'],
+    rows: {
+      'src/pay/rooms.ts': ['videos: '],
+      'src/store/store.ts': ['jobs: '],
+      'src/api/admin/contract.ts': ['...VIDEO_ROUTES'],
+    },
+  },
   { paths: ['src/nodes/valkey'], rows: { 'src/app/services.ts': ['shared: '] } },
   { paths: ['src/telemetry'], rows: { 'src/main.ts': ['telemetry: '] } },
   {

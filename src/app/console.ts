@@ -38,7 +38,7 @@ export function createConsole(
   notice: (message: string) => void,
 ): Console {
   const { core, access, sessions, links, clock, ids, ledger, adapters, nodes } = services
-  const { health, videos } = services.pay
+  const { health, rooms } = services.pay
   const { letters, channelTypes } = services.notices
   const { publicUrl, adminTotpRequired, allowPrivateUpstreams, oidc, yookassa } = config
   const { store, catalog, keyWrap: cipher } = core
@@ -93,7 +93,7 @@ export function createConsole(
         ...parts,
         links,
         prices: services.feeds.prices,
-        videos,
+        rooms,
         allowPrivateUpstreams,
         prove: (call, proof) => cabinet.prove(call, proof),
       },

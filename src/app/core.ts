@@ -2,7 +2,7 @@ import { providerKeys, readBundledRelease, type BundledRelease } from '../catalo
 import { CatalogService } from '../catalog/catalog-service.ts'
 import type { Config } from './config.ts'
 import { rewrapSeeds } from '../access/identities.ts'
-import { rewrapAnswers, rewrapJobs, rewrapResponses, rewrapWebhooks } from '../store/rewrap.ts'
+import { rewrapContents } from '../store/rewrap.ts'
 import { auditNotice } from '../ledger/notice.ts'
 import { KeyWrap } from '../ledger/key-wrap.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
@@ -75,10 +75,7 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
     rewrap: async () => {
       await catalog.rewrap()
       await store.books.rewrap()
-      await rewrapJobs(store.jobs, keyWrap)
-      await rewrapAnswers(store.idempotency, keyWrap)
-      await rewrapResponses(store.responses, keyWrap)
-      await rewrapWebhooks(store.notices, keyWrap)
+      await rewrapContents(store, keyWrap)
       return catalog.credentialCount() + (await rewrapSeeds(store.users, keyWrap))
     },
     close: () => store.close(),

@@ -6,8 +6,6 @@ import { generationRoutes } from '../api/public/generation.ts'
 import { managedKeyRoutes } from '../api/public/keys.ts'
 import { healthRoutes } from '../api/public/health.ts'
 import { modelRoutes } from '../api/public/models.ts'
-import { videoRoutes } from '../api/public/videos.ts'
-import { BodyBudget } from '../http/body-budget.ts'
 import type { Route } from '../http/edge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { REQUEST_TYPE_TABLE } from '../tables/model-types.ts'
@@ -16,10 +14,7 @@ import { speechFormats } from '../pay/operations/speech.ts'
 import { paidRoutes, playgroundRoutes } from '../pay/paid/paid-routes.ts'
 import { parametersOf } from '../protocols/ports/adapter.ts'
 import type { Services } from './services.ts'
-import { streamAccessRoutes } from './stream-access.ts'
-
-/** The conversations that all open WebSockets of a node remember. */
-const REMEMBERED_BYTES_MAX = 64 * 1_048_576
+import { otherNodes, streamAccessRoutes } from './stream-access.ts'
 
 /** Every route; `web` = those for people. `unready` says why requests should go to other nodes. */
 export function allRoutes(
@@ -30,22 +25,18 @@ export function allRoutes(
   unready: () => string | null,
 ): readonly Route<Principal>[] {
   const { core, access, clock, ids, adapters, upstream, nodes, ledger, pictures } = services
-  const { health, relay, videos, sse, idempotency, responses, tokens } = services.pay
+  const { health, relay, rooms, sse, idempotency, tokens } = services.pay
   const { store, catalog } = core
   const { publicUrl } = config
   const periods = (): ReturnType<Ledger['periods']> => ledger.periods(clock.now())
-  const remembered = new BodyBudget(REMEMBERED_BYTES_MAX)
-  const kinds = paidKinds(adapters, {
-    pictures,
-    upstream,
-    responses: { responses, sse, remembered, catalog, accounts: store.accounts },
-  })
+  const kinds = paidKinds(adapters, { pictures, upstream, rooms })
   const outwardName = (accountId: string, name: string): string => store.books.seal.outwardName(accountId, name)
   const paid = { relay, sse, idempotency, publicUrl, outwardName }
+  const elsewhere = nodes.shared === null ? null : otherNodes(nodes.shared, sse)
   const calls = [
     ...paidRoutes(paid, kinds),
-    ...videoRoutes({ videos, idempotency, publicUrl, outwardName }),
-    ...streamAccessRoutes(paid, responses, nodes.shared),
+    ...rooms.flatMap(({ routes: own }) => own?.({ publicUrl, outwardName, elsewhere }) ?? []),
+    ...streamAccessRoutes(paid, elsewhere),
   ]
   const routes: Route<Principal>[] = [
     ...calls,

@@ -260,7 +260,7 @@ function upkeepOf({ core: { store }, config, clock, notice }: Base, pay: Pay): r
     {
       'Stored files': store.files,
       'Idempotency keys': store.idempotency,
-      'Kept responses': pay.responses,
+      ...Object.fromEntries(pay.rooms.flatMap(({ expiring = {} }) => Object.entries(expiring))),
       Notices: store.notices,
     },
     clock,

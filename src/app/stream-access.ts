@@ -1,37 +1,28 @@
 import type { Principal } from '../access/principal.ts'
-import { responseRoutes } from '../api/public/responses.ts'
-import { streamRoutes, type StreamRoutePorts } from '../api/public/streams.ts'
+import { streamRoutes } from '../api/public/streams.ts'
 import type { Call, Route } from '../http/edge.ts'
 import type { SseStreams } from '../http/sse.ts'
 import type { OwnStream, Shared } from '../nodes/shared.ts'
 import type { AnswerPorts } from '../pay/paid/paid-routes.ts'
 import { attachRemote, attachStream, findAnswer } from '../pay/paid/resumed-streams.ts'
 import type { Relay } from '../pay/relay/relay.ts'
-import type { KeptResponses } from '../pay/responses/kept-responses.ts'
 import { reachName } from '../access/principal.ts'
 import type { Reach } from '../store/accounts/key-lists.ts'
 
 /** Resume and cancel of streams, of this node and, where they share more than the store, of the others (wire.md D-7.8). */
 export function streamAccessRoutes(
   paid: AnswerPorts,
-  kept: KeptResponses,
-  shared: Shared | null,
+  elsewhere: ReturnType<typeof otherNodes> | null,
 ): readonly Route<Principal>[] {
-  const attach: StreamRoutePorts['attach'] = (call, id, after) => attachStream(paid, call, id, after)
-  const elsewhere = shared === null ? null : otherNodes(shared, paid.sse)
-  return [
-    ...streamRoutes({ attach, find: (reach, id) => paid.relay.streams.find(reachName(reach), id), elsewhere }),
-    ...responseRoutes({
-      attach,
-      find: (reach, id) => findAnswer(paid, reachName(reach), id),
-      kept,
-      elsewhere,
-    }),
-  ]
+  return streamRoutes({
+    attach: (call, id, after) => attachStream(paid, call, id, after),
+    find: (reach, id) => paid.relay.streams.find(reachName(reach), id),
+    elsewhere,
+  })
 }
 
-/** Requests for streams and Responses on other nodes. */
-function otherNodes({ streams, messages }: Shared, sse: SseStreams) {
+/** Streams and answers on other nodes. */
+export function otherNodes({ streams, messages }: Shared, sse: SseStreams) {
   return {
     attach: (call: Call<Principal>, id: string, after: number) => attachRemote({ sse }, streams, call, id, after),
     cancel: (reach: Reach, id: string) => messages.cancel(reachName(reach), id),

@@ -3,10 +3,12 @@ import { ANTHROPIC } from './anthropic/client/calls.ts'
 import { COHERE } from './cohere/client/calls.ts'
 import { GEMINI } from './gemini/client/calls.ts'
 import { OLLAMA } from './ollama/client/calls.ts'
+import { RESPONSES } from './responses/client/calls.ts'
 import type { ClientSide } from './ports/client-call.ts'
 
 /** The protocols of clients beside OpenAI's. */
 export const CLIENTS: Readonly<Partial<Record<ClientProtocol, ClientSide>>> = {
+  responses: RESPONSES,
   anthropic: ANTHROPIC,
   gemini: GEMINI,
   cohere: COHERE,

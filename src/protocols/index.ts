@@ -22,7 +22,7 @@ import { Transport } from './wire/transport.ts'
 
 export interface Adapters {
   readonly adapters: AdapterTable
-  /** For kinds that bring their own sides of adapters. */
+  /** What they are built from, for kinds that bring their own sides of adapters. */
   readonly upstream: AdapterPorts
   /** The budget for whole answers that all adapters share. */
   readonly answers: AnswerBudget

@@ -1,3 +1,4 @@
+import { answerPurpose } from '../../src/store/idempotency/idempotency-store.ts'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { NewClaim } from '../../src/store/idempotency/idempotency-store.ts'
@@ -222,11 +223,9 @@ export function claimsContract(open: () => Promise<Store>): void {
     await Promise.all(wanted.map((claim) => bench.store.idempotency.claim(claim)))
     for (const [index, { id, generationId }] of wanted.entries())
       await bench.store.idempotency.end(id, generationId, index === 0 ? null : Buffer.from(`old ${id}`))
-    await bench.store.idempotency.rewrap((id, generationId, answer) =>
-      Buffer.from(`${answer.toString()} ${id} ${generationId}`),
-    )
+    await bench.store.idempotency.encryptAgain((purpose, answer) => Buffer.from(`${answer.toString()} ${purpose}`))
     for (const [index, claim] of wanted.entries()) {
-      const answer = index === 0 ? null : Buffer.from(`old ${claim.id} ${claim.id} ${claim.generationId}`)
+      const answer = index === 0 ? null : Buffer.from(`old ${claim.id} ${answerPurpose(claim.id, claim.generationId)}`)
       assert.deepEqual(await bench.store.idempotency.claim(claimOf(bench, customer, { id: claim.id })), {
         status: 'ended',
         generationId: claim.generationId,

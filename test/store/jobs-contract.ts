@@ -246,8 +246,8 @@ export function jobsContract(open: () => Promise<Store>): void {
 
   jobs('requests are encrypted again in place', async (bench, customer) => {
     const row = await createJob(bench, customer)
-    assert.equal(await bench.store.jobs.rewrap((id, request) => Buffer.concat([Buffer.from(id), request])), 1)
-    assert.equal((await bench.store.jobs.find(row.id))?.request.toString(), `${row.id}encrypted`)
+    await bench.store.jobs.encryptAgain((purpose, request) => Buffer.concat([Buffer.from(purpose), request]))
+    assert.equal((await bench.store.jobs.find(row.id))?.request.toString(), `job:${row.id}encrypted`)
   })
 
   test('I21 tells a job whose money is not as its state says', async () => {

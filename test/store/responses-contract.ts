@@ -175,7 +175,7 @@ export function responsesContract(open: () => Promise<Store>): void {
 
   responses('everything is encrypted again', async (bench, customer) => {
     const ids = await Promise.all(Array.from({ length: 103 }, () => added(bench, customer)))
-    await bench.store.responses.rewrap((purpose, encrypted) => Buffer.from(`${purpose} ${encrypted.toString()}`))
+    await bench.store.responses.encryptAgain((purpose, encrypted) => Buffer.from(`${purpose} ${encrypted.toString()}`))
     for (const id of ids) {
       const kept = await bench.store.responses.find({ accountId: customer.accountId }, id, 0)
       assert.deepEqual(

@@ -23,7 +23,7 @@ test('a video is kept for 72 hours: then its file is gone, and its record stays 
     jobs,
     files,
     ledger: bench.ledger,
-    adapters: new Map(),
+    upstreams: new Map(),
     clock: bench.clock,
     cipher: PLAIN_CIPHER,
     relay: { admitJob: () => Promise.reject(new Error('no job is made here')) },

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import type { Snapshot } from '../../src/catalog/catalog.ts'
 import type { VideoOperation } from '../../src/protocols/videos/request.ts'
 import { endpoint, model } from '../harness/plan-fixture.ts'
-import { NO_PARAMETERS, type Adapter } from '../../src/protocols/ports/adapter.ts'
 import { sandboxMp4 } from '../../src/protocols/videos/sandbox.ts'
 import type { VideoUpstream } from '../../src/protocols/videos/upstream.ts'
 import { EndpointHealthBook } from '../../src/pay/relay/endpoint-health.ts'
@@ -137,18 +136,13 @@ export function runnerOf(
     // Jobs read no setting.
     settings: {} as Snapshot['settings'],
   }
-  const adapter: Adapter = {
-    name: 'openai',
-    parameters: NO_PARAMETERS,
-    videos: wrap<VideoUpstream>(provider, 'provider'),
-  }
   const ports: RunnerPorts = {
     clock,
     jobs: wrap(bench.store.jobs, 'jobs'),
     files: wrap(bench.store.files, 'files'),
     ledger: wrap(bench.ledger, 'ledger'),
     catalog: { current: () => snapshot },
-    adapters: new Map([['openai', adapter]]),
+    upstreams: new Map([['openai', wrap<VideoUpstream>(provider, 'provider')]]),
     cipher: PLAIN_CIPHER,
     notice: () => undefined,
     health: new EndpointHealthBook(clock),

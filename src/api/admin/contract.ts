@@ -28,7 +28,8 @@ import {
   Warned,
 } from './catalog-contract.ts'
 import { CatalogBody, ConnectionBody, ModelBody, ProviderBody, TrialBody } from './catalog-body.ts'
-import { ParkedVideo, ResolveBody, Resolved, REPORT_ROUTES } from './report-contract.ts'
+import { REPORT_ROUTES } from './report-contract.ts'
+import { VIDEO_ROUTES } from '../../pay/videos/operator-contract.ts'
 import {
   Code,
   CodeBody,
@@ -349,20 +350,7 @@ export const ADMIN_ROUTES = completed({
     summary: 'Lifts a block.',
     answer: Deleted,
   },
-  'GET /admin/v1/videos/parked': {
-    command: 'video parked',
-    scope: 'log:read',
-    summary: 'Video jobs whose submission may have arrived at the provider.',
-    answer: listed(ParkedVideo),
-  },
-  'POST /admin/v1/videos/:id/resolve': {
-    command: 'video resolve',
-    scope: 'money:write',
-    summary: 'Says what became of such a job at the provider.',
-    body: ResolveBody,
-    answer: Resolved,
-    example: { body: { upstream_id: null } },
-  },
+  ...VIDEO_ROUTES,
 } as const satisfies Readonly<Record<string, AdminWireRoute>>)
 
 export type AdminApi = ApiOf<typeof ADMIN_ROUTES>

@@ -6,20 +6,19 @@ import { accountNoticeRoutes, noticeAdminRoutes } from './notices.ts'
 import { accountAdminRoutes } from './accounts.ts'
 import { groupAdminRoutes } from './account-groups.ts'
 import { catalogAdminRoutes } from './catalog.ts'
-import { ADMIN_ROUTES } from './contract.ts'
+import { ADMIN_ROUTES, type AdminApi } from './contract.ts'
 import { codeAdminRoutes } from './codes.ts'
 import { keyAdminRoutes } from './keys.ts'
 import { marginAdminRoutes } from './margin.ts'
 import { logAdminRoutes } from './operator-log.ts'
 import { overviewAdminRoutes, reportAdminRoutes } from './reports.ts'
-import type { AdminPorts } from './ports.ts'
+import { adminRoute, recordChange, type AdminAnswer, type AdminPorts } from './ports.ts'
 import { priceAdminRoutes } from './prices.ts'
 import { proofAdminRoutes } from './proof.ts'
 import { reconciliationAdminRoutes } from './reconciliation/routes.ts'
 import { focusAdminRoutes } from '../focus/routes.ts'
 import { tokenAdminRoutes } from './tokens.ts'
 import { userAdminRoutes } from './users.ts'
-import { videoAdminRoutes } from './video-jobs.ts'
 
 /** Every route of `/admin/v1` (operator.md 4). */
 export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonly Route<Principal>[] {
@@ -36,7 +35,7 @@ export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonl
     ...focusAdminRoutes(ports),
     ...noticeAdminRoutes(ports),
     ...accountNoticeRoutes(ports),
-    ...videoAdminRoutes(ports),
+    ...roomRoutes(ports),
     ...userAdminRoutes(ports),
     ...tokenAdminRoutes(ports),
     ...codeAdminRoutes(ports),
@@ -44,6 +43,19 @@ export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonl
     ...overviewAdminRoutes(ports),
   ]
   return routes.map((route) => proven(ports, route))
+}
+
+function roomRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  return ports.rooms.flatMap(({ operator = {} }) =>
+    Object.entries(operator).map(([key, handle]) =>
+      // Its key and its answer are those of a row of the contract.
+      adminRoute(
+        key as keyof AdminApi,
+        (call) =>
+          handle(call, (...change) => recordChange(ports, call, ...change)) as Promise<AdminAnswer<keyof AdminApi>>,
+      ),
+    ),
+  )
 }
 
 /**

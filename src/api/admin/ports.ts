@@ -12,6 +12,7 @@ import type { KeyWrap } from '../../ledger/key-wrap.ts'
 import { bodyReader, type BodyReader } from '../../kinds/fields/strict-body.ts'
 import type { AuditCheck } from '../../store/audit/audit-store.ts'
 import type { Page, PageRange } from '../../store/page.ts'
+import type { PaidRoom } from '../../pay/paid-room.ts'
 import type { Store } from '../../store/store.ts'
 import type { AdminWireRoute } from './admin-route.ts'
 import type { BodyOf } from '../../base/wire-route.ts'
@@ -25,7 +26,7 @@ import { isoTime } from '../../base/time.ts'
 export interface AdminPorts extends ConsolePorts {
   readonly prices: PriceUpdates
   readonly links: SetupLinks
-  readonly videos: { resolve(id: string, upstreamId: string | null): Promise<'resolved' | 'unknown' | 'not_parked'> }
+  readonly rooms: readonly Pick<PaidRoom, 'operator'>[]
   readonly keyWrap: KeyWrap
   readonly allowPrivateUpstreams: boolean
   /** Asks a provider for its models; nothing is charged. */

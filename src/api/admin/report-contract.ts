@@ -1,5 +1,4 @@
 import { EXAMPLE_DAYS } from '../records/route-rows.ts'
-import { REFERENCE_CHARS_MAX } from '../../protocols/videos/request.ts'
 import { ERROR_TYPES } from '../../base/errors.ts'
 import { EVENT_ACTIONS } from '../../ledger/event-action.ts'
 import { viewSchemas } from '../../ledger/generation-record.ts'
@@ -10,9 +9,7 @@ import type { AuditInvariant } from '../../store/audit/audit-store.ts'
 import { PageQuery, listed } from './record-contract.ts'
 import {
   anything,
-  body,
   day,
-  filled,
   flag,
   list,
   map,
@@ -264,21 +261,6 @@ export const DayRangeQuery = object({
 export const SinceQuery = object({ since: optional(time('What is newer is looked at; everything if absent.')) })
 export const ReplayQuery = object({ from: optional(time()), to: optional(time()) })
 export const Generations = object({ ...listed(Generation).fields, ...SearchNotes.fields })
-export const ParkedVideo = object({
-  id: text(),
-  account: text(),
-  model: text(),
-  provider: nullable(text()),
-  endpoint: nullable(text()),
-  held: rub(),
-  created_at: time(),
-  expires_at: time(),
-})
-export type ParkedVideo = Static<typeof ParkedVideo>
-export const ResolveBody = body({
-  upstream_id: nullable(filled("The provider's own id of the job; null where it never arrived.", REFERENCE_CHARS_MAX)),
-})
-export const Resolved = object({ id: text(), status: oneOf(['failed', 'in_progress']) })
 
 /** Rows of the admin API that tell what happened, and change nothing. */
 export const REPORT_ROUTES = {

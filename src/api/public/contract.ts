@@ -289,62 +289,6 @@ export const Log = either(
   }),
 )
 
-/** A video job (wire.md D-4.1). */
-export const VideoRecord = object({
-  id: text(),
-  job_id: text(),
-  object: only('video'),
-  status: oneOf(['pending', 'in_progress', 'completed', 'failed', 'cancelled', 'expired']),
-  polling_url: text(),
-  model: text(),
-  prompt: text(),
-  size: nullable(text()),
-  duration: nullable(whole('Seconds.')),
-  progress: whole('Per cent.'),
-  created_at: whole('Unix seconds.'),
-  completed_at: nullable(whole()),
-  expires_at: nullable(number()),
-  generation_id: optional(text()),
-  unsigned_urls: optional(list(text())),
-  error: optional(text()),
-  error_type: optional(text()),
-  usage: either(
-    object({ estimated_cost: rub(), currency: only('RUB') }),
-    object({ cost: rub(), currency: only('RUB'), is_byok: only(false) }),
-  ),
-})
-export const VideoHistory = object({
-  object: only('list'),
-  data: list(VideoRecord),
-  total: whole(),
-  has_more: flag(),
-})
-export const VideoList = object({
-  object: only('list'),
-  data: list(VideoRecord),
-  first_id: nullable(text()),
-  last_id: nullable(text('`after` of the next page.')),
-  has_more: flag(),
-})
-/** With an id one record, without it the list. */
-export const VideoQuery = object({
-  id: optional(text('Of one job; without it jobs are listed.')),
-  limit: optional(whole('Of a list: 20 if absent; 100 at most.', { minimum: 1 })),
-  after: optional(text('Of a list: the id that it goes on from.')),
-  order: optional(oneOf(['asc', 'desc'], 'Of a list, by the time of their making: `desc` if absent.')),
-})
-export const VideoDeleted = object({ id: text(), object: only('video.deleted'), deleted: only(true) })
-export const IdQuery = object({ id: text() })
-export const VideoContentQuery = object({
-  id: text(),
-  index: optional(whole('Of the file; 0 if absent.', { minimum: 0 })),
-})
-export const IndexQuery = object({ index: optional(whole('Of the file; 0 if absent.', { minimum: 0 })) })
-export const HistoryQuery = object({
-  limit: optional(whole('10 if absent; 300 at most.', { minimum: 1 })),
-  offset: optional(whole('', { minimum: 0 })),
-})
-
 export const StreamQuery = object({
   id: text('Its `X-Request-Id`, generation id or response id.'),
   after: optional(
@@ -356,25 +300,6 @@ export const StreamCancelled = object({
   object: only('stream'),
   status: oneOf(['cancelled', 'completed']),
 })
-export const ResponseQuery = object({
-  stream: optional(oneOf(['true', 'false'])),
-  starting_after: optional(whole('', { minimum: 0 })),
-})
-
-export const ResponseDeleted = object({ id: text(), object: only('response'), deleted: only(true) })
-export const ResponseItemsQuery = object({
-  limit: optional(whole('20 if absent; 100 at most.', { minimum: 1 })),
-  after: optional(text('The id of the item that it goes on from.')),
-  order: optional(oneOf(['asc', 'desc'], '`desc` if absent: the newest first.')),
-})
-export const ResponseItems = object({
-  object: only('list'),
-  data: list(map(anything())),
-  first_id: nullable(text()),
-  last_id: nullable(text()),
-  has_more: flag(),
-})
-
 export const Health = object({
   status: oneOf(['ok', 'maintenance']),
   version: text(),

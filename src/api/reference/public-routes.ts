@@ -3,9 +3,6 @@ import {
   Balance,
   Credits,
   Health,
-  HistoryQuery,
-  IdQuery,
-  IndexQuery,
   KeyRecord,
   Log,
   LogQuery,
@@ -20,12 +17,6 @@ import {
   Ready,
   StreamCancelled,
   StreamQuery,
-  VideoContentQuery,
-  VideoDeleted,
-  VideoHistory,
-  VideoList,
-  VideoQuery,
-  VideoRecord,
   ManagedKeyBody,
   ManagedKeyDeleted,
   ManagedKeyPatch,
@@ -44,16 +35,14 @@ import { EmbeddingsAnswer, EmbeddingsBody } from '../../protocols/openai/client/
 import { ImageEditBody, ImagesAnswer, ImagesBody, ImageVariationBody } from '../../protocols/openai/client/images.ts'
 import { MODERATION_ROUTE } from '../../protocols/openai/client/moderations.ts'
 import { RerankAnswer, RerankBody } from '../../protocols/openai/client/rerank.ts'
-import { ResponsesAnswer, ResponsesBody } from '../../protocols/responses/client/schema.ts'
 import { SpeechBody } from '../../protocols/openai/client/speech.ts'
 import { TranscriptionAnswer, TranscriptionBody } from '../../protocols/openai/client/transcription.ts'
-import { VideoBody } from '../../protocols/videos/client.ts'
 import { anything, either, flag, object, only, open, optional, text } from '../../base/schema.ts'
 import type { WireRoute } from '../../base/wire-route.ts'
 import { CHAT_ERRORS as CHAT } from '../../protocols/ports/client-docs.ts'
 import { CLIENT_DOCS } from './client-docs.ts'
+import { PAID_ROOMS } from '../../pay/rooms.ts'
 import { completed } from '../records/route-rows.ts'
-import { RESPONSE_ROUTES } from './response-routes.ts'
 
 const IMAGES: WireRoute = {
   summary: 'Draws images. There may be fewer than asked for; only those are charged.',
@@ -99,9 +88,6 @@ const LISTEN: WireRoute = {
   errors: SOUND,
   example: { body: { model: 'sandbox/transcription', input_audio: { data: WAV, format: 'wav' } } },
 }
-const VIDEO = { id: 'gen-Vb3kQ9xT2mLr7dWa' }
-const JOB: readonly ErrorName[] = ['missing_job_id', 'job_not_found', 'invalid_input']
-const FILE: readonly ErrorName[] = [...JOB, 'job_not_completed', 'file_not_found', 'invalid_range']
 const KIND_LIST: WireRoute = {
   summary: 'The models of one kind.',
   query: ModelQuery,
@@ -123,13 +109,6 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = completed({
     example: {
       body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 },
     },
-  },
-  'POST /v1/responses': {
-    summary: 'The same models, in the form of Responses. Nothing is kept unless `store` or `background` says so.',
-    body: ResponsesBody,
-    answer: ResponsesAnswer,
-    errors: [...CHAT, 'missing_input', 'previous_response_not_found', 'item_not_found'],
-    example: { body: { model: 'sandbox/chat', input: 'Hello' } },
   },
   ...Object.fromEntries(CLIENT_DOCS.flatMap(({ routes }) => Object.entries(routes))),
   'POST /v1/completions': {
@@ -195,62 +174,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = completed({
   },
   'POST /v1/audio/transcriptions': LISTEN,
   'POST /v1/audio/translations': { ...LISTEN, summary: `The same, and the text is in English. ${LISTEN.summary}` },
-  'POST /v1/videos': {
-    summary:
-      'Makes a job for a video. Its price is held, and charged when the video is there. The body is JSON, or a form with the same fields and an image as `input_reference`.',
-    body: VideoBody,
-    answer: VideoRecord,
-    status: 202,
-    errors: [
-      'missing_model',
-      'missing_prompt',
-      'prompt_too_long',
-      'file_upload_error',
-      'streaming_not_supported',
-      'invalid_input',
-    ],
-    example: { body: { model: 'sandbox/video', prompt: 'A lake at dawn', duration: 4 } },
-  },
-  'GET /v1/videos': {
-    summary: "The record of a job; without `id` the account's jobs of every status.",
-    query: VideoQuery,
-    answer: either(VideoRecord, VideoList),
-    errors: JOB,
-    example: { query: VIDEO },
-  },
-  'GET /v1/videos/history': {
-    summary: "The account's completed jobs, newest first.",
-    query: HistoryQuery,
-    answer: VideoHistory,
-    errors: ['invalid_input'],
-    example: { query: { limit: '5' } },
-  },
-  'GET /v1/videos/content': {
-    summary: 'The file of a job, or a range of it. Kept 72 hours.',
-    query: VideoContentQuery,
-    answer: { media: 'video/*' },
-    errors: FILE,
-    example: { query: VIDEO },
-  },
-  'GET /v1/videos/:id': { summary: 'The record of a job.', answer: VideoRecord, errors: JOB, example: { path: VIDEO } },
-  'GET /v1/videos/:id/content': {
-    summary: 'The file of a job, or a range of it. Kept 72 hours.',
-    query: IndexQuery,
-    answer: { media: 'video/*' },
-    errors: FILE,
-  },
-  'DELETE /v1/videos': {
-    summary: 'Cancels a pending job at no charge, or removes the files of an ended one.',
-    query: IdQuery,
-    answer: VideoDeleted,
-    errors: JOB,
-    example: { query: VIDEO },
-  },
-  'DELETE /v1/videos/:id': {
-    summary: 'Cancels a pending job at no charge, or removes the files of an ended one.',
-    answer: VideoDeleted,
-    errors: JOB,
-  },
+  ...Object.fromEntries(PAID_ROOMS.flatMap(({ docs }) => Object.entries(docs))),
   'GET /v1/streams': {
     summary: 'Resumes a stream whose request carried `X-Request-Id`.',
     query: StreamQuery,
@@ -265,7 +189,6 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = completed({
     errors: ['invalid_input', 'stream_not_found'],
     example: { query: { id: 'my-request-1' } },
   },
-  ...RESPONSE_ROUTES,
   'GET /v1/models': {
     summary: 'The models that can be asked.',
     query: object({

@@ -25,10 +25,8 @@ import * as embeddings from '../../protocols/openai/client/embeddings.ts'
 import * as fields from '../../kinds/fields/routed-request.ts'
 import * as images from '../../protocols/openai/client/images.ts'
 import * as rerank from '../../protocols/openai/client/rerank.ts'
-import * as responses from '../../protocols/responses/client/schema.ts'
 import * as speech from '../../protocols/openai/client/speech.ts'
 import * as transcription from '../../protocols/openai/client/transcription.ts'
-import * as video from '../../protocols/videos/client.ts'
 import * as channels from '../../notices/channel-contract.ts'
 import * as deliveries from '../../notices/delivery-contract.ts'
 import type { JsonSchema } from '../../base/schema.ts'
@@ -49,10 +47,8 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       embeddings,
       images,
       rerank,
-      responses,
       speech,
       transcription,
-      video,
       ...CLIENT_DOCS.map(({ records }) => records),
       ...recordsOf(PUBLIC_ROUTES),
     ],

@@ -12,13 +12,13 @@ import { parseRerank } from '../../protocols/openai/client/rerank.ts'
 import { parseSpeech } from '../../protocols/openai/client/speech.ts'
 import { parseTranscription, parseTranscriptionForm } from '../../protocols/openai/client/transcription.ts'
 import type { AdapterPorts, AdapterTable } from '../../protocols/ports/adapter.ts'
-import type { ClientCall, ClientInput } from '../../protocols/ports/client-call.ts'
+import type { ClientCall, ClientChat, ClientInput } from '../../protocols/ports/client-call.ts'
 import type { Picture } from '../../kinds/images/bytes.ts'
 import { SOURCES_MAX, type ImageRequest } from '../../kinds/images/request.ts'
 import type { TranscriptionRequest } from '../../kinds/transcription/request.ts'
 import { REQUEST_TYPE_TABLE, type AnsweredType } from '../../tables/model-types.ts'
+import type { PaidRoom } from '../paid-room.ts'
 import type { Operation } from '../relay/operation.ts'
-import { responsesReader, type ResponsesPorts } from '../responses/responses-reader.ts'
 import { chatOperation } from './chat.ts'
 import { completionsOperation } from './completions.ts'
 import { embeddingsOperations } from './embeddings.ts'
@@ -38,34 +38,37 @@ interface KeptPictures {
 /** The parts that kinds need besides providers. */
 export interface KindPorts {
   readonly pictures: KeptPictures
-  readonly responses: ResponsesPorts
   readonly upstream: AdapterPorts
+  /** Their kinds come in the place of others with the same paths. */
+  readonly rooms: readonly Pick<PaidRoom, 'kinds'>[]
 }
 
 /** Every paid kind whose answer comes with the request. */
-export function paidKinds(adapters: AdapterTable, ports: KindPorts): readonly PaidKind[] {
-  const draw = imageOperations(adapters, ports.pictures)
-  const kinds = Object.entries(requestReaders(adapters, draw, ports)).map(([type, reader]) => ({
+export function paidKinds(adapters: AdapterTable, { pictures, upstream, rooms }: KindPorts): readonly PaidKind[] {
+  const draw = imageOperations(adapters, pictures)
+  const own = Object.entries(requestReaders(adapters, draw, upstream)).map(([type, reader]) => ({
     // The readers have no other keys.
     paths: REQUEST_TYPE_TABLE[type as AnsweredType].paths,
     ...reader,
   }))
   const calls = Object.values(CLIENTS).flatMap((side) => side.calls.map((call) => kindOf(call, adapters)))
-  return [...kinds, ...imageEdits(draw), ...calls]
+  const fuller = rooms.flatMap(({ kinds = [] }) => kinds)
+  const taken = new Set(fuller.flatMap(({ paths }) => paths))
+  const plain = [...own, ...imageEdits(draw), ...calls].filter(({ paths }) => !paths.some((path) => taken.has(path)))
+  return [...plain, ...fuller]
 }
 
 /** OpenAI's calls; those of other protocols are rows of `CLIENTS`. */
 function requestReaders(
   adapters: AdapterTable,
   draw: ImageOperations,
-  { responses, upstream }: KindPorts,
+  upstream: AdapterPorts,
 ): Readonly<Partial<Record<AnsweredType, RequestReader>>> {
   const embed = embeddingsOperations(adapters)
   const rank = rerankOperations(adapters)
   const speak = speechOperations(adapters)
   return {
-    chat: { body: 'json', read: (input) => chatOperation(readChat(input), adapters) },
-    responses: responsesReader(adapters, responses),
+    chat: { body: 'json', read: (input) => chatOperation(mixedChat(input.json) ?? readChat(input), adapters) },
     completions: { body: 'json', read: ({ json }) => completionsOperation(parseCompletions(json), adapters) },
     embeddings: { body: 'json', read: ({ json }) => embed(parseEmbeddings(json)) },
     rerank: { body: 'json', read: ({ json }) => rank(parseRerank(json)) },
@@ -75,6 +78,17 @@ function requestReaders(
     transcription: transcriptions('transcribe', adapters),
     translation: transcriptions('translate', adapters),
   }
+}
+
+const MIXED = Object.values(CLIENTS).flatMap(({ mixed }) => mixed ?? [])
+
+/** What a body of another protocol that was posted to chat means there; null = it is a chat body. */
+function mixedChat(json: unknown): ClientChat | null {
+  for (const read of MIXED) {
+    const chat = read(json)
+    if (chat !== null) return chat
+  }
+  return null
 }
 
 function kindOf(call: ClientCall, adapters: AdapterTable): PaidKind {

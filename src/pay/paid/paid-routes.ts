@@ -93,6 +93,7 @@ async function readCall(
   const outward = (name: string): string => outwardName(accountId, name)
   const input = {
     json: outwardBody(json, outward),
+    given: json,
     rawBody,
     jsonMember: (name: string) => call.jsonMember(name),
     contentType,

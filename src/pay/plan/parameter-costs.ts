@@ -1,6 +1,5 @@
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import type { ChatMessage, ChatPart, ChatRequest } from '../../kinds/chat/request.ts'
-import type { VideoOperation } from '../../protocols/videos/request.ts'
 import type { Meter, PriceKey } from '../../tables/meter-table.ts'
 import { compare } from '../../base/money.ts'
 import { askedWord, PLAIN_TIER, tierNamed } from '../../tables/service-tier-table.ts'
@@ -104,13 +103,6 @@ export function pricedRequest(asked: ChatRequest, endpoint: Endpoint): ChatReque
   return parameters === request.parameters && messages === request.messages
     ? request
     : { ...request, parameters, messages }
-}
-
-/** The same for a video. */
-export function pricedVideo(operation: VideoOperation, endpoint: Endpoint): VideoOperation {
-  return operation.generateAudio === null || isPriced(endpoint, 'generate_audio')
-    ? operation
-    : { ...operation, generateAudio: null }
 }
 
 /** Whether pictures may be in the answer: only it shows how many. */

@@ -12,8 +12,9 @@ import { parseResponses } from '../../protocols/responses/client/parse.ts'
 import type { ResponsesDoor, ResponsesRequest } from '../../protocols/responses/request.ts'
 import type { AccountStore } from '../../store/accounts/account-store.ts'
 import { exactCost, TYPICAL_USAGE } from '../../tables/meters.ts'
+import { REQUEST_TYPE_TABLE } from '../../tables/model-types.ts'
 import { chatOperation } from '../operations/chat.ts'
-import type { RequestReader } from '../operations/paid-kind.ts'
+import type { PaidKind } from '../operations/paid-kind.ts'
 import { payerOf } from '../idempotency/idempotent-calls.ts'
 import { chooseModels } from '../plan/model-choice.ts'
 import { InsufficientBalanceError } from '../plan/plan.ts'
@@ -22,7 +23,7 @@ import type { SseStreams } from '../../http/sse.ts'
 import type { AnswerKeeper } from '../relay/generation-input.ts'
 import { conversation, type KeptResponses } from './kept-responses.ts'
 
-export interface ResponsesPorts extends TurnPorts {
+interface ResponsesPorts extends TurnPorts {
   readonly catalog: Pick<Catalog, 'current'>
   readonly accounts: Pick<AccountStore, 'get'>
 }
@@ -37,14 +38,15 @@ interface TurnPorts {
 }
 
 /** Responses, which may continue kept answers, be kept, and come over a WebSocket (clients.md 3). */
-export function responsesReader(adapters: AdapterTable, ports: ResponsesPorts): RequestReader {
+export function responsesKind(adapters: AdapterTable, ports: ResponsesPorts): PaidKind {
   return {
+    paths: REQUEST_TYPE_TABLE.responses.paths,
     body: 'json',
     turns: true,
     read: async (input, call) => {
       const door = await doorOf(ports, call)
       const { history, resolved } = door
-      const request = parseResponses(input.json, door, call.json)
+      const request = parseResponses(input.json, door, input.given)
       const { echo, added } = request
       const operation = {
         ...chatOperation(responsesCall(request, input), adapters),

@@ -15,7 +15,6 @@ import type { Page } from '../../store/page.ts'
 import { endFree } from './job-end.ts'
 import { fileIdOf } from './job-poll.ts'
 import { type JobPorts, accepted, JOB_TTL_MS, decryptOperation, encryptOperation } from './video-job.ts'
-import { VideoRunner, type RunnerPorts } from './video-runner.ts'
 import { isoTime } from '../../base/time.ts'
 import { rubles } from '../../base/money.ts'
 
@@ -23,7 +22,7 @@ const REMOVE_TRIES_MAX = 5
 
 export interface AccountVideosPorts extends Pick<
   JobPorts,
-  'jobs' | 'files' | 'ledger' | 'adapters' | 'clock' | 'cipher'
+  'jobs' | 'files' | 'ledger' | 'upstreams' | 'clock' | 'cipher'
 > {
   readonly relay: Pick<Relay, 'admitJob'>
   /** Called when a job was created, or may continue. */
@@ -42,7 +41,7 @@ export class AccountVideos {
   async create(principal: Principal, call: VideoCall, publicUrl: string): Promise<Record<string, unknown>> {
     const slot: { plan: VideoPlan | null; job: NewJob | null } = { plan: null, job: null }
     const tellsOf = ({ provider }: Endpoint): TellsField | null =>
-      this.#ports.adapters.get(provider.adapter)?.videos?.tells ?? null
+      this.#ports.upstreams.get(provider.adapter)?.tells ?? null
     await this.#ports.relay.admitJob({
       ...(call.id === undefined ? {} : { id: call.id }),
       principal,
@@ -216,15 +215,6 @@ function jobCandidate({ endpoint }: Candidate, operation: VideoPlan['operation']
     condition: charged.name,
     billedCondition: billed.name === charged.name ? null : billed.name,
   }
-}
-
-/** Video jobs: the accounts' calls, and the worker, which a new job wakes. */
-export function createVideos(ports: RunnerPorts & Pick<AccountVideosPorts, 'relay'>): {
-  readonly ofAccounts: AccountVideos
-  readonly runner: VideoRunner
-} {
-  const runner = new VideoRunner(ports)
-  return { runner, ofAccounts: new AccountVideos({ ...ports, created: () => runner.wake() }) }
 }
 
 interface VideoView {

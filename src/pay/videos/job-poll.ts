@@ -134,10 +134,10 @@ interface JobUpstream {
   readonly handle: VideoHandle
 }
 
-function upstreamOf({ catalog, adapters }: JobPorts, row: JobRow, signal: AbortSignal): JobUpstream | null {
+function upstreamOf({ catalog, upstreams }: JobPorts, row: JobRow, signal: AbortSignal): JobUpstream | null {
   const { providerSlug, upstreamModel } = candidateOf(row)
   const provider = catalog.current().providers.get(providerSlug)
-  const videos = provider === undefined ? undefined : adapters.get(provider.adapter)?.videos
+  const videos = provider === undefined ? undefined : upstreams.get(provider.adapter)
   const { reference, keyPrint } = row.details
   if (provider === undefined || videos === undefined || reference === null) return null
   return { videos, handle: { provider, upstreamModel, apiKey: keyOf(provider, keyPrint), reference, signal } }

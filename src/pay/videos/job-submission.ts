@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Model, Provider } from '../../catalog/catalog.ts'
 import { REFERENCE_CHARS_MAX, type VideoOperation } from '../../protocols/videos/request.ts'
-import { pricedVideo } from '../plan/parameter-costs.ts'
 import type { Candidate } from '../plan/plan.ts'
-import { isTold } from './video-plan.ts'
+import { isTold, pricedVideo } from './video-plan.ts'
 import type { SubmissionOutcome } from '../../protocols/videos/upstream.ts'
 import { errorOfAttempts, failuresText, type FailedAttempt } from '../relay/attempt-error.ts'
 import { AttemptQueue } from '../relay/attempt-queue.ts'
@@ -91,7 +90,7 @@ export class JobSubmission {
   async #send(): Promise<SubmissionOutcome | null> {
     const apiKey = this.#queue.begin()
     const { endpoint } = this.#queue.candidate
-    const videos = this.#ports.adapters.get(endpoint.provider.adapter)?.videos
+    const videos = this.#ports.upstreams.get(endpoint.provider.adapter)
     if (videos === undefined) throw new Error(`Only endpoints that make videos are candidates, got '${endpoint.id}'.`)
     const current = this.#row.details.candidates.findIndex(({ endpointId }) => endpointId === endpoint.id)
     if (!(await this.#move(sending(this.#row, current, keyPrintOf(apiKey)), true))) return null
@@ -128,7 +127,7 @@ export class JobSubmission {
     const { endpoint } = this.#queue.candidate
     const { provider, upstreamModel } = endpoint
     const { keyPrint } = this.#row.details
-    const cancel = this.#ports.adapters.get(provider.adapter)?.videos?.cancel
+    const cancel = this.#ports.upstreams.get(provider.adapter)?.cancel
     if (cancel !== undefined)
       await cancel({ provider, upstreamModel, apiKey: keyOf(provider, keyPrint), reference, signal: this.#signal })
   }
@@ -163,12 +162,12 @@ export function keyOf({ apiKeys }: Provider, keyPrint: string | null): string | 
 }
 
 /** The job's candidates that have not refused it and can still make it, by their current rows. */
-function candidatesOf({ catalog, adapters }: JobPorts, row: JobRow, operation: VideoOperation): readonly Candidate[] {
+function candidatesOf({ catalog, upstreams }: JobPorts, row: JobRow, operation: VideoOperation): readonly Candidate[] {
   const model: Model | undefined = catalog.current().models.get(row.model)
   return row.details.candidates.flatMap(({ endpointId }, index): readonly Candidate[] => {
     const endpoint = model?.endpoints.find(({ id }) => id === endpointId)
     if (model === undefined || endpoint === undefined || row.details.refused.includes(index)) return []
-    const tells = adapters.get(endpoint.provider.adapter)?.videos?.tells ?? null
+    const tells = upstreams.get(endpoint.provider.adapter)?.tells ?? null
     return isTold(model, endpoint, operation, tells) ? [{ model, endpoint, sendMaxTokens: null }] : []
   })
 }

@@ -7,7 +7,7 @@ import { HOUR_MS } from '../../base/time.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { AdapterTable } from '../../protocols/ports/adapter.ts'
+import type { VideoTable } from '../../protocols/videos/videos.ts'
 import type { AttemptQueuePorts } from '../relay/attempt-queue.ts'
 import type { FileStore } from '../../store/files/file-store.ts'
 import { type JobStore, jobPurpose } from '../../store/jobs/job-store.ts'
@@ -200,7 +200,7 @@ export interface JobPorts extends AttemptQueuePorts {
   readonly files: FileStore
   readonly ledger: Pick<Ledger, 'settle' | 'void'>
   readonly catalog: Catalog
-  readonly adapters: AdapterTable
+  readonly upstreams: VideoTable
   readonly clock: Clock
   readonly cipher: Cipher
   /** One sentence for the operator. */

@@ -3,7 +3,7 @@ import { resolutionOf, variantOf } from '../../catalog/resolution.ts'
 import { invalidInput, quoted } from '../../kinds/fields/body-fields.ts'
 import type { PricedField, VideoOperation, VideoRequest, VideoWish } from '../../protocols/videos/request.ts'
 import type { Usage } from '../../tables/meters.ts'
-import { costTheSame, inVariant } from '../plan/parameter-costs.ts'
+import { costTheSame, inVariant, isPriced } from '../plan/parameter-costs.ts'
 import { checkModalities, checkPrompt, chooseModels, WITH_IMAGES } from '../plan/model-choice.ts'
 import type { Plan, PlanInput } from '../plan/plan.ts'
 import { planUnits } from '../plan/unit-plan.ts'
@@ -104,6 +104,13 @@ export function videoUsage({ duration }: VideoOperation): Usage {
 /** The endpoint with its prices replaced by those of the video's resolution. */
 function pricedFor(endpoint: Endpoint, wish: VideoWish): Endpoint {
   return inVariant(endpoint, variantOf(endpoint, wish))
+}
+
+/** A video without a parameter that the endpoint would bill and that nobody pays for. */
+export function pricedVideo(operation: VideoOperation, endpoint: Endpoint): VideoOperation {
+  return operation.generateAudio === null || isPriced(endpoint, 'generate_audio')
+    ? operation
+    : { ...operation, generateAudio: null }
 }
 
 /**

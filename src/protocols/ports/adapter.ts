@@ -24,7 +24,6 @@ import type {
   ResultSink,
   RunningCall,
 } from './call.ts'
-import type { VideoUpstream } from '../videos/upstream.ts'
 
 /** The parts that adapters are built from. */
 export interface AdapterPorts {
@@ -62,6 +61,18 @@ const SHARED: readonly ParameterName[] = [
 export function chatParameters(...more: readonly ParameterName[]): readonly string[] {
   return CHAT_PARAMETERS.filter((name) => SHARED.includes(name) || more.includes(name))
 }
+
+/** Parameters that most video protocols can carry, by OpenRouter's names. */
+export const VIDEO_PARAMETERS: readonly string[] = Object.freeze([
+  'size',
+  'duration',
+  'resolution',
+  'aspect_ratio',
+  'frame_images',
+  'input_references',
+  'generate_audio',
+  'seed',
+])
 
 /**
  * A wire protocol: its calls, one for each kind but those that bring their own sides. It knows neither money nor the
@@ -125,8 +136,6 @@ export interface Adapter {
   readonly speech?: SpeechProtocol
   /** Transcripts and, where the endpoint can, translations into English. */
   readonly transcription?: TranscriptionProtocol
-  /** Jobs that outlive their request. */
-  readonly videos?: VideoUpstream
   /** Asks which models the provider has, which also tries its address and key. */
   readonly models?: (provider: Provider, signal: AbortSignal) => Promise<ProviderTrial>
 }

@@ -21,6 +21,8 @@ import type { AnswerSink, ChatCall, RunningCall } from './call.ts'
 export interface ClientInput {
   /** The parsed body with the outward form of names, always an object; undefined where it is multipart. */
   readonly json: unknown
+  /** The same with the client's own names, which an answer repeats. */
+  readonly given: unknown
   /** The body's bytes. */
   readonly rawBody: Buffer
   /** A member of a JSON body as the bytes that came; null unless it occurs exactly once. */
@@ -43,6 +45,8 @@ export interface ClientInput {
 /** A protocol of clients beside OpenAI's. */
 export interface ClientSide {
   readonly calls: readonly ClientCall[]
+  /** What one of its bodies that was posted to OpenAI's chat means there; null = it is none. */
+  readonly mixed?: (json: unknown) => ClientChat | null
   /** Our count of a request's input, free of charge. */
   readonly count?: ClientCount
   readonly models?: ModelForms

@@ -1,10 +1,9 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import type { Clock } from '../../base/clock.ts'
-import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
+import { NO_PARAMETERS, VIDEO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
 import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
 import { imagesOverChat } from '../answers/images-over-chat.ts'
 import { OPENAI_PARAMETERS } from '../openai/provider/openai.ts'
-import { VIDEO_PARAMETERS } from '../videos/upstream.ts'
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import { sandboxAnswer, type SandboxAnswer, textTokens } from './answer.ts'
 import { sandboxImages } from './images.ts'
@@ -21,7 +20,6 @@ import {
 } from './script.ts'
 import { sandboxSpeech } from './speech.ts'
 import { sandboxTranscription } from './transcription.ts'
-import { sandboxVideos } from '../videos/sandbox.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
 import { inputUsage } from '../../kinds/answer/usage.ts'
 import type { RerankAnswer, RerankRequest } from '../../kinds/rerank.ts'
@@ -68,7 +66,6 @@ export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'fi
     imageEdits: { masks: () => true, varies: () => true },
     speech: sandboxSpeech(clock),
     transcription: sandboxTranscription(clock),
-    videos: sandboxVideos(clock),
   }
 }
 

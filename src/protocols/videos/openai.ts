@@ -10,7 +10,6 @@ import { jobFailure } from '../wire/upstream-error.ts'
 import {
   askVideos,
   optional,
-  VIDEO_PARAMETERS,
   type SubmissionOutcome,
   type VideoProtocol,
   type VideoSource,
@@ -19,7 +18,6 @@ import {
 } from './upstream.ts'
 import { ownValue } from '../../base/own-value.ts'
 
-export const OPENAI_VIDEO_PARAMETERS: readonly string[] = Object.freeze([...VIDEO_PARAMETERS, 'user'])
 const BODY_BYTES_MAX = 1_048_576
 const FORMS_BY_HOST: Readonly<Record<string, VideoForm>> = { 'api.x.ai': 'xai', 'openrouter.ai': 'openrouter' }
 const DONE: ReadonlySet<string> = new Set(['completed', 'succeeded', 'success', 'done'])

@@ -61,18 +61,6 @@ export interface VideoContent {
   readonly bytes: AsyncIterable<Buffer>
 }
 
-/** Parameters that most video protocols can carry, by OpenRouter's names. */
-export const VIDEO_PARAMETERS: readonly string[] = Object.freeze([
-  'size',
-  'duration',
-  'resolution',
-  'aspect_ratio',
-  'frame_images',
-  'input_references',
-  'generate_audio',
-  'seed',
-])
-
 /**
  * An adapter's calls for videos. They throw only for bugs, except `open`, which throws when the bytes cannot be had.
  */

@@ -3,7 +3,7 @@ import { WRONG_MARKS } from '../ledger/entry-marks.ts'
 import { chargeableRows, replayPeriod, type Replay, type ReplayReport } from './replay.ts'
 import type { BookSeal } from './book-seal.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
-import { NO_LIVE_JOB } from '../jobs/job-store.ts'
+import { NO_LIVE_JOB } from '../ledger/job-rows.ts'
 import { DAY_MS, isoDay } from '../../base/time.ts'
 
 export type AuditInvariant =

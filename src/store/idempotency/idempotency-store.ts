@@ -1,3 +1,4 @@
+import type { EncryptAgain } from '../rewrap.ts'
 import { HOUR_MS } from '../../base/time.ts'
 import { bytes, integer, text, textOrNull, type Database, type Row } from '../database.ts'
 import { changeEach } from '../rows.ts'
@@ -112,15 +113,14 @@ export class IdempotencyStore {
     await this.#database.run('DELETE FROM kept_answer WHERE hour < ?', [BigInt(Math.floor(nowMs / HOUR_MS))])
   }
 
-  /** Encrypts every kept answer again. */
-  async rewrap(encrypt: (id: string, generationId: string, answer: Buffer) => Buffer): Promise<void> {
+  async encryptAgain(encrypt: EncryptAgain): Promise<void> {
     const select =
       'SELECT id, generation_id, answer FROM idempotency_key WHERE answer IS NOT NULL AND id > ? ORDER BY id LIMIT ?'
     await changeEach(this.#database, select, (sql, row) => {
       const [id, generationId] = [text(row, 'id'), text(row, 'generation_id')]
       return sql.run(
         'UPDATE idempotency_key SET answer = ? WHERE id = ? AND generation_id = ? AND answer IS NOT NULL',
-        [encrypt(id, generationId, bytes(row, 'answer')), id, generationId],
+        [encrypt(answerPurpose(id, generationId), bytes(row, 'answer')), id, generationId],
       )
     })
   }

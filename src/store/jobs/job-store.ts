@@ -1,20 +1,12 @@
-import { ownValue } from '../../base/own-value.ts'
 import { within, type Reach } from '../accounts/key-lists.ts'
-import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
-import { bytes, integerOrNull, text, type Database, type Row, type SqlValue } from '../database.ts'
+import type { BookSeal } from '../audit/book-seal.ts'
+import { bytes, integerOrNull, text, type Database } from '../database.ts'
 import { ROW_LOCK, lockedIds } from '../dialect.ts'
 import { readPage, type Page, type PageRange } from '../page.ts'
-import { changeEach, column, Rows, sealedInsertion, type Statement } from '../rows.ts'
-import {
-  isLive,
-  type JobDetails,
-  type JobMove,
-  type JobPage,
-  type JobPhase,
-  type JobRow,
-  type JobStatus,
-  type NewJob,
-} from '../../ledger/job.ts'
+import { JOBS, jobMoveValues, LIVE, MOVE_JOB, SEALED_JOB } from '../ledger/job-rows.ts'
+import { changeEach } from '../rows.ts'
+import type { EncryptAgain } from '../rewrap.ts'
+import type { JobMove, JobPage, JobRow } from '../../ledger/job.ts'
 
 /** The purpose for which a job's request is encrypted. */
 export function jobPurpose(id: string): string {
@@ -22,29 +14,6 @@ export function jobPurpose(id: string): string {
 }
 
 const LISTED_REQUEST_BYTES_MAX = 65_536
-const LIVE = `status IN ('pending','in_progress')`
-const JOBS = new Rows('job', {
-  id: column.text('id'),
-  accountId: column.text('account_id'),
-  keyId: column.text('key_id'),
-  requestId: column.text('request_id'),
-  model: column.text('model'),
-  request: column.bytes('request'),
-  priceVersion: column.integer('price_version'),
-  holdMicro: column.big('hold'),
-  createdAtMs: column.integer('created_at'),
-  deadlineMs: column.integer('deadline'),
-  version: column.integer('version'),
-  leaseOwner: column.text('lease_owner'),
-  leaseUntilMs: column.integer('lease_until'),
-  status: column.text<JobStatus>('status'),
-  phase: column.text<JobPhase>('phase'),
-  progress: column.integer('progress'),
-  dueAtMs: column.integer('due_at'),
-  completedAtMs: column.integerOrNull('completed_at'),
-  expiresAtMs: column.integerOrNull('expires_at'),
-  details: column.json<JobDetails>('details'),
-})
 const COLUMNS = JOBS.list
 /**
  * A request that still has its pictures is left out, with the value in its place: a hundred of them would be a
@@ -55,35 +24,6 @@ const LISTED_COLUMNS = COLUMNS.replace(
   `CASE WHEN length(request) > ${LISTED_REQUEST_BYTES_MAX} THEN ? ELSE request END AS request,`,
 )
 const NO_BYTES = Buffer.alloc(0)
-
-/** A job as it is, needed to seal its next state. */
-export const SEALED_JOB = `SELECT ${sealedSelect('job')} FROM job WHERE id = ?`
-const MOVED = ['status', 'phase', 'progress', 'due_at', 'completed_at', 'expires_at', 'details']
-const MOVES = MOVED.map((name) => `${name} = ?`).join(', ')
-/** What the request of a closed account said goes at its end: the closing leaves that of a live job, which needs it. */
-const REQUEST = `CASE WHEN ? = 1 AND (SELECT status FROM account WHERE account.id = job.account_id) = 'deactivated'
-  THEN substr(request, 1, 0) ELSE COALESCE(?, request) END`
-export const MOVE_JOB = `UPDATE job SET ${MOVES}, request = ${REQUEST}, version = version + 1,
-  lease_owner = CASE WHEN ? = 1 THEN lease_owner ELSE '' END, lease_until = CASE WHEN ? = 1 THEN lease_until ELSE 0 END, seal = ? WHERE id = ? AND version = ?`
-/** Live jobs keep their hold open, whatever its lease says. */
-export const NO_LIVE_JOB = `NOT EXISTS (SELECT 1 FROM job WHERE job.id = hold.id AND job.${LIVE})`
-
-export function newJob(job: NewJob, seal: BookSeal): Statement {
-  return sealedInsertion(seal, 'job', JOBS.cells({ ...job, version: 1, leaseOwner: '', leaseUntilMs: 0 }))
-}
-
-/** Values of the row that `SEALED_JOB` found in the same transaction; without a row nothing moves. */
-export function jobMoveValues(
-  { id, version, state, keepsLease, request }: JobMove,
-  before: Row | undefined,
-  seal: BookSeal,
-): readonly SqlValue[] {
-  const keeps = keepsLease ? 1n : 0n
-  const cells = JOBS.cells(state)
-  const sealed = before === undefined ? '' : seal.again('job', before, cells)
-  const moved = MOVED.map((name) => ownValue(cells, name) ?? null)
-  return [...moved, isLive(state) ? 0n : 1n, request ?? null, keeps, keeps, sealed, id, BigInt(version)]
-}
 
 /** Jobs that outlive their request. The ledger's commits create and end them; in between this store moves them. */
 export class JobStore {
@@ -187,12 +127,11 @@ export class JobStore {
     return JOBS.all(this.#database, `WHERE ${LIVE} AND phase = 'parked' ORDER BY created_at`)
   }
 
-  /** Encrypts every request again; answers how many there are. */
-  rewrap(encrypt: (id: string, request: Buffer, accountId?: string) => Buffer): Promise<number> {
+  async encryptAgain(encrypt: EncryptAgain): Promise<void> {
     const select = 'SELECT id, account_id, request FROM job WHERE id > ? ORDER BY id LIMIT ?'
-    return changeEach(this.#database, select, (sql, row) => {
+    await changeEach(this.#database, select, (sql, row) => {
       const id = text(row, 'id')
-      const request = encrypt(id, bytes(row, 'request'), text(row, 'account_id'))
+      const request = encrypt(jobPurpose(id), bytes(row, 'request'), text(row, 'account_id'))
       return sql.run('UPDATE job SET request = ? WHERE id = ?', [request, id])
     })
   }

@@ -2,9 +2,14 @@ import type { LedgerChanges } from '../../ledger/ledger-store.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import type { Row, SqlValue } from '../database.ts'
 import { COUNT_KEPT, END_CLAIM } from '../idempotency/idempotency-store.ts'
-import { jobMoveValues, MOVE_JOB, newJob, SEALED_JOB } from '../jobs/job-store.ts'
+import { jobMoveValues, MOVE_JOB, newJob, SEALED_JOB } from './job-rows.ts'
 import { INSERT_NOTICE, noticeValues } from '../notices/notice-store.ts'
-import { KEEP_ANSWER } from '../responses/response-store.ts'
+
+/**
+ * Keeps an answer in the commit that charges it. The bytes of the answer so far, which repeats its request's tools, go
+ * with it.
+ */
+export const KEEP_ANSWER = `UPDATE kept_response SET state = 'ended', answer = ?, bytes = bytes - LENGTH(answer) + ? WHERE id = ? AND state = 'running'`
 
 /** What a batch changes beside money, holds and the log: rows one by one, which the embedded store does not journal. */
 export type DirectChanges = Pick<LedgerChanges, 'newJobs' | 'movedJobs' | 'endedClaims' | 'keptAnswers' | 'notices'>

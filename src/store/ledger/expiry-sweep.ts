@@ -20,7 +20,7 @@ export function setAside(dialect: Database['dialect'], owner: 'account' | 'k'): 
 
 const EVERY_MS = 10 * 60_000
 
-interface Expiring {
+export interface Expiring {
   removeExpired(nowMs: number): Promise<unknown>
 }
 

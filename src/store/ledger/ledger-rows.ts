@@ -14,7 +14,7 @@ import {
 } from '../../ledger/ledger-store.ts'
 import { SELECT_ACCOUNT_SPEND, SELECT_SPEND } from './ledger-values.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
-import { NO_LIVE_JOB } from '../jobs/job-store.ts'
+import { NO_LIVE_JOB } from './job-rows.ts'
 import { big, bigOrNull, integer, integerOrNull, json, text, textOrNull, type Row, type Sql } from '../database.ts'
 
 export const ACCOUNT_SELECT =

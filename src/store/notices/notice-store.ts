@@ -1,3 +1,4 @@
+import type { EncryptAgain } from '../rewrap.ts'
 import type { NewNotice } from '../../ledger/ledger-store.ts'
 import { lowBalance, lowBalanceSubject, type BalanceChange } from '../../ledger/notice.ts'
 import { openFor, purposeOf, type Cipher } from '../../base/cipher.ts'
@@ -414,7 +415,7 @@ export class NoticeStore {
   }
 
   /** Encrypts the addresses of receivers again, and the secrets of webhooks. */
-  async rewrap(encrypt: (purpose: string, encrypted: Buffer, accountId: string | null) => Buffer): Promise<void> {
+  async encryptAgain(encrypt: EncryptAgain): Promise<void> {
     for (const stored of (await this.#read(SELECT_CHANNEL)).map(readChannel)) {
       const { id, accountId, secret } = stored
       const channel = openedChannel(this.#cipher, stored)

@@ -2,6 +2,8 @@ import { big, bytes, integer, text, textOrNull, type Database, type Row, type Sq
 import { changeEach } from '../rows.ts'
 import { listedIds } from '../dialect.ts'
 import { within, type Reach } from '../accounts/key-lists.ts'
+import { KEEP_ANSWER } from '../ledger/direct-changes.ts'
+import type { EncryptAgain } from '../rewrap.ts'
 import { DAY_MS } from '../../base/time.ts'
 
 /** The most turns of one conversation. */
@@ -21,9 +23,6 @@ const TURNS = `WITH RECURSIVE turn (id, account_id, key_id, created_at, previous
   UNION ALL SELECT r.id, r.account_id, r.key_id, r.created_at, r.previous_id, r.state, r.bytes, turn.place + 1
     FROM turn JOIN kept_response r ON r.id = turn.previous_id
     WHERE turn.account_id = ? AND turn.created_at > ? AND turn.place <= ${CHAIN_MAX})`
-
-/** Part of the commit that charges it. The bytes of the answer so far, which repeats its request's tools, go with it. */
-export const KEEP_ANSWER = `UPDATE kept_response SET state = 'ended', answer = ?, bytes = bytes - LENGTH(answer) + ? WHERE id = ? AND state = 'running'`
 
 export interface NewKeptResponse {
   /** The id of its generation. */
@@ -194,8 +193,7 @@ export class ResponseStore {
       )
   }
 
-  /** Encrypts all kept contents again. */
-  async rewrap(encrypt: (purpose: string, encrypted: Buffer, accountId: string) => Buffer): Promise<void> {
+  async encryptAgain(encrypt: EncryptAgain): Promise<void> {
     const select = 'SELECT id, account_id, input, answer FROM kept_response WHERE id > ? ORDER BY id LIMIT ?'
     await changeEach(this.#database, select, async (sql, row) => {
       const { id, input, answer } = contentsOf(row)

@@ -1,8 +1,13 @@
 import { imagesOverChat } from '../../answers/images-over-chat.ts'
 import { reasoningWish } from '../../answers/reasoning-wish.ts'
-import { chatParameters, NO_PARAMETERS, type Adapter, type AdapterPorts } from '../../ports/adapter.ts'
+import {
+  chatParameters,
+  NO_PARAMETERS,
+  VIDEO_PARAMETERS,
+  type Adapter,
+  type AdapterPorts,
+} from '../../ports/adapter.ts'
 import type { ChatCall } from '../../ports/call.ts'
-import { VIDEO_PARAMETERS } from '../../videos/upstream.ts'
 import {
   askEmbeddings,
   dimensionsOf,
@@ -25,7 +30,6 @@ import { geminiLeaves, signerOf, traitsOf, isVertex } from '../../models/gemini-
 import { GeminiReader } from './reader.ts'
 import { geminiCredentials, geminiRequest, isSearching, geminiPath, geminiResource } from './request.ts'
 import { geminiSpeech, geminiTranscription } from './sound.ts'
-import { veo } from '../../videos/veo.ts'
 import { type AttemptFailure, failure } from '../../ports/attempt-failure.ts'
 import type { LiftedJson } from '../../wire/lifted-json.ts'
 import { geminiErrorEvent, isErrorBody } from './usage.ts'
@@ -78,7 +82,6 @@ export function createGemini({ transport, files, jobs }: AdapterPorts): Adapter 
     images: geminiImages({ transport, files, chatImages }),
     speech: geminiSpeech(transport),
     transcription: geminiTranscription(transport),
-    videos: veo(jobs),
     models: askModels(GEMINI_MODELS, jobs),
   }
 }

@@ -1,5 +1,5 @@
 import { imagesOverChat } from '../../answers/images-over-chat.ts'
-import { NO_PARAMETERS, type Adapter, type AdapterPorts } from '../../ports/adapter.ts'
+import { NO_PARAMETERS, VIDEO_PARAMETERS, type Adapter, type AdapterPorts } from '../../ports/adapter.ts'
 import type { ChatCall, UpstreamRequest } from '../../ports/call.ts'
 import { askChat, sseMessages, type EventReader } from '../../upstream/events.ts'
 import { askRerank, readRanking, topNField, type RerankProtocol } from '../../upstream/rerank.ts'
@@ -15,7 +15,6 @@ import { openaiResponses } from '../../responses/provider/responses.ts'
 import { openaiSpeech } from './speech.ts'
 import { OpenaiReader } from './reader.ts'
 import { openaiTranscription } from './transcription.ts'
-import { OPENAI_VIDEO_PARAMETERS, openaiVideos } from '../../videos/openai.ts'
 import { keyHeaders } from '../../../catalog/dialect.ts'
 import { isMarkedText } from '../../../kinds/answer/provenance.ts'
 import { rawMessagesOf } from '../../../kinds/chat/messages.ts'
@@ -44,7 +43,7 @@ export function createOpenai({ transport, files, jobs }: AdapterPorts): Adapter 
       image: OPENAI_IMAGE_PARAMETERS,
       tts: ['voice', 'response_format', 'speed', 'instructions', 'stream_format'],
       transcription: ['language', 'prompt', 'temperature', 'response_format', 'timestamp_granularities'],
-      video: OPENAI_VIDEO_PARAMETERS,
+      video: [...VIDEO_PARAMETERS, 'user'],
     },
     chat,
     leaves: (endpoint, request) => [
@@ -60,7 +59,6 @@ export function createOpenai({ transport, files, jobs }: AdapterPorts): Adapter 
     imageEdits: imageEditsOf,
     speech: openaiSpeech(transport),
     transcription: openaiTranscription(transport),
-    videos: openaiVideos(jobs),
     models: askModels(OPENAI_MODELS, jobs),
   }
 }

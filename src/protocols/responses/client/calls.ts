@@ -10,13 +10,17 @@ import {
   type ChatOffer,
   type ClientChat,
   type ClientInput,
+  type ClientSide,
   type ClientStart,
   type ClientWords,
   type SpecialOffer,
 } from '../../ports/client-call.ts'
 import { hostedUse, isHosted, isWebSearch, type HostedUse } from '../hosted-tools.ts'
 import type { DemandedTool, ResponsesInput, ResponsesRequest } from '../request.ts'
+import { parseMixedChat, parseResponses } from './parse.ts'
 import { ResponsesWriter } from './writer.ts'
+import { REQUEST_TYPE_TABLE } from '../../../tables/model-types.ts'
+import { chatCall } from '../../openai/client/chat/call.ts'
 
 /** Provider-run tools that are billed only by the tokens of their results. */
 const TOKENS_ONLY: ReadonlySet<string> = new Set(['mcp', 'computer', 'computer_use_preview'])
@@ -24,7 +28,21 @@ const WORDS: ClientWords = { response_format: 'text.format', verbosity: 'text.ve
 /** Headers with which Codex versions name their conversation (clients.md D-14.7). */
 const CODEX_SESSIONS = ['session-id', 'session_id', 'thread-id', 'conversation_id'] as const
 
-/** Responses (wire.md D-2.4). */
+/** Responses (wire.md D-2.4), of which nothing is kept. */
+export const RESPONSES: ClientSide = {
+  calls: [
+    {
+      paths: REQUEST_TYPE_TABLE.responses.paths,
+      kind: 'chat',
+      read: (input) => responsesCall(parseResponses(input.json, null, input.given), input),
+    },
+  ],
+  mixed: (json) => {
+    const mixed = parseMixedChat(json)
+    return mixed === null ? null : chatCall(mixed.chat, mixed.dropped)
+  },
+}
+
 export function responsesCall(
   request: ResponsesRequest,
   { sessionId, headers }: Pick<ClientInput, 'sessionId' | 'headers'>,

@@ -1,7 +1,6 @@
 import { withRawMessages, parseMessages } from '../../../../kinds/chat/messages.ts'
 import type { ChatRequest, ChatMessage } from '../../../../kinds/chat/request.ts'
 import type { ClientChat, ClientInput } from '../../../ports/client-call.ts'
-import { parseMixedChat } from '../../../responses/client/parse.ts'
 import { textAround, ChatWriter } from './writer.ts'
 import { ApiError } from '../../../../base/errors.ts'
 import {
@@ -24,10 +23,7 @@ import {
 } from '../../../../kinds/fields/body-fields.ts'
 import { fallbackModelsOf, parseProviderPreferences } from '../../../../kinds/fields/routed-request.ts'
 
-/** A chat of OpenAI's protocol, or what another body that was posted there means as one. */
 export function readChat({ json, jsonMember }: ClientInput): ClientChat {
-  const mixed = parseMixedChat(json)
-  if (mixed !== null) return chatCall(mixed.chat, mixed.dropped)
   return chatCall(withRawMessages(parseChat(json), json, jsonMember('messages')))
 }
 

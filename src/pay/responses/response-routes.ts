@@ -1,48 +1,19 @@
-import type { Principal } from '../../access/principal.ts'
+import { reachName, type Principal } from '../../access/principal.ts'
 import { ApiError } from '../../base/errors.ts'
 import { HIJACKED, type Call, type Reply, type Route } from '../../http/edge.ts'
+import { payerOf } from '../idempotency/idempotent-calls.ts'
+import type { RoomEdge, RoomPorts } from '../paid-room.ts'
+import { attachStream, findAnswer, type FoundAnswer } from '../paid/resumed-streams.ts'
+import { generationIdOf, type KeptResponses } from './kept-responses.ts'
 import { choiceParameter, wholeParameter } from '../../base/query-parameters.ts'
 import type { Reach } from '../../store/accounts/key-lists.ts'
-import { principalOf } from './account.ts'
 import type { JsonObject } from '../../base/json-text.ts'
 
 const ITEMS_DEFAULT = 20
 const ITEMS_MAX = 100
 
-/** A Response whose request runs or whose stream is kept, with the facts that this folder needs. */
-interface FoundResponse {
-  cancel(): Promise<void>
-  /** null = it was answered to its end, and nothing of that is in memory any more. */
-  body(): Promise<JsonObject | null>
-  /** Forgets the kept events. */
-  forget(): void
-}
-
-export interface ResponseRoutePorts {
-  /** Sends the events after number `after`, then the live ones; false = the stream cannot be resumed. */
-  readonly attach: (call: Call<Principal>, id: string, after: number) => boolean
-  /** Found by generation id. */
-  readonly find: (reach: Reach, id: string) => FoundResponse | null
-  /** Answers that are kept, by generation id. */
-  readonly kept: {
-    find(reach: Reach, id: string): Promise<JsonObject | null>
-    /** `isFound`: the item `after` is in the list. */
-    inputOf(
-      reach: Reach,
-      id: string,
-      page: { readonly order: 'asc' | 'desc'; readonly after: string | null; readonly limit: number },
-    ): Promise<{ readonly data: readonly JsonObject[]; readonly hasMore: boolean; readonly isFound: boolean } | null>
-    remove(reach: Reach, id: string): Promise<boolean>
-    /** Stops one that another node runs, through the store. */
-    stop(reach: Reach, id: string): Promise<void>
-  }
-  /** Responses of other nodes; null = no other nodes can be reached. */
-  readonly elsewhere: {
-    readonly attach: (call: Call<Principal>, id: string, after: number) => Promise<boolean>
-    readonly cancel: (reach: Reach, id: string) => Promise<unknown>
-    /** null = no node has it. */
-    readonly body: (reach: Reach, id: string) => Promise<JsonObject | null>
-  } | null
+interface ResponseRoutePorts extends Pick<RoomPorts, 'relay' | 'sse'>, Pick<RoomEdge, 'elsewhere'> {
+  readonly kept: KeptResponses
 }
 
 /** The other calls that SDKs make for Responses (wire.md D-7.8, clients.md 3). */
@@ -73,7 +44,7 @@ async function retrieve(ports: ResponseRoutePorts, call: Call<Principal>): Promi
   if (call.query.get('stream') !== 'true') return { status: 200, body }
   // Events are counted from 1, their sequence numbers from 0.
   const after = (wholeParameter(call.query, 'starting_after', 0, Number.MAX_SAFE_INTEGER) ?? -1) + 1
-  if (!ports.attach(call, id, after) && (await ports.elsewhere?.attach(call, id, after)) !== true)
+  if (!attachStream(ports, call, id, after) && (await ports.elsewhere?.attach(call, id, after)) !== true)
     throw withoutEvents(call)
   return HIJACKED
 }
@@ -81,11 +52,11 @@ async function retrieve(ports: ResponseRoutePorts, call: Call<Principal>): Promi
 /** A running answer is stopped, and its delivered part is charged. */
 async function cancel(ports: ResponseRoutePorts, call: Call<Principal>): Promise<Reply> {
   const { reach, id } = asked(call)
-  const found = ports.find(reach, id)
-  if (found !== null) {
-    await found.cancel()
+  const here = found(ports, reach, id)
+  if (here !== null) {
+    await here.cancel()
     // Its end may have come first: then it is kept as that, or nowhere.
-    const ended = (await found.body()) ?? (await ports.kept.find(reach, id))
+    const ended = (await here.body()) ?? (await ports.kept.find(reach, id))
     if (ended === null) throw notFound(call)
     return { status: 200, body: ended }
   }
@@ -101,9 +72,9 @@ async function cancel(ports: ResponseRoutePorts, call: Call<Principal>): Promise
 async function remove(ports: ResponseRoutePorts, call: Call<Principal>): Promise<Reply> {
   const { reach, id } = asked(call)
   if (!(await ports.kept.remove(reach, id))) throw notFound(call)
-  const found = ports.find(reach, id)
-  await (found === null ? ports.elsewhere?.cancel(reach, id) : found.cancel())
-  found?.forget()
+  const here = found(ports, reach, id)
+  await (here === null ? ports.elsewhere?.cancel(reach, id) : here.cancel())
+  here?.forget()
   return { status: 200, body: { id: call.params['id'] ?? '', object: 'response', deleted: true } }
 }
 
@@ -135,14 +106,19 @@ function unknownItem(after: string | null): ApiError {
   )
 }
 
+/** A Response whose request runs here, or whose stream is kept here. */
+function found(ports: ResponseRoutePorts, reach: Reach, id: string): FoundAnswer | null {
+  return findAnswer(ports, reachName(reach), id)
+}
+
 /** As it runs here, as it is kept, or as another node has it. */
 async function responseOf(ports: ResponseRoutePorts, reach: Reach, id: string): Promise<JsonObject | null> {
-  const here = await ports.find(reach, id)?.body()
+  const here = await found(ports, reach, id)?.body()
   return here ?? (await ports.kept.find(reach, id)) ?? (await ports.elsewhere?.body(reach, id)) ?? null
 }
 
 function asked(call: Call<Principal>): { readonly reach: Reach; readonly id: string } {
-  return { reach: principalOf(call), id: (call.params['id'] ?? '').replace(/^resp-/, 'gen-') }
+  return { reach: payerOf(call), id: generationIdOf(call.params['id'] ?? '') }
 }
 
 /** The answer is there, its events are not. */

@@ -8,12 +8,10 @@ import { publicUrlOf } from '../../http/public-url.ts'
 import { outwardBody, outwardForm, type OutwardName } from '../../kinds/fields/outward-names.ts'
 import { PROMPT_MEMBERS, refuseNulInForm } from '../../kinds/fields/prompt-members.ts'
 import { parseVideoForm, parseVideo } from '../../protocols/videos/client.ts'
-import type { VideoCall, VideoRequest } from '../../protocols/videos/request.ts'
-import type { StoredFile } from '../../store/files/file-store.ts'
-import type { JobPage } from '../../ledger/job.ts'
-import type { Page } from '../../store/page.ts'
-import type { Reach } from '../../store/accounts/key-lists.ts'
-import { principalOf } from './account.ts'
+import type { VideoRequest } from '../../protocols/videos/request.ts'
+import { payerOf, type IdempotentCalls } from '../idempotency/idempotent-calls.ts'
+import type { RoomEdge } from '../paid-room.ts'
+import type { AccountVideos } from './account-videos.ts'
 import { choiceParameter, wholeParameter } from '../../base/query-parameters.ts'
 
 const LIMIT_DEFAULT = 10
@@ -22,32 +20,9 @@ const LIST_DEFAULT = 20
 const LIST_PARAMETERS = ['limit', 'after', 'order'] as const
 const LIST_MAX = 100
 
-/** The videos of an account, with the facts that this folder needs. */
-interface Videos {
-  create(principal: Principal, call: VideoCall, publicUrl: string): Promise<Record<string, unknown>>
-  show(reach: Reach, id: string, publicUrl: string): Promise<Record<string, unknown>>
-  list(reach: Reach, page: JobPage, publicUrl: string): Promise<readonly Record<string, unknown>[]>
-  history(reach: Reach, limit: number, offset: number, publicUrl: string): Promise<Page<Record<string, unknown>>>
-  file(reach: Reach, id: string, index: number): Promise<StoredFile>
-  read(file: StoredFile, range: { readonly start: number; readonly end: number }): AsyncIterable<Buffer>
-  remove(reach: Reach, id: string): Promise<void>
-}
-
-/** Runs a call once for each Idempotency-Key. */
-interface OnceOnly {
-  job(
-    call: Call<Principal>,
-    run: (id: string | null) => Promise<Reply>,
-    again: (id: string) => Promise<Reply>,
-  ): Promise<Reply>
-}
-
-export interface VideoRoutePorts {
-  readonly videos: Videos
-  readonly idempotency: OnceOnly
-  readonly publicUrl: string | null
-  /** The form that a name of an account has at providers. */
-  readonly outwardName: (accountId: string, name: string) => string
+export interface VideoRoutePorts extends Pick<RoomEdge, 'publicUrl' | 'outwardName'> {
+  readonly videos: AccountVideos
+  readonly idempotency: Pick<IdempotentCalls, 'job'>
 }
 
 /**
@@ -87,7 +62,7 @@ function created(
   { videos, idempotency, publicUrl, outwardName }: VideoRoutePorts,
   call: Call<Principal>,
 ): Promise<Reply> {
-  const principal = principalOf(call)
+  const principal = payerOf(call)
   const request = withSession(
     requestOf(call, (name) => outwardName(principal.accountId, name)),
     call,
@@ -131,7 +106,7 @@ function withSession(request: VideoRequest, { request: { headers } }: Call<Princ
 async function shown({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
   return {
     status: 200,
-    body: await videos.show(principalOf(call), idOf(call), publicUrlOf(publicUrl, call)),
+    body: await videos.show(payerOf(call), idOf(call), publicUrlOf(publicUrl, call)),
   }
 }
 
@@ -146,7 +121,7 @@ async function listed({ videos, publicUrl }: VideoRoutePorts, call: Call<Princip
   const limit = Math.min(LIST_MAX, wholeParameter(call.query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIST_DEFAULT)
   const order = choiceParameter(call.query, 'order', { enum: ['asc', 'desc'] }) ?? 'desc'
   const page = { limit: limit + 1, after: call.query.get('after'), ascending: order === 'asc' }
-  const found = await videos.list(principalOf(call), page, publicUrlOf(publicUrl, call))
+  const found = await videos.list(payerOf(call), page, publicUrlOf(publicUrl, call))
   const data = found.slice(0, limit)
   const [first, last] = [data[0]?.['id'] ?? null, data.at(-1)?.['id'] ?? null]
   const body = { object: 'list', data, first_id: first, last_id: last, has_more: found.length > limit }
@@ -156,13 +131,13 @@ async function listed({ videos, publicUrl }: VideoRoutePorts, call: Call<Princip
 async function history({ videos, publicUrl }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
   const limit = Math.min(LIMIT_MAX, wholeParameter(call.query, 'limit', 1, Number.MAX_SAFE_INTEGER) ?? LIMIT_DEFAULT)
   const offset = wholeParameter(call.query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
-  const { data, total } = await videos.history(principalOf(call), limit, offset, publicUrlOf(publicUrl, call))
+  const { data, total } = await videos.history(payerOf(call), limit, offset, publicUrlOf(publicUrl, call))
   return { status: 200, body: { object: 'list', data, total, has_more: offset + data.length < total } }
 }
 
 async function removed({ videos }: VideoRoutePorts, call: Call<Principal>): Promise<Reply> {
   const id = idOf(call)
-  await videos.remove(principalOf(call), id)
+  await videos.remove(payerOf(call), id)
   return { status: 200, body: { id, object: 'video.deleted', deleted: true } }
 }
 
@@ -176,7 +151,7 @@ async function sent(ports: VideoRoutePorts, call: Call<Principal>): Promise<type
   const { request, response, baseHeaders, log } = call
   const id = idOf(call)
   const file = await ports.videos.file(
-    principalOf(call),
+    payerOf(call),
     id,
     wholeParameter(call.query, 'index', 0, Number.MAX_SAFE_INTEGER) ?? 0,
   )
