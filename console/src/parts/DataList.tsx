@@ -7,10 +7,9 @@ import type { CsvValue } from '../../../src/base/csv.ts'
 import { PAGE_DEPTH_MAX } from '../../../src/base/query-parameters.ts'
 import { given, type Answer, type Input, type QueryOf, type ReadEndpoint } from '../api/endpoint.ts'
 import css from '../style/list.module.css'
-import { isAtEnd, List, type Column, type ListModel, type ListProps, type Sorted, valueOf } from './List.tsx'
+import { List, type Column, type ListOrder, type ListProps, valueOf } from './List.tsx'
 import { fileAddress, ListTools, useListChoice } from './ListTools.tsx'
 import { type Filter, Filters, filtersAt } from './Filters.tsx'
-import type { Format } from './format.ts'
 import { placeOf, type Search, sortOf, useListPlace, useListRead } from './list-place.ts'
 import { Loaded } from './Loaded.tsx'
 import { format, t } from './words.ts'
@@ -30,7 +29,7 @@ interface ListPage {
   readonly deep?: boolean
 }
 
-export interface DataListProps<Row> extends Omit<ListProps<Row>, 'dense' | 'sorting'> {
+export interface DataListProps<Row> extends Omit<ListProps<Row>, 'dense' | 'order'> {
   /** Of its choices in the browser, and of its files. */
   readonly name: string
   /** The server's page that the rows are; absent = the rows are all, or a beginning to which more are added below. */
@@ -67,43 +66,43 @@ export function DataList<Row extends object>({
   ...list
 }: DataListProps<Row>) {
   const { sort, offset, go } = useListPlace(prefix)
-  const setSort = (wish: string | null): void => go({ sort: wish, offset: 0 })
   const [choice, choose] = useListChoice(name, { hidden: hiddenAtFirst, dense: denseAtFirst })
   // Rows keep their columns as long as none is hidden or shown. The first column names the row.
   const seen = useMemo(
     () => list.columns.filter(({ id }, index) => index === 0 || !choice.hidden.includes(id)),
     [list.columns, choice.hidden],
   )
-  const model = listModel({
-    columns: list.columns,
-    rows: list.rows,
-    paged: page !== undefined || begun,
+  const isPaged = page !== undefined || begun
+  const order: ListOrder = {
     sort,
-    setSort,
-    seen,
-    format,
-  })
-  const total = page?.total ?? model.rows.length
+    setSort: (wish) => go({ sort: wish, offset: 0 }),
+    of: (column) => {
+      if (isPaged ? column.ordered !== true : valueOf(column) === undefined) return null
+      return sort === column.id ? 'ascending' : sort === `-${column.id}` ? 'descending' : 'none'
+    },
+  }
+  const ordered = isPaged ? list.rows : sortedRows(list.rows, list.columns, order)
+  const total = page?.total ?? ordered.length
   // A page that is there no more is the last one that is.
   const first = page === undefined && offset >= total ? 0 : offset
   const isWhole = usePaper() && printed
-  const rows = page === undefined && !begun && !isWhole ? model.rows.slice(first, first + PAGE_ROWS) : model.rows
+  const rows = isPaged || isWhole ? ordered : ordered.slice(first, first + PAGE_ROWS)
   const toolbar = rows.length > 0 && (
     <ListTools
       name={name}
       columns={list.columns}
-      model={model}
+      seen={seen}
+      rows={ordered}
       choice={choice}
       choose={choose}
-      sort={sort}
-      setSort={setSort}
+      order={order}
       file={file}
     />
   )
   return (
     <div className={css.data}>
       {tools === 'above' && toolbar}
-      <List {...list} columns={model.columns} rows={rows} dense={choice.dense} sorting={model.sorting} />
+      <List {...list} columns={seen} rows={rows} dense={choice.dense} order={order} />
       {(!begun || tools === 'below') && (
         <div className={clsx(css.below, 'off-paper')}>
           {tools === 'below' && toolbar}
@@ -197,47 +196,13 @@ export function ServerList<E extends ListEndpoint>({
   )
 }
 
-interface ListModelOptions<Row> {
-  readonly columns: readonly Column<Row>[]
-  readonly rows: readonly Row[]
-  /** The rows are a page, in the order that the server gave them. */
-  readonly paged: boolean
-  readonly sort: string | null
-  readonly setSort: (sort: string | null) => void
-  readonly seen: readonly Column<Row>[]
-  readonly format: Format
-}
-
-function listModel<Row>({ columns, rows, paged, sort, setSort, seen, format }: ListModelOptions<Row>): ListModel<Row> {
-  const isSortable = (column: Column<Row>): boolean => (paged ? column.ordered === true : valueOf(column) !== undefined)
-  const sortedOf = ({ id }: Column<Row>): Sorted =>
-    sort === id ? 'ascending' : sort === `-${id}` ? 'descending' : 'none'
-  const by = columns.find((column) => isSortable(column) && sortedOf(column) !== 'none')
-  const value = by === undefined ? undefined : valueOf(by)
-  return {
-    rows: paged || value === undefined ? rows : sortedRows(rows, value, sort?.startsWith('-') === true, format),
-    columns: seen,
-    sorting: {
-      of: (column) => (isSortable(column) ? sortedOf(column) : null),
-      // A column of numbers begins with the largest.
-      toggle: (column) => {
-        const [rising, falling] = [column.id, `-${column.id}`]
-        const order = isAtEnd(column) ? [null, falling, rising] : [null, rising, falling]
-        const at = by === column ? order.indexOf(sort) : 0
-        setSort(order[(at + 1) % order.length] ?? null)
-      },
-    },
-  }
-}
-
 /** A missing value is last in either order. */
-function sortedRows<Row>(
-  rows: readonly Row[],
-  valueOf: (row: Row) => CsvValue,
-  isFalling: boolean,
-  format: Format,
-): readonly Row[] {
-  const keyed = rows.map((row) => ({ row, key: sortKey(valueOf(row)) }))
+function sortedRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], order: ListOrder): readonly Row[] {
+  const by = columns.find((column) => !['none', null].includes(order.of(column)))
+  const valueOfRow = by && valueOf(by)
+  if (valueOfRow === undefined) return rows
+  const isFalling = order.sort?.startsWith('-') === true
+  const keyed = rows.map((row) => ({ row, key: sortKey(valueOfRow(row)) }))
   const known = keyed.filter(({ key }) => key !== null)
   const sorted = known.toSorted(({ key: one }, { key: other }) => {
     const order =

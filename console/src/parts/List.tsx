@@ -83,23 +83,20 @@ export interface ListProps<Row> {
   /** The class of the table, in place of the look of lists. */
   readonly look?: string | undefined
   readonly rowClass?: (row: Row) => string | undefined
-  readonly sorting?: ListSorting<Row>
+  readonly order?: ListOrder
 }
 
 export type Sorted = 'ascending' | 'descending' | 'none'
+const ASCENDING_FIRST: readonly Sorted[] = ['none', 'ascending', 'descending']
+const DESCENDING_FIRST: readonly Sorted[] = ['none', 'descending', 'ascending']
 
-interface ListSorting<Row> {
+/** What the rows are sorted by, and what they may be sorted by. */
+export interface ListOrder {
+  /** The id of a column, after `-` for the largest first; null = the list's own order. */
+  readonly sort: string | null
+  readonly setSort: (sort: string | null) => void
   /** null = the list cannot be sorted by the column. */
-  readonly of: (column: Column<Row>) => Sorted | null
-  readonly toggle: (column: Column<Row>) => void
-}
-
-/** The order of the rows, and which columns are seen. */
-export interface ListModel<Row> {
-  /** In their order. */
-  readonly rows: readonly Row[]
-  readonly columns: readonly Column<Row>[]
-  readonly sorting: ListSorting<Row>
+  readonly of: (column: Column<never>) => Sorted | null
 }
 
 /**
@@ -115,7 +112,7 @@ export function List<Row>({
   dense = false,
   look = css.list,
   rowClass,
-  sorting,
+  order,
 }: ListProps<Row>) {
   const words = useReader()
   if (rows.length === 0)
@@ -131,7 +128,7 @@ export function List<Row>({
         <thead className={css.head} role="rowgroup">
           <tr role="row">
             {columns.map((column) => (
-              <Head key={column.id} column={column} sorting={sorting} />
+              <Head key={column.id} column={column} order={order} />
             ))}
           </tr>
         </thead>
@@ -261,15 +258,12 @@ function Acts({ acts }: { readonly acts: readonly Act[] }) {
   )
 }
 
-function Head<Row>({
-  column,
-  sorting,
-}: {
-  readonly column: Column<Row>
-  readonly sorting: ListSorting<Row> | undefined
-}) {
+function Head<Row>({ column, order }: { readonly column: Column<Row>; readonly order: ListOrder | undefined }) {
   const { title = '', className } = column
-  const sorted = sorting?.of(column) ?? null
+  const sorted = order?.of(column) ?? null
+  // A column of numbers begins with the largest.
+  const steps = isAtEnd(column) ? DESCENDING_FIRST : ASCENDING_FIRST
+  const next = steps[(steps.indexOf(sorted ?? 'none') + 1) % steps.length]
   return (
     <th
       scope="col"
@@ -282,7 +276,11 @@ function Head<Row>({
       ) : sorted === null ? (
         title
       ) : (
-        <button type="button" className={css.sort} onClick={() => sorting?.toggle(column)}>
+        <button
+          type="button"
+          className={css.sort}
+          onClick={() => order?.setSort(next === 'none' ? null : next === 'ascending' ? column.id : `-${column.id}`)}
+        >
           {title}
         </button>
       )}

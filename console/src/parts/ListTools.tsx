@@ -7,45 +7,41 @@ import { address, type AnyInput, type Input, type ReadEndpoint } from '../api/en
 import css from '../style/list.module.css'
 import { useFirstUse } from './first-use.ts'
 import { ColumnsIcon, DownloadIcon } from './icons.ts'
-import { type Column, type ListModel, valueOf } from './List.tsx'
+import { type Column, type ListOrder, valueOf } from './List.tsx'
 import { onDemand } from './OnDemand.tsx'
 import { t } from './words.ts'
 import { today } from './zoned-day.ts'
 import { Press } from './cells.tsx'
 
-interface ListToolsProps<Row> {
+export interface ListToolsProps<Row> {
   readonly name: string
   /** All, also those that are not seen. */
   readonly columns: readonly Column<Row>[]
-  readonly model: ListModel<Row>
+  readonly seen: readonly Column<Row>[]
+  readonly rows: readonly Row[]
   readonly choice: ListChoice
   readonly choose: (change: Partial<ListChoice>) => void
-  readonly sort: string | null
-  readonly setSort: (sort: string | null) => void
+  /** Absent = the list has one order. */
+  readonly order?: ListOrder
   /** The address of the server's file; absent = the rows are all here; null = it stands elsewhere on the page. */
   readonly file?: string | null | undefined
 }
 
+/** What a reader chooses of a list. */
+export type ListViewProps = Pick<ListToolsProps<never>, 'columns' | 'choice' | 'choose' | 'order'>
+
 /** What a list is seen by, above it: its file, its order, its columns and the height of its rows. */
-export function ListTools<Row>({ name, columns, model, choice, choose, sort, setSort, file }: ListToolsProps<Row>) {
-  const sortable = columns.flatMap((column) =>
-    model.sorting.of(column) === null ? [] : [{ id: column.id, title: column.title ?? '' }],
-  )
-  const hideable = columns.flatMap(({ id, title = '' }, index) => (index > 0 && title !== '' ? [{ id, title }] : []))
+export function ListTools<Row>(props: ListToolsProps<Row>) {
   return (
     <div className={clsx(css.tools, 'off-paper')}>
-      {file !== null && <CsvButton name={name} model={model} file={file} />}
-      <ListView sortable={sortable} hideable={hideable} choice={choice} choose={choose} sort={sort} setSort={setSort} />
+      {props.file !== null && <CsvButton {...props} file={props.file} />}
+      <ListView {...props} />
     </div>
   )
 }
 
 /** A file of what is filtered: the server's, or one of the rows that are here, with the columns that are seen. */
-function CsvButton<Row>({
-  name,
-  model,
-  file,
-}: Pick<ListToolsProps<Row>, 'name' | 'model'> & { readonly file: string | undefined }) {
+function CsvButton<Row>({ name, seen, rows, file }: ListToolsProps<Row> & { readonly file: string | undefined }) {
   const look = {
     size: 'compact-sm',
     variant: 'subtle',
@@ -53,7 +49,7 @@ function CsvButton<Row>({
     leftSection: <DownloadIcon size={15} />,
   } as const
   return file === undefined ? (
-    <Button {...look} title={t('list.csv_here')} onClick={() => saveCsv(name, model.columns, model.rows)}>
+    <Button {...look} title={t('list.csv_here')} onClick={() => saveCsv(name, seen, rows)}>
       {t('list.csv')}
     </Button>
   ) : (
@@ -135,21 +131,6 @@ export function saveFile(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }))
   Object.assign(document.createElement('a'), { href: url, download: name }).click()
   URL.revokeObjectURL(url)
-}
-
-/** A column by its name. */
-interface ViewColumn {
-  readonly id: string
-  readonly title: string
-}
-
-export interface ListViewProps {
-  readonly sortable: readonly ViewColumn[]
-  readonly hideable: readonly ViewColumn[]
-  readonly choice: ListChoice
-  readonly choose: (change: Partial<ListChoice>) => void
-  readonly sort: string | null
-  readonly setSort: (sort: string | null) => void
 }
 
 /** How the button of a list's view looks, before its first use and after. */

@@ -6,7 +6,9 @@ import { t } from './words.ts'
 import { Press } from './cells.tsx'
 
 /** The order of a list, its columns and the height of its rows, open at once. */
-export function OpenedListView({ sortable, hideable, choice, choose, sort, setSort }: ListViewProps) {
+export function OpenedListView({ columns, choice, choose, order }: ListViewProps) {
+  const sortable = columns.filter((column) => order !== undefined && order.of(column) !== null)
+  const hideable = columns.slice(1).filter(({ title = '' }) => title !== '')
   const { ref, opened, onChange } = useOpenedAtOnce()
   return (
     <Popover position="bottom-end" trapFocus returnFocus width={270} shadow="md" opened={opened} onChange={onChange}>
@@ -15,7 +17,7 @@ export function OpenedListView({ sortable, hideable, choice, choose, sort, setSo
       </Popover.Target>
       <Popover.Dropdown>
         <Stack gap="sm">
-          {sortable.length > 0 && <SortField sortable={sortable} sort={sort} setSort={setSort} />}
+          {order !== undefined && sortable.length > 0 && <SortField columns={sortable} order={order} />}
           {hideable.length > 1 && (
             <fieldset className={css.choices}>
               <legend>{t('list.columns')}</legend>
@@ -49,7 +51,7 @@ export function OpenedListView({ sortable, hideable, choice, choose, sort, setSo
 }
 
 /** The order of a list whose head is not seen, as on a phone. */
-function SortField({ sortable, sort, setSort }: Pick<ListViewProps, 'sortable' | 'sort' | 'setSort'>) {
+function SortField({ columns, order: { sort, setSort } }: Pick<Required<ListViewProps>, 'columns' | 'order'>) {
   return (
     <NativeSelect
       label={t('list.sort')}
@@ -57,7 +59,7 @@ function SortField({ sortable, sort, setSort }: Pick<ListViewProps, 'sortable' |
       onChange={({ currentTarget: { value } }) => setSort(value === '' ? null : value)}
       data={[
         { value: '', label: t('list.as_it_comes') },
-        ...sortable.flatMap(({ id, title }) => [
+        ...columns.flatMap(({ id, title }) => [
           { value: id, label: t('list.rising', { column: title }) },
           { value: `-${id}`, label: t('list.falling', { column: title }) },
         ]),

@@ -151,9 +151,6 @@ const PHONE_ROW_PX = 92
 /** Rows kept above and below the visible part, so that a fast scroll shows no gap. */
 const SPARE_ROWS = 8
 const AS_IT_IS = { hidden: [], dense: false }
-/** The log has one order, and the server writes its file. */
-const NO_ROWS: readonly LogRow[] = []
-const UNSORTED = { of: () => null, toggle: () => undefined }
 
 /** How the log with such filters is read, by a component or before it is drawn. */
 function logPages(query: LogQuery) {
@@ -244,16 +241,7 @@ function Rows({ asked, rows, old, more }: RowsProps) {
   const open = onRowLink((id) => void navigate({ to: '/log/$id', params: { id } }))
   return (
     <div className={list.data}>
-      <ListTools
-        name="log"
-        columns={columns}
-        model={{ rows: NO_ROWS, columns: seen, sorting: UNSORTED }}
-        choice={choice}
-        choose={choose}
-        sort={null}
-        setSort={() => undefined}
-        file={null}
-      />
+      <ListTools name="log" columns={columns} seen={seen} rows={rows} choice={choice} choose={choose} file={null} />
       <div
         className={css.frame}
         style={sizesOf({ top, allPx, rowHeight }, seen)}
