@@ -1,40 +1,10 @@
-import {
-  createTheme,
-  type ButtonProps,
-  type CardProps,
-  type CSSVariablesResolver,
-  type DrawerProps,
-  type MantineColorsTuple,
-  type ModalProps,
-  type SelectProps,
-} from '@mantine/core'
+import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core'
+import { t } from 'i18next'
 
 /** Sea green: dark enough at 7 for white text on it, light enough at 4 for dark pages. */
-const sea: MantineColorsTuple = [
-  '#e8f8f5',
-  '#d2efe9',
-  '#a3dfd3',
-  '#70cebb',
-  '#46bfa8',
-  '#27ab93',
-  '#14917c',
-  '#0a7567',
-  '#075e54',
-  '#034840',
-]
+const sea = shades('#e8f8f5 #d2efe9 #a3dfd3 #70cebb #46bfa8 #27ab93 #14917c #0a7567 #075e54 #034840')
 /** Greys with a little blue. */
-const dark: MantineColorsTuple = [
-  '#d6dbe1',
-  '#b8c0c9',
-  '#97a1ad',
-  '#6b7684',
-  '#39424e',
-  '#2b333d',
-  '#222932',
-  '#191f27',
-  '#12171d',
-  '#0c1015',
-]
+const dark = shades('#d6dbe1 #b8c0c9 #97a1ad #6b7684 #39424e #2b333d #222932 #191f27 #12171d #0c1015')
 
 /** Others have no variables in the styles, and a component cannot name them. */
 const USED_COLOURS = ['sea', 'dark', 'gray', 'red', 'yellow', 'green', 'teal'] as const
@@ -49,6 +19,8 @@ declare module '@mantine/core' {
 export function isUsedColour(name: string): boolean {
   return USED_COLOURS.some((used) => used === name)
 }
+
+const OF_WINDOWS = { lockScroll: false }
 
 export const theme = createTheme({
   primaryColor: 'sea',
@@ -65,21 +37,44 @@ export const theme = createTheme({
   // By name: `Table.extend` and the like would load each of these components, and its parts, with the first page.
   components: {
     // The scroll lock writes a style element, which the content security policy refuses; base.css locks instead.
-    Modal: defaults<ModalProps>({
-      lockScroll: false,
+    Modal: from(() => ({
+      ...OF_WINDOWS,
       centered: true,
       overlayProps: { backgroundOpacity: 0.45, blur: 2 },
-    }),
-    Drawer: defaults<DrawerProps>({ lockScroll: false }),
-    Card: defaults<CardProps>({ withBorder: true, padding: 'lg', bg: 'var(--surface)' }),
-    Button: defaults<ButtonProps>({ fw: 550 }),
+      ...close(),
+    })),
+    Drawer: from(() => ({ ...OF_WINDOWS, ...close() })),
+    Notification: from(close),
+    Card: from(() => ({ withBorder: true, padding: 'lg', bg: 'var(--surface)' })),
+    Button: from(() => ({ fw: 550 })),
     // A second click on what is chosen is no wish to have nothing.
-    Select: defaults<SelectProps>({ allowDeselect: false }),
+    Select: from(() => ({ allowDeselect: false, ...clear() })),
+    MultiSelect: from(clear),
+    TagsInput: from(clear),
+    Autocomplete: from(clear),
+    FileInput: from(clear),
+    DateInput: from(clear),
+    PasswordInput: from(() => ({ visibilityToggleButtonProps: { 'aria-label': t('entry.show_password') } })),
   },
 })
 
-function defaults<Props>(defaultProps: Partial<Props>): { readonly defaultProps: Partial<Props> } {
+/** Props that a component has unless it is given others, in the language of the moment. */
+function from(defaultProps: () => object) {
   return { defaultProps }
+}
+
+/** The library leaves these buttons without a name. */
+function close() {
+  return { closeButtonProps: { 'aria-label': t('common.close') } }
+}
+
+function clear() {
+  return { clearButtonProps: { 'aria-label': t('common.clear') } }
+}
+
+function shades(colours: string): MantineColorsTuple {
+  // From the lightest to the darkest; there are ten.
+  return colours.split(' ') as unknown as MantineColorsTuple
 }
 
 /** Colours that the default theme makes too faint: dimmed text and placeholders must reach 4.5:1. */

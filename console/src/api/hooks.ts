@@ -10,7 +10,7 @@ import {
   type UseQueryResult,
 } from '@tanstack/react-query'
 import type { SessionState } from '../../../src/api/cabinet/session-contract.ts'
-import { closeName, tellFailure } from '../parts/Loaded.tsx'
+import { tellFailure } from '../parts/Loaded.tsx'
 import { ApiFailure, call } from './call.ts'
 import type { ActEndpoint, Answer, AnyInput, Endpoint, Input, ReadEndpoint } from './endpoint.ts'
 
@@ -126,8 +126,7 @@ export function useAct<E extends ActEndpoint>(
     mutationFn: (input) => proven(endpoint, input),
     onSuccess: async (answer) => {
       await Promise.all((options.renews ?? []).map((renewed) => client.invalidateQueries({ queryKey: [renewed] })))
-      if (options.said !== undefined)
-        notifications.show({ message: options.said, color: 'sea', closeButtonProps: closeName() })
+      if (options.said !== undefined) notifications.show({ message: options.said, color: 'sea' })
       options.done?.(answer)
     },
     onError: (failure) => {

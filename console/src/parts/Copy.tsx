@@ -22,6 +22,15 @@ export function CopyIconButton({ text }: { readonly text: string }) {
   )
 }
 
+/** The id of what a page is about. */
+export function CopyId({ id }: { readonly id: string }) {
+  return (
+    <>
+      <span className="mono">{id}</span> <CopyIconButton text={id} />
+    </>
+  )
+}
+
 /** A text in full with its copy button: a key that is shown once, a snippet. */
 export function CopyBlock({ text, label }: { readonly text: string; readonly label: string }) {
   return (

@@ -9,11 +9,14 @@ const DAY_LABEL_PX = 92
 const BAR_MOST_PX = 28
 const BAR_SHARE = 0.7
 
-interface DayDrawingProps {
+interface Canvas {
   readonly kind: 'area' | 'bars'
   readonly figures: Figures
   readonly width: number
   readonly height: number
+}
+
+interface DayDrawingProps extends Canvas {
   readonly pointed: number | null
   readonly point: (day: number | null) => void
   /** Opens a day, and its series under the pointer. */
@@ -58,17 +61,8 @@ export function DayDrawing({ kind, figures, width, height, pointed, point, openA
 }
 
 /** Lines with their amounts, and as many names of days as there is room for. */
-function Axes({
-  scale: { left, x, y, ticks, middle },
-  figures: { days, tickOf },
-  width,
-  height,
-}: {
-  readonly scale: Scale
-  readonly figures: Figures
-  readonly width: number
-  readonly height: number
-}) {
+function Axes({ scale, figures: { days, tickOf }, width, height }: MarksProps & Omit<Canvas, 'kind'>) {
+  const { left, x, y, ticks, middle } = scale
   const every = Math.max(1, Math.ceil(DAY_LABEL_PX / Math.max(1, x.step())))
   return (
     <>
@@ -202,20 +196,8 @@ const LETTER_PX = 7.2
 const BOTTOM_PX = 26
 const TOP_PX = 8
 
-interface Tick {
-  readonly value: number
-  readonly text: string
-}
-
-interface ScaleOptions {
-  readonly kind: 'area' | 'bars'
-  readonly figures: Figures
-  readonly width: number
-  readonly height: number
-}
-
 /** Where things are in a chart by day, in px. */
-function chartScale({ kind, figures: { rows, isWhole, tickText }, width, height }: ScaleOptions) {
+function chartScale({ kind, figures: { rows, isWhole, tickText }, width, height }: Canvas) {
   const tops = kind === 'bars' ? rows.map((values) => values.reduce((sum, value) => sum + Math.max(0, value), 0)) : []
   const values = kind === 'bars' ? tops : rows.flat()
   const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)]
@@ -224,7 +206,7 @@ function chartScale({ kind, figures: { rows, isWhole, tickText }, width, height 
   const ticks = y
     .ticks(TICKS)
     .filter((value) => !isWhole || Number.isInteger(value))
-    .map((value): Tick => ({ value, text: tickText(value) }))
+    .map((value) => ({ value, text: tickText(value) }))
   const left = axisWidthPx(ticks.map(({ text }) => text))
   const x = scaleBand<number>({ domain: [...rows.keys()], range: [left, Math.max(left, width)] })
   return {

@@ -6,6 +6,7 @@ import 'dayjs/locale/en-gb'
 import 'dayjs/locale/ru'
 import customParseFormat from 'dayjs/plugin/customParseFormat'
 import type { ReactNode } from 'react'
+import { given } from '../api/endpoint.ts'
 import { currentLanguage } from '../i18n.ts'
 import { t } from './words.ts'
 import { type DayRange, lastDays, monthDays } from './zoned-day.ts'
@@ -49,12 +50,10 @@ export function DayField({
       valueFormat={isRussian ? 'DD.MM.YYYY' : 'DD/MM/YYYY'}
       placeholder={compact ? label : t('range.format')}
       clearable={!required}
-      clearButtonProps={{ 'aria-label': t('common.clear') }}
       nextLabel={t('range.next')}
       previousLabel={t('range.previous')}
       ariaLabels={{ monthLevelControl: t('range.to_months'), yearLevelControl: t('range.to_years') }}
-      {...(min === undefined ? {} : { minDate: min })}
-      {...(max === undefined ? {} : { maxDate: max })}
+      {...given({ minDate: min, maxDate: max })}
     />
   )
 }

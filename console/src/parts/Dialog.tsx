@@ -36,7 +36,6 @@ export function Dialog<Shown>({
 }: DialogProps<Shown>) {
   return (
     <Modal
-      closeButtonProps={{ 'aria-label': t('common.close') }}
       opened={of !== null && of !== false}
       onClose={close}
       closeOnClickOutside={!held}
@@ -95,7 +94,6 @@ export function confirm({ name, title, text, act, harmful = true, onConfirm }: Q
     title,
     children: <Text size="sm">{text}</Text>,
     labels: { confirm: act ?? t('common.delete'), cancel: t('common.cancel') },
-    closeButtonProps: { 'aria-label': t('common.close') },
     confirmProps: harmful ? { color: 'red.8' } : {},
     onConfirm,
   })
@@ -108,12 +106,6 @@ export function ask({
   content,
   onClose,
 }: Pick<Question, 'name' | 'title'> & { readonly content: ReactNode; readonly onClose: () => void }): () => void {
-  const id = modals.open({
-    ...dialogName(name),
-    title,
-    children: content,
-    closeButtonProps: { 'aria-label': t('common.close') },
-    onClose,
-  })
+  const id = modals.open({ ...dialogName(name), title, children: content, onClose })
   return () => modals.close(id)
 }

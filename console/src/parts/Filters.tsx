@@ -2,21 +2,14 @@ import { Button, Select, type SelectProps, TextInput } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { type ReactNode, useState } from 'react'
 import { ownValue } from '../../../src/base/own-value.ts'
+import { given } from '../api/endpoint.ts'
 import { SearchIcon } from './icons.ts'
 import { type Search, useFilters, useTyped } from './list-place.ts'
 import { t } from './words.ts'
 
 /** One value of a list, or none: a button clears the choice. */
 export function ChoiceField(props: SelectProps) {
-  return (
-    <Select
-      placeholder={t('log.any')}
-      allowDeselect
-      clearable
-      clearButtonProps={{ 'aria-label': t('common.clear') }}
-      {...props}
-    />
-  )
+  return <Select placeholder={t('log.any')} allowDeselect clearable {...props} />
 }
 
 /** The same, small and searchable, with its name inside. */
@@ -136,12 +129,5 @@ function TextFilter({ name, label, description, typed }: Filter) {
   const { filters, filter } = useFilters<string>()
   const own = useTyped(ownValue(filters, name) ?? '', (value) => filter(name, value))
   const [text, setText] = typed ?? own
-  return (
-    <SearchField
-      value={text}
-      change={setText}
-      {...(label === undefined ? {} : { label })}
-      {...(description === undefined ? {} : { description })}
-    />
-  )
+  return <SearchField value={text} change={setText} {...given({ label, description })} />
 }

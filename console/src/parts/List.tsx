@@ -4,6 +4,7 @@ import clsx from 'clsx'
 import { isValidElement, memo, type ReactElement, type ReactNode } from 'react'
 import type { CsvValue } from '../../../src/base/csv.ts'
 import { ownValue } from '../../../src/base/own-value.ts'
+import { given } from '../api/endpoint.ts'
 import css from '../style/list.module.css'
 import { Clip, Moment, StatusBadge, type Tone } from './cells.tsx'
 import type { Format } from './format.ts'
@@ -247,8 +248,7 @@ function Acts({ acts }: { readonly acts: readonly Act[] }) {
             variant={variant}
             disabled={disabled}
             onClick={run}
-            {...(name === undefined ? {} : { 'aria-label': name })}
-            {...(harmful ? { color: 'red' } : {})}
+            {...given({ 'aria-label': name, color: harmful ? 'red' : undefined })}
           >
             {label}
           </Button>

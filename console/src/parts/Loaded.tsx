@@ -166,14 +166,8 @@ export function tellFailure(failure: unknown, again?: Again): void {
       </>
     ),
     color: 'red',
-    closeButtonProps: closeName(),
     ...(again === undefined ? {} : { id: WITH_RETRY, autoClose: false as const }),
   })
-}
-
-/** The library gives the button no name of its own. */
-export function closeName(): { readonly 'aria-label': string } {
-  return { 'aria-label': t('common.close') }
 }
 
 /** The shape, which is filled softly, and the lines upon it. A place is 96 by 72. */

@@ -1,5 +1,6 @@
 import { TextInput, type TextInputProps } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
+import { given } from '../api/endpoint.ts'
 import { type NumberBounds, readNumber, writtenNumber } from './number-text.ts'
 import { format, t } from './words.ts'
 import { Note } from './cells.tsx'
@@ -34,11 +35,7 @@ export function NumberField({
   const [told, setTold] = useState(value)
   const [text, setText] = useState(() => writtenNumber(value, decimalMark))
   const input = useRef<HTMLInputElement>(null)
-  const bounds: NumberBounds = {
-    decimals,
-    ...(least === undefined ? {} : { least }),
-    ...(most === undefined ? {} : { most }),
-  }
+  const bounds: NumberBounds = { decimals, ...given({ least, most }) }
   if (value !== told) {
     // The value was set from outside: the form was reset, or a button has a ready amount.
     setTold(value)

@@ -74,7 +74,6 @@ export function ModelsField(props: MultiSelectProps) {
       description={t('keys.models_hint')}
       searchable
       clearable
-      clearButtonProps={{ 'aria-label': t('common.clear') }}
       limit={60}
       {...props}
     />

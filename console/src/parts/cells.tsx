@@ -1,5 +1,5 @@
 import { Button, type ButtonProps, Text, type TextProps } from '@mantine/core'
-import { createLink, Link } from '@tanstack/react-router'
+import { createLink } from '@tanstack/react-router'
 import clsx from 'clsx'
 import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
 import type { ErrorType } from '../../../src/base/errors.ts'
@@ -88,15 +88,6 @@ export function Said({ text }: { readonly text: string }) {
 
 function ButtonAnchor(props: ButtonProps & Omit<ComponentProps<'a'>, keyof ButtonProps>) {
   return <Button component="a" {...props} />
-}
-
-/** Leads to the page of a model. */
-export function ModelLink({ id, children = id }: { readonly id: string; readonly children?: ReactNode }) {
-  return (
-    <Link to="/model/$" params={{ _splat: id }}>
-      {children}
-    </Link>
-  )
 }
 
 /** A button that leads to a page, with its parameters checked. */

@@ -15,8 +15,9 @@ export function createFormat(language: string, zone: string) {
   // Making a formatter takes longer than drawing a row of a list, so each is made once.
   const numbers = remembered((options: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options))
   const times = remembered((options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, options))
-  const rubles = (options: Intl.NumberFormatOptions): Intl.NumberFormat =>
-    numbers({ style: 'currency', currency: 'RUB', currencyDisplay: 'narrowSymbol', ...options })
+  const money = (currency: string, options: Intl.NumberFormatOptions): Intl.NumberFormat =>
+    numbers({ style: 'currency', currency, currencyDisplay: 'narrowSymbol', ...options })
+  const rubles = (options: Intl.NumberFormatOptions): Intl.NumberFormat => money('RUB', options)
   const rub = (value: number, options: Intl.NumberFormatOptions): string => rubles(options).format(value)
   const exact = { minimumFractionDigits: 2, maximumFractionDigits: MICRO_DIGITS }
   const time = (iso: string, options: Intl.DateTimeFormatOptions): string =>
@@ -58,13 +59,7 @@ export function createFormat(language: string, zone: string) {
       }),
     /** A provider's price in its currency. */
     cost: (amount: string | number, currency: string): string =>
-      numbers({
-        style: 'currency',
-        currency,
-        currencyDisplay: 'narrowSymbol',
-        minimumFractionDigits: 0,
-        maximumFractionDigits: MICRO_DIGITS,
-      }).format(Number(amount)),
+      money(currency, { minimumFractionDigits: 0, maximumFractionDigits: MICRO_DIGITS }).format(Number(amount)),
     /** 12.3 thousand and the like, for tiles and axes. */
     compact: (value: number): string => numbers({ notation: 'compact', maximumFractionDigits: 1 }).format(value),
     compactMoney: (value: number): string =>

@@ -25,16 +25,11 @@ export function CodeField(props: TextInputProps) {
   )
 }
 
-/** A field for a secret, whose button that shows it has a name. */
-export function SecretField(props: PasswordInputProps) {
-  return <PasswordInput visibilityToggleButtonProps={{ 'aria-label': t('entry.show_password') }} {...props} />
-}
-
 /** A field in which a user chooses a password. It names the lengths that the server accepts. */
 export function NewPasswordField(props: PasswordInputProps) {
   const { service } = useSession()
   return (
-    <SecretField
+    <PasswordInput
       label={t('entry.password')}
       description={t('entry.password_length', service.password)}
       autoComplete="new-password"
@@ -60,7 +55,7 @@ interface ProofInputProps {
 /** The password, or a code of the authenticator. */
 export function ProofInput({ kind, ...props }: ProofInputProps & { readonly kind: 'password' | 'code' }) {
   if (kind === 'code') return <CodeField {...props} />
-  return <SecretField label={t('security.current')} autoComplete="current-password" required {...props} />
+  return <PasswordInput label={t('security.current')} autoComplete="current-password" required {...props} />
 }
 
 /** The proof that this user gives before a way to sign in is added or removed. */

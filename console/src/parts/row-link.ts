@@ -22,3 +22,13 @@ export function onRowLink(open: (id: string) => void): (event: MouseEvent) => vo
     open(id)
   }
 }
+
+/** The page of a model, as links have it. */
+export function modelAt(id: string) {
+  return { to: '/model/$', params: { _splat: id } } as const
+}
+
+/** The operator's page of an account. */
+export function accountAt(id: string) {
+  return { to: '/operator/accounts/$id', params: { id } } as const
+}

@@ -82,14 +82,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <aside className={`${css.side} off-paper`}>
         <Navigation />
       </aside>
-      <Drawer
-        {...dialogName('menu')}
-        opened={opened}
-        onClose={close}
-        size={290}
-        title={<Brand />}
-        closeButtonProps={{ 'aria-label': t('common.close') }}
-      >
+      <Drawer {...dialogName('menu')} opened={opened} onClose={close} size={290} title={<Brand />}>
         <Navigation />
         <Group mt="lg" gap="xs">
           <Preferences />

@@ -1,11 +1,11 @@
-import { Alert, Button, Divider, Text } from '@mantine/core'
+import { Alert, Button, Divider, PasswordInput, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { SignInAnswer } from '../../../../src/api/cabinet/session-contract.ts'
 import { startSession } from '../../api/hooks.ts'
 import { useCall } from '../../parts/Form.tsx'
-import { CodeField, SecretField } from '../../parts/proof.tsx'
+import { CodeField } from '../../parts/proof.tsx'
 import { t } from '../../parts/words.ts'
 import { useSession } from '../../session.tsx'
 import { EmailField, EntryForm, EntryPage } from './EntryForm.tsx'
@@ -72,7 +72,7 @@ function PasswordForm({ arrived }: Step) {
   return (
     <EntryForm of={form} act={t('entry.sign_in')}>
       <EmailField autoFocus {...form.field('email')} />
-      <SecretField label={t('entry.password')} autoComplete="current-password" required {...form.field('password')} />
+      <PasswordInput label={t('entry.password')} autoComplete="current-password" required {...form.field('password')} />
     </EntryForm>
   )
 }

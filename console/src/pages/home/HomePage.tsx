@@ -12,6 +12,7 @@ import { LimitBar, Page, Section, SpendingLimitTile, Tile } from '../../parts/Pa
 import { Moment } from '../../parts/cells.tsx'
 import { format, t } from '../../parts/words.ts'
 import { useMay } from '../../session.tsx'
+import { modelAt } from '../../parts/row-link.ts'
 
 /** Of new customers only. */
 const FirstSteps = onDemand('FirstSteps', () => import('./FirstSteps.tsx'), 220)
@@ -134,12 +135,7 @@ function TopModels({ summary }: { readonly summary: Summary }) {
         rowId={({ model }) => model}
         empty={{ picture: 'model', title: t('home.no_models') }}
         columns={[
-          {
-            id: 'model',
-            title: t('usage.model'),
-            value: 'model',
-            to: ({ model }) => ({ to: '/model/$', params: { _splat: model } }),
-          },
+          { id: 'model', title: t('usage.model'), value: 'model', to: ({ model }) => modelAt(model) },
           { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
           { id: 'cost', title: t('usage.cost'), as: 'money', value: ({ cost }) => cost },
         ]}

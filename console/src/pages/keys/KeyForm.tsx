@@ -152,7 +152,6 @@ function KeyLimitFields({ form, models }: LimitFieldsProps) {
             description={t('keys.allowed_ips_hint')}
             acceptValueOnBlur
             clearable
-            clearButtonProps={{ 'aria-label': t('common.clear') }}
             splitChars={[',', ' ', ';']}
             maxTags={ROWS_MAX}
             {...field('ips')}

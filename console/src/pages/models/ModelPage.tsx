@@ -3,7 +3,7 @@ import { useParams } from '@tanstack/react-router'
 import type { ModelEndpoint, ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { FirstRequest } from '../../parts/CallSnippet.tsx'
-import { CopyIconButton } from '../../parts/Copy.tsx'
+import { CopyId } from '../../parts/Copy.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Facts, Page, Section } from '../../parts/Page.tsx'
@@ -22,15 +22,7 @@ export function ModelPage() {
     </ButtonLink>
   )
   return (
-    <Page
-      title={model.data?.name ?? id}
-      lead={
-        <>
-          <span className="mono">{id}</span> <CopyIconButton text={id} />
-        </>
-      }
-      actions={actions}
-    >
+    <Page title={model.data?.name ?? id} lead={<CopyId id={id} />} actions={actions}>
       <Loaded of={model} height={500}>
         {(answer) => <Model model={answer} />}
       </Loaded>

@@ -13,6 +13,7 @@ import { StatusBadge, Press } from '../../parts/cells.tsx'
 import { useFilters, useTyped } from '../../parts/list-place.ts'
 import { format, t } from '../../parts/words.ts'
 import { modalityTexts, PriceLines } from './PriceLines.tsx'
+import { modelAt } from '../../parts/row-link.ts'
 
 const COMPARED_MAX = 4
 /** Least lengths of the context, in tokens. */
@@ -151,7 +152,7 @@ function ModelList({ models, chosen, toggle }: ModelListProps) {
           title: t('usage.model'),
           value: 'id',
           cell: ({ name }) => name,
-          to: ({ id }) => ({ to: '/model/$', params: { _splat: id } }),
+          to: ({ id }) => modelAt(id),
           code: ({ id }) => id,
           under: ({ allowed }) => !allowed && <StatusBadge tone="quiet">{t('models.not_allowed')}</StatusBadge>,
         },

@@ -6,6 +6,7 @@ import { Section } from '../../parts/Page.tsx'
 import { Clip } from '../../parts/cells.tsx'
 import { t } from '../../parts/words.ts'
 import { noticeText, type Receiver } from './Receivers.tsx'
+import { accountAt } from '../../parts/row-link.ts'
 
 const REFRESH_MS = 10_000
 const STATES = ['pending', 'sent', 'dead'] as const
@@ -35,7 +36,7 @@ export function DeliveryList({ read, receivers, mayReplay, account, ofAll = fals
     id: 'account',
     title: t('requests.account'),
     value: ({ notice }) => notice.account,
-    to: ({ notice: { account: id } }) => (id === null ? null : { to: '/operator/accounts/$id', params: { id } }),
+    to: ({ notice: { account: id } }) => (id === null ? null : accountAt(id)),
   }
   const targets = new Map(receivers.map(({ id, target }) => [id, target]))
   return (

@@ -5,7 +5,7 @@ import type { Account, AccountPatch, AccountStatus, Key } from '../../../../src/
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
 import { ButtonLink, StatusBadge, Press } from '../../parts/cells.tsx'
-import { CopyIconButton } from '../../parts/Copy.tsx'
+import { CopyId } from '../../parts/Copy.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { confirm } from '../../parts/Dialog.tsx'
 import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
@@ -32,6 +32,7 @@ import { ACCOUNT_TONES } from './AccountsPage.tsx'
 import { AccountPrices } from './customer-prices/CustomerPriceTable.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 import { UserList } from './UsersPage.tsx'
+import { accountAt } from '../../parts/row-link.ts'
 
 const RENEWS = ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'] as const
 
@@ -45,7 +46,7 @@ export function AccountPage() {
       title={title}
       lead={
         <>
-          <span className="mono">{id}</span> <CopyIconButton text={id} />
+          <CopyId id={id} />
           {account.data !== undefined && (
             <>
               <ExternalIdButton change="PATCH /admin/v1/accounts/:id" of={account.data} name={title} />
@@ -81,12 +82,7 @@ function Record({ account }: { readonly account: Account }) {
   const { tab = 'money' }: { readonly tab?: string | undefined } = useSearch({ strict: false })
   const navigate = useNavigate()
   const setTab = (wish: string | null): void =>
-    void navigate({
-      to: '/operator/accounts/$id',
-      params: { id },
-      search: wish === null || wish === 'money' ? {} : { tab: wish },
-      replace: true,
-    })
+    void navigate({ ...accountAt(id), search: wish === null || wish === 'money' ? {} : { tab: wish }, replace: true })
   const limits = (
     <Section boxed title={t('accounts.tab_limits')}>
       <AccountLimits account={account} />

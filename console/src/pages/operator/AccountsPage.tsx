@@ -11,7 +11,7 @@ import { ExternalName } from '../../parts/ExternalName.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
 import { useIsHere } from '../../parts/is-here.ts'
 import { useFilters } from '../../parts/list-place.ts'
-import { onRowLink, rowLink } from '../../parts/row-link.ts'
+import { accountAt, onRowLink, rowLink } from '../../parts/row-link.ts'
 import { t } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
@@ -44,7 +44,7 @@ export function AccountsPage() {
 function AccountList({ groupNames }: { readonly groupNames: ReadonlyMap<string, string> }) {
   const { filters } = useFilters<'group'>()
   const navigate = useNavigate()
-  const open = onRowLink((id) => void navigate({ to: '/operator/accounts/$id', params: { id } }))
+  const open = onRowLink((id) => void navigate(accountAt(id)))
   const ofGroup = {
     name: 'group' as const,
     label: t('accounts.group'),
@@ -108,7 +108,7 @@ function AddForm() {
   const form = useCall('POST /admin/v1/accounts', {
     renews: ['GET /admin/v1/accounts'],
     done: ({ id }) => {
-      if (isHere()) void navigate({ to: '/operator/accounts/$id', params: { id } })
+      if (isHere()) void navigate(accountAt(id))
     },
     first: { name: '', email: '' },
     input: ({ name, email }) => ({ body: { name: name.trim(), ...typed({ email }) } }),

@@ -9,6 +9,7 @@ import { Loaded, tellFailure } from '../../parts/Loaded.tsx'
 import { format, t } from '../../parts/words.ts'
 import { CATALOG_RENEWS } from './catalog-edit.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
+import { modelAt } from '../../parts/row-link.ts'
 
 const REFRESH_MS = 10_000
 
@@ -26,12 +27,7 @@ export function HealthPage() {
             rowId={({ endpoint, model }) => `${model} ${endpoint}`}
             empty={{ picture: 'provider', title: t('health.none') }}
             columns={[
-              {
-                id: 'model',
-                title: t('usage.model'),
-                value: 'model',
-                to: ({ model }) => ({ to: '/model/$', params: { _splat: model } }),
-              },
+              { id: 'model', title: t('usage.model'), value: 'model', to: ({ model }) => modelAt(model) },
               { id: 'provider', title: t('log.filter_provider'), value: ({ provider }) => provider },
               {
                 id: 'state',

@@ -10,6 +10,7 @@ import { Section, Tile } from '../../parts/Page.tsx'
 import { format, t } from '../../parts/words.ts'
 import { lastDays } from '../../parts/zoned-day.ts'
 import { OperatorPage } from './OperatorPage.tsx'
+import { accountAt } from '../../parts/row-link.ts'
 
 const DEFAULT_DAYS = 30
 const GROUPS = ['models', 'conditions', 'providers', 'accounts'] as const
@@ -95,7 +96,7 @@ function Caches({ caches }: { readonly caches: MarginReport['caches'] }) {
             id: 'id',
             title: t('nav.keys'),
             value: ({ id, name }) => (name === '' ? id : name),
-            to: ({ account }) => ({ to: '/operator/accounts/$id', params: { id: account } }),
+            to: ({ account }) => accountAt(account),
           },
           saved,
         ]}
@@ -136,7 +137,7 @@ function Groups({ report }: { readonly report: MarginReport }) {
             id: 'id',
             title: title(group),
             value: ({ id, name = '' }) => (name === '' ? id : name),
-            to: ({ id }) => (group === 'accounts' ? { to: '/operator/accounts/$id', params: { id } } : null),
+            to: ({ id }) => (group === 'accounts' ? accountAt(id) : null),
           },
           { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
           { id: 'revenue', title: t('margin.revenue'), as: 'money', value: ({ revenue }) => revenue },

@@ -15,6 +15,7 @@ import { lastDays } from '../../parts/zoned-day.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { useCatalogWarnings } from './catalog-edit.tsx'
 import { Press } from '../../parts/cells.tsx'
+import { accountAt } from '../../parts/row-link.ts'
 
 const DAYS = 30
 const REFRESH_MS = 30_000
@@ -221,7 +222,7 @@ function accountColumn(): Column<{ readonly id: string; readonly name: string }>
     id: 'account',
     title: t('nav.accounts'),
     value: ({ id, name }) => (name === '' ? id : name),
-    to: ({ id }) => ({ to: '/operator/accounts/$id', params: { id } }),
+    to: ({ id }) => accountAt(id),
   }
 }
 
@@ -325,9 +326,7 @@ function FirstRun({ endpoints }: { readonly endpoints: readonly EndpointHealth[]
     request: hasRequest,
   }
   const ofAccount: LinkProps =
-    account === undefined
-      ? { to: '/operator/accounts' }
-      : { to: '/operator/accounts/$id', params: { id: account.id }, search: { tab: 'keys' } }
+    account === undefined ? { to: '/operator/accounts' } : { ...accountAt(account.id), search: { tab: 'keys' } }
   const links: Readonly<Record<StepName, LinkProps>> = {
     provider: { to: '/operator/providers/connect' },
     model: { to: '/operator/prices' },

@@ -3,7 +3,7 @@ import { Link, useLocation } from '@tanstack/react-router'
 import type { OperatorWarning } from '../../../../src/api/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
-import { Empty } from '../../parts/Loaded.tsx'
+import { Empty, type EmptyProps } from '../../parts/Loaded.tsx'
 import { Page, type PageProps } from '../../parts/Page.tsx'
 import { format, t } from '../../parts/words.ts'
 import { useProfile } from '../../session.tsx'
@@ -14,36 +14,33 @@ const EVERY_MS = 60_000
 
 /** A page of the operator's part. Other users see that it is not for them; the server refuses them anyway. */
 export function OperatorPage(props: PageProps) {
-  const { role, must_enrol_totp: mustEnrol, scopes, operator_role: own } = useProfile()
-  const { pathname } = useLocation()
-  if (role === 'admin' && !mustEnrol && !isOpened(scopes, pathname))
+  const closed = useClosed()
+  if (closed !== null)
     return (
       <Page title={props.title}>
-        <Empty
-          picture="locked"
-          title={t('operator.not_for_role', { role: own === null ? '' : t(`role.${own}`) })}
-          text={t('operator.not_for_role_text')}
-        />
-      </Page>
-    )
-  if (role === 'admin' && !mustEnrol)
-    return (
-      <Page {...props}>
-        <Can call="GET /admin/v1/warnings">
-          <Warnings />
-        </Can>
-        {props.children}
+        <Empty {...closed} />
       </Page>
     )
   return (
-    <Page title={props.title}>
-      {role === 'admin' ? (
-        <Empty picture="shield" title={t('shell.enrol')} action={<Link to="/security">{t('shell.enrol_link')}</Link>} />
-      ) : (
-        <Empty picture="locked" title={t('operator.not_for_you')} />
-      )}
+    <Page {...props}>
+      <Can call="GET /admin/v1/warnings">
+        <Warnings />
+      </Can>
+      {props.children}
     </Page>
   )
+}
+
+/** Why the page is not for this reader; null = it is. */
+function useClosed(): EmptyProps | null {
+  const { role, must_enrol_totp: mustEnrol, scopes, operator_role: own } = useProfile()
+  const { pathname } = useLocation()
+  if (role !== 'admin') return { picture: 'locked', title: t('operator.not_for_you') }
+  if (mustEnrol)
+    return { picture: 'shield', title: t('shell.enrol'), action: <Link to="/security">{t('shell.enrol_link')}</Link> }
+  if (isOpened(scopes, pathname)) return null
+  const title = t('operator.not_for_role', { role: own === null ? '' : t(`role.${own}`) })
+  return { picture: 'locked', title, text: t('operator.not_for_role_text') }
 }
 
 /** Faults of the service itself; a warning disappears when its fault is fixed. */

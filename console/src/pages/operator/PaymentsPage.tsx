@@ -8,6 +8,7 @@ import { format, t } from '../../parts/words.ts'
 import { PAYMENT_TONES } from '../money/entry-columns.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { AccountField } from './requests/AccountField.tsx'
+import { accountAt } from '../../parts/row-link.ts'
 
 /** Online payments of all accounts. */
 export function PaymentsPage() {
@@ -27,12 +28,7 @@ export function PaymentsPage() {
         empty={{ picture: 'money', title: t('money.no_payments'), text: t('payments.none_text') }}
         columns={[
           { id: 'created_at', title: t('log.time'), as: 'moment', ordered: true, value: 'created_at' },
-          {
-            id: 'account',
-            title: t('statement.account'),
-            value: 'account',
-            to: ({ account }) => ({ to: '/operator/accounts/$id', params: { id: account } }),
-          },
+          { id: 'account', title: t('statement.account'), value: 'account', to: ({ account }) => accountAt(account) },
           { id: 'method', title: t('money.method'), value: ({ method }) => method },
           {
             id: 'state',

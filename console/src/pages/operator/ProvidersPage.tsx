@@ -1,4 +1,4 @@
-import { Autocomplete, Button, Group, Stack, Switch, TextInput } from '@mantine/core'
+import { Autocomplete, Button, Group, PasswordInput, Stack, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { adapters } from 'virtual:adapters'
 import type { CatalogDocument, ProviderEntry } from '../../../../src/api/admin/catalog-contract.ts'
@@ -14,7 +14,6 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { ButtonLink, Note } from '../../parts/cells.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
-import { SecretField } from '../../parts/proof.tsx'
 import { t } from '../../parts/words.ts'
 import { MarkupField } from './MarkupField.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
@@ -246,7 +245,7 @@ function ProviderKeys({ keys, change }: ProviderKeysProps) {
   return (
     <Stack gap="xs">
       {keys.map((value, index) => (
-        <SecretField
+        <PasswordInput
           // A field is identified only by its position: its content must not appear anywhere else.
           key={index}
           label={index === 0 ? t('providers.key') : t('providers.key_more', { number: index + 1 })}

@@ -1,8 +1,7 @@
-import { Select, TextInput } from '@mantine/core'
+import { PasswordInput, Select, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { authFields } from 'virtual:adapters'
 import type { AuthType } from '../../../../src/catalog/auth.ts'
-import { SecretField } from '../../parts/proof.tsx'
 import { t } from '../../parts/words.ts'
 import { authFieldsOf, type SignIn } from './provider-draft.ts'
 
@@ -43,7 +42,7 @@ export function SignInFields({ signIn, adapter, change, children }: SignInFields
                 change({ ...signIn, fields: { ...signIn.fields, [name]: currentTarget.value } }),
             }
             return isSecret ? (
-              <SecretField key={name} {...shared} description={t('sign_in.secret_stays')} />
+              <PasswordInput key={name} {...shared} description={t('sign_in.secret_stays')} />
             ) : (
               <TextInput key={name} {...shared} />
             )

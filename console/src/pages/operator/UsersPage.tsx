@@ -13,6 +13,7 @@ import { type MenuEntry, RowMenu } from '../../parts/RowMenu.tsx'
 import { t } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { RoleField, useRoles } from './tokens/ScopeNames.tsx'
+import { accountAt } from '../../parts/row-link.ts'
 
 const ROLES = ['admin', 'user'] as const
 
@@ -183,10 +184,7 @@ function UserMenu({ user, showLink }: { readonly user: ConsoleUser; readonly sho
         </Button>
       }
       entries={[
-        account !== null && {
-          label: t('users.account'),
-          to: { to: '/operator/accounts/$id', params: { id: account } },
-        },
+        account !== null && { label: t('users.account'), to: accountAt(account) },
         { label: t('users.password_link'), act: () => link.mutate({ params, body: {} }) },
         user.totp && {
           label: t('users.password_link_totp'),

@@ -148,7 +148,6 @@ export function TranscriptionTab({ keyId, modelId }: TabProps) {
           label={t('play.file')}
           accept="audio/*,.mp3,.wav,.ogg,.m4a,.flac,.webm"
           clearable
-          clearButtonProps={{ 'aria-label': t('common.clear') }}
           value={file}
           onChange={setFile}
           error={tooLarge ? t('play.too_large') : null}

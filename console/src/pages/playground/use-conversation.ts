@@ -207,39 +207,33 @@ type AttachmentKind = 'image' | 'file' | 'audio'
 /** Base64 makes a file a third larger, and a body has at most 10 MB. */
 export const ATTACHED_BYTES_MAX = 7_000_000
 /** The formats that the API describes by media type, or by their extension where browsers name none. */
-const KIND_OF: ReadonlyMap<string, AttachmentKind> = new Map([
-  ['image/png', 'image'],
-  ['image/jpeg', 'image'],
-  ['image/webp', 'image'],
-  ['image/gif', 'image'],
-  ['application/pdf', 'file'],
-  ['audio/wav', 'audio'],
-  ['audio/x-wav', 'audio'],
-  ['audio/mpeg', 'audio'],
-  ['audio/mp3', 'audio'],
-  ['audio/flac', 'audio'],
-  ['audio/ogg', 'audio'],
-  ['audio/mp4', 'audio'],
-  ['audio/x-m4a', 'audio'],
-])
-const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
-  ['audio/mpeg', 'mp3'],
-  ['audio/x-wav', 'wav'],
-  ['audio/mp4', 'm4a'],
-  ['audio/x-m4a', 'm4a'],
+const TYPES = new Map<string, readonly [AttachmentKind, format?: string]>([
+  ['image/png', ['image']],
+  ['image/jpeg', ['image']],
+  ['image/webp', ['image']],
+  ['image/gif', ['image']],
+  ['application/pdf', ['file']],
+  ['audio/wav', ['audio']],
+  ['audio/x-wav', ['audio', 'wav']],
+  ['audio/mpeg', ['audio', 'mp3']],
+  ['audio/mp3', ['audio']],
+  ['audio/flac', ['audio']],
+  ['audio/ogg', ['audio']],
+  ['audio/mp4', ['audio', 'm4a']],
+  ['audio/x-m4a', ['audio', 'm4a']],
 ])
 
 /** What a file chooser offers for the modalities that all of the models take. */
 export function acceptedTypes(modalities: ReadonlySet<string>): string {
-  return [...KIND_OF]
-    .filter(([, kind]) => modalities.has(kind))
+  return [...TYPES]
+    .filter(([, [kind]]) => modalities.has(kind))
     .map(([type]) => type)
     .join(',')
 }
 
 /** null = the models do not take such a file. */
 export async function attachmentOf(file: File, modalities: ReadonlySet<string>): Promise<Attachment | null> {
-  const kind = KIND_OF.get(file.type)
+  const [kind] = TYPES.get(file.type) ?? []
   if (kind === undefined || !modalities.has(kind)) return null
   return { name: file.name, kind, mediaType: file.type, base64: await base64Of(file), bytes: file.size }
 }
@@ -270,10 +264,7 @@ function attachmentPart(attachment: Attachment, base64 = attachment.base64): obj
     case 'audio':
       return {
         type: 'input_audio',
-        input_audio: {
-          data: base64,
-          format: AUDIO_FORMATS.get(mediaType) ?? mediaType.slice(mediaType.indexOf('/') + 1),
-        },
+        input_audio: { data: base64, format: TYPES.get(mediaType)?.[1] ?? mediaType.slice(6) },
       }
   }
 }

@@ -1,30 +1,24 @@
-import { useParams } from '@tanstack/react-router'
+import { Link, useParams } from '@tanstack/react-router'
 import { facts } from 'virtual:log-facts'
 import type { RequestStory } from '../../../../src/api/cabinet/log-contract.ts'
 import type { FactStyle } from '../../../../src/ledger/generation-record.ts'
 import { useRead } from '../../api/hooks.ts'
-import { CopyIconButton } from '../../parts/Copy.tsx'
+import { CopyId } from '../../parts/Copy.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Facts, Page, Section, Tile } from '../../parts/Page.tsx'
-import { ModelLink, requestEnd } from '../../parts/cells.tsx'
+import { requestEnd } from '../../parts/cells.tsx'
 import { attemptText, errorName } from '../../parts/failure-text.ts'
 import { format, t } from '../../parts/words.ts'
 import { Bill, Hold, Timeline } from './Bill.tsx'
+import { modelAt } from '../../parts/row-link.ts'
 
 /** One request: its attempts, its bill line by line, its hold and its times. */
 export function RequestPage() {
   const { id } = useParams({ from: '/log/$id' })
   const story = useRead('GET /cabinet/v1/log/:id', { params: { id } })
   return (
-    <Page
-      title={t('request.title')}
-      lead={
-        <>
-          <span className="mono">{id}</span> <CopyIconButton text={id} />
-        </>
-      }
-    >
+    <Page title={t('request.title')} lead={<CopyId id={id} />}>
       <Loaded of={story} height={600}>
         {(answer) => <Story story={answer} />}
       </Loaded>
@@ -114,7 +108,12 @@ function WhatItWas({ story }: { readonly story: RequestStory }) {
             </>
           ),
         ],
-        [t('usage.model'), <ModelLink key="model" id={story.model} />],
+        [
+          t('usage.model'),
+          <Link key="model" {...modelAt(story.model)}>
+            {story.model}
+          </Link>,
+        ],
         [t('log.filter_provider'), story.provider_name],
         [t('log.filter_type'), t(`type.${story.type}`)],
         [t('usage.key'), story.key_name],

@@ -66,9 +66,7 @@ function ByDay({ range, group }: { readonly range: DayRange; readonly group: Usa
     <Loaded of={usage} height={560}>
       {(answer) => (
         <UsageReport
-          totals={answer.totals}
-          forecast={answer.forecast}
-          groups={answer.groups}
+          {...answer}
           slots={answer.days.map(({ day }) => day)}
           cells={answer.cells.map((cell) => ({ ...cell, slot: cell.day }))}
           nameOf={(day) => format.day(day)}
@@ -95,9 +93,8 @@ function ByHour({ hours, group }: { readonly hours: Hours; readonly group: Usage
     <Loaded of={usage} height={560}>
       {(answer) => (
         <UsageReport
-          totals={answer.totals}
+          {...answer}
           forecast={null}
-          groups={answer.groups}
           slots={answer.hours.map(({ at }) => at)}
           cells={answer.cells.map((cell) => ({ ...cell, slot: cell.at }))}
           nameOf={(at) => format.hour(at)}

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Select, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, PasswordInput, Select, Stack, Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import { type ReactNode, useState } from 'react'
@@ -11,7 +11,6 @@ import { PlusIcon } from '../../../parts/icons.ts'
 import { useIsHere } from '../../../parts/is-here.ts'
 import { Failed } from '../../../parts/Loaded.tsx'
 import { Section } from '../../../parts/Page.tsx'
-import { SecretField } from '../../../parts/proof.tsx'
 import { format, t } from '../../../parts/words.ts'
 import { CATALOG_RENEWS } from '../catalog-edit.tsx'
 import { type Selling, sellingAt, WithSelling } from '../ModelForm.tsx'
@@ -262,7 +261,7 @@ function ConnectionFields({ draft, hasKey, busy, change, test, children }: Conne
             {...bound(draft, change).text('address')}
           />
           <SignInFields signIn={draft.signIn} adapter={draft.adapter} change={(signIn) => change({ ...draft, signIn })}>
-            <SecretField
+            <PasswordInput
               label={t('providers.key')}
               description={t(hasKey ? 'providers.key_stays' : 'providers.key_hint')}
               autoComplete="off"

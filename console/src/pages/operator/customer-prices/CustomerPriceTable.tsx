@@ -17,6 +17,7 @@ import { format, t } from '../../../parts/words.ts'
 import { priceName } from '../../models/PriceLines.tsx'
 import { CustomerMarkupField, markupFactor } from '../MarkupField.tsx'
 import own from './customer-prices.module.css'
+import { accountAt } from '../../../parts/row-link.ts'
 
 interface CustomerPriceTableProps {
   readonly query: (search: Search) => {
@@ -43,11 +44,7 @@ export function CustomerPriceTable({ query, byAccount }: CustomerPriceTableProps
               id: 'who',
               title: t('requests.account'),
               value: ({ account, account_name: known }) => (known === '' ? account : known),
-              to: ({ account }) => ({
-                to: '/operator/accounts/$id',
-                params: { id: account },
-                search: { tab: 'prices' },
-              }),
+              to: ({ account }) => ({ ...accountAt(account), search: { tab: 'prices' } }),
               under: ({ group }) => group,
             }
           : {

@@ -6,7 +6,7 @@ import type { GenerationStory } from '../../../../../src/api/admin/report-contra
 import { microOf, rubles } from '../../../../../src/base/money.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { requestEnd, StatusBadge, Note } from '../../../parts/cells.tsx'
-import { CopyIconButton } from '../../../parts/Copy.tsx'
+import { CopyId } from '../../../parts/Copy.tsx'
 import { dialogName } from '../../../parts/Dialog.tsx'
 import { attemptText } from '../../../parts/failure-text.ts'
 import { NextIcon, PreviousIcon } from '../../../parts/icons.ts'
@@ -44,7 +44,6 @@ export function RequestDrawer({ id, close, previous, next }: RequestDrawerProps)
           <Step label={t('common.next')} go={next} icon={<NextIcon size={18} />} />
         </Group>
       }
-      closeButtonProps={{ 'aria-label': t('common.close') }}
     >
       {id !== null && <Story key={id} id={id} />}
     </Drawer>
@@ -93,8 +92,7 @@ function Told({ story }: { readonly story: GenerationStory }) {
           {requestEnd(story)}
         </Group>
         <Group gap={4}>
-          <span className="mono">{story.generation_id}</span>
-          <CopyIconButton text={story.generation_id} />
+          <CopyId id={story.generation_id} />
         </Group>
       </header>
       <dl className={css.figures}>

@@ -108,7 +108,6 @@ const NameField = memo(function NameField({
       onKeyDown={({ key, nativeEvent }) => key === 'Enter' && !nativeEvent.isComposing && settle(text)}
       clearable
       onClear={() => settle('')}
-      clearButtonProps={{ 'aria-label': t('common.clear') }}
     />
   )
 })
