@@ -134,20 +134,11 @@ function Slider({ frame, figures, label, open, pointed, point, children }: Slide
 
 /** The day that a key goes to from the pointed one, the last where none is; null = another key. */
 function nextDay(key: string, pointed: number | null, last: number): number | null {
-  switch (key) {
-    case 'ArrowLeft':
-    case 'ArrowDown':
-      return Math.max(0, pointed === null ? last : pointed - 1)
-    case 'ArrowRight':
-    case 'ArrowUp':
-      return Math.min(last, pointed === null ? last : pointed + 1)
-    case 'Home':
-      return 0
-    case 'End':
-      return last
-    default:
-      return null
-  }
+  if (key === 'Home') return 0
+  if (key === 'End') return last
+  const step = ['ArrowLeft', 'ArrowDown'].includes(key) ? -1 : ['ArrowRight', 'ArrowUp'].includes(key) ? 1 : null
+  if (step === null) return null
+  return pointed === null ? last : Math.max(0, Math.min(last, pointed + step))
 }
 
 /** A day with its figures, as a screen reader says them. */

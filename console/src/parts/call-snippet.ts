@@ -25,14 +25,7 @@ const MARK = /\\u0001(\d+)\\u0001/
 
 /** A chat request, ready to be pasted into a shell or a file. */
 export function chatSnippet(language: SnippetLanguage, call: ChatCall): string {
-  switch (language) {
-    case 'curl':
-      return curl(call)
-    case 'python':
-      return python(call)
-    case 'typescript':
-      return typescript(call)
-  }
+  return { curl, python, typescript }[language](call)
 }
 
 /** The body comes through a here-document: an argument of a command has at most 128 kB. */

@@ -62,42 +62,30 @@ export function serverWords(failure: unknown): string | null {
   return isReason(reason) || checkOf(failure) !== null || Array.isArray(problems) ? null : failure.message
 }
 
+/** What to do about these errors is said with these figures of the answer: tokens are a count, the rest is money. */
+const ADVICE = {
+  unreachable: [],
+  released: [],
+  internal_error: [],
+  insufficient_balance: ['required', 'available'],
+  limit_exceeded: ['spent', 'limit', 'required'],
+  input_tokens_exceeded: ['input_tokens', 'max_input_tokens'],
+} as const satisfies Readonly<Partial<Record<FailureType, readonly string[]>>>
+
 function advice({ errorType, metadata }: ApiFailure): string | null {
-  const rub = (name: string): string => format.money(Number(metadata[name]))
-  const has = (...names: readonly string[]): boolean => names.every((name) => typeof metadata[name] === 'number')
-  switch (errorType) {
-    case 'unreachable':
-    case 'released':
-    case 'internal_error':
-      return t(`failure.advice.${errorType}`)
-    case 'insufficient_balance':
-      return has('required', 'available')
-        ? t('failure.advice.insufficient_balance', { required: rub('required'), available: rub('available') })
-        : null
-    case 'limit_exceeded': {
-      if (!has('spent', 'limit', 'required')) return null
-      const resets = metadata['resets_at']
-      const text = t('failure.advice.limit_exceeded', {
-        spent: rub('spent'),
-        limit: rub('limit'),
-        required: rub('required'),
-      })
-      return [
-        text,
-        ...(metadata['limit_of'] === 'account' ? [t('failure.advice.limit_of_account')] : []),
-        ...(typeof resets === 'string' ? [t('failure.advice.limit_resets', { when: format.dateTime(resets) })] : []),
-      ].join(' ')
-    }
-    case 'input_tokens_exceeded':
-      return has('input_tokens', 'max_input_tokens')
-        ? t('failure.advice.input_tokens_exceeded', {
-            input: number(metadata['input_tokens']),
-            most: number(metadata['max_input_tokens']),
-          })
-        : null
-    default:
-      return null
-  }
+  if (!Object.hasOwn(ADVICE, errorType)) return null
+  // It is one of the names.
+  const name = errorType as keyof typeof ADVICE
+  const figures: readonly string[] = ADVICE[name]
+  if (figures.some((figure) => typeof metadata[figure] !== 'number')) return null
+  const text = (figure: string): string =>
+    figure.endsWith('tokens') ? number(metadata[figure]) : format.money(Number(metadata[figure]))
+  const { limit_of: owner, resets_at: resets } = name === 'limit_exceeded' ? metadata : {}
+  return [
+    t(`failure.advice.${name}`, { replace: Object.fromEntries(figures.map((figure) => [figure, text(figure)])) }),
+    ...(owner === 'account' ? [t('failure.advice.limit_of_account')] : []),
+    ...(typeof resets === 'string' ? [t('failure.advice.limit_resets', { when: format.dateTime(resets) })] : []),
+  ].join(' ')
 }
 
 function number(value: unknown, decimals = DECIMALS_MAX): string {

@@ -1,5 +1,6 @@
 import { dayAfter, isDay, isoDay } from '../../../src/base/time.ts'
 import * as period from '../../../src/ledger/period.ts'
+import { given } from '../api/endpoint.ts'
 
 /** When a day (`YYYY-MM-DD`) begins by the clocks of a time zone; null = not a day. */
 export function startOfDay(day: string, zone: string): Date | null {
@@ -56,10 +57,7 @@ export function timesOf(
 ): { readonly from?: string; readonly to?: string } {
   const start = momentOf(from) ?? startOfDay(from ?? '', zone)
   const end = momentOf(to) ?? endOfDay(to ?? '', zone)
-  return {
-    ...(start === null ? {} : { from: start.toISOString() }),
-    ...(end === null ? {} : { to: end.toISOString() }),
-  }
+  return given({ from: start?.toISOString(), to: end?.toISOString() })
 }
 
 /** The day that a field shows for a day or a moment; a moment that ends a time is not in it. */

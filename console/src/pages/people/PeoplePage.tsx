@@ -31,6 +31,7 @@ export function PeoplePage() {
   const [opened, open] = useState<Opened | null>(null)
   const close = (): void => open(null)
   const shown = (dialog: 'change' | 'remove'): Member | null => (opened?.dialog === dialog ? opened.member : null)
+  const [changed, removed] = [shown('change'), shown('remove')]
   return (
     <Page
       title={t('nav.people')}
@@ -47,8 +48,17 @@ export function PeoplePage() {
         )}
       </Loaded>
       <InviteDialog opened={opened?.dialog === 'invite'} close={close} />
-      <ChangeDialog member={shown('change')} close={close} />
-      <RemoveDialog member={shown('remove')} close={close} />
+      <Dialog name="member" of={changed} close={close} title={t('people.change_of', { email: changed?.email ?? '' })}>
+        {(member) => <ChangeForm member={member} close={close} />}
+      </Dialog>
+      <Dialog
+        name="member-remove"
+        of={removed}
+        close={close}
+        title={t('people.remove_title', { email: removed?.email ?? '' })}
+      >
+        {(member) => <RemoveForm member={member} close={close} />}
+      </Dialog>
     </Page>
   )
 }
@@ -212,12 +222,6 @@ function Leave({ members }: { readonly members: readonly Member[] }) {
   )
 }
 
-interface MemberDialogProps {
-  /** null = closed. */
-  readonly member: Member | null
-  readonly close: () => void
-}
-
 interface RoleValues {
   readonly role: MemberRole
   /** RUB as typed; empty = no limit. */
@@ -330,14 +334,6 @@ function InviteForm({ done }: { readonly done: (made: Made) => void }) {
 }
 
 /** Another role or limit of a person. */
-function ChangeDialog({ member, close }: MemberDialogProps) {
-  return (
-    <Dialog name="member" of={member} close={close} title={t('people.change_of', { email: member?.email ?? '' })}>
-      {(shown) => <ChangeForm member={shown} close={close} />}
-    </Dialog>
-  )
-}
-
 function ChangeForm({ member, close }: { readonly member: Member; readonly close: () => void }) {
   const proof = useProofKind()
   const isNewOwner = ({ role }: RoleValues): boolean => role === 'owner' && member.role !== 'owner'
@@ -367,19 +363,6 @@ function ChangeForm({ member, close }: { readonly member: Member; readonly close
 }
 
 /** Asks what becomes of the person's keys. */
-function RemoveDialog({ member, close }: MemberDialogProps) {
-  return (
-    <Dialog
-      name="member-remove"
-      of={member}
-      close={close}
-      title={t('people.remove_title', { email: member?.email ?? '' })}
-    >
-      {(shown) => <RemoveForm member={shown} close={close} />}
-    </Dialog>
-  )
-}
-
 function RemoveForm({ member, close }: { readonly member: Member; readonly close: () => void }) {
   const form = useCall('POST /cabinet/v1/members/:id/remove', {
     renews: ['GET /cabinet/v1/members', 'GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'],
