@@ -11,7 +11,7 @@ import { codeAdminRoutes } from './codes.ts'
 import { keyAdminRoutes } from './keys.ts'
 import { marginAdminRoutes } from './margin.ts'
 import { logAdminRoutes } from './operator-log.ts'
-import { overviewAdminRoutes, reportAdminRoutes } from './reports.ts'
+import { reportAdminRoutes } from './reports.ts'
 import { adminRoute, recordChange, type AdminAnswer, type AdminPorts } from './ports.ts'
 import { priceAdminRoutes } from './prices.ts'
 import { proofAdminRoutes } from './proof.ts'
@@ -40,7 +40,6 @@ export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonl
     ...tokenAdminRoutes(ports),
     ...codeAdminRoutes(ports),
     ...marginAdminRoutes(ports),
-    ...overviewAdminRoutes(ports),
   ]
   return routes.map((route) => proven(ports, route))
 }

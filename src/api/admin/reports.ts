@@ -1,3 +1,4 @@
+import { defined } from '../../catalog/field-reader.ts'
 import { readEmail } from '../../base/mail-address.ts'
 import { ROLE_SCOPES } from '../../tables/admin-scopes.ts'
 import type { BodyOf } from '../../base/wire-route.ts'
@@ -106,6 +107,7 @@ export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
       const order = choiceParameter(query, 'sort', EventSort) ?? undefined
       return listBody(await ports.store.events.list(range, eventFilter(query), order), wireEvent)
     }),
+    adminRoute('GET /admin/v1/overview', () => overview(ports)),
     adminRoute('GET /admin/v1/warnings', async () => ({ data: await warnings(ports) })),
     adminRoute('POST /admin/v1/administrators', (call, read) => invite(ports, call, read())),
     adminRoute('POST /admin/v1/kek/rotate', (call) => rotateKek(ports, call)),
@@ -147,16 +149,14 @@ function wireEvent({ atMs, before, after, ...event }: EventRecord): AuditEvent {
 }
 
 function eventFilter(query: URLSearchParams): EventFilter {
-  const filter: { -readonly [K in keyof EventFilter]: EventFilter[K] } = {}
-  for (const name of ['actor', 'action', 'object'] as const) {
-    const value = query.get(name)
-    if (value !== null && value !== '') filter[name] = value
-  }
-  const fromMs = timeParameter(query, 'from')
-  const toMs = timeParameter(query, 'to')
-  if (fromMs !== null) filter.fromMs = fromMs
-  if (toMs !== null) filter.toMs = toMs
-  return filter
+  const text = (name: string): string | null => query.get(name) || null
+  return defined({
+    actor: text('actor'),
+    action: text('action'),
+    object: text('object'),
+    fromMs: timeParameter(query, 'from'),
+    toMs: timeParameter(query, 'to'),
+  })
 }
 
 /** Fixed rates are never fetched, so no fetch can fail. */
@@ -185,10 +185,6 @@ const DAYS = 30
 const COVERED_DAYS = 3
 
 /** The operator's first page, beside the reports. */
-export function overviewAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
-  return [adminRoute('GET /admin/v1/overview', async () => await overview(ports))]
-}
-
 async function overview({ store, clock, periods }: AdminPorts): Promise<Overview> {
   const { recent, causes, lowBalances, ...money } = await store.overview.read({
     sinceMs: clock.now() - DAY_MS,

@@ -62,6 +62,6 @@ async function unlink(
   await takeIdentity(ports.store.users, user, known)
   // Other sessions may have been opened through this identity.
   await ports.store.sessions.deleteOthers(user.id, session.hash)
-  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'user.oidc_unlink', user.id, known)
+  await recordEvent(ports, visit, 'user.oidc_unlink', user.id, known)
   return { id, deleted: true }
 }

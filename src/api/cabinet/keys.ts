@@ -149,14 +149,14 @@ async function ownKey(ports: CabinetPorts, visit: Visit): Promise<KeyWithSpend> 
 }
 
 async function createKey(ports: CabinetPorts, visit: Visit, given: KeyBody): Promise<NewKey> {
-  const { call, accountId, user } = visit
+  const { accountId, user } = visit
   const { key, record } = newKey(given, accountId, ports.ids, ports.clock.now())
   const madeBy = { userId: user.id, month: ports.periods().month }
   const made = await shownKey(ports, visit, {
     key: await madeKey(ports.store.keys, { ...record, madeBy }),
     spend: NOTHING_SPENT,
   })
-  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'key.create', made.id, made)
+  await recordEvent(ports, visit, 'key.create', made.id, made)
   return { ...made, key }
 }
 
@@ -165,13 +165,12 @@ async function patchKey(
   visit: Visit,
   read: CabinetBody<'PATCH /cabinet/v1/keys/:id'>,
 ): Promise<Key> {
-  const { call, user } = visit
   const before = await ownKey(ports, visit)
   if (!(await changedKey(ports.store.keys, before.key.id, read(), ports.periods())))
     return shownKey(ports, visit, before)
   ports.access.invalidate({ keyId: before.key.id })
   const after = await shownKey(ports, visit, await ownKey(ports, visit))
-  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'key.update', after.id, after)
+  await recordEvent(ports, visit, 'key.update', after.id, after)
   return after
 }
 
@@ -197,7 +196,7 @@ async function createManagementKey(
   visit: Visit,
   { name, expires_at: expires, ...proof }: ManagementKeyBody,
 ): Promise<NewManagementKey> {
-  const { call, accountId, user } = visit
+  const { accountId, user } = visit
   await proveAnew(ports, visit, proofOf(proof))
   const nowMs = ports.clock.now()
   const expiresAtMs = typeof expires === 'string' ? Date.parse(expires) : null
@@ -215,7 +214,7 @@ async function createManagementKey(
   }
   await ports.store.managementKeys.create({ ...record, digest: digestOf(key) })
   const made = wire(ManagementKey, { ...record, lastUsedAtMs: null })
-  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'management_key.create', made.id, made)
+  await recordEvent(ports, visit, 'management_key.create', made.id, made)
   return { ...made, key }
 }
 

@@ -43,12 +43,10 @@ export function memberRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
       removeMember(ports, visit, read().disable_keys),
     ),
     visitRoute(ports, 'POST /cabinet/v1/members/leave', async (visit) => {
-      const { accountId, user, call } = visit
+      const { accountId, user } = visit
       if ((await members.remove(accountId, user.id, { leaves: true })) === 'last_owner') throw reasonError('last_owner')
       ports.access.invalidate({ accountId })
-      await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.leave', user.id, {
-        account: accountId,
-      })
+      await recordEvent(ports, visit, 'member.leave', user.id, { account: accountId })
       return { left: true }
     }),
     visitRoute(ports, 'POST /cabinet/v1/invitations', (visit, read) => invite(ports, visit, read())),
@@ -116,11 +114,7 @@ async function invite(
   }
   const outcome = await ports.store.members.invite({ ...record, hash: tokenHash(token) }, nowMs)
   if (outcome === 'full') throw reasonError('members_most', { most: PEOPLE_MAX })
-  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.invite', record.id, {
-    account: accountId,
-    role,
-    email,
-  })
+  await recordEvent(ports, visit, 'member.invite', record.id, { account: accountId, role, email })
   const letter = { language: user.language, kind: 'join', from: ['letters', accountId] } as const
   const mailed = email !== null && (await ports.mailedLinks?.send({ email, ...letter }, () => token)) === true
   return {
@@ -148,11 +142,8 @@ async function patchMember(ports: CabinetPorts, visit: Visit, given: MemberPatch
   if (outcome === 'last_owner') throw reasonError('last_owner')
   if (outcome === 'over') throw reasonError('member_keys_over')
   ports.access.invalidate({ accountId })
-  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.update', id, {
-    account: accountId,
-    role,
-    monthly_limit: limitOf(change),
-  })
+  const told = { account: accountId, role, monthly_limit: limitOf(change) }
+  await recordEvent(ports, visit, 'member.update', id, told)
   return shownOne(ports, visit, id)
 }
 

@@ -80,11 +80,11 @@ async function changePassword(
   visit: Visit,
   { current_password: password = null, code = null, new_password: next }: PasswordBody,
 ): Promise<Profile> {
-  const { call, user, session } = visit
+  const { user, session } = visit
   await proveOwner(ports, visit, { password, code }, 'current_password')
   ports.passwords.check('new_password', next, [user.email, user.email.split('@')[0] ?? ''])
   await ports.store.users.update(user.id, { passwordHash: await ports.passwords.hash(next) })
   await ports.store.sessions.deleteOthers(user.id, session.hash)
-  await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'user.password', user.id)
+  await recordEvent(ports, visit, 'user.password', user.id)
   return profileOf(ports, user, session)
 }

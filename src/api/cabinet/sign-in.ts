@@ -3,7 +3,7 @@ import { userAgentOf } from '../../access/console-sessions.ts'
 import { ApiError } from '../../base/errors.ts'
 import { reasonError } from '../../base/refusals.ts'
 import { ipKey } from '../../http/client-ip.ts'
-import type { SignInMethod, SignInRule } from '../../store/people/sign-in-store.ts'
+import type { SignInMethod, SignInRule, SignInStart } from '../../store/people/sign-in-store.ts'
 import type { UserRecord } from '../../store/people/user-store.ts'
 import { recordEvent } from '../records/ports.ts'
 import type { CabinetCall, CabinetPorts } from './ports.ts'
@@ -111,19 +111,7 @@ export async function noted(
   user: UserRecord,
   method: SignInMethod,
 ): Promise<number> {
-  const started = await ports.store.signIns.begin(
-    {
-      atMs: ports.clock.now(),
-      email: user.email,
-      userId: user.id,
-      ip: call.clientIp,
-      ipKey: ipKey(call.clientIp),
-      userAgent: userAgentOf(call.request),
-      method,
-      device: null,
-    },
-    [],
-  )
+  const started = await begun(ports, call, user, [], { method, device: null })
   if (started.status !== 'begun') throw new Error('Without rules nothing is limited.')
   await ports.store.signIns.succeed(started.id, user.id, method)
   return started.id
@@ -136,25 +124,28 @@ async function begin(
   user: UserRecord | null,
   rules: readonly SignInRule[],
 ): Promise<number> {
-  const nowMs = ports.clock.now()
   const device = user === null ? null : ports.sessions.deviceOf(user, call.request)
-  const attempt = {
-    atMs: nowMs,
-    email,
-    userId: user?.id ?? null,
-    ip: call.clientIp,
-    ipKey: ipKey(call.clientIp),
-    userAgent: userAgentOf(call.request),
-    method: 'password' as const,
-    device,
-  }
-  const started = await ports.store.signIns.begin(attempt, device === null ? rules : DEVICE_RULES)
+  const counted = device === null ? rules : DEVICE_RULES
+  const started = await begun(ports, call, { email, id: user?.id ?? null }, counted, { method: 'password', device })
   if (started.status === 'begun') return started.id
-  const retryAfterSeconds = Math.max(1, Math.ceil((started.retryAtMs - nowMs) / 1_000))
+  const retryAfterSeconds = Math.max(1, Math.ceil((started.retryAtMs - started.atMs) / 1_000))
   throw new ApiError('rate_limit_exceeded', `Too many failed sign-ins. Retry after ${retryAfterSeconds} seconds`, {
     retryAfterSeconds,
     noRetry: true,
   })
+}
+
+/** Notes a try, as far as the rules let it. */
+async function begun(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  { email, id: userId }: { readonly email: string; readonly id: string | null },
+  rules: readonly SignInRule[],
+  how: { readonly method: SignInMethod; readonly device: string | null },
+): Promise<SignInStart & { readonly atMs: number }> {
+  const atMs = ports.clock.now()
+  const from = { ip: call.clientIp, ipKey: ipKey(call.clientIp), userAgent: userAgentOf(call.request) }
+  return { atMs, ...(await ports.store.signIns.begin({ atMs, email, userId, ...from, ...how }, rules)) }
 }
 
 async function finishWithCode(

@@ -76,12 +76,7 @@ export function openOidc(ports: CabinetPorts, { oidc: options }: SignOnConfig): 
 
 async function begin(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Promise<Reply> {
   const { url, flow } = await oidc.begin(redirectUri(ports, call), null)
-  return {
-    status: 302,
-    body: '',
-    contentType: 'text/plain',
-    headers: { location: url, 'set-cookie': flowCookie(call, flow, FLOW_SECONDS) },
-  }
+  return redirect(url, [flowCookie(call, flow, FLOW_SECONDS)])
 }
 
 async function end(ports: CabinetPorts, oidc: OidcSignIn, call: CabinetCall): Promise<Reply> {
@@ -159,12 +154,11 @@ async function userOf(
 
 /** The flow ends here, whatever its result. */
 function leave(call: CabinetCall, location: string, cookies: readonly string[]): Reply {
-  return {
-    status: 302,
-    body: '',
-    contentType: 'text/plain',
-    headers: { location, 'set-cookie': [...cookies, flowCookie(call, '', 0)] },
-  }
+  return redirect(location, [...cookies, flowCookie(call, '', 0)])
+}
+
+function redirect(location: string, cookies: readonly string[]): Reply {
+  return { status: 302, body: '', contentType: 'text/plain', headers: { location, 'set-cookie': cookies } }
 }
 
 const FLOW_SECONDS = 600
