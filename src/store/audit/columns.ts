@@ -119,7 +119,7 @@ export const COVERED = {
     free: { id: 'the order of the chain' },
   },
   generation: {
-    sealed: LOG_COLUMNS,
+    sealed: LOG_COLUMNS.names,
     free: { id: 'the order of the log', seal: SEAL },
   },
   usage_day: {

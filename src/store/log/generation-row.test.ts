@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { GenerationRecord } from '../../ledger/generation-record.ts'
 import type { LogRow } from '../../ledger/ledger-store.ts'
 import type { Row } from '../database.ts'
-import { LOG_COLUMNS, logColumns, readGeneration } from './generation-row.ts'
+import { LOG_COLUMNS, readGeneration } from './generation-row.ts'
 
 const FULL: GenerationRecord = {
   generationId: 'gen-1',
@@ -74,23 +74,23 @@ function written(record: GenerationRecord): LogRow {
 }
 
 function rowOf(log: LogRow): Row {
-  const values = logColumns(log)
+  const values = LOG_COLUMNS.values(log)
   return {
-    ...Object.fromEntries(LOG_COLUMNS.map((name, place) => [name, values[place] ?? null])),
+    ...Object.fromEntries(LOG_COLUMNS.names.map((name, place) => [name, values[place] ?? null])),
     id: 5n,
     key_name: 'k',
   }
 }
 
 test('a row of the log has the same text in each release: its seal is over it', () => {
-  const full = logColumns(written(FULL))
+  const full = LOG_COLUMNS.values(written(FULL))
   assert.equal(full.slice(0, -1).join(' '), 'gen-1 acc_1 9 key_1 req-1 chat v/m p error 11 12 13 14 3 4 7 1000 1020')
   assert.equal(
     full.at(-1),
     '{"providerName":"P","endpointId":"e1","upstreamId":"up-1","errorType":"service_unavailable","finishReason":"error","nativeFinishReason":"oops","variant":"720p","usage":{"input":3,"output":4},"reportedUsage":{"input":5},"cachedTokens":1,"reasoningTokens":2,"billingBasis":"counted","flagged":true,"streamed":true,"attempts":2,"failedAttempts":[{"provider":"q","reason":"status","status":500}],"latencyMs":10,"durationMs":20,"appUrl":"https://app.test","appTitle":"App","sessionId":"s1"}',
   )
   assert.equal(
-    logColumns(written(LEAST)).at(-1),
+    LOG_COLUMNS.values(written(LEAST)).at(-1),
     '{"usage":{},"cachedTokens":1,"reasoningTokens":2,"billingBasis":"counted","flagged":false,"streamed":false,"attempts":2,"durationMs":20}',
   )
 })

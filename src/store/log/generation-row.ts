@@ -6,19 +6,18 @@ import {
 } from '../../ledger/generation-record.ts'
 import type { LogRow } from '../../ledger/ledger-store.ts'
 import { big, integer, text, textOrNull, type Row } from '../database.ts'
-
-type SqlType = 'text' | 'int8'
+import { WrittenColumns, type WrittenColumn } from '../written-columns.ts'
 
 interface LogColumn {
-  readonly type: SqlType
-  readonly write: (log: LogRow) => string | bigint | null
+  readonly type: WrittenColumn<LogRow>[0]
+  readonly write: WrittenColumn<LogRow>[1]
   readonly field: FieldName | null
   readonly read: (row: Row, name: string) => unknown
 }
 
 /** A column that holds a field of the log. */
 function column<K extends FieldName>(
-  type: SqlType,
+  type: LogColumn['type'],
   field: K,
   read: (row: Row, name: string) => GenerationRow[K],
   write: LogColumn['write'],
@@ -59,7 +58,6 @@ const COLUMNS: Readonly<Record<string, LogColumn>> = {
   ended_at: column('int8', 'endedAtMs', integer, ({ atMs }) => BigInt(atMs)),
   record: { type: 'text', write: ({ record }) => detailsText(record), field: null, read: text },
 }
-const WRITERS = Object.values(COLUMNS).map(({ write }) => write)
 const READ = Object.entries(COLUMNS).filter(([, { field }]) => field !== null)
 const IN_COLUMNS: ReadonlySet<unknown> = new Set(READ.map(([, { field }]) => field))
 /** Fields without a column: they are in `record`. */
@@ -69,22 +67,16 @@ const DETAILS = (Object.keys(LOG_FIELDS) as FieldName[]).filter(
 )
 const OPTIONAL: ReadonlySet<FieldName> = new Set(DETAILS.filter((name) => 'optional' in LOG_FIELDS[name]))
 
-export const LOG_COLUMNS: readonly string[] = Object.keys(COLUMNS)
-/** Names with types, as PostgreSQL's column list. */
-export const LOG_COLUMN_TYPES = Object.entries(COLUMNS)
-  .map(([name, { type }]) => `${name} ${type}`)
-  .join(', ')
+/** The writer adds the seal. */
+export const LOG_COLUMNS = new WrittenColumns<LogRow>(
+  Object.fromEntries(Object.entries(COLUMNS).map(([name, { type, write }]) => [name, [type, write]])),
+)
 
 const SELECTED = ['id', ...READ.map(([name]) => name), 'record']
   .map((name) => `generation.${name} AS ${name}`)
   .join(', ')
 export const GENERATION_SELECT = `SELECT ${SELECTED}, api_key.name AS key_name
   FROM generation LEFT JOIN api_key ON api_key.id = generation.key_id`
-
-/** The values of a row in the order of its columns; the writer adds the seal. */
-export function logColumns(log: LogRow): (string | bigint | null)[] {
-  return WRITERS.map((write) => write(log))
-}
 
 /** Null fields are left out, which halves the row. */
 function detailsText(record: GenerationRecord): string {

@@ -1,4 +1,3 @@
-import { LOG_COLUMN_TYPES } from '../log/generation-row.ts'
 import type { GenerationRecord } from '../../ledger/generation-record.ts'
 import {
   claimOf,
@@ -43,34 +42,23 @@ import {
   holdValues,
   logValues,
   SELECT_ACCOUNT_SPEND,
+  TYPES,
 } from '../ledger/ledger-values.ts'
+import type { Cell } from '../written-columns.ts'
 import { addSums, appDays, bookedLater, sumColumns, usageDays } from '../ledger/sums.ts'
 
-type Cell = string | bigint | null
-
-const UPDATE_ACCOUNTS = `UPDATE account SET available = v.available, held = v.held, log_rows = v.log_rows, entry_head = v.entry_head,
-  free_hour = v.free_hour, free_insured = v.free_insured, free_spent = v.free_spent,
-  limit_start = v.limit_start, limit_spent = v.limit_spent, seal = v.seal
-  FROM ${table('v', 'id text, available int8, held int8, log_rows int8, entry_head text, free_hour int8, free_insured int8, free_spent int8, limit_start text, limit_spent int8, seal text')} WHERE account.id = v.id`
-const UPDATE_KEYS = `UPDATE api_key SET held = v.held FROM ${table('v', 'id text, held int8')} WHERE api_key.id = v.id`
-const UPDATE_HOLDS = `UPDATE hold SET state = v.state, ended_at = v.ended_at, charged = v.charged, shortfall = v.shortfall, booked = v.booked, seal = v.seal
-  FROM ${table('v', 'id text, state text, ended_at int8, charged int8, shortfall int8, booked text, seal text')} WHERE hold.id = v.id`
-const UPDATE_ALLOWANCES = `UPDATE hold SET amount = v.amount, state = v.state, ended_at = v.ended_at, seal = v.seal
-  FROM ${table('v', 'id text, amount int8, state text, ended_at int8, seal text')} WHERE hold.id = v.id`
-const INSERT_HOLDS = insert(
-  'hold',
-  'id text, account_id text, key_id text, amount int8, state text, price_version int8, subject text, day text, week text, month text, node text, lease_until int8, placed_at int8, ended_at int8, charged int8, shortfall int8, booked text, seal text',
-)
-const ADD_SPENDS = addSums('key_spend', selectSums('key_spend'))
-const INSERT_ENTRIES = insert(
-  'entry',
-  'debit text, credit text, amount int8, kind text, ref text, account_id text, created_at int8, hash text',
-)
-const INSERT_LOGS = insert('generation', `${LOG_COLUMN_TYPES}, seal text`)
-const ADD_USAGE_DAYS = addSums('usage_day', selectSums('usage_day'))
-const ADD_APP_DAYS = addSums('app_day', selectSums('app_day'))
-const ADD_BOOKED_LATER = addSums('booked_later', selectSums('booked_later'))
-const SELECT_SPENDS = `SELECT s.key_id AS key_id, s.period AS period, s.start AS start, s.spent AS spent FROM ${table('v', 'key_id text, period text, start text')}
+const UPDATE_ACCOUNTS = update('account', TYPES.account)
+const UPDATE_KEYS = update('api_key', 'held int8')
+const UPDATE_HOLDS = update('hold', TYPES.holdEnd)
+const UPDATE_ALLOWANCES = update('hold', TYPES.allowance)
+const INSERT_HOLDS = insert('hold', TYPES.hold)
+const ADD_SPENDS = addRows('key_spend')
+const INSERT_ENTRIES = insert('entry', TYPES.entry)
+const INSERT_LOGS = insert('generation', TYPES.log)
+const ADD_USAGE_DAYS = addRows('usage_day')
+const ADD_APP_DAYS = addRows('app_day')
+const ADD_BOOKED_LATER = addRows('booked_later')
+const SELECT_SPENDS = `SELECT s.key_id AS key_id, s.period AS period, s.start AS start, s.spent AS spent FROM ${table('key_id text, period text, start text')}
   JOIN key_spend s ON s.key_id = v.key_id AND s.period = v.period AND s.start = v.start`
 const OWNERS = 'SELECT account_id, key_id FROM hold WHERE id = ANY(?::text[])'
 const RENEW = `UPDATE hold SET lease_until = ? WHERE id IN
@@ -111,30 +99,27 @@ export class PostgresLedger implements LedgerStore {
 }
 
 /** Columns as arrays, one parameter each, so that a statement's text does not depend on its number of rows. */
-function table(name: string, columns: string): string {
-  const parts = columns.split(', ').map((column) => column.split(' '))
-  return `unnest(${parts.map(([, type]) => `?::${type}[]`).join(', ')}) AS ${name}(${parts.map(([column]) => column).join(', ')})`
+function table(columns: string): string {
+  const types = columns.split(', ').map((column) => column.split(' ')[1])
+  return `unnest(${types.map((type) => `?::${type}[]`).join(', ')}) AS v(${namesOf(columns).join(', ')})`
+}
+
+function namesOf(columns: string): readonly string[] {
+  return columns.split(', ').map((column) => column.split(' ')[0] ?? '')
 }
 
 function insert(into: string, columns: string): string {
-  const names = columns
-    .split(', ')
-    .map((column) => column.split(' ')[0])
-    .join(', ')
-  const select = selectRows(columns)
-  return `INSERT INTO ${into} (${names}) ${select}`
+  return `INSERT INTO ${into} (${namesOf(columns).join(', ')}) SELECT * FROM ${table(columns)}`
 }
 
-function selectRows(columns: string): string {
-  return `SELECT * FROM ${table('v', columns)}`
+function update(changed: string, columns: string): string {
+  const sets = namesOf(columns).map((name) => `${name} = v.${name}`)
+  return `UPDATE ${changed} SET ${sets.join(', ')} FROM ${table(`id text, ${columns}`)} WHERE ${changed}.id = v.id`
 }
 
-function selectSums(name: Parameters<typeof sumColumns>[0]): string {
-  return selectRows(
-    sumColumns(name)
-      .map(({ column, type }) => `${column} ${type}`)
-      .join(', '),
-  )
+function addRows(to: Parameters<typeof sumColumns>[0]): string {
+  const columns = sumColumns(to).map(({ column, type }) => `${column} ${type}`)
+  return addSums(to, `SELECT * FROM ${table(columns.join(', '))}`)
 }
 
 /** PostgreSQL's text form of an array. */

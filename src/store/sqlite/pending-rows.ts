@@ -113,7 +113,7 @@ export function runAll(steps: Iterator<unknown>): void {
   while (!isDone) isDone = steps.next().done === true
 }
 
-const LOG_KEY = LOG_COLUMNS.indexOf('key_id')
+const LOG_KEY = LOG_COLUMNS.names.indexOf('key_id')
 
 const INT64_MAX = 2n ** 63n - 1n
 
