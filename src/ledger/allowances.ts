@@ -57,8 +57,8 @@ export interface AllowancePorts {
   readonly clock: Clock
   /** This process, named on its allowances. */
   readonly node: string
-  /** Live nodes, this one included. */
-  readonly nodes: () => number
+  /** Live nodes, this one included; absent = there is one process, and it asks for no allowance. */
+  readonly nodes?: (() => number) | undefined
 }
 
 interface Allowance {
@@ -118,6 +118,10 @@ export class Allowances {
     this.#ports = ports
   }
 
+  get #nodes(): number {
+    return this.#ports.nodes?.() ?? 1
+  }
+
   /** Ids of the holds in the database that this node answers for. */
   get ids(): readonly string[] {
     return [...this.#open.keys()]
@@ -152,7 +156,7 @@ export class Allowances {
 
   /** The allowance to ask the database for besides this hold, which it decides; null = none. */
   wish(hold: HoldRequest): AllowanceRequest | null {
-    if (hold.amountMicro === 0n) return null
+    if (hold.amountMicro === 0n || this.#ports.nodes === undefined) return null
     const nowMs = this.#ports.clock.monotonic()
     const isFirst = !this.#demands.has(hold.keyId)
     const demand = this.#demand(hold.keyId, nowMs)
@@ -194,7 +198,7 @@ export class Allowances {
 
   /** As an end carries it. */
   carried({ hold, allowance }: OpenDraw): Draw {
-    return { allowance: allowance.id, hold, nodes: allowance.over ? null : this.#ports.nodes() }
+    return { allowance: allowance.id, hold, nodes: allowance.over ? null : this.#nodes }
   }
 
   /**
@@ -255,7 +259,7 @@ export class Allowances {
 
   #size(allowance: Allowance, wantedMicro: Micro): AllowanceRequest {
     const { first, id, drawnMicro } = allowance
-    const { clock, node, nodes } = this.#ports
+    const { clock, node } = this.#ports
     const atMs = clock.now()
     allowance.asking = true
     return {
@@ -266,7 +270,7 @@ export class Allowances {
       wantedMicro,
       leastMicro: HOLDS_LEAST * first.amountMicro,
       keepMicro: drawnMicro,
-      nodes: nodes(),
+      nodes: this.#nodes,
       priceVersion: first.priceVersion,
       subject: { ...first.subject, model: '', requestId: '' },
       periods: first.periods,

@@ -1,13 +1,9 @@
-import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
-import { ALLOWANCE_LOOK_MS, Allowances } from './allowances.ts'
+import { ALLOWANCE_LOOK_MS } from './allowances.ts'
 import { BatchWriter, storeUnavailable } from './batch-writer.ts'
 import type { EndJournal } from './end-journal.ts'
 import { LOST_FIELDS, type GenerationRecord } from './generation-record.ts'
 import {
-  type AfterDraw,
-  type AllowanceOutcome,
-  type AllowanceRequest,
   type HoldOutcome,
   type HoldRequest,
   type HoldRow,
@@ -19,6 +15,7 @@ import {
   type VoidRequest,
   StoreUnavailableError,
 } from './ledger-store.ts'
+import { NodeHolds } from './node-holds.ts'
 import type { Micro } from '../base/money.ts'
 import { periodStarts } from './period.ts'
 
@@ -85,7 +82,7 @@ export interface LedgerPorts {
  * **How it works.** Operations wait in a `BatchWriter` and share a commit: `LedgerStore.commit` loads the rows that
  * they name, `ledger-core.ts` decides on them as a pure class, and the store writes what changed. There are two
  * writers where the store decides holds in memory (the embedded one): holds then wait for no disk. With several
- * nodes a node sets an allowance aside (`allowances.ts`) and decides holds against it. While a database is away, ends
+ * nodes a node decides holds against allowances (`node-holds.ts`). While a database is away, ends
  * are written into a journal (`end-journal.ts`) and go to it later.
  *
  * **What it offers.** `hold`, `settle` and `void` for requests, the same for jobs, `giveBack` for allowances,
@@ -106,8 +103,7 @@ export class Ledger {
   #flushing = false
   #checkpointing = false
   readonly #running = new Set<string>()
-  /** null = the store decides every hold, or is decided for in memory. */
-  readonly #allowances: Allowances | null
+  readonly #own: NodeHolds
   #periods: { readonly atMs: number; readonly timezone: string; readonly starts: PeriodStarts } | null = null
   #stops: (() => void)[] = []
   #stopProbe: (() => void) | null = null
@@ -117,7 +113,6 @@ export class Ledger {
     this.#ports = ports
     const { store, clock, gather, commitSpacingMs = 0, journal = null, notice = (): void => undefined } = ports
     const { node, nodes, lowBalanceMicro } = ports
-    this.#allowances = nodes === undefined ? null : new Allowances({ clock, node, nodes })
     this.#ends = new BatchWriter({
       store,
       clock,
@@ -132,20 +127,28 @@ export class Ledger {
     this.#holds = store.decidesHoldsInMemory
       ? new BatchWriter({ store, clock, spacingMs: () => 0, journal: null, notice })
       : this.#ends
+    this.#own = new NodeHolds({
+      clock,
+      node,
+      nodes,
+      place: (hold) => this.#place(hold),
+      submit: (operation) => this.#ends.submit(operation),
+      isUp: () => !this.#ends.down && !this.#ends.blocked,
+    })
   }
 
   get load(): LedgerLoad {
     const own = this.#holds === this.#ends ? 0 : this.#holds.waiting
     return {
       waiting: this.#ends.waiting + own,
-      drawn: this.#allowances?.draws ?? 0,
+      drawn: this.#own.drawn,
       down: this.#ends.down,
       journaled: this.#ports.journal?.open ?? 0,
     }
   }
 
   get #runningCount(): number {
-    return this.#running.size + (this.#allowances?.draws ?? 0)
+    return this.#running.size + this.#own.drawn
   }
 
   /**
@@ -173,7 +176,7 @@ export class Ledger {
     const recovered = this.#ports.singleProcess ? await this.#recover() : 0
     this.#repeat(RENEW_MS, () => this.renew())
     this.#repeat(SWEEP_MS, () => this.sweep())
-    if (this.#allowances !== null) this.#repeat(ALLOWANCE_LOOK_MS, () => this.tidy())
+    if (this.#ports.nodes !== undefined) this.#repeat(ALLOWANCE_LOOK_MS, () => this.tidy())
     return recovered
   }
 
@@ -183,7 +186,7 @@ export class Ledger {
     this.#stops = []
     this.#stopped = true
     this.#stopProbe?.()
-    const returned = Promise.all((this.#allowances?.recall(null) ?? []).map((request) => this.#ask(request)))
+    const returned = this.#own.giveBack(null)
     await this.#holds.close()
     await returned
     await this.#ends.close()
@@ -216,67 +219,15 @@ export class Ledger {
     }
     // It outlives this process, so it is durable when this resolves.
     if (job !== undefined) return this.#placeDurably(operation)
-    const isDecidable = this.#allowances !== null && !isShared && mayExceed === undefined
-    if (isDecidable && this.#draw(operation)) return { status: 'held' }
-    const placing = this.#place(operation)
-    // It follows the hold in the queue, and so shares its commit.
-    const wish = isDecidable ? this.#allowances.wish(operation) : null
-    const wished = wish === null ? null : this.#ask(wish)
-    let outcome = await placing
-    if (outcome.status === 'insufficient_balance' || outcome.status === 'limit_exceeded') {
-      await wished
-      outcome = await this.#orRecalled(operation, outcome)
-    }
+    if (this.#own.draw(operation, isShared)) return { status: 'held' }
+    const outcome = await this.#own.place(operation, isShared)
     if (outcome.status === 'held') this.#running.add(request.generationId)
     return outcome
   }
 
-  /** A store that does not answer could not take the end either. */
-  #draw(operation: HoldRequest): boolean {
-    return !this.#ends.down && !this.#ends.blocked && (this.#allowances?.draw(operation) ?? false)
-  }
-
-  /** Takes back what this node has set aside for the account, and asks for the hold again. */
-  async #orRecalled(operation: HoldRequest, outcome: HoldOutcome): Promise<HoldOutcome> {
-    const recalled = this.#allowances?.recall(operation.accountId) ?? []
-    if (recalled.length === 0) return outcome
-    const asked = recalled.map((request) => this.#ask(request))
-    const [again] = await Promise.all([this.#place(operation), ...asked])
-    return again
-  }
-
   /** Gives back what this node has set aside for an account's next requests. */
-  async giveBack(accountId: string): Promise<void> {
-    await Promise.all((this.#allowances?.recall(accountId) ?? []).map((request) => this.#ask(request)))
-  }
-
-  async #ask(request: AllowanceRequest): Promise<void> {
-    const askedMs = this.#ports.clock.monotonic()
-    // The core answers each operation with an outcome of its own type.
-    const outcome = await this.#ends.submit(request).then(
-      (answer) => answer as AllowanceOutcome,
-      () => null,
-    )
-    this.#allowances?.answered(request, outcome, askedMs)
-  }
-
-  /** Sends the end of a hold, with the hold where it is only in memory. */
-  async #submitEnd<T extends SettleRequest | VoidRequest>(operation: T): Promise<SettleOutcome | VoidOutcome> {
-    const open = this.#allowances?.take(operation.generationId) ?? null
-    // The core answers each operation with an outcome of its own type.
-    if (open === null || this.#allowances === null)
-      return (await this.#ends.submit(operation)) as SettleOutcome | VoidOutcome
-    assert(!isShared(operation), `Others look for the hold of ${operation.generationId}, and it is in memory.`)
-    const askedMs = this.#ports.clock.monotonic()
-    let said: SettleOutcome | VoidOutcome | null = null
-    try {
-      const draw = this.#allowances.carried(open)
-      said = (await this.#ends.submit({ ...operation, draw })) as SettleOutcome | VoidOutcome
-      const { allowance: _allowance, ...outcome } = said
-      return outcome
-    } finally {
-      this.#allowances.ended(open, askedMs, afterDraw(said))
-    }
+  giveBack(accountId: string): Promise<void> {
+    return this.#own.giveBack(accountId)
   }
 
   /** Durable when it resolves, in the store or in the journal. */
@@ -300,7 +251,7 @@ export class Ledger {
       ...(kept === undefined ? {} : { kept }),
     }
     // The core answers each operation with an outcome of its own type.
-    return (await this.#submitEnd(operation)) as SettleOutcome
+    return (await this.#own.end(operation)) as SettleOutcome
   }
 
   /** Gives a hold back, durably; a guarded void may charge a part of it. */
@@ -320,7 +271,7 @@ export class Ledger {
       ...(guarded === undefined ? {} : { guarded }),
     }
     // The core answers each operation with an outcome of its own type.
-    return (await this.#submitEnd(operation)) as VoidOutcome
+    return (await this.#own.end(operation)) as VoidOutcome
   }
 
   /** The current periods of spending limits, cached for one second of the clock. */
@@ -428,13 +379,13 @@ export class Ledger {
 
   /** Moves the leases of the holds that run here; done every 20 s. */
   async renew(): Promise<void> {
-    const ids = [...this.#running, ...(this.#allowances?.ids ?? [])]
+    const ids = [...this.#running, ...this.#own.ids]
     if (ids.length > 0) await this.#ports.store.renewLeases(ids, this.#ports.clock.now() + LEASE_MS)
   }
 
-  /** Gives back the allowances that nobody draws from; done every 2.5 s. */
-  async tidy(): Promise<void> {
-    await Promise.all((this.#allowances?.idle() ?? []).map((request) => this.#ask(request)))
+  /** Gives back what is set aside and nobody needs; done every 2.5 s. */
+  tidy(): Promise<void> {
+    return this.#own.tidy()
   }
 
   /** Gives back the money of holds that no process renews any more; runs every 15 s. */
@@ -442,7 +393,7 @@ export class Ledger {
     const atMs = this.#ports.clock.now()
     const holds = await this.#ports.store.openHolds(atMs)
     // A clock that jumped ahead must not expire what still runs here: its lease is only late to be renewed.
-    const lost = holds.filter(({ id }) => !this.#running.has(id) && this.#allowances?.owns(id) !== true)
+    const lost = holds.filter(({ id }) => !this.#running.has(id) && !this.#own.owns(id))
     await Promise.all(lost.map(({ id }) => this.#ends.submit({ op: 'expire', generationId: id, atMs })))
   }
 
@@ -462,21 +413,6 @@ export class Ledger {
       stop()
     })
   }
-}
-
-/** Whether an end goes with an Idempotency-Key or a kept answer, which others find by the hold. */
-function isShared(operation: SettleRequest | VoidRequest): boolean {
-  if (operation.op === 'void') return operation.guarded?.claim !== undefined
-  return operation.claim !== undefined || operation.kept !== undefined
-}
-
-/** In the journal, or refused: the store has said nothing of the allowance. */
-function afterDraw(said: SettleOutcome | VoidOutcome | null): {
-  readonly left: AfterDraw['allowance']
-  readonly chargedMicro: Micro
-} {
-  const chargedMicro = said !== null && 'chargedMicro' in said ? said.chargedMicro : 0n
-  return { left: said?.allowance, chargedMicro }
 }
 
 /** The log row of a request whose process died before it could tell more. */

@@ -65,8 +65,8 @@ export const ALLOWANCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'leases of allowances are not renewed',
     file: LEDGER,
-    find: '...(this.#allowances?.ids ?? [])',
-    replace: '...(this.#allowances?.ids.slice(0, 0) ?? [])',
+    find: '...this.#own.ids]',
+    replace: '...this.#own.ids.slice(0, 0)]',
   },
   {
     name: 'an idle allowance is kept',

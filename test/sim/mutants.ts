@@ -175,7 +175,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the sweeper takes what runs on this node',
     file: LEDGER,
-    find: 'holds.filter(({ id }) => !this.#running.has(id) && this.#allowances?.owns(id) !== true)',
+    find: 'holds.filter(({ id }) => !this.#running.has(id) && !this.#own.owns(id))',
     replace: 'holds',
   },
   {
