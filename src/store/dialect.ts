@@ -1,4 +1,4 @@
-import type { Database } from './database.ts'
+import type { Database, Sql } from './database.ts'
 
 /** Where the words of SQLite and PostgreSQL differ; other statements are the same in both. */
 export type Dialect = Database['dialect']
@@ -38,4 +38,19 @@ export function lockedIds(dialect: Dialect, table: string): string {
  */
 export function uncommon(dialect: Dialect, column: string, common: string): string {
   return dialect === 'sqlite' ? `${column} <> '${common}' AND ${column} = ?` : `${column} = ?`
+}
+
+/** SQLite does not know how rows are spread: it would prefer another index, and read all of them. */
+export function indexHint(dialect: Dialect, index: string | null): string {
+  return index === null || dialect === 'postgres' ? '' : ` INDEXED BY ${index}`
+}
+
+/** A field of a JSON object, as a text or a number. */
+export function jsonField(dialect: Dialect, column: string, field: string): string {
+  return dialect === 'sqlite' ? `json_extract(${column}, '$.${field}')` : `(${column}::json->>'${field}')`
+}
+
+/** Writers of the table wait for each other. On SQLite every transaction waits for the one before. */
+export async function lockTable({ dialect }: Database, sql: Sql, table: string): Promise<void> {
+  if (dialect === 'postgres') await sql.run(`LOCK TABLE ${table} IN EXCLUSIVE MODE`)
 }

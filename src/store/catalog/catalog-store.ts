@@ -1,4 +1,5 @@
 import { bytes, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
+import { lockTable } from '../dialect.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import { countRows } from '../page.ts'
 
@@ -33,7 +34,7 @@ export class CatalogStore {
     readonly atMs: number
   }): Promise<number | null> {
     return this.#database.transaction(async (sql) => {
-      if (this.#database.dialect === 'postgres') await sql.run('LOCK TABLE catalog_version IN EXCLUSIVE MODE')
+      await lockTable(this.#database, sql, 'catalog_version')
       if ((await newest(sql)) !== version.after) return null
       const next = version.after + 1
       await countRows(sql, this.#seal, 'catalog_version')

@@ -4,6 +4,7 @@ import { CLEAR_SUBJECT, INSERT_NOTICE, noticeValues } from '../notices/notice-st
 import { likePrefix } from '../accounts/account-store.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
 import { text, type Database, type SqlValue } from '../database.ts'
+import { lockTable } from '../dialect.ts'
 import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 import { chainHash } from '../../ledger/hash-chain.ts'
 import { readPage, type Order, type Page, type PageRange } from '../page.ts'
@@ -66,7 +67,7 @@ export class EventStore {
    */
   append(event: NewEvent, after?: { readonly action: string; readonly id: number }): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
-      if (this.#database.dialect === 'postgres') await sql.run('LOCK TABLE event IN EXCLUSIVE MODE')
+      await lockTable(this.#database, sql, 'event')
       if (after !== undefined) {
         const newer = String.raw`SELECT id FROM event WHERE object = ? AND action LIKE ? ESCAPE '\' AND id > ? LIMIT 1`
         const found = await sql.all(newer, [event.object, likePrefix(after.action), BigInt(after.id)])

@@ -1,12 +1,13 @@
 import type { BookSeal } from '../audit/book-seal.ts'
 import type { HoldRow } from '../../ledger/ledger-store.ts'
 import { big, integer, text, textOrNull, type Database, type Row, readBeside } from '../database.ts'
+import { indexHint, jsonField } from '../dialect.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import type { LogFilter } from '../../ledger/log-filters.ts'
 import type { GenerationRow } from '../../ledger/generation-record.ts'
 import { HOLD_SELECT, readHoldRow } from '../ledger/ledger-rows.ts'
 import { splitConditions, type LogConditions } from './filter-conditions.ts'
-import { ownRange, type Range } from './query.ts'
+import { numberedSelect, ownRange, type Range } from './query.ts'
 import { HOUR_MS } from '../../base/time.ts'
 import type { Micro } from '../../base/money.ts'
 
@@ -72,14 +73,13 @@ export class LogStore {
     const range = await ownRange(this.#database, filter.accountId, filter)
     // An index finds the rows of one model, key or failure; other conditions are checked on a bounded number of these.
     const [led, rest] = splitConditions(this.#database.dialect, filter, 'account')
-    // SQLite has no statistics and would use the index without the model: seconds instead of a millisecond.
-    const hint = this.#database.dialect === 'sqlite' && led.index !== null ? ` INDEXED BY ${led.index}` : ''
+    const hint = indexHint(this.#database.dialect, led.index)
     const isAll = rest.texts.length === 0
     const below = Math.min(range.below, filter.beforeSeq ?? range.below)
     const reach = isAll ? null : await this.#reach(filter.accountId, { ...range, below }, led, hint)
     const from = reach?.seq ?? range.from
     const rows = await this.#database.all(
-      `${GENERATION_SELECT.replace('generation.id AS id', 'generation.id AS id, generation.seq AS seq').replace('FROM generation', `FROM generation${hint}`)} WHERE generation.account_id = ? AND generation.seq < ? AND generation.seq >= ?${conditionsText(led)}${conditionsText(rest)}
+      `${numberedSelect(hint)} WHERE generation.account_id = ? AND generation.seq < ? AND generation.seq >= ?${conditionsText(led)}${conditionsText(rest)}
         ORDER BY generation.seq DESC LIMIT ?`,
       [filter.accountId, BigInt(below), BigInt(from), ...led.values, ...rest.values, BigInt(filter.limit)],
     )
@@ -244,9 +244,7 @@ async function readHours(
   { accountId, from, below, fromMs, toMs }: LogPart,
   group: SpendGroup,
 ): Promise<readonly HourSums[]> {
-  const isSqlite = database.dialect === 'sqlite'
-  const detail = (name: string): string =>
-    isSqlite ? `json_extract(record, '$.${name}')` : `(record::json->>'${name}')`
+  const detail = (name: string): string => jsonField(database.dialect, 'record', name)
   const columns: Readonly<Record<SpendGroup, string>> = {
     model: 'model',
     key: 'key_id',
@@ -267,12 +265,7 @@ async function readHours(
     atMs: integer(row, 'hour') * HOUR_MS,
     group: text(row, 'grouped'),
     title: textOrNull(row, 'title'),
-    requests: integer(row, 'requests'),
-    errors: integer(row, 'errors'),
-    inputTokens: integer(row, 'input_tokens'),
-    outputTokens: integer(row, 'output_tokens'),
-    costMicro: big(row, 'cost'),
-    savedMicro: big(row, 'saved'),
+    ...readSums(row),
   }))
 }
 

@@ -1,5 +1,6 @@
 import type { Micro } from '../../base/money.ts'
 import { big, integer, text, type Database, type Sql } from '../database.ts'
+import { jsonField, type Dialect } from '../dialect.ts'
 
 /** Rows of the log that are looked at: some 30 ms beside all other work. */
 const LOOK_ROWS = 10_000
@@ -45,13 +46,9 @@ export interface LowBalance {
   readonly spentMicro: Micro
 }
 
-const RECENT = {
-  sqlite: recent((name) => `json_extract(record, '$.${name}')`),
-  postgres: recent((name) => `(record::json->>'${name}')`),
-}
-
-/** The beginning of a statement that reads the newest rows as `recent`; `field` = a field of a row's record. */
-function recent(field: (name: string) => string): string {
+/** The beginning of a statement that reads the newest rows as `recent`. */
+function recent(dialect: Dialect): string {
+  const field = (name: string): string => jsonField(dialect, 'record', name)
   return `WITH newest AS (SELECT status, COALESCE(provider, '') AS provider, ended_at, record FROM generation ORDER BY id DESC LIMIT ${LOOK_ROWS}),
     recent AS (SELECT status, provider, ended_at, COALESCE(${field('errorType')}, '') AS cause,
       CASE WHEN CAST(${field('flagged')} AS TEXT) IN ('1', 'true') THEN 1 ELSE 0 END AS flagged, CAST(${field('latencyMs')} AS BIGINT) AS latency,
@@ -74,7 +71,7 @@ export class OverviewStore {
     readonly coveredDays: number
   }): Promise<Overview> {
     const { fromDay, days, coveredDays } = query
-    const select = RECENT[this.#database.dialect]
+    const select = recent(this.#database.dialect)
     const since = [BigInt(query.sinceMs)]
     return this.#database.transaction(
       async (sql) => {

@@ -4,6 +4,7 @@ import type { Page, PageRange } from '../page.ts'
 import { ApiError } from '../../base/errors.ts'
 import { fieldError } from '../../base/refusals.ts'
 import { big, integer, type Database, type Row, type SqlValue } from '../database.ts'
+import { indexHint } from '../dialect.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import { splitConditions, type LogConditions } from './filter-conditions.ts'
 
@@ -101,13 +102,11 @@ export class LogQuery {
     const { limit, offset, fromMs, toMs, cursor, uncounted } = filter
     const { where, values } = within(range, led)
     const { column } = range
-    const hint = this.#hint(led)
-    const select = NUMBERED_SELECT.replace('FROM generation ', `FROM generation${hint} `)
-    const rows = await this.#database.all(`${select}${where} ORDER BY generation.${column} DESC LIMIT ? OFFSET ?`, [
-      ...values,
-      BigInt(limit),
-      BigInt(offset),
-    ])
+    const hint = indexHint(this.#database.dialect, led.index)
+    const rows = await this.#database.all(
+      `${numberedSelect(hint)}${where} ORDER BY generation.${column} DESC LIMIT ? OFFSET ?`,
+      [...values, BigInt(limit), BigInt(offset)],
+    )
     const found = { data: rows.map(readGeneration), ...nextOf(column, rows, limit) }
     if (uncounted === true) return { ...found, total: 0 }
     if (led.texts.length === 0 && fromMs === undefined && toMs === undefined && typeof cursor !== 'string')
@@ -129,7 +128,7 @@ export class LogQuery {
     const looksMax = led.index === null ? LOOK_ROWS : LED_LOOK_ROWS
     const { where, values } = within(range, led)
     const condition = rest.texts.join(' AND ')
-    const hint = this.#hint(led)
+    const hint = indexHint(this.#database.dialect, led.index)
     const { column } = range
     const looked = await this.#database.all(
       `SELECT generation.id AS id, generation.seq AS seq, ended_at, CAST(CASE WHEN ${condition} THEN 1 ELSE 0 END AS BIGINT) AS fits FROM generation${hint}${where} ORDER BY generation.${column} DESC LIMIT ?`,
@@ -154,13 +153,6 @@ export class LogQuery {
       ids,
     )
     return rows.map(readGeneration)
-  }
-
-  /**
-   * SQLite does not know how rows are spread: it would prefer the unique index of their numbers, and read all of them.
-   */
-  #hint({ index }: LogConditions): string {
-    return index === null || this.#database.dialect === 'postgres' ? '' : ` INDEXED BY ${index}`
   }
 
   async #counted(select: string, values: readonly SqlValue[]): Promise<number> {
@@ -209,7 +201,13 @@ export async function ownRange(
   return { column: 'seq', accountId, ...(await narrowed(first, below, filter, at)) }
 }
 
-const NUMBERED_SELECT = GENERATION_SELECT.replace('generation.id AS id', 'generation.id AS id, generation.seq AS seq')
+/** With the rows' numbers in their account's log. */
+export function numberedSelect(hint: string): string {
+  return GENERATION_SELECT.replace('generation.id AS id', 'generation.id AS id, generation.seq AS seq').replace(
+    'FROM generation ',
+    `FROM generation${hint} `,
+  )
+}
 
 /** The cursor after the last row, where there may be more. */
 function nextOf(column: Range['column'], rows: readonly Row[], limit: number): Pick<LogPage, 'next'> {
