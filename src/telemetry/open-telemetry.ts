@@ -1,14 +1,14 @@
 import type { RequestListener } from '../http/request-log.ts'
 import { GenAiMetrics } from './gen-ai-metrics.ts'
-import type { TelemetryOptions } from './telemetry.ts'
+import type { SenderOptions } from './telemetry.ts'
 
-type Options = Omit<TelemetryOptions, 'target'> & { readonly target: TelemetryOptions['target'] | null }
+type Options = Omit<SenderOptions, 'target'> & { readonly target: SenderOptions['target'] | null }
 
 /** Counts each request, and sends it to a collector where there is one; only then the sender's modules are loaded. */
 export async function openTelemetry({ target, ...options }: Options): Promise<RequestListener> {
   const genAi = new GenAiMetrics()
   const { metrics } = genAi
-  const sender = target === null ? null : new (await import('./telemetry.ts')).Telemetry({ ...options, target })
+  const sender = target === null ? null : (await import('./telemetry.ts')).openSender({ ...options, target })
   return {
     metrics,
     line: (...said) => {

@@ -1,4 +1,4 @@
-import type { LogFields, RequestStory } from '../http/request-log.ts'
+import type { LogFields, RequestListener, RequestStory } from '../http/request-log.ts'
 import type { Clock } from '../base/clock.ts'
 import type { MetricReading, Labels, Sample } from '../base/prometheus.ts'
 import { request } from '../base/http-request.ts'
@@ -27,23 +27,13 @@ const NO_SPAN = '0'.repeat(16)
 const COMPLAINT_MS = 60_000
 const STOP_MS = 3_000
 
-/** The destination of the traces. */
-interface TraceTarget {
-  /** The collector's address, without `/v1/traces`. */
-  readonly endpoint: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly serviceName: string
-  /** The part of the requests that is traced, 0 to 1. */
-  readonly ratio: number
-}
-
-interface RequestTracesOptions {
-  readonly target: TraceTarget
-  readonly version: string
-  /** The name that distinguishes this process. */
-  readonly instance: string
+/** What both senders need. */
+interface SenderPorts {
+  readonly target: SenderOptions['target']
+  /** Names the service and this process. */
+  readonly resource: Labels
   readonly clock: Clock
-  /** The collector did not take spans. */
+  /** The collector did not take what was sent. */
   readonly failed: () => void
 }
 
@@ -54,27 +44,19 @@ interface RequestTracesOptions {
  */
 class RequestTraces {
   readonly #clock: Clock
+  readonly #failed: () => void
   readonly #provider: TracerProvider
   readonly #tracer: Tracer
-  readonly #complain: () => void
 
-  constructor({ target, version, instance, clock, failed }: RequestTracesOptions) {
-    const { endpoint, headers, serviceName, ratio } = target
+  constructor({ target: { endpoint, headers, ratio }, resource, clock, failed }: SenderPorts, version: string) {
     this.#clock = clock
-    this.#complain = failed
+    this.#failed = failed
     const silent = (): void => undefined
     // The exporter reports failures through the process-wide logger.
-    diag.setLogger(
-      { error: this.#complain, warn: silent, info: silent, debug: silent, verbose: silent },
-      DiagLogLevel.ERROR,
-    )
+    diag.setLogger({ error: failed, warn: silent, info: silent, debug: silent, verbose: silent }, DiagLogLevel.ERROR)
     const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, headers: { ...headers } })
     this.#provider = new TracerProvider({
-      resource: resourceFromAttributes({
-        'service.name': serviceName,
-        'service.version': version,
-        'service.instance.id': instance,
-      }),
+      resource: resourceFromAttributes(resource),
       // A client decides which trace its request belongs to, but not whether the operator records it.
       sampler: ratio === 1 ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(ratio),
       spanProcessors: [new BatchSpanProcessor({ exporter })],
@@ -117,7 +99,7 @@ class RequestTraces {
       () => true,
       () => false,
     )
-    if (!(await Promise.race([sent, over]))) this.#complain()
+    if (!(await Promise.race([sent, over]))) this.#failed()
   }
 }
 
@@ -143,18 +125,6 @@ function complaint(clock: Clock, notice: (message: string) => void): () => void 
 const CUMULATIVE = 2
 const TIMEOUT_MS = 10_000
 
-interface OtlpMetricsOptions {
-  /** The collector's address, without `/v1/metrics`. */
-  readonly endpoint: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly intervalMs: number
-  readonly resource: Labels
-  readonly read: () => readonly MetricReading[]
-  readonly clock: Clock
-  /** The collector did not take the metrics. */
-  readonly failed: () => void
-}
-
 type Attributes = readonly { readonly key: string; readonly value: { readonly stringValue: string } }[]
 
 /**
@@ -162,14 +132,16 @@ type Attributes = readonly { readonly key: string; readonly value: { readonly st
  * it reads what `GET /metrics` shows, off the way of any request.
  */
 class OtlpMetrics {
-  readonly #options: OtlpMetricsOptions
+  readonly #ports: SenderPorts
+  readonly #read: () => readonly MetricReading[]
   readonly #startedMs: number
   #stop: () => void
 
-  constructor(options: OtlpMetricsOptions) {
-    this.#options = options
-    this.#startedMs = options.clock.now()
-    this.#stop = this.#later()
+  constructor(ports: SenderPorts, intervalMs: number, read: () => readonly MetricReading[]) {
+    this.#ports = ports
+    this.#read = read
+    this.#startedMs = ports.clock.now()
+    this.#stop = this.#later(intervalMs)
   }
 
   /** Sends the last values. */
@@ -178,22 +150,21 @@ class OtlpMetrics {
     await this.#send()
   }
 
-  #later(): () => void {
-    const { clock, intervalMs } = this.#options
-    return clock.after(intervalMs, () => {
-      this.#stop = this.#later()
+  #later(intervalMs: number): () => void {
+    return this.#ports.clock.after(intervalMs, () => {
+      this.#stop = this.#later(intervalMs)
       void this.#send()
     })
   }
 
   /** Never rejects: a collector that does not answer costs a message, and the next sending has all counts again. */
   async #send(): Promise<void> {
-    const { endpoint, headers, failed, read, resource, clock } = this.#options
-    const body = JSON.stringify(exportOf(read(), resource, this.#startedMs, clock.now()))
+    const { target, failed, resource, clock } = this.#ports
+    const body = JSON.stringify(exportOf(this.#read(), resource, this.#startedMs, clock.now()))
     try {
-      const answer = await request(`${endpoint}/v1/metrics`, {
+      const answer = await request(`${target.endpoint}/v1/metrics`, {
         method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json' },
+        headers: { ...target.headers, 'content-type': 'application/json' },
         body,
         headersTimeout: TIMEOUT_MS,
         bodyTimeout: TIMEOUT_MS,
@@ -276,8 +247,14 @@ function nanos(ms: number): string {
   return `${BigInt(Math.round(ms)) * 1_000_000n}`
 }
 
-export interface TelemetryOptions {
-  readonly target: TraceTarget & {
+export interface SenderOptions {
+  readonly target: {
+    /** The collector's address, without `/v1/traces` and `/v1/metrics`. */
+    readonly endpoint: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly serviceName: string
+    /** The part of the requests that is traced, 0 to 1. */
+    readonly ratio: number
     /** null = metrics are not sent. */
     readonly metricsIntervalMs: number | null
   }
@@ -289,43 +266,29 @@ export interface TelemetryOptions {
   readonly notice: (message: string) => void
 }
 
-/** Sends a trace of each request, and the metrics of the process, to a collector. */
-export class Telemetry {
-  readonly #options: TelemetryOptions
-  readonly #failed: () => void
-  readonly #traces: RequestTraces
-  #metrics: OtlpMetrics | null = null
-
-  constructor(options: TelemetryOptions) {
-    this.#options = options
-    this.#failed = complaint(options.clock, options.notice)
-    this.#traces = new RequestTraces({ ...options, failed: this.#failed })
+/** Sends a trace of each request, and from `start` on the metrics of the process, to a collector. */
+export function openSender({
+  target,
+  version,
+  instance,
+  clock,
+  notice,
+}: SenderOptions): Omit<RequestListener, 'metrics'> {
+  const resource = {
+    'service.name': target.serviceName,
+    'service.version': version,
+    'service.instance.id': instance,
   }
-
-  line(fields: LogFields, failed: boolean, story: RequestStory): void {
-    this.#traces.line(fields, failed, story)
-  }
-
-  /** Begins to send metrics. */
-  start(read: () => readonly MetricReading[]): void {
-    const { target, version, instance, clock } = this.#options
-    if (target.metricsIntervalMs === null) return
-    this.#metrics = new OtlpMetrics({
-      ...target,
-      intervalMs: target.metricsIntervalMs,
-      resource: {
-        'service.name': target.serviceName,
-        'service.version': version,
-        'service.instance.id': instance,
-      },
-      read,
-      clock,
-      failed: this.#failed,
-    })
-  }
-
-  /** Sends the rest. */
-  async stop(): Promise<void> {
-    await Promise.all([this.#traces.stop(), this.#metrics?.stop()])
+  const ports = { target, resource, clock, failed: complaint(clock, notice) }
+  const traces = new RequestTraces(ports, version)
+  let metrics: OtlpMetrics | null = null
+  return {
+    line: (...said) => traces.line(...said),
+    start: (read) => {
+      if (target.metricsIntervalMs !== null) metrics = new OtlpMetrics(ports, target.metricsIntervalMs, read)
+    },
+    stop: async () => {
+      await Promise.all([traces.stop(), metrics?.stop()])
+    },
   }
 }
