@@ -296,13 +296,13 @@ function within(text: string): Timed {
 }
 
 function statement(text: string, values: readonly SqlValue[]): Timed {
-  return { text: numbered(text), values: bound(values), query_timeout: ANSWER_MS }
+  return { text: numbered(text).text, values: bound(values), query_timeout: ANSWER_MS }
 }
 
 /** Transactions run the same few texts over and over: planning them each time would cost more than running them. */
 function prepared(text: string, values: readonly SqlValue[], options: Begun): Timed {
-  if (patient(options) !== null) return { text: numbered(text), values: bound(values) }
-  return { ...statement(text, values), ...(options.pooler === 'none' ? { name: nameOf(text) } : {}) }
+  if (patient(options) !== null) return { text: numbered(text).text, values: bound(values) }
+  return { ...statement(text, values), ...(options.pooler === 'none' ? { name: numbered(text).name } : {}) }
 }
 
 /** Everything but a statement that the server refused: lost sockets, our timeouts, and a server shutting down. */
@@ -327,30 +327,24 @@ const OUTAGES: ReadonlySet<string> = new Set([LOCK_NOT_AVAILABLE, '25P03', '2500
 /** The driver's messages, which have no code, for a closed socket or a passed timeout. */
 const OURS = /connection terminated|connection error|query read timeout|timeout exceeded|not queryable|ended by|closed/i
 
-const names = new Map<string, string>()
-
-/** The name of a prepared statement. */
-function nameOf(text: string): string {
-  const known = names.get(text)
-  if (known !== undefined) return known
-  const name = hash('md5', text)
-  if (names.size >= NUMBERED_MAX) names.clear()
-  names.set(text, name)
-  return name
+/** A statement as the server takes it, and its name where it is prepared. */
+interface KnownText {
+  readonly text: string
+  readonly name: string
 }
 
-const numberedTexts = new Map<string, string>()
-const NUMBERED_MAX = 512
+const known = new Map<string, KnownText>()
+const KNOWN_MAX = 512
 
 /** `?` placeholders as `$1, $2, …`; statements of this folder use question marks for nothing else. */
-function numbered(text: string): string {
-  const known = numberedTexts.get(text)
-  if (known !== undefined) return known
+function numbered(text: string): KnownText {
+  const found = known.get(text)
+  if (found !== undefined) return found
   let index = 0
-  const result = text.replaceAll('?', () => `$${(index += 1)}`)
-  if (numberedTexts.size >= NUMBERED_MAX) numberedTexts.clear()
-  numberedTexts.set(text, result)
-  return result
+  const made = { text: text.replaceAll('?', () => `$${(index += 1)}`), name: hash('md5', text) }
+  if (known.size >= KNOWN_MAX) known.clear()
+  known.set(text, made)
+  return made
 }
 
 /** pg sends a bigint as text, exactly; it accepts a Uint8Array only as a Buffer. */
@@ -398,11 +392,6 @@ export function holderOf(row: Row): string {
   return `PostgreSQL: process ${pid} has locked ${textOf(row, 'what')} in a transaction of ${big(row, 'seconds')} s: ${query}. Wait until it has ended, or end it with pg_terminate_backend(${pid}), and start again.`
 }
 
-/** The settings of a connection did not arrive, so something between keeps no connections apart. */
-class HiddenPoolerError extends OperatorError {
-  override readonly name = 'HiddenPoolerError'
-}
-
 /**
  * Refuses a pooler that nobody said is there: the statements that are prepared on one of its connections would be
  * missing on the next.
@@ -411,7 +400,7 @@ export async function refuseHiddenPooler(database: Pick<Database, 'all'>, url: s
   if (leadsToPooler(url)) return
   const [row] = await database.all(`SELECT setting FROM pg_settings WHERE name = 'lock_timeout'`)
   if (row === undefined || textOf(row, 'setting') === String(LOCK_MS)) return
-  throw new HiddenPoolerError(
+  throw new OperatorError(
     'DATABASE_URL: the settings of a connection do not arrive, as through PgBouncer with ignore_startup_parameters: add ?pgbouncer=true to it.',
   )
 }
