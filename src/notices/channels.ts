@@ -5,10 +5,12 @@ import type { IdSource } from '../base/ids.ts'
 import type { NoticeKind } from '../tables/notice-table.ts'
 import type { ApiError } from '../base/errors.ts'
 import { reasonError } from '../base/refusals.ts'
-import { secretPurpose, type Channel, type ChannelType } from '../store/notices/notice-rows.ts'
+import { secretPurpose, type Channel, type ChannelType, type Delivery } from '../store/notices/notice-rows.ts'
 import type { NoticeStore } from '../store/notices/notice-store.ts'
 import { checkedTarget, notSetUp } from './notices.ts'
 import { NoticeChannel, type NoticeChannelBody } from './channel-contract.ts'
+import { NoticeDelivery } from './delivery-contract.ts'
+import { isoTime } from '../base/time.ts'
 import { wire } from '../base/wire.ts'
 
 const SECRET_BYTES = 32
@@ -101,4 +103,21 @@ export function eventText(action: string, record: unknown): string | null {
 
 function isChosen(kind: NoticeKind): kind is NoticeChannel['kinds'][number] {
   return kind !== 'test'
+}
+
+/** A message as the APIs show it. */
+export function wireDelivery(delivery: Delivery): NoticeDelivery {
+  const { channel, notice, state, dueAtMs } = delivery
+  return wire(NoticeDelivery, delivery, {
+    channel: channel.id,
+    notice: {
+      id: notice.id,
+      // A newer program may have written another, which is shown as it is.
+      type: notice.kind as NoticeKind,
+      account: notice.accountId,
+      created_at: isoTime(notice.atMs),
+      data: notice.detail,
+    },
+    due_at: state === 'pending' ? isoTime(dueAtMs) : null,
+  })
 }

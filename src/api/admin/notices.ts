@@ -2,10 +2,16 @@ import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
 import { choiceParameter, textParameter } from '../../base/query-parameters.ts'
 import type { NoticeChannelBody } from '../../notices/channel-contract.ts'
-import { newChannel, raiseTest, tooManyChannels, wireChannel, ACCOUNT_CHANNELS_MAX } from '../../notices/channels.ts'
+import {
+  newChannel,
+  raiseTest,
+  tooManyChannels,
+  wireChannel,
+  wireDelivery,
+  ACCOUNT_CHANNELS_MAX,
+} from '../../notices/channels.ts'
 import { checkedTarget } from '../../notices/notices.ts'
 import { NoticeDelivery } from '../../notices/delivery-contract.ts'
-import { wireDelivery } from '../../notices/wire-delivery.ts'
 import type { Channel, ChannelPatch } from '../../store/notices/notice-rows.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
 import {

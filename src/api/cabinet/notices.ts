@@ -2,8 +2,14 @@ import { createHash, randomInt } from 'node:crypto'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
 import { lowBalanceOf, setLowBalance } from '../records/low-balance.ts'
-import { ACCOUNT_CHANNELS_MAX, newChannel, raiseTest, tooManyChannels, wireChannel } from '../../notices/channels.ts'
-import { wireDelivery } from '../../notices/wire-delivery.ts'
+import {
+  ACCOUNT_CHANNELS_MAX,
+  newChannel,
+  raiseTest,
+  tooManyChannels,
+  wireChannel,
+  wireDelivery,
+} from '../../notices/channels.ts'
 import { choiceParameter } from '../../base/query-parameters.ts'
 import { ApiError } from '../../base/errors.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
