@@ -4,24 +4,20 @@ import { HeldPrices } from '../catalog/held-prices.ts'
 import type { PriceChange } from '../catalog/price-list.ts'
 import { wirePrice } from '../catalog/wire-document.ts'
 import { thrownMessage } from '../base/text.ts'
-import type { Command, CommandInput } from './command.ts'
+import { listed, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
-import { listOf } from './proof-commands.ts'
 import { ACTOR, changesOf, printDifference, printApplied, recordEvent, withStore } from './store-access.ts'
 
 /** A command does not wait longer for the published lists. */
 const LISTS_MS = 60_000
 
-/** Commands for the bundled part of the catalogue. */
-export const CATALOG_COMMANDS: readonly Command[] = [
-  {
-    words: 'catalog update',
-    operands: [],
-    summary: 'Shows what the published lists and this release change of the bundled models; with --yes applies it.',
-    options: { yes: { help: 'apply the difference' } },
-    run: update,
-  },
-]
+export const CATALOG_UPDATE_COMMAND: Command = {
+  words: 'catalog update',
+  operands: [],
+  summary: 'Shows what the published lists and this release change of the bundled models; with --yes applies it.',
+  options: { yes: { help: 'apply the difference' } },
+  run: update,
+}
 
 async function update(input: CommandInput, context: CliContext): Promise<number> {
   const confirmed = input.flag('yes')
@@ -45,7 +41,7 @@ async function update(input: CommandInput, context: CliContext): Promise<number>
       const answer = await client.call('POST', `/admin/v1/catalog/update${confirmed ? '' : '?dry_run=1'}`, {})
       return {
         lines: changesOf(answer),
-        held: listOf(answer, 'held').map(heldLine),
+        held: listed(answer, 'held').map(heldLine),
         failure: typeof answer['failure'] === 'string' ? answer['failure'] : null,
       }
     },

@@ -154,10 +154,10 @@ export function tableText(records: readonly JsonObject[], names: readonly string
     .join('\n')
 }
 
-/** The records in a list's answer. */
-export function listed(answer: JsonObject): readonly JsonObject[] {
-  const { data } = answer
-  return Array.isArray(data) ? data.filter(isObject) : []
+/** The records of a list in an answer. */
+export function listed(answer: JsonObject, field = 'data'): readonly JsonObject[] {
+  const list = answer[field]
+  return Array.isArray(list) ? list.filter(isObject) : []
 }
 
 /** Control characters in a stored name could move the cursor of the operator's terminal. */

@@ -11,19 +11,17 @@ const NO_KEY = 'sk-tg-…'
 const NAMES = AGENTS.map((setup) => nameOf(setup)).join(', ')
 
 /** Settings of the clients that run in a terminal, from the table that their pages and the console have. */
-export const LAUNCH_COMMANDS: readonly Command[] = [
-  {
-    words: 'launch',
-    operands: ['CLIENT'],
-    summary: `Prints the settings of a client for this service: ${NAMES}.`,
-    options: {
-      key: { value: 'KEY', help: 'an API key; TOLLGATE_API_KEY if it is not given' },
-      model: { value: 'MODEL', help: 'the model that the client begins with' },
-      write: { help: 'writes the files that are not there yet; the rest is printed' },
-    },
-    run: launch,
+export const LAUNCH_COMMAND: Command = {
+  words: 'launch',
+  operands: ['CLIENT'],
+  summary: `Prints the settings of a client for this service: ${NAMES}.`,
+  options: {
+    key: { value: 'KEY', help: 'an API key; TOLLGATE_API_KEY if it is not given' },
+    model: { value: 'MODEL', help: 'the model that the client begins with' },
+    write: { help: 'writes the files that are not there yet; the rest is printed' },
   },
-]
+  run: launch,
+}
 
 /** `claude` of the page `claude-code`. */
 function nameOf({ page }: ClientSetup): string {

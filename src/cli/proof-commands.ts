@@ -1,6 +1,6 @@
 import { auditBody, replayBody } from '../api/admin/proof.ts'
 import { isObject } from '../kinds/fields/body-fields.ts'
-import { UsageError, type Command, type CommandInput } from './command.ts'
+import { listed, UsageError, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
 import { withStore } from './store-access.ts'
 import type { JsonObject } from '../base/json-text.ts'
@@ -64,13 +64,8 @@ function query(times: Readonly<Record<string, number | null>>): string {
   return given.length === 0 ? '' : `?${given.join('&')}`
 }
 
-export function listOf(report: JsonObject, field: string): readonly JsonObject[] {
-  const list = report[field]
-  return Array.isArray(list) ? list.filter(isObject) : []
-}
-
 function auditText(report: JsonObject): string {
-  const lines = listOf(report, 'checks').flatMap(({ id, name, found: lines }) => {
+  const lines = listed(report, 'checks').flatMap(({ id, name, found: lines }) => {
     const found = Array.isArray(lines) ? lines.map((what) => `      ${String(what)}`) : []
     return [`${found.length === 0 ? 'ok  ' : 'FAIL'}  ${String(id)}  ${String(name)}`, ...found]
   })
@@ -78,11 +73,11 @@ function auditText(report: JsonObject): string {
 }
 
 function replayText(report: JsonObject): string {
-  const types = listOf(report, 'types').map(
+  const types = listed(report, 'types').map(
     ({ type, rows, charged, provider_cost: cost }) =>
       `${String(type)}: ${String(rows)} charges, ${String(charged)} RUB, provider cost ${String(cost)} RUB`,
   )
-  const versions = listOf(report, 'price_versions').map(
+  const versions = listed(report, 'price_versions').map(
     ({ version, rows, rates }) =>
       `price version ${String(version)}: ${String(rows)} charges${
         isObject(rates) && Object.keys(rates).length > 0

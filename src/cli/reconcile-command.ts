@@ -4,9 +4,8 @@ import { basisPoints, PERCENT, resultOf } from '../api/admin/reconciliation/rout
 import type { JsonObject } from '../base/json-text.ts'
 import { parseDecimal, shift } from '../base/money.ts'
 import { isObject } from '../kinds/fields/body-fields.ts'
-import { columns, UsageError, type Command, type CommandInput } from './command.ts'
+import { columns, listed, UsageError, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
-import { listOf } from './proof-commands.ts'
 import { recordEvent, withStore } from './store-access.ts'
 import { fileText } from './store-commands.ts'
 
@@ -54,7 +53,7 @@ async function reconcileBill(input: CommandInput, context: CliContext): Promise<
 }
 
 function billText(report: JsonObject): string {
-  const rows = listOf(report, 'data').map(({ from, to, model, ours, theirs, difference, verdict }) => {
+  const rows = listed(report).map(({ from, to, model, ours, theirs, difference, verdict }) => {
     const period = from === to ? String(from) : `${String(from)} to ${String(to)}`
     return [
       `${verdict === 'match' ? 'ok  ' : 'FAIL'}  ${period}  ${String(model)}`,

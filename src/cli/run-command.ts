@@ -3,7 +3,7 @@ import { readConfig } from '../app/config.ts'
 import { ApiError, OperatorError } from '../base/errors.ts'
 import { StoreUnavailableError } from '../ledger/ledger-store.ts'
 import { adminCommands } from './admin-commands.ts'
-import { CATALOG_COMMANDS } from './catalog-commands.ts'
+import { CATALOG_UPDATE_COMMAND } from './catalog-commands.ts'
 import {
   columns,
   commandHelp,
@@ -16,7 +16,7 @@ import {
   JSON_OPTION,
   recordText,
 } from './command.ts'
-import { LAUNCH_COMMANDS } from './launch-command.ts'
+import { LAUNCH_COMMAND } from './launch-command.ts'
 import type { CliPorts } from './ports.ts'
 import { PROOF_COMMANDS } from './proof-commands.ts'
 import { RECONCILE_COMMAND } from './reconcile-command.ts'
@@ -61,9 +61,9 @@ const BY_HAND: readonly Command[] = [
   ...STORE_COMMANDS,
   ...PROOF_COMMANDS,
   RECONCILE_COMMAND,
-  ...CATALOG_COMMANDS,
+  CATALOG_UPDATE_COMMAND,
   TOP_UP_COMMAND,
-  ...LAUNCH_COMMANDS,
+  LAUNCH_COMMAND,
 ]
 const COMMANDS: readonly Command[] = [...BY_HAND, ...adminCommands(BY_HAND)]
 
