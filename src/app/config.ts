@@ -11,69 +11,6 @@ import { valkeyAddress } from '../base/valkey-address.ts'
 import { FILE_SUFFIX, problemLine, SettingReader, type Environment, type VariableRow } from '../base/setting-reader.ts'
 import { ownValue } from '../base/own-value.ts'
 
-export type LogLevel = (typeof VARIABLES)['TOLLGATE_LOG_LEVEL']['options'][number]
-
-/** Settings of the process (operator.md 2), checked once at the start and never read again. */
-export interface Config extends SignOnConfig, PaymentConfig {
-  readonly host: string
-  /** 0 = any free port. */
-  readonly port: number
-  readonly dataDir: string
-  /** null = the embedded store. */
-  readonly databaseUrl: string | null
-  /** null = each process keeps its own short-lived counters and streams. */
-  readonly valkeyUrl: string | null
-  /** How long a request waits for an answer of Valkey, ms. */
-  readonly valkeyTimeoutMs: number
-  /** Processes of this server on this machine. */
-  readonly workers: number
-  /** null = `./tollgate.yaml` if it is there. */
-  readonly configFile: string | null
-  /** null = only console administrators have access. */
-  readonly adminToken: string | null
-  /** The server that command-line clients ask, without a trailing slash. */
-  readonly url: string
-  /** The key that `launch` gives to a client. */
-  readonly apiKey: string | null
-  /** 32 bytes each; the first one wraps. null = a key made in `dataDir`. */
-  readonly kek: readonly Buffer[] | null
-  /** Without a trailing slash; null = from the request's Host. */
-  readonly publicUrl: string | null
-  /** Addresses and CIDR ranges, each valid. */
-  readonly trustedProxies: readonly string[]
-  readonly allowPrivateUpstreams: boolean
-  /** The address of the daily rates for `rates: { source: cbr }`. */
-  readonly cbrUrl: string
-  /** The addresses of the published lists of prices and limits. */
-  readonly dataSet: { readonly prices: string; readonly limits: string }
-  readonly logLevel: LogLevel
-  /** How long rows of the usage log are kept; null = for ever. */
-  readonly logRetentionDays: number | null
-  /**
-   * Administrators must use two-step sign-in; the default is true wherever the console is reachable from other
-   * machines.
-   */
-  readonly adminTotpRequired: boolean
-  /** null = nothing is sent to a collector. */
-  readonly traces: TracesConfig | null
-  /** null = no mail is sent. */
-  readonly mail: MailConfig | null
-  /** null = nothing is sent through Telegram. */
-  readonly telegram: TelegramConfig | null
-}
-
-/** Traces and metrics over OTLP. */
-export interface TracesConfig {
-  /** The collector's address, without `/v1/traces` or `/v1/metrics`. */
-  readonly endpoint: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly serviceName: string
-  /** The part of the requests that is traced, 0 to 1. */
-  readonly ratio: number
-  /** How often metrics are sent; null = never. */
-  readonly metricsIntervalMs: number | null
-}
-
 /** Names with this prefix are ours; an unknown one is a typing mistake. */
 const OWN_PREFIX = 'TOLLGATE_'
 /** So is one with these, where we use others of them. */
@@ -140,36 +77,54 @@ export function readConfig(environment: Environment): {
   readonly unknown: readonly string[]
 } {
   const reader = new SettingReader(environment, VARIABLES)
+  const config = Object.freeze(configOf(reader))
+  return { config, problems: reader.problems, unknown: reader.unknown(OWN_PREFIX, FAMILIES) }
+}
+
+/** Settings of the process (operator.md 2), checked once at the start and never read again. */
+export type Config = Readonly<ReturnType<typeof configOf>>
+
+function configOf(reader: Reader) {
   const databaseUrl = reader.url('DATABASE_URL')
   const isShared = databaseUrl !== null
-  const config: Config = Object.freeze({
+  return {
     host: reader.host('HOST'),
+    /** 0 = any free port. */
     port: reader.whole('PORT'),
     dataDir: reader.text('TOLLGATE_DATA'),
+    /** null = the embedded store. */
     databaseUrl,
+    /** null = each process keeps its own short-lived counters and streams. */
     valkeyUrl: readValkeyUrl(reader),
     valkeyTimeoutMs: reader.whole('TOLLGATE_VALKEY_TIMEOUT_MS'),
     workers: readWorkers(reader),
+    /** null = `./tollgate.yaml` if it is there. */
     configFile: reader.text('TOLLGATE_CONFIG'),
+    /** null = only console administrators have access. */
     adminToken: readAdminToken(reader),
+    /** The server that command-line clients ask, without a trailing slash. */
     url: reader.address('TOLLGATE_URL'),
+    /** The key that `launch` gives to a client. */
     apiKey: reader.text('TOLLGATE_API_KEY'),
+    /** 32 bytes each; the first one wraps. null = a key made in `dataDir`. */
     kek: readKek(reader, isShared),
+    /** Without a trailing slash; null = from the request's Host. */
     publicUrl: reader.address('TOLLGATE_PUBLIC_URL'),
     trustedProxies: readNetworks(reader, 'TRUSTED_PROXIES'),
     allowPrivateUpstreams: reader.flag('ALLOW_PRIVATE_UPSTREAMS'),
     cbrUrl: reader.url('TOLLGATE_CBR_URL'),
     dataSet: { prices: reader.url('TOLLGATE_PRICES_URL'), limits: reader.url('TOLLGATE_LIMITS_URL') },
     logLevel: reader.choice('TOLLGATE_LOG_LEVEL'),
+    /** null = rows of the usage log are kept for ever. */
     logRetentionDays: reader.whole('TOLLGATE_LOG_RETENTION_DAYS'),
+    /** By default wherever the console is reachable from other machines. */
     adminTotpRequired: readAdminTotp(reader, isShared),
     traces: readTraces(reader),
     oidc: readOidc(reader),
     yookassa: readYookassa(reader),
     mail: readMail(reader),
     telegram: readTelegram(reader),
-  })
-  return { config, problems: reader.problems, unknown: reader.unknown(OWN_PREFIX, FAMILIES) }
+  }
 }
 
 /** Whether a line of the problems is of this setting, or of its file. */
@@ -270,7 +225,8 @@ function readOidc(reader: Reader): SignOnConfig['oidc'] {
   return together(reader, ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET']) ? Object.freeze(config) : null
 }
 
-function readTraces(reader: Reader): TracesConfig | null {
+/** null = nothing is sent to a collector. */
+function readTraces(reader: Reader) {
   const endpoint = reader.address('OTEL_EXPORTER_OTLP_ENDPOINT')
   const share = reader.text('OTEL_TRACES_SAMPLER_ARG')
   if (!/^(?:0(?:\.\d+)?|1(?:\.0+)?)$/.test(share))
