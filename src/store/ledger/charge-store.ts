@@ -1,25 +1,32 @@
 import type { Micro } from '../../base/money.ts'
-import { big, integer, readBeside, text, textOrNull, type Database, type Row } from '../database.ts'
+import { big, integer, readBeside, text, type Database } from '../database.ts'
+import { column, Rows, type RecordOf } from '../rows.ts'
+import { ownAmount, reasonOf } from './entry-store.ts'
 
+const DAYS = new Rows(
+  'usage_day',
+  {
+    accountId: column.text('account_id'),
+    accountName: column.text('account_name', 'a.name'),
+    day: column.text('day'),
+    keyId: column.text('key_id'),
+    keyName: column.textOrNull('key_name', 'k.name'),
+    model: column.text('model'),
+    /** Empty = no provider answered. */
+    provider: column.text('provider'),
+    /** Empty = the plain price. */
+    condition: column.text('condition'),
+    requests: column.integer('requests'),
+    inputTokens: column.integer('input_tokens'),
+    outputTokens: column.integer('output_tokens'),
+    chargedMicro: column.big('revenue'),
+    providerCostMicro: column.big('provider_cost'),
+    insuredMicro: column.big('insured'),
+  },
+  { of: 'u' },
+)
 /** The charges of an account on a day for one model, key, provider and condition of the price. */
-export interface ChargedDay {
-  readonly accountId: string
-  readonly accountName: string
-  readonly day: string
-  readonly keyId: string
-  readonly keyName: string | null
-  readonly model: string
-  /** Empty = no provider answered. */
-  readonly provider: string
-  /** Empty = the plain price. */
-  readonly condition: string
-  readonly requests: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly chargedMicro: Micro
-  readonly providerCostMicro: Micro
-  readonly insuredMicro: Micro
-}
+export type ChargedDay = RecordOf<typeof DAYS>
 
 /** An entry by which the operator corrected a balance. */
 export interface AdjustmentRow {
@@ -64,13 +71,12 @@ export class ChargeStore {
     ]
     const rows = await readBeside(
       this.#database,
-      `SELECT ${PLACE}, u.requests, u.input_tokens, u.output_tokens, u.revenue, u.provider_cost, u.insured, a.name AS account_name, k.name AS key_name
-        FROM usage_day u JOIN account a ON a.id = u.account_id LEFT JOIN api_key k ON k.id = u.key_id
+      `SELECT ${DAYS.list} FROM ${DAYS.from} JOIN account a ON a.id = u.account_id LEFT JOIN api_key k ON k.id = u.key_id
         WHERE ${parts.join(' AND ')}
         ORDER BY ${PLACE} LIMIT ?`,
       [from, to, ...(accountId === null ? [] : [accountId]), ...(place ?? []), BigInt(limit)],
     )
-    return rows.map(readDay)
+    return rows.map((row) => DAYS.read(row))
   }
 
   /** In the order of accounts and ids. */
@@ -111,27 +117,8 @@ export class ChargeStore {
       accountId: text(row, 'account_id'),
       accountName: text(row, 'account_name'),
       atMs: integer(row, 'created_at'),
-      reason: textOrNull(row, 'reason') ?? text(row, 'ref'),
-      amountMicro: text(row, 'debit').startsWith('account:') ? -big(row, 'amount') : big(row, 'amount'),
+      reason: reasonOf(row),
+      amountMicro: ownAmount(row),
     }))
-  }
-}
-
-function readDay(row: Row): ChargedDay {
-  return {
-    accountId: text(row, 'account_id'),
-    accountName: text(row, 'account_name'),
-    day: text(row, 'day'),
-    keyId: text(row, 'key_id'),
-    keyName: textOrNull(row, 'key_name'),
-    model: text(row, 'model'),
-    provider: text(row, 'provider'),
-    condition: text(row, 'condition'),
-    requests: integer(row, 'requests'),
-    inputTokens: integer(row, 'input_tokens'),
-    outputTokens: integer(row, 'output_tokens'),
-    chargedMicro: big(row, 'revenue'),
-    providerCostMicro: big(row, 'provider_cost'),
-    insuredMicro: big(row, 'insured'),
   }
 }

@@ -65,15 +65,23 @@ const BETWEEN_MAX = 10_000
 const COLUMNS = 'id, debit, credit, amount, kind, ref, account_id, reason, actor, created_at'
 const SELECT = `SELECT ${COLUMNS} FROM entry`
 
-/** An entry as its account sees it: money that leaves the account is negative. */
-function readEntry(row: Row): EntryRecord {
+/** The amount of an entry as its account sees it: money that leaves the account is negative. */
+export function ownAmount(row: Row): Micro {
   const amount = big(row, 'amount')
-  const leaves = text(row, 'debit').startsWith('account:')
+  return text(row, 'debit').startsWith('account:') ? -amount : amount
+}
+
+/** Why an entry was made, as its account reads it. */
+export function reasonOf(row: Row): string {
+  return textOrNull(row, 'reason') ?? text(row, 'ref')
+}
+
+function readEntry(row: Row): EntryRecord {
   return {
     id: integer(row, 'id'),
     // Only this folder writes the column.
     kind: text(row, 'kind') as OwnEntryKind,
-    amountMicro: leaves ? -amount : amount,
+    amountMicro: ownAmount(row),
     reference: text(row, 'ref'),
     reason: textOrNull(row, 'reason'),
     actor: textOrNull(row, 'actor'),

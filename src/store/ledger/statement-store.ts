@@ -1,9 +1,10 @@
 import { periodStarts, startOfDay } from '../../ledger/period.ts'
 import type { Micro } from '../../base/money.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
-import { big, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
+import { big, integer, text, type Database, type Row, type Sql } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
-import type { EntryKind } from './entry-store.ts'
+import { column, Rows, type RecordOf } from '../rows.ts'
+import { ownAmount, reasonOf, type EntryKind } from './entry-store.ts'
 import { DAY_MS, dayAfter, isoDay } from '../../base/time.ts'
 
 const PAGE_ROWS = 1_000n
@@ -40,15 +41,16 @@ export interface StatementQuery {
   readonly nowMs: number
 }
 
-interface ClosedMonth {
-  readonly month: string
-  readonly timezone: string
+const MONTHS = new Rows('statement_month', {
+  month: column.text('month'),
+  timezone: column.text('timezone'),
   /** The first instant after it. */
-  readonly endsAtMs: number
+  endsAtMs: column.integer('ends_at'),
   /** The newest entry when the month was closed: later entries belong to a later month. */
-  readonly lastEntry: bigint
-  readonly closingMicro: Micro
-}
+  lastEntry: column.big('last_entry'),
+  closingMicro: column.big('closing'),
+})
+type ClosedMonth = RecordOf<typeof MONTHS>
 
 /**
  * A month is closed when a statement is first asked for after its end. Its time zone and figures are kept, and a
@@ -81,7 +83,7 @@ export class StatementStore {
       [accountId],
     )
     if (account === undefined || text(account, 'open_day') >= firstOpen) return
-    const closed = await closedMonths(sql, accountId)
+    const closed = [...(await closedMonths(sql, accountId))]
     const [newest] = await sql.all('SELECT COALESCE(MAX(id), 0) AS id FROM entry WHERE account_id = ?', [accountId])
     const lastEntry = newest === undefined ? 0n : big(newest, 'id')
     let opening = closed.at(-1)?.closingMicro ?? 0n
@@ -124,18 +126,8 @@ export class StatementStore {
   }
 }
 
-async function closedMonths(sql: Sql, accountId: string): Promise<ClosedMonth[]> {
-  const rows = await sql.all(
-    'SELECT month, timezone, ends_at, last_entry, closing FROM statement_month WHERE account_id = ? ORDER BY month',
-    [accountId],
-  )
-  return rows.map((row) => ({
-    month: text(row, 'month'),
-    timezone: text(row, 'timezone'),
-    endsAtMs: integer(row, 'ends_at'),
-    lastEntry: big(row, 'last_entry'),
-    closingMicro: big(row, 'closing'),
-  }))
+function closedMonths(sql: Sql, accountId: string): Promise<readonly ClosedMonth[]> {
+  return MONTHS.all(sql, 'WHERE account_id = ? ORDER BY month', [accountId])
 }
 
 /** Whether nothing happened before it: no entry and no charge, however their days were counted. */
@@ -256,20 +248,10 @@ async function eachMoney(
       after = big(row, 'id')
       const { day, ofDay } = bookedOn(after, integer(row, 'created_at'), closed, timezone)
       if (day < from || day > to) continue
-      const amount = big(row, 'amount')
       // Only this folder writes the column.
       const kind = text(row, 'kind') as StatementLine['kind']
-      if (
-        !visit({
-          day,
-          ofDay,
-          kind,
-          text: textOrNull(row, 'reason') ?? text(row, 'ref'),
-          requests: null,
-          amountMicro: text(row, 'debit').startsWith('account:') ? -amount : amount,
-        })
-      )
-        return
+      const line = { day, ofDay, kind, text: reasonOf(row), requests: null, amountMicro: ownAmount(row) }
+      if (!visit(line)) return
     }
     if (rows.length < Number(PAGE_ROWS)) return
   }
