@@ -1,19 +1,24 @@
 import type { Micro } from '../../base/money.ts'
 import { big, integer, readBeside, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
+import { column, Rows, type RecordOf } from '../rows.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import { LogQuery } from './query.ts'
 import type { GenerationFilter, LogPage } from './query.ts'
 import type { GenerationRow } from '../../ledger/generation-record.ts'
 
-export interface UsageRow {
+const sum = (name: string): string => `CAST(SUM(${name}) AS BIGINT)`
+const USAGE = new Rows('usage_day', {
+  requests: column.integer('requests', sum('requests')),
+  inputTokens: column.integer('input_tokens', sum('input_tokens')),
+  outputTokens: column.integer('output_tokens', sum('output_tokens')),
+  revenueMicro: column.big('revenue', sum('revenue')),
+  providerCostMicro: column.big('provider_cost', sum('provider_cost')),
+  insuredMicro: column.big('insured', sum('insured')),
+  shortfallMicro: column.big('shortfall', sum('shortfall')),
+})
+
+export interface UsageRow extends RecordOf<typeof USAGE> {
   readonly group: string
-  readonly requests: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly revenueMicro: Micro
-  readonly providerCostMicro: Micro
-  readonly insuredMicro: Micro
-  readonly shortfallMicro: Micro
 }
 
 /** A provider's costs on a day for one of our models: of answers, and of free or failed requests. */
@@ -67,10 +72,6 @@ export interface CacheSavings {
 
 const KEYS_MAX = 100n
 const ACCOUNTS_MAX = 100n
-
-const SUMS = ['requests', 'input_tokens', 'output_tokens', 'revenue', 'provider_cost', 'insured', 'shortfall']
-  .map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`)
-  .join(', ')
 
 const GROUPS = { model: 'model', provider: 'provider', account: 'account_id', key: 'key_id', day: 'day' } as const
 
@@ -183,28 +184,19 @@ export interface ModelUser {
 }
 
 const ACCOUNTS_BY_REVENUE = `SELECT sums.*, COALESCE(account.name, sums.grouped) AS name FROM (
-    SELECT account_id AS grouped, ${SUMS} FROM usage_day WHERE day >= ? AND day < ? GROUP BY account_id ORDER BY revenue DESC, account_id LIMIT ?
+    SELECT account_id AS grouped, ${USAGE.list} FROM usage_day WHERE day >= ? AND day < ? GROUP BY account_id ORDER BY revenue DESC, account_id LIMIT ?
   ) AS sums LEFT JOIN account ON account.id = sums.grouped ORDER BY sums.revenue DESC, sums.grouped`
 
-const MODELS_BY_CONDITION = `SELECT model AS grouped, condition, ${SUMS} FROM usage_day WHERE day >= ? AND day < ?
+const MODELS_BY_CONDITION = `SELECT model AS grouped, condition, ${USAGE.list} FROM usage_day WHERE day >= ? AND day < ?
   AND model IN (SELECT model FROM usage_day WHERE day >= ? AND day < ? AND condition <> '') GROUP BY model, condition ORDER BY model, condition`
 
 function usageBy(groupBy: UsageColumn): string {
-  const column = GROUPS[groupBy]
-  return `SELECT ${column} AS grouped, ${SUMS} FROM usage_day WHERE day >= ? AND day < ? GROUP BY ${column} ORDER BY ${column}`
+  const by = GROUPS[groupBy]
+  return `SELECT ${by} AS grouped, ${USAGE.list} FROM usage_day WHERE day >= ? AND day < ? GROUP BY ${by} ORDER BY ${by}`
 }
 
 function usageRow(row: Row): UsageRow {
-  return {
-    group: text(row, 'grouped'),
-    requests: integer(row, 'requests'),
-    inputTokens: integer(row, 'input_tokens'),
-    outputTokens: integer(row, 'output_tokens'),
-    revenueMicro: big(row, 'revenue'),
-    providerCostMicro: big(row, 'provider_cost'),
-    insuredMicro: big(row, 'insured'),
-    shortfallMicro: big(row, 'shortfall'),
-  }
+  return { group: text(row, 'grouped'), ...USAGE.read(row) }
 }
 
 async function readCacheSavings(sql: Sql, fromDay: string, toDay: string): Promise<CacheSavings> {

@@ -1,7 +1,8 @@
 import type { BookSeal } from '../audit/book-seal.ts'
 import type { HoldRow } from '../../ledger/ledger-store.ts'
-import { big, integer, text, textOrNull, type Database, type Row, readBeside } from '../database.ts'
+import { integer, text, textOrNull, type Database, readBeside } from '../database.ts'
 import { indexHint, jsonField } from '../dialect.ts'
+import { column, Rows, type RecordOf } from '../rows.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import type { LogFilter } from '../../ledger/log-filters.ts'
 import type { GenerationRow } from '../../ledger/generation-record.ts'
@@ -9,7 +10,6 @@ import { HOLD_SELECT, readHoldRow } from '../ledger/ledger-rows.ts'
 import { splitConditions, type LogConditions } from './filter-conditions.ts'
 import { numberedSelect, ownRange, type Range } from './query.ts'
 import { HOUR_MS } from '../../base/time.ts'
-import type { Micro } from '../../base/money.ts'
 
 export interface AccountLogFilter extends LogFilter {
   readonly accountId: string
@@ -28,6 +28,19 @@ export interface AccountLogPage {
   readonly searchedToMs: number | null
 }
 
+const sum = (of: string): string => `CAST(SUM(${of}) AS BIGINT)`
+const SUMS = new Rows('app_day', {
+  requests: column.integer('requests', sum('requests')),
+  errors: column.integer('errors', sum('errors')),
+  inputTokens: column.integer('input_tokens', sum('input_tokens')),
+  outputTokens: column.integer('output_tokens', sum('output_tokens')),
+  costMicro: column.big('cost', sum('cost')),
+  /** By prompt caches; below 0 where a provider asks more for what it has cached. */
+  savedMicro: column.big('saved', sum('saved')),
+})
+/** Sums of a day, key, model and app, or of a group of them. */
+export type SpendSums = RecordOf<typeof SUMS>
+
 export interface AppSums extends SpendSums {
   readonly app: string
   readonly title: string | null
@@ -41,22 +54,14 @@ const SCAN_ROWS = 20_000
 const ID_ROWS = 1_000
 /** Rows that one report by hour may add up: a second or two. */
 export const HOUR_ROWS_MAX = 1_000_000
-const SUMS = ['requests', 'errors', 'input_tokens', 'output_tokens', 'cost', 'saved']
-  .map((name) => `CAST(SUM(${name}) AS BIGINT) AS ${name}`)
-  .join(', ')
+const KEYS = new Rows('api_key', {
+  id: column.text('id'),
+  name: column.text('name'),
+  label: column.text('label'),
+  deleted: column.flag('deleted'),
+})
 const OWN_DAYS = 'FROM app_day WHERE account_id = ? AND day >= ? AND day <= ?'
 const GROUP_COLUMNS: Readonly<Record<SpendGroup, string>> = { model: 'model', key: 'key_id', app: 'app' }
-
-function readSums(row: Row): SpendSums {
-  return {
-    requests: integer(row, 'requests'),
-    errors: integer(row, 'errors'),
-    inputTokens: integer(row, 'input_tokens'),
-    outputTokens: integer(row, 'output_tokens'),
-    costMicro: big(row, 'cost'),
-    savedMicro: big(row, 'saved'),
-  }
-}
 
 /** An account's own log, read by row numbers, so that no page counts or skips earlier rows. */
 export class LogStore {
@@ -107,11 +112,11 @@ export class LogStore {
   }
 
   async #byId({ accountId, generationId, requestId, limit }: AccountLogFilter): Promise<AccountLogPage> {
-    const [column, id] = generationId === undefined ? ['request_id', requestId ?? ''] : ['generation_id', generationId]
+    const [name, id] = generationId === undefined ? ['request_id', requestId ?? ''] : ['generation_id', generationId]
     // Clients choose request ids, which may occur in other accounts too. The account is checked here: as a condition it
     // would tempt the database to read the account's whole log.
     const rows = await this.#database.all(
-      `${GENERATION_SELECT} WHERE generation.${column} = ? ORDER BY generation.id DESC LIMIT ${ID_ROWS}`,
+      `${GENERATION_SELECT} WHERE generation.${name} = ? ORDER BY generation.id DESC LIMIT ${ID_ROWS}`,
       [id],
     )
     const own = rows.map(readGeneration).filter((row) => row.accountId === accountId)
@@ -129,12 +134,12 @@ export class LogStore {
     fromDay: string,
     toDay: string,
   ): Promise<readonly (SpendSums & { readonly day: string })[]> {
-    const rows = await this.#database.all(`SELECT day, ${SUMS} ${OWN_DAYS} GROUP BY day ORDER BY day`, [
+    const rows = await this.#database.all(`SELECT day, ${SUMS.list} ${OWN_DAYS} GROUP BY day ORDER BY day`, [
       accountId,
       fromDay,
       toDay,
     ])
-    return rows.map((row) => ({ day: text(row, 'day'), ...readSums(row) }))
+    return rows.map((row) => ({ day: text(row, 'day'), ...SUMS.read(row) }))
   }
 
   async grouped(
@@ -143,16 +148,16 @@ export class LogStore {
     fromDay: string,
     toDay: string,
   ): Promise<readonly (SpendSums & { readonly day: string; readonly group: string; readonly title: string | null })[]> {
-    const column = GROUP_COLUMNS[group]
+    const by = GROUP_COLUMNS[group]
     const rows = await this.#database.all(
-      `SELECT day, ${column} AS grouped, MAX(title) AS title, ${SUMS} ${OWN_DAYS} GROUP BY day, ${column} ORDER BY day, ${column}`,
+      `SELECT day, ${by} AS grouped, MAX(title) AS title, ${SUMS.list} ${OWN_DAYS} GROUP BY day, ${by} ORDER BY day, ${by}`,
       [accountId, fromDay, toDay],
     )
     return rows.map((row) => ({
       day: text(row, 'day'),
       group: text(row, 'grouped'),
       title: group === 'app' ? textOrNull(row, 'title') : null,
-      ...readSums(row),
+      ...SUMS.read(row),
     }))
   }
 
@@ -174,7 +179,7 @@ export class LogStore {
 
   async apps(accountId: string, fromDay: string, toDay: string): Promise<readonly AppSums[]> {
     const rows = await this.#database.all(
-      `SELECT app, model, MAX(title) AS title, MAX(last_at) AS last_at, ${SUMS} ${OWN_DAYS} GROUP BY app, model ORDER BY app, model`,
+      `SELECT app, model, MAX(title) AS title, MAX(last_at) AS last_at, ${SUMS.list} ${OWN_DAYS} GROUP BY app, model ORDER BY app, model`,
       [accountId, fromDay, toDay],
     )
     return rows.map((row) => ({
@@ -182,7 +187,7 @@ export class LogStore {
       model: text(row, 'model'),
       title: textOrNull(row, 'title'),
       lastAtMs: integer(row, 'last_at'),
-      ...readSums(row),
+      ...SUMS.read(row),
     }))
   }
 
@@ -195,21 +200,8 @@ export class LogStore {
   }
 
   /** The account's keys, deleted ones included. */
-  async keys(
-    accountId: string,
-  ): Promise<
-    readonly { readonly id: string; readonly name: string; readonly label: string; readonly deleted: boolean }[]
-  > {
-    const rows = await this.#database.all(
-      'SELECT id, name, label, deleted FROM api_key WHERE account_id = ? ORDER BY created_at DESC, id LIMIT 1000',
-      [accountId],
-    )
-    return rows.map((row) => ({
-      id: text(row, 'id'),
-      name: text(row, 'name'),
-      label: text(row, 'label'),
-      deleted: big(row, 'deleted') !== 0n,
-    }))
+  keys(accountId: string): Promise<readonly RecordOf<typeof KEYS>[]> {
+    return KEYS.all(this.#database, 'WHERE account_id = ? ORDER BY created_at DESC, id LIMIT 1000', [accountId])
   }
 }
 
@@ -250,12 +242,11 @@ async function readHours(
     key: 'key_id',
     app: `COALESCE(${detail('appUrl')}, ${detail('appTitle')}, '')`,
   }
-  const column = columns[group]
+  const by = columns[group]
   const names = group === 'app' ? detail('appTitle') : 'NULL'
-  const sum = (of: string): string => `CAST(SUM(${of}) AS BIGINT)`
   const rows = await readBeside(
     database,
-    `SELECT ended_at / ${HOUR_MS} AS hour, ${column} AS grouped, MAX(${names}) AS title, COUNT(*) AS requests,
+    `SELECT ended_at / ${HOUR_MS} AS hour, ${by} AS grouped, MAX(${names}) AS title, COUNT(*) AS requests,
       ${sum(`CASE WHEN status = 'error' THEN 1 ELSE 0 END`)} AS errors, ${sum('input_tokens')} AS input_tokens, ${sum('output_tokens')} AS output_tokens, ${sum('cost')} AS cost,
       ${sum(`COALESCE(CAST(${detail('cacheSaved')} AS BIGINT), 0)`)} AS saved
     FROM generation WHERE account_id = ? AND seq >= ? AND seq < ? AND ended_at >= ? AND ended_at < ? GROUP BY 1, 2 ORDER BY 1, 2`,
@@ -265,19 +256,8 @@ async function readHours(
     atMs: integer(row, 'hour') * HOUR_MS,
     group: text(row, 'grouped'),
     title: textOrNull(row, 'title'),
-    ...readSums(row),
+    ...SUMS.read(row),
   }))
-}
-
-/** Sums of a day, key, model and app, or of a group of them. */
-export interface SpendSums {
-  readonly requests: number
-  readonly errors: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly costMicro: Micro
-  /** By prompt caches; below 0 where a provider asks more for what it has cached. */
-  readonly savedMicro: Micro
 }
 
 export type SpendGroup = 'model' | 'key' | 'app'
