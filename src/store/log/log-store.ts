@@ -112,11 +112,11 @@ export class LogStore {
   }
 
   async #byId({ accountId, generationId, requestId, limit }: AccountLogFilter): Promise<AccountLogPage> {
-    const [name, id] = generationId === undefined ? ['request_id', requestId ?? ''] : ['generation_id', generationId]
+    const [by, id] = generationId === undefined ? ['request_id', requestId ?? ''] : ['generation_id', generationId]
     // Clients choose request ids, which may occur in other accounts too. The account is checked here: as a condition it
     // would tempt the database to read the account's whole log.
     const rows = await this.#database.all(
-      `${GENERATION_SELECT} WHERE generation.${name} = ? ORDER BY generation.id DESC LIMIT ${ID_ROWS}`,
+      `${GENERATION_SELECT} WHERE generation.${by} = ? ORDER BY generation.id DESC LIMIT ${ID_ROWS}`,
       [id],
     )
     const own = rows.map(readGeneration).filter((row) => row.accountId === accountId)

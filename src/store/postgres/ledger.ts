@@ -112,14 +112,16 @@ function insert(into: string, columns: string): string {
   return `INSERT INTO ${into} (${namesOf(columns).join(', ')}) SELECT * FROM ${table(columns)}`
 }
 
-function update(changed: string, columns: string): string {
+function update(into: string, columns: string): string {
   const sets = namesOf(columns).map((name) => `${name} = v.${name}`)
-  return `UPDATE ${changed} SET ${sets.join(', ')} FROM ${table(`id text, ${columns}`)} WHERE ${changed}.id = v.id`
+  return `UPDATE ${into} SET ${sets.join(', ')} FROM ${table(`id text, ${columns}`)} WHERE ${into}.id = v.id`
 }
 
 function addRows(to: Parameters<typeof sumColumns>[0]): string {
-  const columns = sumColumns(to).map(({ column, type }) => `${column} ${type}`)
-  return addSums(to, `SELECT * FROM ${table(columns.join(', '))}`)
+  const columns = sumColumns(to)
+    .map(({ column, type }) => `${column} ${type}`)
+    .join(', ')
+  return addSums(to, `SELECT * FROM ${table(columns)}`)
 }
 
 /** PostgreSQL's text form of an array. */
