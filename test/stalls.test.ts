@@ -1,25 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { wavFile } from './harness/audio-files.ts'
 import { STALL_MS_MAX } from './harness/patience.ts'
-import { startStallServer, type StallServer } from './harness/stall-server.ts'
+import { startStallServer } from './harness/stall-server.ts'
+import { lasting } from './harness/lasting.ts'
 
 const MEGABYTE = 1_048_576
-
-let stalls: StallServer
-let key: string
-
-before(async () => {
-  stalls = await startStallServer(
-    '{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }',
-  )
-  key = (await stalls.server.createAccount({ balance: 1_000_000 })).key
-  // Compilation during the first request of a kind is not measured.
-  for (const [path, body] of Object.entries(SMALL))
-    assert.ok((await stalls.server.request('POST', path, { key, body })).status < 300, path)
-})
-
-after(() => stalls.stop())
 
 const SMALL: Readonly<Record<string, unknown>> = {
   '/v1/chat/completions': { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
@@ -39,6 +25,15 @@ const SMALL: Readonly<Record<string, unknown>> = {
   },
   '/v1/videos': { model: 'sandbox/video', prompt: 'x', duration: 4 },
 }
+const stalls = await lasting(
+  startStallServer(
+    '{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }',
+  ),
+)
+const key = (await stalls.server.createAccount({ balance: 1_000_000 })).key
+// Compilation during the first request of a kind is not measured.
+for (const [path, body] of Object.entries(SMALL))
+  assert.ok((await stalls.server.request('POST', path, { key, body })).status < 300, path)
 
 async function checked(
   what: string,

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { runCli } from '../../test/harness/cli-run.ts'
+import { freshFolder } from '../../test/harness/lasting.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'tollgate-launch-'))
-after(() => rmSync(home, { recursive: true, force: true }))
+const home = freshFolder()
 const env = { HOME: home, TOLLGATE_URL: 'https://ai.example', TOLLGATE_API_KEY: 'sk-tg-abc' }
 
 test('a client is named by one word or by its page, and gets this service, key and model', async () => {

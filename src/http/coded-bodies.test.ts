@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { patient } from '../../test/harness/patience.ts'
 import { bugs, newEdge } from './server-fixture.ts'
@@ -10,9 +10,7 @@ const PATIENT = { timeouts: { headers: 60_000, request: 60_000, upload: 60_000, 
 
 const patientEdge = newEdge(PATIENT)
 let port = 0
-before(async () => {
-  ;({ port } = await patientEdge.listen('127.0.0.1', 0))
-})
+;({ port } = await patientEdge.listen('127.0.0.1', 0))
 after(() => patientEdge.close(1_000))
 
 const HEADERS = { authorization: 'Bearer good', 'content-type': 'application/json' }

@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { WebSocket, WebSocketServer } from 'ws'
 import { UnreadMessages } from './turn-sockets.ts'
+import { lasting } from '../../test/harness/lasting.ts'
 
 const MESSAGE = Buffer.alloc(16_384, 'x')
 const UNREAD_BYTES_MAX = 131_072
 
-let server: WebSocketServer
-
-before(async () => {
-  server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
-  await once(server, 'listening')
-})
-
-after(() => server.close())
+const server = await lasting(new WebSocketServer({ port: 0, host: '127.0.0.1' }))
+await once(server, 'listening')
 
 interface Pair {
   readonly client: WebSocket

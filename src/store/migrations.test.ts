@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { OperatorError } from '../base/errors.ts'
 import { migrate, type Migration } from './migrations.ts'
 import { SqliteDatabase } from './sqlite/database.ts'
+import { freshFolder } from '../../test/harness/lasting.ts'
 
-const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-migrations-'))
-after(() => rmSync(dataDir, { recursive: true, force: true }))
+const dataDir = freshFolder()
 let stores = 0
 
 function migration(version: number, statements: readonly string[], least?: number): Migration {

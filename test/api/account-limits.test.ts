@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.ts'
 import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { refused, refusedInWords } from '../harness/refused.ts'
@@ -17,8 +17,6 @@ const server = await movingGateway({
 await topUp(server, accountId, 100)
 const made = await Promise.all(['one', 'two'].map((name) => browser.post('keys', { name })))
 const keys = [made[0]?.body.key, made[1]?.body.key]
-
-after(() => server.stop())
 
 const path = (): string => `/admin/v1/accounts/${accountId}`
 const patch = (body: object): ReturnType<MovingGateway['admin']> => server.admin('PATCH', path(), body)

@@ -11,7 +11,7 @@ export type AdapterName = (typeof ADAPTERS)[number]
 type Body = Readonly<Record<string, unknown>>
 
 interface AdapterWorld {
-  readonly served: ReturnType<typeof serve<Replay>>
+  readonly served: Awaited<ReturnType<typeof serve<Replay>>>
   /** Asks `test/<adapter>`, or the model of `body`; the provider answers as recorded. */
   ask(adapter: AdapterName, recorded: string, body?: Body, opts?: ReplayOptions): Promise<FoldedAnswer>
   /** The last request that the provider got. */
@@ -27,10 +27,10 @@ const PRICES = 'prompt: 3, input_cache_read: 1, input_cache_write: 4, completion
  * A server for the tests of the calling file, with a provider and a model for each protocol that is not OpenAI's.
  * `more` are further lines of the catalogue's providers and models.
  */
-export function serveAdapters(
+export async function serveAdapters(
   more: (url: string) => readonly [providers: string, models: string] = () => ['', ''],
-): AdapterWorld {
-  const served = serve(startReplayUpstream, ({ url }) => {
+): Promise<AdapterWorld> {
+  const served = await serve(startReplayUpstream, ({ url }) => {
     const [providers, models] = more(url)
     return `
 markup: 1

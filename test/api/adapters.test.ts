@@ -179,46 +179,46 @@ const TABLE: Readonly<Record<AdapterName, Guarantees>> = {
   },
 }
 
-const world = serveAdapters()
+const { ask, credits, lastRequest, served } = await serveAdapters()
 
 for (const adapter of ADAPTERS) {
   const { sent, charged, unsendable, broken } = TABLE[adapter]
   describe(adapter, () => {
     test('the provider gets its own headers and nothing but its own body', async () => {
-      const { status, raw } = await world.ask(adapter, sent.recorded, { ...ASKED, stream: sent.stream })
+      const { status, raw } = await ask(adapter, sent.recorded, { ...ASKED, stream: sent.stream })
       assert.equal(status, 200, raw)
-      const { path, json, headers } = await world.lastRequest()
+      const { path, json, headers } = await lastRequest()
       assert.equal(path, sent.path)
       for (const [name, value] of Object.entries(sent.headers)) assert.equal(headers[name], value, name)
       assert.deepEqual(json, sent.json)
     })
 
     test('each meter is charged at its own price', async () => {
-      const { usage, raw } = await world.ask(adapter, charged.recorded, charged.body)
+      const { usage, raw } = await ask(adapter, charged.recorded, charged.body)
       assert.partialDeepStrictEqual(usage, { ...charged.usage, cost: charged.micro / 1_000_000 }, raw)
     })
 
     test('a request that the protocol cannot express is a 400 that reaches no provider and costs nothing', async () => {
-      const requests = (await world.served.upstream.requests()).length
-      const before = await world.credits()
+      const requests = (await served.upstream.requests()).length
+      const before = await credits()
       assert.ok(unsendable.length > 0)
       for (const [fields, message] of unsendable)
         for (const stream of [false, true])
-          refused(await world.ask(adapter, sent.recorded, { ...fields, stream }), 400, 'invalid_input', message)
-      assert.equal((await world.served.upstream.requests()).length, requests)
-      assert.deepEqual(await world.credits(), before)
+          refused(await ask(adapter, sent.recorded, { ...fields, stream }), 400, 'invalid_input', message)
+      assert.equal((await served.upstream.requests()).length, requests)
+      assert.deepEqual(await credits(), before)
     })
 
     for (const cutmode of ['fin', 'reset'] as const)
       test(`a stream that breaks off after a word is an error and costs nothing (${cutmode})`, async () => {
-        const before = await world.credits()
+        const before = await credits()
         const cut = `events:${broken.events}` as const
-        const { error, choices, raw } = await world.ask(adapter, broken.recorded, { stream: true }, { cut, cutmode })
+        const { error, choices, raw } = await ask(adapter, broken.recorded, { stream: true }, { cut, cutmode })
         assert.equal(error?.message, 'Provider disconnected mid-stream', raw)
         const { text, reasoning, finish } = choices.get(0) ?? assert.fail(raw)
         assert.notEqual(text + reasoning, '')
         assert.equal(finish, 'error')
-        assert.deepEqual(await world.credits(), before)
+        assert.deepEqual(await credits(), before)
       })
   })
 }

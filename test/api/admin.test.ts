@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { test } from 'node:test'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { refusedInWords as refused } from '../harness/refused.ts'
 
 const MODEL = {
@@ -10,13 +10,8 @@ const MODEL = {
   endpoints: [{ provider: 'sandbox', model: 'chat', price: { currency: 'RUB', prompt: 10, completion: '20.5' } }],
 }
 const NO_LIMIT = { limit: null, limit_reset: null, limit_used: null, limit_remaining: null, limit_resets_at: null }
-let tollgate: Gateway
 
-before(async () => {
-  tollgate = await gateway()
-})
-
-after(() => tollgate.stop())
+const tollgate = await gateway()
 
 function chat(key: string, body: Record<string, unknown> = {}): Promise<Answer> {
   return tollgate.request('POST', '/v1/chat/completions', {

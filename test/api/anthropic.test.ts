@@ -4,15 +4,15 @@ import { serveAdapters } from './adapter-world.ts'
 import { recordedCase } from '../harness/recording.ts'
 import { refused } from '../harness/refused.ts'
 
-const world = serveAdapters()
+const { ask, lastRequest } = await serveAdapters()
 
 test('an overloaded provider is a 503, a too long prompt a 400 with its numbers', async () => {
-  const overloaded = await world.ask('anthropic', 'anthropic/chat/q-529-overloaded', {
+  const overloaded = await ask('anthropic', 'anthropic/chat/q-529-overloaded', {
     messages: [{ role: 'user', content: 'x' }],
   })
   refused(overloaded, 503, 'provider_unavailable')
   const tooLong = 'real-error-scenarios-anthropic-claude-haiku-4-5-handles-cont'
-  const long = await world.ask('anthropic', `anthropic/chat/${tooLong}`, { messages: [{ role: 'user', content: 'x' }] })
+  const long = await ask('anthropic', `anthropic/chat/${tooLong}`, { messages: [{ role: 'user', content: 'x' }] })
   assert.deepEqual([long.status, long.error?.metadata['error_type']], [400, 'input_tokens_exceeded'])
   const said = recordedCase(`anthropic/chat/${tooLong}`).expected.error?.message ?? ''
   assert.ok(long.error?.message.startsWith(said))
@@ -26,17 +26,17 @@ test('reasoning of an answer can be sent back as it came', async () => {
   const messages = [{ role: 'user', content: "How many r's are in strawberry?" }]
   const {
     events: [first],
-  } = await world.ask('anthropic', 'anthropic/chat/async-anthropic-thinking-legacy', {
+  } = await ask('anthropic', 'anthropic/chat/async-anthropic-thinking-legacy', {
     messages,
     reasoning: { max_tokens: 1_024 },
   })
-  assert.deepEqual(Object((await world.lastRequest()).json).thinking, { type: 'enabled', budget_tokens: 1_024 })
+  assert.deepEqual(Object((await lastRequest()).json).thinking, { type: 'enabled', budget_tokens: 1_024 })
   const [{ message }] = Object(first?.['choices'])
-  await world.ask('anthropic', 'anthropic/chat/async-anthropic-thinking-legacy', {
+  await ask('anthropic', 'anthropic/chat/async-anthropic-thinking-legacy', {
     messages: [...messages, message, { role: 'user', content: 'Sure?' }],
     reasoning: { max_tokens: 1_024 },
   })
-  const [, assistant] = Object((await world.lastRequest()).json).messages
+  const [, assistant] = Object((await lastRequest()).json).messages
   const [thinking, text] = assistant.content
   assert.equal(thinking.type, 'thinking')
   assert.equal(thinking.thinking, message.reasoning)

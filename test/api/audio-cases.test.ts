@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { request as undiciRequest } from 'undici'
 import { audioContainer } from '../../src/kinds/transcription/audio-container.ts'
 import { soundSeconds, wavFile, audioForm } from '../harness/audio-files.ts'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
-import { type ReplayOptions, startReplayUpstream, type Replay } from '../harness/replay.ts'
+import { type ReplayOptions, startReplayUpstream } from '../harness/replay.ts'
 
 const SECONDS = 7.3
 const VARIANTS = [{}, { split: 'bytes:7' }, { gzip: 1 }, { chunked: 1 }, { split: 'random', seed: 3 }] as const
@@ -20,23 +20,18 @@ const ENDPOINTS: Readonly<
   'audio-bytes': { adapter: 'openai', model: 'tts-1', timed: true },
 }
 
-let replay: Replay
-let tollgate: Gateway
-let key: string
-
 const cases = recordedCases(({ name }) => /\/(speech|transcriptions|translations)\//.test(name))
 
-before(async () => {
-  replay = await startReplayUpstream()
-  const adapters = [...new Set(Object.values(ENDPOINTS).map(({ adapter }) => adapter))]
-  const rows = Object.entries(ENDPOINTS).map(([protocol, { adapter, model }]) =>
-    protocol === 'audio-bytes'
-      ? `  - { id: test/${protocol}, type: tts, endpoints: [{ provider: ${adapter}, model: ${model}, price: { currency: RUB, characters: 1000 } }] }`
-      : `  - { id: test/${protocol}, type: transcription, endpoints: [{ provider: ${adapter}, model: ${model}, price: { currency: RUB, second: 0.01 } }] }
+const replay = await startReplayUpstream()
+const adapters = [...new Set(Object.values(ENDPOINTS).map(({ adapter }) => adapter))]
+const rows = Object.entries(ENDPOINTS).map(([protocol, { adapter, model }]) =>
+  protocol === 'audio-bytes'
+    ? `  - { id: test/${protocol}, type: tts, endpoints: [{ provider: ${adapter}, model: ${model}, price: { currency: RUB, characters: 1000 } }] }`
+    : `  - { id: test/${protocol}, type: transcription, endpoints: [{ provider: ${adapter}, model: ${model}, price: { currency: RUB, second: 0.01 } }] }
   - { id: test/${protocol}-tokens, type: transcription, max_completion_tokens: 2000, endpoints: [{ provider: ${adapter}, model: ${model}, price: { currency: RUB, prompt: 1, audio: 10, completion: 1000 } }] }`,
-  )
-  tollgate = await gateway({
-    catalog: `
+)
+const tollgate = await gateway({
+  catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
 providers:
@@ -44,14 +39,8 @@ ${adapters.map((adapter) => `  ${adapter}: { name: ${adapter}, adapter: ${adapte
 models:
 ${rows.join('\n')}
 `,
-  })
-  key = (await tollgate.createAccount({ balance: 1_000 })).key
 })
-
-after(async () => {
-  await tollgate.stop()
-  await replay.close()
-})
+const key = (await tollgate.createAccount({ balance: 1_000 })).key
 
 function isTranslation({ name }: RecordedCase): boolean {
   return name.includes('/translations/')

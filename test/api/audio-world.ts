@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, before } from 'node:test'
 import { request as undiciRequest } from 'undici'
 import { parseMultipart } from '../../src/http/multipart.ts'
 import { wavFile, audioForm } from '../harness/audio-files.ts'
@@ -14,21 +13,13 @@ export let tollgate: Gateway
 export let key: string
 
 /** A server for the tests of the file that calls it, with two upstreams. */
-function serveAudio(catalog: (one: ScriptedUpstream, two: ScriptedUpstream) => string): void {
-  before(async () => {
-    first = await startScriptedUpstream()
-    second = await startScriptedUpstream()
-    tollgate = await gateway({
-      catalog: `markup: 1\nrate_limit: { requests: 100000, window: 60 }${catalog(first, second)}`,
-    })
-    key = (await tollgate.createAccount({ balance: 1_000 })).key
+async function serveAudio(catalog: (one: ScriptedUpstream, two: ScriptedUpstream) => string): Promise<void> {
+  first = await startScriptedUpstream()
+  second = await startScriptedUpstream()
+  tollgate = await gateway({
+    catalog: `markup: 1\nrate_limit: { requests: 100000, window: 60 }${catalog(first, second)}`,
   })
-
-  after(async () => {
-    await tollgate.stop()
-    await first.close()
-    await second.close()
-  })
+  key = (await tollgate.createAccount({ balance: 1_000 })).key
 }
 
 export async function lastLog(): Promise<Record<string, unknown>> {
@@ -119,8 +110,8 @@ export const SAID = {
 
 const SPEECH_PRICE = 'price: { currency: RUB, characters: 1000 }'
 
-export function serveSpeech(): void {
-  serveAudio(
+export async function serveSpeech(): Promise<void> {
+  await serveAudio(
     (one, two) => `
 providers:
   first: { name: First, adapter: openai, base_url: "${one.url}/v1", api_key: canary-first, cancel_stops_billing: true, timeouts: { progress: 2 } }
@@ -143,8 +134,8 @@ models:
 
 const TRANSCRIPTION_PRICE = 'price: { currency: RUB, second: 0.01 }'
 
-export function serveTranscription(): void {
-  serveAudio(
+export async function serveTranscription(): Promise<void> {
+  await serveAudio(
     (one, two) => `
 providers:
   first: { name: First, adapter: openai, base_url: "${one.url}/v1", api_key: canary-first }

@@ -11,7 +11,7 @@ import { serve } from '../harness/gateway.ts'
  */
 
 const NATIVE = ['anthropic', 'gemini', 'bedrock', 'cohere', 'ollama'] as const
-const world = serve(
+const world = await serve(
   startScriptedUpstream,
   ({ url }) => `
 bundled: false
@@ -26,6 +26,7 @@ ${['openai', ...NATIVE].map((name) => `  - { id: test/${name}, type: chat, conte
 `,
   100_000,
 )
+const { key, tollgate, upstream } = world
 
 const TOLD = 2_000 * 1 + 300 * 10
 const json = (body: unknown) => (response: ServerResponse) =>
@@ -53,7 +54,7 @@ interface Booked {
 }
 
 async function asked(path: string, body: unknown, script: (response: ServerResponse) => unknown): Promise<Booked> {
-  world.upstream.answer((response) => void script(response))
+  upstream.answer((response) => void script(response))
   const { tollgate } = world
   // An account of its own: its losses would soon make it pay (rule 20).
   const { key } = await tollgate.createAccount({ balance: 1_000 })
@@ -158,7 +159,7 @@ describe('an answer that ends in an error is one at every door, whole and stream
 test('such ends do not put an endpoint out of use: a prompt may be their cause', async () => {
   for (let count = 0; count < 8; count += 1)
     await asked('/v1/chat/completions', { model: 'test/openai', messages: MESSAGES }, ended('error').whole)
-  const { body } = await world.tollgate.request('GET', '/v1/models/health', { key: world.key })
+  const { body } = await tollgate.request('GET', '/v1/models/health', { key })
   assert.doesNotMatch(JSON.stringify(body), /unhealthy/)
 })
 

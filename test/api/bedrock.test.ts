@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { authorizationOf, converseEvent, converseException } from '../harness/aws.ts'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { gateway } from '../harness/gateway.ts'
@@ -84,11 +84,6 @@ const { key } = await tollgate.createAccount({ balance: 1_000 })
 beforeEach(() => {
   replies = new Map()
   seen = []
-})
-
-after(async () => {
-  await tollgate.stop()
-  await upstream.close()
 })
 
 function ask(body: Record<string, unknown> = {}, providers: readonly string[] = ['first']): Promise<FoldedAnswer> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.ts'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { wrongSums } from '../harness/invoice.ts'
 import { refusedInWords as refused } from '../harness/refused.ts'
 
@@ -15,19 +15,13 @@ const HOSTILE = [
   '=HYPERLINK("http://evil.example")',
 ]
 
-let tollgate: Gateway
 let browser: ConsoleClient
 let accountId: string
-let key: { readonly id: string; readonly key: string }
 
-before(async () => {
-  tollgate = await gateway()
-  ;({ browser, accountId } = await signedUp(tollgate, 'customer@example.com'))
-  await topUp(tollgate, accountId, 100)
-  key = (await browser.post('keys', { name: 'backend' })).body
-})
-
-after(() => tollgate.stop())
+const tollgate = await gateway()
+;({ browser, accountId } = await signedUp(tollgate, 'customer@example.com'))
+await topUp(tollgate, accountId, 100)
+const key = (await browser.post('keys', { name: 'backend' })).body
 
 function chat(
   options: {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { ConsoleClient, PASSWORD, signedUp } from '../harness/console-client.ts'
 import { gateway, type Answer, movingGateway } from '../harness/gateway.ts'
@@ -14,11 +14,6 @@ const tollgate = await gateway({
     OIDC_CLIENT_SECRET: 'client-secret',
     OIDC_NAME: 'Acme ID',
   },
-})
-
-after(async () => {
-  await tollgate.stop()
-  await issuer.close()
 })
 
 interface Flow {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { signedUp, type ConsoleClient } from '../harness/console-client.ts'
-import { movingGateway, gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { movingGateway, gateway, type Answer } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
-import { startYookassa, type YookassaImitation } from '../harness/yookassa.ts'
+import { startYookassa } from '../harness/yookassa.ts'
 import { refused } from '../harness/refused.ts'
 
 const NOTIFICATIONS = '/cabinet/v1/payments/notifications/yookassa'
@@ -12,24 +12,14 @@ const SECRET = 'test_secret-of-the-shop'
 const TURN_MS = 10
 const WAIT_MS = 10_000
 
-let yookassa: YookassaImitation
-let tollgate: Gateway
-
-before(async () => {
-  yookassa = await startYookassa('100500', SECRET)
-  tollgate = await gateway({
-    env: {
-      YOOKASSA_SHOP_ID: '100500',
-      YOOKASSA_SECRET_KEY: SECRET,
-      YOOKASSA_API_URL: yookassa.url,
-      YOOKASSA_NETWORKS: '127.0.0.1,185.71.76.0/27',
-    },
-  })
-})
-
-after(async () => {
-  await tollgate.stop()
-  await yookassa.close()
+const yookassa = await startYookassa('100500', SECRET)
+const tollgate = await gateway({
+  env: {
+    YOOKASSA_SHOP_ID: '100500',
+    YOOKASSA_SECRET_KEY: SECRET,
+    YOOKASSA_API_URL: yookassa.url,
+    YOOKASSA_NETWORKS: '127.0.0.1,185.71.76.0/27',
+  },
 })
 
 function notify(paymentId: string, body: Record<string, unknown> = {}): Promise<Answer> {

@@ -5,7 +5,7 @@ import type { Answer } from '../harness/gateway.ts'
 import { MINUTE_MS, HOUR_MS, server, codeAt, serveSignIn } from '../harness/sign-in-world.ts'
 import { refused } from '../harness/refused.ts'
 
-serveSignIn()
+await serveSignIn()
 
 async function withTotp(
   browser: ConsoleClient,

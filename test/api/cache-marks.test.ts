@@ -5,7 +5,7 @@ import { serve } from '../harness/gateway.ts'
 
 const PRICE = 'currency: RUB, prompt: 1, completion: 1'
 const WRITES = 'input_cache_write: 2, input_cache_read: 0.5'
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 markup: 1
@@ -47,13 +47,13 @@ const MARK = { type: 'ephemeral' }
 const POINT = { cachePoint: { type: 'default' } }
 
 async function sent(path: string, body: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
-  world.upstream.answer(answers(['test/aws', 'test/nova'].includes(String(body['model'])) ? AWS_ANSWER : CLAUDE_ANSWER))
-  const { status, text } = await world.tollgate.request('POST', path, {
-    key: world.key,
+  upstream.answer(answers(['test/aws', 'test/nova'].includes(String(body['model'])) ? AWS_ANSWER : CLAUDE_ANSWER))
+  const { status, text } = await tollgate.request('POST', path, {
+    key,
     body: { max_tokens: 9, ...body },
   })
   assert.equal(status, 200, text)
-  return Object(world.upstream.requests.at(-1))
+  return Object(upstream.requests.at(-1))
 }
 
 function chat(

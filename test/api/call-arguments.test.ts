@@ -4,7 +4,7 @@ import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
 
 const PRICE = 'price: { currency: RUB, prompt: 1, completion: 1 }'
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 bundled: false
@@ -21,8 +21,8 @@ type Answer = Record<string, unknown>
 
 /** The upstream answers with one call of `f` and these arguments, in two pieces where it streams. */
 function callsWith(text: string): void {
-  world.upstream.answer((response, { path: url }) => {
-    const isStream = world.upstream.requests.at(-1)?.['stream'] === true
+  upstream.answer((response, { path: url }) => {
+    const isStream = upstream.requests.at(-1)?.['stream'] === true
     const pieces = [text.slice(0, 3), text.slice(3)]
     const usage = { prompt_tokens: 1, completion_tokens: 1, input_tokens: 1, output_tokens: 1 }
     const send = (events: readonly (readonly [string, object])[]): unknown =>
@@ -70,9 +70,9 @@ async function post(
   path: string,
   body: Answer,
 ): Promise<{ readonly whole: Answer; readonly events: readonly Answer[] }> {
-  const response = await fetch(world.tollgate.url + path, {
+  const response = await fetch(tollgate.url + path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${world.key}` },
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
     body: JSON.stringify(body),
   })
   const text = await response.text()

@@ -42,7 +42,7 @@ interface ClientProtocol {
   check(wanted: FoldedAnswer, got: Json, adapter: string): void
 }
 
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startReplayUpstream,
   ({ url }) => `
 markup: 1
@@ -69,7 +69,7 @@ ${Object.values(ADAPTERS)
 
 const PROTOCOLS: Readonly<Record<string, ClientProtocol>> = {
   Messages: {
-    ask: (adapter, stream) => [() => say(world.tollgate.url, world.key, bodyOf(adapter, stream))],
+    ask: (adapter, stream) => [() => say(tollgate.url, key, bodyOf(adapter, stream))],
     check: checkMessage,
   },
   "Gemini's protocol": {
@@ -105,7 +105,7 @@ test('there are cases of each protocol', async () => {
 })
 
 function slot({ name }: RecordedCase, adapter: string): Promise<void> {
-  return world.upstream.slot(adapter, [{ case: name, opts: { split: 'bytes:97' } }])
+  return upstream.slot(adapter, [{ case: name, opts: { split: 'bytes:97' } }])
 }
 
 function bodyOf(adapter: string, stream: boolean): Record<string, unknown> {
@@ -117,7 +117,7 @@ function saidOnChat(recorded: RecordedCase, adapter: string): Promise<FoldedAnsw
   const asked = async (): Promise<FoldedAnswer> => {
     await slot(recorded, adapter)
     const options = streaming ? { stream_options: { include_usage: true } } : {}
-    return chat(world.tollgate.url, world.key, { ...bodyOf(adapter, streaming), ...options })
+    return chat(tollgate.url, key, { ...bodyOf(adapter, streaming), ...options })
   }
   const known = onChat.get(name) ?? asked()
   onChat.set(name, known)
@@ -180,7 +180,7 @@ const CONTENT_FINISHES: Finishes = {
 }
 
 function askGemini(adapter: string, framing: Framing): Promise<FoldedContent> {
-  return generate(world.tollgate.url, world.key, `test/${adapter}`, framing, {
+  return generate(tollgate.url, key, `test/${adapter}`, framing, {
     contents: [{ role: 'user', parts: [{ text: PROMPT }] }],
     generationConfig: { maxOutputTokens: MOST_TOKENS, thinkingConfig: { includeThoughts: true } },
   })
@@ -242,9 +242,9 @@ const COHERE_FINISHES: Finishes = {
 }
 
 async function askCohere(adapter: string, stream: boolean): Promise<{ status: number; raw: string; body: Json }> {
-  const answer = await request(`${world.tollgate.url}/v2/chat`, {
+  const answer = await request(`${tollgate.url}/v2/chat`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(bodyOf(adapter, stream)),
   })
   const raw = await answer.body.text()

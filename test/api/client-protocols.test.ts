@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { gateway } from '../harness/gateway.ts'
 
 const tollgate = await gateway()
 const { key } = await tollgate.createAccount()
-
-after(() => tollgate.stop())
 
 test('an unknown path answers in the protocol of its prefix', async () => {
   const messages = await tollgate.request('POST', '/v1/messages/nothing', { body: {} })

@@ -9,7 +9,7 @@ const TOOLS = [
   { type: 'function', function: { name: 'get_weather' } },
 ]
 
-const world = serveAdapters()
+const { ask, lastRequest } = await serveAdapters()
 
 /** The plan that the recorded answer states before its tool calls. */
 function planOf(name: string): string {
@@ -21,13 +21,13 @@ function planOf(name: string): string {
 test('a plan of tool calls reaches the client as a detail, streamed or not, and goes back as it came', async () => {
   const {
     events: [answer],
-  } = await world.ask('cohere', 'cohere/chat/v-cohere-null-args', { tools: TOOLS })
+  } = await ask('cohere', 'cohere/chat/v-cohere-null-args', { tools: TOOLS })
   const [{ message }] = Object(answer?.['choices'])
   const details = (name: string): readonly unknown[] => [
     { type: 'reasoning.summary', summary: planOf(name), format: 'cohere-tool-plan-v1', index: 0 },
   ]
   assert.deepEqual(message.reasoning_details, details('v-cohere-null-args'))
-  const streamed = await world.ask('cohere', 'cohere/chat/v-cohere-empty-tool-call-stream', {
+  const streamed = await ask('cohere', 'cohere/chat/v-cohere-empty-tool-call-stream', {
     tools: TOOLS,
     stream: true,
   })
@@ -36,7 +36,7 @@ test('a plan of tool calls reaches the client as a detail, streamed or not, and 
     details('v-cohere-empty-tool-call-stream'),
   )
 
-  await world.ask('cohere', 'cohere/chat/stream-with-events-with-content', {
+  await ask('cohere', 'cohere/chat/stream-with-events-with-content', {
     stream: true,
     messages: [
       { role: 'user', content: LONG_PROMPT },
@@ -44,7 +44,7 @@ test('a plan of tool calls reaches the client as a detail, streamed or not, and 
       { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'noon' },
     ],
   })
-  assert.deepEqual(Object((await world.lastRequest()).json).messages.slice(1), [
+  assert.deepEqual(Object((await lastRequest()).json).messages.slice(1), [
     { role: 'assistant', tool_plan: planOf('v-cohere-null-args'), tool_calls: message.tool_calls },
     { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'noon' },
   ])

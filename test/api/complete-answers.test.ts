@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { createGzip } from 'node:zlib'
 import type { Provider } from '../../src/catalog/catalog.ts'
 import { PLAIN_DIALECT } from '../../src/catalog/dialect.ts'
@@ -12,24 +12,19 @@ import type { Answer } from '../harness/api-client.ts'
 import { wavFile } from '../harness/audio-files.ts'
 import { converseEvent } from '../harness/aws.ts'
 import { loggedRow } from '../harness/money-check.ts'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { movingGateway } from '../harness/gateway.ts'
 import { paced } from '../harness/patience.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 /** An answer that lacks nothing but its last word is complete, however its connection goes on (guarantees.md F22, F24). */
 
-let upstream: ScriptedUpstream
-let server: MovingGateway
-let key: string
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  const chats = ['openai', 'anthropic', 'gemini', 'cohere', 'bedrock', 'ollama', 'sdk', 'native']
-  const price = 'price: { currency: RUB, prompt: 1000, completion: 1000'
-  const unit = (name: string, type: string, more = ''): string =>
-    `  - { id: test/${name}, type: ${type}, ${more}endpoints: [{ provider: openai, model: ${name}, price: { currency: RUB, ${type === 'image' ? 'image_output' : type === 'transcription' ? 'second' : 'prompt'}: 1 } }] }`
-  server = await movingGateway({
-    catalog: `
+const upstream = await startScriptedUpstream()
+const chats = ['openai', 'anthropic', 'gemini', 'cohere', 'bedrock', 'ollama', 'sdk', 'native']
+const price = 'price: { currency: RUB, prompt: 1000, completion: 1000'
+const unit = (name: string, type: string, more = ''): string =>
+  `  - { id: test/${name}, type: ${type}, ${more}endpoints: [{ provider: openai, model: ${name}, price: { currency: RUB, ${type === 'image' ? 'image_output' : type === 'transcription' ? 'second' : 'prompt'}: 1 } }] }`
+const server = await movingGateway({
+  catalog: `
 bundled: false
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
@@ -41,14 +36,8 @@ ${unit('vectors', 'embeddings', 'context_length: 8192, ')}
 ${unit('picture', 'image')}
 ${unit('whisper-1', 'transcription')}
 `,
-  })
-  key = (await server.createAccount({ balance: 1_000 })).key
 })
-
-after(async () => {
-  await server.stop()
-  await upstream.close()
-})
+const key = (await server.createAccount({ balance: 1_000 })).key
 
 const SSE = 'text/event-stream'
 const data = (event: unknown): Buffer => Buffer.from(`data: ${JSON.stringify(event)}\n\n`)

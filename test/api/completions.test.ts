@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { gateway } from '../harness/gateway.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
@@ -31,11 +31,6 @@ models:
 `,
 })
 const account = await tollgate.createAccount({ balance: 100 })
-
-after(async () => {
-  await tollgate.stop()
-  await upstream.close()
-})
 
 function complete(body: Record<string, unknown>): Promise<FoldedAnswer> {
   return chat(tollgate.url, account.key, body, {}, '/v1/completions')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { auditClean } from '../harness/api-client.ts'
 import { gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
@@ -15,8 +15,6 @@ const MODEL = { type: 'chat', context_length: 8_000, endpoints: [SOLD] }
 const server = await gateway()
 await server.admin('PATCH', '/admin/v1/settings', { rates: { USD: 90 }, markup: 1.2 })
 await server.admin('PUT', '/admin/v1/models/acme/m', MODEL)
-
-after(() => server.stop())
 
 async function made(markup: number | string, name: string): Promise<string> {
   const { status, body, text } = await server.admin('POST', '/admin/v1/account-groups', { name, markup })

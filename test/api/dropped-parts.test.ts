@@ -4,7 +4,7 @@ import { type Answer, serve } from '../harness/gateway.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 const PRICE = 'price: { currency: RUB, prompt: 1, completion: 1, input_cache_read: 0.5 }'
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 markup: 1
@@ -23,7 +23,7 @@ models:
 )
 
 async function dropped(path: string, body: unknown): Promise<string | undefined> {
-  const { status, headers, text }: Answer = await world.tollgate.request('POST', path, { key: world.key, body })
+  const { status, headers, text }: Answer = await tollgate.request('POST', path, { key, body })
   assert.equal(status, 200, text)
   return headers['x-tollgate-dropped']
 }
@@ -66,7 +66,7 @@ const MESSAGES = {
 }
 
 test('a translated request names each part that its provider is not sent, in the words of its protocol', async () => {
-  world.upstream.answer(answers(CHAT_ANSWER))
+  upstream.answer(answers(CHAT_ANSWER))
   assert.equal(
     await dropped('/v1/messages', { model: 'test/plain', ...MESSAGES }),
     'messages.citations, stop_sequences, thinking, cache_control',
@@ -98,7 +98,7 @@ test('a translated request names each part that its provider is not sent, in the
 })
 
 test('a chat is told too, wherever a parameter of it does not go', async () => {
-  world.upstream.answer(answers(CLAUDE_ANSWER))
+  upstream.answer(answers(CLAUDE_ANSWER))
   const messages = [{ role: 'user', content: 'Hi' }]
   const chat = { model: 'test/claude', max_tokens: 9, messages }
   assert.equal(await dropped('/v1/chat/completions', { ...chat, temperature: 0.5, stop: ['X'] }), undefined)
@@ -112,7 +112,7 @@ test('a chat is told too, wherever a parameter of it does not go', async () => {
     }),
     'frequency_penalty, seed, logprobs, service_tier',
   )
-  world.upstream.answer(answers(CHAT_ANSWER))
+  upstream.answer(answers(CHAT_ANSWER))
   assert.equal(
     await dropped('/v1/chat/completions', { ...chat, model: 'test/plain', response_format: { type: 'json_object' } }),
     'response_format',
@@ -134,28 +134,28 @@ test('a chat is told too, wherever a parameter of it does not go', async () => {
 })
 
 test('models that cannot think are not asked to, and the client is told', async () => {
-  world.upstream.answer(answers(CLAUDE_ANSWER))
+  upstream.answer(answers(CLAUDE_ANSWER))
   const input = { input: 'Hi', reasoning: { effort: 'low' }, seed: 1 }
   assert.equal(await dropped('/v1/responses', { model: 'test/claude', ...input }), 'seed, reasoning')
-  world.upstream.answer(answers(GEMINI_ANSWER))
+  upstream.answer(answers(GEMINI_ANSWER))
   assert.equal(await dropped('/v1/responses', { model: 'test/gemini', ...input }), 'reasoning')
 })
 
 test('a provider of the protocol is sent all but cache marks without a price, and what its model refuses', async () => {
-  world.upstream.answer(answers(CLAUDE_ANSWER))
+  upstream.answer(answers(CLAUDE_ANSWER))
   assert.equal(await dropped('/v1/messages', { model: 'test/claude', ...MESSAGES }), 'thinking, cache_control')
 })
 
 test('a word of an enumeration is asked of Gemini as it is, and of no other', async () => {
-  world.upstream.answer(answers(GEMINI_ANSWER))
+  upstream.answer(answers(GEMINI_ANSWER))
   const body = {
     contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
     generationConfig: { responseMimeType: 'text/x.enum', responseSchema: { type: 'STRING', enum: ['a', 'b'] } },
   }
   assert.equal(await dropped('/v1beta/models/test/gemini:generateContent', body), undefined)
-  assert.partialDeepStrictEqual(world.upstream.requests.at(-1), { generationConfig: body.generationConfig })
-  const refused = await world.tollgate.request('POST', '/v1beta/models/test/plain:generateContent', {
-    key: world.key,
+  assert.partialDeepStrictEqual(upstream.requests.at(-1), { generationConfig: body.generationConfig })
+  const refused = await tollgate.request('POST', '/v1beta/models/test/plain:generateContent', {
+    key,
     body,
   })
   assert.deepEqual(
@@ -171,7 +171,7 @@ const TOOL = { name: 'f', description: 'F', parameters: { type: 'object', proper
 const BOUNDED = { type: 'object', properties: { a: { type: 'integer', minimum: 1 } } }
 
 test('what a newer model refuses is left out or told in words, and named on every route', async () => {
-  world.upstream.answer(answers(CLAUDE_ANSWER))
+  upstream.answer(answers(CLAUDE_ANSWER))
   const messages = [
     { role: 'user', content: 'Hi' },
     { role: 'assistant', content: 'Well,' },
@@ -209,10 +209,10 @@ test('what a newer model refuses is left out or told in words, and named on ever
     }),
     'generationConfig.temperature, generationConfig.thinkingConfig, toolConfig',
   )
-  const { thinking, tool_choice: choice, output_config: output, system } = Object(world.upstream.requests.at(-1))
+  const { thinking, tool_choice: choice, output_config: output, system } = Object(upstream.requests.at(-1))
   assert.deepEqual([thinking, choice, output], [undefined, { type: 'auto' }, { effort: 'low' }])
   assert.match(system[0].text, /"f"/)
-  world.upstream.answer(answers(GEMINI_ANSWER))
+  upstream.answer(answers(GEMINI_ANSWER))
   const penalties = { top_p: 1, frequency_penalty: 0, presence_penalty: 0 }
   assert.equal(
     await dropped('/v1/chat/completions', { model: 'test/flash', messages, ...penalties }),

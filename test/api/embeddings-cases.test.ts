@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import {
-  BODY_VARIANTS,
-  checkRecordedError,
-  providerOf,
-  recordedUnits,
-  startUnits,
-  type UnitsUnderTest,
-} from './recorded-units.ts'
+import { describe, test } from 'node:test'
+import { BODY_VARIANTS, checkRecordedError, providerOf, recordedUnits, startUnits } from './recorded-units.ts'
 import type { RecordedCase } from '../harness/recording.ts'
 import type { ReplayOptions } from '../harness/replay.ts'
 import type { Answer } from '../harness/gateway.ts'
@@ -35,13 +28,7 @@ interface ExpectedVectors {
   readonly first: readonly number[]
 }
 
-let units: UnitsUnderTest
-
-before(async () => {
-  units = await startUnits(ROWS, 'embeddings', () => PRICE)
-})
-
-after(() => units.stop())
+const units = await startUnits(ROWS, 'embeddings', () => PRICE)
 
 /** The recorder's expectation; it has none for Bedrock's own dialect, so it is read from the body. */
 function expectedOf(recorded: RecordedCase): ExpectedVectors {

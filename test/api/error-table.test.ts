@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 
 const hello = [{ role: 'user', content: 'Hello' }]
@@ -13,8 +13,6 @@ models:
 `,
 })
 const { key } = await tollgate.createAccount()
-
-after(() => tollgate.stop())
 
 function chat(body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
   return tollgate.request('POST', '/v1/chat/completions', { key, body, headers })

@@ -7,7 +7,7 @@ const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 const PICTURE = { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } }
 const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 }
 
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 bundled: false
@@ -62,7 +62,7 @@ function seeingRow(modalities: string, index: number): string {
 }
 
 function answerJson(body: unknown): void {
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(body))
   })
@@ -80,8 +80,8 @@ function answerWith(message: Record<string, unknown>): void {
 }
 
 async function chat(model: string, body: Record<string, unknown> = {}): Promise<Answer> {
-  const answer = await world.tollgate.request('POST', '/v1/chat/completions', {
-    key: world.key,
+  const answer = await tollgate.request('POST', '/v1/chat/completions', {
+    key,
     body: { model, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }], ...body },
   })
   assert.equal(answer.status, 200, answer.text)
@@ -97,7 +97,7 @@ const FEES = {
 test('what would be billed besides tokens is not sent where nothing pays for it', async () => {
   answerWith({})
   const { body } = await chat('t/plain', FEES)
-  const sent = world.upstream.requests.at(-1) ?? {}
+  const sent = upstream.requests.at(-1) ?? {}
   assert.deepEqual(
     [sent['service_tier'], sent['web_search_options'], sent['modalities']],
     [undefined, undefined, ['text']],
@@ -108,16 +108,16 @@ test('what would be billed besides tokens is not sent where nothing pays for it'
 test('a search that is asked for, listed and priced is sent, held for and charged; a tier of service never is', async () => {
   answerWith({})
   const { body } = await chat('t/priced', FEES)
-  const sent = world.upstream.requests.at(-1) ?? {}
+  const sent = upstream.requests.at(-1) ?? {}
   assert.deepEqual(
     [sent['service_tier'], sent['web_search_options'], sent['modalities']],
     [undefined, {}, FEES.modalities],
   )
   assert.equal(body.usage.cost, 2.00003)
-  const { key: poor } = await world.tollgate.createAccount({ balance: 1 })
+  const { key: poor } = await tollgate.createAccount({ balance: 1 })
   assert.equal(
     (
-      await world.tollgate.request('POST', '/v1/chat/completions', {
+      await tollgate.request('POST', '/v1/chat/completions', {
         key: poor,
         body: { model: 't/priced', max_tokens: 5, prompt: 'x', ...FEES },
       })
@@ -141,16 +141,16 @@ test('Gemini searches for a chat, and is charged by what it reports: queries, or
     return chat(model, { web_search_options: {} })
   }
   assert.equal((await grounded('t/gemini-2.5-flash', ['a', 'b', 'c'])).body.usage.cost, 2.00003)
-  assert.deepEqual(world.upstream.requests.at(-1)?.['tools'], [{ googleSearch: {} }])
+  assert.deepEqual(upstream.requests.at(-1)?.['tools'], [{ googleSearch: {} }])
   assert.equal((await grounded('t/gemini-3-flash', ['a', 'b', 'c'])).body.usage.cost, 6.00003)
   assert.equal((await grounded('t/gemini-3-flash', [])).body.usage.cost, 0.00003)
-  const { key: poor } = await world.tollgate.createAccount({ balance: 15 })
+  const { key: poor } = await tollgate.createAccount({ balance: 15 })
   const body = { model: 't/gemini-3-flash', max_tokens: 5, prompt: 'x', web_search_options: {} }
-  const { status } = await world.tollgate.request('POST', '/v1/chat/completions', { key: poor, body })
+  const { status } = await tollgate.request('POST', '/v1/chat/completions', { key: poor, body })
   assert.equal(status, 402, 'eight searches are held for')
   const tools = [{ type: 'function', function: { name: 'f' } }]
-  const refused = await world.tollgate.request('POST', '/v1/chat/completions', {
-    key: world.key,
+  const refused = await tollgate.request('POST', '/v1/chat/completions', {
+    key,
     body: { ...body, tools },
   })
   assert.equal(refused.status, 400, refused.text)
@@ -176,7 +176,7 @@ test('what makes a search dearer than the price of one goes only where the row s
   const options = { search_context_size: 'high', search_type: 'pro', user_location: place }
   const sent = async (model: string): Promise<unknown> => {
     await chat(model, { web_search_options: options })
-    return world.upstream.requests.at(-1)?.['web_search_options']
+    return upstream.requests.at(-1)?.['web_search_options']
   }
   assert.deepEqual(await sent('t/priced'), { user_location: place })
   assert.deepEqual(await sent('t/levels'), { user_location: place, search_context_size: 'high' })
@@ -186,7 +186,7 @@ test('what makes a search dearer than the price of one goes only where the row s
 test('pictures of a chat answer are charged, streamed or not, by every protocol that can bring them', async () => {
   answerWith({ images: [PICTURE, PICTURE] })
   assert.equal((await chat('t/priced')).body.usage.cost, 6.00003)
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     const chunk = (choice: Record<string, unknown>, more = {}): string =>
       `data: ${JSON.stringify({ id: 'u', choices: [{ index: 0, delta: {}, finish_reason: null, ...choice }], ...more })}\n\n`
@@ -209,8 +209,8 @@ test('pictures of a chat answer are charged, streamed or not, by every protocol 
 
 test('a quality that decides the price of a picture and cannot be sent is refused, not sold', async () => {
   for (const model of ['t/unlisted', 't/unknown', 't/chatting']) {
-    const answer = await world.tollgate.request('POST', '/v1/images/generations', {
-      key: world.key,
+    const answer = await tollgate.request('POST', '/v1/images/generations', {
+      key,
       body: { model, prompt: 'A lake', size: '1024x1024', quality: model === 't/unlisted' ? 'low' : 'high' },
     })
     assert.equal(answer.status, 400, answer.text)
@@ -232,8 +232,8 @@ test('a picture has the price of its size and quality; what no price names is no
     ['t/flat', { size: '1536x1024', quality: 'high' }, 2, {}],
   ]
   for (const [model, body, cost, shape] of costs) {
-    const answer = await world.tollgate.request('POST', '/v1/images/generations', {
-      key: world.key,
+    const answer = await tollgate.request('POST', '/v1/images/generations', {
+      key,
       body: { model, prompt: 'a cat', response_format: 'b64_json', ...body },
     })
     assert.deepEqual(
@@ -241,14 +241,14 @@ test('a picture has the price of its size and quality; what no price names is no
       [200, cost],
       `${model} ${JSON.stringify(body)} ${answer.text}`,
     )
-    const { size, quality } = world.upstream.requests.at(-1) ?? {}
+    const { size, quality } = upstream.requests.at(-1) ?? {}
     assert.deepEqual({ ...(size === undefined ? {} : { size }), ...(quality === undefined ? {} : { quality }) }, shape)
   }
   // Stopping the server replays every charge.
 })
 
 test('a document or a film that comes as a picture is held for as what it is, at every door', async () => {
-  const { key } = await world.tollgate.createAccount({ balance: 1 })
+  const { key } = await tollgate.createAccount({ balance: 1 })
   const data = Buffer.from('%PDF-1.7').toString('base64')
   const doors: Readonly<Record<string, (model: string, url: string) => readonly [path: string, body: unknown]>> = {
     chat: (model, url) => [
@@ -279,9 +279,9 @@ test('a document or a film that comes as a picture is held for as what it is, at
   for (const [door, bodyOf] of Object.entries(doors)) {
     const ask = async (model: string, url: string): Promise<number> => {
       const [path, body] = bodyOf(model, url)
-      return (await world.tollgate.request('POST', path, { key, body })).status
+      return (await tollgate.request('POST', path, { key, body })).status
     }
-    const seen = world.upstream.requests.length
+    const seen = upstream.requests.length
     for (const url of [
       `data:image/png;base64,${data}`,
       'https://a.test/a.pdf',
@@ -291,7 +291,7 @@ test('a document or a film that comes as a picture is held for as what it is, at
       assert.equal(await ask('t/sees-0', url), 400, `${door}: ${url}`)
       assert.equal(await ask('t/sees-1', url), 402, `${door}: ${url}`)
     }
-    assert.equal(world.upstream.requests.length, seen, door)
+    assert.equal(upstream.requests.length, seen, door)
     answerJson({
       candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Here.' }] }, finishReason: 'STOP' }],
       usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 1 },
@@ -303,12 +303,12 @@ test('a document or a film that comes as a picture is held for as what it is, at
 
 test('a PDF that comes as a picture reaches Claude as a document and Gemini as a PDF, and a tool may have read it', async () => {
   const data = Buffer.from('%PDF-1.7').toString('base64')
-  const { key } = await world.tollgate.createAccount({ balance: 1_000 })
+  const { key } = await tollgate.createAccount({ balance: 1_000 })
   const sentFor = async (path: string, body: unknown): Promise<string> => {
-    await world.tollgate.request('POST', path, { key, body })
-    return JSON.stringify(world.upstream.requests.at(-1))
+    await tollgate.request('POST', path, { key, body })
+    return JSON.stringify(upstream.requests.at(-1))
   }
-  world.upstream.answer((response) => response.writeHead(500).end())
+  upstream.answer((response) => response.writeHead(500).end())
   const document = `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"${data}"}}`
   const url = `data:image/png;base64,${data}`
   const chatOf = (model: string): unknown => ({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { focusWorld, type Customer } from './focus-world.ts'
 import type { Gateway } from '../harness/gateway.ts'
 import { refused } from '../harness/refused.ts'
@@ -167,11 +167,7 @@ let server: Gateway
 let one: Customer
 let other: Customer
 
-before(async () => {
-  ;({ server, one, other } = await focusWorld())
-})
-
-after(() => server.stop())
+;({ server, one, other } = await focusWorld())
 
 function micro(text: string | undefined): bigint {
   const [, sign = '', whole = '', part = ''] = /^(-?)(\d+)(?:\.(\d{1,6}))?$/.exec(text ?? '') ?? []

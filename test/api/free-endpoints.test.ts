@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { refused } from '../harness/refused.ts'
 
-let tollgate: Gateway
-
-before(async () => {
-  tollgate = await gateway()
-})
-
-after(() => tollgate.stop())
+const tollgate = await gateway()
 
 function chat(key: string, body: Record<string, unknown> = {}, headers: Record<string, string> = {}): Promise<Answer> {
   return tollgate.request('POST', '/v1/chat/completions', {

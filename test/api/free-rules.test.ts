@@ -11,7 +11,7 @@ import { serve } from '../harness/gateway.ts'
  * provider's cost.
  */
 
-const world = serve(
+const world = await serve(
   startScriptedUpstream,
   ({ url }) => `
 markup: 3
@@ -24,6 +24,7 @@ models:
   - { id: test/paints, type: image, context_length: 1000000, endpoints: [{ provider: dear, model: gpt-image-1, price: { currency: RUB, prompt: 1, completion: 1 } }] }
 `,
 )
+const { tollgate, upstream } = world
 
 const REQUEST = {
   model: 'test/dear',
@@ -37,7 +38,7 @@ type Answer = Parameters<Parameters<typeof world.upstream.answer>[0]>[0]
 
 /** Three tokens at 10 RUB, and then the rest. */
 function threeAnd(rest: (response: Answer) => void): void {
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write('data: {"id":"c","choices":[{"index":0,"delta":{"content":"one two three"}}]}\n\n')
     rest(response)
@@ -53,19 +54,19 @@ function failAfterThree(): void {
 }
 
 async function newest(account: string): Promise<Record<string, unknown>> {
-  return (await world.tollgate.admin('GET', `/admin/v1/generations?account=${account}&limit=1`)).body.data[0]
+  return (await tollgate.admin('GET', `/admin/v1/generations?account=${account}&limit=1`)).body.data[0]
 }
 
 test('rule 6: the first broken stream is free, those after it cost what the provider takes, and the log says so', async () => {
-  const { id, key } = await world.tollgate.createAccount({ balance: 10_000 })
+  const { id, key } = await tollgate.createAccount({ balance: 10_000 })
   failAfterThree()
-  const free = await chat(world.tollgate.url, key, REQUEST)
+  const free = await chat(tollgate.url, key, REQUEST)
   assert.equal(free.usage?.['cost'], 0)
   assert.deepEqual(
     [(await newest(id))['billing_basis'], (await newest(id))['insured'], (await newest(id))['total_cost']],
     ['free', 30, 0],
   )
-  const charged = await chat(world.tollgate.url, key, REQUEST)
+  const charged = await chat(tollgate.url, key, REQUEST)
   // Without the operator's markup.
   assert.equal(charged.usage?.['cost'], 30)
   const row = await newest(id)
@@ -73,30 +74,30 @@ test('rule 6: the first broken stream is free, those after it cost what the prov
     [row['billing_basis'], row['insured'], row['total_cost'], row['provider_cost'], row['status']],
     ['provider_cost', 0, 30, 30, 'error'],
   )
-  const { body } = await world.tollgate.request('GET', '/v1/user/balance', { key })
+  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
   assert.deepEqual([body.balance, body.reserved], [9_970, 0])
 })
 
 test('rule 4: an empty answer that the provider bills is charged once the free amount of the hour is used up', async () => {
-  const { id, key } = await world.tollgate.createAccount({ balance: 10_000 })
+  const { id, key } = await tollgate.createAccount({ balance: 10_000 })
   const ask = async (): Promise<number> =>
     (
-      await world.tollgate.request('POST', '/v1/chat/completions', {
+      await tollgate.request('POST', '/v1/chat/completions', {
         key,
         body: { ...REQUEST, stream: false, stream_options: undefined },
       })
     ).status
   failAfterThree()
-  await chat(world.tollgate.url, key, REQUEST)
-  world.upstream.answer((response) => {
+  await chat(tollgate.url, key, REQUEST)
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end('{"id":"c","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":0}}')
   })
   // Its prompt costs nothing at this provider, so there is nothing to charge.
   assert.equal(await ask(), 502)
   assert.equal((await newest(id))['billing_basis'], 'free')
-  const entry = { adapter: 'openai', base_url: world.upstream.url, api_key: 'k', timeouts: { progress: 1 } }
-  assert.equal((await world.tollgate.admin('PUT', '/admin/v1/providers/dear', entry)).status, 200)
+  const entry = { adapter: 'openai', base_url: upstream.url, api_key: 'k', timeouts: { progress: 1 } }
+  assert.equal((await tollgate.admin('PUT', '/admin/v1/providers/dear', entry)).status, 200)
   const model = {
     type: 'chat',
     context_length: 10_000,
@@ -104,20 +105,20 @@ test('rule 4: an empty answer that the provider bills is charged once the free a
       { provider: 'dear', model: 'm', price: { currency: 'RUB', prompt: '1000000', completion: '10000000' } },
     ],
   }
-  assert.equal((await world.tollgate.admin('PUT', '/admin/v1/models/test/dear', model)).status, 200)
+  assert.equal((await tollgate.admin('PUT', '/admin/v1/models/test/dear', model)).status, 200)
   assert.equal(await ask(), 502)
   const row = await newest(id)
   assert.deepEqual([row['billing_basis'], row['total_cost'], row['error_type']], ['provider_cost', 7, 'empty_response'])
 })
 
 test('a refusal of the provider is no abuse and stays free', async () => {
-  const { id, key } = await world.tollgate.createAccount({ balance: 10_000 })
+  const { id, key } = await tollgate.createAccount({ balance: 10_000 })
   failAfterThree()
-  await chat(world.tollgate.url, key, REQUEST)
-  world.upstream.answer((response) => response.writeHead(500).end())
+  await chat(tollgate.url, key, REQUEST)
+  upstream.answer((response) => response.writeHead(500).end())
   assert.equal(
     (
-      await world.tollgate.request('POST', '/v1/chat/completions', {
+      await tollgate.request('POST', '/v1/chat/completions', {
         key,
         body: { ...REQUEST, stream: false, stream_options: undefined },
       })
@@ -128,7 +129,7 @@ test('a refusal of the provider is no abuse and stays free', async () => {
 })
 
 test('what the provider does while the client waits never counts: nothing is charged for it, and nothing refused', async () => {
-  const { id, key } = await world.tollgate.createAccount({ balance: 10_000 })
+  const { id, key } = await tollgate.createAccount({ balance: 10_000 })
   const faults: readonly ((response: Answer) => void)[] = [
     (response) => response.socket?.destroySoon(),
     (response) => void response.end(),
@@ -138,7 +139,7 @@ test('what the provider does while the client waits never counts: nothing is cha
   ]
   for (const fault of [...faults, ...faults.slice(0, 2)]) {
     threeAnd(fault)
-    assert.equal((await chat(world.tollgate.url, key, REQUEST)).usage?.['cost'], 0)
+    assert.equal((await chat(tollgate.url, key, REQUEST)).usage?.['cost'], 0)
     const row = await newest(id)
     assert.deepEqual(
       [row['billing_basis'], Number(row['insured']) >= 30, row['total_cost']],
@@ -153,7 +154,7 @@ const PICTURE = { type: 'image_url', image_url: { url: 'https://example.com/a.pn
 const FILE = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0xLjQK' } }
 
 function askAboutPicture(key: string, promptTokens: number, part: unknown = PICTURE): ReturnType<typeof post> {
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(
       JSON.stringify({
@@ -172,16 +173,16 @@ function askAboutPicture(key: string, promptTokens: number, part: unknown = PICT
 }
 
 function post(key: string, path: string, body: unknown): ReturnType<typeof world.tollgate.request> {
-  return world.tollgate.request('POST', path, { key, body })
+  return tollgate.request('POST', path, { key, body })
 }
 
 test('a shortfall counts whatever asked for it: then all that may exceed its hold is refused, and text goes on', async () => {
-  const { id, key } = await world.tollgate.createAccount({ balance: 2 })
+  const { id, key } = await tollgate.createAccount({ balance: 2 })
   // It is held for 1,000 tokens and costs 150 RUB.
   assert.equal((await askAboutPicture(key, 500_000)).status, 200)
   assert.deepEqual([(await newest(id))['total_cost'], (await newest(id))['shortfall']], [2, 148.000003])
   const topUp = { kind: 'topup', amount: 100, reason: 'test', reference: 'again' }
-  assert.equal((await world.tollgate.admin('POST', `/admin/v1/accounts/${id}/ledger`, topUp)).status, 201)
+  assert.equal((await tollgate.admin('POST', `/admin/v1/accounts/${id}/ledger`, topUp)).status, 201)
   const hears = (bytes: Buffer): Record<string, unknown> => ({
     model: 'test/hears',
     input_audio: { data: bytes.toString('base64'), format: 'flac' },
@@ -213,7 +214,7 @@ test('a shortfall counts whatever asked for it: then all that may exceed its hol
     assert.match(answer.text, /cost more than it had in this hour.*So are pictures, files and sound/)
   }
   assert.equal((await askAboutPicture(key, 20, null)).status, 200)
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ text: 'ok', duration: 1 }))
   })
@@ -222,8 +223,8 @@ test('a shortfall counts whatever asked for it: then all that may exceed its hol
 })
 
 test('a sound that says a minute and is hours is charged as the provider heard it, and what the balance lacks counts', async () => {
-  const { id, key } = await world.tollgate.createAccount({ balance: 2 })
-  world.upstream.answer((response) => {
+  const { id, key } = await tollgate.createAccount({ balance: 2 })
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ text: 'long', duration: 10_000 }))
   })
@@ -235,13 +236,13 @@ test('a sound that says a minute and is hours is charged as the provider heard i
   const row = await newest(id)
   assert.deepEqual([row['total_cost'], row['shortfall'], row['billing_basis']], [2, 28, 'provider_usage'])
   const topUp = { kind: 'topup', amount: 100, reason: 'test', reference: 'heard' }
-  assert.equal((await world.tollgate.admin('POST', `/admin/v1/accounts/${id}/ledger`, topUp)).status, 201)
+  assert.equal((await tollgate.admin('POST', `/admin/v1/accounts/${id}/ledger`, topUp)).status, 201)
   // Now the most that it may be is held for: half a day and a minute, 129.78 RUB.
   assert.equal((await ask()).status, 429)
   const more = { ...topUp, amount: 30, reference: 'more' }
-  assert.equal((await world.tollgate.admin('POST', `/admin/v1/accounts/${id}/ledger`, more)).status, 201)
+  assert.equal((await tollgate.admin('POST', `/admin/v1/accounts/${id}/ledger`, more)).status, 201)
   assert.equal((await ask()).status, 200)
   assert.deepEqual([(await newest(id))['total_cost'], (await newest(id))['shortfall']], [30, 0])
-  const { body } = await world.tollgate.request('GET', '/v1/user/balance', { key })
+  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
   assert.deepEqual([body.balance, body.reserved], [100, 0])
 })

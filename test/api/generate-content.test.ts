@@ -4,7 +4,7 @@ import { type FoldedContent, generate } from '../harness/protocol-folds.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
 
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 markup: 1
@@ -37,16 +37,16 @@ const RESULT = (id: string): unknown => ({
   parts: [{ functionResponse: { id, name: 'edit', response: { output: 'done' } } }],
 })
 
-beforeEach(() => world.upstream.answer((response) => void response.writeHead(500).end()))
+beforeEach(() => upstream.answer((response) => void response.writeHead(500).end()))
 
 function say(model: string, framing: 'whole' | 'sse' | 'array', body: Record<string, unknown>): Promise<FoldedContent> {
-  return generate(world.tollgate.url, world.key, model, framing, body)
+  return generate(tollgate.url, key, model, framing, body)
 }
 
 /** Answers the next requests with these chunks, or a whole answer. */
 function answerWith(...chunks: readonly unknown[]): void {
-  world.upstream.answer((response, request) => {
-    const isStream = request.path.includes('alt=sse') || world.upstream.requests.at(-1)?.['stream'] === true
+  upstream.answer((response, request) => {
+    const isStream = request.path.includes('alt=sse') || upstream.requests.at(-1)?.['stream'] === true
     response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
     if (!isStream) return void response.end(JSON.stringify(chunks[0]))
     for (const chunk of chunks) response.write(`data: ${JSON.stringify(chunk)}\n\n`)
@@ -55,17 +55,17 @@ function answerWith(...chunks: readonly unknown[]): void {
 }
 
 function sent(): Record<string, unknown> {
-  const body = world.upstream.requests.at(-1)
+  const body = upstream.requests.at(-1)
   assert.ok(body !== undefined)
   return body
 }
 
 async function lastRow(): Promise<Record<string, unknown>> {
-  return (await world.tollgate.request('GET', '/v1/generation?limit=1', { key: world.key })).body.logs[0]
+  return (await tollgate.request('GET', '/v1/generation?limit=1', { key })).body.logs[0]
 }
 
 async function balance(): Promise<number> {
-  return (await world.tollgate.request('GET', '/v1/user/balance', { key: world.key })).body.balance
+  return (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance
 }
 
 test('a provider of the protocol is asked in the client’s own words, and its answer passes with our id, model and cost', async () => {
@@ -112,7 +112,7 @@ test('a provider of the protocol is asked in the client’s own words, and its a
     },
   })
   assert.equal(got.status, 200, got.raw)
-  const { path, headers } = world.upstream.received.at(-1) ?? assert.fail()
+  const { path, headers } = upstream.received.at(-1) ?? assert.fail()
   assert.equal(path, '/models/gemini-3-flash:streamGenerateContent?alt=sse')
   assert.equal(headers['x-goog-api-key'], 'upstream-key')
   assert.deepEqual(sent(), {
@@ -318,10 +318,10 @@ test('what costs money is named once: both spellings of a member are refused', a
 })
 
 test('errors have the shape of the protocol: no key, no money, no model, a failing provider, and a stream that breaks', async () => {
-  const { url } = world.tollgate
+  const { url } = tollgate
   const nobody = await generate(url, '', 'test/open', 'whole', { contents: [ASK] })
   assert.deepEqual([nobody.status, nobody.error.status], [401, 'UNAUTHENTICATED'])
-  const poor = await world.tollgate.createAccount({ balance: 0 })
+  const poor = await tollgate.createAccount({ balance: 0 })
   const broke = await generate(url, poor.key, 'test/open', 'sse', { contents: [ASK] })
   assert.deepEqual([broke.status, broke.error.status], [402, 'FAILED_PRECONDITION'])
   const unknown = await say('test/none', 'whole', { contents: [ASK] })
@@ -329,7 +329,7 @@ test('errors have the shape of the protocol: no key, no money, no model, a faili
   const failing = await say('test/open', 'whole', { contents: [ASK] })
   assert.equal(failing.status, 502)
   assert.equal(failing.error.code, 502)
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write(
       `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content: 'Half' } }] })}\n\n`,
@@ -346,8 +346,8 @@ test('errors have the shape of the protocol: no key, no money, no model, a faili
 
 test('the key may stand in the query under /v1beta, and in no log line', async () => {
   answerWith(SAID)
-  const path = `/v1beta/models/test/open:generateContent?key=${world.key}`
-  const answer = await world.tollgate.request('POST', path, { body: { contents: [ASK] } })
+  const path = `/v1beta/models/test/open:generateContent?key=${key}`
+  const answer = await tollgate.request('POST', path, { body: { contents: [ASK] } })
   assert.equal(answer.status, 200)
-  assert.equal(world.tollgate.logs().join('\n').includes(world.key), false)
+  assert.equal(tollgate.logs().join('\n').includes(key), false)
 })

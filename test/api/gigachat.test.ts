@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { wavFile, audioForm } from '../harness/audio-files.ts'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { patient, until } from '../harness/patience.ts'
@@ -53,11 +53,6 @@ const server = await gateway({
 const { key } = await server.createAccount({ balance: 1_000 })
 
 beforeEach(() => upstream.answer(play))
-
-after(async () => {
-  await server.stop()
-  await upstream.close()
-})
 
 function play(response: ServerResponse, request: Received): void {
   const path = request.path

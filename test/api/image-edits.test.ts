@@ -11,7 +11,7 @@ const EDITS = '/v1/images/edits'
 const VARIATIONS = '/v1/images/variations'
 const JPEG = Buffer.concat([Buffer.from('\xff\xd8\xff\xe0', 'latin1'), Buffer.alloc(40)])
 
-const world = serve(
+const { account, key, tollgate, upstream } = await serve(
   () => startScriptedUpstream({ forgets: true }),
   ({ url }) => `
 bundled: false
@@ -44,8 +44,8 @@ async function send(path: string, fields: Readonly<Record<string, string>>, file
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
   for (const [name, bytes] of files) form.append(name, new Blob([new Uint8Array(bytes)]), 'a.png')
   const encoded = new Response(form)
-  return world.tollgate.request('POST', path, {
-    key: world.key,
+  return tollgate.request('POST', path, {
+    key,
     body: Buffer.from(await encoded.arrayBuffer()),
     headers: { 'content-type': encoded.headers.get('content-type') ?? '' },
   })
@@ -56,7 +56,7 @@ function edit(fields: Readonly<Record<string, string>>, files: Files = [['image'
 }
 
 function sentForm(index = 0): { path: string; fields: Record<string, string>; files: readonly string[] } {
-  const { path, headers, body } = world.upstream.received[index] ?? assert.fail('nothing was sent')
+  const { path, headers, body } = upstream.received[index] ?? assert.fail('nothing was sent')
   const { fields, files } = parseMultipart(String(headers['content-type']), body, 17)
   return {
     path,
@@ -71,14 +71,14 @@ function sentForm(index = 0): { path: string; fields: Record<string, string>; fi
 }
 
 async function costOf(answer: Answer): Promise<unknown> {
-  const { rows } = await checkBooks(world.tollgate, world.account, 1_000)
+  const { rows } = await checkBooks(tollgate, account, 1_000)
   const row = rows.find((each) => each['generation_id'] === answer.headers['x-generation-id'])
   return [row?.['type'], row?.['status'], row?.['total_cost']]
 }
 
 describe('edits', () => {
   test('several images and a mask go up as files, and each image has its price', async () => {
-    world.upstream.answer(generous())
+    upstream.answer(generous())
     const answer = await edit({ size: '1536x1024', user: 'u' }, [
       ['image[]', PNG],
       ['image[]', JPEG],
@@ -99,7 +99,7 @@ describe('edits', () => {
   })
 
   test('a form counts its numbers, and an address is the default', async () => {
-    world.upstream.answer((response, { body }) =>
+    upstream.answer((response, { body }) =>
       sendJson(response, {
         data: Array.from({ length: body.includes('name="n"\r\n\r\n3') ? 3 : 0 }, () => ({ b64_json: B64 })),
       }),
@@ -113,9 +113,9 @@ describe('edits', () => {
   })
 
   test('JSON: an address, a data URL, objects with one, a list', async () => {
-    world.upstream.answer(generous())
+    upstream.answer(generous())
     const ask = (fields: Record<string, unknown>): Promise<Answer> =>
-      world.tollgate.request('POST', EDITS, { key: world.key, body: { model: 'v/any', prompt: 'x', ...fields } })
+      tollgate.request('POST', EDITS, { key, body: { model: 'v/any', prompt: 'x', ...fields } })
     for (const image of [DATA, [DATA], { image_url: DATA }, [{ image_url: { url: DATA } }]])
       assert.equal((await ask({ image })).status, 200)
     assert.equal(
@@ -132,7 +132,7 @@ describe('edits', () => {
       'invalid_input',
       'image: must be an http or https URL or a data URL of an image',
     ])
-    assert.equal(world.upstream.received.length, 5)
+    assert.equal(upstream.received.length, 5)
   })
 
   test('tokens of the images are held for and charged as reported', async () => {
@@ -141,7 +141,7 @@ describe('edits', () => {
       output_tokens: 1_056,
       input_tokens_details: { image_tokens: 1_088, text_tokens: 12 },
     }
-    world.upstream.answer(generous(usage))
+    upstream.answer(generous(usage))
     const answer = await edit({ model: 'v/gpt', quality: 'high', input_fidelity: 'high' })
     assert.deepEqual(sentForm().fields, {
       model: 'gpt-image-1',
@@ -151,7 +151,7 @@ describe('edits', () => {
     })
     assert.deepEqual(answer.body.usage.input_tokens_details, { text_tokens: 12, image_tokens: 1_088 })
     assert.deepEqual(await costOf(answer), ['image', 'completed', 0.05324])
-    world.upstream.answer(generous())
+    upstream.answer(generous())
     await edit({ input_fidelity: 'high' })
     assert.equal(sentForm().fields['input_fidelity'], undefined, 'nothing pays for it where a picture has one price')
     // 6,500 tokens of an image and as many of the mask, at 0.1 RUB each, exceed the balance.
@@ -163,7 +163,7 @@ describe('edits', () => {
   })
 
   test('Gemini is shown the images; a mask is refused before anything is asked', async () => {
-    world.upstream.answer(
+    upstream.answer(
       answers({
         candidates: [
           { content: { parts: [{ inlineData: { mimeType: 'image/png', data: B64 } }] }, finishReason: 'STOP' },
@@ -175,7 +175,7 @@ describe('edits', () => {
       ['image[]', PNG],
       ['image[]', JPEG],
     ])
-    const sent = JSON.stringify(world.upstream.received[0]?.json)
+    const sent = JSON.stringify(upstream.received[0]?.json)
     assert.ok(sent.includes(B64) && sent.includes(JPEG.toString('base64')))
     assert.deepEqual(await costOf(answer), ['image', 'completed', 3.879])
     for (const model of ['v/gemini', 'v/chat', 'v/dall-e-3']) {
@@ -189,11 +189,11 @@ describe('edits', () => {
         `mask: no provider of model '${model}' takes a mask. Allowed: an edit without one`,
       ])
     }
-    assert.equal(world.upstream.received.length, 1)
+    assert.equal(upstream.received.length, 1)
   })
 
   test('each wrong form has its reason, and costs nothing', async () => {
-    world.upstream.answer(generous())
+    upstream.answer(generous())
     const cases: readonly (readonly [Promise<Answer>, string])[] = [
       [edit({}, []), "Parameter 'image' is required"],
       [edit({}, [['mask', PNG]]), "Parameter 'image' is required"],
@@ -234,8 +234,8 @@ describe('edits', () => {
       [edit({ input_fidelity: 'odd' }), 'input_fidelity: must be one of low, high'],
     ]
     for (const [answer, message] of cases) assert.deepEqual(errorOf(await answer).at(2), message)
-    assert.equal(world.upstream.received.length, 0)
-    await checkBooks(world.tollgate, world.account, 1_000)
+    assert.equal(upstream.received.length, 0)
+    await checkBooks(tollgate, account, 1_000)
   })
 
   test('hostile answers cost nothing', async () => {
@@ -246,23 +246,23 @@ describe('edits', () => {
       '[]',
       '{"data":[{"b64_json":"%%"}]}',
     ]) {
-      world.upstream.answer((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(body))
+      upstream.answer((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(body))
       const answer = await edit({})
       assert.equal(answer.status, 502, body)
       assert.deepEqual(await costOf(answer), ['image', 'error', 0])
     }
-    world.upstream.answer((response) => {
+    upstream.answer((response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":[')
       response.destroy()
     })
     assert.ok([502, 503].includes((await edit({})).status))
-    await checkBooks(world.tollgate, world.account, 1_000)
+    await checkBooks(tollgate, account, 1_000)
   })
 })
 
 describe('variations', () => {
   test('one image and no prompt', async () => {
-    world.upstream.answer(generous())
+    upstream.answer(generous())
     const answer = await send(
       VARIATIONS,
       { model: 'v/any', size: '1024x1024', response_format: 'b64_json', user: 'u' },
@@ -277,10 +277,10 @@ describe('variations', () => {
   })
 
   test('only a provider that has them is asked; where none has, it is said', async () => {
-    world.upstream.answer(generous())
+    upstream.answer(generous())
     const vary = (model: string, files: Files = [['image', PNG]]): Promise<Answer> => send(VARIATIONS, { model }, files)
     const answer = await vary('v/part')
-    assert.equal(world.upstream.received[0]?.path, '/two/v1/images/variations')
+    assert.equal(upstream.received[0]?.path, '/two/v1/images/variations')
     assert.deepEqual(await costOf(answer), ['image', 'completed', 3])
     for (const model of ['v/dall-e-3', 'v/gpt', 'v/gemini', 'v/chat'])
       assert.deepEqual(errorOf(await vary(model)), [
@@ -299,7 +299,7 @@ describe('variations', () => {
       ['mask', PNG],
     ]
     assert.match(errorOf(await vary('v/any', masked)).toString(), /mask: is not allowed for a variation/)
-    assert.equal(world.upstream.received.length, 1)
-    await checkBooks(world.tollgate, world.account, 1_000)
+    assert.equal(upstream.received.length, 1)
+    await checkBooks(tollgate, account, 1_000)
   })
 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { sendJson, startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { describe, test } from 'node:test'
+import { sendJson, startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { recordedCases, type RecordedCase } from '../harness/recording.ts'
-import { type ReplayOptions, startReplayUpstream, type Replay } from '../harness/replay.ts'
+import { type ReplayOptions, startReplayUpstream } from '../harness/replay.ts'
 
 /** The client's result for each recorded answer. */
 const OUTCOMES: Readonly<
@@ -38,17 +38,11 @@ const MODELS: Readonly<Record<string, string>> = {
   'gemini-generate': 'test/gemini',
 }
 
-let replay: Replay
-let files: ScriptedUpstream
-let tollgate: Gateway
-let key: string
-
-before(async () => {
-  replay = await startReplayUpstream()
-  files = await startScriptedUpstream({ forgets: true })
-  const price = 'price: { currency: RUB, prompt: 1, completion: 1000, image_output: 3 }'
-  tollgate = await gateway({
-    catalog: `
+const replay = await startReplayUpstream()
+const files = await startScriptedUpstream({ forgets: true })
+const price = 'price: { currency: RUB, prompt: 1, completion: 1000, image_output: 3 }'
+const tollgate = await gateway({
+  catalog: `
 bundled: false
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
@@ -62,14 +56,8 @@ models:
   - { id: test/imagen, type: image, max_completion_tokens: 8192, endpoints: [{ provider: google, model: imagen-3.0, ${price} }] }
   - { id: test/gemini, type: image, max_completion_tokens: 8192, endpoints: [{ provider: google, model: gemini-2.5-flash-image, ${price} }] }
 `,
-  })
-  key = (await tollgate.createAccount({ balance: 10_000 })).key
 })
-
-after(async () => {
-  await tollgate.stop()
-  await Promise.all([replay.close(), files.close()])
-})
+const key = (await tollgate.createAccount({ balance: 10_000 })).key
 
 const cases = recordedCases(({ name }) => name.split('/')[1] === 'images')
 

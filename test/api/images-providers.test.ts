@@ -16,7 +16,7 @@ import {
 } from './images-world.ts'
 import { refused } from '../harness/refused.ts'
 
-serveImages()
+await serveImages()
 
 describe("xAI's form", () => {
   test('shape in words, pictures to start from as they were given', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { inflateSync } from 'node:zlib'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { refused } from '../harness/refused.ts'
 
 const PRICE_RUB = 0.5
@@ -30,16 +30,9 @@ function readPng(bytes: Buffer): Png {
   return { width, height }
 }
 
-describe('pictures of the sandbox, on a fresh machine', () => {
-  let tollgate: Gateway
-  let key: string
-
-  before(async () => {
-    tollgate = await gateway({ catalog: 'rate_limit: { requests: 10000, window: 60 }\nmarkup: 1\n' })
-    key = (await tollgate.createAccount({ balance: 1_000 })).key
-  })
-  after(() => tollgate.stop())
-
+describe('pictures of the sandbox, on a fresh machine', async () => {
+  const tollgate = await gateway({ catalog: 'rate_limit: { requests: 10000, window: 60 }\nmarkup: 1\n' })
+  const key = (await tollgate.createAccount({ balance: 1_000 })).key
   const draw = (body: Record<string, unknown>, path = '/v1/images/generations'): Promise<Answer> =>
     tollgate.request('POST', path, { key, body: { model: 'sandbox/image', prompt: 'a cat', ...body } })
   const balance = async (): Promise<number> => (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { after, before } from 'node:test'
 import { sendJson, startScriptedUpstream, type ScriptedUpstream, type Script } from '../harness/scripted-upstream.ts'
 import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
 
@@ -56,14 +55,13 @@ export function generous(usage?: unknown): Script {
 }
 
 /** A server for the tests of the file that calls it, with two upstreams. */
-export function serveImages(): void {
-  before(async () => {
-    upstream = await startScriptedUpstream({ forgets: true })
-    second = await startScriptedUpstream({ forgets: true })
-    const per = (model: string, provider = 'one'): string =>
-      `[{ provider: ${provider}, model: ${model}, price: { currency: RUB, image_output: { 1024x1024: 2, hd: 2 }, image: 0.1 } }]`
-    tollgate = await gateway({
-      catalog: `
+export async function serveImages(): Promise<void> {
+  upstream = await startScriptedUpstream({ forgets: true })
+  second = await startScriptedUpstream({ forgets: true })
+  const per = (model: string, provider = 'one'): string =>
+    `[{ provider: ${provider}, model: ${model}, price: { currency: RUB, image_output: { 1024x1024: 2, hd: 2 }, image: 0.1 } }]`
+  tollgate = await gateway({
+    catalog: `
 bundled: false
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
@@ -89,12 +87,6 @@ models:
       - { provider: one, model: a, price: { currency: RUB, image_output: 1 } }
       - { provider: two, model: b, price: { currency: RUB, image_output: 3 } }
 `,
-    })
-    key = (await tollgate.createAccount({ balance: 10_000 })).key
   })
-
-  after(async () => {
-    await tollgate.stop()
-    await Promise.all([upstream.close(), second.close()])
-  })
+  key = (await tollgate.createAccount({ balance: 10_000 })).key
 }

@@ -19,7 +19,7 @@ import {
 import { refused } from '../harness/refused.ts'
 import type { ServerResponse } from 'node:http'
 
-serveImages()
+await serveImages()
 
 const USAGE = {
   total_tokens: 100,

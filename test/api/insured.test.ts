@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { chat } from '../harness/chat-fold.ts'
 import { gateway } from '../harness/gateway.ts'
 import { wrongSums } from '../harness/invoice.ts'
@@ -30,12 +30,6 @@ second.answer((response) => {
   response.end(
     '{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}',
   )
-})
-
-after(async () => {
-  await tollgate.stop()
-  await first.close()
-  await second.close()
 })
 
 async function insuredBy(fail: Parameters<ScriptedUpstream['answer']>[0]): Promise<number> {

@@ -1,29 +1,21 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { KEK } from '../harness/cli-run.ts'
 import { ConsoleClient, PASSWORD, signedUp } from '../harness/console-client.ts'
 import { gateway, type Gateway } from '../harness/gateway.ts'
 import { createVideo, videoUntil } from '../harness/video-jobs.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 /** What the store keeps of customers is encrypted for their account, and goes with it. */
 const HOOK = 'https://hooks.example.com/services/T0/canary-path?key=canary-query'
 const ENV = { TOLLGATE_ADMIN_TOTP: 'optional', TOLLGATE_KEK: KEK }
-let dataDir: string
-let tollgate: Gateway
-
-before(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'tollgate-kept-'))
-  tollgate = await gateway({ dataDir, env: ENV })
-})
-after(async () => {
-  await tollgate.stop()
-  rmSync(dataDir, { recursive: true, force: true })
-})
+const dataDir = freshFolder()
+let tollgate = await gateway({ dataDir, env: ENV })
+after(() => tollgate.stop())
 
 /** As whoever may write to the database. */
 function stored<Result>(work: (database: DatabaseSync) => Result): Result {
@@ -153,24 +145,6 @@ test("a receiver's address is encrypted where it is kept, and only its host is i
   )
 })
 
-test('what an earlier version has written is encrypted at the next start', async () => {
-  const channel = await tollgate.admin('POST', '/admin/v1/notices/channels', {
-    target: HOOK,
-    kinds: ['provider.failing'],
-  })
-  const { id } = channel.body
-  stored((database) => database.prepare('UPDATE notice_channel SET target = ? WHERE id = ?').run(HOOK, id))
-  assert.equal((await tollgate.admin('GET', `/admin/v1/notices/channels/${id}`)).body.target, HOOK)
-  await tollgate.stop()
-  assert.ok(existsSync(dataDir))
-  tollgate = await gateway({ dataDir, env: ENV })
-  const target = stored(
-    (database) => database.prepare('SELECT target FROM notice_channel WHERE id = ?').get(id)?.['target'],
-  )
-  assert.ok(!String(target).includes('example'))
-  assert.equal((await tollgate.admin('GET', `/admin/v1/notices/channels/${id}`)).body.target, HOOK)
-})
-
 test('links for a password end with the next password, and with the user', async () => {
   const { browser, email } = await signedUp(tollgate)
   const { data } = (await tollgate.admin('GET', `/admin/v1/users?q=${encodeURIComponent(email)}`)).body
@@ -196,4 +170,22 @@ test('links for a password end with the next password, and with the user', async
   assert.equal((await tollgate.admin('PATCH', `/admin/v1/users/${id}`, { disabled: false })).status, 200)
   assert.deepEqual(await use(second), [403, 403])
   assert.equal((await new ConsoleClient(tollgate).signIn(email, next)).status, 200)
+})
+
+test('what an earlier version has written is encrypted at the next start', async () => {
+  const channel = await tollgate.admin('POST', '/admin/v1/notices/channels', {
+    target: HOOK,
+    kinds: ['provider.failing'],
+  })
+  const { id } = channel.body
+  stored((database) => database.prepare('UPDATE notice_channel SET target = ? WHERE id = ?').run(HOOK, id))
+  assert.equal((await tollgate.admin('GET', `/admin/v1/notices/channels/${id}`)).body.target, HOOK)
+  await tollgate.stop()
+  assert.ok(existsSync(dataDir))
+  tollgate = await gateway({ dataDir, env: ENV })
+  const target = stored(
+    (database) => database.prepare('SELECT target FROM notice_channel WHERE id = ?').get(id)?.['target'],
+  )
+  assert.ok(!String(target).includes('example'))
+  assert.equal((await tollgate.admin('GET', `/admin/v1/notices/channels/${id}`)).body.target, HOOK)
 })

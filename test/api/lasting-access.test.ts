@@ -1,27 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { ADMIN_ROUTES } from '../../src/api/admin/contract.ts'
 import type { AdminWireRoute } from '../../src/api/admin/admin-route.ts'
 import type { Answer } from '../harness/api-client.ts'
 import { administrator, ConsoleClient, PASSWORD, signedUp } from '../harness/console-client.ts'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { movingGateway } from '../harness/gateway.ts'
 import { refused } from '../harness/refused.ts'
 
 /** Nobody makes access that may more, or lasts longer, than they (operator.md 4). */
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-let server: MovingGateway
-let root: ConsoleClient
-let userId = ''
 
-before(async () => {
-  server = await movingGateway({ catalog: '' })
-  root = await administrator(server, 'root@example.com')
-  userId = (await signedUp(server, 'ann@example.com')).userId
-})
-
-after(() => server.stop())
+const server = await movingGateway({ catalog: '' })
+const root = await administrator(server, 'root@example.com')
+const userId = (await signedUp(server, 'ann@example.com')).userId
 
 const later = (ms: number): string => new Date(server.clock.now() + ms).toISOString()
 let names = 0
@@ -40,7 +33,7 @@ async function made(
 }
 
 /** Ways to make access that outlives a session, each with a body that works. */
-function lasting(): readonly (readonly [string, string, Readonly<Record<string, unknown>>])[] {
+function perpetual(): readonly (readonly [string, string, Readonly<Record<string, unknown>>])[] {
   const end = later(HOUR_MS)
   return [
     ['POST', '/admin/v1/tokens', named({ role: 'owner' })],
@@ -62,29 +55,30 @@ test('every route that hands out tokens or people asks an old session for a proo
     if (['tokens:write', 'people:write'].includes(scope) && body !== undefined)
       assert.notEqual(proof, undefined, `${name} asks for no proof`)
   const asked = Object.entries<AdminWireRoute>(ADMIN_ROUTES).filter(([, { proof }]) => proof !== undefined)
-  const tried = new Set(lasting().map(([method, path]) => `${method} ${path.split('/')[3]}`))
+  const tried = new Set(perpetual().map(([method, path]) => `${method} ${path.split('/')[3]}`))
   for (const [name] of asked)
     assert.ok(tried.has(`${name.split(' ')[0]} ${name.split('/')[3]}`), `${name} is not tried`)
 })
 
-test('an open session makes no lasting access after ten minutes, but by the password; a new sign-in is a proof', async () => {
+test('an open session makes no perpetual access after ten minutes, but by the password; a new sign-in is a proof', async () => {
   token = (await made({ scopes: ['log:read'] })).id
   const ask =
     (body: (given: object) => object) =>
-    async ([method, path, given]: ReturnType<typeof lasting>[number]) =>
+    async ([method, path, given]: ReturnType<typeof perpetual>[number]) =>
       root.request(method, path, body(given))
-  for (const way of lasting()) assert.ok((await ask((given) => given)(way)).status < 300, `fresh: ${way[0]} ${way[1]}`)
+  for (const way of perpetual())
+    assert.ok((await ask((given) => given)(way)).status < 300, `fresh: ${way[0]} ${way[1]}`)
   server.clock.advance(11 * MINUTE_MS)
-  for (const way of lasting()) {
+  for (const way of perpetual()) {
     const what = `${way[0]} ${way[1]} ${JSON.stringify(way[2])}`
     const bare = await ask((given) => given)(way)
     assert.equal(bare.status, 403, `${what}: ${bare.text}`)
     assert.deepEqual(bare.body.error.metadata.params, { with: 'password' }, what)
     refused(await ask((given) => ({ ...given, code: '123456' }))(way), 403, 'access_denied')
   }
-  for (const way of lasting().slice(0, 3))
+  for (const way of perpetual().slice(0, 3))
     refused(await ask((given) => ({ ...given, password: 'not the password' }))(way), 400, 'invalid_input')
-  for (const way of lasting()) {
+  for (const way of perpetual()) {
     const proven = await ask((given) => ({ ...given, password: PASSWORD }))(way)
     assert.ok(proven.status < 300, `${way[0]} ${way[1]}: ${proven.text}`)
     assert.equal(proven.text.includes(PASSWORD), false)
@@ -98,9 +92,9 @@ test('an open session makes no lasting access after ten minutes, but by the pass
   const invited = await browser.post('invitations', { role: 'member' })
   const joined = await root.post('invitations/join', { token: new URL(invited.body.link).searchParams.get('token') })
   assert.equal(joined.status, 201, joined.text)
-  for (const way of lasting()) refused(await ask((given) => given)(way), 403, 'access_denied')
+  for (const way of perpetual()) refused(await ask((given) => given)(way), 403, 'access_denied')
   await root.signIn('root@example.com')
-  for (const way of lasting().filter(([, path]) => !path.includes(token)))
+  for (const way of perpetual().filter(([, path]) => !path.includes(token)))
     assert.ok((await ask((given) => given)(way)).status < 300)
 })
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { request } from 'undici'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { movingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 /**
  * An answer whose client leaves early is read on, keeps its places and is charged: a provider that makes a whole answer
@@ -14,14 +14,11 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripte
  */
 
 const REQUESTS = 50
-let upstream: ScriptedUpstream
-let server: MovingGateway
 let waiting: ServerResponse[] = []
 
-before(async () => {
-  upstream = await startScriptedUpstream()
-  server = await movingGateway({
-    catalog: `
+const upstream = await startScriptedUpstream()
+const server = await movingGateway({
+  catalog: `
 rate_limit: { requests: 100000, window: 60 }
 markup: 1
 providers:
@@ -33,14 +30,8 @@ models:
   - { id: test/vectors, type: embeddings, context_length: 100000, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 1000000 } }] }
   - { id: test/image, type: image, endpoints: [{ provider: p, model: m, price: { currency: RUB, image_output: 2 } }] }
 `,
-  })
-  upstream.answer((response) => waiting.push(response))
 })
-
-after(async () => {
-  await server.stop()
-  await upstream.close()
-})
+upstream.answer((response) => waiting.push(response))
 
 function leaving(key: string, path: string, body: unknown): Socket {
   const text = JSON.stringify(body)

@@ -1,34 +1,27 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { test } from 'node:test'
+import { gateway } from '../harness/gateway.ts'
 import { refusedInWords as refused } from '../harness/refused.ts'
 
 /** More than one read of a file. */
 const ACCOUNTS = 320
 const REQUESTS = 12
 
-let server: Gateway
-let billed = ''
-
-before(async () => {
-  server = await gateway()
-  for (let from = 0; from < ACCOUNTS; from += 20)
-    await Promise.all(
-      Array.from({ length: 20 }, (_value, at) =>
-        server.admin('POST', '/admin/v1/accounts', { name: `Client ${String(from + at).padStart(3, '0')}` }),
-      ),
-    )
-  await server.admin('POST', '/admin/v1/accounts', { name: '=1+1;@x' })
-  const { id, key } = await server.createAccount()
-  billed = id
-  for (let turn = 0; turn < REQUESTS; turn += 1)
-    await server.request('POST', '/v1/chat/completions', {
-      key,
-      body: { model: 'sandbox/chat', max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] },
-    })
-})
-
-after(() => server.stop())
+const server = await gateway()
+for (let from = 0; from < ACCOUNTS; from += 20)
+  await Promise.all(
+    Array.from({ length: 20 }, (_value, at) =>
+      server.admin('POST', '/admin/v1/accounts', { name: `Client ${String(from + at).padStart(3, '0')}` }),
+    ),
+  )
+await server.admin('POST', '/admin/v1/accounts', { name: '=1+1;@x' })
+const { id, key } = await server.createAccount()
+const billed = id
+for (let turn = 0; turn < REQUESTS; turn += 1)
+  await server.request('POST', '/v1/chat/completions', {
+    key,
+    body: { model: 'sandbox/chat', max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] },
+  })
 
 /** The cells of a file by the names of their columns; its texts have no commas. */
 async function file(path: string): Promise<readonly Readonly<Record<string, string>>[]> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import type { GenerationRecord } from '../../src/ledger/generation-record.ts'
 import { wavFile } from '../harness/audio-files.ts'
 import { until } from '../harness/patience.ts'
@@ -53,11 +53,6 @@ providers:
   p: { adapter: openai, base_url: '${upstream.url}/v1', api_key: k, timeouts: { first_byte: 600, progress: 1 } }
 models:
 ${model('embeddings', 'embeddings', 'prompt: 1000000')}${model('rerank', 'rerank', 'search: 0.2')}${model('moderation', 'moderation', 'request: 0.3')}${model('image', 'image', 'image_output: 1.5')}${model('speech', 'tts', 'characters: 100000')}${model('whisper', 'transcription', 'second: 0.01')}`,
-})
-
-after(async () => {
-  await server.stop()
-  await upstream.close()
 })
 
 const HEAD = { 'content-type': 'application/json', 'content-length': '1000' }

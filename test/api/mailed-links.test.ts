@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { ConsoleClient, PASSWORD, signedUp } from '../harness/console-client.ts'
 import { gateway } from '../harness/gateway.ts'
 import { mailSettings, startMailServer, type MailServer } from '../harness/mail-server.ts'
@@ -13,11 +13,6 @@ const mail = await startMailServer()
 const tollgate = await gateway({
   env: { ...mailSettings(mail), TOLLGATE_PUBLIC_URL: PUBLIC_URL, TOLLGATE_ADMIN_TOTP: 'optional' },
 })
-after(async () => {
-  await tollgate.stop()
-  await mail.close()
-})
-
 /** The token of the newest letter to an address. */
 async function tokenFor(address: string, count = 1): Promise<string> {
   const letters = (): MailServer['received'] => mail.received.filter(({ to }) => to.includes(address))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 
@@ -14,8 +14,6 @@ const SANDBOX = { name: 'Sandbox', adapter: 'sandbox', cancel_stops_billing: tru
 
 const server = await gateway()
 await server.admin('PATCH', '/admin/v1/settings', { rates: { USD: 90 }, markup: 1.2 })
-
-after(() => server.stop())
 
 const put = (path: string, body: object) => server.admin('PUT', `/admin/v1/${path}`, body)
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { CABINET_FILES } from '../../src/api/cabinet/files.ts'
 import { ROUTE_SCOPES, type RouteScope } from '../../src/api/cabinet/route-scopes.ts'
 import { MEMBER_ROLE_SCOPES, type MemberRole } from '../../src/tables/member-scopes.ts'
@@ -10,20 +10,13 @@ import { DAY_MS } from '../../src/base/time.ts'
 
 /** Several people in one account, with their roles, limits and invitations. */
 
-let server: MovingGateway
-let owner: ConsoleClient
-let accountId: string
 let people = 0
 
-before(async () => {
-  server = await movingGateway({ catalog: '', startUnixMs: Date.parse('2026-11-10T10:30:00Z') })
-  const made = await signedUp(server, 'owner@example.com')
-  owner = made.browser
-  accountId = made.accountId
-  await topUp(server, accountId, 100)
-})
-
-after(() => server.stop())
+const server = await movingGateway({ catalog: '', startUnixMs: Date.parse('2026-11-10T10:30:00Z') })
+const made = await signedUp(server, 'owner@example.com')
+const owner = made.browser
+const accountId = made.accountId
+await topUp(server, accountId, 100)
 
 const tokenOf = (link: string): string => new URL(link).searchParams.get('token') ?? ''
 

@@ -9,7 +9,7 @@ import { serve } from '../harness/gateway.ts'
 const UPSTREAM_KEY = 'upstream-canary-key'
 const PRICES = 'currency: RUB, prompt: 3, completion: 15'
 
-const world = serve(
+const { account, key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 markup: 1
@@ -58,12 +58,7 @@ const USAGE = {
 
 function ask(fields: Record<string, unknown>, headers: Record<string, string> = {}): Promise<FoldedMessage> {
   const messages = [{ role: 'user', content: 'Hello, how are you doing today? '.repeat(10) }]
-  return say(
-    world.tollgate.url,
-    world.key,
-    { model: 'anthropic/claude', max_tokens: 1_000, messages, ...fields },
-    headers,
-  )
+  return say(tollgate.url, key, { model: 'anthropic/claude', max_tokens: 1_000, messages, ...fields }, headers)
 }
 
 function answerWhole(fields: Record<string, unknown> = {}): void {
@@ -78,7 +73,7 @@ function answerWhole(fields: Record<string, unknown> = {}): void {
     usage: USAGE,
     ...fields,
   }
-  world.upstream.answer(answers(message))
+  upstream.answer(answers(message))
 }
 
 function eventText(event: Readonly<Record<string, unknown>>): string {
@@ -116,7 +111,7 @@ const END = [
 ]
 
 function answerEvents(events: readonly Readonly<Record<string, unknown>>[]): void {
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(events.map(eventText).join(''))
   })
@@ -154,14 +149,14 @@ test("the provider gets the client's own body and headers, but for what is ours"
     },
   )
   assert.equal(answer.status, 200, answer.raw)
-  const { path, headers } = world.upstream.received.at(-1) ?? assert.fail()
+  const { path, headers } = upstream.received.at(-1) ?? assert.fail()
   assert.equal(path, '/v1/messages')
   assert.deepEqual(
     [headers['x-api-key'], headers['anthropic-version'], headers['anthropic-beta'], headers['x-made-up']],
     [UPSTREAM_KEY, '2026-10-21', 'a-1,b-2', undefined],
   )
   assert.deepEqual([headers['anthropic-made-up'], headers['anthropic-workspace-id']], ['yes', undefined])
-  const { metadata, ...sent } = world.upstream.requests.at(-1) ?? assert.fail()
+  const { metadata, ...sent } = upstream.requests.at(-1) ?? assert.fail()
   assert.match(JSON.stringify(metadata), /^\{"user_id":"[\w-]{22}"\}$/)
   assert.deepEqual(sent, {
     model: 'claude-sonnet-4-6',
@@ -188,12 +183,12 @@ test('safeguards reach the provider byte for byte: numbers, escapes and order as
   const safeguards = '{ "b": 1.0, "10": "\\u00e9", "2": 12345678901234567890,\n "b": [1e2, "\\/"] }'
   for (const stream of [false, true]) {
     if (stream) answerEvents([START, ...CONTENT, ...END])
-    const answer = await world.tollgate.request('POST', '/v1/messages', {
-      key: world.key,
+    const answer = await tollgate.request('POST', '/v1/messages', {
+      key,
       body: `{"model":"anthropic/claude","max_tokens":100,"stream":${stream},"safeguards":${safeguards},"messages":[{"role":"user","content":"Hi"}]}`,
     })
     assert.equal(answer.status, 200, answer.text)
-    const { body } = world.upstream.received.at(-1) ?? assert.fail()
+    const { body } = upstream.received.at(-1) ?? assert.fail()
     assert.ok(body.toString().includes(`"safeguards":${safeguards}`), body.toString())
     assert.equal(JSON.parse(body.toString()).model, 'claude-sonnet-4-6')
   }
@@ -207,7 +202,7 @@ test('a max_tokens beyond the model is lowered, and the budget for thinking with
     thinking: { type: 'enabled', budget_tokens: 32_000 },
   })
   assert.equal(status, 200, raw)
-  assert.partialDeepStrictEqual(world.upstream.requests.at(-1), {
+  assert.partialDeepStrictEqual(upstream.requests.at(-1), {
     max_tokens: 8_000,
     thinking: { type: 'enabled', budget_tokens: 4_000 },
   })
@@ -224,7 +219,7 @@ test('words that are newer than we are pass to the provider, and are refused whe
     answerWhole()
     const answer = await ask(fields)
     assert.equal(answer.status, 200, answer.raw)
-    assert.partialDeepStrictEqual(world.upstream.requests.at(-1), fields)
+    assert.partialDeepStrictEqual(upstream.requests.at(-1), fields)
     if (!answer.raw.includes('made_up') && ('top_p' in fields || 'top_k' in fields)) continue
     const refused = await ask({ model: 'test/chat', ...fields })
     assert.equal(refused.status, 400)
@@ -247,7 +242,7 @@ test('a whole answer comes as it is, with our id and model, and each meter at it
   })
   const id = String(headers['x-generation-id'])
   assert.equal(message.id, id.replace('gen-', 'msg_'))
-  const row = await loggedRow(world.tollgate, world.key, id)
+  const row = await loggedRow(tollgate, key, id)
   assert.partialDeepStrictEqual(row, { type: 'messages', total_cost: COST, finish_reason: 'stop', cached_tokens: 8 })
 })
 
@@ -283,7 +278,7 @@ test('marks for a cache without a price are taken out wherever they stand', asyn
       },
     ],
   })
-  assert.equal(JSON.stringify(world.upstream.requests.at(-1)).includes('cache_control'), false)
+  assert.equal(JSON.stringify(upstream.requests.at(-1)).includes('cache_control'), false)
 })
 
 test('thoughts that we wrapped, and those without a signature, do not reach the provider', async () => {
@@ -303,7 +298,7 @@ test('thoughts that we wrapped, and those without a signature, do not reach the 
       { role: 'user', content: 'y' },
     ],
   })
-  assert.partialDeepStrictEqual(world.upstream.requests.at(-1), {
+  assert.partialDeepStrictEqual(upstream.requests.at(-1), {
     messages: [
       { content: 'x' },
       {
@@ -321,9 +316,9 @@ test('a tool that the provider runs needs a price, and its calls are bounded and
   const search = { type: 'web_search_20260209', name: 'web_search' }
   answerWhole({ usage: { ...USAGE, server_tool_use: { web_search_requests: 2 } } })
   const { message } = await ask({ tools: [search] })
-  assert.deepEqual(Object(world.upstream.requests.at(-1))['tools'], [{ ...search, max_uses: 8 }])
+  assert.deepEqual(Object(upstream.requests.at(-1))['tools'], [{ ...search, max_uses: 8 }])
   assert.equal(message.usage.cost, COST + 2 * 2)
-  const sent = world.upstream.requests.length
+  const sent = upstream.requests.length
   const rows: readonly (readonly [Record<string, unknown>, RegExp])[] = [
     [{ model: 'anthropic/plain', tools: [search] }, /'web_search_20260209' is not offered .* it has no price there/],
     [{ tools: [{ type: 'code_execution_20260521', name: 'code_execution' }] }, /it has no price there/],
@@ -336,7 +331,7 @@ test('a tool that the provider runs needs a price, and its calls are bounded and
     assert.ok(refused.status === 400 || refused.status === 404, refused.raw)
     assert.match(refused.error?.['message'] ?? '', words)
   }
-  assert.equal(world.upstream.requests.length, sent)
+  assert.equal(upstream.requests.length, sent)
 })
 
 test("more searches than the cap that the provider was sent are its bill, and not the customer's", async () => {
@@ -344,14 +339,14 @@ test("more searches than the cap that the provider was sent are its bill, and no
   answerWhole({ usage: { ...USAGE, server_tool_use: { web_search_requests: 30 } } })
   const { message } = await ask({ tools: [search] })
   assert.equal(message.usage.cost, COST + 3 * 2)
-  const { body } = await world.tollgate.admin('GET', `/admin/v1/generations?account=${world.account.id}&limit=1`)
+  const { body } = await tollgate.admin('GET', `/admin/v1/generations?account=${account.id}&limit=1`)
   const [row] = body.data
   assert.deepEqual([row['total_cost'], row['provider_cost'], row['flagged']], [COST + 3 * 2, COST + 30 * 2, true])
 })
 
 test('an error of the provider keeps its words, without those of the account', async () => {
   const fail = (status: number, type: string, message: string): void =>
-    world.upstream.answer((response) =>
+    upstream.answer((response) =>
       response
         .writeHead(status, { 'content-type': 'application/json' })
         .end(JSON.stringify({ type: 'error', error: { type, message }, request_id: 'req_up' })),
@@ -413,7 +408,7 @@ test('a refusal of the request passes whole, with our id and without what names 
     [413, 'request_too_large', 413],
     [422, 'invalid_request_error', 400],
   ] as const) {
-    world.upstream.answer((response) =>
+    upstream.answer((response) =>
       response
         .writeHead(status, { 'content-type': 'application/json' })
         .end(JSON.stringify({ ...refusal, error: { ...refusal.error, type } })),
@@ -432,8 +427,8 @@ test('a refusal of the request passes whole, with our id and without what names 
       })
     }
     // In another protocol the table of errors decides.
-    const chat = await world.tollgate.request('POST', '/v1/chat/completions', {
-      key: world.key,
+    const chat = await tollgate.request('POST', '/v1/chat/completions', {
+      key,
       body: { model: 'anthropic/plain', messages: [{ role: 'user', content: 'Hi' }] },
     })
     assert.deepEqual([chat.status, Object.keys(chat.body.error)], [400, ['code', 'message', 'metadata']])
@@ -441,16 +436,16 @@ test('a refusal of the request passes whole, with our id and without what names 
 })
 
 test('a stream that breaks off ends with an error event, and costs nothing', async () => {
-  const before = await world.tollgate.request('GET', '/v1/credits', { key: world.key })
+  const before = await tollgate.request('GET', '/v1/credits', { key })
   answerEvents([START, ...CONTENT])
   const { error, status } = await ask({ stream: true })
   assert.deepEqual([status, error?.['type']], [200, 'api_error'])
-  const now = await world.tollgate.request('GET', '/v1/credits', { key: world.key })
+  const now = await tollgate.request('GET', '/v1/credits', { key })
   assert.deepEqual(now.body, before.body)
 })
 
 test('where the first provider fails another protocol answers, translated, and the header says so', async () => {
-  world.upstream.answer((response, { path: url }) => {
+  upstream.answer((response, { path: url }) => {
     if (url === '/chat/completions') return response.writeHead(500).end('{}')
     return response
       .writeHead(200, { 'content-type': 'text/event-stream' })
@@ -459,7 +454,7 @@ test('where the first provider fails another protocol answers, translated, and t
   const native = await ask({ model: 'test/both', stream: true, safeguards: { a: 1 } })
   assert.equal(native.text, 'Fine.', native.raw)
   assert.equal(native.headers['x-tollgate-dropped'], undefined)
-  world.upstream.answer(
+  upstream.answer(
     answers({
       id: 'c',
       choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hi' } }],

@@ -4,22 +4,23 @@ import { type Answer, serveSandbox } from '../harness/gateway.ts'
 import { loggedRow } from '../harness/money-check.ts'
 import { type FoldedMessage, say } from '../harness/protocol-folds.ts'
 
-const world = serveSandbox(`
+const world = await serveSandbox(`
 providers: { second: { name: Second, adapter: sandbox } }
 models:
   - { id: test/small, type: chat, context_length: 1000, endpoints: [{ provider: second, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }
   - { id: test/vectors, type: embeddings, endpoints: [{ provider: second, model: vectors, price: { currency: RUB, prompt: 1 } }] }
 `)
+const { key, tollgate } = world
 
 const HELLO = [{ role: 'user', content: 'Hello' }]
 const TOOLS = [{ name: 'edit', description: 'Edits a file', input_schema: { type: 'object', properties: {} } }]
 
 function ask(fields: Record<string, unknown>): Promise<FoldedMessage> {
-  return say(world.tollgate.url, world.key, { model: 'sandbox/chat', max_tokens: 1_000, messages: HELLO, ...fields })
+  return say(tollgate.url, key, { model: 'sandbox/chat', max_tokens: 1_000, messages: HELLO, ...fields })
 }
 
 async function spent(): Promise<number> {
-  const { body } = await world.tollgate.request('GET', '/v1/credits', { key: world.key })
+  const { body } = await tollgate.request('GET', '/v1/credits', { key })
   return body.data.total_usage
 }
 
@@ -48,7 +49,7 @@ for (const stream of [false, true]) {
     assert.equal(last.text, 'Hello from the sandbox. You said: Thanks')
     const micro = [calls, why, last].reduce((sum, { message }) => sum + Math.round(message.usage.cost * 1e6), 0)
     assert.equal(Math.round((await spent()) * 1e6) - Math.round(before * 1e6), micro)
-    const row = await loggedRow(world.tollgate, world.key, last.headers['x-generation-id'])
+    const row = await loggedRow(tollgate, key, last.headers['x-generation-id'])
     assert.partialDeepStrictEqual(row, {
       type: 'messages',
       streamed: stream,
@@ -62,7 +63,7 @@ for (const stream of [false, true]) {
 test('the tokens of a message are counted for nothing', async () => {
   const before = await spent()
   const count = (body: unknown): Promise<Answer> =>
-    world.tollgate.request('POST', '/v1/messages/count_tokens?beta=true', { key: world.key, body })
+    tollgate.request('POST', '/v1/messages/count_tokens?beta=true', { key, body })
   const small = await count({ model: 'sandbox/chat', messages: HELLO })
   const large = await count({ model: 'sandbox/chat', messages: HELLO, tools: TOOLS, system: 'Be brief.' })
   assert.equal(small.status, 200, small.text)
@@ -74,7 +75,7 @@ test('the tokens of a message are counted for nothing', async () => {
 
 test('models come in the shape of the client that asks', async () => {
   const headers = { 'anthropic-version': '2023-06-01' }
-  const get = (path: string): Promise<Answer> => world.tollgate.request('GET', path, { key: world.key, headers })
+  const get = (path: string): Promise<Answer> => tollgate.request('GET', path, { key, headers })
   const all = await get('/v1/models?limit=1000')
   assert.partialDeepStrictEqual(all.body, { has_more: false })
   const ids: readonly string[] = all.body.data.map(({ id }: { id: string }) => id)
@@ -94,26 +95,26 @@ test('models come in the shape of the client that asks', async () => {
   assert.partialDeepStrictEqual(one.body, { type: 'model', id: 'sandbox/chat', max_input_tokens: 128_000 })
   assert.equal((await get('/v1/models/no/such')).body.error.type, 'not_found_error')
   assert.equal((await get('/v1/models?after_id=no')).body.error.type, 'invalid_request_error')
-  const plain = await world.tollgate.request('GET', '/v1/models/no/such', { key: world.key })
+  const plain = await tollgate.request('GET', '/v1/models/no/such', { key })
   assert.equal(plain.body.error.metadata.error_type, 'model_not_found')
 })
 
 test('whoever looks whether somebody is there finds it', async () => {
-  for (const path of ['/', '/api/hello']) assert.equal((await world.tollgate.request('HEAD', path)).status, 200, path)
+  for (const path of ['/', '/api/hello']) assert.equal((await tollgate.request('HEAD', path)).status, 200, path)
 })
 
 async function post(
   options: { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> } = {},
 ): Promise<Answer> {
-  return world.tollgate.request('POST', '/v1/messages', {
-    key: world.key,
+  return tollgate.request('POST', '/v1/messages', {
+    key,
     body: { model: 'sandbox/chat', max_tokens: 100, messages: HELLO },
     ...options,
   })
 }
 
 async function withAccount(options: Parameters<typeof world.tollgate.createAccount>[0]): Promise<Answer> {
-  const { key } = await world.tollgate.createAccount(options)
+  const { key } = await tollgate.createAccount(options)
   const answer = await post({ key })
   // With a limit the first one is let through.
   return answer.status === 200 ? post({ key }) : answer
@@ -163,14 +164,14 @@ const ROWS: readonly (readonly [string, () => Promise<Answer>, number, string, R
   ['unknown model', () => post(body({ model: 'claude-nope' })), 404, 'not_found_error', /'claude-nope' not found/],
   [
     'unknown path',
-    () => world.tollgate.request('POST', '/v1/messages/batches', { key: world.key, body: {} }),
+    () => tollgate.request('POST', '/v1/messages/batches', { key, body: {} }),
     404,
     'not_found_error',
     /Unknown endpoint/,
   ],
   [
     'wrong method',
-    () => world.tollgate.request('GET', '/v1/messages', { key: world.key }),
+    () => tollgate.request('GET', '/v1/messages', { key }),
     405,
     'invalid_request_error',
     /Method GET is not allowed/,
@@ -215,12 +216,12 @@ test('a stream that fails after its beginning ends with an error event', async (
 
 test('a stream whose client names it can be taken up again, in the same events', async () => {
   const headers = { 'x-request-id': 'messages-1' }
-  const first = await world.tollgate.request('POST', '/v1/messages', {
-    key: world.key,
+  const first = await tollgate.request('POST', '/v1/messages', {
+    key,
     headers,
     body: { model: 'sandbox/chat', max_tokens: 100, stream: true, messages: HELLO },
   })
-  const again = await world.tollgate.request('GET', '/v1/streams?id=messages-1&after=2', { key: world.key })
+  const again = await tollgate.request('GET', '/v1/streams?id=messages-1&after=2', { key })
   assert.ok(first.text.endsWith(again.text))
   assert.match(again.text, /^id: 3\nevent: content_block_delta\n/)
 })

@@ -4,7 +4,7 @@ import { type Answer, serve } from '../harness/gateway.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 const PRICE = 'price: { currency: RUB, prompt: 1, completion: 1, input_cache_read: 0.5 }'
-const world = serve(startScriptedUpstream, ({ url }) => {
+const { key, tollgate, upstream } = await serve(startScriptedUpstream, ({ url }) => {
   const model = (id: string, name: string, more = ''): string =>
     `  - { id: test/${id}, type: chat, context_length: 100000, endpoints: [{ provider: router, model: ${name}, ${PRICE}${more} }] }`
   return `
@@ -44,12 +44,12 @@ const RESPONSE = {
 }
 
 async function ask(path: string, body: Record<string, unknown>): Promise<Seen> {
-  world.upstream.answer(
+  upstream.answer(
     answers(path.endsWith('responses') && String(body['model']).includes('native') ? RESPONSE : CHAT_ANSWER),
   )
-  const { status, headers, text }: Answer = await world.tollgate.request('POST', path, { key: world.key, body })
+  const { status, headers, text }: Answer = await tollgate.request('POST', path, { key, body })
   assert.equal(status, 200, text)
-  return { dropped: headers['x-tollgate-dropped'], sent: world.upstream.requests.at(-1) ?? {} }
+  return { dropped: headers['x-tollgate-dropped'], sent: upstream.requests.at(-1) ?? {} }
 }
 
 const USER = { role: 'user', content: 'Hi' }

@@ -1,20 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { NOT_OFFERED, WORDS_NOT_OFFERED } from '../../src/api/public/not-offered.ts'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { refused } from '../harness/refused.ts'
 
 // Names and paths that agents send (clients.md D-14.5 and 6).
 
-let tollgate: Gateway
-let key = ''
-
-before(async () => {
-  tollgate = await gateway()
-  key = (await tollgate.createAccount({ balance: 100 })).key
-})
-
-after(() => tollgate.stop())
+const tollgate = await gateway()
+const key = (await tollgate.createAccount({ balance: 100 })).key
 
 const chat = (model: string): Promise<Answer> =>
   tollgate.request('POST', '/v1/chat/completions', {

@@ -4,7 +4,7 @@ import { type Answer, serve } from '../harness/gateway.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 const PRICE = 'price: { currency: RUB, prompt: 1, completion: 1, input_cache_read: 0.5, input_cache_write: 1 }'
-const world = serve(startScriptedUpstream, ({ url }) => {
+const { key, tollgate, upstream } = await serve(startScriptedUpstream, ({ url }) => {
   const model = (provider: string, name: string): string =>
     `  - { id: test/${name}, type: chat, context_length: 100000, endpoints: [{ provider: ${provider}, model: ${name}, ${PRICE} }] }`
   return `
@@ -38,17 +38,17 @@ const TOOLS = [{ name: 'f', input_schema: { type: 'object' }, strict: true }]
 const USER = { role: 'user', content: 'Hi' }
 
 async function ask(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Seen> {
-  const answered: Answer = await world.tollgate.request('POST', path, { key: world.key, body, headers })
+  const answered: Answer = await tollgate.request('POST', path, { key, body, headers })
   assert.equal(answered.status, 200, answered.text)
   return {
     dropped: answered.headers['x-tollgate-dropped'],
-    sent: world.upstream.requests.at(-1) ?? {},
-    betas: world.upstream.received.at(-1)?.headers['anthropic-beta'],
+    sent: upstream.requests.at(-1) ?? {},
+    betas: upstream.received.at(-1)?.headers['anthropic-beta'],
   }
 }
 
 function messages(model: string, fields: Record<string, unknown>, headers: Record<string, string> = {}): Promise<Seen> {
-  world.upstream.answer(answers(CLAUDE_ANSWER))
+  upstream.answer(answers(CLAUDE_ANSWER))
   return ask('/v1/messages', { model: `test/${model}`, max_tokens: 4_000, messages: [USER], ...fields }, headers)
 }
 
@@ -171,7 +171,7 @@ const GEMINI_ANSWER = {
 }
 
 function generate(model: string, body: Record<string, unknown>): Promise<Seen> {
-  world.upstream.answer(answers(GEMINI_ANSWER))
+  upstream.answer(answers(GEMINI_ANSWER))
   return ask(`/v1beta/models/test/${model}:generateContent`, {
     contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
     ...body,

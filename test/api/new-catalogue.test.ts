@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { movingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 import { listen } from '../harness/scripted-upstream.ts'
@@ -62,11 +62,6 @@ const server = await movingGateway({
   catalog: 'rates: { USD: 100 }\nmarkup: 1',
   env: { OPENAI_API_KEY: 'sk-upstream', TOLLGATE_PRICES_URL: at('prices'), TOLLGATE_LIMITS_URL: at('limits') },
 })
-after(async () => {
-  await server.stop()
-  await source.close()
-})
-
 function publish(models: readonly unknown[], limits: unknown = LIMITS): void {
   Object.assign(lists, {
     prices: [{ id: 'openai', pricing_urls: ['https://p.example'], models }],

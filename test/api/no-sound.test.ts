@@ -5,7 +5,7 @@ import { mp3Frames } from '../harness/audio-files.ts'
 import { answers, first, form, json, key, SAID, serveTranscription, tollgate } from './audio-world.ts'
 import { badRequest } from '../harness/refused.ts'
 
-serveTranscription()
+await serveTranscription()
 
 /** Bytes that are no audio, short and long. */
 const NO_SOUND: Readonly<Record<string, Buffer>> = {

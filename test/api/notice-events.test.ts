@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { CHOSEN_KINDS, NOTICES, type NoticeKind } from '../../src/tables/notice-table.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
-import { mailSettings, startMailServer, type MailServer } from '../harness/mail-server.ts'
+import { gateway } from '../harness/gateway.ts'
+import { mailSettings, startMailServer } from '../harness/mail-server.ts'
 import { until } from '../harness/patience.ts'
 import { listen, sendJson } from '../harness/scripted-upstream.ts'
 
@@ -20,10 +20,6 @@ interface Told {
 const told: Told[] = []
 /** The usage that the provider reports next. */
 let usage = ''
-let mail: MailServer
-let tollgate: Gateway
-let rich: { readonly id: string; readonly key: string }
-let receiver = ''
 
 /** The receiver, the providers and the Central Bank, by path. */
 const world = await listen((response, { path, json }) => {
@@ -52,22 +48,21 @@ const world = await listen((response, { path, json }) => {
   }
 })
 
-before(async () => {
-  const own = world.url
-  receiver = `${own}/hook`
-  mail = await startMailServer()
-  const model = (id: string, provider: string): string =>
-    `  - { id: test/${id}, type: chat, context_length: 200000, tokenizer: o200k_base, max_completion_tokens: 1000, endpoints: [{ provider: ${provider}, model: m, price: { currency: RUB, prompt: 1000000, completion: 1000000 } }] }`
-  tollgate = await gateway({
-    env: { ...mailSettings(mail), ALLOW_PRIVATE_UPSTREAMS: 'true', TOLLGATE_CBR_URL: `${own}/bank` },
-  })
-  rich = await tollgate.createAccount({ balance: 50_000 })
-  for (const channel of [{ target: receiver }, { type: 'email', target: 'ops@example.com' }]) {
-    const made = await tollgate.admin('POST', '/admin/v1/notices/channels', { ...channel, kinds: CHOSEN_KINDS })
-    assert.equal(made.status, 201, made.text)
-  }
-  // What the catalogue brings about is told to receivers that are there.
-  const catalog = `
+const own = world.url
+const receiver = `${own}/hook`
+const mail = await startMailServer()
+const model = (id: string, provider: string): string =>
+  `  - { id: test/${id}, type: chat, context_length: 200000, tokenizer: o200k_base, max_completion_tokens: 1000, endpoints: [{ provider: ${provider}, model: m, price: { currency: RUB, prompt: 1000000, completion: 1000000 } }] }`
+const tollgate = await gateway({
+  env: { ...mailSettings(mail), ALLOW_PRIVATE_UPSTREAMS: 'true', TOLLGATE_CBR_URL: `${own}/bank` },
+})
+const rich = await tollgate.createAccount({ balance: 50_000 })
+for (const channel of [{ target: receiver }, { type: 'email', target: 'ops@example.com' }]) {
+  const made = await tollgate.admin('POST', '/admin/v1/notices/channels', { ...channel, kinds: CHOSEN_KINDS })
+  assert.equal(made.status, 201, made.text)
+}
+// What the catalogue brings about is told to receivers that are there.
+const catalog = `
 rates: { source: cbr, USD: 90 }
 providers:
   works: { adapter: openai, base_url: '${own}/works', api_key: k, balance: { api: deepseek, low: 20 }, price_list: { api: openrouter } }
@@ -78,14 +73,7 @@ ${model('works', 'works')}
 ${model('refuses', 'refuses')}
 ${model('gone', 'gone')}
 `
-  await tollgate.app.catalog.applyText(catalog, { dryRun: false, onlyNew: true, file: 'test' })
-})
-after(async () => {
-  await tollgate.stop()
-  await mail.close()
-  await world.close()
-})
-
+await tollgate.app.catalog.applyText(catalog, { dryRun: false, onlyNew: true, file: 'test' })
 async function ask(model: string, reported: readonly [number, number] = [20, 3], key = rich.key): Promise<void> {
   usage = `{"prompt_tokens":${reported[0]},"completion_tokens":${reported[1]}}`
   const body = { model, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] }

@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { signedUp, topUp, type ConsoleClient, madeNotice } from '../harness/console-client.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 import { mailSettings, startMailServer, type MailServer } from '../harness/mail-server.ts'
 import { until } from '../harness/patience.ts'
 
 /** Notices of an account, through the cabinet: whose mailbox it is must be proven, and nobody's is flooded. */
-let mail: MailServer
-let tollgate: Gateway
 
-before(async () => {
-  mail = await startMailServer()
-  tollgate = await gateway({ env: { ...mailSettings(mail), ALLOW_PRIVATE_UPSTREAMS: 'true' } })
-})
-after(async () => {
-  await tollgate.stop()
-  await mail.close()
-})
-
+const mail = await startMailServer()
+const tollgate = await gateway({ env: { ...mailSettings(mail), ALLOW_PRIVATE_UPSTREAMS: 'true' } })
 const kinds = ['balance.low']
 
 function checkOf({ body }: Answer): unknown {

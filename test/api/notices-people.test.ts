@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { noticeText } from '../../src/notices/notice-text.ts'
 import { NOTICE_KINDS } from '../../src/tables/notice-table.ts'
 import type { Answer } from '../harness/api-client.ts'
@@ -31,12 +31,6 @@ const tollgate = await gateway({
     TOLLGATE_PUBLIC_URL: 'https://ai.example.com',
   },
 })
-after(async () => {
-  await tollgate.stop()
-  await mail.close()
-  await telegram.close()
-})
-
 function addChannel(fields: Readonly<Record<string, unknown>>): Promise<Answer> {
   return tollgate.admin('POST', '/admin/v1/notices/channels', fields)
 }

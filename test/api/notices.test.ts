@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { KeyWrap } from '../../src/ledger/key-wrap.ts'
 import { auditNotice, keyRefusedNotice } from '../../src/ledger/notice.ts'
 import { WEBHOOK } from '../../src/notices/webhook.ts'
@@ -25,7 +25,6 @@ const receiver = await listen((response, { path, headers, body }) => {
   received.push({ path, headers, body: body.toString() })
   if (path !== '/hangs') response.writeHead(answers.get(path) ?? 204, { location: '/elsewhere' }).end()
 })
-let tollgate: Gateway
 /** A provider that nobody listens for. */
 const CATALOG = `
 providers: { gone: { adapter: openai, base_url: 'http://127.0.0.1:9/v1', api_key: k } }
@@ -34,14 +33,7 @@ models:
 `
 const own = receiver.url
 
-before(async () => {
-  tollgate = await gateway({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' }, catalog: CATALOG })
-})
-after(async () => {
-  await tollgate.stop()
-  await receiver.close()
-})
-
+const tollgate = await gateway({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' }, catalog: CATALOG })
 async function channel(
   path: string,
   kinds: readonly string[],

@@ -21,7 +21,7 @@ const MODELS: Readonly<Record<string, string>> = {
   bedrock: 'anthropic.claude-sonnet-4-v1:0',
   cohere: 'up',
 }
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 markup: 1
@@ -138,7 +138,7 @@ const PROVIDERS: Readonly<
 
 function reply(response: ServerResponse, { path: url }: Received): void {
   const { tools, answer } = PROVIDERS[url.split('/', 2)[1] ?? ''] ?? assert.fail(url)
-  answers(answer(tools(world.upstream.requests.at(-1))[0]))(response)
+  answers(answer(tools(upstream.requests.at(-1))[0]))(response)
 }
 
 interface Odd {
@@ -363,21 +363,21 @@ const CASES: Readonly<Record<string, Odd>> = {
 
 for (const [what, odd] of Object.entries(CASES))
   test(`${what}: each provider gets what its protocol allows from each door, or the client a reason`, async (context) => {
-    world.upstream.answer(reply)
+    upstream.answer(reply)
     let sent = 0
     for (const provider of Object.keys(MODELS))
       for (const [door, of] of Object.entries(DOORS)) {
         const [path, body] = of(`test/${provider}`, odd)
-        const before = world.upstream.requests.length
-        const answer = await world.tollgate.request('POST', path, { key: world.key, body })
+        const before = upstream.requests.length
+        const answer = await tollgate.request('POST', path, { key, body })
         const where = `${door} to ${provider}: ${answer.status} ${answer.text.slice(0, 300)}`
         if (answer.status !== 200) {
           assert.equal(answer.status, 400, where)
           checkShape(answer, protocolOfPath(path), where)
           continue
         }
-        assert.equal(world.upstream.requests.length, before + 1, where)
-        const request: Json = world.upstream.requests.at(-1)
+        assert.equal(upstream.requests.length, before + 1, where)
+        const request: Json = upstream.requests.at(-1)
         // In its own protocol the provider says itself what is wrong.
         if (door === provider) continue
         sent += 1
@@ -397,7 +397,7 @@ for (const [what, odd] of Object.entries(CASES))
   })
 
 test('what a provider cannot say is refused in the words of the client, before anything is sent', async () => {
-  const before = world.upstream.requests.length
+  const before = upstream.requests.length
   const rows: readonly (readonly [door: string, model: string, more: Record<string, unknown>, words: RegExp])[] = [
     [
       'gemini',
@@ -417,14 +417,14 @@ test('what a provider cannot say is refused in the words of the client, before a
   ]
   for (const [door, model, more, words] of rows) {
     const [path, body] = DOORS[door]?.(model, { more }) ?? assert.fail()
-    const answer = await world.tollgate.request('POST', path, { key: world.key, body })
+    const answer = await tollgate.request('POST', path, { key, body })
     assert.equal(answer.status, 400, answer.text)
     assert.match(checkShape(answer, protocolOfPath(path), path), words)
   }
-  assert.equal(world.upstream.requests.length, before)
+  assert.equal(upstream.requests.length, before)
 })
 
 test('nothing is held after all of them', async () => {
-  const { body } = await world.tollgate.request('GET', '/v1/user/balance', { key: world.key })
+  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
   assert.equal(body.reserved, 0)
 })

@@ -5,7 +5,7 @@ import { loggedRow } from '../harness/money-check.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 /** The calls of Ollama's clients (clients.md 6). */
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 markup: 1
@@ -17,7 +17,7 @@ models:
 )
 
 function call(body: Record<string, unknown>, path = '/api/chat'): Promise<Answer> {
-  return world.tollgate.request('POST', path, { key: world.key, body: { model: 'sandbox/chat', ...body } })
+  return tollgate.request('POST', path, { key, body: { model: 'sandbox/chat', ...body } })
 }
 
 interface Chunk {
@@ -48,7 +48,7 @@ test('a stream is lines of JSON and is what a client gets that says nothing; the
   const { created_at: _at, message: _message, ...end } = whole.body
   assert.partialDeepStrictEqual(last, { ...end, message: { role: 'assistant', content: '' } })
   assert.deepEqual([last.done, last['done_reason'], last.model], [true, 'stop', 'sandbox/chat'])
-  const row = await loggedRow(world.tollgate, world.key, streamed.headers['x-generation-id'])
+  const row = await loggedRow(tollgate, key, streamed.headers['x-generation-id'])
   assert.partialDeepStrictEqual(row, {
     type: 'chat',
     streamed: true,
@@ -71,7 +71,7 @@ test('a conversation with a call that the client runs: results find their calls 
     assert.partialDeepStrictEqual(said[0], { function: { index: 0, name: 'edit' } })
     assert.equal(typeof said[0].function.arguments, 'object')
   }
-  world.upstream.answer(
+  upstream.answer(
     answers({
       id: 'c',
       choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Done' } }],
@@ -96,7 +96,7 @@ test('a conversation with a call that the client runs: results find their calls 
   })
   assert.equal(done.status, 200, done.text)
   assert.equal(done.body.model, 'test/open')
-  assert.partialDeepStrictEqual(world.upstream.requests.at(-1), {
+  assert.partialDeepStrictEqual(upstream.requests.at(-1), {
     max_tokens: 7,
     temperature: 0.5,
     stop: ['X'],
@@ -131,7 +131,7 @@ test('texts to embed, one or several, and the models that can be called', async 
   assert.deepEqual([one.body.embeddings.length, two.body.embeddings.length], [1, 2])
   assert.deepEqual(one.body.embeddings[0], two.body.embeddings[0])
   assert.ok(two.body.cost > one.body.cost && two.body.prompt_eval_count > one.body.prompt_eval_count)
-  const get = (path: string): Promise<Answer> => world.tollgate.request('GET', path, { key: world.key })
+  const get = (path: string): Promise<Answer> => tollgate.request('GET', path, { key })
   const names = (await get('/api/tags')).body.models.map(({ name, model }: { name: string; model: string }) => {
     assert.equal(name, model)
     return name
@@ -160,12 +160,12 @@ test('errors are one text, before a stream and inside it', async () => {
   }
   const cut = linesOf((await call({ messages: [{ role: 'user', content: 'sandbox: error=2' }] })).text).at(-1)
   assert.deepEqual(Object.keys(cut ?? {}), ['error'])
-  const poor = await world.tollgate.createAccount({ balance: 0 })
-  const broke = await world.tollgate.request('POST', '/api/chat', {
+  const poor = await tollgate.createAccount({ balance: 0 })
+  const broke = await tollgate.request('POST', '/api/chat', {
     key: poor.key,
     body: { model: 'sandbox/chat', messages: HELLO },
   })
   assert.deepEqual([broke.status, typeof broke.body.error], [402, 'string'])
-  const nobody = await world.tollgate.request('GET', '/api/tags')
+  const nobody = await tollgate.request('GET', '/api/tags')
   assert.deepEqual([nobody.status, Object.keys(nobody.body)], [401, ['error']])
 })

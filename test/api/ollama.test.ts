@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { gateway } from '../harness/gateway.ts'
 import { listen } from '../harness/scripted-upstream.ts'
@@ -36,11 +36,6 @@ models:
 `,
 })
 const { key } = await tollgate.createAccount({ balance: 1_000 })
-
-after(async () => {
-  await tollgate.stop()
-  await upstream.close()
-})
 
 async function ask(answer: readonly unknown[], body: Record<string, unknown>): Promise<FoldedAnswer> {
   lines = answer

@@ -7,7 +7,7 @@ import { patient } from '../harness/patience.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
 
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 markup: 1
@@ -27,7 +27,7 @@ models:
 )
 
 function ask(stream = true, model = 'test/odd'): ReturnType<typeof chat> {
-  return chat(world.tollgate.url, world.key, {
+  return chat(tollgate.url, key, {
     model,
     messages: [{ role: 'user', content: 'hi' }],
     max_tokens: 50_000,
@@ -47,7 +47,7 @@ const END = `${event({ delta: {}, finish_reason: 'stop' })}data: {"id":"c1","cho
 
 test('padding of another length in each chunk neither breaks the text nor reaches the client', async () => {
   const words = Array.from({ length: 50 }, (_value, index) => ` w${index} "q" \\ é`)
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(
       delta({ role: 'assistant', content: '' }) +
@@ -62,7 +62,7 @@ test('padding of another length in each chunk neither breaks the text nor reache
 
 test("a text that holds the bytes of a chunk's end stays a text", async () => {
   const content = '"},"finish_reason":null}],"obfuscation":"abc"}'
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(
       delta({ content: 'a' }, { obfuscation: 'xy' }) +
@@ -75,7 +75,7 @@ test("a text that holds the bytes of a chunk's end stays a text", async () => {
 })
 
 test('text written in escapes is counted as text: six bytes of \\u0416 are one letter', async () => {
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     const escaped = delta({ content: 'PLACE' }).replace('PLACE', '\\u0416'.repeat(100))
     response.end(
@@ -86,7 +86,7 @@ test('text written in escapes is counted as text: six bytes of \\u0416 are one l
     )
   })
   const counted = await ask()
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(
       delta({ content: 'plain' }) +
@@ -101,7 +101,7 @@ test('text written in escapes is counted as text: six bytes of \\u0416 are one l
 })
 
 test('the answer ends with [DONE], though the provider keeps the connection open', async () => {
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write(delta({ content: 'whole' }) + END)
   })
@@ -113,7 +113,7 @@ test('the answer ends with [DONE], though the provider keeps the connection open
 })
 
 test('bytes after [DONE] are ignored', async () => {
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(
       `${delta({ content: 'whole' })}${END}${delta({ content: ' more' })}data: {"error":{"message":"late"}}\n\n`,
@@ -127,7 +127,7 @@ test('bytes after [DONE] are ignored', async () => {
 test('a compressed stream arrives whole and in order, in whatever pieces', async () => {
   const words = Array.from({ length: 20_000 }, (_value, index) => ` word${index}`)
   const packed = gzipSync(words.map((content) => delta({ content })).join('') + END)
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
     void (async () => {
       for (let from = 0; from < packed.length; from += 1_000) {
@@ -141,12 +141,12 @@ test('a compressed stream arrives whole and in order, in whatever pieces', async
 })
 
 test('a broken compressed body and an unrequested encoding are failures of the provider', async () => {
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
     response.end('this is not gzip')
   })
   assert.equal((await ask(false)).error?.code, 502)
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'zebra' })
     response.end('{}')
   })
@@ -154,7 +154,7 @@ test('a broken compressed body and an unrequested encoding are failures of the p
 })
 
 test('parallel tool calls without index or id stay apart', async () => {
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     const calls = [
       { function: { name: 'first', arguments: '{"a":1}' } },
@@ -175,19 +175,19 @@ test('parallel tool calls without index or id stay apart', async () => {
 
 test('what a provider calls its answer is kept as far as a name goes, and is text that every database takes', async () => {
   const named = async (id: string, native: string): Promise<Readonly<Record<string, unknown>>> => {
-    world.upstream.answer((response) =>
+    upstream.answer((response) =>
       response
         .writeHead(200, { 'content-type': 'application/json' })
         .end(
           `{"id":"${id}","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"${native}"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,
         ),
     )
-    const answer = await world.tollgate.request('POST', '/v1/chat/completions', {
-      key: world.key,
+    const answer = await tollgate.request('POST', '/v1/chat/completions', {
+      key,
       body: { model: 'test/odd', messages: [{ role: 'user', content: 'hi' }] },
     })
     assert.equal(answer.status, 200, answer.text)
-    const { body } = await world.tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key: world.key })
+    const { body } = await tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
     return body.data
   }
   const long = await named('i'.repeat(1_000_000), 'n'.repeat(500_000))

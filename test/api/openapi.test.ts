@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import type { Route } from '../../src/http/edge.ts'
 import { ADMIN_ROUTES } from '../../src/api/admin/contract.ts'
 import { CABINET_ROUTES } from '../../src/api/cabinet/contract.ts'
@@ -30,8 +30,6 @@ await topUp(server, person.accountId, 1_000)
 const made = (await person.browser.post('keys', { name: 'first' })).body
 const manager = (await person.browser.post('management-keys', { name: 'manager' })).body
 const key = { ...made, manager: manager.key }
-
-after(() => server.stop())
 
 const served = (): readonly Route<unknown>[] => server.app.routes.filter((route) => !PAGES.has(nameOf(route)))
 

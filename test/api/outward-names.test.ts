@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { audioForm } from '../harness/audio-files.ts'
 import { sendJson, startScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
 import { gateway, type Answer } from '../harness/gateway.ts'
@@ -67,11 +67,6 @@ const tollgate = await gateway({
   }),
 })
 const keys = await Promise.all([1, 2].map(async () => (await tollgate.createAccount({ balance: 1_000 })).key))
-
-after(async () => {
-  await tollgate.stop()
-  await upstream.close()
-})
 
 function post(key: string, path: string, body: unknown): Promise<Answer> {
   return tollgate.request('POST', path, { key, body })

@@ -1,26 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { request } from 'undici'
 import { generateKey, isWellFormed } from '../../src/access/api-key.ts'
 import { randomIds } from '../../src/base/ids.ts'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { patient, until } from '../harness/patience.ts'
-import { breaksAfter, type Script, type ScriptedUpstream, startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { breaksAfter, type Script, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { exchangeRaw, parseRaw } from '../harness/raw-http.ts'
 import { balanceOf } from '../harness/video-jobs.ts'
 import { loggedRow } from '../harness/money-check.ts'
 import { auditClean } from '../harness/api-client.ts'
 
 /** Faults of other gateways (reliability.md S5), each by its name. That page names the tests of the others. */
-let upstream: ScriptedUpstream
-let tollgate: Gateway
-let key: string
-let accountId: string
 
-before(async () => {
-  upstream = await startScriptedUpstream()
-  tollgate = await gateway({
-    catalog: `
+const upstream = await startScriptedUpstream()
+const tollgate = await gateway({
+  catalog: `
 rate_limit: { requests: 100000, window: 60 }
 ip_block: { failures: 100000, window: 60, duration: 1 }
 providers:
@@ -30,16 +25,10 @@ models:
   - { id: test/stops, type: chat, context_length: 128000, endpoints: [{ provider: stops, model: chat, price: { currency: RUB, prompt: 1500, completion: 6000 } }] }
   - { id: test/breaks, type: chat, context_length: 128000, endpoints: [{ provider: breaks, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }
 `,
-  })
-  const account = await tollgate.createAccount({ balance: 1_000 })
-  key = account.key
-  accountId = account.id
 })
-
-after(async () => {
-  await tollgate.stop()
-  await upstream.close()
-})
+const account = await tollgate.createAccount({ balance: 1_000 })
+const key = account.key
+const accountId = account.id
 
 function chat(line: string, fields: Record<string, unknown> = {}, as = key): Promise<Answer> {
   return tollgate.request('POST', '/v1/chat/completions', {

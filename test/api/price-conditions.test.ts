@@ -13,7 +13,7 @@ function timeIn(hours: number): string {
 const TIERS = '[{ above: 200000, prompt: 4, completion: 18, input_cache_read: 0.4 }]'
 const PRICE = `currency: RUB, prompt: 2, completion: 12, input_cache_read: 0.2, tiers: ${TIERS}`
 
-const world = serve(
+const world = await serve(
   startScriptedUpstream,
   ({ url }) => `
 bundled: false
@@ -40,6 +40,7 @@ ${row('day', 'scripted', `price: { currency: RUB, prompt: 2, completion: 12, hou
     endpoints: [{ provider: scripted, model: m, price: { currency: RUB, prompt: 1, tiers: [{ above: 10, prompt: 7 }] } }]
 `,
 )
+const { key, tollgate } = world
 
 function hours(from: number, to: number, prompt: number): string {
   return `{ from: "${timeIn(from)}", to: "${timeIn(to)}", prompt: ${prompt} }`
@@ -90,8 +91,8 @@ function tokens(prompt: number, cached = 0): Record<string, unknown> {
 
 /** The operator's view of the newest request. */
 async function newest(): Promise<Answer['body']> {
-  const { body } = await world.tollgate.admin('GET', '/admin/v1/generations?limit=1')
-  const { body: one } = await world.tollgate.admin('GET', `/admin/v1/generations/${body.data[0].generation_id}`)
+  const { body } = await tollgate.admin('GET', '/admin/v1/generations?limit=1')
+  const { body: one } = await tollgate.admin('GET', `/admin/v1/generations/${body.data[0].generation_id}`)
   return one
 }
 
@@ -223,7 +224,7 @@ test('the margin and the export of costs tell the conditions of a price apart, a
 })
 
 test('the list of models shows prices under conditions, lengths as OpenRouter does', async () => {
-  const { body } = await world.tollgate.request('GET', '/v1/models?limit=100', { key: world.key })
+  const { body } = await tollgate.request('GET', '/v1/models?limit=100', { key })
   const pricing = (id: string): Answer['body'] => body.data.find((model: { id: string }) => model.id === id).pricing
   assert.deepEqual(pricing('t/long'), {
     currency: 'RUB',
@@ -244,7 +245,7 @@ test('the list of models shows prices under conditions, lengths as OpenRouter do
   )
   // Of the first resolution, like the plain price of a video.
   assert.deepEqual([pricing('t/clip').video_second, pricing('t/clip').hours[0].video_second], ['6', '3'])
-  const { body: margins } = await world.tollgate.admin('GET', '/admin/v1/models')
+  const { body: margins } = await tollgate.admin('GET', '/admin/v1/models')
   const flat = margins.data.find(({ id }: { id: string }) => id === 't/flat').endpoints[0]
   assert.deepEqual(
     flat.conditions.map(({ condition, lines }: Answer['body']) => [

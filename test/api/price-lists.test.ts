@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { parsePriceList } from '../../src/catalog/feeds/price-list-api.ts'
 import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
@@ -29,13 +29,11 @@ const source = await listen((response, { path }) => {
       usage: { prompt_tokens: 20, completion_tokens: 3 },
     })
 })
-let server: MovingGateway
 
-before(async () => {
-  const row = (id: string, price: string, sell = ''): string =>
-    `  - { id: acme/${id}, type: chat, context_length: 8000, max_completion_tokens: 100, endpoints: [{ provider: acme, model: ${id}, price: { ${price} }${sell} }] }`
-  server = await movingGateway({
-    catalog: `
+const row = (id: string, price: string, sell = ''): string =>
+  `  - { id: acme/${id}, type: chat, context_length: 8000, max_completion_tokens: 100, endpoints: [{ provider: acme, model: ${id}, price: { ${price} }${sell} }] }`
+const server = await movingGateway({
+  catalog: `
 rates: { USD: 100 }
 markup: 1
 providers:
@@ -46,13 +44,7 @@ ${row('b', 'currency: USD, prompt: 2, completion: 8')}
 ${row('c', 'currency: USD, prompt: 3, completion: 9', ', sell: { prompt: 310, completion: 920 }')}
 ${row('d', 'currency: RUB, prompt: 300, completion: 900')}
 `,
-  })
 })
-after(async () => {
-  await server.stop()
-  await source.close()
-})
-
 /** Prices of a million tokens, as the list writes them. */
 function perToken(prompt: number, completion: number, more: Pricing = {}): Pricing {
   return { prompt: (prompt / 1e6).toFixed(12), completion: (completion / 1e6).toFixed(12), request: '0', ...more }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { createVerify, generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, beforeEach, test } from 'node:test'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { beforeEach, test } from 'node:test'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { answers, startScriptedUpstream, type ScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 const SECRET = 'client-secret-of-the-operator'
 const BASIC = Buffer.from('basic-key-of-the-operator').toString('base64')
@@ -35,10 +35,6 @@ const CONVERSE = {
 }
 
 /** Plays the services that give tokens, the metadata server and the providers. */
-let upstream: ScriptedUpstream
-let server: Gateway
-let folder: string
-let key: string
 /** Tokens given so far. */
 let given = 0
 /** The service that gives tokens answers so. */
@@ -46,71 +42,63 @@ let tokenAnswer: ((response: ServerResponse) => void) | null
 /** Providers take only this token; null = any. */
 let taken: string | null
 
-before(async () => {
-  upstream = await startScriptedUpstream()
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-auth-'))
-  const federated = join(folder, 'federated')
-  writeFileSync(federated, `${FEDERATED}\n`)
-  const price = { currency: 'RUB', prompt: 1, completion: 1 }
-  const rows: Readonly<Record<string, object>> = {
-    oauth: {
-      adapter: 'openai',
-      auth: { type: 'oauth', token_url: `${upstream.url}/token`, client: 'we', secret: SECRET, scope: 'chat' },
-    },
-    gigachat: { adapter: 'openai', auth: { type: 'gigachat', key: BASIC, token_url: `${upstream.url}/token` } },
-    google: {
-      adapter: 'gemini',
-      auth: { type: 'google', key: JSON.stringify(SERVICE_KEY), token_url: `${upstream.url}/token` },
-    },
-    metadata: { adapter: 'gemini', auth: { type: 'google_metadata' } },
-    azure: {
-      adapter: 'openai',
-      auth: { type: 'azure', tenant: 'ours', client: 'we', secret: SECRET, authority: upstream.url },
-    },
-    managed: { adapter: 'openai', auth: { type: 'azure_managed' } },
-    workload: { adapter: 'openai', auth: { type: 'azure_workload' } },
-    yandex: { adapter: 'yandex', auth: { type: 'yandex_metadata' } },
-    aws: { adapter: 'bedrock', auth: { type: 'aws' } },
-  }
-  server = await gateway({
-    catalog: JSON.stringify({
-      providers: Object.fromEntries(
-        Object.entries(rows).map(([slug, row]) => [slug, { ...row, base_url: `${upstream.url}/${slug}` }]),
-      ),
-      models: Object.keys(rows).map((slug) => ({
-        id: `${slug}/m`,
-        type: 'chat',
-        context_length: 1_000,
-        endpoints: [{ provider: slug, model: 'm', price }],
-      })),
-    }),
-    env: {
-      GCE_METADATA_HOST: new URL(upstream.url).host,
-      IDENTITY_ENDPOINT: `${upstream.url}/identity`,
-      IDENTITY_HEADER: 'header-of-the-machine',
-      AZURE_AUTHORITY_HOST: `${upstream.url}/`,
-      AZURE_FEDERATED_TOKEN_FILE: federated,
-      AZURE_TENANT_ID: 'tenant/of-ours',
-      AZURE_CLIENT_ID: 'client-of-the-pod',
-      YC_METADATA_ADDR: new URL(upstream.url).host,
-      AWS_CONTAINER_CREDENTIALS_FULL_URI: `${upstream.url}/ecs`,
-      AWS_CONFIG_FILE: '/nowhere',
-      AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
-    },
-  })
-  key = (await server.createAccount({ balance: 1_000 })).key
+const upstream = await startScriptedUpstream()
+const folder = freshFolder()
+const federated = join(folder, 'federated')
+writeFileSync(federated, `${FEDERATED}\n`)
+const price = { currency: 'RUB', prompt: 1, completion: 1 }
+const rows: Readonly<Record<string, object>> = {
+  oauth: {
+    adapter: 'openai',
+    auth: { type: 'oauth', token_url: `${upstream.url}/token`, client: 'we', secret: SECRET, scope: 'chat' },
+  },
+  gigachat: { adapter: 'openai', auth: { type: 'gigachat', key: BASIC, token_url: `${upstream.url}/token` } },
+  google: {
+    adapter: 'gemini',
+    auth: { type: 'google', key: JSON.stringify(SERVICE_KEY), token_url: `${upstream.url}/token` },
+  },
+  metadata: { adapter: 'gemini', auth: { type: 'google_metadata' } },
+  azure: {
+    adapter: 'openai',
+    auth: { type: 'azure', tenant: 'ours', client: 'we', secret: SECRET, authority: upstream.url },
+  },
+  managed: { adapter: 'openai', auth: { type: 'azure_managed' } },
+  workload: { adapter: 'openai', auth: { type: 'azure_workload' } },
+  yandex: { adapter: 'yandex', auth: { type: 'yandex_metadata' } },
+  aws: { adapter: 'bedrock', auth: { type: 'aws' } },
+}
+const server = await gateway({
+  catalog: JSON.stringify({
+    providers: Object.fromEntries(
+      Object.entries(rows).map(([slug, row]) => [slug, { ...row, base_url: `${upstream.url}/${slug}` }]),
+    ),
+    models: Object.keys(rows).map((slug) => ({
+      id: `${slug}/m`,
+      type: 'chat',
+      context_length: 1_000,
+      endpoints: [{ provider: slug, model: 'm', price }],
+    })),
+  }),
+  env: {
+    GCE_METADATA_HOST: new URL(upstream.url).host,
+    IDENTITY_ENDPOINT: `${upstream.url}/identity`,
+    IDENTITY_HEADER: 'header-of-the-machine',
+    AZURE_AUTHORITY_HOST: `${upstream.url}/`,
+    AZURE_FEDERATED_TOKEN_FILE: federated,
+    AZURE_TENANT_ID: 'tenant/of-ours',
+    AZURE_CLIENT_ID: 'client-of-the-pod',
+    YC_METADATA_ADDR: new URL(upstream.url).host,
+    AWS_CONTAINER_CREDENTIALS_FULL_URI: `${upstream.url}/ecs`,
+    AWS_CONFIG_FILE: '/nowhere',
+    AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
+  },
 })
+const key = (await server.createAccount({ balance: 1_000 })).key
 
 beforeEach(() => {
   tokenAnswer = null
   taken = null
   upstream.answer(play)
-})
-
-after(async () => {
-  await server.stop()
-  await upstream.close()
-  rmSync(folder, { recursive: true })
 })
 
 function play(response: ServerResponse, request: Received): void {

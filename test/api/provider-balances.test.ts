@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { balanceIn } from '../../src/catalog/feeds/provider-balances.ts'
 import type { BalanceApi } from '../../src/catalog/provider-feeds.ts'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { movingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 import { listen } from '../harness/scripted-upstream.ts'
 
@@ -16,21 +16,13 @@ const provider = await listen((response, { path: url, headers }) => {
   if (url === '/v1/credits') response.writeHead(403).end('{}')
   else response.writeHead(status, { location: '/elsewhere' }).end(JSON.stringify({ data: { limit_remaining: left } }))
 })
-let server: MovingGateway
 
-before(async () => {
-  server = await movingGateway({
-    catalog: `
+const server = await movingGateway({
+  catalog: `
 providers:
   acme: { adapter: openai, base_url: '${provider.url}/v1', api_key: [k1], balance: { api: openrouter, low: 20 } }
 `,
-  })
 })
-after(async () => {
-  await server.stop()
-  await provider.close()
-})
-
 /** Until it was asked again and has said so in the metrics. */
 async function told(amount: number): Promise<void> {
   left = amount

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import type { ProviderTrial } from '../../src/api/admin/catalog-contract.ts'
 import { gateway } from '../harness/gateway.ts'
 import { startModelLister } from '../harness/model-lister.ts'
@@ -12,11 +12,6 @@ const north = await startModelLister(KEY, [
   { id: 'north/large', context_window: 64_000 },
   { id: 'north-embed' },
 ])
-
-after(async () => {
-  await server.stop()
-  north.close()
-})
 
 const tried = async (slug: string, provider: object): Promise<ProviderTrial> =>
   (await server.admin('POST', '/admin/v1/providers/try', { slug, provider })).body

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { gateway } from '../harness/gateway.ts'
 
 /** Links to stored files have the scheme that the client used: only a trusted proxy's word counts. */
 
 const tollgate = await gateway({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
 const { key } = await tollgate.createAccount()
-
-after(() => tollgate.stop())
 
 async function pictureUrl(headers: Record<string, string>): Promise<string> {
   const { body } = await tollgate.request('POST', '/v1/images', {

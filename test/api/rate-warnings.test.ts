@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { movingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 import { listen } from '../harness/scripted-upstream.ts'
@@ -22,11 +22,6 @@ const listener = await listen((response) => {
 const server = await movingGateway({
   catalog: 'rates: { source: cbr, USD: 100 }\nmarkup: 1\n',
   env: { TOLLGATE_CBR_URL: `${listener.url}/` },
-})
-
-after(async () => {
-  await server.stop()
-  await listener.close()
 })
 
 async function warnings(): Promise<readonly Record<string, unknown>[]> {

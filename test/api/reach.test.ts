@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { ConsoleClient, PASSWORD, signedUp, topUp } from '../harness/console-client.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 import { absent } from '../harness/route-calls.ts'
 import { createVideo, videoUntil } from '../harness/video-jobs.ts'
 import { refused } from '../harness/refused.ts'
@@ -21,11 +21,6 @@ interface Made {
   readonly video: string
 }
 
-let server: Gateway
-let owner: ConsoleClient
-let one: ConsoleClient
-let oneKeyId = ''
-let keys: Readonly<Record<Key, string>>
 const made = new Map<Key, Made>()
 
 async function joined(role: 'owner' | 'member', email: string): Promise<ConsoleClient> {
@@ -64,32 +59,28 @@ async function thingsOf(name: Key): Promise<Made> {
   }
 }
 
-before(async () => {
-  server = await gateway({ catalog: 'rate_limit: { requests: 100000, window: 60 }\n' })
-  const signed = await signedUp(server, 'owner@example.com')
-  owner = signed.browser
-  await topUp(server, signed.accountId, 1_000)
-  const second = await joined('owner', 'second@example.com')
-  one = await joined('member', 'one@example.com')
-  const other = await joined('member', 'other@example.com')
-  const of = async (browser: ConsoleClient): Promise<{ readonly id: string; readonly key: string }> =>
-    (await browser.post('keys', { name: 'own' })).body
-  const manager = (await owner.post('management-keys', { name: 'manager' })).body.key
-  const ofOne = await of(one)
-  oneKeyId = ofOne.id
-  keys = {
-    operator: (await server.admin('POST', `/admin/v1/accounts/${signed.accountId}/keys`, { name: 'k' })).body.key,
-    program: (await server.request('POST', '/v1/keys', { key: manager, body: { name: 'k' } })).body.key,
-    owner: (await of(owner)).key,
-    'second owner': (await of(second)).key,
-    one: ofOne.key,
-    'one again': (await of(one)).key,
-    other: (await of(other)).key,
-  }
-  for (const name of KEYS) made.set(name, await thingsOf(name))
-})
-
-after(() => server.stop())
+const server = await gateway({ catalog: 'rate_limit: { requests: 100000, window: 60 }\n' })
+const signed = await signedUp(server, 'owner@example.com')
+const owner = signed.browser
+await topUp(server, signed.accountId, 1_000)
+const second = await joined('owner', 'second@example.com')
+const one = await joined('member', 'one@example.com')
+const other = await joined('member', 'other@example.com')
+const of = async (browser: ConsoleClient): Promise<{ readonly id: string; readonly key: string }> =>
+  (await browser.post('keys', { name: 'own' })).body
+const manager = (await owner.post('management-keys', { name: 'manager' })).body.key
+const ofOne = await of(one)
+const oneKeyId = ofOne.id
+const keys: Readonly<Record<Key, string>> = {
+  operator: (await server.admin('POST', `/admin/v1/accounts/${signed.accountId}/keys`, { name: 'k' })).body.key,
+  program: (await server.request('POST', '/v1/keys', { key: manager, body: { name: 'k' } })).body.key,
+  owner: (await of(owner)).key,
+  'second owner': (await of(second)).key,
+  one: ofOne.key,
+  'one again': (await of(one)).key,
+  other: (await of(other)).key,
+}
+for (const name of KEYS) made.set(name, await thingsOf(name))
 
 type Call = readonly [method: string, path: string, body?: object]
 /** What may be asked of things, those that end them last; `id` turns an id into the one to ask for. */

@@ -86,7 +86,7 @@ export async function testRecordedChatCases({
 }: ProtocolUnderTest): Promise<void> {
   const streamVariants = framing === 'sse' ? STREAM_VARIANTS : SPLIT_VARIANTS
 
-  const world = serve(
+  const world = await serve(
     startReplayUpstream,
     ({ url }) => `
 markup: 1

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { audioForm, wavFile } from '../harness/audio-files.ts'
 import { pathTemplate } from '../../src/http/router.ts'
 import { REQUEST_TYPE_TABLE } from '../../src/tables/model-types.ts'
@@ -36,8 +36,6 @@ const SECTIONS = [...page('api.md').matchAll(SECTION)].map(([, method = '', path
 const EXAMPLES = SECTIONS.flatMap((section) => examplesOf(section))
 
 const server = await movingGateway({ catalog: '' })
-after(() => server.stop())
-
 function page(name: string): string {
   return readFileSync(join(import.meta.dirname, '../../docs/reference', name), 'utf8')
 }

@@ -12,7 +12,7 @@ const PAIRS = 140
 const numbers = Array.from({ length: PAIRS }, (_, index) => index)
 const endpoint = (provider: string, price: number, context: number): string =>
   `{ provider: ${provider}, model: m, context_length: ${context}, price: { currency: RUB, prompt: ${price}, completion: ${price} } }`
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 bundled: false
@@ -81,7 +81,6 @@ async function ask(
 ): Promise<Asked> {
   pair += 1
   const n = pair
-  const { tollgate, upstream, key } = world
   const from = upstream.received.length
   upstream.answer((response, { path: url }) => void (scripts[url[1] ?? ''] ?? works)(response))
   const model = `test/${kind}${n}`
@@ -102,7 +101,7 @@ async function ask(
 }
 
 async function statusOf({ n }: Asked, name: string): Promise<number> {
-  const { body } = await world.tollgate.request('GET', `/v1/models/test/p${n}/endpoints`, { key: world.key })
+  const { body } = await tollgate.request('GET', `/v1/models/test/p${n}/endpoints`, { key })
   return body.data.endpoints.find((one: { provider_name: string }) => one.provider_name === `${name}${n}`).status
 }
 
@@ -411,7 +410,6 @@ describe('the reason is never lost', () => {
   }
 
   test('a connection that fails, and an answer that is none', async () => {
-    const { tollgate, key } = world
     const said = async (model: string): Promise<unknown> => {
       const { headers } = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model, ...CHAT } })
       return (await tollgate.admin('GET', `/admin/v1/generations/${String(headers['x-generation-id'])}`)).body.tries[0]
@@ -460,7 +458,6 @@ test('a parameter that is taken out of the list is no longer sent, named and not
     ['p', '/v1/chat/completions', { response_format: { type: 'json_object' }, seed: 1 }, 'response_format', works],
     ['m', '/v1/messages', { temperature: 0.5, top_p: 1 }, 'temperature', claude],
   ] as const) {
-    const { tollgate, upstream } = world
     const body = { ...CHAT, ...given }
     const name = kind === 'p' ? 'a' : 'm'
     const { n } = await ask(
@@ -495,6 +492,6 @@ test('no list is offered where it would change nothing', async () => {
 
 // oxlint-disable-next-line typescript/no-explicit-any
 async function healthOf(id: string): Promise<any> {
-  const { body } = await world.tollgate.admin('GET', '/admin/v1/endpoints/health')
+  const { body } = await tollgate.admin('GET', '/admin/v1/endpoints/health')
   return body.data.find(({ model }: { readonly model: string }) => model === id)
 }

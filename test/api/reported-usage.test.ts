@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { before, describe, test } from 'node:test'
-import { type Gateway, serve } from '../harness/gateway.ts'
+import { describe, test } from 'node:test'
+import { serve } from '../harness/gateway.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { refused } from '../harness/refused.ts'
 
@@ -9,7 +9,7 @@ import { refused } from '../harness/refused.ts'
  * and is sold for 1 RUB.
  */
 
-const world = serve(
+const served = await serve(
   startScriptedUpstream,
   ({ url }) => `
 markup: 1
@@ -20,8 +20,8 @@ models:
 `,
   5_000_000,
 )
-let account: Awaited<ReturnType<Gateway['createAccount']>>
-before(() => (account = world.account))
+const { tollgate, upstream } = served
+let { account } = served
 
 interface Booked {
   readonly cost: number
@@ -34,18 +34,18 @@ async function ask(
   content: unknown = 'Hello',
   fields: Readonly<Record<string, unknown>> = {},
 ): Promise<Booked> {
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(
       `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"one two three"},"finish_reason":"stop"}],"usage":${usage}}`,
     )
   })
-  const answer = await world.tollgate.request('POST', '/v1/chat/completions', {
+  const answer = await tollgate.request('POST', '/v1/chat/completions', {
     key: account.key,
     body: { model: 'test/plain', max_tokens: 50, messages: [{ role: 'user', content }], ...fields },
   })
   assert.equal(answer.status, 200, answer.text)
-  const { body } = await world.tollgate.admin('GET', `/admin/v1/generations?generation_id=${answer.body.id}`)
+  const { body } = await tollgate.admin('GET', `/admin/v1/generations?generation_id=${answer.body.id}`)
   return { cost: answer.body.usage.cost, row: body.data[0] }
 }
 
@@ -122,22 +122,22 @@ test('implausible usage and a shortfall are shown in the log, by a filter, as me
   await ask(said(20, 3))
   const { row } = await ask(said(60_000, 900))
   assert.deepEqual([Object(row['meters']).input, Object(row['reported_meters']).input], [1_021, 60_000])
-  const flagged = await world.tollgate.admin('GET', '/admin/v1/generations?flagged=true&limit=100')
+  const flagged = await tollgate.admin('GET', '/admin/v1/generations?flagged=true&limit=100')
   assert.ok(
     flagged.body.data.length > 0 &&
       flagged.body.data.every((one: Readonly<Record<string, unknown>>) => one['flagged'] === true),
   )
   assert.equal(
-    (await world.tollgate.admin('GET', '/admin/v1/generations?flagged=maybe')).body.error.metadata.error_type,
+    (await tollgate.admin('GET', '/admin/v1/generations?flagged=maybe')).body.error.metadata.error_type,
     'invalid_input',
   )
   // Held for 5 bytes and two frames of 8, and 50 of output; the template's tokens are beyond the balance.
-  const poor = await world.tollgate.createAccount({ balance: 71 })
+  const poor = await tollgate.createAccount({ balance: 71 })
   account = poor
   const { cost, row: short } = await ask(said(100, 50))
   assert.deepEqual([cost, short['shortfall'], short['provider_cost']], [71, 79, 150])
   // Its losses exceed 20 RUB in this hour: requests that may cost more than their hold are refused until the next.
-  const searching = await world.tollgate.request('POST', '/v1/chat/completions', {
+  const searching = await tollgate.request('POST', '/v1/chat/completions', {
     key: poor.key,
     body: {
       model: 'test/plain',
@@ -152,11 +152,11 @@ test('implausible usage and a shortfall are shown in the log, by a filter, as me
     /^Answers of this account cost more than it had in this hour: tools that the provider runs are off until the next one\./,
   )
   assert.ok(Number(searching.headers['retry-after']) <= 3_600)
-  const metrics = (await world.tollgate.request('GET', '/metrics')).text
+  const metrics = (await tollgate.request('GET', '/metrics')).text
   assert.match(metrics, /^tollgate_usage_flagged_total\{provider="p"\} \d+$/m)
   assert.match(metrics, /^tollgate_shortfall_rub_total\{provider="p"\} 79$/m)
   for (const action of ['usage.flagged', 'usage.shortfall']) {
-    const { body } = await world.tollgate.admin('GET', `/admin/v1/events?action=${action}`)
+    const { body } = await tollgate.admin('GET', `/admin/v1/events?action=${action}`)
     assert.deepEqual([body.data.length, body.data[0]?.object, body.data[0]?.actor], [1, 'p', 'system'])
   }
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { BODY_VARIANTS, providerOf, recordedUnits, startUnits, type UnitsUnderTest } from './recorded-units.ts'
+import { describe, test } from 'node:test'
+import { BODY_VARIANTS, providerOf, recordedUnits, startUnits } from './recorded-units.ts'
 
 const ROWS = {
   cohere: 'adapter: cohere',
@@ -16,13 +16,7 @@ const DOCUMENTS = Array.from(
   (_value, index) => `${index} ${'the quick brown fox jumps over the lazy dog '.repeat(30)}`,
 )
 
-let units: UnitsUnderTest
-
-before(async () => {
-  units = await startUnits(ROWS, 'rerank', (name) => (BY_SEARCH.includes(name) ? 'search: 0.2' : 'prompt: 1000'))
-})
-
-after(() => units.stop())
+const units = await startUnits(ROWS, 'rerank', (name) => (BY_SEARCH.includes(name) ? 'search: 0.2' : 'prompt: 1000'))
 
 describe('recorded rankings', async () => {
   for (const recorded of recordedUnits('rerank')) {

@@ -16,7 +16,7 @@ const REFUSED: Readonly<Record<string, { readonly reason: string; readonly statu
 /** The client's status for each error status of a provider (wire.md 7.4). */
 const CLIENT_STATUS: Readonly<Record<number, number>> = { 400: 400, 429: 503 }
 
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startReplayUpstream,
   ({ url }) => `
 markup: 1
@@ -39,8 +39,8 @@ describe('recorded Responses answers, whole, streamed and at random cuts', () =>
     const refused = REFUSED[recorded.name]
     test(refused === undefined ? recorded.name : `${recorded.name} (refused: ${refused.reason})`, async () => {
       for (const opts of recorded.streaming ? STREAM_VARIANTS : [...PLAIN_VARIANTS, { split: 'random', seed: 11 }]) {
-        await world.upstream.slot('recorded', [{ case: recorded.name, opts }])
-        const answer = await respond(world.tollgate.url, world.key, {
+        await upstream.slot('recorded', [{ case: recorded.name, opts }])
+        const answer = await respond(tollgate.url, key, {
           model: 'test/recorded',
           input: PROMPT,
           max_output_tokens: 20_000,
@@ -96,8 +96,8 @@ async function check({ name, expected, status }: RecordedCase, answer: FoldedRes
     (expected.usage.prompt_tokens + 1_000 * expected.usage.completion_tokens) / 1_000_000,
     `${label}: cost`,
   )
-  const { body } = await world.tollgate.request('GET', `/v1/generation?id=${answer.headers['x-generation-id']}`, {
-    key: world.key,
+  const { body } = await tollgate.request('GET', `/v1/generation?id=${answer.headers['x-generation-id']}`, {
+    key,
   })
   assert.equal(body.data.native_finish_reason, choice.finish_reason_native, `${label}: native finish`)
   assert.equal(body.data.finish_reason, choice.finish_reason, `${label}: finish, ${name}`)

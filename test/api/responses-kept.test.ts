@@ -6,7 +6,7 @@ import { respond } from '../harness/protocol-folds.ts'
 import { answerJson, ask, key, logged, serveResponses, tollgate, upstream } from '../harness/responses-world.ts'
 import { refused } from '../harness/refused.ts'
 
-serveResponses()
+await serveResponses()
 
 const of = (id: unknown, rest = ''): string => `/v1/responses/${String(id)}${rest}`
 const read = (id: unknown, as = key): Promise<Answer> => tollgate.request('GET', of(id), { key: as })

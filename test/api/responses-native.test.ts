@@ -14,7 +14,7 @@ import {
 } from '../harness/responses-world.ts'
 import { refused } from '../harness/refused.ts'
 
-serveResponses()
+await serveResponses()
 
 function answerEvents(events: readonly Record<string, unknown>[]): void {
   upstream.answer((response) => {

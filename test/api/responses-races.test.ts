@@ -6,7 +6,7 @@ import { until } from '../harness/patience.ts'
 import { respond } from '../harness/protocol-folds.ts'
 import { logged, serveResponses, tollgate } from '../harness/responses-world.ts'
 
-serveResponses()
+await serveResponses()
 
 const BALANCE = 1_000
 const ROUNDS = 8

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
-import { gateway, movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { test } from 'node:test'
+import { gateway, movingGateway } from '../harness/gateway.ts'
 import { paced, until } from '../harness/patience.ts'
 import { TurnClient } from '../harness/turn-client.ts'
 
@@ -13,13 +13,7 @@ providers: { sandbox: { name: Sandbox, adapter: sandbox, cancel_stops_billing: t
 models: [{ id: test/sandbox, type: chat, context_length: 128000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }] }]
 `
 
-let server: MovingGateway
-
-before(async () => {
-  server = await movingGateway({ catalog: CATALOG })
-})
-
-after(() => server.stop())
+const server = await movingGateway({ catalog: CATALOG })
 
 async function open(options: { readonly autoPong?: boolean } = {}): Promise<{ client: TurnClient; key: string }> {
   const { key } = await server.createAccount({ balance: 10_000 })

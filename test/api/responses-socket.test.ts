@@ -5,7 +5,7 @@ import { until } from '../harness/patience.ts'
 import { frame, RawSocket, RefusedHandshake, TurnClient } from '../harness/turn-client.ts'
 import { key, logged, serveResponses, tollgate, upstream } from '../harness/responses-world.ts'
 
-serveResponses()
+await serveResponses()
 
 const open = (as = key, headers: Record<string, string> = {}): Promise<TurnClient> =>
   TurnClient.open(tollgate.url, { authorization: `Bearer ${as}`, ...headers })

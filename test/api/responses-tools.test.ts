@@ -5,7 +5,7 @@ import { request } from 'undici'
 import { answerJson, ask, key, logged, serveResponses, tollgate, upstream } from '../harness/responses-world.ts'
 import { answers } from '../harness/scripted-upstream.ts'
 
-serveResponses()
+await serveResponses()
 
 const USAGE = { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 }
 const PATCH = '*** Begin Patch\n*** Add File: "ä".txt\n+one\t😀\n*** End Patch'

@@ -5,7 +5,7 @@ import { eventsOf, respond } from '../harness/protocol-folds.ts'
 import { breaksAfter } from '../harness/scripted-upstream.ts'
 import { upstream, tollgate, key, ask, answerJson, logged, serveResponses } from '../harness/responses-world.ts'
 
-serveResponses()
+await serveResponses()
 
 test('one call is one log row of type responses under its gen- id, with the exact charge', async () => {
   for (const stream of [false, true]) {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Route } from '../../src/http/edge.ts'
 import { generateKey } from '../../src/access/api-key.ts'
 import { randomIds } from '../../src/base/ids.ts'
 import { administrator, ConsoleClient, PASSWORD, signedUp, topUp, madeNotice } from '../harness/console-client.ts'
 import { calledModel, absent, BODIES, errorOf } from '../harness/route-calls.ts'
 import { MANAGERS, PRINCIPALS, refusalOf, roleOf, type Principal } from './route-principals.ts'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { movingGateway } from '../harness/gateway.ts'
 import type { Answer } from '../harness/api-client.ts'
 import { wavFile, audioForm } from '../harness/audio-files.ts'
 
@@ -30,11 +30,7 @@ interface Person {
   readonly spareId: string
 }
 
-let server: MovingGateway
-let adminCookie: string
-let people: { readonly A: Person; readonly B: Person }
 /** Sessions and keys of people in the account of A. */
-let staff: Readonly<Record<'member' | 'billing', { readonly cookie: string; readonly keyId: string }>>
 const objects = {
   invitation: '',
   generation: '',
@@ -46,7 +42,6 @@ const objects = {
   code: '',
   token: '',
 }
-let notice = { channel: '', delivery: '', own: '', ownDelivery: '' }
 
 async function person(email: string): Promise<Person> {
   const { browser, accountId, userId } = await signedUp(server, email)
@@ -79,56 +74,58 @@ async function joined(role: 'member' | 'billing'): Promise<{ readonly cookie: st
   return { cookie: browser.cookie, keyId }
 }
 
-before(async () => {
-  server = await movingGateway({ catalog: CATALOG })
-  people = { A: await person('a@example.com'), B: await person('b@example.com') }
-  adminCookie = (await administrator(server, 'root@example.com')).cookie
-  staff = { member: await joined('member'), billing: await joined('billing') }
-  objects.invitation = (await ownerOfA().post('invitations', { role: 'member' })).body.id
-  const { key } = people.A
-  const chat = await server.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
-  })
-  objects.generation = chat.body.id
-  const stream = await server.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: 'x' }] },
-    headers: { 'x-request-id': 'stream-of-A' },
-  })
-  objects.stream = stream.headers['x-generation-id'] ?? ''
-  const response = await server.request('POST', '/v1/responses', {
-    key,
-    body: { model: 'sandbox/chat', stream: true, store: true, input: 'x' },
-    headers: { 'x-request-id': 'response-of-A' },
-  })
-  objects.response = (response.headers['x-generation-id'] ?? '').replace('gen-', 'resp-')
-  const picture = await server.request('POST', '/v1/images/generations', {
-    key,
-    body: { model: 'sandbox/image', prompt: 'x', response_format: 'url' },
-  })
-  objects.picture = new URL(picture.body.data[0].url).search
-  const second = new ConsoleClient(server)
-  await second.signIn('a@example.com')
-  const { body } = await second.get('sessions')
-  objects.session = body.data.find(({ current }: { current: boolean }) => current).id
-  objects.code = (await server.admin('POST', '/admin/v1/codes', { amount: 5 })).body.data[0].id
-  notice = await madeNotice(server, new ConsoleClient(server, people.A.cookie))
-  objects.token = (await server.admin('POST', '/admin/v1/tokens', { name: 'named', scopes: ['log:read'] })).body.id
-  const video = await server.request('POST', '/v1/videos', {
-    key,
-    body: { model: 'sandbox/video', prompt: 'x', duration: 4 },
-  })
-  objects.video = video.body.id
-  for (;;) {
-    const { body: job } = await server.request('GET', `/v1/videos?id=${objects.video}`, { key })
-    if (job.status === 'completed') break
-    server.clock.advance(1_000)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+const server = await movingGateway({ catalog: CATALOG })
+const people: { readonly A: Person; readonly B: Person } = {
+  A: await person('a@example.com'),
+  B: await person('b@example.com'),
+}
+const adminCookie = (await administrator(server, 'root@example.com')).cookie
+const staff: Readonly<Record<'member' | 'billing', { readonly cookie: string; readonly keyId: string }>> = {
+  member: await joined('member'),
+  billing: await joined('billing'),
+}
+objects.invitation = (await ownerOfA().post('invitations', { role: 'member' })).body.id
+const { key } = people.A
+const chat = await server.request('POST', '/v1/chat/completions', {
+  key,
+  body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
 })
-
-after(() => server.stop())
+objects.generation = chat.body.id
+const stream = await server.request('POST', '/v1/chat/completions', {
+  key,
+  body: { model: 'sandbox/chat', stream: true, messages: [{ role: 'user', content: 'x' }] },
+  headers: { 'x-request-id': 'stream-of-A' },
+})
+objects.stream = stream.headers['x-generation-id'] ?? ''
+const response = await server.request('POST', '/v1/responses', {
+  key,
+  body: { model: 'sandbox/chat', stream: true, store: true, input: 'x' },
+  headers: { 'x-request-id': 'response-of-A' },
+})
+objects.response = (response.headers['x-generation-id'] ?? '').replace('gen-', 'resp-')
+const picture = await server.request('POST', '/v1/images/generations', {
+  key,
+  body: { model: 'sandbox/image', prompt: 'x', response_format: 'url' },
+})
+objects.picture = new URL(picture.body.data[0].url).search
+const second = new ConsoleClient(server)
+await second.signIn('a@example.com')
+const { body } = await second.get('sessions')
+objects.session = body.data.find(({ current }: { current: boolean }) => current).id
+objects.code = (await server.admin('POST', '/admin/v1/codes', { amount: 5 })).body.data[0].id
+const notice = await madeNotice(server, new ConsoleClient(server, people.A.cookie))
+objects.token = (await server.admin('POST', '/admin/v1/tokens', { name: 'named', scopes: ['log:read'] })).body.id
+const video = await server.request('POST', '/v1/videos', {
+  key,
+  body: { model: 'sandbox/video', prompt: 'x', duration: 4 },
+})
+objects.video = video.body.id
+for (;;) {
+  const { body: job } = await server.request('GET', `/v1/videos?id=${objects.video}`, { key })
+  if (job.status === 'completed') break
+  server.clock.advance(1_000)
+  await new Promise((resolve) => setImmediate(resolve))
+}
 
 /** Query of the routes that name an object in it. */
 const QUERIES: Readonly<Record<string, () => string>> = {

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { afterEach, describe, test } from 'node:test'
+import { movingGateway } from '../harness/gateway.ts'
 import {
   nameOf,
   startRoutingBench,
   type Routed,
-  type RoutingBench,
   answers,
   answersAsCohere,
   fails,
   streamHead,
   streamRest,
 } from './routing-bench.ts'
+import { lasting } from '../harness/lasting.ts'
 
 // wire.md 8 and 3.2: the steps after a failed attempt. The bench checks the charge of every request.
 
@@ -23,10 +23,8 @@ const DEAR = { prompt: 1_000_000, completion: 1_000_000 }
 const POOLS = { pool401: [401, 300], pool402: [402, 300], pool403: [403, 300], pool429: [429, 10] } as const
 const KEYS = ['key-1', 'key-2', 'key-3']
 
-let bench: RoutingBench<MovingGateway>
-
-before(async () => {
-  bench = await startRoutingBench(
+const bench = await lasting(
+  startRoutingBench(
     {
       providers: {
         worded: { adapter: 'cohere' },
@@ -59,10 +57,8 @@ before(async () => {
       },
     },
     (catalog) => movingGateway({ catalog }),
-  )
-})
-
-after(() => bench.stop())
+  ),
+)
 
 afterEach(async () => {
   bench.upstream.reset()

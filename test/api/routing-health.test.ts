@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
-import {
-  startRoutingBench,
-  type RoutingBench,
-  ANSWER_TOKENS,
-  answers,
-  fails,
-  streamHead,
-  streamRest,
-} from './routing-bench.ts'
+import { afterEach, describe, test } from 'node:test'
+import { movingGateway } from '../harness/gateway.ts'
+import { startRoutingBench, ANSWER_TOKENS, answers, fails, streamHead, streamRest } from './routing-bench.ts'
+import { lasting } from '../harness/lasting.ts'
 
 // wire.md 8 and guarantees.md 5: the measurements of an endpoint decide whether it is asked. The bench checks the
 // charge of every request.
@@ -21,10 +14,8 @@ const DEAR = { prompt: 1_000_000, completion: 1_000_000 }
 const BOTH = { model: 'v/pair' }
 const FIRST_A = { model: 'v/pair', provider: { order: ['a'] } }
 
-let bench: RoutingBench<MovingGateway>
-
-before(async () => {
-  bench = await startRoutingBench(
+const bench = await lasting(
+  startRoutingBench(
     {
       models: {
         'v/pair': [
@@ -42,10 +33,8 @@ before(async () => {
       },
     },
     (catalog) => movingGateway({ catalog }),
-  )
-})
-
-after(() => bench.stop())
+  ),
+)
 
 afterEach(async () => {
   bench.upstream.reset()

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
-import { gateway, type Gateway } from '../harness/gateway.ts'
-import { startRoutingBench, type RoutingBench, fails } from './routing-bench.ts'
+import { afterEach, describe, test } from 'node:test'
+import { gateway } from '../harness/gateway.ts'
+import { startRoutingBench, fails } from './routing-bench.ts'
+import { lasting } from '../harness/lasting.ts'
 
 // wire.md 8: a client's preferences among providers. The bench checks the charge of every request.
 
@@ -12,10 +13,8 @@ const DEAR = { prompt: 1_000_000, completion: 1_000_000 }
 const TOOLS = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
 const FORMAT = { type: 'json_object' }
 
-let bench: RoutingBench<Gateway>
-
-before(async () => {
-  bench = await startRoutingBench(
+const bench = await lasting(
+  startRoutingBench(
     {
       models: {
         'v/three': [
@@ -48,10 +47,8 @@ before(async () => {
       },
     },
     (catalog) => gateway({ catalog }),
-  )
-})
-
-after(() => bench.stop())
+  ),
+)
 
 afterEach(async () => {
   bench.upstream.reset()

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, serveSandbox } from '../harness/gateway.ts'
 
-const world = serveSandbox('', 100)
+const { key, tollgate } = await serveSandbox('', 100)
 
 function embed(input: unknown, fields: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
-  return world.tollgate.request('POST', '/v1/embeddings', {
-    key: world.key,
+  return tollgate.request('POST', '/v1/embeddings', {
+    key,
     body: { model: 'sandbox/embeddings', input, ...fields },
   })
 }
@@ -16,8 +16,8 @@ function rerank(
   documents: readonly unknown[] = ['blue sky', 'green grass'],
   fields: Readonly<Record<string, unknown>> = {},
 ): Promise<Answer> {
-  return world.tollgate.request('POST', '/v1/rerank', {
-    key: world.key,
+  return tollgate.request('POST', '/v1/rerank', {
+    key,
     body: { model: 'sandbox/rerank', query, documents, ...fields },
   })
 }
@@ -77,8 +77,8 @@ for (const [kind, ask] of [
         body: {
           logs: [log],
         },
-      } = await world.tollgate.request('GET', `/v1/generation?generation_id=${answer.headers['x-generation-id']}`, {
-        key: world.key,
+      } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.headers['x-generation-id']}`, {
+        key,
       })
       assert.deepEqual([log.type, log.status, log.total_cost], [kind, 'error', 0])
     })

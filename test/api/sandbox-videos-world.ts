@@ -1,4 +1,3 @@
-import { after, before } from 'node:test'
 import { gateway, type Gateway } from '../harness/gateway.ts'
 
 const CATALOG = `
@@ -29,15 +28,9 @@ export let accountId: string
 export const VIDEO = { model: 'sandbox/video', prompt: 'A lake at dawn' }
 
 /** A server with the sandbox's videos, for the tests of the file that calls it. */
-export function serveSandboxVideos(): void {
-  before(async () => {
-    tollgate = await gateway({ catalog: CATALOG })
-    const account = await tollgate.createAccount({ balance: 10_000 })
-    key = account.key
-    accountId = account.id
-  })
-
-  after(async () => {
-    await tollgate.stop()
-  })
+export async function serveSandboxVideos(): Promise<void> {
+  tollgate = await gateway({ catalog: CATALOG })
+  const account = await tollgate.createAccount({ balance: 10_000 })
+  key = account.key
+  accountId = account.id
 }

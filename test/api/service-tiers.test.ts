@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { sendJson, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { gateway, type Answer } from '../harness/gateway.ts'
 import { checkBooks } from '../harness/money-check.ts'
@@ -90,12 +90,6 @@ const made = await tollgate.createAccount({ balance: 1_000 })
 const account = made
 const key = made.key
 answer()
-
-after(async () => {
-  await checkBooks(tollgate, account, 1_000)
-  await tollgate.stop()
-  await upstream.close()
-})
 
 /** Answers in the protocol of each path, in the served tier. */
 function answer(): void {
@@ -445,4 +439,8 @@ test('a tier that nobody asks for is not held for where the provider serves what
     const answered = await tollgate.request('POST', '/v1/chat/completions', { key: poor, body })
     assert.equal(answered.status, status, `${model} ${wish} ${answered.text}`)
   }
+})
+
+test('the books agree with the log', async () => {
+  await checkBooks(tollgate, account, 1_000)
 })

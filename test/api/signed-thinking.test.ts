@@ -5,7 +5,7 @@ import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
 
 const PRICE = 'price: { currency: RUB, prompt: 1, completion: 1 }'
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 markup: 1
@@ -43,7 +43,7 @@ function answerMessage(streams: boolean, from: string): void {
     stop_sequence: null,
   }
   const usage = { input_tokens: 5, output_tokens: 3 }
-  if (!streams) return world.upstream.answer(answers({ ...message, content, usage }))
+  if (!streams) return upstream.answer(answers({ ...message, content, usage }))
   const events: Record<string, unknown>[] = [
     { type: 'message_start', message: { ...message, stop_reason: null, content: [], usage } },
   ]
@@ -62,7 +62,7 @@ function answerMessage(streams: boolean, from: string): void {
     events.push({ type: 'content_block_stop', index })
   }
   events.push({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage }, { type: 'message_stop' })
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(events.map((event) => `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
   })
@@ -75,21 +75,21 @@ async function returned(door: 'messages' | 'chat', from: string, model: string, 
   let turn: unknown
   if (door === 'messages') {
     const body = { model: from, max_tokens: 2_000, stream: streams, messages: question }
-    const { message } = await say(world.tollgate.url, world.key, body)
+    const { message } = await say(tollgate.url, key, body)
     turn = { role: 'assistant', content: message.content }
   } else {
     const body = { model: from, max_tokens: 2_000, messages: question }
-    const { body: answer } = await world.tollgate.request('POST', '/v1/chat/completions', { key: world.key, body })
+    const { body: answer } = await tollgate.request('POST', '/v1/chat/completions', { key, body })
     turn = answer.choices[0].message
   }
   answerMessage(false, from)
-  const { status, text } = await world.tollgate.request(
+  const { status, text } = await tollgate.request(
     'POST',
     door === 'messages' ? '/v1/messages' : '/v1/chat/completions',
-    { key: world.key, body: { model, max_tokens: 2_000, messages: [...question, turn, ...question] } },
+    { key, body: { model, max_tokens: 2_000, messages: [...question, turn, ...question] } },
   )
   assert.equal(status, 200, text)
-  const [, said] = Object(world.upstream.requests.at(-1)).messages
+  const [, said] = Object(upstream.requests.at(-1)).messages
   return said.content.filter(({ type }: { type: string }) => type.endsWith('thinking'))
 }
 
@@ -174,10 +174,10 @@ test("Vertex AI's signatures carry its name, the Gemini API's have no mark: each
   for (const { path, ask, turns } of GEMINI_DOORS)
     for (const from of ['test/vertex', 'test/gemini'])
       for (const to of ['test/vertex', 'test/gemini', 'test/vertex2']) {
-        world.upstream.answer(answers(SIGNED_ANSWER))
+        upstream.answer(answers(SIGNED_ANSWER))
         const post = async (model: string, history: readonly unknown[]): Promise<Record<string, unknown>> => {
-          const { status, body, text } = await world.tollgate.request('POST', path(model), {
-            key: world.key,
+          const { status, body, text } = await tollgate.request('POST', path(model), {
+            key,
             body: ask(model, history),
           })
           assert.equal(status, 200, text)
@@ -185,7 +185,7 @@ test("Vertex AI's signatures carry its name, the Gemini API's have no mark: each
         }
         const answer = await post(from, [])
         await post(to, turns(answer))
-        const sent = JSON.stringify(world.upstream.requests.at(-1))
+        const sent = JSON.stringify(upstream.requests.at(-1))
         assert.equal(sent.includes(SIGNATURE), from === to, `${path(to)} ${from} to ${to} ${sent}`)
         assert.equal(sent.includes('skip_thought_signature_validator'), from !== to, `${path(to)} ${from} to ${to}`)
         assert.equal(sent.includes('tollgate-from'), false)

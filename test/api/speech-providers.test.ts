@@ -6,7 +6,7 @@ import { first, second, speak, post, lastLog, sound, serveSpeech } from './audio
 import { badRequest } from '../harness/refused.ts'
 import { answers } from '../harness/scripted-upstream.ts'
 
-serveSpeech()
+await serveSpeech()
 
 test('wav is made of pcm where the provider has none, and its head fits', async () => {
   second.answer((response) => {

@@ -11,7 +11,7 @@ import { first, second, tollgate, key, speak, post, lastLog, sound, serveSpeech 
 import { badRequest } from '../harness/refused.ts'
 import { loggedRow } from '../harness/money-check.ts'
 
-serveSpeech()
+await serveSpeech()
 
 /** The last row, once it is that of the generation; its hold ends a moment after the client has seen the break. */
 function logOf(generationId: string): Promise<Record<string, unknown>> {

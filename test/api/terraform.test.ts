@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { test } from 'node:test'
+import { gateway, type Answer } from '../harness/gateway.ts'
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/automation.md'), 'utf8')
 /** The provider sends this with each request, whatever the method. */
@@ -17,13 +17,7 @@ interface Resource {
   readonly data: string
 }
 
-let server: Gateway
-
-before(async () => {
-  server = await gateway()
-})
-
-after(() => server.stop())
+const server = await gateway()
 
 /** The resources of the page's example, in its order. */
 function resources(): readonly Resource[] {

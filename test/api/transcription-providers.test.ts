@@ -4,7 +4,7 @@ import { WAV, first, second, form, json, lastLog, answers, sentForm, SAID, serve
 import { wavFile } from '../harness/audio-files.ts'
 import { badRequest } from '../harness/refused.ts'
 
-serveTranscription()
+await serveTranscription()
 
 test('what OpenAI gets: a form of our own, verbose_json whatever the client reads, and nothing else of the client', async () => {
   answers(first, SAID)

@@ -19,7 +19,7 @@ import {
 } from './audio-world.ts'
 import { badRequest, refused } from '../harness/refused.ts'
 
-serveTranscription()
+await serveTranscription()
 
 test('every wrong request is refused with its own error, in both kinds of body and both kinds of call', async () => {
   const before = first.received.length

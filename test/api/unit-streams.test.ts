@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { audioForm, wavFile } from '../harness/audio-files.ts'
 import { sendJson, startScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
@@ -25,11 +25,6 @@ models:
 `,
 })
 const account = await server.createAccount({ balance: 1_000 })
-
-after(async () => {
-  await server.stop()
-  await upstream.close()
-})
 
 function draw(body: Record<string, unknown>, path = '/v1/images/generations', headers = {}): Promise<Answer> {
   return server.request('POST', path, {

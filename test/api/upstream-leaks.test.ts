@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, before, test } from 'node:test'
-import { startScriptedUpstream, type ScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
+import { test } from 'node:test'
+import { startScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
 import { audioForm, wavFile } from '../harness/audio-files.ts'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 import { videoUntil } from '../harness/video-jobs.ts'
 import { found } from '../harness/patience.ts'
 
@@ -83,96 +83,85 @@ const HOSTILE: Readonly<Record<string, string>> = {
 }
 const CHAT_ADAPTERS = ['openai', 'anthropic', 'gemini', 'cohere', 'bedrock', 'ollama', 'ai-sdk'] as const
 
-let upstream: ScriptedUpstream
-let tollgate: Gateway
-let key: string
-
-before(async () => {
-  assert.ok(Object.keys(HOSTILE).length >= 40)
-  upstream = await startScriptedUpstream({ forgets: true })
-  const price = { currency: 'RUB', prompt: 1, completion: 1 }
-  const provider = (adapter: string): Record<string, unknown> => ({
-    name: `Provider ${adapter}`,
-    adapter,
-    base_url: `${upstream.url}/${adapter}`,
-    api_key: adapter === 'bedrock' ? `AKIAEXAMPLE00000:${KEY}:us-east-1` : KEY,
-    ...(adapter === 'ai-sdk' ? { package: '@ai-sdk/mistral' } : {}),
-  })
-  tollgate = await gateway({
-    catalog: JSON.stringify({
-      bundled: false,
-      markup: 1,
-      rate_limit: { requests: 100_000, window: 60 },
-      providers: Object.fromEntries(
-        [...CHAT_ADAPTERS, 'deepgram', 'elevenlabs', 'replicate'].map((adapter) => [adapter, provider(adapter)]),
-      ),
-      models: [
-        ...CHAT_ADAPTERS.map((adapter) => ({
-          id: `test/${adapter}`,
-          type: 'chat',
-          context_length: 100_000,
-          endpoints: [{ provider: adapter, model: 'm', price }],
-        })),
-        {
-          id: 'test/embed',
-          type: 'embeddings',
-          context_length: 8_000,
-          endpoints: [{ provider: 'openai', model: 'm', price: { currency: 'RUB', prompt: 1 } }],
-        },
-        {
-          id: 'test/rerank',
-          type: 'rerank',
-          context_length: 8_000,
-          endpoints: [{ provider: 'cohere', model: 'm', price: { currency: 'RUB', search: 1 } }],
-        },
-        {
-          id: 'test/moderation',
-          type: 'moderation',
-          endpoints: [{ provider: 'openai', model: 'm', price: { currency: 'RUB', request: 1 } }],
-        },
-        {
-          id: 'test/image',
-          type: 'image',
-          endpoints: [{ provider: 'openai', model: 'dall-e-3', price: { currency: 'RUB', image_output: 1 } }],
-        },
-        ...['openai', 'deepgram', 'elevenlabs'].map((adapter) => ({
-          id: `test/tts-${adapter}`,
-          type: 'tts',
-          endpoints: [
-            {
-              provider: adapter,
-              model: adapter === 'openai' ? 'tts-1' : 'm',
-              price: { currency: 'RUB', characters: 1 },
-            },
-          ],
-        })),
-        ...['openai', 'deepgram', 'elevenlabs'].map((adapter) => ({
-          id: `test/stt-${adapter}`,
-          type: 'transcription',
-          endpoints: [
-            {
-              provider: adapter,
-              model: adapter === 'openai' ? 'whisper-1' : 'm',
-              price: { currency: 'RUB', second: 0.01 },
-            },
-          ],
-        })),
-        ...['openai', 'replicate'].map((adapter) => ({
-          id: `test/film-${adapter}`,
-          type: 'video',
-          supported_durations: [4],
-          endpoints: [{ provider: adapter, model: 'a/sora', price: { currency: 'RUB', video_second: 1 } }],
-        })),
-      ],
-    }),
-  })
-  key = (await tollgate.createAccount({ balance: 100_000 })).key
+assert.ok(Object.keys(HOSTILE).length >= 40)
+const upstream = await startScriptedUpstream({ forgets: true })
+const price = { currency: 'RUB', prompt: 1, completion: 1 }
+const provider = (adapter: string): Record<string, unknown> => ({
+  name: `Provider ${adapter}`,
+  adapter,
+  base_url: `${upstream.url}/${adapter}`,
+  api_key: adapter === 'bedrock' ? `AKIAEXAMPLE00000:${KEY}:us-east-1` : KEY,
+  ...(adapter === 'ai-sdk' ? { package: '@ai-sdk/mistral' } : {}),
 })
-
-after(async () => {
-  await tollgate.stop()
-  await upstream.close()
+const tollgate = await gateway({
+  catalog: JSON.stringify({
+    bundled: false,
+    markup: 1,
+    rate_limit: { requests: 100_000, window: 60 },
+    providers: Object.fromEntries(
+      [...CHAT_ADAPTERS, 'deepgram', 'elevenlabs', 'replicate'].map((adapter) => [adapter, provider(adapter)]),
+    ),
+    models: [
+      ...CHAT_ADAPTERS.map((adapter) => ({
+        id: `test/${adapter}`,
+        type: 'chat',
+        context_length: 100_000,
+        endpoints: [{ provider: adapter, model: 'm', price }],
+      })),
+      {
+        id: 'test/embed',
+        type: 'embeddings',
+        context_length: 8_000,
+        endpoints: [{ provider: 'openai', model: 'm', price: { currency: 'RUB', prompt: 1 } }],
+      },
+      {
+        id: 'test/rerank',
+        type: 'rerank',
+        context_length: 8_000,
+        endpoints: [{ provider: 'cohere', model: 'm', price: { currency: 'RUB', search: 1 } }],
+      },
+      {
+        id: 'test/moderation',
+        type: 'moderation',
+        endpoints: [{ provider: 'openai', model: 'm', price: { currency: 'RUB', request: 1 } }],
+      },
+      {
+        id: 'test/image',
+        type: 'image',
+        endpoints: [{ provider: 'openai', model: 'dall-e-3', price: { currency: 'RUB', image_output: 1 } }],
+      },
+      ...['openai', 'deepgram', 'elevenlabs'].map((adapter) => ({
+        id: `test/tts-${adapter}`,
+        type: 'tts',
+        endpoints: [
+          {
+            provider: adapter,
+            model: adapter === 'openai' ? 'tts-1' : 'm',
+            price: { currency: 'RUB', characters: 1 },
+          },
+        ],
+      })),
+      ...['openai', 'deepgram', 'elevenlabs'].map((adapter) => ({
+        id: `test/stt-${adapter}`,
+        type: 'transcription',
+        endpoints: [
+          {
+            provider: adapter,
+            model: adapter === 'openai' ? 'whisper-1' : 'm',
+            price: { currency: 'RUB', second: 0.01 },
+          },
+        ],
+      })),
+      ...['openai', 'replicate'].map((adapter) => ({
+        id: `test/film-${adapter}`,
+        type: 'video',
+        supported_durations: [4],
+        endpoints: [{ provider: adapter, model: 'a/sora', price: { currency: 'RUB', video_second: 1 } }],
+      })),
+    ],
+  }),
 })
+const key = (await tollgate.createAccount({ balance: 100_000 })).key
 
 function post(path: string, body: unknown): Promise<Answer> {
   return tollgate.request('POST', path, { key, body })

@@ -1,26 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.ts'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { movingGateway } from '../harness/gateway.ts'
 import { DAY_MS, HOUR_MS } from '../../src/base/time.ts'
 
 /** What a customer's charts say when time has passed. */
 
-let server: MovingGateway
 let browser: ConsoleClient
 let email: string
-let key: string
 
-before(async () => {
-  server = await movingGateway({ catalog: '', startUnixMs: Date.parse('2026-11-10T10:30:00Z') })
-  const made = await signedUp(server)
-  ;({ browser, email } = made)
-  const { accountId } = made
-  await topUp(server, accountId, 1_000)
-  key = (await browser.post('keys', { name: 'only' })).body.key
-})
-
-after(() => server.stop())
+const server = await movingGateway({ catalog: '', startUnixMs: Date.parse('2026-11-10T10:30:00Z') })
+const made = await signedUp(server)
+;({ browser, email } = made)
+const { accountId } = made
+await topUp(server, accountId, 1_000)
+const key = (await browser.post('keys', { name: 'only' })).body.key
 
 async function chat(): Promise<number> {
   const answer = await server.request('POST', '/v1/chat/completions', {

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { until } from '../harness/patience.ts'
 import { gateway, type Gateway } from '../harness/gateway.ts'
-import { startVideoProvider, type VideoProvider } from '../harness/video-provider.ts'
+import { startVideoProvider } from '../harness/video-provider.ts'
 import { balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 import { auditClean } from '../harness/api-client.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
-let provider: VideoProvider
 let tollgate: Gateway
-let key: string
-const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-video-admin-'))
+const dataDir = freshFolder()
 const [oldKek, newKek] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
 
 function start(kek: string): Promise<Gateway> {
@@ -27,17 +23,11 @@ models: [{ id: test/film, type: video, supported_durations: [4], endpoints: [{ p
   })
 }
 
-before(async () => {
-  provider = await startVideoProvider()
-  tollgate = await start(oldKek)
-  key = (await tollgate.createAccount({ balance: 100 })).key
-})
+const provider = await startVideoProvider()
+tollgate = await start(oldKek)
+const key = (await tollgate.createAccount({ balance: 100 })).key
 
-after(async () => {
-  await tollgate.stop()
-  await provider.close()
-  rmSync(dataDir, { recursive: true, force: true })
-})
+after(() => tollgate.stop())
 
 async function parkedJob(prompt: string): Promise<string> {
   provider.script((seen, response) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { request } from 'undici'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 import { recordedCase, type RecordedCase } from '../harness/recording.ts'
-import { startReplayUpstream, type Replay, type SeenRequest } from '../harness/replay.ts'
+import { startReplayUpstream, type SeenRequest } from '../harness/replay.ts'
 import { balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 import { found } from '../harness/patience.ts'
 
@@ -105,30 +105,19 @@ const CASES: readonly JobCase[] = [
   },
 ]
 
-let replay: Replay
-let tollgate: Gateway
-let key: string
-
-before(async () => {
-  replay = await startReplayUpstream()
-  const providers = CASES.map(
-    ({ name, adapter, providerFields = '' }, index) =>
-      `  case-${index}: { adapter: ${adapter}, base_url: '${replay.url}/case;run=videos-${index}/${name}/v1', api_key: upstream-canary-key${providerFields} }`,
-  )
-  const models = CASES.map(
-    ({ upstreamModel }, index) =>
-      `  - { id: test/case-${index}, type: video, endpoints: [{ provider: case-${index}, model: '${upstreamModel}', price: { currency: RUB, video_second: 1.5 } }] }`,
-  )
-  tollgate = await gateway({
-    catalog: `rate_limit: { requests: 100000, window: 60 }\nproviders:\n${providers.join('\n')}\nmodels:\n${models.join('\n')}\n`,
-  })
-  key = (await tollgate.createAccount({ balance: 1_000 })).key
+const replay = await startReplayUpstream()
+const providers = CASES.map(
+  ({ name, adapter, providerFields = '' }, index) =>
+    `  case-${index}: { adapter: ${adapter}, base_url: '${replay.url}/case;run=videos-${index}/${name}/v1', api_key: upstream-canary-key${providerFields} }`,
+)
+const models = CASES.map(
+  ({ upstreamModel }, index) =>
+    `  - { id: test/case-${index}, type: video, endpoints: [{ provider: case-${index}, model: '${upstreamModel}', price: { currency: RUB, video_second: 1.5 } }] }`,
+)
+const tollgate = await gateway({
+  catalog: `rate_limit: { requests: 100000, window: 60 }\nproviders:\n${providers.join('\n')}\nmodels:\n${models.join('\n')}\n`,
 })
-
-after(async () => {
-  await tollgate.stop()
-  await replay.close()
-})
+const key = (await tollgate.createAccount({ balance: 1_000 })).key
 
 /** The job's name in the first answer. */
 function idOf({ body }: RecordedCase): string {

@@ -5,7 +5,7 @@ import { isDownload, json, type VideoProvider } from '../harness/video-provider.
 import { balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 import { first, second, tollgate, key, lastSubmission, serveVideos } from './video-world.ts'
 
-serveVideos()
+await serveVideos()
 
 test('a provider that refuses is followed by the next, at its own price; the log names who served', async () => {
   const account = await tollgate.createAccount({ balance: 100 })

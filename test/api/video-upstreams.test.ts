@@ -7,7 +7,7 @@ import { first, tollgate, key, lastSubmission, serveVideos } from './video-world
 import { refused } from '../harness/refused.ts'
 import { askedAgain } from '../harness/patience.ts'
 
-serveVideos()
+await serveVideos()
 
 const PNG = 'data:image/png;base64,iVBORw0KGgo='
 

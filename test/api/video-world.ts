@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach } from 'node:test'
+import { beforeEach } from 'node:test'
 import { gateway, type Gateway } from '../harness/gateway.ts'
 import { startVideoProvider, type VideoProvider, type VideoProviderRequest } from '../harness/video-provider.ts'
 
@@ -19,12 +19,11 @@ export function lastSubmission(provider: VideoProvider): VideoProviderRequest {
 }
 
 /** A server for the tests of the file that calls it, with two providers of videos. */
-export function serveVideos(): void {
-  before(async () => {
-    first = await startVideoProvider()
-    second = await startVideoProvider()
-    tollgate = await gateway({
-      catalog: `
+export async function serveVideos(): Promise<void> {
+  first = await startVideoProvider()
+  second = await startVideoProvider()
+  tollgate = await gateway({
+    catalog: `
 rate_limit: { requests: 100000, window: 60 }
 rates: { USD: 100 }
 providers:
@@ -66,17 +65,11 @@ ${model('pooled', 'pooled', 'sora-2')}
   - { id: test/nosize, type: video, supported_sizes: [1280x720, 1920x1080], supported_durations: [4, 8], endpoints: [{ provider: openai-like, model: sora, supported_parameters: [duration], price: { currency: RUB, video_second: { 1280x720: 1, 1920x1080: 2 } } }] }
   - { id: test/resolutions, type: video, supported_resolutions: [720p, 1080p], supported_durations: [4], endpoints: [{ provider: openai-like, model: sora, price: { currency: RUB, video_second: { 720p: 1, 1080p: 2 } } }, { provider: router, model: sora, price: { currency: RUB, video_second: { 720p: 3, 1080p: 4 } } }] }
 `,
-    })
-    key = (await tollgate.createAccount({ balance: 10_000 })).key
   })
+  key = (await tollgate.createAccount({ balance: 10_000 })).key
 
   beforeEach(() => {
     first.script(null)
     second.script(null)
-  })
-
-  after(async () => {
-    await tollgate.stop()
-    await Promise.all([first.close(), second.close()])
   })
 }

@@ -4,7 +4,7 @@ import { balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 import { tollgate, key, VIDEO, serveSandboxVideos } from './sandbox-videos-world.ts'
 import { refused } from '../harness/refused.ts'
 
-serveSandboxVideos()
+await serveSandboxVideos()
 
 describe('refusals', () => {
   const REFUSALS: readonly (readonly [string, Record<string, unknown>, string, RegExp])[] = [

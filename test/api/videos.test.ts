@@ -6,7 +6,7 @@ import { tollgate, key, accountId, VIDEO, serveSandboxVideos } from './sandbox-v
 import { refused } from '../harness/refused.ts'
 import { auditClean } from '../harness/api-client.ts'
 
-serveSandboxVideos()
+await serveSandboxVideos()
 
 test('202, then the record of each state, the exact hold, and one charge and one log row at the end', async () => {
   const account = await tollgate.createAccount({ balance: 100 })

@@ -1,35 +1,24 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { signedUp, topUp } from '../harness/console-client.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
-import { startRoutingUpstream, type RoutingUpstream } from './routing-bench.ts'
+import { gateway } from '../harness/gateway.ts'
+import { startRoutingUpstream } from './routing-bench.ts'
 
 // clients.md D-14.7: the fields by which a client identifies its conversation.
 
-let upstream: RoutingUpstream
-let tollgate: Gateway
-let key = ''
-
-before(async () => {
-  upstream = await startRoutingUpstream()
-  const price = { currency: 'RUB', prompt: 1, completion: 1, input_cache_read: 0.1 }
-  tollgate = await gateway({
-    catalog: JSON.stringify({
-      bundled: false,
-      rate_limit: { requests: 10_000, window: 60 },
-      providers: {
-        p: { adapter: 'openai', base_url: upstream.baseUrl('p'), api_key: ['k1', 'k2', 'k3', 'k4'] },
-      },
-      models: [{ id: 'v/m', type: 'chat', context_length: 100_000, endpoints: [{ provider: 'p', model: 'm', price }] }],
-    }),
-  })
-  key = (await tollgate.createAccount({ balance: 1_000 })).key
+const upstream = await startRoutingUpstream()
+const price = { currency: 'RUB', prompt: 1, completion: 1, input_cache_read: 0.1 }
+const tollgate = await gateway({
+  catalog: JSON.stringify({
+    bundled: false,
+    rate_limit: { requests: 10_000, window: 60 },
+    providers: {
+      p: { adapter: 'openai', base_url: upstream.baseUrl('p'), api_key: ['k1', 'k2', 'k3', 'k4'] },
+    },
+    models: [{ id: 'v/m', type: 'chat', context_length: 100_000, endpoints: [{ provider: 'p', model: 'm', price }] }],
+  }),
 })
-
-after(async () => {
-  await tollgate.stop()
-  await upstream.close()
-})
+const key = (await tollgate.createAccount({ balance: 1_000 })).key
 
 let number = 0
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, verify, constants } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { after, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { wavFile, audioForm } from '../harness/audio-files.ts'
 import { chat } from '../harness/chat-fold.ts'
 import { gateway } from '../harness/gateway.ts'
@@ -73,11 +73,6 @@ const server = await gateway({
 const { key } = await server.createAccount({ balance: 1_000 })
 
 beforeEach(() => upstream.answer(play))
-
-after(async () => {
-  await server.stop()
-  await upstream.close()
-})
 
 function play(response: ServerResponse, request: Received): void {
   const path = request.path

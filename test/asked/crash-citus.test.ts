@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test, type TestContext } from 'node:test'
+import { after, describe, test, type TestContext } from 'node:test'
 import { givenCitus, LAYOUTS, type Layout } from './citus.ts'
 import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../crash/crash-clients.ts'
 import { direct, asOwner } from '../harness/postgres.ts'
@@ -181,12 +181,9 @@ for (const layout of ['coordinator', 'schema'] as const)
       told(context, `${KILLS} kills of nodes`, world)
     })
 
-    describe('with fsync', () => {
-      let servers: readonly RunningServer[] = []
-      before(async () => {
-        servers = await Promise.all((await citus.servers()).map((url) => RunningServer.of(url)))
-        for (const server of servers) await server.syncs('on')
-      })
+    describe('with fsync', async () => {
+      const servers = await Promise.all((await citus.servers()).map((url) => RunningServer.of(url)))
+      for (const server of servers) await server.syncs('on')
       after(async () => {
         for (const server of servers) await server.syncs('as configured')
       })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { focusWorld, type Customer } from '../api/focus-world.ts'
 import type { Gateway } from '../harness/gateway.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 /** A Python of 3.12 with focus-validator 2.2.1 and pyarrow below 22: 645 MB with what they need. */
 const PYTHON = process.env['TOLLGATE_TEST_FOCUS'] ?? ''
@@ -22,19 +22,10 @@ const CRITERIA = 'ACCOUNT_NAMING_SUPPORTED,USAGE_MEASUREMENT_SUPPORTED,SUB_ACCOU
 
 let server: Gateway
 let one: Customer
-let folder: string
-let packages: string
 
-before(async () => {
-  packages = (await promisify(execFile)(PYTHON, ['-c', PACKAGES])).stdout
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-focus-'))
-  ;({ server, one } = await focusWorld())
-})
-
-after(async () => {
-  await server.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+const packages = (await promisify(execFile)(PYTHON, ['-c', PACKAGES])).stdout
+const folder = freshFolder()
+;({ server, one } = await focusWorld())
 
 /** What the FinOps Foundation's own program says of a file: how many rules hold, and those that do not. */
 async function judged(csv: string): Promise<{ readonly passed: number; readonly failed: readonly string[] }> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { auditClean } from '../harness/api-client.ts'
 import { until } from '../harness/patience.ts'
 import type { Tollgate } from '../harness/server.ts'
@@ -13,6 +13,7 @@ import { COST_MICRO, spentMicro } from './money.ts'
 import { startScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts'
 import type { ScriptedModel } from './scripted-model.ts'
 import { answerTo, TURNS } from './turns.ts'
+import { lasting } from '../harness/lasting.ts'
 
 /** About 12,000 tokens: a few such turns are more than `SHORT_CONTEXT`, one is not. */
 const LONG = ' and one more word'.repeat(3_200)
@@ -20,17 +21,10 @@ const LONG_TURNS_MAX = 6
 const SAID = 'In short: the user said hello at length.'
 const SUMMARY = `<state_snapshot>${SAID}</state_snapshot>`
 
-let gateway: ScriptedGateway
-let model: ScriptedModel
-let tollgate: Tollgate
+const gateway = await lasting(startScriptedGateway())
+const { model, tollgate } = gateway
 
-describe('a conversation that no context holds', () => {
-  before(async () => {
-    gateway = await startScriptedGateway()
-    ;({ model, tollgate } = gateway)
-  })
-  after(() => gateway.stop())
-
+describe('a conversation that no context holds', async () => {
   for (const client of commandLineClients()) {
     const { name, compacts } = client
     if (typeof compacts !== 'string')

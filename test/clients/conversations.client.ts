@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { auditClean } from '../harness/api-client.ts'
 import type { Tollgate } from '../harness/server.ts'
 import { ClientHome, type Target } from './client-run.ts'
@@ -11,18 +11,12 @@ import { COST_MICRO, spentMicro } from './money.ts'
 import { startScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts'
 import type { ScriptedModel } from './scripted-model.ts'
 import { answerTo, TURNS } from './turns.ts'
+import { lasting } from '../harness/lasting.ts'
 
-let gateway: ScriptedGateway
-let model: ScriptedModel
-let tollgate: Tollgate
+const gateway = await lasting(startScriptedGateway())
+const { model, tollgate } = gateway
 
-describe('conversations', () => {
-  before(async () => {
-    gateway = await startScriptedGateway()
-    ;({ model, tollgate } = gateway)
-  })
-  after(() => gateway.stop())
-
+describe('conversations', async () => {
   for (const client of commandLineClients()) {
     describe(client.name, () => {
       for (const name of client.models)

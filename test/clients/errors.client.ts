@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Tollgate } from '../harness/server.ts'
 import { ClientHome, type Ran, type Target } from './client-run.ts'
 import { commandLineClients, type Client } from './clients.ts'
 import { libraries, type Library } from './libraries.ts'
 import { startScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts'
 import type { ScriptedModel } from './scripted-model.ts'
+import { lasting } from '../harness/lasting.ts'
 
 /** Some clients wait as long as a refusal says, and retry. */
 const RATE = { requests: 1, window: 5 }
@@ -46,9 +47,8 @@ const TOO_LONG: Readonly<Record<string, ScriptedModel['refusal']>> = {
 const TOO_LONG_WORDS = /maximum context length|prompt is too long/i
 const LONG = 'a word and another '.repeat(4_000)
 
-let gateway: ScriptedGateway
-let model: ScriptedModel
-let tollgate: Tollgate
+const gateway = await lasting(startScriptedGateway())
+const { model, tollgate } = gateway
 /** Asks once; returns the client's output, and the number of requests to the provider. */
 async function asked(
   client: Asking,
@@ -100,14 +100,8 @@ async function refusedByProvider(client: Asking, tooLong: RegExp, name: string):
   }
 }
 
-describe('errors', () => {
-  before(async () => {
-    gateway = await startScriptedGateway()
-    ;({ model, tollgate } = gateway)
-    model.script = () => ({ text: 'It went through.' })
-  })
-  after(() => gateway.stop())
-
+describe('errors', async () => {
+  model.script = () => ({ text: 'It went through.' })
   for (const client of commandLineClients())
     describe(`errors that ${client.name} tells its user`, () => {
       const asking = byCommandLine(client)

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { AGENTS } from '../../src/tables/client-setups.ts'
 import { ClientHome, isChosen } from './client-run.ts'
 import { spentMicro } from './money.ts'
 import { startScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts'
 import { answerTo, TURNS } from './turns.ts'
+import { lasting } from '../harness/lasting.ts'
 
 const TOLLGATE = join(import.meta.dirname, '../../bin/tollgate.js')
 const [{ text: HELLO, said: ANSWER }] = TURNS
@@ -26,18 +27,13 @@ const MODELS: Readonly<Record<string, string>> = {
   'Gemini CLI': 'acme/gemini',
 }
 
-let gateway: ScriptedGateway
+const gateway = await lasting(startScriptedGateway())
 
-describe('settings that the console and `tollgate launch` show, as a newcomer uses them', () => {
-  before(async () => {
-    gateway = await startScriptedGateway()
-    gateway.model.script = (asked) => {
-      const answered = answerTo(asked, () => ({ text: ANSWER }))
-      return 'text' in answered && answered.text === 'A title' ? { text: ANSWER } : answered
-    }
-  })
-  after(() => gateway.stop())
-
+describe('settings that the console and `tollgate launch` show, as a newcomer uses them', async () => {
+  gateway.model.script = (asked) => {
+    const answered = answerTo(asked, () => ({ text: ANSWER }))
+    return 'text' in answered && answered.text === 'A title' ? { text: ANSWER } : answered
+  }
   for (const setup of AGENTS.filter((setup) => isChosen(setup))) {
     const { name, page } = setup
     test(`${name}: the files are written, the lines are typed, and it answers`, async () => {

@@ -3,26 +3,24 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { percentile, spread } from '../harness/figures.ts'
 import { form, isChaos } from '../harness/form.ts'
 import { checkBooks } from '../harness/money-check.ts'
 import { admitted, patient, until as untilIn } from '../harness/patience.ts'
 import { exchangeRaw, parseRaw, pump } from '../harness/raw-http.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startTollgate } from '../harness/server.ts'
+import { lasting } from '../harness/lasting.ts'
 
 // The client's half of the fault matrix (guarantees.md F40 to F47 and F55), each with its money check.
 
 const ABORTS = form({ short: 5, long: 10, chaos: 100 })
 const SSE = { 'content-type': 'text/event-stream' }
 
-let upstream: ScriptedUpstream
-let tollgate: Tollgate
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  tollgate = await startTollgate({
+const upstream = await startScriptedUpstream()
+const tollgate = await lasting(
+  startTollgate({
     catalog: `
 rate_limit: { requests: 100000, window: 60 }
 markup: 1
@@ -33,13 +31,8 @@ models:
   - { id: test/stops, type: chat, context_length: 100000, endpoints: [{ provider: stops, model: m, price: { currency: RUB, prompt: 1000, completion: 1000 } }] }
   - { id: test/bills, type: chat, context_length: 100000, endpoints: [{ provider: bills, model: m, price: { currency: RUB, prompt: 1000, completion: 1000 } }] }
 `,
-  })
-})
-
-after(async () => {
-  await upstream.close()
-  await tollgate.stop()
-})
+  }),
+)
 
 function event(text: string, finish: string | null = null): string {
   return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: text }, finish_reason: finish }] })}\n\n`

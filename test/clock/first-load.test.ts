@@ -58,16 +58,11 @@ const TIMES = `new Promise((resolve) => {
   look()
 })`
 
-let customer: Customer
+const skip = await serveConsole(() => startTollgate())
 
-const skip = serveConsole({
-  start: () => startTollgate(),
-  fill: async () => {
-    customer = await signUp(tollgate, 'ann@example.com')
-    const { key } = await makeKey(tollgate, customer, { name: 'backend' })
-    await chat(tollgate, key, 'Hello')
-  },
-})
+const customer = await signUp(tollgate, 'ann@example.com')
+const { key } = await makeKey(tollgate, customer, { name: 'backend' })
+await chat(tollgate, key, 'Hello')
 
 /** A browser with an empty cache; close its context. */
 async function newcomer(look: (typeof LOOKS)[number], who: Customer | null): Promise<Visitor> {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { Pool } from 'undici'
 import { form } from '../harness/form.ts'
 import { paced, until } from '../harness/patience.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startTollgate } from '../harness/server.ts'
+import { lasting } from '../harness/lasting.ts'
 
 const PEAK_MS = form({ short: 800, long: 5_000, chaos: 20_000 })
 const OVERLOAD_MS = form({ short: 1_500, long: 10_000, chaos: 60_000 })
@@ -16,26 +17,19 @@ const OUTSTANDING_MAX = 800
 const STREAMS = 20
 const ACCOUNTS = 10
 
-let tollgate: Tollgate
-let keys: readonly string[]
-
-before(async () => {
-  tollgate = await startTollgate({
+const tollgate = await lasting(
+  startTollgate({
     env: { TRUSTED_PROXIES: '127.0.0.1' },
     catalog: 'rate_limit: { requests: 100000, window: 1 }\n',
-  })
-  const accounts = await Promise.all(
-    Array.from({ length: ACCOUNTS }, () => tollgate.createAccount({ balance: 10_000 })),
-  )
-  const more = await Promise.all(
-    accounts.map(({ id }) =>
-      tollgate.admin('POST', `/admin/v1/accounts/${id}/keys`, { name: 'second' }).then(({ body }) => String(body.key)),
-    ),
-  )
-  keys = [...accounts.map(({ key }) => key), ...more]
-})
-
-after(() => tollgate.stop())
+  }),
+)
+const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => tollgate.createAccount({ balance: 10_000 })))
+const more = await Promise.all(
+  accounts.map(({ id }) =>
+    tollgate.admin('POST', `/admin/v1/accounts/${id}/keys`, { name: 'second' }).then(({ body }) => String(body.key)),
+  ),
+)
+const keys: readonly string[] = [...accounts.map(({ key }) => key), ...more]
 
 interface Outcome {
   readonly status: number

@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { Agent } from 'undici'
 import { admitted, until as untilIn } from '../harness/patience.ts'
 import { exchangeRaw, parseRaw } from '../harness/raw-http.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startTollgate, type Answer } from '../harness/server.ts'
 import { refused } from '../harness/refused.ts'
+import { lasting } from '../harness/lasting.ts'
 
-let upstream: ScriptedUpstream
-let tollgate: Tollgate
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  tollgate = await startTollgate({
+const upstream = await startScriptedUpstream()
+const tollgate = await lasting(
+  startTollgate({
     catalog: `
 rate_limit: { requests: 100000, window: 60 }
 providers:
@@ -32,13 +30,11 @@ models:
       - { provider: held, model: m, price: { currency: RUB, prompt: 1, completion: 1 } }
       - { provider: other, model: m, price: { currency: RUB, prompt: 500, completion: 500 } }
 `,
-  })
-})
+  }),
+)
 
 after(async () => {
   for (const address of addresses) await address.destroy()
-  await upstream.close()
-  await tollgate.stop()
 })
 
 const ANSWER = JSON.stringify({

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { ConsoleClient, signedUp } from '../harness/console-client.ts'
 import { percentile } from '../harness/figures.ts'
 import { form } from '../harness/form.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startTollgate } from '../harness/server.ts'
+import { lasting } from '../harness/lasting.ts'
 
 const PAIRS = form({ short: 50, long: 120 })
 const WARM_UP = 10
@@ -13,15 +14,10 @@ const DIFFERENCE_MAX = 0.05
 /** For one person, below the hourly failures after which a password is not checked. */
 const FAILURES_OF_ONE = 50
 
-let tollgate: Tollgate
 let attempts = 0
 
-before(async () => {
-  // Each attempt comes from another address, so that the limit of an address is not reached.
-  tollgate = await startTollgate({ env: { TRUSTED_PROXIES: '127.0.0.1/32', TOLLGATE_LOG_LEVEL: 'error' } })
-})
-
-after(() => tollgate.stop())
+// Each attempt comes from another address, so that the limit of an address is not reached.
+const tollgate = await lasting(startTollgate({ env: { TRUSTED_PROXIES: '127.0.0.1/32', TOLLGATE_LOG_LEVEL: 'error' } }))
 
 async function failureMs(email: string): Promise<number> {
   attempts += 1

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { wavFile } from '../harness/audio-files.ts'
 import { form as formed } from '../harness/form.ts'
 import { STALL_MS_MAX, until } from '../harness/patience.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { startStallServer, type StallServer } from '../harness/stall-server.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startStallServer } from '../harness/stall-server.ts'
 import { MESSAGES, SDK_STREAMS, SDK_WHOLES, type Whole, WHOLES, sse, STREAMS } from './stall-answers.ts'
 import { DOORS, geminiLogprobs, JOBS, LISTED_TOKENS, many, numbered, openaiLogprobs, TOPS } from './stall-pieces.ts'
+import { lasting } from '../harness/lasting.ts'
 
 const MEGABYTE = 1_048_576
 const JSON_HEAD = { 'content-type': 'application/json' }
 const EVENTS_HEAD = { 'content-type': 'text/event-stream' }
-let upstream: ScriptedUpstream
-let stalls: StallServer
 let key: string
 
 /** An account for each test: what the broken answers of one cost the operator would close the next one's. */
@@ -22,13 +21,13 @@ beforeEach(async () => {
   key = (await stalls.server.createAccount({ balance: 1_000_000_000 })).key
 })
 
-before(async () => {
-  upstream = await startScriptedUpstream()
-  const chat = (name: string, more = ''): string =>
-    `  - { id: test/${name}, type: chat, context_length: 1000000, endpoints: [{ provider: ${name}, model: m, price: { currency: RUB, prompt: 1, completion: 2 }${more} }] }`
-  const unit = (name: string, type: string, provider: string, price: string, more = ''): string =>
-    `  - { id: test/${name}, type: ${type}, ${more}endpoints: [{ provider: ${provider}, model: ${name}, price: { currency: RUB, ${price} } }] }`
-  stalls = await startStallServer(`
+const upstream = await startScriptedUpstream()
+const chat = (name: string, more = ''): string =>
+  `  - { id: test/${name}, type: chat, context_length: 1000000, endpoints: [{ provider: ${name}, model: m, price: { currency: RUB, prompt: 1, completion: 2 }${more} }] }`
+const unit = (name: string, type: string, provider: string, price: string, more = ''): string =>
+  `  - { id: test/${name}, type: ${type}, ${more}endpoints: [{ provider: ${provider}, model: ${name}, price: { currency: RUB, ${price} } }] }`
+const stalls = await lasting(
+  startStallServer(`
 bundled: false
 rate_limit: { requests: 100000, window: 60 }
 providers:
@@ -53,20 +52,15 @@ ${unit('tts-1', 'tts', 'openai', 'characters: 1')}
 ${unit('sora-2', 'video', 'openai', 'video_second: 1', 'supported_durations: [4], ')}
 ${unit('veo-3', 'video', 'gemini', 'video_second: 1', 'supported_durations: [4], ')}
 ${unit('film', 'video', 'replicate', 'video_second: 1', 'supported_durations: [4], ')}
-`)
-  key = (await stalls.server.createAccount({ balance: 1_000_000_000 })).key
-  // Code that is loaded with the first answer of a protocol is not measured.
-  for (const { path, request, begin, text, written, type } of [...STREAMS, ...SDK_STREAMS]) {
-    const bytes = Buffer.concat([...begin, text('x')].map(written))
-    upstream.answer((response) => void response.writeHead(200, { 'content-type': type }).end(bytes))
-    await stalls.server.request('POST', path, { key, body: { ...request, stream: true } })
-  }
-})
-
-after(async () => {
-  await stalls.stop()
-  await upstream.close()
-})
+`),
+)
+key = (await stalls.server.createAccount({ balance: 1_000_000_000 })).key
+// Code that is loaded with the first answer of a protocol is not measured.
+for (const { path, request, begin, text, written, type } of [...STREAMS, ...SDK_STREAMS]) {
+  const bytes = Buffer.concat([...begin, text('x')].map(written))
+  upstream.answer((response) => void response.writeHead(200, { 'content-type': type }).end(bytes))
+  await stalls.server.request('POST', path, { key, body: { ...request, stream: true } })
+}
 
 async function asked(what: string, path: string, body: string): Promise<Answer> {
   const before = upstream.received.length

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { auditClean } from '../harness/api-client.ts'
 import { percentile, spread } from '../harness/figures.ts'
 import { form, isChaos } from '../harness/form.ts'
@@ -24,25 +24,18 @@ if (bench === null) test.skip('nodes with Valkey: no PostgreSQL or no Valkey on 
 else valkeyTests(bench)
 
 function valkeyTests(shared: NodeBench): void {
-  describe('nodes with Valkey', () => {
-    let nodes: readonly [Tollgate, Tollgate]
+  describe('nodes with Valkey', async () => {
     /** They wait for Valkey only as long as a server does by default. */
-    let hasty: readonly [Tollgate, Tollgate]
     const valkey = shared.valkey
     assert.ok(valkey)
-    before(async () => {
-      const catalog =
-        'rate_limit: { requests: 100000, window: 60 }\nip_block: { failures: 20, window: 60, duration: 600 }'
-      const pair = async (isHasty: boolean): Promise<typeof nodes> => {
-        const database = await shared.newDatabase()
-        return [
-          await shared.node(database, { catalog, hasty: isHasty }),
-          await shared.node(database, { hasty: isHasty }),
-        ]
-      }
-      nodes = await pair(false)
-      hasty = await pair(true)
-    })
+    const catalog =
+      'rate_limit: { requests: 100000, window: 60 }\nip_block: { failures: 20, window: 60, duration: 600 }'
+    const pair = async (isHasty: boolean): Promise<readonly [Tollgate, Tollgate]> => {
+      const database = await shared.newDatabase()
+      return [await shared.node(database, { catalog, hasty: isHasty }), await shared.node(database, { hasty: isHasty })]
+    }
+    const nodes = await pair(false)
+    const hasty = await pair(true)
     after(() => shared.stop())
 
     test('a rate limit is exact over nodes, and the three headers are right on every response', async () => {

@@ -66,9 +66,7 @@ const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
 const CATALOGUE =
   'models: [{ id: aurora/mini, name: Sandbox Aurora, type: chat, context_length: 200000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 18, completion: 72 } }] }]\n'
 
-const skip = serveConsole({
-  start: () => startTollgate({ catalog: CATALOGUE, env: { TOLLGATE_LOG_LEVEL: 'error' } }),
-})
+const skip = await serveConsole(() => startTollgate({ catalog: CATALOGUE, env: { TOLLGATE_LOG_LEVEL: 'error' } }))
 
 /** A signed-in customer's browser; at its end it must have no errors. */
 async function asCustomer(

@@ -4,7 +4,7 @@ import { findings } from '../harness/page-findings.ts'
 import { LOOKS, visitor } from '../harness/browser.ts'
 import { chat, enter, makeKey, signUp, texts, serveConsole, tollgate, browser } from '../harness/console-world.ts'
 
-const skip = serveConsole()
+const skip = await serveConsole()
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)

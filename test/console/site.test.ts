@@ -1,22 +1,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { buildConsole, CONSOLE_DIR, localeTexts } from '../harness/console-world.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startTollgate } from '../harness/server.ts'
+import { lasting } from '../harness/lasting.ts'
 
 const HTML = { accept: 'text/html' }
 
-let tollgate: Tollgate
-
-before(async () => {
-  buildConsole()
-  tollgate = await startTollgate()
-})
-
-after(async () => {
-  await tollgate.stop()
-})
+buildConsole()
+const tollgate = await lasting(startTollgate())
 
 test('a browser gets the console at every path that is no API; programs get the error they read', async () => {
   for (const path of ['/', '/setup', '/keys', '/log/gen-1', '/model/openai/gpt-4.1', '/operator/accounts']) {

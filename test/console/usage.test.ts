@@ -2,29 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findings, seriousFindings } from '../harness/page-findings.ts'
 import { LOOKS, visitor } from '../harness/browser.ts'
-import {
-  chat,
-  enter,
-  makeKey,
-  signUp,
-  texts,
-  type Customer,
-  serveConsole,
-  tollgate,
-  browser,
-} from '../harness/console-world.ts'
+import { chat, enter, makeKey, signUp, texts, serveConsole, tollgate, browser } from '../harness/console-world.ts'
 
-let customer: Customer
-let generation = ''
+const skip = await serveConsole()
 
-const skip = serveConsole({
-  fill: async () => {
-    customer = await signUp(tollgate, 'ann@example.com')
-    const { key } = await makeKey(tollgate, customer, { name: 'backend' })
-    generation = (await chat(tollgate, key, 'Hello', { 'x-title': 'Notes' })).headers['x-generation-id'] ?? ''
-    await chat(tollgate, key, 'Hello again')
-  },
-})
+const customer = await signUp(tollgate, 'ann@example.com')
+const { key } = await makeKey(tollgate, customer, { name: 'backend' })
+const generation = (await chat(tollgate, key, 'Hello', { 'x-title': 'Notes' })).headers['x-generation-id'] ?? ''
+await chat(tollgate, key, 'Hello again')
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)

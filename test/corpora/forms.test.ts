@@ -9,7 +9,7 @@ import { type Answer, serveSandbox } from '../harness/gateway.ts'
  * Malformed forms, or forms with more than is allowed (guarantees.md F53, S4), through the server;
  * `src/http/multipart.test.ts` tests only the reader.
  */
-const world = serveSandbox('{ rate_limit: { requests: 100000, window: 60 } }')
+const { key, tollgate } = await serveSandbox('{ rate_limit: { requests: 100000, window: 60 } }')
 
 const SOUND = wavFile(1)
 const FILE = 'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav'
@@ -25,8 +25,8 @@ function form(head = FILE, model = MODEL, sound: Buffer = SOUND): Buffer {
 }
 
 function send(body: Buffer, type: string = TYPE): Promise<Answer> {
-  return world.tollgate.request('POST', '/v1/audio/transcriptions', {
-    key: world.key,
+  return tollgate.request('POST', '/v1/audio/transcriptions', {
+    key,
     body,
     headers: { 'content-type': type },
   })
@@ -153,7 +153,7 @@ const DOORS: Readonly<Record<string, readonly [model: string, file: string]>> = 
 const BYTES_MAX = 2_000_000
 
 test('every door that takes a form is attacked', () => {
-  const taking = world.tollgate.app.routes.filter(({ plane, body }) => plane === 'key' && body === 'json-or-multipart')
+  const taking = tollgate.app.routes.filter(({ plane, body }) => plane === 'key' && body === 'json-or-multipart')
   assert.deepEqual(
     taking.map(({ path }) => path).toSorted(),
     ['/v1/audio/transcriptions', ...Object.keys(DOORS)].toSorted(),
@@ -168,8 +168,8 @@ for (const [path, [model, file]] of Object.entries(DOORS))
         .toString('latin1')
         .replaceAll('sandbox/transcription', model)
         .replaceAll('name="file"', `name="${file}"`)
-      const answer = await world.tollgate.request('POST', path, {
-        key: world.key,
+      const answer = await tollgate.request('POST', path, {
+        key,
         body: Buffer.from(own, 'latin1'),
         headers: { 'content-type': type },
       })
@@ -179,7 +179,7 @@ for (const [path, [model, file]] of Object.entries(DOORS))
   })
 
 test('after all of them nothing is held, and the books agree', async () => {
-  const { body } = await world.tollgate.request('GET', '/v1/user/balance', { key: world.key })
+  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
   assert.equal(body.reserved, 0)
-  assert.equal((await world.tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
+  assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
 })

@@ -12,10 +12,10 @@ const STALL_MS_MAX = 100
 const TRIES = 6
 const PROBE_MS = 2
 
-const world = serveSandbox('{ rate_limit: { requests: 100000, window: 60 } }')
+const { key, tollgate } = await serveSandbox('{ rate_limit: { requests: 100000, window: 60 } }')
 
 function send(body: string | Buffer): Promise<Answer> {
-  return world.tollgate.request('POST', '/v1/chat/completions', { key: world.key, body })
+  return tollgate.request('POST', '/v1/chat/completions', { key, body })
 }
 
 function assertRefused(answer: Answer, what: string, types: readonly string[] = ['invalid_json']): void {
@@ -88,7 +88,7 @@ async function probed(work: () => Promise<unknown>): Promise<number> {
   const state = { over: false, worstMs: 0 }
   const probe = async (): Promise<void> => {
     const startedMs = performance.now()
-    const { body } = await request(`${world.tollgate.url}/healthz`)
+    const { body } = await request(`${tollgate.url}/healthz`)
     await body.dump()
     if (!state.over) state.worstMs = Math.max(state.worstMs, performance.now() - startedMs)
   }
@@ -337,14 +337,14 @@ test('F51: numbers that are none, or not these, are a 400 or as good as absent; 
 
 test('R11: a body of one byte at a time delays no other request', async () => {
   const body = `${CHAT}x"}]}`
-  const port = Number(new URL(world.tollgate.url).port)
-  const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${world.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`
+  const port = Number(new URL(tollgate.url).port)
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`
   const text = await exchangeRaw(port, head + [...body].map((letter) => `1\r\n${letter}\r\n`).join('') + '0\r\n\r\n')
   assert.match(text, /^HTTP\/1\.1 200/)
 })
 
 test('after all of them nothing is held, and the books agree', async () => {
-  const { body } = await world.tollgate.request('GET', '/v1/user/balance', { key: world.key })
+  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
   assert.equal(body.reserved, 0)
-  assert.equal((await world.tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
+  assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
 })

@@ -1,26 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { exchangeRaw } from '../harness/raw-http.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 
 /**
  * Malformed requests (guarantees.md F45, F46, F52; S4), each on a separate connection, with a second request hidden
  * behind.
  */
-let tollgate: Gateway
-let port: number
-let key: string
 
-before(async () => {
-  tollgate = await gateway({
-    catalog:
-      '{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }',
-  })
-  port = Number(new URL(tollgate.url).port)
-  key = (await tollgate.createAccount()).key
+const tollgate = await gateway({
+  catalog: '{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }',
 })
-
-after(() => tollgate.stop())
+const port = Number(new URL(tollgate.url).port)
+const key = (await tollgate.createAccount()).key
 
 const BODY = '{"model":"sandbox/chat","max_tokens":5,"messages":[{"role":"user","content":"x"}]}'
 const LENGTH = `Content-Length: ${BODY.length}`

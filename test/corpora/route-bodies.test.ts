@@ -6,7 +6,8 @@ import { serveSandbox } from '../harness/gateway.ts'
 import { BODIES } from '../harness/route-calls.ts'
 
 /** Bodies that every route must take or refuse in its own words (guarantees.md F49–F51), whatever its protocol. */
-const world = serveSandbox('{ rate_limit: { requests: 100000, window: 60 } }', 1_000)
+const world = await serveSandbox('{ rate_limit: { requests: 100000, window: 60 } }', 1_000)
+const { tollgate } = world
 
 /** What no member of any body is. Some are objects that cannot become a text. */
 const ODD: readonly unknown[] = [
@@ -123,7 +124,7 @@ const RICH: Readonly<Record<string, unknown>> = {
 }
 
 test('each route that takes a body has one here, and each body here has a route', () => {
-  const doors = doorsOf(world.tollgate.app.routes).map(({ method, path }) => `${method} ${path}`)
+  const doors = doorsOf(tollgate.app.routes).map(({ method, path }) => `${method} ${path}`)
   assert.deepEqual(
     Object.keys(BODIES)
       .filter((name) => /^POST \/(?:v|api)/.test(name))
@@ -139,11 +140,11 @@ const TRIED = Object.keys(RICH).filter(
 
 for (const name of TRIED)
   test(`${name}: no member of a body makes an error of ours, and each refusal has the form of the protocol`, async (context) => {
-    const route = doorsOf(world.tollgate.app.routes).find(({ method, path }) => `${method} ${path}` === name)
+    const route = doorsOf(tollgate.app.routes).find(({ method, path }) => `${method} ${path}` === name)
     assert.ok(route !== undefined)
     const key = route.plane === 'management' ? await managementKey() : world.key
     const send = async (text: string): Promise<number> => {
-      const answer = await world.tollgate.request('POST', addressOf(route), { key, body: Buffer.from(text) })
+      const answer = await tollgate.request('POST', addressOf(route), { key, body: Buffer.from(text) })
       const what = `${text.slice(0, 500)}: ${answer.status} ${answer.text.slice(0, 500)}`
       assert.ok(answer.status < 500, what)
       if (answer.status >= 400) checkShape(answer, protocolOf(route), what)
@@ -159,6 +160,6 @@ for (const name of TRIED)
   })
 
 async function managementKey(): Promise<string> {
-  const { browser } = await signedUp(world.tollgate)
+  const { browser } = await signedUp(tollgate)
   return (await browser.post('management-keys', { name: 'm' })).body.key
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { form } from '../harness/form.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
-import { startScriptedUpstream, type ScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
+import { startScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
 
 /**
  * Clients that leave in every way, in the middle of every kind of answer: their requests end, and nothing stays open.
@@ -20,32 +20,23 @@ const JSON_HEAD = { 'content-type': 'application/json' }
 const EVENT =
   'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":null}]}\n\n'
 
-let upstream: ScriptedUpstream
-let tollgate: Gateway
 /** Running answers, and the function that ends each. */
 const underWay = new Set<() => void>()
 let nextAddress = 0
 
-before(async () => {
-  upstream = await startScriptedUpstream()
-  const model = (id: string, type: string, price: string): string =>
-    `  - { id: test/${id}, type: ${type}, ${type === 'chat' ? 'context_length: 10000, ' : ''}endpoints: [{ provider: p, model: m, price: { currency: RUB, ${price} } }] }\n`
-  tollgate = await gateway({
-    catalog: `
+const upstream = await startScriptedUpstream()
+const model = (id: string, type: string, price: string): string =>
+  `  - { id: test/${id}, type: ${type}, ${type === 'chat' ? 'context_length: 10000, ' : ''}endpoints: [{ provider: p, model: m, price: { currency: RUB, ${price} } }] }\n`
+const tollgate = await gateway({
+  catalog: `
 rate_limit: { requests: 100000, window: 60 }
 ip_block: { failures: 100000, window: 60, duration: 1 }
 stream_resume: { grace: 1, retention: 1 }
 providers: { p: { adapter: openai, base_url: '${upstream.url}/v1', api_key: k } }
 models:
 ${model('chat', 'chat', 'prompt: 1, completion: 1')}${model('vectors', 'embeddings', 'prompt: 1')}${model('voice', 'tts', 'characters: 1')}`,
-  })
-  upstream.answer(begun)
 })
-
-after(async () => {
-  await tollgate.stop()
-  await upstream.close()
-})
+upstream.answer(begun)
 
 /** Begins an answer and keeps it open until the test ends it. */
 function begun(response: ServerResponse, { path: url }: Received): void {

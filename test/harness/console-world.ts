@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { BrowserContext, Browser } from 'playwright-core'
 import { tableTexts } from '../../console/src/locales/table-texts.ts'
 import type { ApiClient } from './api-client.ts'
-import { after, before } from 'node:test'
+import { lasting } from './lasting.ts'
 import { browserSkip, openBrowser } from './browser.ts'
 import { startTollgate, type Tollgate } from './server.ts'
 
@@ -158,31 +158,15 @@ export let tollgate: Tollgate
 export let browser: Browser
 
 /**
- * A server with a built console and a browser, from before the first test of the calling file until after its last;
- * `fill` gives it what the tests need. Answers the `skip` of the tests: they are skipped where no browser is.
+ * A server with a built console and a browser, until after the last test of the calling file. Answers the `skip` of the
+ * tests: they are skipped where no browser is.
  */
-export function serveConsole({
+export async function serveConsole(
   start = () => startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error' } }),
-  fill,
-  close,
-}: {
-  readonly start?: () => Promise<Tollgate>
-  readonly fill?: () => Promise<void>
-  readonly close?: () => unknown
-} = {}): string | false {
+): Promise<string | false> {
   const skip = browserSkip()
-  before(async () => {
-    if (skip !== false) return
-    buildConsole()
-    tollgate = await start()
-    browser = await openBrowser()
-    await fill?.()
-  })
-  after(async () => {
-    if (skip !== false) return
-    await browser.close()
-    await tollgate.stop()
-    await close?.()
-  })
+  buildConsole()
+  if (skip === false) browser = await lasting(openBrowser())
+  tollgate = await lasting(start())
   return skip
 }

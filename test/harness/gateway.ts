@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before } from 'node:test'
 import { createApp, type App, type AppLog } from '../../src/app/app.ts'
 import { readConfig } from '../../src/app/config.ts'
 import { ApiClient, auditClean } from './api-client.ts'
+import { endsLater } from './lasting.ts'
 import { movingClock, type MovingClock } from './moving-clock.ts'
 import { paced } from './patience.ts'
 
@@ -62,6 +62,7 @@ export class Gateway extends ApiClient {
   readonly dataDir: string
   readonly #log: Log
   readonly #ownsData: boolean
+  #stopped = false
 
   constructor({ app, url, adminToken, dataDir, ownsData, log }: Opened) {
     super(url, adminToken)
@@ -69,6 +70,7 @@ export class Gateway extends ApiClient {
     this.dataDir = dataDir
     this.#log = log
     this.#ownsData = ownsData
+    if (ownsData) endsLater(() => this.stop())
   }
 
   /** Lines of the log so far. */
@@ -88,6 +90,8 @@ export class Gateway extends ApiClient {
 
   /** Audits its books, and asserts that no request of the test met a bug. */
   async stop(): Promise<void> {
+    if (this.#stopped) return
+    this.#stopped = true
     try {
       await auditClean(this)
       assert.deepEqual(this.bugs(), [])
@@ -128,7 +132,10 @@ export class MovingGateway extends Gateway {
   }
 }
 
-/** A server for tests that need no process: it starts in a tenth of the time of `startTollgate`. */
+/**
+ * A server for tests that need no process: it starts in a tenth of the time of `startTollgate`. Without a
+ * `dataDir` it stops after the tests of the file, suite or test that starts it.
+ */
 export async function gateway(options: GatewayOptions = {}): Promise<Gateway> {
   return new Gateway(await opened(options))
 }
@@ -177,53 +184,22 @@ interface Served<Upstream> {
   readonly key: string
 }
 
-interface Closable {
-  close(): Promise<void>
-}
-
-/**
- * A server in the process of the tests of the calling file, with one upstream and one customer, whose `balance` is in
- * RUB. Both run from before the first of these tests until after the last.
- */
-export function serve<Upstream extends Closable>(
+/** A server in the process of the test, with one upstream and one customer, whose `balance` is in RUB. */
+export async function serve<Upstream>(
   start: () => Promise<Upstream>,
   catalog: (upstream: Upstream) => string,
   balance = 1_000,
-): Served<Upstream> {
-  let running: Omit<Served<Upstream>, 'key'> | null = null
-  const now = (): Omit<Served<Upstream>, 'key'> => {
-    if (running === null) throw new Error('The server runs only during the tests.')
-    return running
-  }
-  before(async () => {
-    const upstream = await start()
-    const tollgate = await gateway({ catalog: catalog(upstream) })
-    running = { upstream, tollgate, account: await tollgate.createAccount({ balance }) }
-  })
-  after(async () => {
-    await now().tollgate.stop()
-    await now().upstream.close()
-  })
-  return {
-    get upstream() {
-      return now().upstream
-    },
-    get tollgate() {
-      return now().tollgate
-    },
-    get account() {
-      return now().account
-    },
-    get key() {
-      return now().account.key
-    },
-  }
+): Promise<Served<Upstream>> {
+  const upstream = await start()
+  const tollgate = await gateway({ catalog: catalog(upstream) })
+  const account = await tollgate.createAccount({ balance })
+  return { upstream, tollgate, account, key: account.key }
 }
 
 /** The same with only the sandbox as its provider. */
-export function serveSandbox(catalog = '', balance = 1_000): Omit<Served<Closable>, 'upstream'> {
+export function serveSandbox(catalog = '', balance = 1_000): Promise<Served<null>> {
   return serve(
-    async () => ({ close: async () => undefined }),
+    async () => null,
     () => catalog,
     balance,
   )

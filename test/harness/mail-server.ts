@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
+import { endsLater } from './lasting.ts'
 
 export interface ReceivedMail {
   readonly from: string
@@ -82,6 +83,7 @@ export async function startMailServer(
       await new Promise<void>((resolve) => server.close(() => resolve()))
     },
   }
+  endsLater(mail.close)
   return mail
 }
 

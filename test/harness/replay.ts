@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { recordedCases, type Exchange, type RecordedCase, randomOf } from './recording.ts'
+import { endsLater } from './lasting.ts'
 
 /**
  * The form of a recorded answer: cut into other pieces, spelled in another way, or broken. Without any, event by event
@@ -178,15 +179,17 @@ export async function startReplayUpstream(): Promise<Replay> {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   // It listens on a port.
   upstream.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const close = async (): Promise<void> => {
+    server.closeAllConnections()
+    server.close()
+  }
+  endsLater(close)
   return {
     url: upstream.url,
     cases: [...upstream.cases.values()],
     slot: async (name, queue) => upstream.program(name, queue),
     requests: async () => upstream.seen,
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-    },
+    close,
   }
 }
 

@@ -1,4 +1,3 @@
-import { after, before } from 'node:test'
 import { gateway, type Gateway } from './gateway.ts'
 import { loggedRow } from './money-check.ts'
 import { type FoldedResponse, respond } from './protocol-folds.ts'
@@ -26,11 +25,10 @@ export async function useNewAccount(): Promise<void> {
 }
 
 /** A server for the tests of the file that calls it, with one upstream of each protocol. */
-export function serveResponses(): void {
-  before(async () => {
-    upstream = await startScriptedUpstream()
-    tollgate = await gateway({
-      catalog: `
+export async function serveResponses(): Promise<void> {
+  upstream = await startScriptedUpstream()
+  tollgate = await gateway({
+    catalog: `
 markup: 1
 stream_resume: { grace: 1, retention: 300 }
 providers:
@@ -67,12 +65,6 @@ models:
     endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 15, completion: 60 } }]
   - { id: test/embeds, type: embeddings, context_length: 8000, endpoints: [{ provider: sandbox, model: e, price: { currency: RUB, prompt: 1 } }] }
 `,
-    })
-    key = (await tollgate.createAccount({ balance: 10_000 })).key
   })
-
-  after(async () => {
-    await tollgate.stop()
-    await upstream.close()
-  })
+  key = (await tollgate.createAccount({ balance: 10_000 })).key
 }

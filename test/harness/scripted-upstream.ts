@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { endsLater } from './lasting.ts'
 
 /** A request whose whole body has arrived. */
 export interface Received {
@@ -19,7 +20,7 @@ export interface LocalServer {
   close(): Promise<void>
 }
 
-/** A real HTTP server of a test, on a free port of loopback. */
+/** A real HTTP server, on a free port of loopback, until the end of the test, suite or file that starts it. */
 export async function listen(handle: (response: ServerResponse, request: Received) => unknown): Promise<LocalServer> {
   const server = createServer((request, response) => {
     const parts: Buffer[] = []
@@ -34,14 +35,14 @@ export async function listen(handle: (response: ServerResponse, request: Receive
   await once(server, 'listening')
   // A TCP server's address is an object.
   const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+  const close = async (): Promise<void> => {
+    server.closeAllConnections()
+    if (!server.listening) return
+    server.close()
+    await once(server, 'close')
   }
+  endsLater(close)
+  return { url: `http://127.0.0.1:${port}`, close }
 }
 
 function jsonOf(body: Buffer): unknown {

@@ -123,6 +123,7 @@ class ServerProcess extends ApiClient implements Tollgate {
   readonly #ownsData: boolean
   readonly #audited: boolean
   readonly #isNode: boolean
+  #stopped = false
 
   constructor(
     child: ChildProcess,
@@ -163,6 +164,8 @@ class ServerProcess extends ApiClient implements Tollgate {
 
   /** Deletes everything, whatever the audit finds. */
   async stop(): Promise<void> {
+    if (this.#stopped) return
+    this.#stopped = true
     try {
       if (this.#audited && this.runs) await auditClean(this)
     } finally {

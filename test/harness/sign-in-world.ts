@@ -1,4 +1,3 @@
-import { after, before } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { movingGateway, type MovingGateway } from './gateway.ts'
 
@@ -12,10 +11,6 @@ export function codeAt(secret: string, offsetMs = 0): string {
 }
 
 /** A server with a clock to move, for the tests of the file that calls it. */
-export function serveSignIn(): void {
-  before(async () => {
-    server = await movingGateway({ catalog: 'bundled: true\n', env: { TRUSTED_PROXIES: '127.0.0.1/32' } })
-  })
-
-  after(() => server.stop())
+export async function serveSignIn(): Promise<void> {
+  server = await movingGateway({ catalog: 'bundled: true\n', env: { TRUSTED_PROXIES: '127.0.0.1/32' } })
 }

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Route } from '../../src/http/edge.ts'
 import { signedUp, topUp } from '../harness/console-client.ts'
 import { form } from '../harness/form.ts'
@@ -20,7 +17,8 @@ import {
   ROUTE_ROWS,
 } from './stall-routes.ts'
 import { startTollgate } from '../harness/server.ts'
-import { startStallServer, type StallServer } from '../harness/stall-server.ts'
+import { startStallServer } from '../harness/stall-server.ts'
+import { freshFolder, lasting } from '../harness/lasting.ts'
 
 const CATALOG =
   '{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }'
@@ -32,37 +30,21 @@ const BAITS = [' '.repeat(900), '1'.repeat(900), 'a.'.repeat(450), '<!--'.repeat
 const LOG_ROWS = form({ short: 60_000, long: 400_000 })
 const LOG_START_MS = Date.now() - LOG_ROWS * ROW_STEP_MS
 
-let stalls: StallServer
-let dataDir: string
-let accountId: string
-let routes: readonly Route<unknown>[]
-let cookie: string
-let key: string
-let playgroundKey: string
-let managementKey: string
-
-before(async () => {
-  const listing = await movingGateway({ catalog: CATALOG })
-  routes = listing.app.routes
-  await listing.stop()
-  dataDir = mkdtempSync(join(tmpdir(), 'tollgate-stalls-'))
-  const first = await startTollgate({ dataDir })
-  const person = await signedUp(first)
-  cookie = person.browser.cookie
-  accountId = person.accountId
-  await topUp(first, accountId, 10_000)
-  playgroundKey = String((await person.browser.post('keys', { name: 'playground' })).body.id)
-  key = String((await first.admin('POST', `/admin/v1/accounts/${accountId}/keys`, { name: 'k' })).body.key)
-  managementKey = String((await person.browser.post('management-keys', { name: 'm' })).body.key)
-  await first.stop()
-  fillEmbeddedLog(dataDir, { rows: LOG_ROWS, large: accountId, startMs: LOG_START_MS }, { there: true })
-  stalls = await startStallServer(CATALOG, dataDir)
-})
-
-after(async () => {
-  await stalls.stop()
-  rmSync(dataDir, { recursive: true, force: true })
-})
+const listing = await movingGateway({ catalog: CATALOG })
+const routes = listing.app.routes
+await listing.stop()
+const dataDir = freshFolder()
+const first = await startTollgate({ dataDir })
+const person = await signedUp(first)
+const cookie = person.browser.cookie
+const accountId = person.accountId
+await topUp(first, accountId, 10_000)
+const playgroundKey = String((await person.browser.post('keys', { name: 'playground' })).body.id)
+const key = String((await first.admin('POST', `/admin/v1/accounts/${accountId}/keys`, { name: 'k' })).body.key)
+const managementKey = String((await person.browser.post('management-keys', { name: 'm' })).body.key)
+await first.stop()
+fillEmbeddedLog(dataDir, { rows: LOG_ROWS, large: accountId, startMs: LOG_START_MS }, { there: true })
+const stalls = await lasting(startStallServer(CATALOG, dataDir))
 
 function headersOf({ plane }: Route<unknown>): Record<string, string> {
   switch (plane) {

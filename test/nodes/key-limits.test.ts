@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { ask, NodeBench, until } from '../harness/node-bench.ts'
-import type { Answer, Tollgate } from '../harness/server.ts'
+import type { Answer } from '../harness/server.ts'
 
 const RUNS_MS = 20_000
 
@@ -10,11 +10,8 @@ if (bench === null) test.skip('limits of keys over nodes: no PostgreSQL or no Va
 else limitTests(bench)
 
 function limitTests(shared: NodeBench): void {
-  describe('limits of keys over nodes', () => {
-    let nodes: readonly [Tollgate, Tollgate]
-    before(async () => {
-      nodes = await shared.pair(await shared.newDatabase())
-    })
+  describe('limits of keys over nodes', async () => {
+    const nodes = await shared.pair(await shared.newDatabase())
     after(() => shared.stop())
 
     const each = (key: string, count: number, line = 'words=1'): Promise<readonly Answer[]> =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import pg from 'pg'
 import { auditClean, type ApiClient } from '../harness/api-client.ts'
 import { form, isChaos, isLong } from '../harness/form.ts'
@@ -20,14 +20,9 @@ const SPENDS = form({ short: 40, long: 200, chaos: 2_000 })
 
 /** Two nodes on one database of the bench. */
 export function moneyContract(what: string, shared: NodeBench): void {
-  describe(what, () => {
-    let one: Tollgate
-    let two: Tollgate
-    let database: string
-    before(async () => {
-      database = await shared.newDatabase()
-      ;[one, two] = await shared.pair(database)
-    })
+  describe(what, async () => {
+    const database = await shared.newDatabase()
+    const [one, two] = await shared.pair(database)
     after(() => shared.stop())
 
     async function decideExactly(id: string): Promise<void> {

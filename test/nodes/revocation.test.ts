@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { ConsoleClient, PASSWORD, signedUp, topUp } from '../harness/console-client.ts'
 import { ask, NodeBench, until } from '../harness/node-bench.ts'
@@ -20,17 +20,13 @@ interface Busy {
 }
 
 function revocationTests(shared: NodeBench): void {
-  describe('what is busy can be switched off', () => {
-    let one: Tollgate
-    let two: Tollgate
-    before(async () => {
-      const database = await shared.newDatabase()
-      const catalog =
-        'rate_limit: { requests: 100000, window: 60 }\nip_block: { failures: 100000, window: 60, duration: 1 }'
-      one = await shared.node(database, { catalog })
-      two = await shared.node(database)
-      await one.admin('PATCH', '/admin/v1/settings', { signup: 'open' })
-    })
+  describe('what is busy can be switched off', async () => {
+    const database = await shared.newDatabase()
+    const catalog =
+      'rate_limit: { requests: 100000, window: 60 }\nip_block: { failures: 100000, window: 60, duration: 1 }'
+    const one = await shared.node(database, { catalog })
+    const two = await shared.node(database)
+    await one.admin('PATCH', '/admin/v1/settings', { signup: 'open' })
     after(() => shared.stop())
 
     /** Clients of both nodes ask with the key without a pause while `work` runs. */

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { request } from 'undici'
 import { foldStream } from '../harness/chat-fold.ts'
 import { auditClean } from '../harness/api-client.ts'
 import { ask, NodeBench, until } from '../harness/node-bench.ts'
 import { admitted } from '../harness/patience.ts'
-import type { Tollgate } from '../harness/server.ts'
 
 const WORKERS = 3
 
@@ -15,11 +14,8 @@ if (bench === null) test.skip('workers: no PostgreSQL on this machine')
 else workerTests(bench)
 
 function workerTests(shared: NodeBench): void {
-  describe('workers behind one port', () => {
-    let tollgate: Tollgate
-    before(async () => {
-      tollgate = await shared.node(await shared.newDatabase(), { env: { TOLLGATE_WORKERS: String(WORKERS) } })
-    })
+  describe('workers behind one port', async () => {
+    const tollgate = await shared.node(await shared.newDatabase(), { env: { TOLLGATE_WORKERS: String(WORKERS) } })
     after(() => shared.stop())
 
     test('one ready line, no demo account beside a database, and every worker answers', async () => {

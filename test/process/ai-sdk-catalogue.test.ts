@@ -3,14 +3,15 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { parseDocumentText } from '../../src/catalog/document-reader.ts'
 import { KEK_SETTING, KEY_WRAP } from '../harness/key-wrap.ts'
 import { openStore } from '../../src/store/open.ts'
 import { chat } from '../harness/chat-fold.ts'
-import { startReplayUpstream, type Replay } from '../harness/replay.ts'
+import { startReplayUpstream } from '../harness/replay.ts'
 import { startTollgate } from '../harness/server.ts'
 import { adaptersNamed } from '../harness/adapters-named.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 const BIN = join(import.meta.dirname, '../../bin/tollgate.js')
 const INSTALL =
@@ -19,18 +20,8 @@ const INSTALL =
 const TELLS_LOADS = `import { registerHooks } from 'node:module'
 registerHooks({ load(url, context, next) { const found = /node_modules\\/(@ai-sdk\\/[a-z-]+)/.exec(url); if (found) process.stderr.write('LOADED ' + found[1] + '\\n'); return next(url, context) } })`
 
-let replay: Replay
-let directory: string
-
-before(async () => {
-  replay = await startReplayUpstream()
-  directory = mkdtempSync(join(tmpdir(), 'tollgate-sdk-'))
-})
-
-after(async () => {
-  await replay.close()
-  rmSync(directory, { recursive: true, force: true })
-})
+const replay = await startReplayUpstream()
+const directory = freshFolder()
 
 function catalogue(fields: string): string {
   return `

@@ -1,24 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import {
-  administrator,
-  ConsoleClient,
-  signedUp,
-  topUp,
-  type ConsoleClient as Browser,
-} from '../harness/console-client.ts'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { test } from 'node:test'
+import { administrator, ConsoleClient, signedUp, topUp } from '../harness/console-client.ts'
+import { startTollgate, type Answer } from '../harness/server.ts'
 import { refused } from '../harness/refused.ts'
+import { lasting } from '../harness/lasting.ts'
 
-let tollgate: Tollgate
-let admin: Browser
-
-before(async () => {
-  tollgate = await startTollgate()
-  admin = await administrator(tollgate, 'root@example.com')
-})
-
-after(() => tollgate.stop())
+const tollgate = await lasting(startTollgate())
+const admin = await administrator(tollgate, 'root@example.com')
 
 test('users are found, disabled and promoted, which ends their sessions; the last administrator stays', async () => {
   const { browser, userId, email, accountId } = await signedUp(tollgate, 'zoe@example.com')

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { chat } from '../harness/chat-fold.ts'
-import { startReplayUpstream, type Replay } from '../harness/replay.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startReplayUpstream } from '../harness/replay.ts'
+import { startTollgate } from '../harness/server.ts'
+import { lasting } from '../harness/lasting.ts'
 
 const CASES = {
   mistral: 'mistral/chat/mistralai-chat-with-cache-tokens',
@@ -22,29 +23,20 @@ const TOOL = {
 }
 const PIXEL = 'iVBORw0KGgo='
 
-let replay: Replay
-let tollgate: Tollgate
-let key: string
-
-before(async () => {
-  replay = await startReplayUpstream()
-  const names = Object.keys(CASES)
-  const providers = names.map(
-    (name) =>
-      `  ${name}: { adapter: ai-sdk, package: "@ai-sdk/${name}", base_url: ${replay.url}/slot/${name}, api_key: [upstream-canary-key] }\n`,
-  )
-  const model = (id: string, provider: string, upstream: string, more = ''): string =>
-    `  - { id: test/${id}, type: chat, context_length: 100000, input_modalities: [text, image, file, audio], endpoints: [{ provider: ${provider}, model: ${upstream}, price: { currency: RUB, prompt: 1, completion: 1 }${more} }] }\n`
-  tollgate = await startTollgate({
+const replay = await startReplayUpstream()
+const names = Object.keys(CASES)
+const providers = names.map(
+  (name) =>
+    `  ${name}: { adapter: ai-sdk, package: "@ai-sdk/${name}", base_url: ${replay.url}/slot/${name}, api_key: [upstream-canary-key] }\n`,
+)
+const model = (id: string, provider: string, upstream: string, more = ''): string =>
+  `  - { id: test/${id}, type: chat, context_length: 100000, input_modalities: [text, image, file, audio], endpoints: [{ provider: ${provider}, model: ${upstream}, price: { currency: RUB, prompt: 1, completion: 1 }${more} }] }\n`
+const tollgate = await lasting(
+  startTollgate({
     catalog: `providers:\n${providers.join('')}models:\n${names.map((name) => model(name, name, `${name}-model`)).join('')}${model('thinking', 'mistral', 'magistral-medium', ', supported_parameters: [max_tokens, temperature, reasoning]')}${model('gpt-oss', 'groq', 'openai/gpt-oss-20b')}${model('quirky', 'mistral', 'mistral-large', ', dialect: { fixed: { temperature: 1, top_p: null }, strict: all_or_none, schema_words: { $comment: drop } }')}${model('opus', 'mistral', 'claude-opus-5-5')}${model('listed', 'mistral', 'mistral-large', ', supported_parameters: [max_tokens, tools, parallel_tool_calls, response_format, structured_outputs]')}`,
-  })
-  key = (await tollgate.createAccount()).key
-})
-
-after(async () => {
-  await tollgate.stop()
-  await replay.close()
-})
+  }),
+)
+const key = (await tollgate.createAccount()).key
 
 /** The provider's request for a client's request. */
 async function sent(

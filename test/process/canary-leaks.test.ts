@@ -4,12 +4,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import pg from 'pg'
 import { request } from 'undici'
 import { audioForm, wavFile } from '../harness/audio-files.ts'
 import { administrator, PASSWORD, signedUp, topUp } from '../harness/console-client.ts'
-import { startScriptedUpstream, type ScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
+import { startScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
 import { until } from '../harness/patience.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
@@ -25,15 +25,6 @@ const PROMPT = `canaryprompt${letters()}`
 const ANSWER = `canaryanswer${letters()}`
 const PROVIDER_KEY = `canaryprovider${letters()}`
 const KEK = randomBytes(32).toString('base64')
-
-let upstream: ScriptedUpstream
-
-before(async () => {
-  upstream = await startScriptedUpstream({ forgets: true })
-  upstream.answer(answerOf)
-})
-
-after(() => upstream.close())
 
 /** Answers, or fails, as the model's name says; a failure repeats the request. */
 function answerOf(response: ServerResponse, { path, json, body }: Received): void {
@@ -81,6 +72,8 @@ function answerOf(response: ServerResponse, { path, json, body }: Received): voi
 
 /** One black pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
+const upstream = await startScriptedUpstream({ forgets: true })
+upstream.answer(answerOf)
 
 function catalog(): string {
   const price = { currency: 'RUB', prompt: 1, completion: 1 }

@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import operatorEn from '../../console/src/locales/operator.en.json' with { type: 'json' }
 import type { CatalogProblem } from '../../src/api/admin/catalog-contract.ts'
 import type { FieldCheck } from '../../src/base/refusals.ts'
 import { localeTexts } from '../harness/console-world.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
-
-let tollgate: Tollgate
-before(async () => {
-  tollgate = await startTollgate()
-  await tollgate.admin('PATCH', '/admin/v1/settings', { rates: { USD: 100 } })
-  await tollgate.admin('PUT', '/admin/v1/models/acme/known', model({}, { id: 'acme/known', aliases: ['known'] }))
-})
-after(() => tollgate.stop())
+import { startTollgate } from '../harness/server.ts'
+import { lasting } from '../harness/lasting.ts'
 
 const PRICE = { currency: 'RUB', prompt: 10, completion: 20 }
 const provider = (fields: object): object => ({ adapter: 'openai', base_url: 'https://api.acme.example/v1', ...fields })
@@ -22,6 +15,10 @@ const model = (endpoint: object, fields: object = {}): object => ({
   endpoints: [{ provider: 'sandbox', model: 'chat', price: PRICE, ...endpoint }],
   ...fields,
 })
+const tollgate = await lasting(startTollgate())
+await tollgate.admin('PATCH', '/admin/v1/settings', { rates: { USD: 100 } })
+await tollgate.admin('PUT', '/admin/v1/models/acme/known', model({}, { id: 'acme/known', aliases: ['known'] }))
+
 const priced = (price: object, fields: object = {}): object => model({ price: { ...PRICE, ...price } }, fields)
 
 type Fault = readonly [check: FieldCheck, path: string, body: object]

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { ADMIN_ROUTES } from '../../src/api/admin/contract.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startTollgate } from '../harness/server.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { KEK, runCli, type Outcome } from '../harness/cli-run.ts'
+import { freshFolder, lasting } from '../harness/lasting.ts'
 
 const CATALOGUE = `
 providers:
@@ -19,19 +19,9 @@ models:
       - { provider: acme, model: small, price: { currency: RUB, prompt: 10, completion: 20.5 } }
 `
 
-let tollgate: Tollgate
-let directory: string
-
-before(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'tollgate-cli-'))
-  writeFileSync(join(directory, 'catalogue.yaml'), CATALOGUE)
-  tollgate = await startTollgate({ env: { TOLLGATE_KEK: KEK } })
-})
-
-after(async () => {
-  await tollgate.stop()
-  rmSync(directory, { recursive: true, force: true })
-})
+const directory = freshFolder()
+writeFileSync(join(directory, 'catalogue.yaml'), CATALOGUE)
+const tollgate = await lasting(startTollgate({ env: { TOLLGATE_KEK: KEK } }))
 
 /** A command beside the running server, which holds the embedded store. */
 function beside(argv: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {

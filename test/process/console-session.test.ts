@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { test } from 'node:test'
+import { startTollgate, type Answer } from '../harness/server.ts'
+import { lasting } from '../harness/lasting.ts'
 
 const PASSWORD = 'correct horse battery'
-let tollgate: Tollgate
 
-before(async () => {
-  tollgate = await startTollgate()
-})
-
-after(() => tollgate.stop())
+const tollgate = await lasting(startTollgate())
 
 function setUp(body: Record<string, unknown>, headers: Record<string, string> = {}): Promise<Answer> {
   return tollgate.request('POST', '/setup', { body, headers })

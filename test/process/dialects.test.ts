@@ -10,7 +10,7 @@ import { chat } from '../harness/chat-fold.ts'
 import { startReplayUpstream } from '../harness/replay.ts'
 import { gateway, serve } from '../harness/gateway.ts'
 
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startReplayUpstream,
   ({ url }) => `
 bundled: false
@@ -31,15 +31,15 @@ models:
 )
 
 test('Azure is a catalogue row: its header, its version in the address, its answer', async () => {
-  await world.upstream.slot('azure', [{ case: 'azure/chat/chat-async-streaming-2' }])
-  const answer = await chat(world.tollgate.url, world.key, {
+  await upstream.slot('azure', [{ case: 'azure/chat/chat-async-streaming-2' }])
+  const answer = await chat(tollgate.url, key, {
     model: 'test/azure',
     messages: [{ role: 'user', content: 'hi' }],
     stream: true,
   })
   assert.equal(answer.status, 200, JSON.stringify(answer.error))
   assert.notEqual(answer.choices.get(0)?.text, '')
-  const [sent] = await world.upstream.requests()
+  const [sent] = await upstream.requests()
   assert.equal(sent?.headers['api-key'], 'azure-key')
   assert.equal(sent?.headers['authorization'], undefined)
   assert.match(JSON.stringify(sent), /chat\/completions\?api-version=2024-10-21/)
@@ -50,11 +50,11 @@ test('reasoning that the client does not want to see is paid for and not shown, 
     ['groq/chat/tool-use-failed-error-2', false],
     ['alibaba/chat/v-alibaba-reasoning-stream', true],
   ] as const) {
-    const recorded = world.upstream.cases.find((one) => one.name === name)
+    const recorded = upstream.cases.find((one) => one.name === name)
     assert.ok(recorded)
     for (const hidden of [{ include_reasoning: false }, { reasoning: { exclude: true } }, {}]) {
-      await world.upstream.slot('azure', [{ case: name }])
-      const answer = await chat(world.tollgate.url, world.key, {
+      await upstream.slot('azure', [{ case: name }])
+      const answer = await chat(tollgate.url, key, {
         model: 'test/azure',
         messages: [{ role: 'user', content: 'hi '.repeat(2_000) }],
         max_tokens: 9_000,
@@ -69,10 +69,10 @@ test('reasoning that the client does not want to see is paid for and not shown, 
 })
 
 test('what a quirk changes is named in the answer and in the log', async () => {
-  await world.upstream.slot('azure', [{ case: 'azure/chat/chat-async-streaming-2' }])
-  const answer = await fetch(`${world.tollgate.url}/v1/chat/completions`, {
+  await upstream.slot('azure', [{ case: 'azure/chat/chat-async-streaming-2' }])
+  const answer = await fetch(`${tollgate.url}/v1/chat/completions`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({
       model: 'test/azure',
       messages: [{ role: 'user', content: 'hi' }],
@@ -84,8 +84,8 @@ test('what a quirk changes is named in the answer and in the log', async () => {
   assert.equal(answer.headers.get('x-tollgate-dropped'), 'temperature, tools.$comment')
   await answer.text()
   const id = answer.headers.get('x-generation-id') ?? ''
-  const log = await fetch(`${world.tollgate.url}/admin/v1/generations/${id}`, {
-    headers: { authorization: `Bearer ${world.tollgate.adminToken}` },
+  const log = await fetch(`${tollgate.url}/admin/v1/generations/${id}`, {
+    headers: { authorization: `Bearer ${tollgate.adminToken}` },
   })
   // An answer of the API.
   assert.equal(((await log.json()) as { dropped?: unknown }).dropped, 'temperature, tools.$comment')

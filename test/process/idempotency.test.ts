@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import pg from 'pg'
 import { request } from 'undici'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { movingGateway } from '../harness/gateway.ts'
 import { admitted, askedAgain, until } from '../harness/patience.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
 import { balanceOf, videoUntil } from '../harness/video-jobs.ts'
 import { auditClean } from '../harness/api-client.ts'
+import { lasting } from '../harness/lasting.ts'
 
 const CATALOG = `
 rate_limit: { requests: 100000, window: 60 }
@@ -118,16 +119,11 @@ function replays(
   })
 }
 
-describe('one node', () => {
-  let tollgate: Tollgate
+describe('one node', async () => {
   const ask = (path: string, key: string, body: unknown, name: string): Promise<Answer> =>
     tollgate.request('POST', path, { key, body, headers: once(name) })
 
-  before(async () => {
-    tollgate = await startTollgate({ catalog: CATALOG })
-  })
-  after(() => tollgate.stop())
-
+  const tollgate = await lasting(startTollgate({ catalog: CATALOG }))
   replays(
     ask,
     () => tollgate.createAccount(),
@@ -373,13 +369,8 @@ const WAV = ((): string => {
   return bytes.toString('latin1')
 })()
 
-describe('time', () => {
-  let server: MovingGateway
-  before(async () => {
-    server = await movingGateway({ catalog: CATALOG })
-  })
-  after(() => server.stop())
-
+describe('time', async () => {
+  const server = await movingGateway({ catalog: CATALOG })
   test('a day later the key runs a new request', async () => {
     const { key } = await server.createAccount()
     const ask = (): Promise<Answer> =>
@@ -398,7 +389,7 @@ describe('time', () => {
 const postgres = await startPostgres()
 
 if (postgres !== null)
-  describe('two nodes on one database', () => {
+  describe('two nodes on one database', async () => {
     const nodes: Tollgate[] = []
     let turn = 0
     const node = (): Tollgate => {
@@ -407,11 +398,9 @@ if (postgres !== null)
       return (turn += 1) % 2 === 0 ? one : two
     }
 
-    before(async () => {
-      const env = { DATABASE_URL: postgres.url, TOLLGATE_KEK: randomBytes(32).toString('base64') }
-      nodes.push(await startTollgate({ env, catalog: CATALOG }))
-      nodes.push(await startTollgate({ env }))
-    })
+    const env = { DATABASE_URL: postgres.url, TOLLGATE_KEK: randomBytes(32).toString('base64') }
+    nodes.push(await startTollgate({ env, catalog: CATALOG }))
+    nodes.push(await startTollgate({ env }))
     after(async () => {
       await Promise.all(nodes.map((tollgate) => tollgate.stop()))
       await postgres.stop()

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 import { refused } from '../harness/refused.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import type { Answer } from '../harness/server.ts'
 
 /** The limits of a key: requests and tokens in a minute, also of its models; running requests; addresses. */
@@ -16,15 +16,12 @@ const ANSWER = JSON.stringify({
   choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 },
 })
-let upstream: ScriptedUpstream
-let server: MovingGateway
 /** Waiting answers; null = each request is answered at once. */
 let waiting: ServerResponse[] | null = null
 
-before(async () => {
-  upstream = await startScriptedUpstream()
-  server = await movingGateway({
-    catalog: `
+const upstream = await startScriptedUpstream()
+const server = await movingGateway({
+  catalog: `
 rate_limit: { requests: 100000, window: 60 }
 ip_block: { failures: 3, window: 60, duration: 600 }
 providers:
@@ -33,17 +30,11 @@ models:
   - { id: test/chat, type: chat, context_length: 100000, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 100, completion: 100 } }] }
   - { id: test/other, type: chat, context_length: 100000, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 100, completion: 100 } }] }
 `,
-    env: { TRUSTED_PROXIES: '127.0.0.1' },
-  })
-  upstream.answer((response) => {
-    if (waiting === null) answer(response)
-    else waiting.push(response)
-  })
+  env: { TRUSTED_PROXIES: '127.0.0.1' },
 })
-
-after(async () => {
-  await server.stop()
-  await upstream.close()
+upstream.answer((response) => {
+  if (waiting === null) answer(response)
+  else waiting.push(response)
 })
 
 function answer(response: ServerResponse): void {

@@ -1,19 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { chat, makeKey, signUp, type Customer } from '../harness/console-world.ts'
+import { test } from 'node:test'
+import { chat, makeKey, signUp } from '../harness/console-world.ts'
 import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 
 const HOUR_MS = 3_600_000
 
-let tollgate: MovingGateway
-let customer: Customer
-
-before(async () => {
-  tollgate = await movingGateway({ catalog: '' })
-  customer = await signUp(tollgate, 'ann@example.com')
-})
-
-after(() => tollgate.stop())
+const tollgate = await movingGateway({ catalog: '' })
+const customer = await signUp(tollgate, 'ann@example.com')
 
 function rotate(id: string, body: object, who = customer): ReturnType<MovingGateway['request']> {
   return tollgate.request('POST', `/cabinet/v1/keys/${id}/rotate`, { body, headers: who.headers })

@@ -5,11 +5,11 @@ import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, test, type TestContext } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { gateway, type Gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 /**
  * A provider that has answered with images bills them. If their files cannot be stored, or the server stops meanwhile,
@@ -20,17 +20,11 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripte
 const FILE_THREADS = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4)
 const B64 = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-let upstream: ScriptedUpstream
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  upstream.answer((response) => {
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ created: 1, data: [{ b64_json: B64 }, { b64_json: B64 }] }))
-  })
+const upstream = await startScriptedUpstream()
+upstream.answer((response) => {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ created: 1, data: [{ b64_json: B64 }, { b64_json: B64 }] }))
 })
-
-after(() => upstream.close())
 
 interface World {
   readonly server: Gateway

@@ -1,32 +1,24 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
 import { generateKey, MANAGEMENT_PREFIX } from '../../src/access/api-key.ts'
 import { randomIds } from '../../src/base/ids.ts'
 import { signedUp, topUp } from '../harness/console-client.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 import { refused } from '../harness/refused.ts'
 import type { Answer } from '../harness/server.ts'
 
 /** A management key, made in the cabinet, makes and manages API keys of its account. */
 
 const HELLO = { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] }
-let server: Gateway
-let one: Awaited<ReturnType<typeof signedUp>>
-let manager: string
-let managerId: string
 
-before(async () => {
-  server = await gateway({ catalog: 'rate_limit: { requests: 100000, window: 60 }' })
-  one = await signedUp(server, 'one@example.com')
-  await topUp(server, one.accountId, 100)
-  const made = await one.browser.post('management-keys', { name: 'provisioning' })
-  assert.equal(made.status, 201, made.text)
-  manager = made.body.key
-  managerId = made.body.id
-})
-
-after(() => server.stop())
+const server = await gateway({ catalog: 'rate_limit: { requests: 100000, window: 60 }' })
+const one = await signedUp(server, 'one@example.com')
+await topUp(server, one.accountId, 100)
+const made = await one.browser.post('management-keys', { name: 'provisioning' })
+assert.equal(made.status, 201, made.text)
+const manager = made.body.key
+const managerId = made.body.id
 
 function keys(method: string, path = '', body?: unknown, key = manager): Promise<Answer> {
   return server.request(method, `/v1/keys${path}`, { key, ...(body === undefined ? {} : { body }) })

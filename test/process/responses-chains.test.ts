@@ -6,7 +6,7 @@ import { until } from '../harness/patience.ts'
 import { type FoldedResponse, respond } from '../harness/protocol-folds.ts'
 import { serveResponses, tollgate } from '../harness/responses-world.ts'
 
-serveResponses()
+await serveResponses()
 
 /** A turn's contents are read in parts of 100. */
 const TURNS = form({ short: 120, long: 1_001 })

@@ -1,25 +1,21 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, before, test } from 'node:test'
-import { startReplayUpstream, type Replay } from '../harness/replay.ts'
-import { startScriptedUpstream, type ScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
-import { startTollgate, type Answer, type Tollgate } from '../harness/server.ts'
+import { test } from 'node:test'
+import { startReplayUpstream } from '../harness/replay.ts'
+import { startScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
+import { startTollgate, type Answer } from '../harness/server.ts'
 import { refused } from '../harness/refused.ts'
+import { lasting } from '../harness/lasting.ts'
 
 const KEY = 'sk-upstream-canary-key-0123456789'
 
-let replay: Replay
-let upstream: ScriptedUpstream
-let tollgate: Tollgate
-let key: string
-
-before(async () => {
-  replay = await startReplayUpstream()
-  upstream = await startScriptedUpstream()
-  const price = 'price: { currency: RUB, prompt: 1000 }'
-  const row = (pack: string, url: string): string =>
-    `{ adapter: ai-sdk, package: "@ai-sdk/${pack}", base_url: ${url}, api_key: ${KEY} }`
-  tollgate = await startTollgate({
+const replay = await startReplayUpstream()
+const upstream = await startScriptedUpstream()
+const price = 'price: { currency: RUB, prompt: 1000 }'
+const row = (pack: string, url: string): string =>
+  `{ adapter: ai-sdk, package: "@ai-sdk/${pack}", base_url: ${url}, api_key: ${KEY} }`
+const tollgate = await lasting(
+  startTollgate({
     catalog: `
 markup: 1
 rate_limit: { requests: 100000, window: 60 }
@@ -36,17 +32,9 @@ models:
   - { id: test/ranks, type: rerank, endpoints: [{ provider: recorded, model: rerank-v3.5, price: { currency: RUB, search: 0.2 } }] }
   - { id: test/no-ranks, type: rerank, endpoints: [{ provider: groq, model: none, price: { currency: RUB, search: 0.2 } }] }
 `,
-  })
-  key = (await tollgate.createAccount()).key
-})
-
-after(async () => {
-  const audit = await tollgate.admin('GET', '/admin/v1/audit')
-  await tollgate.stop()
-  await upstream.close()
-  await replay.close()
-  assert.equal(audit.body.violations, 0, audit.text)
-})
+  }),
+)
+const key = (await tollgate.createAccount()).key
 
 function post(path: string, body: unknown): Promise<Answer> {
   return tollgate.request('POST', path, { key, body })

@@ -3,12 +3,12 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { CohereClientV2 } from 'cohere-ai'
 import { OpenAI } from 'openai'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { movingGateway } from '../harness/gateway.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 
 /**
  * Official clients that name their request, as proxies do for them, and get nothing for 25 seconds in the middle of an
@@ -18,41 +18,31 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripte
 const PYTHON = join(import.meta.dirname, '../../node_modules/.cache/python/bin/python')
 const MODEL = 'test/slow'
 const NAMED = { 'X-Request-Id': 'from-a-proxy' }
-let upstream: ScriptedUpstream
-let server: MovingGateway
-let key: string
 
-before(async () => {
-  upstream = await startScriptedUpstream()
-  server = await movingGateway({
-    catalog: `
+const upstream = await startScriptedUpstream()
+const server = await movingGateway({
+  catalog: `
 bundled: false
 providers:
   p: { name: P, adapter: openai, base_url: "${upstream.url}", api_key: k }
 models:
   - { id: ${MODEL}, type: chat, context_length: 100000, endpoints: [{ provider: p, model: m, price: { currency: RUB, prompt: 1, completion: 1 } }] }
 `,
-  })
-  key = (await server.createAccount({ balance: 1_000 })).key
-  const said = (content: string, finish: string | null): string =>
-    `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`
-  const waiting: ServerResponse[] = []
-  upstream.answer((response, { method }) => {
-    if (method === 'POST') {
-      waiting.push(response.writeHead(200, { 'content-type': 'text/event-stream' }))
-      return void response.write(said('before', null))
-    }
-    // The client has read the first word.
-    void server.pass(25).then(() => {
-      waiting.shift()?.end(`${said(' after', 'stop')}data: [DONE]\n\n`)
-      response.end()
-    })
-  })
 })
-
-after(async () => {
-  await server.stop()
-  await upstream.close()
+const key = (await server.createAccount({ balance: 1_000 })).key
+const said = (content: string, finish: string | null): string =>
+  `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`
+const waiting: ServerResponse[] = []
+upstream.answer((response, { method }) => {
+  if (method === 'POST') {
+    waiting.push(response.writeHead(200, { 'content-type': 'text/event-stream' }))
+    return void response.write(said('before', null))
+  }
+  // The client has read the first word.
+  void server.pass(25).then(() => {
+    waiting.shift()?.end(`${said(' after', 'stop')}data: [DONE]\n\n`)
+    response.end()
+  })
 })
 
 /** All text of a stream; its provider is silent after the first. */

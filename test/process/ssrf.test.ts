@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { FileFetch, FileFetchError } from '../../src/protocols/wire/file-fetch.ts'
 import { AddressRefusedError, guardedLookup, upstreamLookup } from '../../src/protocols/wire/guarded-lookup.ts'
 import { isPublicAddress } from '../../src/base/public-address.ts'
-import { startDnsServer, type DnsServer } from './dns-server.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startDnsServer } from './dns-server.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { lasting } from '../harness/lasting.ts'
 
 /** Addresses named by others (guarantees.md requirements 13 and 14, S3): only public ones are ever connected to. */
-let own: ScriptedUpstream
 /** Plays an internal service; no request may reach it. */
-let inside: ScriptedUpstream
-let names: DnsServer
-let files: FileFetch
 /** All connections that were made, to the own host too. */
 const connected: string[] = []
 const onConnected = (message: unknown): void => {
@@ -21,20 +18,14 @@ const onConnected = (message: unknown): void => {
   connected.push((message as { connectParams: { host: string } }).connectParams.host)
 }
 
-before(async () => {
-  own = await startScriptedUpstream({ forgets: true })
-  inside = await startScriptedUpstream({ forgets: true })
-  inside.answer((response) => response.writeHead(200).end('secret'))
-  names = await startDnsServer()
-  files = new FileFetch({ resolve: names.resolve })
-  subscribe('undici:client:connected', onConnected)
-})
+const own = await startScriptedUpstream({ forgets: true })
+const inside = await startScriptedUpstream({ forgets: true })
+inside.answer((response) => response.writeHead(200).end('secret'))
+const names = await lasting(startDnsServer())
+const files = await lasting(new FileFetch({ resolve: names.resolve }))
+subscribe('undici:client:connected', onConnected)
 
-after(async () => {
-  unsubscribe('undici:client:connected', onConnected)
-  await files.close()
-  await Promise.all([own.close(), inside.close(), names.close()])
-})
+after(() => unsubscribe('undici:client:connected', onConnected))
 
 /** Every spelling of an address that is not public. */
 const HOSTS = [

@@ -1,28 +1,22 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { foldStream } from '../harness/chat-fold.ts'
 import { freePort } from '../harness/program.ts'
 import { paced, until as untilIn } from '../harness/patience.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { MAIN, startTollgate } from '../harness/server.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const KEK = Buffer.alloc(32, 'k').toString('base64')
 const STREAM = 'Hello\nsandbox: words=100 gap_ms=3000'
 
-let directory: string
-
-before(() => {
-  directory = mkdtempSync(join(tmpdir(), 'tollgate-start-'))
-})
-
-after(() => rmSync(directory, { recursive: true, force: true }))
+const directory = freshFolder()
 
 interface Ended {
   readonly code: number | null

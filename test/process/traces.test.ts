@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { test } from 'node:test'
+import { startTollgate } from '../harness/server.ts'
 import { found } from '../harness/patience.ts'
-import { listen, sendJson, type LocalServer } from '../harness/scripted-upstream.ts'
+import { listen, sendJson } from '../harness/scripted-upstream.ts'
+import { lasting } from '../harness/lasting.ts'
 
 // Traces and metrics over OTLP, received by a collector on loopback.
 
@@ -50,19 +51,17 @@ interface Export {
 const bodies: string[] = []
 const metricBodies: string[] = []
 const headers: (string | undefined)[] = []
-let collector: LocalServer
-let tollgate: Tollgate
 let key: string
 
-before(async () => {
-  collector = await listen((response, request) => {
-    const text = request.body.toString('utf8')
-    if (request.path === '/base/v1/traces') bodies.push(text)
-    if (request.path === '/base/v1/metrics') metricBodies.push(text)
-    headers.push(request.headers['x-tenant']?.toString())
-    sendJson(response, {})
-  })
-  tollgate = await startTollgate({
+const collector = await listen((response, request) => {
+  const text = request.body.toString('utf8')
+  if (request.path === '/base/v1/traces') bodies.push(text)
+  if (request.path === '/base/v1/metrics') metricBodies.push(text)
+  headers.push(request.headers['x-tenant']?.toString())
+  sendJson(response, {})
+})
+const tollgate = await lasting(
+  startTollgate({
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/base/`,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=a%20b',
@@ -79,14 +78,9 @@ models:
       - { provider: shut, model: far-model, price: { currency: RUB, prompt: 1, completion: 1 } }
       - { provider: sandbox, model: chat, price: { currency: RUB, prompt: 1, completion: 1 } }
 `,
-  })
-  ;({ key } = await tollgate.createAccount())
-})
-
-after(async () => {
-  await collector.close()
-  if (tollgate !== undefined) await tollgate.stop()
-})
+  }),
+)
+;({ key } = await tollgate.createAccount())
 
 /** Spans are sent in batches, by the exporter's interval of five seconds. */
 function spansOf(traceId: string, count: number): Promise<readonly Span[]> {

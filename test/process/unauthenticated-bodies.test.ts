@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { patient } from '../harness/patience.ts'
 import { exchangeRaw, isWhole, parseRaw, pump } from '../harness/raw-http.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startTollgate } from '../harness/server.ts'
+import { lasting } from '../harness/lasting.ts'
 
 /** A body is read only after key, address, rate and account (guarantees.md requirement 26). */
 const BODY_BYTES = 10_485_760
@@ -17,15 +18,10 @@ const SENT_BYTES = ROUNDS * CONNECTIONS * BODY_BYTES
  */
 const GROWTH_BYTES_MAX = CONNECTIONS * 65_536 + 256 * 1_048_576
 
-let tollgate: Tollgate
-let port: number
-
-before(async () => {
-  tollgate = await startTollgate({ catalog: '{ ip_block: { failures: 100000, window: 60, duration: 1 } }' })
-  port = Number(new URL(tollgate.url).port)
-})
-
-after(() => tollgate.stop())
+const tollgate = await lasting(
+  startTollgate({ catalog: '{ ip_block: { failures: 100000, window: 60, duration: 1 } }' }),
+)
+const port = Number(new URL(tollgate.url).port)
 
 function head(path: string, credential: string, length: string): string {
   return `POST ${path} HTTP/1.1\r\nHost: x\r\n${credential}Content-Type: application/json\r\n${length}\r\n\r\n`

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { after, afterEach, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { paced, patient } from '../harness/patience.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startTollgate } from '../harness/server.ts'
+import { lasting } from '../harness/lasting.ts'
 
 // The provider's half of the fault matrix (guarantees.md F20 to F30): the client's view, and that it cost nothing.
 
@@ -21,46 +22,41 @@ const GOOD = {
   usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 },
 }
 
-let bad: ScriptedUpstream
-let good: ScriptedUpstream
-let raw: Server
 let rawScript: (socket: Socket) => void = (socket) => socket.destroy()
 const rawSockets = new Set<Socket>()
-let tollgate: Tollgate
-let account: { readonly id: string; readonly key: string }
 
-before(async () => {
-  bad = await startScriptedUpstream()
-  good = await startScriptedUpstream()
-  good.answer((response, { headers }) => {
-    if (headers.accept === 'text/event-stream')
-      response
-        .writeHead(200, SSE)
-        .end(
-          `${event({ delta: { content: 'from the other' }, finish_reason: 'stop' })}data: ${JSON.stringify({ choices: [], usage: GOOD.usage })}\n\ndata: [DONE]\n\n`,
-        )
-    else response.writeHead(200, JSON_TYPE).end(JSON.stringify(GOOD))
-  })
-  raw = createServer((socket) => {
-    rawSockets.add(socket)
-    socket.on('error', () => undefined)
-    socket.once('data', () => rawScript(socket))
-  })
-  raw.listen(0, '127.0.0.1')
-  await once(raw, 'listening')
-  // A TCP server's address is an object.
-  const { port } = raw.address() as AddressInfo
-  const timeouts = 'timeouts: { connect: 1, first_byte: 1, progress: 1, total: 20 }'
-  const price = 'price: { currency: RUB, prompt: 1, completion: 1000 }'
-  const providers = {
-    bad: bad.url,
-    raw: `http://127.0.0.1:${port}`,
-    closed: 'http://127.0.0.1:1',
-    nowhere: 'http://no-such-host.invalid',
-    silent: 'http://192.0.2.1',
-    good: good.url,
-  }
-  tollgate = await startTollgate({
+const bad = await startScriptedUpstream()
+const good = await startScriptedUpstream()
+good.answer((response, { headers }) => {
+  if (headers.accept === 'text/event-stream')
+    response
+      .writeHead(200, SSE)
+      .end(
+        `${event({ delta: { content: 'from the other' }, finish_reason: 'stop' })}data: ${JSON.stringify({ choices: [], usage: GOOD.usage })}\n\ndata: [DONE]\n\n`,
+      )
+  else response.writeHead(200, JSON_TYPE).end(JSON.stringify(GOOD))
+})
+const raw = createServer((socket) => {
+  rawSockets.add(socket)
+  socket.on('error', () => undefined)
+  socket.once('data', () => rawScript(socket))
+})
+raw.listen(0, '127.0.0.1')
+await once(raw, 'listening')
+// A TCP server's address is an object.
+const { port } = raw.address() as AddressInfo
+const timeouts = 'timeouts: { connect: 1, first_byte: 1, progress: 1, total: 20 }'
+const price = 'price: { currency: RUB, prompt: 1, completion: 1000 }'
+const providers = {
+  bad: bad.url,
+  raw: `http://127.0.0.1:${port}`,
+  closed: 'http://127.0.0.1:1',
+  nowhere: 'http://no-such-host.invalid',
+  silent: 'http://192.0.2.1',
+  good: good.url,
+}
+const tollgate = await lasting(
+  startTollgate({
     catalog: `
 bundled: false
 markup: 1
@@ -82,16 +78,13 @@ ${Object.keys(providers)
   )
   .join('\n')}
 `,
-  })
-  account = await tollgate.createAccount({ balance: 1_000 })
-})
+  }),
+)
+const account = await tollgate.createAccount({ balance: 1_000 })
 
 after(async () => {
-  await tollgate.stop()
   for (const socket of rawSockets) socket.destroy()
   raw.close()
-  await bad.close()
-  await good.close()
 })
 
 /** After every fault: only answers moved money, no hold is left, the books agree. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
 import { startPostgres, type Postgres } from '../harness/postgres.ts'
-import { startTollgate, type Tollgate } from '../harness/server.ts'
-import { isDownload, json, startVideoProvider, type VideoProvider } from '../harness/video-provider.ts'
+import { startTollgate } from '../harness/server.ts'
+import { isDownload, json, startVideoProvider } from '../harness/video-provider.ts'
 import { balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 import { auditClean } from '../harness/api-client.ts'
 
@@ -15,30 +15,22 @@ const server = await startPostgres()
 if (server === null) test.skip('video jobs on two nodes: no PostgreSQL on this machine')
 else twoNodes(server)
 
-function twoNodes(postgres: Postgres): void {
-  let provider: VideoProvider
-  let one: Tollgate
-  let two: Tollgate
-  let key: string
-
-  before(async () => {
-    provider = await startVideoProvider()
-    const env = { DATABASE_URL: postgres.url, TOLLGATE_KEK: randomBytes(32).toString('base64') }
-    one = await startTollgate({
-      env,
-      catalog: `
+async function twoNodes(postgres: Postgres): Promise<void> {
+  const provider = await startVideoProvider()
+  const env = { DATABASE_URL: postgres.url, TOLLGATE_KEK: randomBytes(32).toString('base64') }
+  const one = await startTollgate({
+    env,
+    catalog: `
 rate_limit: { requests: 100000, window: 60 }
 providers: { film: { adapter: openai, base_url: '${provider.url}/v1', api_key: k } }
 models: [{ id: test/film, type: video, supported_durations: [4], endpoints: [{ provider: film, model: sora, price: { currency: RUB, video_second: 1.5 } }] }]
 `,
-    })
-    two = await startTollgate({ env })
-    key = (await one.createAccount({ balance: 1_000 })).key
   })
+  const two = await startTollgate({ env })
+  const key = (await one.createAccount({ balance: 1_000 })).key
 
   after(async () => {
     await Promise.all([one.stop(), two.stop()])
-    await provider.close()
     await postgres.stop()
   })
 

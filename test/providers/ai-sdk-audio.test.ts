@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { request as undiciRequest } from 'undici'
 import { parseMultipart } from '../../src/http/multipart.ts'
 import { mp3Frames, wavFile, audioForm } from '../harness/audio-files.ts'
-import { startScriptedUpstream, type ScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { startScriptedUpstream, answers } from '../harness/scripted-upstream.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
 
 const WAV = wavFile(2.04)
 
-let upstream: ScriptedUpstream
-let tollgate: Gateway
-let key: string
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  tollgate = await gateway({
-    catalog: `
+const upstream = await startScriptedUpstream()
+const tollgate = await gateway({
+  catalog: `
 providers:
   mistral: { name: Mistral, adapter: ai-sdk, package: "@ai-sdk/mistral", base_url: "${upstream.url}/v1", api_key: canary }
   groq: { name: Groq, adapter: ai-sdk, package: "@ai-sdk/groq", base_url: "${upstream.url}/v1", api_key: canary }
@@ -24,14 +19,8 @@ models:
   - { id: test/mute, type: tts, endpoints: [{ provider: groq, model: nothing, price: { currency: RUB, characters: 1000 } }] }
   - { id: test/ear, type: transcription, endpoints: [{ provider: groq, model: whisper-large-v3, price: { currency: RUB, second: 0.01 } }] }
 `,
-  })
-  key = (await tollgate.createAccount()).key
 })
-
-after(async () => {
-  await tollgate.stop()
-  await upstream.close()
-})
+const key = (await tollgate.createAccount()).key
 
 function hear(fields: Readonly<Record<string, string>>): Promise<Answer> {
   return tollgate.request('POST', '/v1/audio/transcriptions', {

@@ -1,34 +1,29 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, afterEach, before, test } from 'node:test'
+import { afterEach, test } from 'node:test'
 import { request } from 'undici'
 import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { paced, patient } from '../harness/patience.ts'
-import { startReplayUpstream, type Replay } from '../harness/replay.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { startReplayUpstream } from '../harness/replay.ts'
+import { gateway } from '../harness/gateway.ts'
 import { loggedRow } from '../harness/money-check.ts'
-import { listen, type LocalServer } from '../harness/scripted-upstream.ts'
+import { listen } from '../harness/scripted-upstream.ts'
 
 const STREAM = 'mistral/chat/mistralai-streaming-chat-with-events-with-content'
 const PLAIN = 'mistral/chat/mistralai-chat-with-cache-tokens'
 const KEY = 'sk-upstream-canary-key-0123456789'
 const MESSAGES = [{ role: 'user', content: 'Hello' }]
 
-let replay: Replay
-let tollgate: Gateway
-let server: LocalServer
 /** The behaviour of the upstream at `test/raw`. */
 let answers: (response: ServerResponse, body: string) => void = () => undefined
-let account: { id: string; key: string }
 
-before(async () => {
-  replay = await startReplayUpstream()
-  server = await listen((response, { body }) => answers(response, body.toString()))
-  const row = `adapter: ai-sdk, package: "@ai-sdk/mistral", api_key: ${KEY}, cancel_stops_billing: true, timeouts: { connect: 1, first_byte: 1, progress: 1, total: 20 }`
-  const model = (name: string, provider: string): string =>
-    `  - { id: test/${name}, type: chat, context_length: 100000, input_modalities: [text, image, file, audio], endpoints: [{ provider: ${provider}, model: m, price: { currency: RUB, prompt: 1, completion: 1 } }] }\n`
-  tollgate = await gateway({
-    catalog: `
+const replay = await startReplayUpstream()
+const server = await listen((response, { body }) => answers(response, body.toString()))
+const row = `adapter: ai-sdk, package: "@ai-sdk/mistral", api_key: ${KEY}, cancel_stops_billing: true, timeouts: { connect: 1, first_byte: 1, progress: 1, total: 20 }`
+const model = (name: string, provider: string): string =>
+  `  - { id: test/${name}, type: chat, context_length: 100000, input_modalities: [text, image, file, audio], endpoints: [{ provider: ${provider}, model: m, price: { currency: RUB, prompt: 1, completion: 1 } }] }\n`
+const tollgate = await gateway({
+  catalog: `
 rate_limit: { requests: 100000, window: 60 }
 providers:
   replayed: { ${row}, base_url: ${replay.url}/slot/faults }
@@ -38,15 +33,8 @@ providers:
   older: { adapter: ai-sdk, package: "@ai-sdk/openai-compatible", base_url: "${server.url}/v1", api_key: ${KEY} }
 models:
 ${model('older', 'older')}${model('replayed', 'replayed')}${model('raw', 'raw')}${model('closed', 'closed')}${model('absent', 'absent')}`,
-  })
-  account = await tollgate.createAccount()
 })
-
-after(async () => {
-  await tollgate.stop()
-  await server.close()
-  await replay.close()
-})
+const account = await tollgate.createAccount()
 
 afterEach(async () => {
   const balance = await tollgate.request('GET', '/v1/user/balance', { key: account.key })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { after, before, test, type TestContext } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { PLAIN_DIALECT } from '../../src/catalog/dialect.ts'
 import { createEdge } from '../../src/http/server.ts'
@@ -15,7 +15,8 @@ import { JobHttp } from '../../src/protocols/wire/job-http.ts'
 import { UpstreamResponse } from '../../src/protocols/upstream/response.ts'
 import { movingClock, type MovingClock } from '../harness/moving-clock.ts'
 import { until } from '../harness/patience.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { lasting } from '../harness/lasting.ts'
 
 const MEGABYTE = 1_048_576
 const BUDGET = 8 * MEGABYTE
@@ -23,20 +24,9 @@ const BUDGET = 8 * MEGABYTE
 const ANSWER = 3 * MEGABYTE + 1_000
 const TEXT = Buffer.alloc(ANSWER, 'x')
 
-let upstream: ScriptedUpstream
-let answers: AnswerBudget
-let transport: Transport
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  answers = new AnswerBudget(BUDGET)
-  transport = new Transport(systemClock, answers)
-})
-
-after(async () => {
-  await transport.close()
-  await upstream.close()
-})
+const upstream = await startScriptedUpstream()
+const answers = new AnswerBudget(BUDGET)
+const transport = await lasting(new Transport(systemClock, answers))
 
 /** The request of an exchange with a provider. */
 function request(): HttpRequest {

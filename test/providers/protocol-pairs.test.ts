@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import type { AnswerEvent } from '../../src/kinds/answer/event.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createAdapters } from '../../src/protocols/index.ts'
@@ -7,17 +7,11 @@ import type { AttemptFailure } from '../../src/protocols/ports/attempt-failure.t
 import { isWhole, PROTOCOLS, written } from './answer-said.ts'
 import { callOf } from '../harness/protocol-read.ts'
 import { CHAT_ADAPTERS, recordedCases, type RecordedCase } from '../harness/recording.ts'
-import { startReplayUpstream, type Replay } from '../harness/replay.ts'
+import { startReplayUpstream } from '../harness/replay.ts'
 
 const { adapters, close } = createAdapters({ clock: systemClock })
-let upstream: Replay
-before(async () => {
-  upstream = await startReplayUpstream()
-})
-after(async () => {
-  await upstream.close()
-  await close()
-})
+const upstream = await startReplayUpstream()
+after(() => close())
 
 /** What a provider's recorded answer is read into. */
 async function eventsFrom(recorded: RecordedCase, adapter: string): Promise<readonly AnswerEvent[] | AttemptFailure> {

@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { providerAuth, type AuthEntry } from '../../src/catalog/auth.ts'
 import { isRefused, TokenCache, type Authorized, type TokenShare } from '../../src/protocols/auth/token-cache.ts'
 import { movingClock } from '../harness/moving-clock.ts'
 import { endpoint } from '../harness/plan-fixture.ts'
-import { answers, startScriptedUpstream, type ScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
+import { answers, startScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
-let upstream: ScriptedUpstream
-let folder: string
 let given = 0
 
-before(async () => {
-  upstream = await startScriptedUpstream()
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-aws-'))
-})
+const upstream = await startScriptedUpstream()
+const folder = freshFolder()
 
 beforeEach(() => {
   given = 0
@@ -25,11 +21,6 @@ beforeEach(() => {
     given += 1
     answers({ access_token: `token-${given}`, expires_in: 1_000 })(response)
   })
-})
-
-after(async () => {
-  await upstream.close()
-  rmSync(folder, { recursive: true })
 })
 
 function authorized(entry: AuthEntry): Authorized {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { inflateSync } from 'node:zlib'
 import { ArgumentsText } from '../../scripts/recordings/arguments-text.ts'
 import { mappedBody } from '../../scripts/recordings/body-mapping.ts'
@@ -15,6 +14,7 @@ import { converseEvent } from '../harness/aws.ts'
 import { formatOf, madeMedia } from '../harness/made-media.ts'
 import { caseOf } from '../harness/recording.ts'
 import { documentsOf } from './documents.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 const SAID = 'The quick brown fox, Прыжок ёжика, 秋风瑟瑟 ñandú 12.50 € 🦊!'
 const CLASSES = [
@@ -28,9 +28,7 @@ const CLASSES = [
   /\p{Extended_Pictographic}/u,
   /[\s\p{P}\p{S}]/u,
 ]
-const folder = mkdtempSync(join(tmpdir(), 'recordings-'))
-
-after(() => rmSync(folder, { recursive: true, force: true }))
+const folder = freshFolder()
 
 function classesOf(text: string): readonly number[] {
   return Array.from(text, (letter) => CLASSES.findIndex((one) => one.test(letter)))

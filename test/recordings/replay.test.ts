@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { request } from 'undici'
 import { recordedCase, recordedCases, type Exchange } from '../harness/recording.ts'
-import {
-  bodyToSend,
-  eventEnds,
-  piecesOf,
-  type ReplayOptions,
-  startReplayUpstream,
-  type Replay,
-} from '../harness/replay.ts'
+import { bodyToSend, eventEnds, piecesOf, type ReplayOptions, startReplayUpstream } from '../harness/replay.ts'
 import { documentsOf } from './documents.ts'
 
 const SPELLINGS: readonly ReplayOptions[] = [
@@ -35,13 +28,8 @@ const FILM = recordedCase('xai/videos/grok-imagine-create-poll-download')
 const exchanges: readonly Exchange[] = recordedCases().flatMap((recorded) =>
   recorded.steps.length > 0 ? recorded.steps : [recorded],
 )
-let replay: Replay
 
-before(async () => {
-  replay = await startReplayUpstream()
-})
-
-after(() => replay.close())
+const replay = await startReplayUpstream()
 
 test('another spelling of a stream says the same', () => {
   const streams = exchanges.filter(

@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { createOpenAI, type OpenAIProvider } from '@ai-sdk/openai'
+import { test } from 'node:test'
+import { createOpenAI } from '@ai-sdk/openai'
 import { APICallError, generateObject, generateText, jsonSchema, streamText, tool, type ModelMessage } from 'ai'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 
 /** The AI SDK's provider of OpenAI's own protocols, against the product: `openai(model)` speaks Responses. */
 
-let tollgate: Gateway
-let openai: OpenAIProvider
-
-before(async () => {
-  tollgate = await gateway()
-  const { key } = await tollgate.createAccount()
-  openai = createOpenAI({ baseURL: `${tollgate.url}/v1`, apiKey: key })
-})
-
-after(() => tollgate.stop())
+const tollgate = await gateway()
+const { key } = await tollgate.createAccount()
+const openai = createOpenAI({ baseURL: `${tollgate.url}/v1`, apiKey: key })
 
 const weather = tool({
   inputSchema: jsonSchema<{ input: string }>({ type: 'object', properties: { input: { type: 'string' } } }),

@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateText, jsonSchema, streamText, tool } from 'ai'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 
 type ChatModel = ReturnType<ReturnType<typeof createOpenAICompatible>['chatModel']>
 
-let tollgate: Gateway
-let model: ChatModel
-
-before(async () => {
-  tollgate = await gateway()
-  const { key } = await tollgate.createAccount()
-  model = chatModel(key)
-})
-
-after(() => tollgate.stop())
+const tollgate = await gateway()
+const { key } = await tollgate.createAccount()
+const model = chatModel(key)
 
 function chatModel(apiKey: string, includeUsage = true): ChatModel {
   return createOpenAICompatible({ name: 'tollgate', baseURL: `${tollgate.url}/v1`, apiKey, includeUsage }).chatModel(

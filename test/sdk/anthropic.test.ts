@@ -6,7 +6,7 @@ import { serve } from '../harness/gateway.ts'
 import { catalogOf, COST_MICRO, spentMicro } from '../clients/money.ts'
 import { ScriptedModel } from '../clients/scripted-model.ts'
 
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   () => ScriptedModel.start(),
   ({ url }) => catalogOf(url),
   100,
@@ -16,14 +16,14 @@ const EDIT: Anthropic.Tool = {
   input_schema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
 }
 
-function client(apiKey = world.key): Anthropic {
-  return new Anthropic({ baseURL: world.tollgate.url, apiKey, maxRetries: 0 })
+function client(apiKey = key): Anthropic {
+  return new Anthropic({ baseURL: tollgate.url, apiKey, maxRetries: 0 })
 }
 
 for (const model of ['acme/messages', 'acme/chat', 'acme/responses', 'acme/gemini'])
   test(`@anthropic-ai/sdk: three turns with a call of a tool at ${model}, charged to the micro-ruble`, async () => {
-    const { id, key } = await world.tollgate.createAccount({ balance: 100 })
-    world.upstream.script = ({ said }) =>
+    const { id, key } = await tollgate.createAccount({ balance: 100 })
+    upstream.script = ({ said }) =>
       said.at(-1)?.by === 'user' && said.at(-1)?.text === 'Edit it.'
         ? { tool: 'edit', arguments: { path: 'a "b".txt' } }
         : { text: said.at(-1)?.by === 'tool' ? 'It is edited.' : `You said: ${said.at(-1)?.text ?? ''}` }
@@ -50,8 +50,8 @@ for (const model of ['acme/messages', 'acme/chat', 'acme/responses', 'acme/gemin
       messages: [...messages, { role: 'user', content: 'Bye.' }],
     })
     assert.deepEqual([textOf(whole), whole.usage.output_tokens], ['You said: Bye.', 50])
-    assert.equal(await spentMicro(world.tollgate, id), 4n * COST_MICRO)
-    await auditClean(world.tollgate)
+    assert.equal(await spentMicro(tollgate, id), 4n * COST_MICRO)
+    await auditClean(tollgate)
   })
 
 test('@anthropic-ai/sdk: errors have its classes, and tokens are counted for nothing', async () => {
@@ -59,13 +59,13 @@ test('@anthropic-ai/sdk: errors have its classes, and tokens are counted for not
     client(apiKey).messages.create({ model, max_tokens: 10, messages: [{ role: 'user', content: 'Hello.' }] })
   await assert.rejects(ask('acme/none'), NotFoundError)
   await assert.rejects(ask('acme/chat', 'sk-wrong'), AuthenticationError)
-  const poor = await world.tollgate.createAccount({ balance: 0 })
+  const poor = await tollgate.createAccount({ balance: 0 })
   await assert.rejects(ask('acme/chat', poor.key), (error: unknown) => {
     assert.ok(error instanceof APIError)
     assert.deepEqual([error.status, error.type], [402, 'billing_error'])
     return true
   })
-  const limited = await world.tollgate.createAccount({ account: { rate_limit: { requests: 1, window: 600 } } })
+  const limited = await tollgate.createAccount({ account: { rate_limit: { requests: 1, window: 600 } } })
   await ask('acme/chat', limited.key)
   await assert.rejects(ask('acme/chat', limited.key), RateLimitError)
   const { input_tokens: counted } = await client().messages.countTokens({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { OpenRouter } from '@openrouter/sdk'
 import { BadRequestResponseError } from '@openrouter/sdk/models/errors'
@@ -7,26 +7,17 @@ import { APICallError, experimental_generateSpeech as generateSpeech, experiment
 import OpenAI, { APIError, BadRequestError, InternalServerError, toFile } from 'openai'
 import { audioContainer } from '../../src/kinds/transcription/audio-container.ts'
 import { soundSeconds, wavFile } from '../harness/audio-files.ts'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 
 const VOICE = 'sandbox/tts'
 const EAR = 'sandbox/transcription'
 const WAV = wavFile(2)
 const SAID = 'Hello from the sandbox. You sent 2 seconds of wav.'
 
-let tollgate: Gateway
-let key: string
-let client: OpenAI
-let router: OpenRouter
-
-before(async () => {
-  tollgate = await gateway()
-  key = (await tollgate.createAccount()).key
-  client = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
-  router = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1` })
-})
-
-after(() => tollgate.stop())
+const tollgate = await gateway()
+const key = (await tollgate.createAccount()).key
+const client = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
+const router = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1` })
 
 test('openai: speech as a file and as a stream', async () => {
   const file = await client.audio.speech.create({

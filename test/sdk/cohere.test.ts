@@ -4,7 +4,7 @@ import { CohereClientV2, CohereError, type Cohere } from 'cohere-ai'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
 
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 markup: 1
@@ -18,7 +18,7 @@ models:
 `,
 )
 
-const client = (): CohereClientV2 => new CohereClientV2({ token: world.key, environment: world.tollgate.url })
+const client = (): CohereClientV2 => new CohereClientV2({ token: key, environment: tollgate.url })
 const USER: Cohere.ChatMessageV2 = { role: 'user', content: 'Edit a.txt' }
 const TOOLS: Cohere.ToolV2[] = [
   {
@@ -80,8 +80,8 @@ const ANSWERS: Readonly<Record<string, { readonly call: unknown; readonly text: 
 function answer(model: string): void {
   const said = ANSWERS[model]
   assert.ok(said !== undefined)
-  world.upstream.answer((response) => {
-    if (world.upstream.requests.at(-1)?.['stream'] !== true) {
+  upstream.answer((response) => {
+    if (upstream.requests.at(-1)?.['stream'] !== true) {
       response.writeHead(200, { 'content-type': 'application/json' })
       return void response.end(JSON.stringify(said.call))
     }
@@ -92,7 +92,7 @@ function answer(model: string): void {
 }
 
 async function balance(): Promise<number> {
-  return (await world.tollgate.request('GET', '/v1/user/balance', { key: world.key })).body.balance
+  return (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance
 }
 
 for (const model of Object.keys(ANSWERS))
@@ -127,11 +127,11 @@ for (const model of Object.keys(ANSWERS))
         'message-end',
       ])
     }
-    const sent = JSON.stringify(world.upstream.requests.at(-1))
+    const sent = JSON.stringify(upstream.requests.at(-1))
     for (const word of ['"c1"', 'I will edit.', 'done', 'a.txt']) assert.ok(sent.includes(word), word)
     // Each of the three: 10 × 1 + 5 × 1,000 µRUB.
     assert.equal(Math.round((before - (await balance())) * 1e6), 3 * 5_010)
-    const { body } = await world.tollgate.request('GET', '/v1/generation?limit=1', { key: world.key })
+    const { body } = await tollgate.request('GET', '/v1/generation?limit=1', { key })
     assert.equal(body.logs[0].type, 'cohere_chat')
   })
 
@@ -145,8 +145,8 @@ test('cohere-ai ClientV2: errors are raised with their words', async () => {
   }
   await assert.rejects(client().chat({ model: 'test/none', messages: [USER] }, options), raised(404))
   await assert.rejects(client().chat({ model: 'test/open', messages: [USER], documents: ['x'] }, options), raised(400))
-  const poor = await world.tollgate.createAccount({ balance: 0 })
-  const broke = new CohereClientV2({ token: poor.key, environment: world.tollgate.url })
+  const poor = await tollgate.createAccount({ balance: 0 })
+  const broke = new CohereClientV2({ token: poor.key, environment: tollgate.url })
   await assert.rejects(broke.chat({ model: 'test/open', messages: [USER] }, options), raised(402))
 })
 

@@ -1,24 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { OpenRouter } from '@openrouter/sdk'
 import { embed, embedMany } from 'ai'
 import OpenAI, { BadRequestError, InternalServerError } from 'openai'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 
 const MODEL = 'sandbox/embeddings'
 
-let tollgate: Gateway
-let key: string
-let client: OpenAI
-
-before(async () => {
-  tollgate = await gateway()
-  key = (await tollgate.createAccount()).key
-  client = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
-})
-
-after(() => tollgate.stop())
+const tollgate = await gateway()
+const key = (await tollgate.createAccount()).key
+const client = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
 
 test('openai: asks for base64 by itself and reads the numbers that a plain request gets', async () => {
   const { data, model, usage } = await client.embeddings.create({ model: MODEL, input: ['Hello', 'you'] })

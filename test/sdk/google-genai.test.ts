@@ -6,7 +6,7 @@ import { serve } from '../harness/gateway.ts'
 import { catalogOf, COST_MICRO, spentMicro } from '../clients/money.ts'
 import { ScriptedModel } from '../clients/scripted-model.ts'
 
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   () => ScriptedModel.start(),
   ({ url }) => catalogOf(url),
   100,
@@ -19,14 +19,14 @@ const TOOLS = [
   },
 ]
 
-function client(apiKey = world.key): GoogleGenAI {
-  return new GoogleGenAI({ apiKey, httpOptions: { baseUrl: world.tollgate.url } })
+function client(apiKey = key): GoogleGenAI {
+  return new GoogleGenAI({ apiKey, httpOptions: { baseUrl: tollgate.url } })
 }
 
 for (const model of ['acme/gemini', 'acme/chat', 'acme/messages'])
   test(`@google/genai: three turns with a call of a tool at ${model}, charged to the micro-ruble`, async () => {
-    const { id, key } = await world.tollgate.createAccount({ balance: 100 })
-    world.upstream.script = ({ said }) =>
+    const { id, key } = await tollgate.createAccount({ balance: 100 })
+    upstream.script = ({ said }) =>
       said.at(-1)?.by === 'user' && said.at(-1)?.text === 'Edit it.'
         ? { tool: 'edit', arguments: { path: 'a "b".txt' } }
         : { text: said.at(-1)?.by === 'tool' ? 'It is edited.' : `You said: ${said.at(-1)?.text ?? ''}` }
@@ -69,14 +69,14 @@ for (const model of ['acme/gemini', 'acme/chat', 'acme/messages'])
       config: { tools: TOOLS, toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.NONE } } },
     })
     assert.equal(whole.text, 'You said: Bye.')
-    assert.equal(await spentMicro(world.tollgate, id), 4n * COST_MICRO)
-    await auditClean(world.tollgate)
+    assert.equal(await spentMicro(tollgate, id), 4n * COST_MICRO)
+    await auditClean(tollgate)
   })
 
 test('@google/genai: errors have its class and status, tokens are counted, models are listed', async () => {
   const ask = (model: string, apiKey?: string): Promise<unknown> =>
     client(apiKey).models.generateContent({ model, contents: 'Hello.' })
-  const poor = await world.tollgate.createAccount({ balance: 0 })
+  const poor = await tollgate.createAccount({ balance: 0 })
   for (const [asked, status] of [
     [ask('acme/none'), 404],
     [ask('acme/chat', 'sk-wrong'), 401],

@@ -9,7 +9,7 @@ import { serveSandbox } from '../harness/gateway.ts'
 
 const PNG_HEAD = '\x89PNG'
 
-const world = serveSandbox('', 100)
+const { key, tollgate } = await serveSandbox('', 100)
 
 function sizeOf(png: Buffer): string {
   assert.equal(png.toString('latin1', 0, 4), PNG_HEAD)
@@ -17,7 +17,7 @@ function sizeOf(png: Buffer): string {
 }
 
 describe('openai', () => {
-  const client = (): OpenAI => new OpenAI({ apiKey: world.key, baseURL: `${world.tollgate.url}/v1`, maxRetries: 0 })
+  const client = (): OpenAI => new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
 
   test('pictures by address: the address needs no key', async () => {
     const {
@@ -106,15 +106,15 @@ describe('openai', () => {
 
 describe('@openrouter/sdk', () => {
   test('the list of image models passes the strict schema', async () => {
-    const client = new OpenRouter({ apiKey: world.key, serverURL: `${world.tollgate.url}/v1` })
+    const client = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1` })
     assert.ok(JSON.stringify(await client.images.listModels()).includes('sandbox/image'))
   })
 
   test('pictures in the answer pass the strict schema; by address they cannot, and the client has no word for the other mode', async () => {
     const imageGenerationRequest = { model: 'sandbox/image', prompt: 'a cat', n: 2, stream: false as const }
     const plain = new OpenRouter({
-      apiKey: world.key,
-      serverURL: `${world.tollgate.url}/v1`,
+      apiKey: key,
+      serverURL: `${tollgate.url}/v1`,
       retryConfig: { strategy: 'none' },
     })
     // wire.md D-2.3, a known gap: the default is an address.
@@ -130,7 +130,7 @@ describe('@openrouter/sdk', () => {
         })
       },
     })
-    const client = new OpenRouter({ apiKey: world.key, serverURL: `${world.tollgate.url}/v1`, httpClient })
+    const client = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1`, httpClient })
     const answer = await client.images.generate({ imageGenerationRequest })
     assert.ok('data' in answer)
     assert.equal(answer.data.length, 2)
@@ -142,8 +142,8 @@ describe('AI SDK', () => {
   test('generateImage: bytes, type and size', async () => {
     const model = createOpenAICompatible({
       name: 'tollgate',
-      baseURL: `${world.tollgate.url}/v1`,
-      apiKey: world.key,
+      baseURL: `${tollgate.url}/v1`,
+      apiKey: key,
     }).imageModel('sandbox/image')
     const { images } = await generateImage({ model, prompt: 'a cat', n: 2, size: '1280x720' })
     assert.deepEqual(
@@ -158,8 +158,8 @@ describe('AI SDK', () => {
   test('generateImage: no picture is an error', async () => {
     const model = createOpenAICompatible({
       name: 'tollgate',
-      baseURL: `${world.tollgate.url}/v1`,
-      apiKey: world.key,
+      baseURL: `${tollgate.url}/v1`,
+      apiKey: key,
     }).imageModel('sandbox/image')
     await assert.rejects(
       generateImage({ model, prompt: 'a cat\nsandbox: words=0', maxRetries: 0 }),

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import OpenAI, { APIError, BadRequestError, InternalServerError, NotFoundError } from 'openai'
 import { ResponsesWS } from 'openai/resources/responses/ws'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
-
-let tollgate: Gateway
-let client: OpenAI
 
 const SAID = 'Hello from the sandbox. You said: Hello'
 const weather = {
@@ -16,12 +13,12 @@ const weather = {
   strict: false,
 }
 
-before(async () => {
-  tollgate = await gateway()
-  client = new OpenAI({ apiKey: (await tollgate.createAccount()).key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
+const tollgate = await gateway()
+const client = new OpenAI({
+  apiKey: (await tollgate.createAccount()).key,
+  baseURL: `${tollgate.url}/v1`,
+  maxRetries: 0,
 })
-
-after(() => tollgate.stop())
 
 test('responses.create: text, usage and cost', async () => {
   const response = await client.responses.create({ model: 'sandbox/chat', input: 'Hello', instructions: 'Be kind.' })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import OpenAI from 'openai'
 import { key, logged, serveResponses, tollgate, upstream } from '../harness/responses-world.ts'
 
-serveResponses()
+await serveResponses()
 
 const PATCH = '*** Begin Patch\n*** Add File: a.txt\n+one "two"\n*** End Patch'
 const TOOLS: OpenAI.Responses.Tool[] = [
@@ -25,11 +25,7 @@ const CALLED = [
   ['function_call', 'find', '{"q":1}'],
 ]
 
-let client: OpenAI
-
-before(() => {
-  client = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
-})
+const client = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
 
 function stream(events: readonly unknown[], tail = ''): void {
   upstream.answer((response) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { test } from 'node:test'
+import { gateway } from '../harness/gateway.ts'
 import OpenAI, {
   APIError,
   BadRequestError,
@@ -11,9 +11,6 @@ import OpenAI, {
   RateLimitError,
 } from 'openai'
 
-let tollgate: Gateway
-let client: OpenAI
-
 const hello = [{ role: 'user' as const, content: 'Hello' }]
 const weather = [
   {
@@ -22,12 +19,8 @@ const weather = [
   },
 ]
 
-before(async () => {
-  tollgate = await gateway()
-  client = clientOf((await tollgate.createAccount()).key)
-})
-
-after(() => tollgate.stop())
+const tollgate = await gateway()
+const client = clientOf((await tollgate.createAccount()).key)
 
 function clientOf(apiKey: string, maxRetries = 0): OpenAI {
   return new OpenAI({ apiKey, baseURL: `${tollgate.url}/v1`, maxRetries })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 import {
   BadGatewayResponseError,
   BadRequestResponseError,
@@ -11,17 +11,9 @@ import {
   UnauthorizedResponseError,
 } from '@openrouter/sdk/models/errors'
 
-let tollgate: Gateway
-let client: OpenRouter
-let key: string
-
-before(async () => {
-  tollgate = await gateway()
-  key = (await tollgate.createAccount()).key
-  client = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1` })
-})
-
-after(() => tollgate.stop())
+const tollgate = await gateway()
+const key = (await tollgate.createAccount()).key
+const client = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1` })
 
 test('models, count, endpoints and providers pass the strict schemas', async () => {
   const models = await client.models.list({})

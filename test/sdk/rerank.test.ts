@@ -9,10 +9,10 @@ const MODEL = 'sandbox/rerank'
 const DOCUMENTS = ['Berlin is a city', 'Paris is the capital of France', 'Lyon is in France']
 const QUERY = 'capital of France'
 
-const world = serveSandbox('', 100)
+const { key, tollgate } = await serveSandbox('', 100)
 
 test('@openrouter/sdk: rerank passes the strict schema', async () => {
-  const client = new OpenRouter({ apiKey: world.key, serverURL: `${world.tollgate.url}/v1` })
+  const client = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1` })
   const answer = await client.rerank.rerank({
     requestBody: {
       model: MODEL,
@@ -36,7 +36,7 @@ test('@openrouter/sdk: rerank passes the strict schema', async () => {
 })
 
 test('cohere-ai, version 1 of its interface: rerank, and an error that it raises', async () => {
-  const client = new CohereClient({ token: world.key, environment: world.tollgate.url })
+  const client = new CohereClient({ token: key, environment: tollgate.url })
   const answer = await client.rerank({
     model: MODEL,
     query: QUERY,
@@ -57,7 +57,7 @@ test('cohere-ai, version 1 of its interface: rerank, and an error that it raises
 })
 
 test("AI SDK: Cohere's reranking model at our address", async () => {
-  const model = createCohere({ baseURL: `${world.tollgate.url}/v1`, apiKey: world.key }).rerankingModel(MODEL)
+  const model = createCohere({ baseURL: `${tollgate.url}/v1`, apiKey: key }).rerankingModel(MODEL)
   const { ranking } = await model.doRerank({ query: QUERY, documents: { type: 'text', values: DOCUMENTS }, topN: 2 })
   assert.deepEqual(
     ranking.map(({ index }) => index),

@@ -16,7 +16,7 @@ const PRICE = 'price: { currency: RUB, prompt: 1, completion: 1 }'
 const chatModel = (id: string, model: string, provider = 'deep'): string =>
   `  - { id: acme/${id}, type: chat, context_length: 100000, endpoints: [{ provider: ${provider}, model: ${model}, ${PRICE} }] }`
 
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 bundled: false
@@ -150,7 +150,7 @@ function json(response: ServerResponse, status: number, body: unknown): void {
 }
 
 function script(response: ServerResponse, request: Received): void {
-  const body = world.upstream.requests.at(-1) ?? {}
+  const body = upstream.requests.at(-1) ?? {}
   if (request.path.startsWith('/anthropic')) answerAsMessages(response, body)
   else answerAsDeepSeek(response, body)
 }
@@ -161,7 +161,7 @@ type Conversation = (model: string, stream: boolean) => Promise<string>
 const FUNCTION = { name: 'f', parameters: { type: 'object', properties: { a: { type: 'number' } } } }
 
 const overChat: Conversation = async (model, stream) => {
-  const client = new OpenAI({ apiKey: world.key, baseURL: `${world.tollgate.url}/v1`, maxRetries: 0 })
+  const client = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
   const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: FUNCTION }]
   const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'hi' }]
   let said = ''
@@ -202,7 +202,7 @@ async function streamedMessage(
 }
 
 const overMessages: Conversation = async (model, stream) => {
-  const client = new Anthropic({ baseURL: world.tollgate.url, apiKey: world.key, maxRetries: 0 })
+  const client = new Anthropic({ baseURL: tollgate.url, apiKey: key, maxRetries: 0 })
   const tools = [{ name: 'f', input_schema: { type: 'object' as const } }]
   const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'hi' }]
   let said = ''
@@ -229,7 +229,7 @@ const overMessages: Conversation = async (model, stream) => {
 const overResponses =
   (encrypted: boolean, keeps: boolean): Conversation =>
   async (model, stream) => {
-    const client = new OpenAI({ apiKey: world.key, baseURL: `${world.tollgate.url}/v1`, maxRetries: 0 })
+    const client = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
     const tools: OpenAI.Responses.FunctionTool[] = [{ type: 'function', strict: false, ...FUNCTION }]
     let input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'hi' }]
     let previous: string | null = null
@@ -265,7 +265,7 @@ const overResponses =
 const overGemini =
   (shown: boolean): Conversation =>
   async (model, stream) => {
-    const client = new GoogleGenAI({ apiKey: world.key, httpOptions: { baseUrl: world.tollgate.url } })
+    const client = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: tollgate.url } })
     const contents: Content[] = [{ role: 'user', parts: [{ text: 'hi' }] }]
     const config = {
       tools: [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: FUNCTION.parameters }] }],
@@ -311,6 +311,6 @@ for (const [door, talk] of Object.entries(DOORS))
   for (const model of ['acme/chat', 'acme/family', 'acme/messages'])
     for (const stream of [false, true])
       test(`${door}, ${stream ? 'streamed' : 'whole'}: ${model} gets its thoughts back in every turn`, async () => {
-        world.upstream.answer(script)
+        upstream.answer(script)
         assert.equal(await talk(model, stream), 'Wait.Done.Bye.')
       })

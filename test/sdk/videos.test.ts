@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { OpenRouter } from '@openrouter/sdk'
 import OpenAI from 'openai'
-import { gateway, type Gateway } from '../harness/gateway.ts'
+import { gateway } from '../harness/gateway.ts'
 import { askedAgain } from '../harness/patience.ts'
 
-let tollgate: Gateway
-let router: OpenRouter
-let openai: OpenAI
-
-before(async () => {
-  tollgate = await gateway()
-  const { key } = await tollgate.createAccount()
-  router = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1`, retryConfig: { strategy: 'none' } })
-  openai = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
-})
-
-after(async () => {
-  await tollgate.stop()
-})
+const tollgate = await gateway()
+const { key } = await tollgate.createAccount()
+const router = new OpenRouter({ apiKey: key, serverURL: `${tollgate.url}/v1`, retryConfig: { strategy: 'none' } })
+const openai = new OpenAI({ apiKey: key, baseURL: `${tollgate.url}/v1`, maxRetries: 0 })
 
 const WISH = {
   model: 'sandbox/video',

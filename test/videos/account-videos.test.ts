@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { ApiError } from '../../src/base/errors.ts'
 import { AccountVideos } from '../../src/pay/videos/account-videos.ts'
 import { VIDEO_KEPT_MS } from '../../src/pay/videos/video-job.ts'
 import { drive, job, newWorld, PLAIN_CIPHER, runnerOf, VIDEO } from './video-world.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'tollgate-account-videos-'))
-after(() => rmSync(directory, { recursive: true, force: true }))
-
+const directory = freshFolder()
 test('a video is kept for 72 hours: then its file is gone, and its record stays in the history without an address', async () => {
   const world = await newWorld(directory)
   const { bench, customer, id } = world

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { form } from '../harness/form.ts'
 import { TestClock } from '../store/ledger-fixture.ts'
 import { drive, job, newWorld, runnerOf, VIDEO } from './video-world.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'tollgate-video-steps-'))
-after(() => rmSync(directory, { recursive: true, force: true }))
-
+const directory = freshFolder()
 /**
  * A process that dies at the k-th time it does something: before it is done, or after it is done and before the process
  * knows it.

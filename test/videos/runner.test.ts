@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import type { VideoHandle, VideoState } from '../../src/protocols/videos/upstream.ts'
 import { failure } from '../../src/protocols/ports/attempt-failure.ts'
 import { endFree } from '../../src/pay/videos/job-end.ts'
@@ -10,9 +8,9 @@ import { JOB_TTL_MS } from '../../src/pay/videos/video-job.ts'
 import { NOON_MS, TestClock } from '../store/ledger-fixture.ts'
 import { drive, job, newWorld, PLAIN_CIPHER, runnerOf, VIDEO, type World } from './video-world.ts'
 import { until } from '../harness/patience.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'tollgate-video-runner-'))
-after(() => rmSync(directory, { recursive: true, force: true }))
+const directory = freshFolder()
 let worlds = 0
 
 async function inWorld(

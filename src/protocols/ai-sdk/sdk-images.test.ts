@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import type { ImageModelV4, ImageModelV4CallOptions, ImageModelV4Result } from '@ai-sdk/provider'
 import type { ImageResult } from '../../kinds/images/request.ts'
 import { parseImages } from '../openai/client/images.ts'
@@ -10,28 +10,16 @@ import { sdkImages, type SdkImagesPorts } from './sdk-images.ts'
 import type { SdkSettings } from './sdk-packages.ts'
 import { FileFetch } from '../wire/file-fetch.ts'
 import { Transport } from '../wire/transport.ts'
-import {
-  sendJson,
-  startScriptedUpstream,
-  type ScriptedUpstream,
-  answers,
-} from '../../../test/harness/scripted-upstream.ts'
+import { sendJson, startScriptedUpstream, answers } from '../../../test/harness/scripted-upstream.ts'
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1')
 
-let upstream: ScriptedUpstream
-let transport: Transport
 const files = new FileFetch()
 
-before(async () => {
-  upstream = await startScriptedUpstream({ forgets: true })
-  transport = new Transport(systemClock)
-})
+const upstream = await startScriptedUpstream({ forgets: true })
+const transport = new Transport(systemClock)
 
-after(async () => {
-  await Promise.all([transport.close(), files.close()])
-  await upstream.close()
-})
+after(() => Promise.all([transport.close(), files.close()]))
 
 type Draw = (options: ImageModelV4CallOptions, settings: SdkSettings) => Promise<ImageModelV4Result>
 

@@ -1,22 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { FileFetch, FileFetchError } from './file-fetch.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../../../test/harness/scripted-upstream.ts'
+import { startScriptedUpstream } from '../../../test/harness/scripted-upstream.ts'
+import { lasting } from '../../../test/harness/lasting.ts'
 
-let own: ScriptedUpstream
-let other: ScriptedUpstream
-const files = new FileFetch()
+const files = await lasting(new FileFetch())
 
-before(async () => {
-  own = await startScriptedUpstream({ forgets: true })
-  other = await startScriptedUpstream({ forgets: true })
-  other.answer((response) => response.writeHead(200).end('private'))
-})
-
-after(async () => {
-  await files.close()
-  await Promise.all([own.close(), other.close()])
-})
+const own = await startScriptedUpstream({ forgets: true })
+const other = await startScriptedUpstream({ forgets: true })
+other.answer((response) => response.writeHead(200).end('private'))
 
 function get(address: string, wish: Partial<Parameters<FileFetch['get']>[1]> = {}): Promise<Buffer> {
   return files.get(address, { ownHost: new URL(own.url).host, bytesMax: 1_000, timeoutMs: 5_000, ...wish })

@@ -2,26 +2,22 @@ import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Provider } from '../../catalog/catalog.ts'
 import { PLAIN_DIALECT } from '../../catalog/dialect.ts'
 import { systemClock } from '../../base/clock.ts'
 import { PROVIDER_TIMEOUTS } from '../../tables/settings-table.ts'
 import { Transport, type SentRequest } from './transport.ts'
+import { lasting } from '../../../test/harness/lasting.ts'
 
 /** As much as one read of a socket gives, so that the last byte comes with the pause. */
 const SMALL = Buffer.alloc(60_000, 'a')
 const LARGE = Buffer.alloc(3_000_000, 'b')
 /** Turns of the loop to wait: the other end is in this process, so that its end is seen within them. */
 const PAUSE_TURNS = 100
-let transport: Transport
 
-before(() => {
-  transport = new Transport(systemClock)
-})
-
-after(() => transport.close())
+const transport = await lasting(new Transport(systemClock))
 
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await nextTurn()

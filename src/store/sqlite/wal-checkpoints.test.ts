@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { until } from '../../../test/harness/patience.ts'
 import { big } from '../database.ts'
 import { SqliteDatabase } from './database.ts'
 import { WAL_LENGTH } from './wal-checkpoints.ts'
+import { freshFolder } from '../../../test/harness/lasting.ts'
 
 const BYTES = 17 * 1_048_576
 
-const directory = mkdtempSync(join(tmpdir(), 'tollgate-wal-'))
-after(() => rmSync(directory, { recursive: true, force: true }))
-
+const directory = freshFolder()
 test('a long write-ahead log is moved into the database by a thread, and begins anew', async () => {
   const database = new SqliteDatabase(directory)
   const length = (): readonly bigint[] => {

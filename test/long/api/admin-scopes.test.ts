@@ -1,25 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { ADMIN_SCOPES, OPERATOR_ROLES, ROLE_SCOPES, type AdminScope } from '../../../src/tables/admin-scopes.ts'
 import { ADMIN_ROUTES } from '../../../src/api/admin/contract.ts'
 import { SETTINGS, type SettingRow } from '../../../src/tables/settings-table.ts'
 import type { AdminWireRoute } from '../../../src/api/admin/admin-route.ts'
 import { administrator, ConsoleClient, PASSWORD, signedUp } from '../../harness/console-client.ts'
-import { gateway, type Answer, type Gateway } from '../../harness/gateway.ts'
+import { gateway, type Answer } from '../../harness/gateway.ts'
 import { refused } from '../../harness/refused.ts'
 
 /** Named admin tokens and the roles of operators: a scope opens its own routes and no other. */
 
 const DAY_MS = 86_400_000
-let server: Gateway
-let secrets: string[]
 
-before(async () => {
-  server = await gateway()
-  secrets = []
-})
-
-after(() => server.stop())
+const server = await gateway()
+const secrets: string[] = []
 
 interface Token {
   readonly id: string

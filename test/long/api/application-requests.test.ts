@@ -5,10 +5,10 @@ import { type Answer, serveSandbox } from '../../harness/gateway.ts'
 
 const MODEL = 'sandbox/chat'
 const HEADERS = { 'accept-charset': 'utf-8' }
-const world = serveSandbox()
+const { key, tollgate } = await serveSandbox()
 
 function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-  return world.tollgate.request('POST', path, { key: world.key, body, headers })
+  return tollgate.request('POST', path, { key, body, headers })
 }
 
 const FIND = {
@@ -17,8 +17,8 @@ const FIND = {
 }
 
 test("LibreChat: the list with each model's price and context, an answer as a stream, a title", async () => {
-  const { body } = await world.tollgate.request('GET', '/v1/models', {
-    key: world.key,
+  const { body } = await tollgate.request('GET', '/v1/models', {
+    key,
     headers: { accept: 'application/json, text/plain, */*' },
   })
   const model = body.data.find(({ id }: { id: string }) => id === MODEL)

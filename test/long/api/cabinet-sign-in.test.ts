@@ -6,7 +6,7 @@ import { gateway, type Answer } from '../../harness/gateway.ts'
 import { MINUTE_MS, HOUR_MS, server, codeAt, serveSignIn } from '../../harness/sign-in-world.ts'
 import { refused } from '../../harness/refused.ts'
 
-serveSignIn()
+await serveSignIn()
 
 test('without a session the session route answers that no one is signed in, and every other route of the cabinet is 401', async () => {
   const state = await new ConsoleClient(server).get('session')

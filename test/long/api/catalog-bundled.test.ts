@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { openCore } from '../../../src/app/core.ts'
 import { readBundledRelease, type BundledRelease } from '../../../src/catalog/bundled-base.ts'
 import { readConfig } from '../../../src/app/config.ts'
@@ -12,6 +11,7 @@ import { parseWrappingKeys } from '../../../src/ledger/key-wrap.ts'
 import { patient, until as untilIn } from '../../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../../harness/server.ts'
 import { KEK, runCli } from '../../harness/cli-run.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 /** The published lists are not to be had: only the release is compared. */
 const UNLISTED = { TOLLGATE_PRICES_URL: 'http://127.0.0.1:9/prices', TOLLGATE_LIMITS_URL: 'http://127.0.0.1:9/limits' }
@@ -19,25 +19,21 @@ const KEY = { OPENAI_API_KEY: 'sk-openai-canary-1234', TOLLGATE_KEK: KEK, ...UNL
 const WRAPPING = parseWrappingKeys(KEK) ?? []
 const FETCH_MS = 10_000
 
-let directory: string
-let bank: Server
 const servers: Tollgate[] = []
 /** The Bank's next answer. */
 const feed = { status: 200, body: Buffer.alloc(0), location: '' }
 
-before(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'tollgate-bundled-'))
-  bank = createServer((_request, response) => {
-    response
-      .writeHead(feed.status, {
-        'content-type': 'application/xml; charset=windows-1251',
-        ...(feed.location === '' ? {} : { location: feed.location }),
-      })
-      .end(feed.body)
-  })
-  await new Promise<void>((resolve) => {
-    bank.listen(0, '127.0.0.1', resolve)
-  })
+const directory = freshFolder()
+const bank = createServer((_request, response) => {
+  response
+    .writeHead(feed.status, {
+      'content-type': 'application/xml; charset=windows-1251',
+      ...(feed.location === '' ? {} : { location: feed.location }),
+    })
+    .end(feed.body)
+})
+await new Promise<void>((resolve) => {
+  bank.listen(0, '127.0.0.1', resolve)
 })
 
 /** A server that ends with the test file, however its test ends. */
@@ -50,7 +46,6 @@ async function started(options?: Parameters<typeof startTollgate>[0]): Promise<T
 after(async () => {
   await Promise.all(servers.map((server) => server.stop()))
   bank.close()
-  rmSync(directory, { recursive: true, force: true })
 })
 
 function bankUrl(): string {

@@ -13,9 +13,10 @@ import { type Answer, serveSandbox } from '../../harness/gateway.ts'
 import { BODIES } from '../../harness/route-calls.ts'
 
 /** Every reason to refuse a customer, at every door, in the words of its protocol. */
-const world = serveSandbox(
+const world = await serveSandbox(
   '{ rate_limit: { requests: 100000, window: 60 }, ip_block: { failures: 100000, window: 60, duration: 1 } }',
 )
+const { key, tollgate } = world
 
 type Account = Awaited<ReturnType<typeof world.tollgate.createAccount>>
 type Ask = (options?: {
@@ -38,23 +39,23 @@ interface Row {
 }
 
 const made = (options: Parameters<typeof world.tollgate.createAccount>[0]) => (): Promise<Account> =>
-  world.tollgate.createAccount(options)
+  tollgate.createAccount(options)
 const changed = (change: (account: Account) => Promise<Answer>) => async (): Promise<Account> => {
-  const account = await world.tollgate.createAccount()
+  const account = await tollgate.createAccount()
   assert.ok((await change(account)).status < 300)
   return account
 }
 const spent = (key: Record<string, unknown>) => async (): Promise<Account> => {
-  const account = await world.tollgate.createAccount({ key })
+  const account = await tollgate.createAccount({ key })
   const body = BODIES['POST /v1/chat/completions']
-  assert.equal((await world.tollgate.request('POST', '/v1/chat/completions', { key: account.key, body })).status, 200)
+  assert.equal((await tollgate.request('POST', '/v1/chat/completions', { key: account.key, body })).status, 200)
   return account
 }
 
 const isFree = ({ path }: Route<unknown>): boolean => FREE.test(path)
 /** Not the first door of its protocol: what is refused before any door is known needs no more. */
 const isAnother = (route: Route<unknown>): boolean =>
-  doorsOf(world.tollgate.app.routes).find((one) => protocolOf(one) === protocolOf(route)) !== route
+  doorsOf(tollgate.app.routes).find((one) => protocolOf(one) === protocolOf(route)) !== route
 const LARGE = Buffer.alloc(10_485_761, 0x20)
 const BOMB = gzipSync(LARGE)
 const isForm = ({ body }: Route<unknown>): boolean => body === 'json-or-multipart'
@@ -62,7 +63,7 @@ const isForm = ({ body }: Route<unknown>): boolean => body === 'json-or-multipar
 /** The same request for another model. */
 async function otherModel(ask: Ask, route: Route<unknown>, model: string): Promise<Answer> {
   if (route.path.includes('*model'))
-    return world.tollgate.request('POST', addressOf(route, model), { key: world.key, body: bodyOf(route) })
+    return tollgate.request('POST', addressOf(route, model), { key, body: bodyOf(route) })
   return ask({ body: { ...Object(bodyOf(route)), model } })
 }
 
@@ -90,27 +91,27 @@ const ROWS: Readonly<Record<string, Row>> = {
   'a key of another form': { name: 'invalid_api_key', account: async () => ({ key: 'sk-tg-nonsense' }) },
   'a deleted key': {
     name: 'invalid_api_key',
-    account: changed(({ keyId }) => world.tollgate.admin('DELETE', `/admin/v1/keys/${keyId}`)),
+    account: changed(({ keyId }) => tollgate.admin('DELETE', `/admin/v1/keys/${keyId}`)),
   },
   'an expired key': { name: 'key_expired', account: made({ key: { expires_at: '2020-01-01T00:00:00Z' } }) },
   'a key that is off': {
     name: 'key_deactivated',
-    account: changed(({ keyId }) => world.tollgate.admin('PATCH', `/admin/v1/keys/${keyId}`, { disabled: true })),
+    account: changed(({ keyId }) => tollgate.admin('PATCH', `/admin/v1/keys/${keyId}`, { disabled: true })),
   },
   'a key of another address': { name: 'access_denied', account: made({ key: { allowed_ips: ['203.0.113.9'] } }) },
   'an account that is off': {
     name: 'account_deactivated',
-    account: changed(({ id }) => world.tollgate.admin('PATCH', `/admin/v1/accounts/${id}`, { status: 'deactivated' })),
+    account: changed(({ id }) => tollgate.admin('PATCH', `/admin/v1/accounts/${id}`, { status: 'deactivated' })),
   },
   'an account that is locked': {
     name: 'api_locked',
-    account: changed(({ id }) => world.tollgate.admin('PATCH', `/admin/v1/accounts/${id}`, { status: 'locked' })),
+    account: changed(({ id }) => tollgate.admin('PATCH', `/admin/v1/accounts/${id}`, { status: 'locked' })),
   },
   'an account over its rate': {
     name: 'rate_limit_exceeded',
     account: async () => {
-      const account = await world.tollgate.createAccount({ account: { rate_limit: { requests: 1, window: 60 } } })
-      await world.tollgate.request('GET', '/v1/key', { key: account.key })
+      const account = await tollgate.createAccount({ account: { rate_limit: { requests: 1, window: 60 } } })
+      await tollgate.request('GET', '/v1/key', { key: account.key })
       return account
     },
   },
@@ -170,9 +171,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   'an Idempotency-Key of another request': {
     name: 'idempotency_mismatch',
     account: async () => {
-      const account = await world.tollgate.createAccount()
+      const account = await tollgate.createAccount()
       const path = '/v1/chat/completions'
-      const answer = await world.tollgate.request('POST', path, {
+      const answer = await tollgate.request('POST', path, {
         key: account.key,
         body: { ...Object(BODIES[`POST ${path}`]), seed: 7 },
         headers: { 'idempotency-key': 'one' },
@@ -186,13 +187,13 @@ const ROWS: Readonly<Record<string, Row>> = {
   'a key that runs as many requests as it may': {
     name: 'rate_limit_exceeded',
     account: async () => {
-      const account = await world.tollgate.createAccount({ key: { running_requests: 1 } })
+      const account = await tollgate.createAccount({ key: { running_requests: 1 } })
       const body = {
         model: 'sandbox/chat',
         stream: true,
         messages: [{ role: 'user', content: 'x\nsandbox: words=2 gap_ms=600000' }],
       }
-      const { body: stream } = await request(`${world.tollgate.url}/v1/chat/completions`, {
+      const { body: stream } = await request(`${tollgate.url}/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
         body: JSON.stringify(body),
@@ -205,9 +206,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   maintenance: {
     name: 'maintenance_mode',
     ask: async (ask) => {
-      await world.tollgate.admin('PATCH', '/admin/v1/settings', { maintenance: { message: 'Back at noon' } })
+      await tollgate.admin('PATCH', '/admin/v1/settings', { maintenance: { message: 'Back at noon' } })
       const answer = await ask()
-      await world.tollgate.admin('PATCH', '/admin/v1/settings', { maintenance: null })
+      await tollgate.admin('PATCH', '/admin/v1/settings', { maintenance: null })
       return answer
     },
     not: isFree,
@@ -236,10 +237,10 @@ for (const [what, { name, account, ask, not }] of Object.entries(ROWS))
   test(`${name} at every door: ${what}`, async (context) => {
     const { key } = account === undefined ? world : await account()
     let asked = 0
-    for (const route of doorsOf(world.tollgate.app.routes)) {
+    for (const route of doorsOf(tollgate.app.routes)) {
       if (route.plane === 'management' || not?.(route) === true) continue
       const send: Ask = ({ body = bodyOf(route), headers = {}, method = 'POST' } = {}) =>
-        world.tollgate.request(method, addressOf(route), { ...(key === '' ? {} : { key }), body, headers })
+        tollgate.request(method, addressOf(route), { ...(key === '' ? {} : { key }), body, headers })
       const answer = await (ask === undefined ? send() : ask(send, route))
       checkError(answer, protocolOf(route), name, `${what}: ${route.path}`)
       asked += 1
@@ -304,6 +305,6 @@ after(() => {
 })
 
 test('nothing was charged and nothing is held after all of them', async () => {
-  const { body } = await world.tollgate.request('GET', '/v1/user/balance', { key: world.key })
+  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
   assert.deepEqual([body.balance, body.reserved], [1_000, 0])
 })

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { Agent, request } from 'undici'
 import { form } from '../../harness/form.ts'
 import { randomOf } from '../../harness/recording.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../../harness/scripted-upstream.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { startScriptedUpstream } from '../../harness/scripted-upstream.ts'
+import { startTollgate } from '../../harness/server.ts'
 import { askedAgain } from '../../harness/patience.ts'
+import { lasting } from '../../harness/lasting.ts'
 
 const REQUESTS = form({ short: 3_000, long: 10_000 })
 const CLIENTS = 64
@@ -18,12 +19,9 @@ const ANSWER = JSON.stringify({
   usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
 })
 
-let upstream: ScriptedUpstream
-let tollgate: Tollgate
-
-before(async () => {
-  upstream = await startScriptedUpstream()
-  tollgate = await startTollgate({
+const upstream = await startScriptedUpstream()
+const tollgate = await lasting(
+  startTollgate({
     catalog: `
 bundled: false
 markup: 1
@@ -39,13 +37,8 @@ models:
       - { provider: steady, model: m, price: { currency: RUB, prompt: 1, completion: 1 } }
       - { provider: flapping, model: m, price: { currency: RUB, prompt: 1, completion: 1 } }
 `,
-  })
-})
-
-after(async () => {
-  await tollgate.stop()
-  await upstream.close()
-})
+  }),
+)
 
 test('F31, R8: one provider of two flaps: clients hardly notice, and retries stay few', async (context) => {
   const random = randomOf(31)

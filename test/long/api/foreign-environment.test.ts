@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import pg from 'pg'
 import { FOREIGN_VARIABLES, VARIABLES } from '../../../src/tables/environment-table.ts'
 import { mailSettings, startMailServer } from '../../harness/mail-server.ts'
 import { lazily, found, until } from '../../harness/patience.ts'
-import { startPostgres, type Postgres } from '../../harness/postgres.ts'
+import { startPostgres } from '../../harness/postgres.ts'
 import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { lasting, freshFolder } from '../../harness/lasting.ts'
 
 /** Variables that Node and the packages read: each in docs/settings.md does what its row says, and no other matters. */
 
 type Variables = Readonly<Record<string, string>>
 type Named = (typeof FOREIGN_VARIABLES)[number]['names'][0]
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-foreign-'))
+const folder = freshFolder()
 const CERTIFICATE = join(folder, 'cert.pem')
 const KEK = Buffer.alloc(32, 7).toString('base64')
 const PASSWORD = 'foreign-secret'
@@ -51,25 +51,19 @@ const proxy = createHttp((_request, response) => {
   proxied += 1
   socket.destroy()
 })
-let secure: ReturnType<typeof createHttps>
-let postgres: Postgres | null = null
 
-before(async () => {
-  const words = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
-  const names = ['-addext', 'subjectAltName=DNS:localhost', '-keyout', join(folder, 'key.pem'), '-out', CERTIFICATE]
-  execFileSync('openssl', [...words.split(' '), ...names], { stdio: 'pipe' })
-  secure = createHttps({ key: readFileSync(join(folder, 'key.pem')), cert: readFileSync(CERTIFICATE) }, answered)
-  for (const server of [plain, proxy, secure])
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  postgres = await startPostgres()
-})
+const words = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
+const names = ['-addext', 'subjectAltName=DNS:localhost', '-keyout', join(folder, 'key.pem'), '-out', CERTIFICATE]
+execFileSync('openssl', [...words.split(' '), ...names], { stdio: 'pipe' })
+const secure = createHttps({ key: readFileSync(join(folder, 'key.pem')), cert: readFileSync(CERTIFICATE) }, answered)
+for (const server of [plain, proxy, secure])
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+const postgres = await lasting(startPostgres())
 after(async () => {
   for (const server of [plain, proxy, secure]) {
     server.closeAllConnections()
     server.close()
   }
-  await postgres?.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** A server that listens on a port has an address with it. */

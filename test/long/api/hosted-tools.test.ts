@@ -43,7 +43,8 @@ ${PROTOCOL_NAMES.flatMap((name) =>
 ).join('\n')}
 `
 
-const world = serve(startScriptedUpstream, ({ url }) => catalogOf(url), 100_000)
+const world = await serve(startScriptedUpstream, ({ url }) => catalogOf(url), 100_000)
+const { key } = world
 
 /** The answer of each protocol, with `REPORTED` searches where the protocol reports them. */
 const ANSWERS: Readonly<Record<Protocol, unknown>> = {
@@ -282,7 +283,7 @@ for (const asked of ASKED)
         const model = `${kind}/${name}`
         const sentBefore = world.upstream.received.length
         const answer = await world.tollgate.request('POST', asked.path(model), {
-          key: world.key,
+          key,
           body: asked.body(model),
         })
         if (answer.status !== 200) {
@@ -465,7 +466,7 @@ for (const [what, name, answer, searches] of COUNTED)
         )
         const place = path(model).replace(/:generate/, stream ? ':streamGenerate' : ':generate')
         const got = await world.tollgate.request('POST', place, {
-          key: world.key,
+          key,
           body: { ...body(model), ...(stream && place.startsWith('/v1/') ? { stream } : {}) },
         })
         assert.equal(got.status, 200, got.text)

@@ -5,30 +5,26 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { MAIN, COMPILED, startTollgate, type Tollgate } from '../../harness/server.ts'
-import { startScriptedUpstream, type ScriptedUpstream, answers } from '../../harness/scripted-upstream.ts'
+import { startScriptedUpstream, answers } from '../../harness/scripted-upstream.ts'
 
 /** Secrets that must be encrypted in the store (guarantees.md requirement 15). */
 const CREDENTIALS = ['first-credential-of-one', 'credential-of-two']
 const newKek = (): string => randomBytes(32).toString('base64')
 
-let upstream: ScriptedUpstream
 const directories: string[] = []
 
-before(async () => {
-  upstream = await startScriptedUpstream({ forgets: true })
-  upstream.answer(
-    answers({
-      id: 'x',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
-      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-    }),
-  )
-})
+const upstream = await startScriptedUpstream({ forgets: true })
+upstream.answer(
+  answers({
+    id: 'x',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+  }),
+)
 
 after(async () => {
-  await upstream.close()
   for (const directory of directories) rmSync(directory, { recursive: true, force: true })
 })
 

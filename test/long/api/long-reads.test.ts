@@ -1,40 +1,33 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { percentile } from '../../harness/figures.ts'
 import { form } from '../../harness/form.ts'
 import { meanwhile, patient } from '../../harness/patience.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { startTollgate } from '../../harness/server.ts'
+import { freshFolder, lasting } from '../../harness/lasting.ts'
 
 /** Requests that read all of a large embedded store: no other request may wait for them. */
 const ROWS = form({ short: 150_000, long: 600_000 })
 /** A statement on the main thread would block for longer; a busy machine blocks for less. */
 const STALL_MS_MAX = form({ short: 150, long: 500 })
 
-let dataDir: string
-let tollgate: Tollgate
-let key: string
-let accountId: string
-
-before(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'tollgate-long-reads-'))
-  const first = await startTollgate({ dataDir })
-  const account = await first.createAccount()
-  await first.stop()
-  accountId = account.id
-  fill(account.id)
-  // Rows without a charge: the audit has many findings.
-  tollgate = await startTollgate({ dataDir, audited: false, catalog: 'rate_limit: { requests: 100000, window: 1 }' })
-  key = (await tollgate.admin('POST', `/admin/v1/accounts/${account.id}/keys`, { name: 'k' })).body.key
-})
-
-after(async () => {
-  await tollgate.stop()
-  rmSync(dataDir, { recursive: true, force: true })
-})
+const dataDir = freshFolder()
+const first = await startTollgate({ dataDir })
+const account = await first.createAccount()
+await first.stop()
+const accountId = account.id
+fill(account.id)
+// Rows without a charge: the audit has many findings.
+const tollgate = await lasting(
+  startTollgate({
+    dataDir,
+    audited: false,
+    catalog: 'rate_limit: { requests: 100000, window: 1 }',
+  }),
+)
+const key = (await tollgate.admin('POST', `/admin/v1/accounts/${account.id}/keys`, { name: 'k' })).body.key
 
 /** Settled holds with their charges, and sums of many accounts by day. */
 function fill(accountId: string): void {

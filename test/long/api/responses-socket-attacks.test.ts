@@ -8,7 +8,7 @@ import { frame, RawSocket, TurnClient } from '../../harness/turn-client.ts'
 import { key, serveResponses, tollgate } from '../../harness/responses-world.ts'
 import { Random } from '../../sim/random.ts'
 
-serveResponses()
+await serveResponses()
 
 const open = (as: string): Promise<TurnClient> => TurnClient.open(tollgate.url, { authorization: `Bearer ${as}` })
 const TURN = Buffer.from(JSON.stringify({ type: 'response.create', model: 'test/sandbox', input: 'x' }))

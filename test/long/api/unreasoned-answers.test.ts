@@ -14,7 +14,7 @@ const PROVIDERS = { chat: 'openai', messages: 'anthropic', gemini: 'gemini' } as
 type Provider = keyof typeof PROVIDERS
 const NAMES = Object.keys(PROVIDERS) as readonly Provider[]
 
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 bundled: false
@@ -143,7 +143,7 @@ const SAID: Readonly<Record<string, Said>> = {
 }
 
 function answerWith(name: Provider, said: Said, stream: boolean): void {
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     if (!stream || name === 'gemini')
       return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(WHOLE[name](said)))
     return response.writeHead(200, { 'content-type': 'text/event-stream' }).end(STREAM[name](said))
@@ -152,7 +152,7 @@ function answerWith(name: Provider, said: Said, stream: boolean): void {
 
 function ask({ path, body }: Door, name: Provider, stream: boolean): Promise<Answer> {
   const model = `test/${name}`
-  return world.tollgate.request('POST', path(model, stream), { key: world.key, body: body(model, stream) })
+  return tollgate.request('POST', path(model, stream), { key, body: body(model, stream) })
 }
 
 for (const [doorName, door] of Object.entries(DOORS))
@@ -165,13 +165,13 @@ for (const [doorName, door] of Object.entries(DOORS))
           const { status, text, headers } = await ask(door, name, stream)
           assert.equal(status, 200, `${name}, ${what}: ${text}`)
           assert.match(text, door.reason, `${name}, ${what}`)
-          const row = await loggedRow(world.tollgate, world.key, headers['x-generation-id'])
+          const row = await loggedRow(tollgate, key, headers['x-generation-id'])
           assert.deepEqual([row.total_cost, row.finish_reason], [(20 + said.tokens) / 1e6, 'stop'], `${name}, ${what}`)
         }
         answerWith(name, { text: '', tokens: 0 }, stream)
         const { status, text, headers } = await ask(door, name, stream)
         assert.equal(status, 502, `${name}: ${text}`)
-        const row = await loggedRow(world.tollgate, world.key, headers['x-generation-id'])
+        const row = await loggedRow(tollgate, key, headers['x-generation-id'])
         assert.equal(row.total_cost, 0, name)
       }
     })

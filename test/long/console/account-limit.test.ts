@@ -10,22 +10,16 @@ import {
   promote,
   signUp,
   texts,
-  type Customer,
   serveConsole,
   tollgate,
   browser,
 } from '../../harness/console-world.ts'
 
-let customer: Customer
-let operator: Customer
+const skip = await serveConsole()
 
-const skip = serveConsole({
-  fill: async () => {
-    customer = await signUp(tollgate, 'ann@example.com')
-    await chat(tollgate, (await makeKey(tollgate, customer, { name: 'backend' })).key, 'Hello')
-    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-  },
-})
+const customer = await signUp(tollgate, 'ann@example.com')
+await chat(tollgate, (await makeKey(tollgate, customer, { name: 'backend' })).key, 'Hello')
+const operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)

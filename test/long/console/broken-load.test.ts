@@ -2,21 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { LOOKS, visitor, type Visitor } from '../../harness/browser.ts'
-import { enter, signUp, texts, type Customer, serveConsole, tollgate, browser } from '../../harness/console-world.ts'
+import { enter, signUp, texts, serveConsole, tollgate, browser } from '../../harness/console-world.ts'
 import { startTollgate } from '../../harness/server.ts'
 
 const SAID = { en: 'The console did not load completely', ru: 'Консоль загрузилась не полностью' } as const
 const AGAIN = { en: 'Try again', ru: 'Повторить' } as const
 const TYPED = 'Anna-Maria'
 
-let customer: Customer
+const skip = await serveConsole(() => startTollgate())
 
-const skip = serveConsole({
-  start: () => startTollgate(),
-  fill: async () => {
-    customer = await signUp(tollgate, 'ann@example.com')
-  },
-})
+const customer = await signUp(tollgate, 'ann@example.com')
 
 async function entered(look: (typeof LOOKS)[number]): Promise<Visitor> {
   const guest = await visitor(browser, tollgate.url, look)

@@ -21,6 +21,7 @@ import { MEMBER, OPENINGS, OWNER, PICKY, SSO, UNPROVEN, type DialogWorld, type O
 import { oneOf } from '../../harness/form.ts'
 import { gateway, type Gateway } from '../../harness/gateway.ts'
 import { answers, startScriptedUpstream } from '../../harness/scripted-upstream.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const skip = browserSkip()
 const SOURCE = join(import.meta.dirname, '../../../console/src')
@@ -65,7 +66,11 @@ let people: Readonly<Record<Opening['who'], Customer>>
 before(async () => {
   if (skip !== false) return
   buildConsole()
-  tollgate = await gateway({ consoleDir: CONSOLE_DIR, env: { ALLOW_PRIVATE_UPSTREAMS: 'true' } })
+  tollgate = await gateway({
+    dataDir: freshFolder(),
+    consoleDir: CONSOLE_DIR,
+    env: { ALLOW_PRIVATE_UPSTREAMS: 'true' },
+  })
   browser = await openBrowser()
   const owner = await signUp(tollgate, OWNER)
   const { key } = await makeKey(tollgate, owner, { name: 'backend', limit: 50 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { test, after } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import { visitor, type Visitor } from '../../harness/browser.ts'
@@ -14,28 +14,27 @@ const CODE_MS = 30_000
 let issuer: OidcIssuer
 let yookassa: YookassaImitation
 
-const skip = serveConsole({
-  start: async () => {
-    issuer = await startOidcIssuer('tollgate', 'client-secret')
-    yookassa = await startYookassa('100500', 'shop-secret')
-    return startTollgate({
-      env: {
-        TOLLGATE_LOG_LEVEL: 'error',
-        OIDC_ISSUER: issuer.url,
-        OIDC_CLIENT_ID: 'tollgate',
-        OIDC_CLIENT_SECRET: 'client-secret',
-        OIDC_NAME: 'Acme ID',
-        YOOKASSA_SHOP_ID: '100500',
-        YOOKASSA_SECRET_KEY: 'shop-secret',
-        YOOKASSA_API_URL: yookassa.url,
-        YOOKASSA_NETWORKS: '127.0.0.1',
-      },
-    })
-  },
-  close: async () => {
-    await issuer.close()
-    await yookassa.close()
-  },
+const skip = await serveConsole(async () => {
+  issuer = await startOidcIssuer('tollgate', 'client-secret')
+  yookassa = await startYookassa('100500', 'shop-secret')
+  return startTollgate({
+    env: {
+      TOLLGATE_LOG_LEVEL: 'error',
+      OIDC_ISSUER: issuer.url,
+      OIDC_CLIENT_ID: 'tollgate',
+      OIDC_CLIENT_SECRET: 'client-secret',
+      OIDC_NAME: 'Acme ID',
+      YOOKASSA_SHOP_ID: '100500',
+      YOOKASSA_SECRET_KEY: 'shop-secret',
+      YOOKASSA_API_URL: yookassa.url,
+      YOOKASSA_NETWORKS: '127.0.0.1',
+    },
+  })
+})
+
+after(async () => {
+  await issuer.close()
+  await yookassa.close()
 })
 
 /** The browser had no errors, except the redirect to the given address. */

@@ -3,31 +3,16 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { seriousFindings } from '../../harness/page-findings.ts'
 import { LOOKS, visitor } from '../../harness/browser.ts'
-import {
-  enter,
-  makeKey,
-  promote,
-  signUp,
-  texts,
-  type Customer,
-  serveConsole,
-  tollgate,
-  browser,
-} from '../../harness/console-world.ts'
+import { enter, makeKey, promote, signUp, texts, serveConsole, tollgate, browser } from '../../harness/console-world.ts'
 
-let customer: Customer
-let operator: Customer
+const skip = await serveConsole()
 
-const skip = serveConsole({
-  fill: async () => {
-    customer = await signUp(tollgate, 'ann@example.com')
-    await makeKey(tollgate, customer, { name: 'backend' })
-    await tollgate.admin('POST', '/admin/v1/tokens', { name: 'ci', scopes: ['accounts:read'] })
-    await tollgate.admin('POST', '/admin/v1/codes', { amount: 5 })
-    await tollgate.admin('POST', '/admin/v1/account-groups', { name: 'Resale', markup: '0.9' })
-    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-  },
-})
+const customer = await signUp(tollgate, 'ann@example.com')
+await makeKey(tollgate, customer, { name: 'backend' })
+await tollgate.admin('POST', '/admin/v1/tokens', { name: 'ci', scopes: ['accounts:read'] })
+await tollgate.admin('POST', '/admin/v1/codes', { amount: 5 })
+await tollgate.admin('POST', '/admin/v1/account-groups', { name: 'Resale', markup: '0.9' })
+const operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)

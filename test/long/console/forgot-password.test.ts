@@ -9,14 +9,11 @@ import { startTollgate } from '../../harness/server.ts'
 
 let mail: MailServer
 
-const skip = serveConsole({
-  start: async () => {
-    mail = await startMailServer()
-    return startTollgate({
-      env: { TOLLGATE_LOG_LEVEL: 'error', TOLLGATE_PUBLIC_URL: 'http://console.example.com', ...mailSettings(mail) },
-    })
-  },
-  close: () => mail.close(),
+const skip = await serveConsole(async () => {
+  mail = await startMailServer()
+  return startTollgate({
+    env: { TOLLGATE_LOG_LEVEL: 'error', TOLLGATE_PUBLIC_URL: 'http://console.example.com', ...mailSettings(mail) },
+  })
 })
 
 for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {

@@ -27,26 +27,20 @@ const KEYS = ['beta', 'Alpha', 'gamma 10', 'gamma 9']
 const IN_ORDER = ['Alpha', 'beta', 'gamma 9', 'gamma 10']
 const LEAD = 'main tbody tr td:first-child'
 
-let customer: Customer
-let operator: Customer
-let group = ''
+const skip = await serveConsole()
 
-const skip = serveConsole({
-  fill: async () => {
-    customer = await signUp(tollgate, 'ann@example.com')
-    for (const name of KEYS) {
-      const { key } = await makeKey(tollgate, customer, { name })
-      await chat(tollgate, key, 'Hello')
-    }
-    group = (await tollgate.admin('POST', '/admin/v1/account-groups', { name: 'Resale', markup: '0.9' })).body.id
-    for (let at = 0; at < ACCOUNTS; at += 1)
-      await tollgate.admin('POST', '/admin/v1/accounts', {
-        name: `Client ${String((at * 7) % ACCOUNTS).padStart(2, '0')}`,
-        ...(at < 3 ? { group } : {}),
-      })
-    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-  },
-})
+const customer = await signUp(tollgate, 'ann@example.com')
+for (const name of KEYS) {
+  const { key } = await makeKey(tollgate, customer, { name })
+  await chat(tollgate, key, 'Hello')
+}
+const group = (await tollgate.admin('POST', '/admin/v1/account-groups', { name: 'Resale', markup: '0.9' })).body.id
+for (let at = 0; at < ACCOUNTS; at += 1)
+  await tollgate.admin('POST', '/admin/v1/accounts', {
+    name: `Client ${String((at * 7) % ACCOUNTS).padStart(2, '0')}`,
+    ...(at < 3 ? { group } : {}),
+  })
+const operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
 
 /** Waits until the first column begins with these names. */
 async function leadsAre(page: Page, names: readonly string[]): Promise<void> {

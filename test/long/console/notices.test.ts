@@ -19,18 +19,13 @@ import { until } from '../../harness/patience.ts'
 import { startTollgate } from '../../harness/server.ts'
 
 let mail: MailServer
-let operator: Customer
 
-const skip = serveConsole({
-  start: async () => {
-    mail = await startMailServer()
-    return startTollgate({ env: { ...mailSettings(mail), TOLLGATE_LOG_LEVEL: 'error' } })
-  },
-  fill: async () => {
-    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-  },
-  close: () => mail.close(),
+const skip = await serveConsole(async () => {
+  mail = await startMailServer()
+  return startTollgate({ env: { ...mailSettings(mail), TOLLGATE_LOG_LEVEL: 'error' } })
 })
+
+const operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
 
 const inbox = (target: string): MailServer['received'] => mail.received.filter(({ to }) => to.includes(target))
 

@@ -14,13 +14,9 @@ import {
   tollgate,
 } from '../../harness/console-world.ts'
 
-let owner: Customer
+const skip = await serveConsole()
 
-const skip = serveConsole({
-  fill: async () => {
-    owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-  },
-})
+const owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)

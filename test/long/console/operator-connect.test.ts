@@ -2,36 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findings } from '../../harness/page-findings.ts'
 import { LOOKS, visitor } from '../../harness/browser.ts'
-import {
-  enter,
-  promote,
-  signUp,
-  texts,
-  type Customer,
-  serveConsole,
-  tollgate,
-  browser,
-} from '../../harness/console-world.ts'
-import { startModelLister, type ModelLister } from '../../harness/model-lister.ts'
+import { enter, promote, signUp, texts, serveConsole, tollgate, browser } from '../../harness/console-world.ts'
+import { startModelLister } from '../../harness/model-lister.ts'
 import { answers, startScriptedUpstream } from '../../harness/scripted-upstream.ts'
 import { startTollgate } from '../../harness/server.ts'
 
 const KEY = 'sk-right-key-of-north'
 
-let owner: Customer
-let north: ModelLister
+const skip = await serveConsole(() =>
+  startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error', ALLOW_PRIVATE_UPSTREAMS: 'true' } }),
+)
 
-const skip = serveConsole({
-  start: () => startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error', ALLOW_PRIVATE_UPSTREAMS: 'true' } }),
-  fill: async () => {
-    await tollgate.admin('PATCH', '/admin/v1/settings', { rates: { USD: 90 }, markup: 1.25 })
-    north = await startModelLister(KEY, [{ id: 'gpt-4o-mini' }, { id: 'gpt-4o' }, { id: 'north-large' }])
-    owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-  },
-  close: async () => {
-    north.close()
-  },
-})
+await tollgate.admin('PATCH', '/admin/v1/settings', { rates: { USD: 90 }, markup: 1.25 })
+const north = await startModelLister(KEY, [{ id: 'gpt-4o-mini' }, { id: 'gpt-4o' }, { id: 'north-large' }])
+const owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { test, after } from 'node:test'
 import type { Page } from 'playwright-core'
 import { findings } from '../../harness/page-findings.ts'
 import { LOOKS, visitor } from '../../harness/browser.ts'
@@ -13,7 +13,6 @@ import {
   promote,
   signUp,
   texts,
-  type Customer,
 } from '../../harness/console-world.ts'
 import { startScriptedUpstream, type ScriptedUpstream, answers } from '../../harness/scripted-upstream.ts'
 import { startTollgate } from '../../harness/server.ts'
@@ -22,18 +21,14 @@ const ROWS = 24
 const SAID = 'The deployment is asleep.'
 
 let upstream: ScriptedUpstream
-let ann: Customer
-let operator: Customer
 let key = ''
-let routed = ''
 
-const skip = serveConsole({
-  start: async () => {
-    upstream = await startScriptedUpstream()
-    upstream.answer(answers({ error: { message: SAID } }, 500))
-    return startTollgate({
-      env: { TOLLGATE_LOG_LEVEL: 'error', ALLOW_PRIVATE_UPSTREAMS: 'true' },
-      catalog: `
+const skip = await serveConsole(async () => {
+  upstream = await startScriptedUpstream()
+  upstream.answer(answers({ error: { message: SAID } }, 500))
+  return startTollgate({
+    env: { TOLLGATE_LOG_LEVEL: 'error', ALLOW_PRIVATE_UPSTREAMS: 'true' },
+    catalog: `
 providers:
   north: { name: Northgate, adapter: openai, base_url: "${upstream.url}", api_key: sk-north }
 models:
@@ -44,29 +39,21 @@ models:
       - { provider: north, model: large, price: { currency: RUB, prompt: 200, completion: 900 } }
       - { provider: sandbox, model: chat, price: { currency: RUB, prompt: 250, completion: 970 } }
 `,
-    })
-  },
-  fill: async () => {
-    ann = await signUp(tollgate, 'ann@example.com', { name: 'Ann Lee' })
-    ;({ key } = await makeKey(tollgate, ann, { name: 'backend' }))
-    const lantern = await signUp(tollgate, 'books@lantern.example', { name: 'Lantern' })
-    const other = await makeKey(tollgate, lantern, { name: 'notebook' })
-    routed =
-      (
-        await chat(
-          tollgate,
-          other.key,
-          'Hello',
-          {},
-          { model: 'aurora/large', provider: { order: ['north', 'sandbox'] } },
-        )
-      ).headers['x-generation-id'] ?? ''
-    await chat(tollgate, other.key, 'sandbox: status=500')
-    for (let row = 2; row < ROWS; row += 1) await chat(tollgate, key, `Hello ${row}`)
-    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-  },
-  close: () => upstream.close(),
+  })
 })
+
+const ann = await signUp(tollgate, 'ann@example.com', { name: 'Ann Lee' })
+;({ key } = await makeKey(tollgate, ann, { name: 'backend' }))
+const lantern = await signUp(tollgate, 'books@lantern.example', { name: 'Lantern' })
+const other = await makeKey(tollgate, lantern, { name: 'notebook' })
+const routed =
+  (await chat(tollgate, other.key, 'Hello', {}, { model: 'aurora/large', provider: { order: ['north', 'sandbox'] } }))
+    .headers['x-generation-id'] ?? ''
+await chat(tollgate, other.key, 'sandbox: status=500')
+for (let row = 2; row < ROWS; row += 1) await chat(tollgate, key, `Hello ${row}`)
+const operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+
+after(() => upstream.close())
 
 const rowsOf = (page: Page) =>
   page

@@ -1,34 +1,22 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { test, after } from 'node:test'
 import { namelessControls, seriousFindings, englishTexts } from '../../harness/page-findings.ts'
 import { LOOKS, visitor } from '../../harness/browser.ts'
-import {
-  enter,
-  promote,
-  signUp,
-  texts,
-  type Customer,
-  serveConsole,
-  tollgate,
-  browser,
-} from '../../harness/console-world.ts'
+import { enter, promote, signUp, texts, serveConsole, tollgate, browser } from '../../harness/console-world.ts'
 import { startReceivers, type NoticeReceivers } from '../../harness/notice-receivers.ts'
 import { until } from '../../harness/patience.ts'
 import { startTollgate } from '../../harness/server.ts'
 
 let receivers: NoticeReceivers
-let operator: Customer
 
-const skip = serveConsole({
-  start: async () => {
-    receivers = await startReceivers()
-    return startTollgate({ env: { ...receivers.env, TOLLGATE_LOG_LEVEL: 'error' } })
-  },
-  fill: async () => {
-    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-  },
-  close: () => receivers.close(),
+const skip = await serveConsole(async () => {
+  receivers = await startReceivers()
+  return startTollgate({ env: { ...receivers.env, TOLLGATE_LOG_LEVEL: 'error' } })
 })
+
+const operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+
+after(() => receivers.close())
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)

@@ -2,24 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findings } from '../../harness/page-findings.ts'
 import { LOOKS, visitor } from '../../harness/browser.ts'
-import {
-  enter,
-  signUp,
-  texts,
-  browser,
-  promote,
-  serveConsole,
-  tollgate,
-  type Customer,
-} from '../../harness/console-world.ts'
+import { enter, signUp, texts, browser, promote, serveConsole, tollgate } from '../../harness/console-world.ts'
 
-let owner: Customer
+const skip = await serveConsole()
 
-const skip = serveConsole({
-  fill: async () => {
-    owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-  },
-})
+const owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)

@@ -10,7 +10,6 @@ import {
   signUp,
   textPattern,
   texts,
-  type Customer,
   serveConsole,
   tollgate,
   browser,
@@ -37,19 +36,16 @@ const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
   apply: textPattern(language, 'catalog.apply'),
 })
 
-let customer: Customer
-let operator: Customer
 let key = ''
 
-const skip = serveConsole({
-  start: () => startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error', ALLOW_PRIVATE_UPSTREAMS: 'true' } }),
-  fill: async () => {
-    customer = await signUp(tollgate, 'ann@example.com')
-    ;({ key } = await makeKey(tollgate, customer, { name: 'backend' }))
-    await chat(tollgate, key, 'Hello')
-    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-  },
-})
+const skip = await serveConsole(() =>
+  startTollgate({ env: { TOLLGATE_LOG_LEVEL: 'error', ALLOW_PRIVATE_UPSTREAMS: 'true' } }),
+)
+
+const customer = await signUp(tollgate, 'ann@example.com')
+;({ key } = await makeKey(tollgate, customer, { name: 'backend' }))
+await chat(tollgate, key, 'Hello')
+const operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
 
 async function asOperator(
   language: 'en' | 'ru',

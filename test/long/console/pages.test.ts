@@ -10,7 +10,6 @@ import {
   promote,
   signUp,
   texts,
-  type Customer,
   serveConsole,
   tollgate,
   browser,
@@ -87,28 +86,21 @@ const REFUSALS = [
   { code: 400, message: 'not at all as it should be', metadata: { error_type: 'invalid_filter' } },
 ]
 
-let customer: Customer
-let operator: Customer
-let answered = ''
-let failed = ''
+const skip = await serveConsole()
 
-const skip = serveConsole({
-  fill: async () => {
-    customer = await signUp(tollgate, 'ann@example.com')
-    const { key } = await makeKey(tollgate, customer, { name: 'backend', limit: 50 })
-    answered =
-      (await chat(tollgate, key, 'Hello', { 'http-referer': 'https://notes.example', 'x-title': 'Notes' })).headers[
-        'x-generation-id'
-      ] ?? ''
-    failed = (await chat(tollgate, key, 'sandbox: status=500')).headers['x-generation-id'] ?? ''
-    await tollgate.request('POST', '/cabinet/v1/sign-in', {
-      body: { email: 'ann@example.com', password: 'not this one at all' },
-      headers: { origin: tollgate.url },
-    })
-    await tollgate.admin('PATCH', '/admin/v1/settings', { markup: 0.9 })
-    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com', { name: 'Root' }))
-  },
+const customer = await signUp(tollgate, 'ann@example.com')
+const { key } = await makeKey(tollgate, customer, { name: 'backend', limit: 50 })
+const answered =
+  (await chat(tollgate, key, 'Hello', { 'http-referer': 'https://notes.example', 'x-title': 'Notes' })).headers[
+    'x-generation-id'
+  ] ?? ''
+const failed = (await chat(tollgate, key, 'sandbox: status=500')).headers['x-generation-id'] ?? ''
+await tollgate.request('POST', '/cabinet/v1/sign-in', {
+  body: { email: 'ann@example.com', password: 'not this one at all' },
+  headers: { origin: tollgate.url },
 })
+await tollgate.admin('PATCH', '/admin/v1/settings', { markup: 0.9 })
+const operator = await promote(tollgate, await signUp(tollgate, 'root@example.com', { name: 'Root' }))
 
 const ofAccount = (): readonly string[] => [
   '/operator',

@@ -13,7 +13,7 @@ import {
   browser,
 } from '../../harness/console-world.ts'
 
-const skip = serveConsole()
+const skip = await serveConsole()
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)

@@ -1,20 +1,11 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { test, after } from 'node:test'
 import type { ServerResponse } from 'node:http'
 import type { Page } from 'playwright-core'
 import { wavFile } from '../../harness/audio-files.ts'
 import { seriousFindings } from '../../harness/page-findings.ts'
 import { LOOKS, visitor, type Visitor } from '../../harness/browser.ts'
-import {
-  enter,
-  makeKey,
-  signUp,
-  texts,
-  type Customer,
-  serveConsole,
-  tollgate,
-  browser,
-} from '../../harness/console-world.ts'
+import { enter, makeKey, signUp, texts, serveConsole, tollgate, browser } from '../../harness/console-world.ts'
 import { madeMedia } from '../../harness/made-media.ts'
 import { paced } from '../../harness/patience.ts'
 import { startScriptedUpstream, type ScriptedUpstream } from '../../harness/scripted-upstream.ts'
@@ -64,24 +55,21 @@ ${FENCE}"><img src=x onerror=alert(1)>
 ${FENCE}`
 
 let upstream: ScriptedUpstream
-let customer: Customer
 
-const skip = serveConsole({
-  start: async () => {
-    upstream = await startScriptedUpstream()
-    const model = (name: string, price: number): string =>
-      `  - { id: aurora/${name}, name: Aurora ${name}, type: chat, context_length: 200000, max_completion_tokens: 1000, input_modalities: [text, image, file, audio], endpoints: [{ provider: p, model: ${name}, price: { currency: RUB, prompt: ${price}, completion: ${price} } }] }`
-    return startTollgate({
-      catalog: `markup: 1\nproviders:\n  p: { name: P, adapter: openai, base_url: "${upstream.url}", api_key: k }\nmodels:\n${model('large', 1_000)}\n${model('mini', 10)}\n`,
-      env: { TOLLGATE_LOG_LEVEL: 'error' },
-    })
-  },
-  fill: async () => {
-    customer = await signUp(tollgate, 'ann@example.com')
-    await makeKey(tollgate, customer, { name: 'playground' })
-  },
-  close: () => upstream.close(),
+const skip = await serveConsole(async () => {
+  upstream = await startScriptedUpstream()
+  const model = (name: string, price: number): string =>
+    `  - { id: aurora/${name}, name: Aurora ${name}, type: chat, context_length: 200000, max_completion_tokens: 1000, input_modalities: [text, image, file, audio], endpoints: [{ provider: p, model: ${name}, price: { currency: RUB, prompt: ${price}, completion: ${price} } }] }`
+  return startTollgate({
+    catalog: `markup: 1\nproviders:\n  p: { name: P, adapter: openai, base_url: "${upstream.url}", api_key: k }\nmodels:\n${model('large', 1_000)}\n${model('mini', 10)}\n`,
+    env: { TOLLGATE_LOG_LEVEL: 'error' },
+  })
 })
+
+const customer = await signUp(tollgate, 'ann@example.com')
+await makeKey(tollgate, customer, { name: 'playground' })
+
+after(() => upstream.close())
 
 /**
  * The provider answers with a text, in pieces of a few thousand characters, the last one after a pause: once the page

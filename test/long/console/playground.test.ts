@@ -85,7 +85,7 @@ const TABS: readonly Tab[] = [
   },
 ]
 
-const skip = serveConsole()
+const skip = await serveConsole()
 
 for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
   const t = texts(language)

@@ -13,7 +13,7 @@ import {
   tollgate,
   browser,
 } from '../../harness/console-world.ts'
-import { listen, type LocalServer } from '../../harness/scripted-upstream.ts'
+import { listen } from '../../harness/scripted-upstream.ts'
 
 /** Each would set `hacked` if any part of it were executed. */
 const HOSTILE = [
@@ -31,37 +31,28 @@ const HOSTILE = [
   '${window.hacked=1}',
 ]
 
-let customer: Customer
-let operator: Customer
-let evil: LocalServer
+const skip = await serveConsole()
 
-const skip = serveConsole({
-  fill: async () => {
-    customer = await signUp(tollgate, 'ann@example.com', { name: HOSTILE[1] ?? '' })
-    for (const [index, text] of HOSTILE.entries()) {
-      const { key } = await makeKey(tollgate, customer, { name: text })
-      await chat(tollgate, key, 'Hello', {
-        'x-title': text,
-        'http-referer': index % 2 === 0 ? text : `https://evil.example/${encodeURIComponent(text)}`,
-      })
-      await tollgate.admin('POST', `/admin/v1/accounts/${customer.accountId}/ledger`, {
-        kind: 'topup',
-        amount: 1,
-        reason: text,
-        reference: text,
-      })
-      await tollgate.admin('POST', '/admin/v1/accounts', { name: text })
-      await tollgate.admin('POST', '/admin/v1/codes', { amount: 1, note: text })
-    }
-    operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-    evil = await listen((response) =>
-      response
-        .setHeader('content-type', 'text/html')
-        .end('<!doctype html><title>evil</title><form method="post"></form>'),
-    )
-  },
-  close: () => evil.close(),
-})
+const customer = await signUp(tollgate, 'ann@example.com', { name: HOSTILE[1] ?? '' })
+for (const [index, text] of HOSTILE.entries()) {
+  const { key } = await makeKey(tollgate, customer, { name: text })
+  await chat(tollgate, key, 'Hello', {
+    'x-title': text,
+    'http-referer': index % 2 === 0 ? text : `https://evil.example/${encodeURIComponent(text)}`,
+  })
+  await tollgate.admin('POST', `/admin/v1/accounts/${customer.accountId}/ledger`, {
+    kind: 'topup',
+    amount: 1,
+    reason: text,
+    reference: text,
+  })
+  await tollgate.admin('POST', '/admin/v1/accounts', { name: text })
+  await tollgate.admin('POST', '/admin/v1/codes', { amount: 1, note: text })
+}
+const operator = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+const evil = await listen((response) =>
+  response.setHeader('content-type', 'text/html').end('<!doctype html><title>evil</title><form method="post"></form>'),
+)
 
 test('hostile titles, referers, key names, reasons and notes are text wherever they are shown', { skip }, async () => {
   const places: readonly (readonly [Customer, readonly string[]])[] = [

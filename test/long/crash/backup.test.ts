@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import {
   answersSeen,
@@ -29,14 +29,11 @@ interface World {
 }
 
 /** One for all tests; the last one kills it. */
-let world: World
 
-before(async () => {
-  const root = mkdtempSync(join(tmpdir(), 'tollgate-backup-'))
-  const dataDir = join(root, 'data')
-  mkdirSync(dataDir)
-  world = { root, dataDir, tollgate: await startTollgate({ dataDir }) }
-})
+const root = mkdtempSync(join(tmpdir(), 'tollgate-backup-'))
+const dataDir = join(root, 'data')
+mkdirSync(dataDir)
+const world: World = { root, dataDir, tollgate: await startTollgate({ dataDir }) }
 
 after(async () => {
   await world.tollgate.kill('SIGKILL')

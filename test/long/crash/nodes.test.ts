@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import pg from 'pg'
 import { answersSeen, checkMoney, crashAccount, crashClient, type Observed } from '../../crash/crash-clients.ts'
 import { auditClean } from '../../harness/api-client.ts'
@@ -28,14 +28,10 @@ if (bench === null) test.skip('crashes of nodes: no PostgreSQL or no Valkey on t
 else crashTests(bench)
 
 function crashTests(shared: NodeBench): void {
-  describe('crashes of nodes', () => {
-    let nodes: Tollgate[]
-    let database = ''
+  describe('crashes of nodes', async () => {
     const start = (): Promise<Tollgate> => shared.node(database, { catalog: CATALOG })
-    before(async () => {
-      database = await shared.newDatabase()
-      nodes = [await start(), await start()]
-    })
+    const database = await shared.newDatabase()
+    const nodes: Tollgate[] = [await start(), await start()]
     after(() => shared.stop())
 
     test('F1, F2, R2: kill -9 of one node and of both, and crashes of PostgreSQL, under load: exactly the answers that clients saw are charged', async (context) => {

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import pg from 'pg'
 import type { ApiClient } from '../../harness/api-client.ts'
 import { form } from '../../harness/form.ts'
@@ -11,6 +8,7 @@ import { RECEIVERS, startReceivers, type NoticeReceivers } from '../../harness/n
 import { paced, until } from '../../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../../harness/server.ts'
 import { createVideo } from '../../harness/video-jobs.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 /**
  * Kill -9 between the cause of a notice and its delivery: the outbox has it exactly once, and each receiver gets it at
@@ -98,28 +96,17 @@ async function checkTold(server: ApiClient, receivers: NoticeReceivers): Promise
   return rows
 }
 
-describe('notices of the embedded store', () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-notices-'))
-  let receivers: NoticeReceivers
-  let tollgate: Tollgate
-  const start = async (): Promise<void> => {
-    tollgate = await startTollgate({ dataDir, catalog: CATALOG, env: { ...receivers.env } })
-  }
-
-  before(async () => {
-    receivers = await startReceivers()
-    await start()
-    await receivers.connect(tollgate, KINDS)
-  })
-  after(async () => {
-    await tollgate.stop()
-    await receivers.close()
-    rmSync(dataDir, { recursive: true, force: true })
-  })
+describe('notices of the embedded store', async () => {
+  const dataDir = freshFolder()
+  const receivers = await startReceivers()
+  const start = (): Promise<Tollgate> => startTollgate({ dataDir, catalog: CATALOG, env: { ...receivers.env } })
+  let tollgate = await start()
+  await receivers.connect(tollgate, KINDS)
+  after(() => tollgate.stop())
 
   const again = async (): Promise<void> => {
     await tollgate.kill('SIGKILL')
-    await start()
+    tollgate = await start()
   }
 
   test('killed when its cause is charged, before it is sent', async () => {
@@ -177,22 +164,15 @@ if (bench === null) test.skip('notices of two nodes: no PostgreSQL on this machi
 else nodesTests(bench)
 
 function nodesTests(shared: NodeBench): void {
-  describe('notices of two nodes', () => {
-    let receivers: NoticeReceivers
-    let database: string
-    let nodes: Tollgate[]
+  describe('notices of two nodes', async () => {
+    const receivers = await startReceivers()
+    const database = await shared.newDatabase()
     const start = (): Promise<Tollgate> => shared.node(database, { catalog: CATALOG, env: { ...receivers.env } })
-    before(async () => {
-      receivers = await startReceivers()
-      database = await shared.newDatabase()
-      nodes = [await start(), await start()]
-      await receivers.connect(node(0), KINDS)
-    })
-    after(async () => {
-      await shared.stop()
-      await receivers.close()
-    })
+
+    after(() => shared.stop())
     const node = (index: number): Tollgate => nodes[index] ?? assert.fail()
+    let nodes = [await start(), await start()]
+    await receivers.connect(node(0), KINDS)
 
     test('while both live, no message is sent twice', async () => {
       const payers = await Promise.all(Array.from({ length: ACCOUNTS }, () => newPayer(node(0))))

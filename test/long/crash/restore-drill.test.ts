@@ -7,16 +7,14 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test, type TestContext } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { ApiClient } from '../../harness/api-client.ts'
@@ -25,6 +23,7 @@ import { freePort } from '../../harness/program.ts'
 import { asOwner, postgresBin, serverOwner, startPostgres, type Postgres } from '../../harness/postgres.ts'
 import { found, until } from '../../harness/patience.ts'
 import { COMPILED, startTollgate, type Tollgate } from '../../harness/server.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 /** The restore drill: the commands of docs/operations.md as they stand there, under load, and a machine that is lost. */
 
@@ -39,19 +38,15 @@ const [BACKUP = '', RESTORE = '', DUMP = '', RESTORE_DUMP = '', BASE = '', RESTO
 ].map(([, commands = '']) => commands)
 const START = RESTORE_DUMP.trim().split('\n').at(-1) ?? ''
 
-let root: string
 const running: ChildProcess[] = []
 
-before(() => {
-  root = mkdtempSync(join(tmpdir(), 'tollgate-drill-'))
-  for (const folder of ['backups', 'safe/place', 'bin', 'data']) mkdirSync(join(root, folder), { recursive: true })
-  const program = join(import.meta.dirname, '../../../bin/tollgate.js')
-  writeFileSync(join(root, 'bin/tollgate'), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`)
-  chmodSync(join(root, 'bin/tollgate'), 0o755)
-})
+const root = freshFolder()
+for (const folder of ['backups', 'safe/place', 'bin', 'data']) mkdirSync(join(root, folder), { recursive: true })
+const program = join(import.meta.dirname, '../../../bin/tollgate.js')
+writeFileSync(join(root, 'bin/tollgate'), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`)
+chmodSync(join(root, 'bin/tollgate'), 0o755)
 after(async () => {
   for (const child of running) await gone(child)
-  rmSync(root, { recursive: true, force: true })
 })
 
 /** Absolute paths of the page are in the drill's folder. */

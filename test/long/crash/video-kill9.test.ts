@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { request } from 'undici'
 import { form, isLong, oneOf } from '../../harness/form.ts'
@@ -17,29 +15,23 @@ import {
 import { balanceOf, createVideo, videoUntil } from '../../harness/video-jobs.ts'
 import { paced, found } from '../../harness/patience.ts'
 import { auditClean } from '../../harness/api-client.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const COMMAND = join(import.meta.dirname, '../../../bin/tollgate.js')
 const COST = 6
 const ROUNDS = form({ short: 2, long: 10 })
 
-const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-video-crash-'))
-let provider: VideoProvider
+const dataDir = freshFolder()
 /** The running server: each test kills it, and the next test begins with its store. */
 let tollgate: Tollgate
 
 const start = (): Promise<Tollgate> => startTollgate({ dataDir, catalog: catalog() })
 const killed = (): Promise<void> => tollgate.kill('SIGKILL')
 
-before(async () => {
-  provider = await startVideoProvider()
-  tollgate = await start()
-})
+const provider = await startVideoProvider()
+tollgate = await start()
 
-after(async () => {
-  await killed()
-  await provider.close()
-  rmSync(dataDir, { recursive: true, force: true })
-})
+after(() => killed())
 
 function catalog(): string {
   return `

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { checkBooks } from '../../harness/money-check.ts'
 import { respond } from '../../harness/protocol-folds.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { startTollgate } from '../../harness/server.ts'
+import { lasting } from '../../harness/lasting.ts'
 
 const MB = 1_048_576
 /** Each turn keeps its instructions too, which a conversation does not repeat. */
@@ -14,10 +15,8 @@ const BALANCE = 10_000
 /** Twice the conversation for each of them would be more than a gigabyte. */
 const GROWTH_BYTES_MAX = 256 * MB
 
-let tollgate: Tollgate
-
-before(async () => {
-  tollgate = await startTollgate({
+const tollgate = await lasting(
+  startTollgate({
     catalog: `
 bundled: false
 markup: 1
@@ -25,10 +24,8 @@ rate_limit: { requests: 100000, window: 60 }
 providers: { sandbox: { name: Sandbox, adapter: sandbox, cancel_stops_billing: true } }
 models: [{ id: test/sandbox, type: chat, context_length: 100000000, endpoints: [{ provider: sandbox, model: chat, price: { currency: RUB, prompt: 1, completion: 1 } }] }]
 `,
-  })
-})
-
-after(() => tollgate.stop())
+  }),
+)
 
 function memoryBytes(name: 'VmRSS' | 'VmHWM'): number {
   const status = readFileSync(`/proc/${tollgate.pid}/status`, 'latin1')

@@ -1,31 +1,21 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import pg from 'pg'
 import { KEK, runCli, type Outcome } from '../../harness/cli-run.ts'
-import { startPostgres, type Postgres } from '../../harness/postgres.ts'
+import { startPostgres } from '../../harness/postgres.ts'
 import { startTollgate } from '../../harness/server.ts'
+import { lasting, freshFolder } from '../../harness/lasting.ts'
 
 const OTHER_KEK = Buffer.alloc(32, 'x').toString('base64')
 /** Tables that each store has for itself. */
 const OWN = ['schema_version', 'rolled_up', 'row_journal']
 const CHAT = { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] }
 
-let directory: string
-let database: Postgres | null
-
-before(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'tollgate-copy-'))
-  database = await startPostgres()
-})
-after(async () => {
-  await database?.stop()
-  rmSync(directory, { recursive: true, force: true })
-})
-
+const directory = freshFolder()
+const database = await lasting(startPostgres())
 function copy(env: Record<string, string> = {}): Promise<Outcome> {
   return runCli(['copy'], {
     TOLLGATE_DATA: directory,

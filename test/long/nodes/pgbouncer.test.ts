@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { auditClean } from '../../harness/api-client.ts'
 import { ask, NodeBench } from '../../harness/node-bench.ts'
-import type { Tollgate } from '../../harness/server.ts'
 import { moneyContract } from '../../nodes/money-contract.ts'
 
 const CLIENTS = 24
@@ -13,13 +12,9 @@ if (bench === null) test.skip('nodes behind PgBouncer: no PostgreSQL or no PgBou
 else poolerTests(bench)
 
 function poolerTests(shared: NodeBench): void {
-  describe('nodes behind PgBouncer in transaction mode', () => {
-    let node: Tollgate
-    let database: string
-    before(async () => {
-      database = await shared.newDatabase()
-      node = await shared.node(database, { catalog: 'rate_limit: { requests: 100000, window: 60 }' })
-    })
+  describe('nodes behind PgBouncer in transaction mode', async () => {
+    const database = await shared.newDatabase()
+    const node = await shared.node(database, { catalog: 'rate_limit: { requests: 100000, window: 60 }' })
 
     test('accounts at work at once share its few connections, and each is charged what it was told', async () => {
       const accounts = await Promise.all(Array.from({ length: CLIENTS }, () => node.createAccount({ balance: 100 })))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import pg from 'pg'
 import { auditClean } from '../../harness/api-client.ts'
 import { isLong } from '../../harness/form.ts'
@@ -20,18 +20,13 @@ if (bench === null) test.skip('nodes on one database: no PostgreSQL on this mach
 else sharingTests(bench)
 
 function sharingTests(shared: NodeBench): void {
-  describe('nodes on one database', () => {
-    let database = ''
-    let one: Tollgate
-    let two: Tollgate
-    before(async () => {
-      database = await shared.newDatabase()
-      one = await shared.node(database, {
-        catalog: `ip_block: { failures: 5, window: 60, duration: 600 }\nmodels: [${MODEL}]`,
-        env: PROXIED,
-      })
-      two = await shared.node(database, { env: PROXIED })
+  describe('nodes on one database', async () => {
+    const database = await shared.newDatabase()
+    const one = await shared.node(database, {
+      catalog: `ip_block: { failures: 5, window: 60, duration: 600 }\nmodels: [${MODEL}]`,
+      env: PROXIED,
     })
+    const two = await shared.node(database, { env: PROXIED })
     after(() => shared.stop())
 
     test('S7: a deactivated key, and a locked account, are refused everywhere in 5 s', async () => {

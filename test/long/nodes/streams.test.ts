@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { Redis } from 'ioredis'
 import { request } from 'undici'
 import { foldStream, leaveAfter } from '../../harness/chat-fold.ts'
@@ -14,16 +14,11 @@ if (bench === null) test.skip('streams of other nodes: no PostgreSQL or no Valke
 else streamTests(bench)
 
 function streamTests(shared: NodeBench): void {
-  describe('streams of other nodes', () => {
-    let one: Tollgate
-    let two: Tollgate
-    let alone: Tollgate
-    before(async () => {
-      const database = await shared.newDatabase()
-      one = await shared.node(database, { catalog: 'stream_resume: { grace: 6, retention: 300 }' })
-      two = await shared.node(database)
-      alone = await shared.node(database, { valkey: false })
-    })
+  describe('streams of other nodes', async () => {
+    const database = await shared.newDatabase()
+    const one = await shared.node(database, { catalog: 'stream_resume: { grace: 6, retention: 300 }' })
+    const two = await shared.node(database)
+    const alone = await shared.node(database, { valkey: false })
     after(() => shared.stop())
 
     test('D-7.8: a stream that broke off on one node is resumed on another with its past events, its next ones and its end', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { request } from 'undici'
 import { ask, NodeBench, until } from '../../harness/node-bench.ts'
 import { admitted, patient } from '../../harness/patience.ts'
@@ -16,11 +16,8 @@ if (bench === null) test.skip('nodes with a Valkey cluster: no PostgreSQL or no 
 else clusterTests(bench)
 
 function clusterTests(shared: NodeBench): void {
-  describe('nodes with a Valkey cluster of three shards', () => {
-    let nodes: readonly [Tollgate, Tollgate]
-    before(async () => {
-      nodes = await shared.pair(await shared.newDatabase())
-    })
+  describe('nodes with a Valkey cluster of three shards', async () => {
+    const nodes = await shared.pair(await shared.newDatabase())
     after(() => shared.stop())
 
     const each = (key: string, count: number): Promise<readonly Answer[]> =>

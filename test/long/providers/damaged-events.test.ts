@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { AnswerEvent } from '../../../src/kinds/answer/event.ts'
 import { foldAnswer } from '../../../src/kinds/answer/fold.ts'
 import { systemClock } from '../../../src/base/clock.ts'
@@ -9,7 +9,7 @@ import { damaged } from './damaged-answer.ts'
 import { form } from '../../harness/form.ts'
 import { callOf } from '../../harness/protocol-read.ts'
 import { CHAT_ADAPTERS, recordedCases, type RecordedCase } from '../../harness/recording.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../../harness/scripted-upstream.ts'
+import { startScriptedUpstream } from '../../harness/scripted-upstream.ts'
 import { Random } from '../../sim/random.ts'
 
 const ROUNDS = form({ short: 25, long: 1_000 })
@@ -17,14 +17,8 @@ const SEED = form({ short: 1, long: 2 })
 const BYTES_MAX = 9_000
 
 const { adapters, close } = createAdapters({ clock: systemClock })
-let upstream: ScriptedUpstream
-before(async () => {
-  upstream = await startScriptedUpstream()
-})
-after(async () => {
-  await upstream.close()
-  await close()
-})
+const upstream = await startScriptedUpstream()
+after(() => close())
 
 interface Read {
   readonly events: readonly AnswerEvent[]

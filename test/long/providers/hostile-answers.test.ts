@@ -181,7 +181,7 @@ function cohereTold({ message, usage }: Json): Told {
   return { error: null, text: (message.content ?? []).map(({ text = '' }) => text).join(''), cost: usage.cost }
 }
 
-const world = serve(
+const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 markup: 1
@@ -219,7 +219,7 @@ const all = cases.flatMap(({ chosen }) => chosen)
 
 /** The answer that the provider gives from now on, in pieces of so many bytes. */
 function answers(recorded: RecordedCase, body: Buffer, pieceBytes: number): void {
-  world.upstream.answer((response) => {
+  upstream.answer((response) => {
     response.writeHead(recorded.status, { 'content-type': String(recorded.headers['content-type']) })
     for (let at = 0; at < body.length; at += pieceBytes) response.write(body.subarray(at, at + pieceBytes))
     response.end()
@@ -229,13 +229,13 @@ function answers(recorded: RecordedCase, body: Buffer, pieceBytes: number): void
 /** Asks at one door; checks the form of its answer, that nothing of the operator's is in it, and what was charged. */
 async function asked(door: Door, adapter: string, stream: boolean): Promise<Told> {
   const [path, body] = door.ask(`test/${adapter}`, stream)
-  const answer = await request(`${world.tollgate.url}${path}`, {
+  const answer = await request(`${tollgate.url}${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
   const raw = await answer.body.text()
-  assert.doesNotMatch(raw, new RegExp(`${SECRET}|secret-upstream-model|${new URL(world.upstream.url).port}`))
+  assert.doesNotMatch(raw, new RegExp(`${SECRET}|secret-upstream-model|${new URL(upstream.url).port}`))
   const isStream = /event-stream/.test(String(answer.headers['content-type'])) || path.includes(':streamG')
   try {
     const told =
@@ -246,7 +246,7 @@ async function asked(door: Door, adapter: string, stream: boolean): Promise<Told
           : door.unfiltered?.[0] === adapter
             ? costTold(JSON.parse(raw))
             : door.whole(JSON.parse(raw))
-    const row = await loggedRow(world.tollgate, world.key, answer.headers['x-generation-id'])
+    const row = await loggedRow(tollgate, key, answer.headers['x-generation-id'])
     if (told.cost !== null) assert.equal(row.total_cost, told.cost, 'the ledger says what the client was told')
     // Whose answers are free too often pays what they cost the operator (guarantees.md rule 20).
     if (told.error !== null && row.billing_basis !== 'provider_cost') assert.equal(row.total_cost, 0, row.status)
@@ -296,6 +296,6 @@ for (const { adapter, chosen } of cases)
 
 test('nothing is held after all of them', async (context) => {
   context.diagnostic(`${tried} answers`)
-  const { body } = await world.tollgate.request('GET', '/v1/user/balance', { key: world.key })
+  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
   assert.equal(body.reserved, 0)
 })

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { promisify } from 'node:util'
 import {
   chatSnippet,
@@ -14,6 +13,7 @@ import {
 import { madeMedia } from '../../harness/made-media.ts'
 import { startScriptedUpstream, answers } from '../../harness/scripted-upstream.ts'
 import { serve } from '../../harness/gateway.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const PYTHON = join(ROOT, 'node_modules/.cache/python/bin/python')
@@ -22,7 +22,7 @@ const TEXT = `it's "quoted" \`backticks\` $HOME $(id) \${x} \\ back\\nslash {bra
 const PICTURE_BYTES = madeMedia({ format: 'png', bytes: 400_000, seed: 1 })
 const PICTURE = "it's a $picture.png"
 
-const world = serve(
+const { account, tollgate, upstream } = await serve(
   startScriptedUpstream,
   ({ url }) => `
 providers:
@@ -32,8 +32,7 @@ models:
 `,
 )
 // Node runs no TypeScript below node_modules.
-const folder = mkdtempSync(join(tmpdir(), 'snippet-'))
-after(() => rmSync(folder, { recursive: true }))
+const folder = freshFolder()
 symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
 writeFileSync(join(folder, PICTURE), PICTURE_BYTES)
 
@@ -61,9 +60,9 @@ for (const language of SNIPPET_LANGUAGES)
           { role: 'user', content },
         ],
       }
-      return chatSnippet(language, { base: `${world.tollgate.url}/v1`, key: world.account.key, body, files })
+      return chatSnippet(language, { base: `${tollgate.url}/v1`, key: account.key, body, files })
     }
-    world.upstream.answer(
+    upstream.answer(
       answers({
         id: 'c',
         choices: [{ index: 0, message: { role: 'assistant', content: 'heard' }, finish_reason: 'stop' }],
@@ -80,10 +79,10 @@ for (const language of SNIPPET_LANGUAGES)
     ]
     for (const [code, sent] of cases) {
       writeFileSync(join(folder, file), code)
-      const seen = world.upstream.requests.length
+      const seen = upstream.requests.length
       const { stdout } = await promisify(execFile)(program, [join(folder, file)], { cwd: folder })
       assert.match(stdout, /heard/)
-      const { messages, temperature, seed } = world.upstream.requests[seen] ?? {}
+      const { messages, temperature, seed } = upstream.requests[seen] ?? {}
       assert.deepEqual({ temperature, seed }, { temperature: 0.5, seed: 7 })
       assert.deepEqual(messages, [
         { role: 'system', content: TEXT },

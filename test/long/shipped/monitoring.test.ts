@@ -1,24 +1,22 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { dashboardFiles } from '../../../scripts/dashboards.ts'
 import { freePort, hasProgram, startProgram, schemaFindings, SCHEMAS } from '../../harness/program.ts'
 import { ask } from '../../harness/node-bench.ts'
 import { until } from '../../harness/patience.ts'
 import { startTollgate } from '../../harness/server.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const ALERTS = join(ROOT, 'deploy/prometheus/alerts.yaml')
 const GRAFANA = join(ROOT, 'deploy/grafana')
 const CASES = join(import.meta.dirname, 'alerts.yaml')
 const skip = hasProgram('promtool') ? false : 'no promtool on this machine'
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-monitoring-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
-
+const folder = freshFolder()
 interface Rule {
   readonly alert: string
   readonly expr: string

@@ -4,15 +4,16 @@ import { once } from 'node:events'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, globSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { found, patient } from '../../harness/patience.ts'
 import { startTollgate } from '../../harness/server.ts'
 import { packTarball } from '../../harness/program.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const INSTALLED_BYTES_MAX = 40 * 1_048_576
 const FIRST_ANSWER_MS = 10_000
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-package-'))
+const folder = freshFolder()
 const installed = join(folder, 'node_modules/tollgate')
 /** The environment of a stranger's shell, without this clone. */
 const ENV = {
@@ -22,16 +23,10 @@ const ENV = {
   npm_config_update_notifier: 'false',
 }
 
-let tarball = ''
-
-before(() => {
-  tarball = packTarball(join(folder, 'packed'))
-  mkdirSync(ENV.HOME)
-  const words = ['install', '--offline', '--no-audit', '--no-fund', tarball]
-  execFileSync('npm', words, { cwd: folder, env: ENV, stdio: 'pipe' })
-})
-after(() => rmSync(folder, { recursive: true, force: true }))
-
+const tarball = packTarball(join(folder, 'packed'))
+mkdirSync(ENV.HOME)
+const words = ['install', '--offline', '--no-audit', '--no-fund', tarball]
+execFileSync('npm', words, { cwd: folder, env: ENV, stdio: 'pipe' })
 const manifest = (path: string): Record<string, unknown> => JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
 const filesOf = (path: string): string[] =>
   globSync('**/*', { cwd: path }).filter((name) => statSync(join(path, name)).isFile())

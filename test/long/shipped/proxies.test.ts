@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { request, type RequestOptions } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { edited, freePort, hasProgram, startProgram } from '../../harness/program.ts'
 import { found } from '../../harness/patience.ts'
-import { startTollgate, type Tollgate } from '../../harness/server.ts'
+import { startTollgate } from '../../harness/server.ts'
 import { TurnClient } from '../../harness/turn-client.ts'
+import { freshFolder, lasting } from '../../harness/lasting.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const FIRST_EVENT_MS = 10_000
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-proxies-'))
+const folder = freshFolder()
 const file = (name: string): string => join(folder, name)
 const shipped = (name: string): string => readFileSync(join(ROOT, 'deploy/proxy', name), 'utf8')
 
@@ -80,18 +80,17 @@ const upstream = createServer((received, answer) => {
     }
   })
 })
-let tollgate: Tollgate
 
-before(async () => {
-  const words = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
-  const names = ['-addext', 'subjectAltName=DNS:localhost', '-keyout', file('key.pem'), '-out', file('cert.pem')]
-  execFileSync('openssl', [...words.split(' '), ...names], { stdio: 'pipe' })
-  writeFileSync(file('both.pem'), readFileSync(file('cert.pem'), 'utf8') + readFileSync(file('key.pem'), 'utf8'))
-  mkdirSync(file('home'))
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
-  // An IP socket has an address of this form.
-  const { port } = upstream.address() as AddressInfo
-  tollgate = await startTollgate({
+const words = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
+const names = ['-addext', 'subjectAltName=DNS:localhost', '-keyout', file('key.pem'), '-out', file('cert.pem')]
+execFileSync('openssl', [...words.split(' '), ...names], { stdio: 'pipe' })
+writeFileSync(file('both.pem'), readFileSync(file('cert.pem'), 'utf8') + readFileSync(file('key.pem'), 'utf8'))
+mkdirSync(file('home'))
+await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+// An IP socket has an address of this form.
+const { port } = upstream.address() as AddressInfo
+const tollgate = await lasting(
+  startTollgate({
     env: { TRUSTED_PROXIES: '127.0.0.1/32' },
     catalog: `
 bundled: false
@@ -105,13 +104,11 @@ models:
     endpoints:
       - { provider: slow, model: slow, price: { currency: RUB, prompt: 10, completion: 10 } }
 `,
-  })
-})
+  }),
+)
 after(async () => {
-  await tollgate.stop()
   upstream.closeAllConnections()
   upstream.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 for (const [name, prepared] of Object.entries(PROXIES))
