@@ -22,9 +22,11 @@ const path = (): string => `/admin/v1/accounts/${accountId}`
 const patch = (body: object): ReturnType<MovingGateway['admin']> => server.admin('PATCH', path(), body)
 
 function chat(key: string, more: object = {}): ReturnType<MovingGateway['request']> {
-  return server.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'sandbox/chat', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }], ...more },
+  return server.post('/v1/chat/completions', key, {
+    model: 'sandbox/chat',
+    max_tokens: 20,
+    messages: [{ role: 'user', content: 'Hello' }],
+    ...more,
   })
 }
 
@@ -67,7 +69,7 @@ test('the 429 says that it is the limit of the account, of what, and when it ren
   }
   refused(await chat(keys[1], { stream: true }), 429, 'limit_exceeded')
   const video = { model: 'sandbox/video', prompt: 'A lake', duration: 4 }
-  refused(await server.request('POST', '/v1/videos', { key: keys[0], body: video }), 429, 'limit_exceeded')
+  refused(await server.post('/v1/videos', keys[0], video), 429, 'limit_exceeded')
   const repeated = { 'idempotency-key': 'one' }
   refused(
     await server.request('POST', '/v1/chat/completions', {

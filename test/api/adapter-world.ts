@@ -58,6 +58,6 @@ ${ADAPTERS.map(
       return chat(served.tollgate.url, served.key, { ...defaults, ...body })
     },
     lastRequest: async () => (await served.upstream.requests()).at(-1) ?? assert.fail('The provider got no request.'),
-    credits: async () => (await served.tollgate.request('GET', '/v1/credits', { key: served.key })).body,
+    credits: async () => (await served.tollgate.get('/v1/credits', served.key)).body,
   }
 }

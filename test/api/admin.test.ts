@@ -14,23 +14,25 @@ const NO_LIMIT = { limit: null, limit_reset: null, limit_used: null, limit_remai
 const tollgate = await gateway()
 
 function chat(key: string, body: Record<string, unknown> = {}): Promise<Answer> {
-  return tollgate.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'sandbox/chat', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }], ...body },
+  return tollgate.post('/v1/chat/completions', key, {
+    model: 'sandbox/chat',
+    max_tokens: 20,
+    messages: [{ role: 'user', content: 'Hello' }],
+    ...body,
   })
 }
 
 test('an admin route answers 401 without a credential and for a wrong token, and 403 for an API key; /v1 refuses the admin token', async () => {
   const { key } = await tollgate.createAccount()
   refused(await tollgate.request('GET', '/admin/v1/accounts'), 401, 'unauthorized')
-  refused(await tollgate.request('GET', '/admin/v1/accounts', { key: 'x'.repeat(48) }), 401, 'unauthorized')
+  refused(await tollgate.get('/admin/v1/accounts', 'x'.repeat(48)), 401, 'unauthorized')
   refused(
     await tollgate.request('GET', '/admin/v1/accounts', { headers: { cookie: 'tg_sid=guess' } }),
     401,
     'unauthorized',
   )
-  refused(await tollgate.request('GET', '/admin/v1/accounts', { key }), 403, 'access_denied')
-  refused(await tollgate.request('GET', '/v1/user/balance', { key: tollgate.adminToken }), 401, 'invalid_api_key')
+  refused(await tollgate.get('/admin/v1/accounts', key), 403, 'access_denied')
+  refused(await tollgate.get('/v1/user/balance', tollgate.adminToken), 401, 'invalid_api_key')
 })
 
 test('an account is created, read, found by prefix and changed; each change takes effect on its keys', async () => {
@@ -368,7 +370,7 @@ test('PUT catalog answers the difference; a dry run changes nothing; what GET sh
     'a round trip changes nothing',
   )
   refused(await tollgate.admin('PUT', '/admin/v1/catalog', { ...next, markups: 2 }), 400, 'invalid_input', /markups/)
-  const yaml = await tollgate.request('GET', '/admin/v1/catalog?format=yaml', { key: tollgate.adminToken })
+  const yaml = await tollgate.get('/admin/v1/catalog?format=yaml', tollgate.adminToken)
   assert.match(yaml.headers['content-type'] ?? '', /yaml/)
   assert.match(yaml.text, /id: acme\/small/)
   assert.equal((await tollgate.admin('DELETE', '/admin/v1/models/acme/small')).status, 200)
@@ -412,12 +414,12 @@ test('settings change where they are given, and maintenance stops /v1 but not he
     message: 'Moving house',
     retry_after: 30,
   })
-  const closed = await tollgate.request('GET', '/v1/user/balance', { key })
+  const closed = await tollgate.get('/v1/user/balance', key)
   refused(closed, 503, 'maintenance_mode', /^Moving house$/)
   assert.equal(closed.headers['retry-after'], '30')
   assert.equal((await tollgate.request('GET', '/v1/health')).body.status, 'maintenance')
   assert.equal((await patch({ maintenance: null, timezone: 'UTC' })).body.maintenance, null)
-  assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).status, 200)
+  assert.equal((await tollgate.get('/v1/user/balance', key)).status, 200)
 })
 
 test('usage, the log, endpoint health and the audit report the sales', async () => {

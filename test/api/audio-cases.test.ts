@@ -61,7 +61,7 @@ async function transcribe(
 }
 
 async function lastLog(): Promise<Record<string, unknown>> {
-  return (await tollgate.request('GET', '/v1/generation?limit=1', { key })).body.logs[0]
+  return (await tollgate.get('/v1/generation?limit=1', key)).body.logs[0]
 }
 
 /**
@@ -80,7 +80,7 @@ for (const recorded of cases.filter(({ protocol }) => protocol !== 'audio-bytes'
 
   test(`${recorded.name}: text, usage, exact charge and one row, however its bytes are cut`, async () => {
     for (const opts of VARIANTS) {
-      const before = (await tollgate.request('GET', '/v1/generation?limit=1', { key })).body.total
+      const before = (await tollgate.get('/v1/generation?limit=1', key)).body.total
       const answer = await transcribe(recorded, {}, opts)
       assert.equal(answer.status, 200, `${JSON.stringify(opts)} ${answer.text}`)
       assert.equal(answer.body.text, expected.text)
@@ -96,7 +96,7 @@ for (const recorded of cases.filter(({ protocol }) => protocol !== 'audio-bytes'
       assert.equal(log['total_cost'], tenths / 1_000)
       assert.equal(log['generation_id'], answer.headers['x-generation-id'])
       assert.deepEqual([log['status'], log['input_tokens'], log['output_tokens']], ['completed', 0, 0])
-      assert.equal((await tollgate.request('GET', '/v1/generation?limit=1', { key })).body.total, before + 1)
+      assert.equal((await tollgate.get('/v1/generation?limit=1', key)).body.total, before + 1)
     }
   })
 

@@ -23,7 +23,7 @@ async function serveAudio(catalog: (one: ScriptedUpstream, two: ScriptedUpstream
 }
 
 export async function lastLog(): Promise<Record<string, unknown>> {
-  return (await tollgate.request('GET', '/v1/generation?limit=1', { key })).body.logs[0]
+  return (await tollgate.get('/v1/generation?limit=1', key)).body.logs[0]
 }
 
 interface Spoken {
@@ -46,7 +46,7 @@ export async function speak(body: Record<string, unknown>): Promise<Spoken> {
 }
 
 export function post(body: unknown, path = '/v1/audio/speech'): Promise<Answer> {
-  return tollgate.request('POST', path, { key, body })
+  return tollgate.post(path, key, body)
 }
 
 export function sound(response: ServerResponse, ...pieces: readonly string[]): void {
@@ -66,9 +66,10 @@ export function form(
 }
 
 export function json(body: Record<string, unknown>, path = '/v1/audio/transcriptions'): Promise<Answer> {
-  return tollgate.request('POST', path, {
-    key,
-    body: { model: 'test/whisper', input_audio: { data: WAV.toString('base64'), format: 'wav' }, ...body },
+  return tollgate.post(path, key, {
+    model: 'test/whisper',
+    input_audio: { data: WAV.toString('base64'), format: 'wav' },
+    ...body,
   })
 }
 

@@ -64,7 +64,7 @@ async function asked(path: string, body: unknown, script: (response: ServerRespo
       0,
     )
   const before = await insured()
-  const answer = await tollgate.request('POST', path, { key, body })
+  const answer = await tollgate.post(path, key, body)
   const { body: found } = await tollgate.admin(
     'GET',
     `/admin/v1/generations?generation_id=${String(answer.headers['x-generation-id'])}`,
@@ -159,7 +159,7 @@ describe('an answer that ends in an error is one at every door, whole and stream
 test('such ends do not put an endpoint out of use: a prompt may be their cause', async () => {
   for (let count = 0; count < 8; count += 1)
     await asked('/v1/chat/completions', { model: 'test/openai', messages: MESSAGES }, ended('error').whole)
-  const { body } = await tollgate.request('GET', '/v1/models/health', { key })
+  const { body } = await tollgate.get('/v1/models/health', key)
   assert.doesNotMatch(JSON.stringify(body), /unhealthy/)
 })
 

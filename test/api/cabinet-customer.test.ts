@@ -450,11 +450,7 @@ test('the playground is the paid API under the session: charged to the chosen ke
   refused(await play({ ...body, messages: undefined }), 400, 'missing_messages')
   refused(await play(body, { 'x-tollgate-key-id': 'key_none' }), 400, 'invalid_input')
   refused(await play(body, { 'sec-fetch-site': 'cross-site' }), 403, 'access_denied')
-  refused(
-    await tollgate.request('POST', '/cabinet/v1/playground/chat/completions', { body, key: key.key }),
-    403,
-    'access_denied',
-  )
+  refused(await tollgate.post('/cabinet/v1/playground/chat/completions', key.key, body), 403, 'access_denied')
   refused(await tollgate.request('POST', '/cabinet/v1/playground/chat/completions', { body }), 401, 'unauthorized')
   await browser.request('PATCH', `keys/${limited.id}`, { limit: 0 })
   refused(await play(body), 429, 'limit_exceeded')

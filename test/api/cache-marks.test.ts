@@ -48,10 +48,7 @@ const POINT = { cachePoint: { type: 'default' } }
 
 async function sent(path: string, body: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
   upstream.answer(answers(['test/aws', 'test/nova'].includes(String(body['model'])) ? AWS_ANSWER : CLAUDE_ANSWER))
-  const { status, text } = await tollgate.request('POST', path, {
-    key,
-    body: { max_tokens: 9, ...body },
-  })
+  const { status, text } = await tollgate.post(path, key, { max_tokens: 9, ...body })
   assert.equal(status, 200, text)
   return Object(upstream.requests.at(-1))
 }

@@ -148,7 +148,7 @@ async function answered(path: string, body: unknown, script: (response: ServerRe
     script(response)
   })
   let answer: Answer | null = null
-  const asked = server.request('POST', path, { key, body }).then((given) => (answer = given))
+  const asked = server.post(path, key, body).then((given) => (answer = given))
   for (let second = 0; second < PATIENCE_S && answer === null; second += 1) await server.pass(1, 20)
   assert.ok(answer !== null, 'there is no answer in time')
   await closed

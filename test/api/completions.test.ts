@@ -37,12 +37,12 @@ function complete(body: Record<string, unknown>): Promise<FoldedAnswer> {
 }
 
 async function lastRow(): Promise<Record<string, unknown>> {
-  const { body } = await tollgate.request('GET', '/v1/generation?limit=1', { key: account.key })
+  const { body } = await tollgate.get('/v1/generation?limit=1', account.key)
   return body.logs[0]
 }
 
 async function balance(): Promise<number> {
-  return (await tollgate.request('GET', '/v1/user/balance', { key: account.key })).body.balance
+  return (await tollgate.get('/v1/user/balance', account.key)).body.balance
 }
 
 /** Answers each chat with its own last words, at 10 + 5 tokens. */
@@ -126,9 +126,10 @@ test('what one of several prompts reports is billed, also where another reports 
 
 test('the body is a text completion with exactly its keys', async () => {
   echoChats()
-  const { body, headers } = await tollgate.request('POST', '/v1/completions', {
-    key: account.key,
-    body: { model: 'test/wrapped', prompt: 'hi', max_tokens: 5 },
+  const { body, headers } = await tollgate.post('/v1/completions', account.key, {
+    model: 'test/wrapped',
+    prompt: 'hi',
+    max_tokens: 5,
   })
   assert.deepEqual(Object.keys(body), ['id', 'object', 'created', 'model', 'provider', 'choices', 'usage'])
   assert.equal(body.object, 'text_completion')

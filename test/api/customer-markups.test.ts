@@ -32,9 +32,9 @@ async function ask(
   key: string,
   content = 'Say something',
 ): Promise<{ readonly cost: number; readonly listed: number }> {
-  const { status, body, text } = await server.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'acme/m', messages: [{ role: 'user', content }] },
+  const { status, body, text } = await server.post('/v1/chat/completions', key, {
+    model: 'acme/m',
+    messages: [{ role: 'user', content }],
   })
   assert.equal(status, 200, text)
   const { prompt_tokens: read, completion_tokens: written, cost } = body.usage
@@ -95,9 +95,11 @@ test('16: a request that runs while its rule changes is billed by the one with w
 test('16: a video is held, shown, charged and audited by the markup with which it was ordered', async () => {
   const { key, id: accountId } = await server.createAccount({ balance: 100 })
   await patch(accountId, { markup: 0.25 })
-  const created = await server.request('POST', '/v1/videos', {
-    key,
-    body: { model: 'sandbox/video', prompt: 'A lake\nsandbox: delay_ms=300', duration: 8, size: '1920x1080' },
+  const created = await server.post('/v1/videos', key, {
+    model: 'sandbox/video',
+    prompt: 'A lake\nsandbox: delay_ms=300',
+    duration: 8,
+    size: '1920x1080',
   })
   assert.equal(created.body.usage.estimated_cost, 1.8)
   await patch(accountId, { markup: 4 })
@@ -110,11 +112,10 @@ test('16: a customer sees own prices, and the operator what each pays and by whi
   const { key, id: accountId } = await server.createAccount()
   const group = await made('0.5', 'Half')
   await patch(accountId, { group })
-  const shown = async (): Promise<string> =>
-    (await server.request('GET', '/v1/models/acme/m', { key })).body.pricing.prompt
+  const shown = async (): Promise<string> => (await server.get('/v1/models/acme/m', key)).body.pricing.prompt
   // 0.1 USD × 90 × 1.2 × 0.5 a million tokens.
   assert.equal(await shown(), '0.0000054')
-  const listed = (await server.request('GET', '/v1/models', { key })).body.data
+  const listed = (await server.get('/v1/models', key)).body.data
   assert.equal(listed.find(({ id }: { id: string }) => id === 'acme/m').pricing.prompt, '0.0000054')
 
   const table = (await server.admin('GET', `/admin/v1/customer-prices?account=${accountId}&query=acme`)).body

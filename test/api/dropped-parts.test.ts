@@ -23,7 +23,7 @@ models:
 )
 
 async function dropped(path: string, body: unknown): Promise<string | undefined> {
-  const { status, headers, text }: Answer = await tollgate.request('POST', path, { key, body })
+  const { status, headers, text }: Answer = await tollgate.post(path, key, body)
   assert.equal(status, 200, text)
   return headers['x-tollgate-dropped']
 }
@@ -154,10 +154,7 @@ test('a word of an enumeration is asked of Gemini as it is, and of no other', as
   }
   assert.equal(await dropped('/v1beta/models/test/gemini:generateContent', body), undefined)
   assert.partialDeepStrictEqual(upstream.requests.at(-1), { generationConfig: body.generationConfig })
-  const refused = await tollgate.request('POST', '/v1beta/models/test/plain:generateContent', {
-    key,
-    body,
-  })
+  const refused = await tollgate.post('/v1beta/models/test/plain:generateContent', key, body)
   assert.deepEqual(
     [refused.status, refused.body.error.message],
     [

@@ -15,7 +15,7 @@ const VECTORS = [
 const BASE64 = VECTORS.map((vector) => Buffer.from(Float32Array.from(vector).buffer).toString('base64'))
 
 function embed(body: unknown, key = account.key): Promise<Answer> {
-  return tollgate.request('POST', '/v1/embeddings', { key, body })
+  return tollgate.post('/v1/embeddings', key, body)
 }
 
 function listOf(
@@ -31,7 +31,7 @@ function listOf(
 }
 
 async function balance(): Promise<{ balance: number; reserved: number }> {
-  return (await tollgate.request('GET', '/v1/user/balance', { key: account.key })).body
+  return (await tollgate.get('/v1/user/balance', account.key)).body
 }
 
 const upstream = await startScriptedUpstream()
@@ -242,7 +242,7 @@ test('usage: bounded where it cannot be, counted where it is missing, an explici
       body: {
         logs: [log],
       },
-    } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.body.id}`, { key: account.key })
+    } = await tollgate.get(`/v1/generation?generation_id=${answer.body.id}`, account.key)
     assert.deepEqual(
       [log.billing_basis, log.total_cost, log.input_tokens],
       [basis, answer.body.usage.cost, answer.body.usage.prompt_tokens],
@@ -357,7 +357,7 @@ test('tokens, to a provider that reads none: 400 and nothing is sent', async () 
 })
 
 test('the list of models tells the parameters and what comes out', async () => {
-  const { body } = await tollgate.request('GET', '/v1/embeddings/models', { key: account.key })
+  const { body } = await tollgate.get('/v1/embeddings/models', account.key)
   const found = body.data.find(({ id }: { id: string }) => id === 'sandbox/embeddings')
   assert.deepEqual(
     [found.supported_endpoints, found.supported_parameters, found.architecture.output_modalities],

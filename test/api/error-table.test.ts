@@ -28,10 +28,7 @@ async function withKey(
 ): Promise<Answer> {
   const account = await tollgate.createAccount(options)
   await change(account)
-  return tollgate.request('POST', '/v1/chat/completions', {
-    key: account.key,
-    body: { model: 'sandbox/chat', messages: hello },
-  })
+  return tollgate.post('/v1/chat/completions', account.key, { model: 'sandbox/chat', messages: hello })
 }
 
 const nothing = (): Promise<unknown> => Promise.resolve()
@@ -47,7 +44,7 @@ const ROWS: readonly (readonly [string, () => Promise<Answer>, number, string, R
   ['JSON that is no object', () => chat('[1]'), 400, 'invalid_json', /JSON/],
   [
     'wrong filter',
-    () => tollgate.request('GET', '/v1/models?filter=x', { key }),
+    () => tollgate.get('/v1/models?filter=x', key),
     400,
     'invalid_filter',
     /Invalid filter 'x'\. Allowed values: all, chat/,
@@ -117,7 +114,7 @@ const ROWS: readonly (readonly [string, () => Promise<Answer>, number, string, R
   ],
   [
     'wrong key',
-    () => tollgate.request('POST', '/v1/chat/completions', { key: 'sk-tg-nonsense', body: {} }),
+    () => tollgate.post('/v1/chat/completions', 'sk-tg-nonsense', {}),
     401,
     'invalid_api_key',
     /Invalid API key/,
@@ -173,32 +170,26 @@ const ROWS: readonly (readonly [string, () => Promise<Answer>, number, string, R
   ],
   [
     'unknown path',
-    () => tollgate.request('GET', '/v1/nothing', { key }),
+    () => tollgate.get('/v1/nothing', key),
     404,
     'endpoint_not_found',
     /Unknown endpoint: GET \/v1\/nothing/,
   ],
   [
     'unknown stream',
-    () => tollgate.request('GET', '/v1/streams?id=none', { key }),
+    () => tollgate.get('/v1/streams?id=none', key),
     404,
     'stream_not_found',
     /Stream 'none' not found or expired/,
   ],
   [
     'unknown generation',
-    () => tollgate.request('GET', '/v1/generation?id=gen-none', { key }),
+    () => tollgate.get('/v1/generation?id=gen-none', key),
     404,
     'generation_not_found',
     /gen-none/,
   ],
-  [
-    'GET of an unknown model',
-    () => tollgate.request('GET', '/v1/models/no/such', { key }),
-    404,
-    'model_not_found',
-    /no\/such/,
-  ],
+  ['GET of an unknown model', () => tollgate.get('/v1/models/no/such', key), 404, 'model_not_found', /no\/such/],
   [
     'no provider left',
     () => chat({ model: 'sandbox/chat', messages: hello, provider: { only: ['nobody'] } }),
@@ -231,8 +222,8 @@ const ROWS: readonly (readonly [string, () => Promise<Answer>, number, string, R
     'too many requests',
     async () => {
       const account = await tollgate.createAccount({ account: { rate_limit: { requests: 1, window: 60 } } })
-      await tollgate.request('GET', '/v1/key', { key: account.key })
-      return tollgate.request('GET', '/v1/key', { key: account.key })
+      await tollgate.get('/v1/key', account.key)
+      return tollgate.get('/v1/key', account.key)
     },
     429,
     'rate_limit_exceeded',
@@ -289,6 +280,6 @@ for (const [what, provoke, status, type, message] of ROWS) {
 }
 
 test('nothing was charged for any of it, and no hold is left', async () => {
-  const balance = await tollgate.request('GET', '/v1/user/balance', { key })
+  const balance = await tollgate.get('/v1/user/balance', key)
   assert.deepEqual([balance.body.balance, balance.body.reserved], [100, 0])
 })

@@ -80,9 +80,11 @@ function answerWith(message: Record<string, unknown>): void {
 }
 
 async function chat(model: string, body: Record<string, unknown> = {}): Promise<Answer> {
-  const answer = await tollgate.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }], ...body },
+  const answer = await tollgate.post('/v1/chat/completions', key, {
+    model,
+    max_tokens: 50,
+    messages: [{ role: 'user', content: 'Hello' }],
+    ...body,
   })
   assert.equal(answer.status, 200, answer.text)
   return answer
@@ -116,12 +118,8 @@ test('a search that is asked for, listed and priced is sent, held for and charge
   assert.equal(body.usage.cost, 2.00003)
   const { key: poor } = await tollgate.createAccount({ balance: 1 })
   assert.equal(
-    (
-      await tollgate.request('POST', '/v1/chat/completions', {
-        key: poor,
-        body: { model: 't/priced', max_tokens: 5, prompt: 'x', ...FEES },
-      })
-    ).status,
+    (await tollgate.post('/v1/chat/completions', poor, { model: 't/priced', max_tokens: 5, prompt: 'x', ...FEES }))
+      .status,
     402,
   )
 })
@@ -146,13 +144,10 @@ test('Gemini searches for a chat, and is charged by what it reports: queries, or
   assert.equal((await grounded('t/gemini-3-flash', [])).body.usage.cost, 0.00003)
   const { key: poor } = await tollgate.createAccount({ balance: 15 })
   const body = { model: 't/gemini-3-flash', max_tokens: 5, prompt: 'x', web_search_options: {} }
-  const { status } = await tollgate.request('POST', '/v1/chat/completions', { key: poor, body })
+  const { status } = await tollgate.post('/v1/chat/completions', poor, body)
   assert.equal(status, 402, 'eight searches are held for')
   const tools = [{ type: 'function', function: { name: 'f' } }]
-  const refused = await tollgate.request('POST', '/v1/chat/completions', {
-    key,
-    body: { ...body, tools },
-  })
+  const refused = await tollgate.post('/v1/chat/completions', key, { ...body, tools })
   assert.equal(refused.status, 400, refused.text)
   assert.match(refused.text, /web_search_options: this model searches only without tools/)
 })
@@ -209,9 +204,11 @@ test('pictures of a chat answer are charged, streamed or not, by every protocol 
 
 test('a quality that decides the price of a picture and cannot be sent is refused, not sold', async () => {
   for (const model of ['t/unlisted', 't/unknown', 't/chatting']) {
-    const answer = await tollgate.request('POST', '/v1/images/generations', {
-      key,
-      body: { model, prompt: 'A lake', size: '1024x1024', quality: model === 't/unlisted' ? 'low' : 'high' },
+    const answer = await tollgate.post('/v1/images/generations', key, {
+      model,
+      prompt: 'A lake',
+      size: '1024x1024',
+      quality: model === 't/unlisted' ? 'low' : 'high',
     })
     assert.equal(answer.status, 400, answer.text)
     assert.match(
@@ -232,9 +229,11 @@ test('a picture has the price of its size and quality; what no price names is no
     ['t/flat', { size: '1536x1024', quality: 'high' }, 2, {}],
   ]
   for (const [model, body, cost, shape] of costs) {
-    const answer = await tollgate.request('POST', '/v1/images/generations', {
-      key,
-      body: { model, prompt: 'a cat', response_format: 'b64_json', ...body },
+    const answer = await tollgate.post('/v1/images/generations', key, {
+      model,
+      prompt: 'a cat',
+      response_format: 'b64_json',
+      ...body,
     })
     assert.deepEqual(
       [answer.status, answer.body.usage?.cost],
@@ -279,7 +278,7 @@ test('a document or a film that comes as a picture is held for as what it is, at
   for (const [door, bodyOf] of Object.entries(doors)) {
     const ask = async (model: string, url: string): Promise<number> => {
       const [path, body] = bodyOf(model, url)
-      return (await tollgate.request('POST', path, { key, body })).status
+      return (await tollgate.post(path, key, body)).status
     }
     const seen = upstream.requests.length
     for (const url of [
@@ -305,7 +304,7 @@ test('a PDF that comes as a picture reaches Claude as a document and Gemini as a
   const data = Buffer.from('%PDF-1.7').toString('base64')
   const { key } = await tollgate.createAccount({ balance: 1_000 })
   const sentFor = async (path: string, body: unknown): Promise<string> => {
-    await tollgate.request('POST', path, { key, body })
+    await tollgate.post(path, key, body)
     return JSON.stringify(upstream.requests.at(-1))
   }
   upstream.answer((response) => response.writeHead(500).end())

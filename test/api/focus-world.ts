@@ -27,7 +27,7 @@ export async function focusWorld(): Promise<{
         ['chat/completions', { model: 'sandbox/chat', messages }],
         ['embeddings', { model: 'sandbox/embeddings', input: 'y'.repeat(sent + 1) }],
       ] as const) {
-        const answer = await server.request('POST', `/v1/${path}`, { key, body })
+        const answer = await server.post(`/v1/${path}`, key, body)
         assert.equal(answer.status, 200, answer.text)
       }
     }

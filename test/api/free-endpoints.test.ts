@@ -57,7 +57,7 @@ test('balance, credits and key add up with what a request cost', async () => {
     balance: 100,
     key: { name: 'backend', limit: 50, limit_reset: 'monthly' },
   })
-  assert.deepEqual((await tollgate.request('GET', '/v1/user/balance', { key })).body, {
+  assert.deepEqual((await tollgate.get('/v1/user/balance', key)).body, {
     user: id,
     balance: 100,
     currency: 'RUB',
@@ -67,13 +67,13 @@ test('balance, credits and key add up with what a request cost', async () => {
   const { cost } = (await chat(key)).body.usage
   const costMicro = Math.round(cost * 1e6)
   assert.ok(costMicro > 0)
-  const { balance, available, reserved } = (await tollgate.request('GET', '/v1/user/balance', { key })).body
+  const { balance, available, reserved } = (await tollgate.get('/v1/user/balance', key)).body
   assert.deepEqual([Math.round(balance * 1e6), available, reserved], [100_000_000 - costMicro, balance, 0])
-  assert.deepEqual((await tollgate.request('GET', '/v1/credits', { key })).body, {
+  assert.deepEqual((await tollgate.get('/v1/credits', key)).body, {
     data: { total_credits: 100, total_usage: cost, currency: 'RUB' },
   })
-  const record = await tollgate.request('GET', '/v1/key', { key })
-  assert.deepEqual((await tollgate.request('GET', '/v1/auth/key', { key })).body, record.body)
+  const record = await tollgate.get('/v1/key', key)
+  assert.deepEqual((await tollgate.get('/v1/auth/key', key)).body, record.body)
   const { label, limit_remaining: remaining, limit_resets_at: resetsAt, ...rest } = record.body.data
   assert.equal(label, `${key.slice(0, 9)}…${key.slice(-3)}`)
   assert.equal(Math.round(remaining * 1e6), 50_000_000 - costMicro)
@@ -123,7 +123,7 @@ test('the log lists newest first, filters, pages and clamps; wrong values are re
         )
       ).body.id,
     )
-  const list = (query: string): Promise<Answer> => tollgate.request('GET', `/v1/generation${query}`, { key })
+  const list = (query: string): Promise<Answer> => tollgate.get(`/v1/generation${query}`, key)
   const all = (await list('')).body
   assert.deepEqual([all.total, all.logs.map((log: Record<string, unknown>) => log['generation_id'])], [3, ids])
   const [newest] = all.logs
@@ -182,8 +182,8 @@ test("one account never sees another's log, record or stream", async () => {
   const mine = await tollgate.createAccount()
   const other = await tollgate.createAccount()
   const { id } = (await chat(mine.key, {}, { 'x-request-id': 'private-1' })).body
-  refused(await tollgate.request('GET', `/v1/generation?id=${id}`, { key: other.key }), 404, 'generation_not_found')
-  assert.deepEqual((await tollgate.request('GET', `/v1/generation?generation_id=${id}`, { key: other.key })).body, {
+  refused(await tollgate.get(`/v1/generation?id=${id}`, other.key), 404, 'generation_not_found')
+  assert.deepEqual((await tollgate.get(`/v1/generation?generation_id=${id}`, other.key)).body, {
     logs: [],
     total: 0,
   })
@@ -208,19 +208,19 @@ test("OpenRouter's SDK reads the record, the key and the credits", async () => {
   )
   assert.equal((await client.apiKeys.getCurrentKeyMetadata()).data.usage, answer.usage.cost)
   assert.equal((await client.credits.getCredits()).data.totalCredits, 100)
-  refused(await tollgate.request('GET', '/v1/generation?id=gen-0', { key }), 404, 'generation_not_found')
+  refused(await tollgate.get('/v1/generation?id=gen-0', key), 404, 'generation_not_found')
 })
 
 test('a finished stream is read again from any event, costs nothing, and is completed when cancelled', async () => {
   const { key } = await tollgate.createAccount()
   const first = await chat(key, { stream: true }, { 'x-request-id': 'resume-1' })
   assert.match(first.text, /\ndata: \[DONE\]\n\n$/)
-  const { balance } = (await tollgate.request('GET', '/v1/user/balance', { key })).body
-  const whole = await tollgate.request('GET', '/v1/streams?id=resume-1', { key })
+  const { balance } = (await tollgate.get('/v1/user/balance', key)).body
+  const whole = await tollgate.get('/v1/streams?id=resume-1', key)
   assert.match(whole.headers['content-type'] ?? '', /^text\/event-stream/)
   const events = (text: string): string[] => text.split('\n\n').filter((event) => event.includes('data:'))
   assert.deepEqual(events(whole.text), events(first.text))
-  const rest = await tollgate.request('GET', '/v1/streams?id=resume-1&after=2', { key })
+  const rest = await tollgate.get('/v1/streams?id=resume-1&after=2', key)
   assert.deepEqual(events(rest.text), events(first.text).slice(2))
   const header = await tollgate.request('GET', '/v1/streams?id=resume-1', { key, headers: { 'last-event-id': '2' } })
   assert.equal(header.text, rest.text)
@@ -230,10 +230,10 @@ test('a finished stream is read again from any event, costs nothing, and is comp
     object: 'stream',
     status: 'completed',
   })
-  assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).body.balance, balance)
-  refused(await tollgate.request('GET', '/v1/streams?id=unknown', { key }), 404, 'stream_not_found')
-  refused(await tollgate.request('GET', '/v1/streams', { key }), 400, 'invalid_input', /^id: /)
-  refused(await tollgate.request('GET', '/v1/streams?id=resume-1&after=-1', { key }), 400, 'invalid_input', /^after: /)
+  assert.equal((await tollgate.get('/v1/user/balance', key)).body.balance, balance)
+  refused(await tollgate.get('/v1/streams?id=unknown', key), 404, 'stream_not_found')
+  refused(await tollgate.get('/v1/streams', key), 400, 'invalid_input', /^id: /)
+  refused(await tollgate.get('/v1/streams?id=resume-1&after=-1', key), 400, 'invalid_input', /^after: /)
 })
 
 test('a running stream is cancelled from outside, settled and logged as cancelled', async () => {
@@ -252,7 +252,7 @@ test('a running stream is cancelled from outside, settled and logged as cancelle
     cancelled.text,
   )
   await running
-  const log = (await tollgate.request('GET', '/v1/generation?request_id=cancel-1', { key })).body.logs[0]
+  const log = (await tollgate.get('/v1/generation?request_id=cancel-1', key)).body.logs[0]
   assert.deepEqual([log.status, log.generation_id], ['cancelled', cancelled.body.id])
-  assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).body.reserved, 0)
+  assert.equal((await tollgate.get('/v1/user/balance', key)).body.reserved, 0)
 })

@@ -74,19 +74,14 @@ test('rule 6: the first broken stream is free, those after it cost what the prov
     [row['billing_basis'], row['insured'], row['total_cost'], row['provider_cost'], row['status']],
     ['provider_cost', 0, 30, 30, 'error'],
   )
-  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
+  const { body } = await tollgate.get('/v1/user/balance', key)
   assert.deepEqual([body.balance, body.reserved], [9_970, 0])
 })
 
 test('rule 4: an empty answer that the provider bills is charged once the free amount of the hour is used up', async () => {
   const { id, key } = await tollgate.createAccount({ balance: 10_000 })
   const ask = async (): Promise<number> =>
-    (
-      await tollgate.request('POST', '/v1/chat/completions', {
-        key,
-        body: { ...REQUEST, stream: false, stream_options: undefined },
-      })
-    ).status
+    (await tollgate.post('/v1/chat/completions', key, { ...REQUEST, stream: false, stream_options: undefined })).status
   failAfterThree()
   await chat(tollgate.url, key, REQUEST)
   upstream.answer((response) => {
@@ -117,12 +112,7 @@ test('a refusal of the provider is no abuse and stays free', async () => {
   await chat(tollgate.url, key, REQUEST)
   upstream.answer((response) => response.writeHead(500).end())
   assert.equal(
-    (
-      await tollgate.request('POST', '/v1/chat/completions', {
-        key,
-        body: { ...REQUEST, stream: false, stream_options: undefined },
-      })
-    ).status,
+    (await tollgate.post('/v1/chat/completions', key, { ...REQUEST, stream: false, stream_options: undefined })).status,
     502,
   )
   assert.deepEqual([(await newest(id))['billing_basis'], (await newest(id))['total_cost']], ['free', 0])
@@ -173,7 +163,7 @@ function askAboutPicture(key: string, promptTokens: number, part: unknown = PICT
 }
 
 function post(key: string, path: string, body: unknown): ReturnType<typeof world.tollgate.request> {
-  return tollgate.request('POST', path, { key, body })
+  return tollgate.post(path, key, body)
 }
 
 test('a shortfall counts whatever asked for it: then all that may exceed its hold is refused, and text goes on', async () => {
@@ -243,6 +233,6 @@ test('a sound that says a minute and is hours is charged as the provider heard i
   assert.equal((await tollgate.admin('POST', `/admin/v1/accounts/${id}/ledger`, more)).status, 201)
   assert.equal((await ask()).status, 200)
   assert.deepEqual([(await newest(id))['total_cost'], (await newest(id))['shortfall']], [30, 0])
-  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
+  const { body } = await tollgate.get('/v1/user/balance', key)
   assert.deepEqual([body.balance, body.reserved], [100, 0])
 })

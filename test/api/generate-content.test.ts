@@ -61,11 +61,11 @@ function sent(): Record<string, unknown> {
 }
 
 async function lastRow(): Promise<Record<string, unknown>> {
-  return (await tollgate.request('GET', '/v1/generation?limit=1', { key })).body.logs[0]
+  return (await tollgate.get('/v1/generation?limit=1', key)).body.logs[0]
 }
 
 async function balance(): Promise<number> {
-  return (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance
+  return (await tollgate.get('/v1/user/balance', key)).body.balance
 }
 
 test('a provider of the protocol is asked in the client’s own words, and its answer passes with our id, model and cost', async () => {

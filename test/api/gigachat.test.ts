@@ -105,7 +105,7 @@ function ask(body: object): Promise<FoldedAnswer> {
 }
 
 async function lastLog(): Promise<Record<string, unknown>> {
-  return (await server.request('GET', '/v1/generation?limit=1', { key })).body.logs[0]
+  return (await server.get('/v1/generation?limit=1', key)).body.logs[0]
 }
 
 for (const stream of [false, true]) {
@@ -207,9 +207,9 @@ test('a provider of this name brings the bundled models with their prices in rub
 })
 
 test('vectors come in the order of the texts, and their tokens are added up', async () => {
-  const { status, body, text } = await server.request('POST', '/v1/embeddings', {
-    key,
-    body: { model: 'sber/Embeddings', input: ['раз два три', 'четыре'] },
+  const { status, body, text } = await server.post('/v1/embeddings', key, {
+    model: 'sber/Embeddings',
+    input: ['раз два три', 'четыре'],
   })
   assert.equal(status, 200, text)
   assert.deepEqual(
@@ -224,9 +224,10 @@ test('vectors come in the order of the texts, and their tokens are added up', as
 })
 
 test('a picture is made by a function of the model, and fetched with the token', async () => {
-  const { status, body, text } = await server.request('POST', '/v1/images/generations', {
-    key,
-    body: { model: 'sber/pictures', prompt: 'Нарисуй кота', response_format: 'b64_json' },
+  const { status, body, text } = await server.post('/v1/images/generations', key, {
+    model: 'sber/pictures',
+    prompt: 'Нарисуй кота',
+    response_format: 'b64_json',
   })
   assert.equal(status, 200, text)
   assert.deepEqual(Buffer.from(body.data[0].b64_json, 'base64'), JPEG)
@@ -235,9 +236,11 @@ test('a picture is made by a function of the model, and fetched with the token',
 })
 
 test('speech and its text at SaluteSpeech, with a token of its own scope', async () => {
-  const spoken = await server.request('POST', '/v1/audio/speech', {
-    key,
-    body: { model: 'sber/speech', input: 'Привет', voice: 'Nec', response_format: 'opus' },
+  const spoken = await server.post('/v1/audio/speech', key, {
+    model: 'sber/speech',
+    input: 'Привет',
+    voice: 'Nec',
+    response_format: 'opus',
   })
   assert.equal(spoken.status, 200)
   const { path, headers, body } = upstream.received.at(-1) ?? { path: '', headers: {}, body: Buffer.alloc(0) }

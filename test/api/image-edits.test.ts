@@ -115,7 +115,7 @@ describe('edits', () => {
   test('JSON: an address, a data URL, objects with one, a list', async () => {
     upstream.answer(generous())
     const ask = (fields: Record<string, unknown>): Promise<Answer> =>
-      tollgate.request('POST', EDITS, { key, body: { model: 'v/any', prompt: 'x', ...fields } })
+      tollgate.post(EDITS, key, { model: 'v/any', prompt: 'x', ...fields })
     for (const image of [DATA, [DATA], { image_url: DATA }, [{ image_url: { url: DATA } }]])
       assert.equal((await ask({ image })).status, 200)
     assert.equal(

@@ -77,15 +77,12 @@ async function ask(recorded: RecordedCase, opts: ReplayOptions): Promise<Answer>
     )
   else await replay.slot('recorded', [{ case: recorded.name, opts }])
   const model = byAddress ? 'test/files' : (MODELS[recorded.protocol] ?? '')
-  return tollgate.request('POST', '/v1/images/generations', {
-    key,
-    body: {
-      model,
-      prompt: 'recorded',
-      response_format: 'b64_json',
-      n: Math.max(1, images.length),
-      ...(edits ? { image: SOURCE } : {}),
-    },
+  return tollgate.post('/v1/images/generations', key, {
+    model,
+    prompt: 'recorded',
+    response_format: 'b64_json',
+    n: Math.max(1, images.length),
+    ...(edits ? { image: SOURCE } : {}),
   })
 }
 

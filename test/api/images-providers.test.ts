@@ -211,7 +211,7 @@ describe('chat models that answer with pictures', () => {
     refused(answer, 400, 'model_not_supported')
     upstream.answer(answers(said([])))
     assert.equal((await draw({ model: 'v/chat' })).status, 502)
-    const { body } = await tollgate.request('GET', '/v1/images/models', { key })
+    const { body } = await tollgate.get('/v1/images/models', key)
     const ids = body.data.map(({ id }: { id: string }) => id)
     assert.ok(ids.includes('v/chat') && !ids.includes('v/mute'))
     const record = (id: string): Record<string, unknown> => body.data.find((one: { id: string }) => one.id === id)
@@ -220,9 +220,9 @@ describe('chat models that answer with pictures', () => {
       Array.isArray(endpoints) && endpoints.includes('chat/completions') && endpoints.includes('images/generations'),
     )
     assert.deepEqual(record('v/any')['supported_endpoints'], ['images/generations'])
-    const speaking = await tollgate.request('POST', '/v1/chat/completions', {
-      key,
-      body: { model: 'v/any', messages: [{ role: 'user', content: 'x' }] },
+    const speaking = await tollgate.post('/v1/chat/completions', key, {
+      model: 'v/any',
+      messages: [{ role: 'user', content: 'x' }],
     })
     refused(speaking, 400, 'model_not_supported')
   })

@@ -34,8 +34,8 @@ describe('pictures of the sandbox, on a fresh machine', async () => {
   const tollgate = await gateway({ catalog: 'rate_limit: { requests: 10000, window: 60 }\nmarkup: 1\n' })
   const key = (await tollgate.createAccount({ balance: 1_000 })).key
   const draw = (body: Record<string, unknown>, path = '/v1/images/generations'): Promise<Answer> =>
-    tollgate.request('POST', path, { key, body: { model: 'sandbox/image', prompt: 'a cat', ...body } })
-  const balance = async (): Promise<number> => (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance
+    tollgate.post(path, key, { model: 'sandbox/image', prompt: 'a cat', ...body })
+  const balance = async (): Promise<number> => (await tollgate.get('/v1/user/balance', key)).body.balance
   const bytesAt = async (
     url: string,
   ): Promise<{ readonly bytes: Buffer; readonly headers: Headers; readonly status: number }> => {
@@ -119,7 +119,7 @@ describe('pictures of the sandbox, on a fresh machine', async () => {
     assert.equal(answer.headers['x-generation-id'], answer.body.id)
     assert.match(answer.body.id, /^gen-\d{10}-[0-9A-Za-z]{20}$/)
     assert.equal(before - (await balance()), 3 * PRICE_RUB)
-    const { body: log } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.body.id}`, { key })
+    const { body: log } = await tollgate.get(`/v1/generation?generation_id=${answer.body.id}`, key)
     assert.equal(log.total, 1)
     const [row] = log.logs
     assert.deepEqual(
@@ -138,11 +138,7 @@ describe('pictures of the sandbox, on a fresh machine', async () => {
     const none = await draw({ n: 4, prompt: 'a cat\nsandbox: words=0' })
     refused(none, 502, 'empty_response')
     assert.equal(before - (await balance()), PRICE_RUB)
-    const { body: log } = await tollgate.request(
-      'GET',
-      `/v1/generation?generation_id=${none.headers['x-generation-id']}`,
-      { key },
-    )
+    const { body: log } = await tollgate.get(`/v1/generation?generation_id=${none.headers['x-generation-id']}`, key)
     assert.deepEqual([log.logs[0].status, log.logs[0].total_cost, log.logs[0].type], ['error', 0, 'image'])
   })
 
@@ -163,7 +159,7 @@ describe('pictures of the sandbox, on a fresh machine', async () => {
   test('the hold is n pictures: what cannot be paid for is refused beforehand', async () => {
     const poor = await tollgate.createAccount({ balance: 1 })
     const ask = (n: number): Promise<Answer> =>
-      tollgate.request('POST', '/v1/images', { key: poor.key, body: { model: 'sandbox/image', prompt: 'x', n } })
+      tollgate.post('/v1/images', poor.key, { model: 'sandbox/image', prompt: 'x', n })
     const answer = await ask(3)
     assert.deepEqual(
       [answer.status, answer.body.error.metadata.error_type, answer.body.error.metadata.required],
@@ -173,10 +169,7 @@ describe('pictures of the sandbox, on a fresh machine', async () => {
     assert.equal((await ask(2)).status, 200)
     assert.equal((await ask(1)).status, 402)
     const limited = await tollgate.createAccount({ balance: 10, key: { limit: 0.7 } })
-    const over = await tollgate.request('POST', '/v1/images', {
-      key: limited.key,
-      body: { model: 'sandbox/image', prompt: 'x', n: 2 },
-    })
+    const over = await tollgate.post('/v1/images', limited.key, { model: 'sandbox/image', prompt: 'x', n: 2 })
     refused(over, 429, 'limit_exceeded')
   })
 
@@ -217,7 +210,7 @@ describe('pictures of the sandbox, on a fresh machine', async () => {
   })
 
   test('the model stands in the list of image models with the map of its parameters', async () => {
-    const { body } = await tollgate.request('GET', '/v1/images/models', { key })
+    const { body } = await tollgate.get('/v1/images/models', key)
     const model = body.data.find(({ id }: { id: string }) => id === 'sandbox/image')
     assert.deepEqual(model.supported_endpoints, ['images/generations'])
     assert.equal(model.supports_streaming, false)

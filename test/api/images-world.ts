@@ -17,9 +17,11 @@ export let tollgate: Gateway
 export let key: string
 
 export function draw(body: Record<string, unknown>): Promise<Answer> {
-  return tollgate.request('POST', '/v1/images/generations', {
-    key,
-    body: { model: 'v/any', prompt: 'a cat', response_format: 'b64_json', ...body },
+  return tollgate.post('/v1/images/generations', key, {
+    model: 'v/any',
+    prompt: 'a cat',
+    response_format: 'b64_json',
+    ...body,
   })
 }
 
@@ -34,9 +36,7 @@ export function errorOf(answer: Answer): readonly unknown[] {
 }
 
 export async function logRow(answer: Answer): Promise<Record<string, unknown>> {
-  const { body } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.headers['x-generation-id']}`, {
-    key,
-  })
+  const { body } = await tollgate.get(`/v1/generation?generation_id=${answer.headers['x-generation-id']}`, key)
   assert.equal(body.total, 1)
   return body.logs[0]
 }

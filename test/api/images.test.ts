@@ -29,7 +29,7 @@ const USAGE = {
 }
 
 async function balance(): Promise<number> {
-  return (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance
+  return (await tollgate.get('/v1/user/balance', key)).body.balance
 }
 
 describe("OpenAI's protocol", () => {

@@ -110,9 +110,10 @@ test('the operator finds requests by the cause of their failure, and only by a k
   const fails = (response: Parameters<Parameters<ScriptedUpstream['answer']>[0]>[0]): void =>
     void response.writeHead(500).end()
   first.answer(fails)
-  const failed = await tollgate.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'test/two', messages: [{ role: 'user', content: 'x' }], provider: { only: ['first'] } },
+  const failed = await tollgate.post('/v1/chat/completions', key, {
+    model: 'test/two',
+    messages: [{ role: 'user', content: 'x' }],
+    provider: { only: ['first'] },
   })
   assert.equal(failed.body.error.metadata.error_type, 'provider_error')
   const causes = async (type: string): Promise<readonly string[]> =>

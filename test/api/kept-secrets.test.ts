@@ -38,9 +38,10 @@ interface Kept {
 /** An account with a kept answer, an idempotent one and a finished video. */
 async function keeping(): Promise<Kept> {
   const { id: account, key } = await tollgate.createAccount({ balance: 1_000 })
-  const asked = await tollgate.request('POST', '/v1/responses', {
-    key,
-    body: { model: 'sandbox/chat', input: 'canary question', store: true },
+  const asked = await tollgate.post('/v1/responses', key, {
+    model: 'sandbox/chat',
+    input: 'canary question',
+    store: true,
   })
   assert.equal(asked.status, 200, asked.text)
   const name = randomBytes(8).toString('hex')
@@ -61,8 +62,8 @@ const generationOf = (response: string): string => response.replace('resp-', 'ge
 test('a row that is moved to another account does not open there', async () => {
   const { account, key, response, video } = await keeping()
   const other = await tollgate.createAccount({ balance: 10 })
-  const read = (as: string) => tollgate.request('GET', `/v1/responses/${response}`, { key: as })
-  const film = (as: string) => tollgate.request('GET', `/v1/videos/${video}`, { key: as })
+  const read = (as: string) => tollgate.get(`/v1/responses/${response}`, as)
+  const film = (as: string) => tollgate.get(`/v1/videos/${video}`, as)
   const [own, ownFilm] = [(await read(key)).body, (await film(key)).body]
   assert.ok(JSON.stringify(own).includes('completed'))
   const move = (to: string): void =>

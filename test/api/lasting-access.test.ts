@@ -27,7 +27,7 @@ async function made(
   body: Readonly<Record<string, unknown>>,
   key = server.adminToken,
 ): Promise<{ readonly id: string; readonly token: string }> {
-  const answer = await server.request('POST', '/admin/v1/tokens', { key, body: named(body) })
+  const answer = await server.post('/admin/v1/tokens', key, named(body))
   assert.equal(answer.status, 201, answer.text)
   return answer.body
 }
@@ -138,10 +138,10 @@ test('who is revoked takes along what came from them, and a revoked token makes 
   await server.admin('PATCH', `/admin/v1/tokens/${third.id}`, { external_id: 'third' })
   const cut = await server.admin('PATCH', `/admin/v1/tokens/${first.id}`, { scopes: ['tokens:read', 'tokens:write'] })
   assert.equal(cut.status, 200, cut.text)
-  refused(await server.request('GET', '/admin/v1/generations', { key: third.token }), 403, 'access_denied')
+  refused(await server.get('/admin/v1/generations', third.token), 403, 'access_denied')
   assert.equal((await server.admin('DELETE', `/admin/v1/tokens/${first.id}`)).status, 200)
   for (const { id, token: secret } of [first, second, third]) {
-    refused(await server.request('GET', '/admin/v1/tokens', { key: secret }), 401, 'unauthorized')
+    refused(await server.get('/admin/v1/tokens', secret), 401, 'unauthorized')
     const shown = (await server.admin('GET', `/admin/v1/tokens/${id}`)).body
     assert.deepEqual([shown.state, shown.external_id], ['revoked', null])
     const events = (await server.admin('GET', `/admin/v1/events?object=${id}`)).body.data
@@ -177,7 +177,7 @@ test('a management key is made with a proof, and works while its maker owns the 
   const join = { token: new URL(link).searchParams.get('token'), email: 'second@example.com', password: PASSWORD }
   assert.equal((await other.post('invitations/join', join)).status, 201)
   const theirs = (await other.post('management-keys', { name: 'theirs' })).body.key
-  const asked = async (key: string): Promise<number> => (await server.request('GET', '/v1/keys', { key })).status
+  const asked = async (key: string): Promise<number> => (await server.get('/v1/keys', key)).status
   assert.deepEqual([await asked(own.body.key), await asked(theirs)], [200, 200])
   const { members } = (await other.get('members')).body
   const self = members.find(({ you }: { you: boolean }) => you).user

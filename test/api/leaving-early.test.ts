@@ -70,7 +70,7 @@ test('rule 8: each of 50 whole answers whose client left is read to its end and 
   const account = await server.createAccount({ balance: 10_000 })
   await askAndLeave(account.key, REQUESTS, '/v1/chat/completions', chat)
   // They keep their places: the key has fewer left.
-  const more = await server.request('GET', '/v1/user/balance', { key: account.key })
+  const more = await server.get('/v1/user/balance', account.key)
   assert.ok(more.body.reserved > 0)
   await until(20_000, 'the answers that are read on', async () =>
     /tollgate_drains 50\b/.test((await server.request('GET', '/metrics')).text),
@@ -81,10 +81,7 @@ test('rule 8: each of 50 whole answers whose client left is read to its end and 
     new Set(rows.map((row) => `${row['status']} ${row['billing_basis']} ${row['total_cost']}`)),
     new Set(['cancelled drained 10']),
   )
-  assert.equal(
-    (await server.request('GET', '/v1/user/balance', { key: account.key })).body.balance,
-    10_000 - REQUESTS * 10,
-  )
+  assert.equal((await server.get('/v1/user/balance', account.key)).body.balance, 10_000 - REQUESTS * 10)
 })
 
 for (const [name, path, body, worst] of [
@@ -95,7 +92,7 @@ for (const [name, path, body, worst] of [
   test(`rule 8: ${name} of which nothing came in two minutes costs nothing, and the most that it may cost is the operator's loss`, async () => {
     const account = await server.createAccount({ balance: 10_000 })
     await askAndLeave(account.key, 1, path, body)
-    const { reserved } = (await server.request('GET', '/v1/user/balance', { key: account.key })).body
+    const { reserved } = (await server.get('/v1/user/balance', account.key)).body
     assert.ok(worst === null || reserved === worst, String(reserved))
     await until(20_000, 'the answers that are read on', async () =>
       /tollgate_drains 1\b/.test((await server.request('GET', '/metrics')).text),
@@ -181,7 +178,7 @@ test('C2: a stream that is cancelled before its first byte breaks off, though it
 test("rule 8: an answer cut off after two minutes is charged for its tokens so far; the rest of its worst-case price is the operator's loss", async () => {
   const account = await server.createAccount({ balance: 10_000 })
   const { upstream: answer } = await readThoughtful(account.key, 'long-thought')
-  const { reserved } = (await server.request('GET', '/v1/user/balance', { key: account.key })).body
+  const { reserved } = (await server.get('/v1/user/balance', account.key)).body
   await server.request('DELETE', '/v1/streams?id=long-thought', { key: account.key })
   server.clock.advance(121_000)
   const [row = {}] = await rowsOf(account.id, 1)

@@ -18,9 +18,10 @@ await server.admin('POST', '/admin/v1/accounts', { name: '=1+1;@x' })
 const { id, key } = await server.createAccount()
 const billed = id
 for (let turn = 0; turn < REQUESTS; turn += 1)
-  await server.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'sandbox/chat', max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] },
+  await server.post('/v1/chat/completions', key, {
+    model: 'sandbox/chat',
+    max_tokens: 5,
+    messages: [{ role: 'user', content: 'Hello' }],
   })
 
 /** The cells of a file by the names of their columns; its texts have no commas. */
@@ -125,7 +126,7 @@ test('a file needs the scope of its list', async () => {
   const made = await server.admin('POST', '/admin/v1/tokens', { name: 'files', scopes: ['accounts:read'] })
   assert.equal(made.status, 201, made.text)
   const key = made.body.token
-  assert.equal((await server.request('GET', '/admin/v1/accounts?format=csv', { key })).status, 200)
-  refused(await server.request('GET', '/admin/v1/generations?format=csv', { key }), 403, 'access_denied')
-  refused(await server.request('GET', `/admin/v1/accounts/${billed}/ledger?format=csv`, { key }), 403, 'access_denied')
+  assert.equal((await server.get('/admin/v1/accounts?format=csv', key)).status, 200)
+  refused(await server.get('/admin/v1/generations?format=csv', key), 403, 'access_denied')
+  refused(await server.get(`/admin/v1/accounts/${billed}/ledger?format=csv`, key), 403, 'access_denied')
 })

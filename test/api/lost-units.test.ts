@@ -81,7 +81,7 @@ for (const [type, { path, body, lost }] of Object.entries(CASES)) {
       const account = await server.createAccount({ balance: 100 })
       upstream.answer(answer)
       let status = 0
-      void server.request('POST', path, { key: account.key, body }).then((answered) => (status = answered.status))
+      void server.post(path, account.key, body).then((answered) => (status = answered.status))
       await until(20_000, 'the answer', () => {
         // Beyond the limit of a stalled answer, far below that of one that has not begun.
         server.clock.advance(500)

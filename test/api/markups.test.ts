@@ -18,9 +18,9 @@ await server.admin('PATCH', '/admin/v1/settings', { rates: { USD: 90 }, markup: 
 const put = (path: string, body: object) => server.admin('PUT', `/admin/v1/${path}`, body)
 
 async function ask(key: string, content: string): Promise<{ readonly cost: number; readonly exact: number }> {
-  const { status, body } = await server.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'acme/m', messages: [{ role: 'user', content }] },
+  const { status, body } = await server.post('/v1/chat/completions', key, {
+    model: 'acme/m',
+    messages: [{ role: 'user', content }],
   })
   assert.equal(status, 200)
   const { prompt_tokens: read, completion_tokens: written, cost } = body.usage

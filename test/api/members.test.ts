@@ -41,10 +41,7 @@ async function joined(
 }
 
 function chat(key: string): ReturnType<MovingGateway['request']> {
-  return server.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
-  })
+  return server.post('/v1/chat/completions', key, { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] })
 }
 
 test('who joins acts for the account in their role, and has no account of their own', async () => {

@@ -183,10 +183,11 @@ test('safeguards reach the provider byte for byte: numbers, escapes and order as
   const safeguards = '{ "b": 1.0, "10": "\\u00e9", "2": 12345678901234567890,\n "b": [1e2, "\\/"] }'
   for (const stream of [false, true]) {
     if (stream) answerEvents([START, ...CONTENT, ...END])
-    const answer = await tollgate.request('POST', '/v1/messages', {
+    const answer = await tollgate.post(
+      '/v1/messages',
       key,
-      body: `{"model":"anthropic/claude","max_tokens":100,"stream":${stream},"safeguards":${safeguards},"messages":[{"role":"user","content":"Hi"}]}`,
-    })
+      `{"model":"anthropic/claude","max_tokens":100,"stream":${stream},"safeguards":${safeguards},"messages":[{"role":"user","content":"Hi"}]}`,
+    )
     assert.equal(answer.status, 200, answer.text)
     const { body } = upstream.received.at(-1) ?? assert.fail()
     assert.ok(body.toString().includes(`"safeguards":${safeguards}`), body.toString())
@@ -427,20 +428,20 @@ test('a refusal of the request passes whole, with our id and without what names 
       })
     }
     // In another protocol the table of errors decides.
-    const chat = await tollgate.request('POST', '/v1/chat/completions', {
-      key,
-      body: { model: 'anthropic/plain', messages: [{ role: 'user', content: 'Hi' }] },
+    const chat = await tollgate.post('/v1/chat/completions', key, {
+      model: 'anthropic/plain',
+      messages: [{ role: 'user', content: 'Hi' }],
     })
     assert.deepEqual([chat.status, Object.keys(chat.body.error)], [400, ['code', 'message', 'metadata']])
   }
 })
 
 test('a stream that breaks off ends with an error event, and costs nothing', async () => {
-  const before = await tollgate.request('GET', '/v1/credits', { key })
+  const before = await tollgate.get('/v1/credits', key)
   answerEvents([START, ...CONTENT])
   const { error, status } = await ask({ stream: true })
   assert.deepEqual([status, error?.['type']], [200, 'api_error'])
-  const now = await tollgate.request('GET', '/v1/credits', { key })
+  const now = await tollgate.get('/v1/credits', key)
   assert.deepEqual(now.body, before.body)
 })
 

@@ -20,7 +20,7 @@ function ask(fields: Record<string, unknown>): Promise<FoldedMessage> {
 }
 
 async function spent(): Promise<number> {
-  const { body } = await tollgate.request('GET', '/v1/credits', { key })
+  const { body } = await tollgate.get('/v1/credits', key)
   return body.data.total_usage
 }
 
@@ -62,8 +62,7 @@ for (const stream of [false, true]) {
 
 test('the tokens of a message are counted for nothing', async () => {
   const before = await spent()
-  const count = (body: unknown): Promise<Answer> =>
-    tollgate.request('POST', '/v1/messages/count_tokens?beta=true', { key, body })
+  const count = (body: unknown): Promise<Answer> => tollgate.post('/v1/messages/count_tokens?beta=true', key, body)
   const small = await count({ model: 'sandbox/chat', messages: HELLO })
   const large = await count({ model: 'sandbox/chat', messages: HELLO, tools: TOOLS, system: 'Be brief.' })
   assert.equal(small.status, 200, small.text)
@@ -95,7 +94,7 @@ test('models come in the shape of the client that asks', async () => {
   assert.partialDeepStrictEqual(one.body, { type: 'model', id: 'sandbox/chat', max_input_tokens: 128_000 })
   assert.equal((await get('/v1/models/no/such')).body.error.type, 'not_found_error')
   assert.equal((await get('/v1/models?after_id=no')).body.error.type, 'invalid_request_error')
-  const plain = await tollgate.request('GET', '/v1/models/no/such', { key })
+  const plain = await tollgate.get('/v1/models/no/such', key)
   assert.equal(plain.body.error.metadata.error_type, 'model_not_found')
 })
 
@@ -162,20 +161,8 @@ const ROWS: readonly (readonly [string, () => Promise<Answer>, number, string, R
     /no access to model/,
   ],
   ['unknown model', () => post(body({ model: 'claude-nope' })), 404, 'not_found_error', /'claude-nope' not found/],
-  [
-    'unknown path',
-    () => tollgate.request('POST', '/v1/messages/batches', { key, body: {} }),
-    404,
-    'not_found_error',
-    /Unknown endpoint/,
-  ],
-  [
-    'wrong method',
-    () => tollgate.request('GET', '/v1/messages', { key }),
-    405,
-    'invalid_request_error',
-    /Method GET is not allowed/,
-  ],
+  ['unknown path', () => tollgate.post('/v1/messages/batches', key, {}), 404, 'not_found_error', /Unknown endpoint/],
+  ['wrong method', () => tollgate.get('/v1/messages', key), 405, 'invalid_request_error', /Method GET is not allowed/],
   ['too large', () => post({ body: 'x'.repeat(10_485_761) }), 413, 'request_too_large', /larger than 10 MB|10 MB/],
   [
     'another type',
@@ -221,7 +208,7 @@ test('a stream whose client names it can be taken up again, in the same events',
     headers,
     body: { model: 'sandbox/chat', max_tokens: 100, stream: true, messages: HELLO },
   })
-  const again = await tollgate.request('GET', '/v1/streams?id=messages-1&after=2', { key })
+  const again = await tollgate.get('/v1/streams?id=messages-1&after=2', key)
   assert.ok(first.text.endsWith(again.text))
   assert.match(again.text, /^id: 3\nevent: content_block_delta\n/)
 })

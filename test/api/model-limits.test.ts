@@ -47,7 +47,7 @@ async function ask(path: string, body: Record<string, unknown>): Promise<Seen> {
   upstream.answer(
     answers(path.endsWith('responses') && String(body['model']).includes('native') ? RESPONSE : CHAT_ANSWER),
   )
-  const { status, headers, text }: Answer = await tollgate.request('POST', path, { key, body })
+  const { status, headers, text }: Answer = await tollgate.post(path, key, body)
   assert.equal(status, 200, text)
   return { dropped: headers['x-tollgate-dropped'], sent: upstream.requests.at(-1) ?? {} }
 }

@@ -36,11 +36,11 @@ models:
 const account = await tollgate.createAccount()
 
 function judge(body: unknown, key = account.key): Promise<Answer> {
-  return tollgate.request('POST', '/v1/moderations', { key, body })
+  return tollgate.post('/v1/moderations', key, body)
 }
 
 async function logOf(id: unknown, key = account.key): Promise<Record<string, unknown>> {
-  const { body } = await tollgate.request('GET', `/v1/generation?generation_id=${id}`, { key })
+  const { body } = await tollgate.get(`/v1/generation?generation_id=${id}`, key)
   assert.equal(body.total, 1)
   return body.logs[0]
 }
@@ -142,7 +142,7 @@ test('a free model, which a client without a model means, judges parts together 
 })
 
 test('the models are listed with their price, a free one with 0', async () => {
-  const { body } = await tollgate.request('GET', '/v1/moderations/models', { key: account.key })
+  const { body } = await tollgate.get('/v1/moderations/models', account.key)
   const prices = new Map(
     body.data.map(({ id, pricing }: { id: string; pricing: { request: string } }) => [id, pricing.request]),
   )

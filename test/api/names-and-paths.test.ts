@@ -10,14 +10,11 @@ const tollgate = await gateway()
 const key = (await tollgate.createAccount({ balance: 100 })).key
 
 const chat = (model: string): Promise<Answer> =>
-  tollgate.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model, max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] },
-  })
+  tollgate.post('/v1/chat/completions', key, { model, max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] })
 
 test('a bare name is its model, with a routing suffix as well; the answer names the model itself', async () => {
   for (const name of ['chat', 'chat:floor']) assert.equal((await chat(name)).body.model, 'sandbox/chat')
-  const record = await tollgate.request('GET', '/v1/models/chat', { key })
+  const record = await tollgate.get('/v1/models/chat', key)
   assert.equal(record.body.id, 'sandbox/chat')
 })
 
@@ -28,7 +25,7 @@ test('a stand-in serves a helper model that is not sold, and is what the log and
   assert.deepEqual(changed.body.model_fallbacks, patch.model_fallbacks)
   const answer = await chat('claude-haiku-4-5')
   assert.equal(answer.body.model, 'sandbox/chat')
-  const row = await tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
+  const row = await tollgate.get(`/v1/generation?id=${answer.body.id}`, key)
   assert.equal(row.body.data.model, 'sandbox/chat')
   refused(await chat('gone'), 400, 'model_not_found')
   const warnings = await tollgate.admin('GET', '/admin/v1/catalog/warnings')
@@ -40,16 +37,16 @@ test('a stand-in serves a helper model that is not sold, and is what the log and
 
 test('a known path without its version gets 404 with the right path', async () => {
   for (const path of ['/chat/completions', '/models', '/images/generations', '/videos/x/content']) {
-    const answer = await tollgate.request('POST', path, { key, body: {} })
+    const answer = await tollgate.post(path, key, {})
     refused(answer, 404, 'endpoint_not_found')
     assert.equal(answer.body.error.message, `Unknown endpoint: POST ${path}. Did you mean /v1${path}?`)
   }
-  const twice = await tollgate.request('POST', '/v1/v1/chat/completions', { key, body: {} })
+  const twice = await tollgate.post('/v1/v1/chat/completions', key, {})
   assert.equal(
     twice.body.error.message,
     'Unknown endpoint: POST /v1/v1/chat/completions. Did you mean /v1/chat/completions?',
   )
-  const other = await tollgate.request('POST', '/v1/nothing', { key, body: {} })
+  const other = await tollgate.post('/v1/nothing', key, {})
   assert.equal(other.body.error.message, 'Unknown endpoint: POST /v1/nothing')
 })
 
@@ -64,14 +61,14 @@ test('every part of the API that is not offered says so in words of its own, and
       }
     for (const [route] of message.matchAll(/\/v1\/[a-z/]+/g)) assert.ok(Object.hasOwn(paths, route), route)
   }
-  refused(await tollgate.request('GET', '/v1/filesx', { key }), 404, 'endpoint_not_found', /^[^.]*filesx$/)
+  refused(await tollgate.get('/v1/filesx', key), 404, 'endpoint_not_found', /^[^.]*filesx$/)
 })
 
 test('a word that a route takes for an id, or a verb for a model, is 404 with what is offered there', async () => {
   const { paths } = (await tollgate.request('GET', '/openapi.json', {})).body
   for (const [words, message] of WORDS_NOT_OFFERED) {
     for (const path of [`/v1/${words}`, `/${words}`]) {
-      const answer = await tollgate.request('POST', path, { key, body: {} })
+      const answer = await tollgate.post(path, key, {})
       refused(answer, 404, 'endpoint_not_found')
       assert.equal(answer.body.error.message, `Unknown endpoint: POST ${path}. ${message}`)
     }
@@ -83,14 +80,14 @@ test('a word that a route takes for an id, or a verb for a model, is 404 with wh
     ['/v1/videos/edits', /\. Offered there: .*GET \/v1\/videos\/\{id\}/],
     ['/v1/audio/voices', /\. Offered there: .*POST \/v1\/audio\/speech/],
   ] as const)
-    refused(await tollgate.request('POST', path, { key, body: {} }), 404, 'endpoint_not_found', offered)
+    refused(await tollgate.post(path, key, {}), 404, 'endpoint_not_found', offered)
   for (const verb of ['predict', 'predictLongRunning', 'asyncBatchEmbedContent'])
     for (const version of ['v1beta', 'v1', 'v1alpha']) {
-      const { status, body } = await tollgate.request('POST', `/${version}/models/x:${verb}`, { key, body: {} })
+      const { status, body } = await tollgate.post(`/${version}/models/x:${verb}`, key, {})
       assert.equal(status, 404, verb)
       assert.match(body.error.message, /Offered there: .*\{model\}:generateContent/)
     }
-  const answer = await tollgate.request('POST', '/v1/responses/resp-1a2', { key, body: {} })
+  const answer = await tollgate.post('/v1/responses/resp-1a2', key, {})
   refused(answer, 405, 'method_not_allowed', /Allowed: GET, DELETE, HEAD$/)
 })
 
@@ -112,7 +109,7 @@ test('parts of the API that are not offered say what to use instead', async () =
     ['/v1beta/cachedContents', /Nothing is cached by a name here/],
     ['/v1beta/files', /Files are not kept here/],
   ] as const) {
-    const { status, body } = await tollgate.request('POST', path, { key, body: {} })
+    const { status, body } = await tollgate.post(path, key, {})
     assert.equal(status, 404)
     assert.match(body.error.message, message)
   }

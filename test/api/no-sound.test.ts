@@ -57,8 +57,8 @@ for (const path of ['/v1/audio/transcriptions', '/v1/audio/translations'])
         badRequest(inJson, 'invalid_input', /^input_audio.data: is no sound. Allowed: wav, mp3/)
       }
     assert.equal(first.received.length, before, 'nothing was sent')
-    assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).body.reserved, 0)
-    assert.equal((await tollgate.request('GET', '/v1/generation', { key })).body.total, 0, 'nothing was held')
+    assert.equal((await tollgate.get('/v1/user/balance', key)).body.reserved, 0)
+    assert.equal((await tollgate.get('/v1/generation', key)).body.total, 0, 'nothing was held')
   })
 
 test('sound is read whatever it is called, also where it is cut out of a stream', async () => {

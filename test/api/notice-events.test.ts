@@ -77,7 +77,7 @@ await tollgate.app.catalog.applyText(catalog, { dryRun: false, onlyNew: true, fi
 async function ask(model: string, reported: readonly [number, number] = [20, 3], key = rich.key): Promise<void> {
   usage = `{"prompt_tokens":${reported[0]},"completion_tokens":${reported[1]}}`
   const body = { model, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] }
-  await tollgate.request('POST', '/v1/chat/completions', { key, body })
+  await tollgate.post('/v1/chat/completions', key, body)
 }
 
 async function keyWithLimit(limit: number): Promise<{ readonly id: string; readonly key: string }> {
@@ -105,7 +105,7 @@ const CAUSES: Readonly<Record<NoticeKind, () => Promise<Partial<Told>>>> = {
   },
   'job.ended': async () => {
     const body = { model: 'sandbox/video', prompt: 'A lake', duration: 4 }
-    const { status, body: job, text } = await tollgate.request('POST', '/v1/videos', { key: rich.key, body })
+    const { status, body: job, text } = await tollgate.post('/v1/videos', rich.key, body)
     assert.ok(status < 300, text)
     return { account: rich.id, data: { job: job.id, model: 'sandbox/video', status: 'completed' } }
   },

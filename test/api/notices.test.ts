@@ -183,9 +183,9 @@ test('a provider that fails is told of once, with its name of the model', async 
   await topUp(tollgate, String(account.body.id), 1_000)
   const made = await tollgate.admin('POST', `/admin/v1/accounts/${String(account.body.id)}/keys`, { name: 'a' })
   for (let count = 0; count < 6; count += 1)
-    await tollgate.request('POST', '/v1/chat/completions', {
-      key: String(made.body.key),
-      body: { model: 'acme/small', messages: [{ role: 'user', content: 'x' }] },
+    await tollgate.post('/v1/chat/completions', String(made.body.key), {
+      model: 'acme/small',
+      messages: [{ role: 'user', content: 'x' }],
     })
   const told = (): readonly Received[] => received.filter(({ path }) => path === '/failing')
   await until(20_000, 'it has arrived', async () => told().length > 0)

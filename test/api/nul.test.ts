@@ -55,7 +55,7 @@ test('F49: NUL is refused in each path, query and text of a body but prompts, on
     ['/v1/embeddings', { model: 'sandbox/embeddings', input: ['a\0b'] }],
     ['/v1/videos', { model: 'sandbox/video', prompt: 'a\0b', duration: 4 }],
   ] as const) {
-    const { status, text } = await server.request('POST', path, { key, body })
+    const { status, text } = await server.post(path, key, body)
     assert.ok(status === 200 || status === 202, `${path}: ${status} ${text}`)
   }
 })

@@ -369,7 +369,7 @@ for (const [what, odd] of Object.entries(CASES))
       for (const [door, of] of Object.entries(DOORS)) {
         const [path, body] = of(`test/${provider}`, odd)
         const before = upstream.requests.length
-        const answer = await tollgate.request('POST', path, { key, body })
+        const answer = await tollgate.post(path, key, body)
         const where = `${door} to ${provider}: ${answer.status} ${answer.text.slice(0, 300)}`
         if (answer.status !== 200) {
           assert.equal(answer.status, 400, where)
@@ -417,7 +417,7 @@ test('what a provider cannot say is refused in the words of the client, before a
   ]
   for (const [door, model, more, words] of rows) {
     const [path, body] = DOORS[door]?.(model, { more }) ?? assert.fail()
-    const answer = await tollgate.request('POST', path, { key, body })
+    const answer = await tollgate.post(path, key, body)
     assert.equal(answer.status, 400, answer.text)
     assert.match(checkShape(answer, protocolOfPath(path), path), words)
   }
@@ -425,6 +425,6 @@ test('what a provider cannot say is refused in the words of the client, before a
 })
 
 test('nothing is held after all of them', async () => {
-  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
+  const { body } = await tollgate.get('/v1/user/balance', key)
   assert.equal(body.reserved, 0)
 })

@@ -17,7 +17,7 @@ models:
 )
 
 function call(body: Record<string, unknown>, path = '/api/chat'): Promise<Answer> {
-  return tollgate.request('POST', path, { key, body: { model: 'sandbox/chat', ...body } })
+  return tollgate.post(path, key, { model: 'sandbox/chat', ...body })
 }
 
 interface Chunk {
@@ -131,7 +131,7 @@ test('texts to embed, one or several, and the models that can be called', async 
   assert.deepEqual([one.body.embeddings.length, two.body.embeddings.length], [1, 2])
   assert.deepEqual(one.body.embeddings[0], two.body.embeddings[0])
   assert.ok(two.body.cost > one.body.cost && two.body.prompt_eval_count > one.body.prompt_eval_count)
-  const get = (path: string): Promise<Answer> => tollgate.request('GET', path, { key })
+  const get = (path: string): Promise<Answer> => tollgate.get(path, key)
   const names = (await get('/api/tags')).body.models.map(({ name, model }: { name: string; model: string }) => {
     assert.equal(name, model)
     return name
@@ -161,10 +161,7 @@ test('errors are one text, before a stream and inside it', async () => {
   const cut = linesOf((await call({ messages: [{ role: 'user', content: 'sandbox: error=2' }] })).text).at(-1)
   assert.deepEqual(Object.keys(cut ?? {}), ['error'])
   const poor = await tollgate.createAccount({ balance: 0 })
-  const broke = await tollgate.request('POST', '/api/chat', {
-    key: poor.key,
-    body: { model: 'sandbox/chat', messages: HELLO },
-  })
+  const broke = await tollgate.post('/api/chat', poor.key, { model: 'sandbox/chat', messages: HELLO })
   assert.deepEqual([broke.status, typeof broke.body.error], [402, 'string'])
   const nobody = await tollgate.request('GET', '/api/tags')
   assert.deepEqual([nobody.status, Object.keys(nobody.body)], [401, ['error']])

@@ -110,11 +110,11 @@ test('an error line in the middle, or no last line, is an error and costs nothin
     [says({ content: 'Hi' }), { error: 'llama runner process has terminated: /home/operator/.ollama' }],
     [says({ content: 'Hi' })],
   ]) {
-    const credits = await tollgate.request('GET', '/v1/credits', { key })
+    const credits = await tollgate.get('/v1/credits', key)
     const { status, error, choices } = await ask(answer, { stream: true })
     assert.deepEqual([status, error?.code, choices.get(0)?.text, choices.get(0)?.finish], [200, 502, 'Hi', 'error'])
     assert.doesNotMatch(JSON.stringify(error), /operator/)
-    assert.deepEqual((await tollgate.request('GET', '/v1/credits', { key })).body, credits.body)
+    assert.deepEqual((await tollgate.get('/v1/credits', key)).body, credits.body)
   }
 })
 

@@ -182,12 +182,12 @@ test('what a provider calls its answer is kept as far as a name goes, and is tex
           `{"id":"${id}","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"${native}"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,
         ),
     )
-    const answer = await tollgate.request('POST', '/v1/chat/completions', {
-      key,
-      body: { model: 'test/odd', messages: [{ role: 'user', content: 'hi' }] },
+    const answer = await tollgate.post('/v1/chat/completions', key, {
+      model: 'test/odd',
+      messages: [{ role: 'user', content: 'hi' }],
     })
     assert.equal(answer.status, 200, answer.text)
-    const { body } = await tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
+    const { body } = await tollgate.get(`/v1/generation?id=${answer.body.id}`, key)
     return body.data
   }
   const long = await named('i'.repeat(1_000_000), 'n'.repeat(500_000))

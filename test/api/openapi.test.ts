@@ -144,7 +144,7 @@ async function send(route: Route<unknown>, row: WireRoute, ids: Readonly<Record<
 
 async function videoJob(): Promise<string> {
   const body = { model: 'sandbox/video', prompt: 'x', duration: 4 }
-  return (await server.request('POST', '/v1/videos', { key: key.key, body })).body.id
+  return (await server.post('/v1/videos', key.key, body)).body.id
 }
 
 /** Examples that are refused here, because they name something that does not exist. */
@@ -213,9 +213,9 @@ test('each example is answered as its contract says', async () => {
   ).body.id
   const code = (await server.admin('POST', '/admin/v1/codes', { amount: 1 })).body.data[0].id
   const token = (await server.admin('POST', '/admin/v1/tokens', { name: 'other', role: 'support' })).body.id
-  const chat = await server.request('POST', '/v1/chat/completions', {
-    key: key.key,
-    body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
+  const chat = await server.post('/v1/chat/completions', key.key, {
+    model: 'sandbox/chat',
+    messages: [{ role: 'user', content: 'x' }],
   })
   const ids = (route: Route<unknown>, job: string): Readonly<Record<string, string>> => ({
     acc_Vb3kQ9xT2mLr7dWa: account,

@@ -69,7 +69,7 @@ const tollgate = await gateway({
 const keys = await Promise.all([1, 2].map(async () => (await tollgate.createAccount({ balance: 1_000 })).key))
 
 function post(key: string, path: string, body: unknown): Promise<Answer> {
-  return tollgate.request('POST', path, { key, body })
+  return tollgate.post(path, key, body)
 }
 
 /** The names that the provider was sent by one request. */
@@ -140,7 +140,7 @@ test('a Response repeats the names as the client wrote them: whole, as events an
   const body = { model: 'v/native', input: 'x', ...LABELS }
   const whole = await post(key, '/v1/responses', { ...body, store: true })
   assert.deepEqual(echoed(whole.body), names, whole.text)
-  const kept = await tollgate.request('GET', `/v1/responses/${whole.body.id}`, { key })
+  const kept = await tollgate.get(`/v1/responses/${whole.body.id}`, key)
   assert.deepEqual(echoed(kept.body), names, kept.text)
   const { text } = await post(key, '/v1/responses', { ...body, stream: true })
   const events = text.split('\n').flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6))] : []))

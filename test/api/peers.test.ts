@@ -31,14 +31,11 @@ const key = account.key
 const accountId = account.id
 
 function chat(line: string, fields: Record<string, unknown> = {}, as = key): Promise<Answer> {
-  return tollgate.request('POST', '/v1/chat/completions', {
-    key: as,
-    body: {
-      model: 'test/stops',
-      max_tokens: 100,
-      messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }],
-      ...fields,
-    },
+  return tollgate.post('/v1/chat/completions', as, {
+    model: 'test/stops',
+    max_tokens: 100,
+    messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }],
+    ...fields,
   })
 }
 
@@ -80,7 +77,7 @@ test('LiteLLM CVE-2026-42208: the text of a key never reaches SQL, on no path', 
       assert.ok(status === 401 || status === 400, `${credential}: ${status}`)
     }
   }
-  assert.equal((await tollgate.request('GET', '/v1/key', { key })).status, 200)
+  assert.equal((await tollgate.get('/v1/key', key)).status, 200)
 })
 
 test('LiteLLM CVE-2024-5225, CVE-2024-4890; new-api CVE-2026-25591: no query, path or body is put into SQL, and wildcards are letters', async () => {
@@ -110,7 +107,7 @@ test('LiteLLM CVE-2024-5225, CVE-2024-4890; new-api CVE-2026-25591: no query, pa
     '/admin/v1/payments?status=',
   ]
   for (const text of INJECTIONS.map((injection) => encodeURIComponent(injection))) {
-    for (const path of paths) assert.ok((await tollgate.request('GET', path + text, { key })).status < 500, path + text)
+    for (const path of paths) assert.ok((await tollgate.get(path + text, key)).status < 500, path + text)
     for (const path of admin) {
       const startedMs = performance.now()
       assert.ok((await tollgate.admin('GET', path + text)).status < 500, path + text)
@@ -134,7 +131,7 @@ test('LiteLLM CVE-2024-5225, CVE-2024-4890; new-api CVE-2026-25591: no query, pa
 })
 
 test('LiteLLM CVE-2026-35030: a key that begins like another one is another key, cached or not', async () => {
-  assert.equal((await tollgate.request('GET', '/v1/key', { key })).status, 200)
+  assert.equal((await tollgate.get('/v1/key', key)).status, 200)
   for (const length of [20, 30, 37]) {
     // A well-formed key with the same first characters.
     let twin = ''
@@ -147,11 +144,11 @@ test('LiteLLM CVE-2026-35030: a key that begins like another one is another key,
       assert.ok(tries < 100)
     }
     assert.equal(twin.slice(0, length), key.slice(0, length))
-    assert.equal((await tollgate.request('GET', '/v1/key', { key: twin })).status, 401)
-    assert.equal((await tollgate.request('GET', '/v1/key', { key })).status, 200)
+    assert.equal((await tollgate.get('/v1/key', twin)).status, 401)
+    assert.equal((await tollgate.get('/v1/key', key)).status, 200)
   }
   for (const wrong of [key.slice(0, -1), `${key}x`, key.toUpperCase(), ` ${key}x`, `${key},${key}`])
-    assert.equal((await tollgate.request('GET', '/v1/key', { key: wrong })).status, 401, wrong)
+    assert.equal((await tollgate.get('/v1/key', wrong)).status, 401, wrong)
 })
 
 test('LiteLLM GHSA-69x8-hrgq-fjj8: no answer of the operator’s API holds a hash', async () => {
@@ -303,11 +300,11 @@ test('LiteLLM PR 36008: of a burst of clients that leave at once each answer is 
       leave('', (text) => text.split('\n\n').length > 3, { model: 'test/breaks', as: own }),
     ),
   )
-  const ended = async (): Promise<number> => (await tollgate.request('GET', '/v1/generation', { key: own })).body.total
+  const ended = async (): Promise<number> => (await tollgate.get('/v1/generation', own)).body.total
   const places = Number(/^tollgate_in_flight (\d+)/m.exec((await tollgate.request('GET', '/metrics')).text)?.[1])
   assert.ok(places + (await ended()) >= 25, `${places} keep their places`)
   await until(10_000, 'all are ended', async () => (await ended()) >= 25)
-  const { body } = await tollgate.request('GET', '/v1/generation', { key: own })
+  const { body } = await tollgate.get('/v1/generation', own)
   assert.equal(body.total, 25)
   for (const row of body.logs) assert.ok(row.status === 'cancelled' && row.total_cost > 0, JSON.stringify(row))
 })

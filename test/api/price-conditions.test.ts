@@ -72,9 +72,10 @@ async function ask(model: string, usage: Record<string, unknown>, bytes = 250_00
           usage,
         }),
   )
-  const answer = await tollgate.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model, max_tokens: 100, messages: [{ role: 'user', content: 'a'.repeat(bytes) }] },
+  const answer = await tollgate.post('/v1/chat/completions', key, {
+    model,
+    max_tokens: 100,
+    messages: [{ role: 'user', content: 'a'.repeat(bytes) }],
   })
   assert.equal(answer.status, 200, answer.text)
   return answer
@@ -141,7 +142,7 @@ test('max_price is about the price that the request meets: of its length and of 
     ['t/day', 'a', 1.5, 404],
   ] as const) {
     const body = { model, max_tokens: 10, messages: [{ role: 'user', content }], provider: { max_price: { prompt } } }
-    const { status: told, text } = await tollgate.request('POST', '/v1/chat/completions', { key, body })
+    const { status: told, text } = await tollgate.post('/v1/chat/completions', key, body)
     assert.equal(told, status, `${model} ${content.length} ${prompt} ${text}`)
   }
 })
@@ -182,9 +183,9 @@ test('a kind without an answer by tokens has lengths too, and is held for them',
   upstream.answer(
     answers({ object: 'list', data: [{ index: 0, embedding: [1] }], usage: { prompt_tokens: 11, total_tokens: 11 } }),
   )
-  const { body, status, text } = await tollgate.request('POST', '/v1/embeddings', {
-    key,
-    body: { model: 't/vectors', input: 'some words to embed' },
+  const { body, status, text } = await tollgate.post('/v1/embeddings', key, {
+    model: 't/vectors',
+    input: 'some words to embed',
   })
   assert.equal(status, 200, text)
   assert.equal(body.usage.cost, sold([11, 7]))
@@ -224,7 +225,7 @@ test('the margin and the export of costs tell the conditions of a price apart, a
 })
 
 test('the list of models shows prices under conditions, lengths as OpenRouter does', async () => {
-  const { body } = await tollgate.request('GET', '/v1/models?limit=100', { key })
+  const { body } = await tollgate.get('/v1/models?limit=100', key)
   const pricing = (id: string): Answer['body'] => body.data.find((model: { id: string }) => model.id === id).pricing
   assert.deepEqual(pricing('t/long'), {
     currency: 'RUB',
@@ -269,7 +270,7 @@ test('a customer’s markup is in every condition, and the page of a model shows
   const { tollgate } = world
   const { id: accountId, key } = await tollgate.createAccount()
   await tollgate.admin('PATCH', `/admin/v1/accounts/${accountId}`, { markup: 2 })
-  const { body } = await tollgate.request('GET', '/v1/models?limit=100', { key })
+  const { body } = await tollgate.get('/v1/models?limit=100', key)
   const { pricing } = body.data.find((model: { id: string }) => model.id === 't/long')
   assert.equal(pricing.overrides[0].prompt, '0.000012')
   const { body: customers } = await tollgate.admin('GET', `/admin/v1/customer-prices?account=${accountId}&model=t/long`)

@@ -111,7 +111,7 @@ test('a hand approves or rejects, as itself; a rejected change is not proposed a
   lists({ a: perToken(1.1, 3.9), b: perToken(2.5, 8), c: perToken(3.2, 9) })
   const account = await server.createAccount({ balance: 1_000 })
   const body = { model: 'acme/b', messages: [{ role: 'user', content: 'x' }] }
-  assert.equal((await server.request('POST', '/v1/chat/completions', { key: account.key, body })).status, 200)
+  assert.equal((await server.post('/v1/chat/completions', account.key, body)).status, 200)
   const { held } = await fetchNow()
   const [b, c] = held
   assert.deepEqual([b?.model, c?.model], ['acme/b', 'acme/c'])
@@ -123,7 +123,7 @@ test('a hand approves or rejects, as itself; a rejected change is not proposed a
     scopes: ['catalog:read', 'catalog:write'],
   })
   const asPricer = (path: string): ReturnType<MovingGateway['request']> =>
-    server.request('POST', `/admin/v1/price-changes/${path}`, { key: String(token.body.token), body: {} })
+    server.post(`/admin/v1/price-changes/${path}`, String(token.body.token), {})
   assert.equal((await asPricer(`${b?.id}/approve`)).status, 200)
   assert.deepEqual(await price('acme/b'), { currency: 'USD', prompt: 2.5, completion: 8 })
   assert.equal((await asPricer(`${c?.id}/reject`)).status, 200)

@@ -121,9 +121,10 @@ function play(response: ServerResponse, request: Received): void {
 }
 
 function ask(slug: string): Promise<Answer> {
-  return server.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: `${slug}/m`, max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] },
+  return server.post('/v1/chat/completions', key, {
+    model: `${slug}/m`,
+    max_tokens: 5,
+    messages: [{ role: 'user', content: 'hi' }],
   })
 }
 

@@ -33,9 +33,10 @@ async function joined(role: 'owner' | 'member', email: string): Promise<ConsoleC
 
 async function thingsOf(name: Key): Promise<Made> {
   const key = keys[name]
-  const kept = await server.request('POST', '/v1/responses', {
-    key,
-    body: { model: 'sandbox/chat', store: true, input: `secret of ${name}` },
+  const kept = await server.post('/v1/responses', key, {
+    model: 'sandbox/chat',
+    store: true,
+    input: `secret of ${name}`,
   })
   assert.equal(kept.status, 200, kept.text)
   const request = `request-of-${name.replace(' ', '-')}`
@@ -73,7 +74,7 @@ const ofOne = await of(one)
 const oneKeyId = ofOne.id
 const keys: Readonly<Record<Key, string>> = {
   operator: (await server.admin('POST', `/admin/v1/accounts/${signed.accountId}/keys`, { name: 'k' })).body.key,
-  program: (await server.request('POST', '/v1/keys', { key: manager, body: { name: 'k' } })).body.key,
+  program: (await server.post('/v1/keys', manager, { name: 'k' })).body.key,
   owner: (await of(owner)).key,
   'second owner': (await of(second)).key,
   one: ofOne.key,
@@ -134,7 +135,7 @@ test('every thing × every verb × every key: another person is told what is tol
 test('no list of another person names a thing or shows a part of it', async () => {
   for (const caller of KEYS)
     for (const path of ['/v1/videos', '/v1/videos/history']) {
-      const { text } = await server.request('GET', path, { key: keys[caller] })
+      const { text } = await server.get(path, keys[caller])
       for (const maker of KEYS.filter((name) => personOf(name) !== personOf(caller))) {
         assert.equal(
           text.includes(made.get(maker)?.video ?? ''),

@@ -54,9 +54,9 @@ ${names.map((name) => `  - { id: test/${name}, type: ${type}, endpoints: [{ prov
     ask: async (recorded, opts, path, body) => {
       const provider = providerOf(recorded)
       await replay.slot(provider, [{ case: recorded.name, opts }])
-      return tollgate.request('POST', path, { key, body: { model: `test/${provider}`, ...body } })
+      return tollgate.post(path, key, { model: `test/${provider}`, ...body })
     },
-    lastLog: async () => (await tollgate.request('GET', '/v1/generation?limit=1', { key })).body.logs[0],
+    lastLog: async () => (await tollgate.get('/v1/generation?limit=1', key)).body.logs[0],
   }
 }
 

@@ -84,15 +84,12 @@ async function ask(
   const from = upstream.received.length
   upstream.answer((response, { path: url }) => void (scripts[url[1] ?? ''] ?? works)(response))
   const model = `test/${kind}${n}`
-  const answer = await tollgate.request('POST', path.replace('*', model), {
-    key,
-    body: {
-      model,
-      provider: {
-        order: ['a', 'r', 'm', 'b', 'c'].map((name) => (name === 'r' || name === 'm' ? name : `${name}${n}`)),
-      },
-      ...body,
+  const answer = await tollgate.post(path.replace('*', model), key, {
+    model,
+    provider: {
+      order: ['a', 'r', 'm', 'b', 'c'].map((name) => (name === 'r' || name === 'm' ? name : `${name}${n}`)),
     },
+    ...body,
   })
   const order = upstream.received.slice(from).map(({ path: asked }) => asked[1])
   const id = String(answer.headers['x-generation-id'])
@@ -101,7 +98,7 @@ async function ask(
 }
 
 async function statusOf({ n }: Asked, name: string): Promise<number> {
-  const { body } = await tollgate.request('GET', `/v1/models/test/p${n}/endpoints`, { key })
+  const { body } = await tollgate.get(`/v1/models/test/p${n}/endpoints`, key)
   return body.data.endpoints.find((one: { provider_name: string }) => one.provider_name === `${name}${n}`).status
 }
 
@@ -411,7 +408,7 @@ describe('the reason is never lost', () => {
 
   test('a connection that fails, and an answer that is none', async () => {
     const said = async (model: string): Promise<unknown> => {
-      const { headers } = await tollgate.request('POST', '/v1/chat/completions', { key, body: { model, ...CHAT } })
+      const { headers } = await tollgate.post('/v1/chat/completions', key, { model, ...CHAT })
       return (await tollgate.admin('GET', `/admin/v1/generations/${String(headers['x-generation-id'])}`)).body.tries[0]
         .said
     }

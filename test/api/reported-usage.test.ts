@@ -40,9 +40,11 @@ async function ask(
       `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"one two three"},"finish_reason":"stop"}],"usage":${usage}}`,
     )
   })
-  const answer = await tollgate.request('POST', '/v1/chat/completions', {
-    key: account.key,
-    body: { model: 'test/plain', max_tokens: 50, messages: [{ role: 'user', content }], ...fields },
+  const answer = await tollgate.post('/v1/chat/completions', account.key, {
+    model: 'test/plain',
+    max_tokens: 50,
+    messages: [{ role: 'user', content }],
+    ...fields,
   })
   assert.equal(answer.status, 200, answer.text)
   const { body } = await tollgate.admin('GET', `/admin/v1/generations?generation_id=${answer.body.id}`)
@@ -137,14 +139,11 @@ test('implausible usage and a shortfall are shown in the log, by a filter, as me
   const { cost, row: short } = await ask(said(100, 50))
   assert.deepEqual([cost, short['shortfall'], short['provider_cost']], [71, 79, 150])
   // Its losses exceed 20 RUB in this hour: requests that may cost more than their hold are refused until the next.
-  const searching = await tollgate.request('POST', '/v1/chat/completions', {
-    key: poor.key,
-    body: {
-      model: 'test/plain',
-      max_tokens: 1,
-      messages: [{ role: 'user', content: 'Hello' }],
-      web_search_options: {},
-    },
+  const searching = await tollgate.post('/v1/chat/completions', poor.key, {
+    model: 'test/plain',
+    max_tokens: 1,
+    messages: [{ role: 'user', content: 'Hello' }],
+    web_search_options: {},
   })
   refused(searching, 429, 'rate_limit_exceeded')
   assert.match(

@@ -28,7 +28,7 @@ ${model('tokens', '{ provider: one, model: r, price: { currency: RUB, prompt: 10
 const account = await tollgate.createAccount()
 
 function rerank(body: unknown, key = account.key): Promise<Answer> {
-  return tollgate.request('POST', '/v1/rerank', { key, body })
+  return tollgate.post('/v1/rerank', key, body)
 }
 
 function ranked(
@@ -39,7 +39,7 @@ function ranked(
 }
 
 async function logOf(id: unknown): Promise<Record<string, unknown>> {
-  const { body } = await tollgate.request('GET', `/v1/generation?generation_id=${id}`, { key: account.key })
+  const { body } = await tollgate.get(`/v1/generation?generation_id=${id}`, account.key)
   assert.equal(body.total, 1)
   return body.logs[0]
 }
@@ -253,7 +253,7 @@ test('more than a hundred documents, and long ones, are more units', async () =>
 })
 
 test('the list of models tells the parameter and the price', async () => {
-  const { body } = await tollgate.request('GET', '/v1/rerank/models', { key: account.key })
+  const { body } = await tollgate.get('/v1/rerank/models', account.key)
   const found = body.data.find(({ id }: { id: string }) => id === 'sandbox/rerank')
   assert.deepEqual(
     [found.supported_endpoints, found.supported_parameters, found.pricing],

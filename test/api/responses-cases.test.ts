@@ -96,9 +96,7 @@ async function check({ name, expected, status }: RecordedCase, answer: FoldedRes
     (expected.usage.prompt_tokens + 1_000 * expected.usage.completion_tokens) / 1_000_000,
     `${label}: cost`,
   )
-  const { body } = await tollgate.request('GET', `/v1/generation?id=${answer.headers['x-generation-id']}`, {
-    key,
-  })
+  const { body } = await tollgate.get(`/v1/generation?id=${answer.headers['x-generation-id']}`, key)
   assert.equal(body.data.native_finish_reason, choice.finish_reason_native, `${label}: native finish`)
   assert.equal(body.data.finish_reason, choice.finish_reason, `${label}: finish, ${name}`)
 }

@@ -9,7 +9,7 @@ import { refused } from '../harness/refused.ts'
 await serveResponses()
 
 const of = (id: unknown, rest = ''): string => `/v1/responses/${String(id)}${rest}`
-const read = (id: unknown, as = key): Promise<Answer> => tollgate.request('GET', of(id), { key: as })
+const read = (id: unknown, as = key): Promise<Answer> => tollgate.get(of(id), as)
 const CHAT_ANSWER = {
   id: 'c0',
   choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Yes.' } }],
@@ -25,7 +25,7 @@ test('store: true keeps what the client got, whole and streamed, with its cost; 
     // A stream without X-Request-Id has no events that could be asked for: this one is read from the store.
     const kept = await read(response.id)
     assert.deepEqual([kept.status, kept.body], [200, response])
-    const events = await tollgate.request('GET', of(response.id, '?stream=true'), { key })
+    const events = await tollgate.get(of(response.id, '?stream=true'), key)
     assert.equal(events.status, 404)
     assert.match(
       events.body.error.message,
@@ -115,7 +115,7 @@ test('previous_response_id brings the turns before, with calls and their results
   ])
 
   const items = async (query: string): Promise<Answer['body']> =>
-    (await tollgate.request('GET', of(second.response.id, `/input_items?${query}`), { key })).body
+    (await tollgate.get(of(second.response.id, `/input_items?${query}`), key)).body
   const all = await items('order=asc')
   assert.deepEqual(
     all.data.map(({ type }: { type: string }) => type),
@@ -133,13 +133,13 @@ test('previous_response_id brings the turns before, with calls and their results
     [all.data[0].id],
   )
   for (const query of ['after=msg-none', 'limit=0', 'order=up'])
-    assert.equal((await tollgate.request('GET', of(second.response.id, `/input_items?${query}`), { key })).status, 400)
+    assert.equal((await tollgate.get(of(second.response.id, `/input_items?${query}`), key)).status, 400)
 })
 
 test('item_reference: an item of a kept answer, or of what it answers, stands where it is named', async () => {
   const first = await ask({ input: 'My name is Ada.', store: true })
   const said = first.response.output[0]
-  const asked = (await tollgate.request('GET', of(first.response.id, '/input_items'), { key })).body.data[0]
+  const asked = (await tollgate.get(of(first.response.id, '/input_items'), key)).body.data[0]
   const references = [{ type: 'item_reference', id: asked.id }, { id: said.id }, { role: 'user', content: 'And?' }]
   const inWords = [
     { role: 'user', content: asked.content },
@@ -200,7 +200,7 @@ test('item_reference: 404 of what is not kept, removed, running, of another acco
 
 test('item_reference: many names of a large item are refused before they are put together', async () => {
   const { response } = await ask({ input: 'word '.repeat(20_000), store: true, max_output_tokens: 8 })
-  const items = (await tollgate.request('GET', of(response.id, '/input_items'), { key })).body.data
+  const items = (await tollgate.get(of(response.id, '/input_items'), key)).body.data
   const input = Array.from({ length: 9_000 }, () => ({ type: 'item_reference', id: items[0].id }))
   const refused = await ask({ input })
   assert.deepEqual([refused.status, refused.response.error.metadata.error_type], [413, 'request_too_large'])
@@ -244,12 +244,12 @@ test('a removed turn ends its conversation, and so does one that is no answer', 
 })
 
 test('a request that fails keeps nothing and costs nothing', async () => {
-  const before = (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance
+  const before = (await tollgate.get('/v1/user/balance', key)).body.balance
   const { status, headers } = await ask({ input: 'sandbox: status=500', store: true })
   assert.equal(status, 502)
   const id = String(headers['x-generation-id']).replace('gen-', 'resp-')
   await until(5_000, 'it has ended', async () => (await read(id)).status === 404)
-  assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).body.balance, before)
+  assert.equal((await tollgate.get('/v1/user/balance', key)).body.balance, before)
 })
 
 test('0 days: store, background and previous_response_id say that nothing is kept', async () => {
@@ -275,7 +275,7 @@ test('0 days: store, background and previous_response_id say that nothing is kep
 })
 
 test('in the background: queued at once, read until it is there, charged once', async () => {
-  const before = (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance
+  const before = (await tollgate.get('/v1/user/balance', key)).body.balance
   const queued = await ask({ background: true, input: 'sandbox: delay_ms=30', metadata: { job: '1' } })
   assert.deepEqual(
     [queued.status, queued.response.status, queued.response.background, queued.response.store, queued.response.output],
@@ -285,7 +285,7 @@ test('in the background: queued at once, read until it is there, charged once', 
   await until(5_000, 'it has ended', async () => (await read(id)).body.status !== 'in_progress')
   const { body } = await read(id)
   assert.deepEqual([body.status, body.background, body.metadata], ['completed', true, { job: '1' }])
-  const after = (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance
+  const after = (await tollgate.get('/v1/user/balance', key)).body.balance
   assert.ok(Math.abs(before - after - body.usage.cost) < 1e-9)
   assert.equal((await ask({ background: true, store: false })).response.error.metadata.error_type, 'invalid_input')
   const next = await ask({ previous_response_id: id })
@@ -314,7 +314,7 @@ test('an answer too large to keep: charged and said so where its client had it, 
     choices: [{ ...CHAT_ANSWER.choices[0], message: { role: 'assistant', content: 'x'.repeat(9_000_000) } }],
   }
   answerJson(big)
-  const balance = async (): Promise<number> => (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance
+  const balance = async (): Promise<number> => (await tollgate.get('/v1/user/balance', key)).body.balance
   const { response } = await ask({ model: 'test/chat', store: true })
   const { body } = await read(response.id)
   assert.deepEqual([body.status, body.output, body.usage], ['incomplete', [], response.usage])
@@ -349,7 +349,7 @@ test('a stream in the background runs on without its client and is resumed by it
   assert.match(first, /"status":"queued"|"status":"in_progress"/)
   const id = String(answer.headers.get('x-generation-id')).replace('gen-', 'resp-')
   controller.abort()
-  const rest = await tollgate.request('GET', of(id, '?stream=true&starting_after=0'), { key })
+  const rest = await tollgate.get(of(id, '?stream=true&starting_after=0'), key)
   assert.match(rest.text, /"sequence_number":1[,}]/)
   assert.doesNotMatch(rest.text, /"sequence_number":0[,}]/)
   assert.match(rest.text, /response\.completed/)
@@ -367,7 +367,7 @@ test('a model that cannot serve, a key that may not use it and an empty account 
   ]
   for (const fields of kept) {
     const refusalOf = async (model: string, as = key): Promise<Answer> =>
-      tollgate.request('POST', '/v1/responses', { key: as, body: { model, ...fields } })
+      tollgate.post('/v1/responses', as, { model, ...fields })
     refused(await refusalOf('test/none'), 400, 'model_not_found')
     refused(await refusalOf('test/sandbox', bound.key), 403, 'access_denied')
     const empty = await refusalOf('test/sandbox', poor.key)

@@ -72,7 +72,7 @@ test('a client that stops reading pauses its answer, is cut within a minute, and
   assert.equal(server.app.running, 1)
   await pass(50)
   await until(5_000, 'it is settled', () => server.app.running === 0)
-  const { body } = await server.request('GET', '/v1/generation', { key })
+  const { body } = await server.get('/v1/generation', key)
   assert.equal(body.logs[0].status, 'cancelled')
   assert.ok(body.logs[0].total_cost > 0)
   client.socket.terminate()

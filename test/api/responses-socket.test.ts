@@ -26,7 +26,7 @@ test('turns of one socket: the events of the stream as messages, each held and c
     assert.equal(response.output[0].content[0].text, `Hello from the sandbox. You said: ${input}`)
     const row = await logged(generationOf(response.id), account.key)
     assert.deepEqual([row['status'], row['streamed'], row['total_cost']], ['completed', true, response.usage.cost])
-    const { body } = await tollgate.request('GET', '/v1/user/balance', { key: account.key })
+    const { body } = await tollgate.get('/v1/user/balance', account.key)
     assert.ok(Math.abs(before - body.balance - response.usage.cost) < 1e-9)
     before = body.balance
   }
@@ -54,7 +54,7 @@ test('the next turn names the answer before it, which is nowhere but in the sock
   const kept = (await client.turn({ input: 'Keep.', previous_response_id: second.id, store: true })).at(-1).response
   const elsewhere = (await other.turn({ input: 'Go on.', previous_response_id: kept.id })).at(-1).response
   assert.ok(elsewhere.usage.input_tokens > kept.usage.input_tokens)
-  const items = await tollgate.request('GET', `/v1/responses/${kept.id}/input_items?order=asc`, { key })
+  const items = await tollgate.get(`/v1/responses/${kept.id}/input_items?order=asc`, key)
   assert.deepEqual(
     items.body.data.map(({ role }: { role: string }) => role),
     ['user', 'assistant', 'user', 'assistant', 'user'],
@@ -72,7 +72,7 @@ test('generate: false asks nobody, costs nothing, and can be continued without i
     ['response.created', 'response.completed'],
   )
   const { id } = warm[1].response
-  const { body } = await tollgate.request('GET', '/v1/generation', { key: account.key })
+  const { body } = await tollgate.get('/v1/generation', account.key)
   assert.deepEqual([body.total, upstream.requests.length], [0, asked])
   const events = await client.turn({ input: [], previous_response_id: id })
   assert.equal(events.at(-1).response.output[0].content[0].text, 'Hello from the sandbox. You said: Hello')
@@ -139,7 +139,7 @@ test('a handshake needs a key, whatever else it has; its refusal is an HTTP answ
   assert.match(refused, /^HTTP\/1\.1 400 [^]*Sec-WebSocket-Key: must be 16 bytes in base64/)
   assert.match(await rawHandshake({ ...half, 'sec-websocket-version': '7' }), /^HTTP\/1\.1 400 /)
   // Without an upgrade, and at other paths, nothing has changed.
-  assert.equal((await tollgate.request('GET', '/v1/responses', { key })).status, 405)
+  assert.equal((await tollgate.get('/v1/responses', key)).status, 405)
 })
 
 test('a client that leaves in the middle of a turn is charged for what came', async () => {
@@ -150,7 +150,7 @@ test('a client that leaves in the middle of a turn is charged for what came', as
   while (created.type !== 'response.output_text.delta') created = await client.next()
   client.socket.terminate()
   const rows = async (): Promise<Record<string, unknown>[]> =>
-    (await tollgate.request('GET', '/v1/generation', { key: account.key })).body.logs
+    (await tollgate.get('/v1/generation', account.key)).body.logs
   await until(5_000, 'it is settled', async () => (await rows()).length === 1)
   const [row] = await rows()
   assert.equal(row?.['status'], 'cancelled')

@@ -236,7 +236,7 @@ test('the session of a conversation is that of Codex, unless the client names an
     const answer = await ask({ model: 'test/chat', ...body }, headers)
     const id = String(answer.headers['x-generation-id'])
     await logged(id)
-    return (await tollgate.request('GET', `/v1/generation?id=${id}`, { key })).body.data.session_id
+    return (await tollgate.get(`/v1/generation?id=${id}`, key)).body.data.session_id
   }
   assert.equal(await session({}, { 'session-id': 'codex', 'thread-id': 'thread' }), 'codex')
   assert.equal(await session({}, { 'thread-id': 'thread' }), 'thread')

@@ -15,14 +15,14 @@ test('one call is one log row of type responses under its gen- id, with the exac
     const id = String(answer.headers['x-generation-id'])
     assert.equal(answer.response.id, id.replace('gen-', 'resp-'))
     assert.equal(answer.response.usage.cost, (6 * 15 + 7 * 60) / 1_000_000)
-    const { body } = await tollgate.request('GET', '/v1/generation', { key: account.key })
+    const { body } = await tollgate.get('/v1/generation', account.key)
     assert.equal(body.total, 1)
     const [row] = body.logs
     assert.deepEqual(
       [row.generation_id, row.type, row.status, row.total_cost, row.input_tokens, row.output_tokens, row.streamed],
       [id, 'responses', 'completed', 0.00051, 6, 7, stream],
     )
-    const balance = await tollgate.request('GET', '/v1/user/balance', { key: account.key })
+    const balance = await tollgate.get('/v1/user/balance', account.key)
     assert.equal(balance.body.balance, 100 - 0.00051)
   }
 })
@@ -155,7 +155,7 @@ test('a failure when only keep-alive comments went out begins the Response and f
     ['response.created', 'response.in_progress', 'response.failed'],
   )
   assert.deepEqual([answer.response.error_type, answer.response.usage.cost], ['provider_error', 0])
-  const kept = await tollgate.request('GET', `/v1/responses/${answer.response.id}`, { key })
+  const kept = await tollgate.get(`/v1/responses/${answer.response.id}`, key)
   assert.deepEqual(kept.body, answer.response)
 })
 
@@ -167,15 +167,12 @@ test('with X-Request-Id events are numbered from 1; the SDK aliases resume and r
     answer.events.map(({ sequence_number: number }) => number + 1),
   )
   const resume = (query: string): Promise<{ readonly text: string }> =>
-    tollgate.request('GET', `/v1/responses/${answer.response.id}?stream=true${query}`, { key })
+    tollgate.get(`/v1/responses/${answer.response.id}?stream=true${query}`, key)
   assert.deepEqual(eventsOf((await resume('&starting_after=6')).text), answer.events.slice(7))
   assert.deepEqual(eventsOf((await resume('')).text), answer.events)
-  const streams = await tollgate.request('GET', `/v1/streams?id=${answer.response.id}&after=7`, { key })
+  const streams = await tollgate.get(`/v1/streams?id=${answer.response.id}&after=7`, key)
   assert.deepEqual(eventsOf(streams.text), answer.events.slice(7))
-  assert.deepEqual(
-    (await tollgate.request('GET', `/v1/responses/${answer.response.id}`, { key })).body,
-    answer.response,
-  )
+  assert.deepEqual((await tollgate.get(`/v1/responses/${answer.response.id}`, key)).body, answer.response)
   const finished = await tollgate.request('POST', `/v1/responses/${answer.response.id}/cancel`, { key })
   assert.deepEqual([finished.status, finished.body.status], [200, 'completed'])
 })
@@ -227,20 +224,20 @@ test('a running Response is in progress; when cancelled it stops, breaks its con
     () => false,
     () => true,
   )
-  const seen = await tollgate.request('GET', `/v1/responses/${id}`, { key })
+  const seen = await tollgate.get(`/v1/responses/${id}`, key)
   assert.deepEqual([seen.body.status, seen.body.instructions, seen.body.id], ['in_progress', 'Be kind.', id])
   const cancelled = await tollgate.request('POST', `/v1/responses/${id}/cancel`, { key })
   assert.deepEqual([cancelled.status, cancelled.body.status, cancelled.body.id], [200, 'cancelled', id])
   assert.equal(await broke, true)
   const row = await logged(id.replace('resp-', 'gen-'))
   assert.deepEqual([row['status'], row['type'], row['billing_basis']], ['cancelled', 'responses', 'counted'])
-  assert.equal((await tollgate.request('GET', `/v1/responses/${id}`, { key })).body.status, 'cancelled')
+  assert.equal((await tollgate.get(`/v1/responses/${id}`, key)).body.status, 'cancelled')
 })
 
 test('the endpoint is listed', async () => {
   const health = await tollgate.request('GET', '/v1/health')
   for (const name of ['responses', 'responses/{id}', 'responses/{id}/cancel'])
     assert.ok(health.body.endpoints.includes(name), name)
-  const model = await tollgate.request('GET', '/v1/models/test/sandbox', { key })
+  const model = await tollgate.get('/v1/models/test/sandbox', key)
   assert.ok(model.body.supported_endpoints.includes('responses'))
 })

@@ -86,9 +86,9 @@ const staff: Readonly<Record<'member' | 'billing', { readonly cookie: string; re
 }
 objects.invitation = (await ownerOfA().post('invitations', { role: 'member' })).body.id
 const { key } = people.A
-const chat = await server.request('POST', '/v1/chat/completions', {
-  key,
-  body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
+const chat = await server.post('/v1/chat/completions', key, {
+  model: 'sandbox/chat',
+  messages: [{ role: 'user', content: 'x' }],
 })
 objects.generation = chat.body.id
 const stream = await server.request('POST', '/v1/chat/completions', {
@@ -103,9 +103,10 @@ const response = await server.request('POST', '/v1/responses', {
   headers: { 'x-request-id': 'response-of-A' },
 })
 objects.response = (response.headers['x-generation-id'] ?? '').replace('gen-', 'resp-')
-const picture = await server.request('POST', '/v1/images/generations', {
-  key,
-  body: { model: 'sandbox/image', prompt: 'x', response_format: 'url' },
+const picture = await server.post('/v1/images/generations', key, {
+  model: 'sandbox/image',
+  prompt: 'x',
+  response_format: 'url',
 })
 objects.picture = new URL(picture.body.data[0].url).search
 const second = new ConsoleClient(server)
@@ -115,13 +116,10 @@ objects.session = body.data.find(({ current }: { current: boolean }) => current)
 objects.code = (await server.admin('POST', '/admin/v1/codes', { amount: 5 })).body.data[0].id
 const notice = await madeNotice(server, new ConsoleClient(server, people.A.cookie))
 objects.token = (await server.admin('POST', '/admin/v1/tokens', { name: 'named', scopes: ['log:read'] })).body.id
-const video = await server.request('POST', '/v1/videos', {
-  key,
-  body: { model: 'sandbox/video', prompt: 'x', duration: 4 },
-})
+const video = await server.post('/v1/videos', key, { model: 'sandbox/video', prompt: 'x', duration: 4 })
 objects.video = video.body.id
 for (;;) {
-  const { body: job } = await server.request('GET', `/v1/videos?id=${objects.video}`, { key })
+  const { body: job } = await server.get(`/v1/videos?id=${objects.video}`, key)
   if (job.status === 'completed') break
   server.clock.advance(1_000)
   await new Promise((resolve) => setImmediate(resolve))
@@ -288,8 +286,8 @@ test('A finds every object that B was refused', async () => {
     '/v1/streams?id=stream-of-A',
     `/v1/responses/${objects.response}`,
   ]) {
-    assert.equal((await server.request('GET', path, { key })).status, 200, path)
-    assert.equal((await server.request('GET', path, { key: people.B.key })).status, 404, path)
+    assert.equal((await server.get(path, key)).status, 200, path)
+    assert.equal((await server.get(path, people.B.key)).status, 404, path)
   }
 })
 
@@ -462,12 +460,13 @@ test('mass assignment: what only the operator may set, a body cannot', async () 
     cost: 0,
     __proto__: { admin: true },
   }
-  const answer = await server.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }], ...hostile },
+  const answer = await server.post('/v1/chat/completions', key, {
+    model: 'sandbox/chat',
+    messages: [{ role: 'user', content: 'x' }],
+    ...hostile,
   })
   assert.equal(answer.status, 200, answer.text)
-  const row = await server.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
+  const row = await server.get(`/v1/generation?id=${answer.body.id}`, key)
   assert.equal(row.status, 200)
   const after = await server.admin('GET', `/admin/v1/accounts/${people.B.id}`)
   assert.ok(after.body.balance < before.body.balance)

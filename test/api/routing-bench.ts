@@ -206,11 +206,11 @@ export async function startRoutingBench<Server extends ApiClient & { stop(): Pro
   const { key } = await server.createAccount({ balance: 10_000 })
 
   const balance = async (): Promise<{ micro: number; heldMicro: number }> => {
-    const { body } = await server.request('GET', '/v1/user/balance', { key })
+    const { body } = await server.get('/v1/user/balance', key)
     return { micro: Math.round(body.balance * 1e6), heldMicro: Math.round(body.reserved * 1e6) }
   }
   const log = async (limit: number): Promise<{ total: number; logs: readonly LogRow[] }> =>
-    (await server.request('GET', `/v1/generation?limit=${limit}`, { key })).body
+    (await server.get(`/v1/generation?limit=${limit}`, key)).body
   const costOf = ({ model_name: model, provider_name: provider }: LogRow, images: number): number => {
     const row = catalogue.models[model]?.find((endpoint) => nameOf(endpoint.provider) === provider)
     assert.ok(row !== undefined, `the log names an endpoint of the catalogue: ${model} at ${provider}`)
@@ -282,7 +282,7 @@ export async function startRoutingBench<Server extends ApiClient & { stop(): Pro
     },
     heldMicro: async () => (await balance()).heldMicro,
     async endpoints(model) {
-      const { body } = await server.request('GET', `/v1/models/${model}/endpoints`, { key })
+      const { body } = await server.get(`/v1/models/${model}/endpoints`, key)
       // oxlint-disable-next-line typescript/no-explicit-any
       return Object.fromEntries(body.data.endpoints.map((endpoint: any) => [endpoint.tag, endpoint]))
     },

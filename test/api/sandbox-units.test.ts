@@ -5,10 +5,7 @@ import { type Answer, serveSandbox } from '../harness/gateway.ts'
 const { key, tollgate } = await serveSandbox('', 100)
 
 function embed(input: unknown, fields: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
-  return tollgate.request('POST', '/v1/embeddings', {
-    key,
-    body: { model: 'sandbox/embeddings', input, ...fields },
-  })
+  return tollgate.post('/v1/embeddings', key, { model: 'sandbox/embeddings', input, ...fields })
 }
 
 function rerank(
@@ -16,10 +13,7 @@ function rerank(
   documents: readonly unknown[] = ['blue sky', 'green grass'],
   fields: Readonly<Record<string, unknown>> = {},
 ): Promise<Answer> {
-  return tollgate.request('POST', '/v1/rerank', {
-    key,
-    body: { model: 'sandbox/rerank', query, documents, ...fields },
-  })
+  return tollgate.post('/v1/rerank', key, { model: 'sandbox/rerank', query, documents, ...fields })
 }
 
 test('a vector depends only on its text, in any list, form and at any time', async () => {
@@ -77,9 +71,7 @@ for (const [kind, ask] of [
         body: {
           logs: [log],
         },
-      } = await tollgate.request('GET', `/v1/generation?generation_id=${answer.headers['x-generation-id']}`, {
-        key,
-      })
+      } = await tollgate.get(`/v1/generation?generation_id=${answer.headers['x-generation-id']}`, key)
       assert.deepEqual([log.type, log.status, log.total_cost], [kind, 'error', 0])
     })
   }

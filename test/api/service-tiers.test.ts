@@ -211,14 +211,14 @@ interface Seen {
 
 async function ask(path: string, body: Record<string, unknown>): Promise<Seen> {
   upstream.received.length = 0
-  const answered: Answer = await tollgate.request('POST', path, { key, body })
+  const answered: Answer = await tollgate.post(path, key, body)
   assert.equal(answered.status, 200, `${path} ${answered.text}`)
   // Parsed by the harness, from what the server under test has written.
   const sent = upstream.received[0]?.json as Record<string, unknown>
   const { service_tier: word, serviceTier: tier, performanceConfig: performance } = sent
   const header = upstream.received[0]?.headers['x-vertex-ai-llm-shared-request-type']
   const id = answered.headers['x-generation-id']
-  const { body: row } = await tollgate.request('GET', `/v1/generation?id=${String(id)}`, { key })
+  const { body: row } = await tollgate.get(`/v1/generation?id=${String(id)}`, key)
   return {
     sent: word ?? header ?? Object(tier).type ?? Object(performance).latency,
     dropped: answered.headers['x-tollgate-dropped'],
@@ -436,7 +436,7 @@ test('a tier that nobody asks for is not held for where the provider serves what
     // Enough for the worst case of the plain tier.
     const { key: poor } = await tollgate.createAccount({ balance: 0.00006 })
     const body = { model: `v/${model}`, messages: MESSAGES, max_tokens: 10, service_tier: wish }
-    const answered = await tollgate.request('POST', '/v1/chat/completions', { key: poor, body })
+    const answered = await tollgate.post('/v1/chat/completions', poor, body)
     assert.equal(answered.status, status, `${model} ${wish} ${answered.text}`)
   }
 })

@@ -79,15 +79,15 @@ async function returned(door: 'messages' | 'chat', from: string, model: string, 
     turn = { role: 'assistant', content: message.content }
   } else {
     const body = { model: from, max_tokens: 2_000, messages: question }
-    const { body: answer } = await tollgate.request('POST', '/v1/chat/completions', { key, body })
+    const { body: answer } = await tollgate.post('/v1/chat/completions', key, body)
     turn = answer.choices[0].message
   }
   answerMessage(false, from)
-  const { status, text } = await tollgate.request(
-    'POST',
-    door === 'messages' ? '/v1/messages' : '/v1/chat/completions',
-    { key, body: { model, max_tokens: 2_000, messages: [...question, turn, ...question] } },
-  )
+  const { status, text } = await tollgate.post(door === 'messages' ? '/v1/messages' : '/v1/chat/completions', key, {
+    model,
+    max_tokens: 2_000,
+    messages: [...question, turn, ...question],
+  })
   assert.equal(status, 200, text)
   const [, said] = Object(upstream.requests.at(-1)).messages
   return said.content.filter(({ type }: { type: string }) => type.endsWith('thinking'))
@@ -176,10 +176,7 @@ test("Vertex AI's signatures carry its name, the Gemini API's have no mark: each
       for (const to of ['test/vertex', 'test/gemini', 'test/vertex2']) {
         upstream.answer(answers(SIGNED_ANSWER))
         const post = async (model: string, history: readonly unknown[]): Promise<Record<string, unknown>> => {
-          const { status, body, text } = await tollgate.request('POST', path(model), {
-            key,
-            body: ask(model, history),
-          })
+          const { status, body, text } = await tollgate.post(path(model), key, ask(model, history))
           assert.equal(status, 200, text)
           return body
         }

@@ -84,8 +84,8 @@ test('every wrong request is refused with its own error, before anything is sent
   })
   assert.equal(form.status, 415)
   assert.equal(first.received.length, before)
-  assert.equal((await tollgate.request('GET', '/v1/generation', { key })).body.total, 0)
-  assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).body.reserved, 0)
+  assert.equal((await tollgate.get('/v1/generation', key)).body.total, 0)
+  assert.equal((await tollgate.get('/v1/user/balance', key)).body.reserved, 0)
 })
 
 test('5,000 characters are allowed, of whatever length in bytes, and charged as characters', async () => {
@@ -315,7 +315,7 @@ test('a client that leaves before the first sound pays nothing', async () => {
   await assert.rejects(pending)
   await once(upstream, 'close')
   for (;;) {
-    const { body } = await tollgate.request('GET', '/v1/generation?request_id=left-early', { key })
+    const { body } = await tollgate.get('/v1/generation?request_id=left-early', key)
     if (body.total === 0) continue
     assert.deepEqual([body.logs[0].status, body.logs[0].total_cost], ['cancelled', 0])
     return
@@ -349,7 +349,7 @@ test('the sandbox speaks without a provider: wav and pcm in tones, mp3 in silenc
 })
 
 test('the list of models tells voices, formats, price and endpoint', async () => {
-  const { body } = await tollgate.request('GET', '/v1/tts/models', { key })
+  const { body } = await tollgate.get('/v1/tts/models', key)
   const record = body.data.find(({ id }: { id: string }) => id === 'test/voices')
   assert.deepEqual(
     [record.supported_voices, record.supported_formats, record.supported_endpoints, record.pricing.per_character],
@@ -363,5 +363,5 @@ test('the list of models tells voices, formats, price and endpoint', async () =>
 
 test('after all of it nothing is held, and no key has been told', async () => {
   assert.doesNotMatch(tollgate.logs().join('\n'), /canary-/)
-  assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).body.reserved, 0)
+  assert.equal((await tollgate.get('/v1/user/balance', key)).body.reserved, 0)
 })

@@ -52,7 +52,7 @@ test('a client that leaves is charged for the tokens so far, and no more, where 
   assert.equal(row['billing_basis'], 'counted')
   assert.ok(Number(row['output_tokens']) >= 4 && Number(row['output_tokens']) < 100, String(row['output_tokens']))
   assert.ok(Number(row['total_cost']) > 0)
-  const balance = await tollgate.request('GET', '/v1/user/balance', { key })
+  const balance = await tollgate.get('/v1/user/balance', key)
   assert.equal(balance.body.reserved, 0)
 })
 
@@ -75,7 +75,7 @@ test('a stream with X-Request-Id is numbered, survives the disconnect and is res
   )
   const seen = numbers.length - 1
   const kept = text.split('\n\n').slice(0, seen).join('\n\n')
-  const resumed = await tollgate.request('GET', `/v1/streams?id=resume-1&after=${seen}`, { key })
+  const resumed = await tollgate.get(`/v1/streams?id=resume-1&after=${seen}`, key)
   assert.equal(resumed.status, 200)
   assert.match(resumed.text, new RegExp(`^id: ${seen + 1}\n`))
   const whole = foldStream(200, `${kept}\n\n${resumed.text}`, {})
@@ -83,7 +83,7 @@ test('a stream with X-Request-Id is numbered, survives the disconnect and is res
   assert.equal(whole.done, true)
   const row = await logged(key, id)
   assert.equal(row['status'], 'completed')
-  const again = await tollgate.request('GET', '/v1/streams?id=resume-1', { key })
+  const again = await tollgate.get('/v1/streams?id=resume-1', key)
   assert.equal(foldStream(200, again.text, {}).choices.get(0)?.text, whole.choices.get(0)?.text)
 })
 
@@ -96,7 +96,7 @@ test('another account cannot see the stream, and an unknown one is 404 stream_no
     [id, other.key],
     ['never', key],
   ] as const) {
-    const answer = await tollgate.request('GET', `/v1/streams?id=${asked}`, { key: who })
+    const answer = await tollgate.get(`/v1/streams?id=${asked}`, who)
     refused(answer, 404, 'stream_not_found')
   }
 })
@@ -125,7 +125,7 @@ test('a break, a stall or an error after the first byte: the two error events, [
   ] as const
   for (const [line, model, code, type] of cases) {
     if (line !== 'error=3 words=9') upstream.answer(breaksAfter(3, line))
-    const answer = await tollgate.request('POST', '/v1/chat/completions', { key, body: body(model, line) })
+    const answer = await tollgate.post('/v1/chat/completions', key, body(model, line))
     const events = answer.text.trim().split('\n\n').slice(-3)
     const [combined, bare] = events.slice(0, 2).map((event) => JSON.parse(event.slice('data: '.length)))
     assert.equal(events[2], 'data: [DONE]')
@@ -141,9 +141,10 @@ test('a break, a stall or an error after the first byte: the two error events, [
 test('empty answers are free and 502; an empty answer that says stop is an answer', async () => {
   const { key } = await tollgate.createAccount()
   const ask = (model: string, stream: boolean) =>
-    tollgate.request('POST', '/v1/chat/completions', {
-      key,
-      body: { model, stream, messages: [{ role: 'user', content: 'sandbox: words=0' }] },
+    tollgate.post('/v1/chat/completions', key, {
+      model,
+      stream,
+      messages: [{ role: 'user', content: 'sandbox: words=0' }],
     })
   const says = { message: { role: 'assistant', content: '' }, delta: {}, index: 0, finish_reason: 'stop' }
   const text = JSON.stringify({ id: 'c', choices: [says] })
@@ -166,6 +167,6 @@ test('the session of the header is logged where the body names none', async () =
     headers: { 'x-session-id': 'conversation-7' },
   }
   const answer = await tollgate.request('POST', '/v1/chat/completions', ask)
-  const record = await tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
+  const record = await tollgate.get(`/v1/generation?id=${answer.body.id}`, key)
   assert.equal(record.body.data.session_id, 'conversation-7')
 })

@@ -65,7 +65,7 @@ test('every wrong request is refused with its own error, in both kinds of body a
     badRequest(await json({ language: 5 }, path), 'invalid_input', /^language: must be a string/)
   }
   assert.equal(first.received.length, before)
-  assert.equal((await tollgate.request('GET', '/v1/generation', { key })).body.total, 0)
+  assert.equal((await tollgate.get('/v1/generation', key)).body.total, 0)
 })
 
 test('the corpus of broken forms: each is a 400 in a moment, and another type of body a 415', async () => {
@@ -286,7 +286,7 @@ test('the sandbox transcribes without a provider: its words depend only on the l
 })
 
 test('the list of models tells the price of a second and both endpoints', async () => {
-  const { body } = await tollgate.request('GET', '/v1/transcriptions/models', { key })
+  const { body } = await tollgate.get('/v1/transcriptions/models', key)
   const record = body.data.find(({ id }: { id: string }) => id === 'test/whisper')
   assert.deepEqual(
     [record.supported_endpoints, record.pricing.per_second, record.architecture.modality],
@@ -296,5 +296,5 @@ test('the list of models tells the price of a second and both endpoints', async 
 
 test('after all of it nothing is held, and no key has been told', async () => {
   assert.doesNotMatch(tollgate.logs().join('\n'), /canary-/)
-  assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).body.reserved, 0)
+  assert.equal((await tollgate.get('/v1/user/balance', key)).body.reserved, 0)
 })

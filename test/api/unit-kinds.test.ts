@@ -155,7 +155,7 @@ const account = await tollgate.createAccount()
 for (const [name, kind] of Object.entries(KINDS)) {
   const { type, endpoint, list, body, costRub } = kind
   const ask = (fields: Readonly<Record<string, unknown>> = {}, key = account.key): Promise<Answer> =>
-    tollgate.request('POST', `/v1/${endpoint}`, { key, body: { model: `test/${type}`, ...body, ...fields } })
+    tollgate.post(`/v1/${endpoint}`, key, { model: `test/${type}`, ...body, ...fields })
 
   /** Nothing is charged and nothing stays reserved; the log has the failure. */
   const checkFree = async (answer: Answer, before: unknown): Promise<void> => {
@@ -227,7 +227,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
     test('the endpoint is in the health record, the models in the list of their type', async () => {
       const { body: health } = await tollgate.request('GET', '/v1/health')
       assert.ok(health.endpoints.includes(endpoint), JSON.stringify(health.endpoints))
-      const { body: listed } = await tollgate.request('GET', `/v1/${list}/models`, { key: account.key })
+      const { body: listed } = await tollgate.get(`/v1/${list}/models`, account.key)
       const own = listed.data.filter(({ id }: { id: string }) => id.startsWith('test/'))
       assert.deepEqual(
         own.map(({ id, type: listedType }: { id: string; type: string }) => [id, listedType]),
@@ -259,13 +259,11 @@ function reply(upstream: ScriptedUpstream, { status = 200, type = 'application/j
 }
 
 async function balance(): Promise<{ balance: number; reserved: number }> {
-  return (await tollgate.request('GET', '/v1/user/balance', { key: account.key })).body
+  return (await tollgate.get('/v1/user/balance', account.key)).body
 }
 
 async function logOf({ headers }: Answer): Promise<Record<string, unknown>> {
-  const { body } = await tollgate.request('GET', `/v1/generation?generation_id=${headers['x-generation-id']}`, {
-    key: account.key,
-  })
+  const { body } = await tollgate.get(`/v1/generation?generation_id=${headers['x-generation-id']}`, account.key)
   assert.equal(body.total, 1)
   return body.logs[0]
 }

@@ -106,7 +106,7 @@ test('a stream with an X-Request-Id is numbered and can be read again', async ()
   const headers = { 'x-request-id': 'again-1' }
   const { text } = await draw({}, '/v1/images/generations', headers)
   assert.match(text, /^id: 1\nevent: image_generation\.completed\n/)
-  const again = await server.request('GET', '/v1/streams?id=again-1&after=0', { key: account.key })
+  const again = await server.get('/v1/streams?id=again-1&after=0', account.key)
   assert.equal(again.text, text)
 })
 

@@ -164,7 +164,7 @@ const tollgate = await gateway({
 const key = (await tollgate.createAccount({ balance: 100_000 })).key
 
 function post(path: string, body: unknown): Promise<Answer> {
-  return tollgate.request('POST', path, { key, body })
+  return tollgate.post(path, key, body)
 }
 
 const chat = (adapter: string, fields: Record<string, unknown> = {}): Promise<Answer> =>
@@ -444,7 +444,7 @@ test('a video job: neither what its provider says of a failure nor the headers o
       assert.equal(made.status, 202, made.text)
       if (status === 500) continue
       const job = await videoUntil(tollgate, key, made.body.id, ['failed', 'completed'])
-      const shown = await tollgate.request('GET', `/v1/videos/${made.body.id}`, { key })
+      const shown = await tollgate.get(`/v1/videos/${made.body.id}`, key)
       assert.equal(job.status, 'failed')
       assertClean(shown, `${adapter} at ${status}`)
     }

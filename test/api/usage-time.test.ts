@@ -17,9 +17,9 @@ await topUp(server, accountId, 1_000)
 const key = (await browser.post('keys', { name: 'only' })).body.key
 
 async function chat(): Promise<number> {
-  const answer = await server.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] },
+  const answer = await server.post('/v1/chat/completions', key, {
+    model: 'sandbox/chat',
+    messages: [{ role: 'user', content: 'x' }],
   })
   assert.equal(answer.status, 200, answer.text)
   return answer.body.usage.cost

@@ -73,7 +73,7 @@ test('a parked job is listed for the operator, who ends it by its real outcome',
       JSON.stringify(body),
     )
   }
-  assert.equal((await tollgate.request('GET', '/admin/v1/videos/parked', { key })).status, 403)
+  assert.equal((await tollgate.get('/admin/v1/videos/parked', key)).status, 403)
   const { body: events } = await tollgate.admin('GET', '/admin/v1/events')
   assert.equal(events.data.filter(({ action }: { action: string }) => action === 'video.resolve').length, 2)
   await auditClean(tollgate)
@@ -82,13 +82,13 @@ test('a parked job is listed for the operator, who ends it by its real outcome',
 test('a submission that may have arrived is parked: pending, not sent again; its owner may cancel it and has the money back', async () => {
   const { balance } = await balanceOf(tollgate, key)
   const id = await parkedJob('nobody knows')
-  assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key: key })).body.status, 'pending')
+  assert.equal((await tollgate.get(`/v1/videos/${id}`, key)).body.status, 'pending')
   assert.deepEqual(await balanceOf(tollgate, key), { balance, reserved: 4 })
   assert.equal((await tollgate.request('DELETE', `/v1/videos/${id}`, { key: key })).status, 200)
-  const cancelled = (await tollgate.request('GET', `/v1/videos/${id}`, { key: key })).body
+  const cancelled = (await tollgate.get(`/v1/videos/${id}`, key)).body
   assert.deepEqual([cancelled.status, cancelled.error, cancelled.usage.cost], ['cancelled', 'The job was cancelled', 0])
   assert.deepEqual(await balanceOf(tollgate, key), { balance, reserved: 0 })
-  const { logs } = (await tollgate.request('GET', `/v1/generation?generation_id=${id}`, { key: key })).body
+  const { logs } = (await tollgate.get(`/v1/generation?generation_id=${id}`, key)).body
   assert.deepEqual([logs[0].status, logs[0].total_cost], ['cancelled', 0])
 })
 
@@ -100,7 +100,7 @@ test('a rotated KEK encrypts the prompts again: they are read without the old on
   assert.equal((await tollgate.admin('POST', '/admin/v1/kek/rotate')).status, 200)
   await tollgate.stop()
   tollgate = await start(newKek)
-  assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key })).body.prompt, 'written before')
+  assert.equal((await tollgate.get(`/v1/videos/${id}`, key)).body.prompt, 'written before')
 })
 
 test('SIGTERM with a job at its provider: the same job goes on after the restart', async () => {

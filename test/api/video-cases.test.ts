@@ -155,7 +155,7 @@ describe('recorded jobs', { concurrency: true }, () => {
         await found(LIMIT_MS, 'it is parked', async () =>
           tollgate.logs().some((line) => line.includes(id) && line.includes('parked')) ? true : null,
         )
-        assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body.status, 'pending')
+        assert.equal((await tollgate.get(`/v1/videos/${id}`, account.key)).body.status, 'pending')
       } else await videoUntil(tollgate, account.key, id, 'in_progress')
       if (pollsMin !== undefined)
         await found(LIMIT_MS, 'it is polled', async () =>

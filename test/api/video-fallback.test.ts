@@ -21,8 +21,7 @@ test('a provider that refuses is followed by the next, at its own price; the log
   const done = await videoUntil(tollgate, account.key, created.id, 'completed')
   assert.equal(done.usage.cost, 8)
   assert.equal(lastSubmission(second).body?.['model'], 'sora-2-dear')
-  const { logs } = (await tollgate.request('GET', `/v1/generation?generation_id=${created.id}`, { key: account.key }))
-    .body
+  const { logs } = (await tollgate.get(`/v1/generation?generation_id=${created.id}`, account.key)).body
   assert.deepEqual([logs[0].provider_name, logs[0].total_cost], ['Dear', 8])
   first.script(null)
   const cheap = await videoUntil(
@@ -108,7 +107,7 @@ test('lost answers: a reset, a 504 and an answer without a job park the submissi
     await until(20_000, 'it is parked', () =>
       tollgate.logs().some((line) => line.includes(id) && line.includes('parked')),
     )
-    assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body.status, 'pending')
+    assert.equal((await tollgate.get(`/v1/videos/${id}`, account.key)).body.status, 'pending')
   }
   assert.ok(
     tollgate
@@ -181,7 +180,7 @@ test(
       await until(15_000, 'the fetch is given up', () =>
         tollgate.logs().some((line) => line.includes(id) && line.includes('could not be fetched')),
       )
-      assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key })).body.status, 'in_progress')
+      assert.equal((await tollgate.get(`/v1/videos/${id}`, key)).body.status, 'in_progress')
     }
     assert.equal(second.requests.length, inner)
   },

@@ -60,7 +60,7 @@ test('nothing is priced that is not sent: another value than the first is refuse
     [{ model: 'test/nosize', size: '1920x1080' }, /^size: 1920x1080 .* Allowed: 1280x720$/],
     [{ model: 'test/nosize', resolution: '1080p' }, /^resolution: .* Allowed: 1280x720$/],
   ] as const) {
-    const answer = await tollgate.request('POST', '/v1/videos', { key, body: { prompt: 'x', ...body } })
+    const answer = await tollgate.post('/v1/videos', key, { prompt: 'x', ...body })
     refused(answer, 400, 'invalid_input')
     assert.match(answer.body.error.message, message)
   }
@@ -302,7 +302,7 @@ test('Replicate: a prediction with its progress, and its file', async () => {
   const progress = new Set<number>()
   await videoUntil(tollgate, key, id, 'in_progress')
   const { body: record } = await askedAgain(
-    () => tollgate.request('GET', `/v1/videos/${id}`, { key }),
+    () => tollgate.get(`/v1/videos/${id}`, key),
     ({ body }) => {
       progress.add(body.progress)
       return body.status === 'in_progress'

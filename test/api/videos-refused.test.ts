@@ -118,7 +118,7 @@ describe('refusals', () => {
   ]
   for (const [what, body, errorType, message] of REFUSALS) {
     test(`${what} is a 400 ${errorType}, and holds nothing`, async () => {
-      const answer = await tollgate.request('POST', '/v1/videos', { key, body })
+      const answer = await tollgate.post('/v1/videos', key, body)
       assert.equal(answer.status, 400, answer.text)
       assert.equal(answer.body.error.metadata.error_type, errorType, answer.text)
       assert.match(answer.body.error.message, message)
@@ -126,18 +126,15 @@ describe('refusals', () => {
   }
 
   test('a video model cannot chat', async () => {
-    const answer = await tollgate.request('POST', '/v1/chat/completions', {
-      key,
-      body: { model: 'sandbox/video', messages: [{ role: 'user', content: 'x' }] },
+    const answer = await tollgate.post('/v1/chat/completions', key, {
+      model: 'sandbox/video',
+      messages: [{ role: 'user', content: 'x' }],
     })
     refused(answer, 400, 'model_not_supported', /Supported: videos$/)
   })
 
   test('no provider left by the preferences is a 404', async () => {
-    const answer = await tollgate.request('POST', '/v1/videos', {
-      key,
-      body: { ...VIDEO, provider: { only: ['nobody'] } },
-    })
+    const answer = await tollgate.post('/v1/videos', key, { ...VIDEO, provider: { only: ['nobody'] } })
     assert.deepEqual(
       [answer.status, answer.body.error.metadata],
       [404, { error_type: 'no_available_provider', excluded_by: ['only'] }],
@@ -184,7 +181,7 @@ describe('refusals', () => {
 
   test('402: holds nothing when the balance does not cover the exact price', async () => {
     const poor = await tollgate.createAccount({ balance: 1.99 })
-    const answer = await tollgate.request('POST', '/v1/videos', { key: poor.key, body: { ...VIDEO, duration: 4 } })
+    const answer = await tollgate.post('/v1/videos', poor.key, { ...VIDEO, duration: 4 })
     assert.deepEqual(
       [answer.status, answer.body.error.metadata.required, answer.body.error.metadata.available],
       [402, 2, 1.99],
@@ -200,7 +197,7 @@ describe('refusals', () => {
   test('429: a key over its spending limit holds nothing', async () => {
     const limited = await tollgate.createAccount({ key: { limit: 3 } })
     const first = await createVideo(tollgate, limited.key, { ...VIDEO, duration: 4 })
-    const answer = await tollgate.request('POST', '/v1/videos', { key: limited.key, body: { ...VIDEO, duration: 4 } })
+    const answer = await tollgate.post('/v1/videos', limited.key, { ...VIDEO, duration: 4 })
     refused(answer, 429, 'limit_exceeded')
     await videoUntil(tollgate, limited.key, first.id, 'completed')
   })

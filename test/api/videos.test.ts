@@ -38,11 +38,7 @@ test('202, then the record of each state, the exact hold, and one charge and one
   assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 100, reserved: 6 })
   const running = await videoUntil(tollgate, account.key, id, 'in_progress')
   assert.equal('error' in running, false)
-  assert.deepEqual(
-    (await tollgate.request('GET', '/v1/generation', { key: account.key })).body.logs,
-    [],
-    'no log row before the end',
-  )
+  assert.deepEqual((await tollgate.get('/v1/generation', account.key)).body.logs, [], 'no log row before the end')
   const done = await videoUntil(tollgate, account.key, id, 'completed')
   assert.deepEqual(done, {
     ...created.body,
@@ -54,10 +50,9 @@ test('202, then the record of each state, the exact hold, and one charge and one
     unsigned_urls: [`${tollgate.url}/v1/videos/content?id=${id}`],
     usage: { cost: 6, currency: 'RUB', is_byok: false },
   })
-  assert.deepEqual((await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })).body, done)
+  assert.deepEqual((await tollgate.get(`/v1/videos/${id}`, account.key)).body, done)
   assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 94, reserved: 0 })
-  const { logs, total } = (await tollgate.request('GET', '/v1/generation?request_id=my-video', { key: account.key }))
-    .body
+  const { logs, total } = (await tollgate.get('/v1/generation?request_id=my-video', account.key)).body
   assert.equal(total, 1)
   assert.deepEqual(
     [
@@ -109,7 +104,7 @@ test('what the request leaves open is the model’s first; seconds is a name of 
 
 test('content: the whole file, ranges, HEAD, the wrong range and the wrong index', async () => {
   const { id } = await createVideo(tollgate, key, { ...VIDEO, duration: 4 })
-  const early = await tollgate.request('GET', `/v1/videos/content?id=${id}`, { key })
+  const early = await tollgate.get(`/v1/videos/content?id=${id}`, key)
   refused(early, 400, 'job_not_completed')
   assert.match(early.body.error.message, new RegExp(`^Job '${id}' is (pending|in_progress)$`))
   await videoUntil(tollgate, key, id, 'completed')
@@ -164,7 +159,7 @@ test('content: the whole file, ranges, HEAD, the wrong range and the wrong index
   const head = await get(`/v1/videos/${id}/content`, {}, 'HEAD')
   assert.deepEqual([head.status, head.headers['content-length'], head.bytes.length], [200, String(total), 0])
   for (const index of ['1', '-1', 'x']) {
-    const bad = await tollgate.request('GET', `/v1/videos/content?id=${id}&index=${index}`, { key })
+    const bad = await tollgate.get(`/v1/videos/content?id=${id}&index=${index}`, key)
     assert.deepEqual([bad.status, bad.body.error.metadata.error_type], [400, 'invalid_input'], index)
   }
 })
@@ -207,7 +202,7 @@ test('another account’s job is as unknown as one that never was', async () => 
       `${method} ${path}`,
     )
   }
-  assert.deepEqual((await tollgate.request('GET', '/v1/videos/history', { key: stranger.key })).body, {
+  assert.deepEqual((await tollgate.get('/v1/videos/history', stranger.key)).body, {
     object: 'list',
     data: [],
     total: 0,
@@ -224,9 +219,9 @@ test('DELETE of a finished job removes its file and keeps its record; of a runni
     const answer = await tollgate.request('DELETE', `/v1/videos/${id}`, { key: account.key })
     assert.deepEqual([answer.status, answer.body], [200, { id, object: 'video.deleted', deleted: true }])
   }
-  const gone = await tollgate.request('GET', `/v1/videos/${id}/content`, { key: account.key })
+  const gone = await tollgate.get(`/v1/videos/${id}/content`, account.key)
   refused(gone, 404, 'job_not_found')
-  const { body: record } = await tollgate.request('GET', `/v1/videos/${id}`, { key: account.key })
+  const { body: record } = await tollgate.get(`/v1/videos/${id}`, account.key)
   assert.deepEqual([record.status, record.unsigned_urls, record.usage.cost], ['completed', undefined, 2])
   const running = await createVideo(tollgate, account.key, { ...VIDEO, prompt: 'sandbox: delay_ms=60000' })
   await videoUntil(tollgate, account.key, running.id, 'in_progress')
@@ -250,12 +245,11 @@ test('failures: refused at the submission, failed on the way, empty; each is fre
     assert.match(failed.error, message)
     assert.deepEqual(failed.usage, { cost: 0, currency: 'RUB', is_byok: false })
     assert.equal(failed.expires_at, null)
-    const content = await tollgate.request('GET', `/v1/videos/content?id=${id}`, { key: account.key })
+    const content = await tollgate.get(`/v1/videos/content?id=${id}`, account.key)
     refused(content, 400, 'job_not_completed')
   }
   assert.deepEqual(await balanceOf(tollgate, account.key), { balance: 50, reserved: 0 })
-  const { logs, total } = (await tollgate.request('GET', '/v1/generation?limit=50&type=video', { key: account.key }))
-    .body
+  const { logs, total } = (await tollgate.get('/v1/generation?limit=50&type=video', account.key)).body
   assert.equal(total, cases.length)
   assert.ok(logs.every((row: Record<string, unknown>) => row['status'] === 'error' && row['total_cost'] === 0))
   await auditClean(tollgate)
@@ -271,8 +265,7 @@ test('history: only completed jobs, newest first, in pages', async () => {
   }
   const failed = await createVideo(tollgate, account.key, { ...VIDEO, prompt: 'sandbox: error=1' })
   await videoUntil(tollgate, account.key, failed.id, 'failed')
-  const page = async (query: string) =>
-    (await tollgate.request('GET', `/v1/videos/history${query}`, { key: account.key })).body
+  const page = async (query: string) => (await tollgate.get(`/v1/videos/history${query}`, account.key)).body
   const all = await page('')
   assert.deepEqual(
     [all.object, all.total, all.has_more, all.data.map(({ id }: { id: string }) => id)],
@@ -287,13 +280,13 @@ test('history: only completed jobs, newest first, in pages', async () => {
     [true, 1, 3],
   )
   for (const query of ['?limit=0', '?limit=x', '?offset=-1']) {
-    const bad = await tollgate.request('GET', `/v1/videos/history${query}`, { key: account.key })
+    const bad = await tollgate.get(`/v1/videos/history${query}`, account.key)
     assert.deepEqual([bad.status, bad.body.error.metadata.error_type], [400, 'invalid_input'], query)
   }
 })
 
 test('the list of video models has their prices by resolution and what they can do', async () => {
-  const { data } = (await tollgate.request('GET', '/v1/videos/models', { key })).body
+  const { data } = (await tollgate.get('/v1/videos/models', key)).body
   const record = (id: string): Record<string, unknown> =>
     data.find((model: Record<string, unknown>) => model['id'] === id)
   assert.deepEqual(record('sandbox/video')['pricing_skus'], {
@@ -343,7 +336,7 @@ test('no prompt lies readable in the store', async () => {
 test('the account’s ledger has one charge a video', async () => {
   const { body } = await tollgate.admin('GET', `/admin/v1/accounts/${accountId}/ledger?limit=1000`)
   const charges = body.data.filter((entry: Record<string, unknown>) => entry['kind'] === 'charge')
-  const { total } = (await tollgate.request('GET', '/v1/videos/history?limit=300', { key })).body
+  const { total } = (await tollgate.get('/v1/videos/history?limit=300', key)).body
   assert.equal(charges.length, total)
   assert.equal(new Set(charges.map((entry: Record<string, unknown>) => entry['reference'])).size, total)
 })

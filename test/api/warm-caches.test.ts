@@ -120,7 +120,7 @@ const DOORS: Readonly<Record<string, (text: string) => object>> = {
 for (const [path, bodyOf] of Object.entries(DOORS))
   test(`${path}: a conversation without a name is known by how it begins`, async () => {
     const home = async (text: string): Promise<string> => {
-      const { status, text: said } = await tollgate.request('POST', path, { key, body: bodyOf(text) })
+      const { status, text: said } = await tollgate.post(path, key, bodyOf(text))
       assert.equal(status, 200, said)
       return upstream.asked.at(-1)?.apiKey ?? ''
     }
@@ -150,18 +150,20 @@ test('the record of a request says what the cache saved, and the console by mode
     )
   })
   const content = 'long '.repeat(2_000)
-  const answer = await tollgate.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'v/m', max_tokens: 9, messages: [{ role: 'user', content }] },
+  const answer = await tollgate.post('/v1/chat/completions', key, {
+    model: 'v/m',
+    max_tokens: 9,
+    messages: [{ role: 'user', content }],
   })
   // 1,000 and 2 at 1, and 4,000 at 0.1 RUB per million.
   assert.equal(answer.body.usage.cost, 0.001402, answer.text)
-  const record = await tollgate.request('GET', `/v1/generation?id=${answer.body.id}`, { key })
+  const record = await tollgate.get(`/v1/generation?id=${answer.body.id}`, key)
   assert.equal(record.body.data.cache_discount, 0.0036)
   upstream.reset()
-  const cold = await tollgate.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'v/m', max_tokens: 9, messages: [{ role: 'user', content }] },
+  const cold = await tollgate.post('/v1/chat/completions', key, {
+    model: 'v/m',
+    max_tokens: 9,
+    messages: [{ role: 'user', content }],
   })
   for (const [group, id] of [
     ['model', 'v/m'],
@@ -181,6 +183,6 @@ test('the record of a request says what the cache saved, and the console by mode
       { id: own.id, name: 'agent', account: accountId, saved: 0.0036 },
     ],
   )
-  const plain = await tollgate.request('GET', `/v1/generation?id=${cold.body.id}`, { key })
+  const plain = await tollgate.get(`/v1/generation?id=${cold.body.id}`, key)
   assert.equal(plain.body.data.cache_discount, null)
 })

@@ -116,7 +116,7 @@ function play(response: ServerResponse, request: Received): void {
 }
 
 async function lastCost(): Promise<unknown> {
-  return (await server.request('GET', '/v1/generation?limit=1', { key })).body.logs[0].total_cost
+  return (await server.get('/v1/generation?limit=1', key)).body.logs[0].total_cost
 }
 
 for (const stream of [false, true])
@@ -147,9 +147,9 @@ test('a token for an authorized key: a JWT of PS256, sent as a bearer', async ()
 })
 
 test('each text has its own request for its vector', async () => {
-  const { status, body, text } = await server.request('POST', '/v1/embeddings', {
-    key,
-    body: { model: 'yandex/vectors', input: ['раз', 'четыре'] },
+  const { status, body, text } = await server.post('/v1/embeddings', key, {
+    model: 'yandex/vectors',
+    input: ['раз', 'четыре'],
   })
   assert.equal(status, 200, text)
   assert.deepEqual(
@@ -163,9 +163,11 @@ test('each text has its own request for its vector', async () => {
 })
 
 test('a picture is an operation that is asked until it is done', async () => {
-  const { status, body, text } = await server.request('POST', '/v1/images/generations', {
-    key,
-    body: { model: 'yandex/art', prompt: 'Кот', size: '1280x720', response_format: 'b64_json' },
+  const { status, body, text } = await server.post('/v1/images/generations', key, {
+    model: 'yandex/art',
+    prompt: 'Кот',
+    size: '1280x720',
+    response_format: 'b64_json',
   })
   assert.equal(status, 200, text)
   assert.deepEqual(Buffer.from(body.data[0].b64_json, 'base64'), JPEG)
@@ -176,19 +178,19 @@ test('a picture is an operation that is asked until it is done', async () => {
 })
 
 test('a picture that is not done in the total time of its provider fails, and is asked for no more', async () => {
-  const { status, text } = await server.request('POST', '/v1/images/generations', {
-    key,
-    body: { model: 'yandex/art-slow', prompt: 'Кот' },
-  })
+  const { status, text } = await server.post('/v1/images/generations', key, { model: 'yandex/art-slow', prompt: 'Кот' })
   assert.equal(status, 504, text)
   const asked = upstream.received.filter(({ path }) => path === '/slow/operations/op-2').length
   assert.ok(asked >= 1 && asked <= 2, String(asked))
 })
 
 test('speech in both directions at SpeechKit', async () => {
-  const spoken = await server.request('POST', '/v1/audio/speech', {
-    key,
-    body: { model: 'yandex/speech', input: 'Привет', voice: 'alena', response_format: 'mp3', speed: 1.5 },
+  const spoken = await server.post('/v1/audio/speech', key, {
+    model: 'yandex/speech',
+    input: 'Привет',
+    voice: 'alena',
+    response_format: 'mp3',
+    speed: 1.5,
   })
   assert.equal(spoken.status, 200)
   const form = new URLSearchParams(upstream.received.at(-1)?.body.toString())

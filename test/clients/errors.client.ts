@@ -55,7 +55,7 @@ async function asked(
   { name = client.models[0] ?? '', balance = 100, text = 'Say hello.', account = {} },
 ): Promise<Ran & { readonly times: number }> {
   const { key } = await tollgate.createAccount({ balance, account })
-  if ('rate_limit' in account) await tollgate.request('GET', '/v1/balance', { key })
+  if ('rate_limit' in account) await tollgate.get('/v1/balance', key)
   const target = { url: tollgate.url, key, model: name }
   const home = new ClientHome()
   try {

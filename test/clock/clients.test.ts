@@ -221,9 +221,10 @@ test('F55: a hundred 10 MB uploads at once: their heads reserve nothing, bodies 
   const clients = Array.from({ length: uploads }, () => client(head))
   const status = ({ text }: { readonly text: () => string }): number =>
     Number(/^HTTP\/1\.1 (\d+)/.exec(text())?.[1] ?? 0)
-  const small = await tollgate.request('POST', '/v1/chat/completions', {
-    key: account.key,
-    body: { model: 'test/stops', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] },
+  const small = await tollgate.post('/v1/chat/completions', account.key, {
+    model: 'test/stops',
+    max_tokens: 10,
+    messages: [{ role: 'user', content: 'Hi' }],
   })
   assert.equal(small.status, 200)
   for (const { socket } of clients) socket.write(body)
@@ -256,9 +257,10 @@ test('sockets that wait for ever, at the sign-in or before it, keep no client ou
   upstream.answer(greets)
   for (let count = 0; count < 5; count += 1) {
     const answer = await admitted(() =>
-      tollgate.request('POST', '/v1/chat/completions', {
-        key: account.key,
-        body: { model: 'test/stops', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] },
+      tollgate.post('/v1/chat/completions', account.key, {
+        model: 'test/stops',
+        max_tokens: 10,
+        messages: [{ role: 'user', content: 'Hi' }],
       }),
     )
     assert.equal(answer.status, 200, answer.text)

@@ -188,9 +188,9 @@ test('a read during an outage is 503 with Retry-After, and never an internal err
     await world.postgres.halt()
     const { tollgate, account } = world
     const answers = await Promise.all([
-      tollgate.request('GET', '/v1/generation', { key: account.key }),
-      tollgate.request('GET', '/v1/user/balance', { key: account.key }),
-      tollgate.request('GET', '/v1/videos', { key: account.key }),
+      tollgate.get('/v1/generation', account.key),
+      tollgate.get('/v1/user/balance', account.key),
+      tollgate.get('/v1/videos', account.key),
       tollgate.admin('GET', '/admin/v1/accounts'),
       tollgate.admin('GET', '/admin/v1/generations'),
     ])

@@ -59,7 +59,7 @@ key = (await stalls.server.createAccount({ balance: 1_000_000_000 })).key
 for (const { path, request, begin, text, written, type } of [...STREAMS, ...SDK_STREAMS]) {
   const bytes = Buffer.concat([...begin, text('x')].map(written))
   upstream.answer((response) => void response.writeHead(200, { 'content-type': type }).end(bytes))
-  await stalls.server.request('POST', path, { key, body: { ...request, stream: true } })
+  await stalls.server.post(path, key, { ...request, stream: true })
 }
 
 async function asked(what: string, path: string, body: string): Promise<Answer> {
@@ -385,17 +385,17 @@ for (const [model, accepted, ended, failed] of JOBS) {
         (response, { method }) => void response.writeHead(200, JSON_HEAD).end(method === 'POST' ? accepted : told),
       )
       await stalls.watched(`${model}: a video`, async () => {
-        const { status, text, body } = await stalls.server.request('POST', '/v1/videos', {
-          key,
-          body: { model: `test/${model.replace('acme/', '')}`, prompt: 'x', duration: 4 },
+        const { status, text, body } = await stalls.server.post('/v1/videos', key, {
+          model: `test/${model.replace('acme/', '')}`,
+          prompt: 'x',
+          duration: 4,
         })
         assert.ok(status < 300, text)
         if (told.length > MEGABYTE * 0.8) return
         await until(
           20_000,
           'the job has failed',
-          async () =>
-            (await stalls.server.request('GET', `/v1/videos?id=${body.id}`, { key })).body.status === 'failed',
+          async () => (await stalls.server.get(`/v1/videos?id=${body.id}`, key)).body.status === 'failed',
         )
       })
     }
@@ -467,13 +467,10 @@ for (const [what, status, answer] of VERTEX_ANSWERS) {
     })
     await stalls.watched(what, async () => {
       const before = told
-      const { body } = await stalls.server.request('POST', '/v1/videos', {
-        key,
-        body: { model: 'test/veo-3', prompt: 'x', duration: 4 },
-      })
+      const { body } = await stalls.server.post('/v1/videos', key, { model: 'test/veo-3', prompt: 'x', duration: 4 })
       await until(60_000, 'the provider has told of the job', async () => {
         if (status === 'in_progress') return told > before
-        return (await stalls.server.request('GET', `/v1/videos?id=${body.id}`, { key })).body.status === status
+        return (await stalls.server.get(`/v1/videos?id=${body.id}`, key)).body.status === status
       })
     })
   })

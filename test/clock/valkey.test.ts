@@ -138,7 +138,7 @@ function valkeyTests(shared: NodeBench): void {
 
     test('an address is blocked after 20 failures on all nodes together, but for keys that had proved themselves there', async () => {
       const known = await nodes[0].createAccount()
-      assert.equal((await nodes[0].request('GET', '/v1/models', { key: known.key })).status, 200)
+      assert.equal((await nodes[0].get('/v1/models', known.key)).status, 200)
       const strangers = (): Promise<readonly Answer[]> =>
         Promise.all(
           Array.from({ length: 30 }, (_, index) => (nodes[index % 2] ?? nodes[0]).request('GET', '/v1/models')),
@@ -148,16 +148,8 @@ function valkeyTests(shared: NodeBench): void {
       assert.equal(attempts.filter(({ status }) => status === 429).length, 10)
       const fresh = await nodes[0].createAccount()
       for (const node of nodes) {
-        assert.equal(
-          (await node.request('GET', '/v1/models', { key: fresh.key })).status,
-          429,
-          'a key that never worked from there',
-        )
-        assert.equal(
-          (await node.request('GET', '/v1/models', { key: known.key })).status,
-          200,
-          'a key that worked from there',
-        )
+        assert.equal((await node.get('/v1/models', fresh.key)).status, 429, 'a key that never worked from there')
+        assert.equal((await node.get('/v1/models', known.key)).status, 200, 'a key that worked from there')
       }
       await unblocked(nodes)
     })
@@ -165,7 +157,7 @@ function valkeyTests(shared: NodeBench): void {
     test('a block whose beginning no node has heard of, since Valkey answered too late, is shown and lifted on every node', async () => {
       await valkey.command('SET', 'tollgate:block:{127.0.0.1}', '1', 'PX', '600000')
       const { key } = await nodes[0].createAccount()
-      assert.equal((await nodes[1].request('GET', '/v1/models', { key })).status, 429)
+      assert.equal((await nodes[1].get('/v1/models', key)).status, 429)
       await until(
         20_000,
         'the other node shows the block',
@@ -178,7 +170,7 @@ function valkeyTests(shared: NodeBench): void {
       for (let count = 0; count < 20; count += 1) await nodes[0].request('GET', '/v1/models')
       const fresh = await nodes[0].createAccount()
       assert.equal(
-        (await nodes[1].request('GET', '/v1/models', { key: fresh.key })).status,
+        (await nodes[1].get('/v1/models', fresh.key)).status,
         429,
         'before the node has heard of it by the database',
       )
@@ -201,7 +193,7 @@ async function unblocked(nodes: readonly [Tollgate, Tollgate]): Promise<void> {
     await until(10_000, 'the end of the block', async () => {
       // A stranger's check would count as a failure, and leave the next round two fewer.
       const { key } = await nodes[0].createAccount()
-      if ((await node.request('GET', '/v1/models', { key })).status === 200) return true
+      if ((await node.get('/v1/models', key)).status === 200) return true
       // A node whose Valkey answered too late may start its own block a moment after the other lifted it.
       await lift()
       return false
@@ -239,7 +231,7 @@ function returns(node: Tollgate): number {
 
 /** Requests on both nodes in turn, half of them at once. */
 async function models(nodes: readonly [Tollgate, Tollgate], key: string, count: number): Promise<Answer[]> {
-  const one = (index: number): Promise<Answer> => (nodes[index % 2] ?? nodes[0]).request('GET', '/v1/models', { key })
+  const one = (index: number): Promise<Answer> => (nodes[index % 2] ?? nodes[0]).get('/v1/models', key)
   const answers: Answer[] = []
   while (answers.length < count / 2) answers.push(await one(answers.length))
   return [

@@ -179,7 +179,7 @@ for (const [path, [model, file]] of Object.entries(DOORS))
   })
 
 test('after all of them nothing is held, and the books agree', async () => {
-  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
+  const { body } = await tollgate.get('/v1/user/balance', key)
   assert.equal(body.reserved, 0)
   assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
 })

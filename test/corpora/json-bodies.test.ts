@@ -15,7 +15,7 @@ const PROBE_MS = 2
 const { key, tollgate } = await serveSandbox('{ rate_limit: { requests: 100000, window: 60 } }')
 
 function send(body: string | Buffer): Promise<Answer> {
-  return tollgate.request('POST', '/v1/chat/completions', { key, body })
+  return tollgate.post('/v1/chat/completions', key, body)
 }
 
 function assertRefused(answer: Answer, what: string, types: readonly string[] = ['invalid_json']): void {
@@ -344,7 +344,7 @@ test('R11: a body of one byte at a time delays no other request', async () => {
 })
 
 test('after all of them nothing is held, and the books agree', async () => {
-  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
+  const { body } = await tollgate.get('/v1/user/balance', key)
   assert.equal(body.reserved, 0)
   assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
 })

@@ -332,7 +332,7 @@ test('no path but its own reaches a route', async () => {
 
 test('after all of them the server lives, nothing is held, and the books agree', async () => {
   assert.equal((await tollgate.request('GET', '/healthz')).status, 200)
-  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
+  const { body } = await tollgate.get('/v1/user/balance', key)
   assert.equal(body.reserved, 0)
   assert.deepEqual(
     tollgate.logs().filter((line) => line.includes('"bug"')),

@@ -144,7 +144,7 @@ for (const name of TRIED)
     assert.ok(route !== undefined)
     const key = route.plane === 'management' ? await managementKey() : world.key
     const send = async (text: string): Promise<number> => {
-      const answer = await tollgate.request('POST', addressOf(route), { key, body: Buffer.from(text) })
+      const answer = await tollgate.post(addressOf(route), key, Buffer.from(text))
       const what = `${text.slice(0, 500)}: ${answer.status} ${answer.text.slice(0, 500)}`
       assert.ok(answer.status < 500, what)
       if (answer.status >= 400) checkShape(answer, protocolOf(route), what)

@@ -114,14 +114,11 @@ async function statement(url: string, sql: string): Promise<void> {
 }
 
 export function ask({ tollgate, account }: World, line: string, extra: Record<string, unknown> = {}): Promise<Answer> {
-  return tollgate.request('POST', '/v1/chat/completions', {
-    key: account.key,
-    body: {
-      model: 'sandbox/chat',
-      max_tokens: 100,
-      messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }],
-      ...extra,
-    },
+  return tollgate.post('/v1/chat/completions', account.key, {
+    model: 'sandbox/chat',
+    max_tokens: 100,
+    messages: [{ role: 'user', content: `Hello\nsandbox: ${line}` }],
+    ...extra,
   })
 }
 

@@ -36,9 +36,9 @@ test('F5: the disk of the embedded store is full: after one failed write nothing
   try {
     const account = await tollgate.createAccount({ balance: 100 })
     const ask = () =>
-      tollgate.request('POST', '/v1/chat/completions', {
-        key: account.key,
-        body: { model: 'acme/small', messages: [{ role: 'user', content: 'Hello' }] },
+      tollgate.post('/v1/chat/completions', account.key, {
+        model: 'acme/small',
+        messages: [{ role: 'user', content: 'Hello' }],
       })
     const ready = async () => (await tollgate.request('GET', '/readyz')).status
     assert.equal((await ask()).status, 200)
@@ -54,11 +54,7 @@ test('F5: the disk of the embedded store is full: after one failed write nothing
       assert.ok(Number(headers['retry-after']) >= 1)
     }
     assert.equal(upstream.requests.length, bought, 'no provider was asked')
-    assert.equal(
-      (await tollgate.request('GET', '/v1/user/balance', { key: account.key })).status,
-      200,
-      'what only reads goes on',
-    )
+    assert.equal((await tollgate.get('/v1/user/balance', account.key)).status, 200, 'what only reads goes on')
     disk.free()
     await until(LIMIT_MS, 'the node is ready again', async () => (await ready()) === 200)
     assert.equal((await ask()).status, 200)

@@ -36,9 +36,9 @@ test('F6: the disk of the log is full: requests go on, and their lines are writt
         .filter((line) => line.includes('/v1/chat/completions') && line.endsWith('}')).length
     disk.fill()
     const ask = (): ReturnType<ApiClient['request']> =>
-      client.request('POST', '/v1/chat/completions', {
-        key,
-        body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hi\nsandbox: words=2' }] },
+      client.post('/v1/chat/completions', key, {
+        model: 'sandbox/chat',
+        messages: [{ role: 'user', content: 'Hi\nsandbox: words=2' }],
       })
     for (let round = 0; round < 10; round += 1)
       for (const answer of await Promise.all(Array.from({ length: 10 }, ask)))

@@ -197,7 +197,7 @@ for (const [how, leave] of Object.entries(WAYS)) {
         `${String(thrown)}: running ${tollgate.app.running}, sockets ${tollgate.app.edge.sockets.open} of ${openBefore}, ${rest}`,
       )
     })
-    const { body } = await tollgate.request('GET', '/v1/user/balance', { key: account.key })
+    const { body } = await tollgate.get('/v1/user/balance', account.key)
     assert.equal(body.reserved, 0)
   })
 }

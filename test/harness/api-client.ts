@@ -33,6 +33,14 @@ export class ApiClient {
     return this.request(method, path, { key: this.adminToken, ...(body === undefined ? {} : { body }) })
   }
 
+  post(path: string, key: string, body: unknown): Promise<Answer> {
+    return this.request('POST', path, { key, body })
+  }
+
+  get(path: string, key: string): Promise<Answer> {
+    return this.request('GET', path, { key })
+  }
+
   async createAccount(
     options: { balance?: number; key?: Record<string, unknown>; account?: Record<string, unknown> } = {},
   ): Promise<{ id: string; key: string; keyId: string }> {

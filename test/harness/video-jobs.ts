@@ -12,7 +12,7 @@ export async function createVideo(
   key: string,
   body: Record<string, unknown>,
 ): Promise<Record<string, unknown> & { readonly id: string }> {
-  const answer = await tollgate.request('POST', '/v1/videos', { key, body })
+  const answer = await tollgate.post('/v1/videos', key, body)
   assert.equal(answer.status, 202, answer.text)
   return answer.body
 }
@@ -28,7 +28,7 @@ export async function videoUntil(
   const wanted = typeof status === 'string' ? [status] : status
   const startedMs = performance.now()
   for (;;) {
-    const { body } = await tollgate.request('GET', `/v1/videos?id=${id}`, { key })
+    const { body } = await tollgate.get(`/v1/videos?id=${id}`, key)
     if (wanted.includes(body.status)) return body
     assert.ok(
       performance.now() - startedMs < patient(limitMs),
@@ -46,6 +46,6 @@ export async function balanceOf(
   tollgate: ApiClient,
   key: string,
 ): Promise<{ readonly balance: number; readonly reserved: number }> {
-  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
+  const { body } = await tollgate.get('/v1/user/balance', key)
   return { balance: body.balance, reserved: body.reserved }
 }

@@ -61,9 +61,10 @@ test('accounts are found by state; models show what they cost and sell for; marg
   await topUp(tollgate, accountId, 30)
   const { key } = (await browser.post('keys', { name: 'k' })).body
   await admin.request('PATCH', '/admin/v1/settings', { markup: 2 })
-  const answer = await tollgate.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model: 'sandbox/chat', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] },
+  const answer = await tollgate.post('/v1/chat/completions', key, {
+    model: 'sandbox/chat',
+    max_tokens: 20,
+    messages: [{ role: 'user', content: 'Hello' }],
   })
   const priced = (await admin.get('/admin/v1/models')).body.data.find(({ id }: { id: string }) => id === 'sandbox/chat')
   for (const line of priced.endpoints[0].lines) assert.equal(line.margin_percent, 50, JSON.stringify(line))
@@ -111,8 +112,8 @@ test('the audit log is read by actor, action, object and time', async () => {
 
 test('an address that guessed keys is listed and let in again', async () => {
   await admin.request('PATCH', '/admin/v1/settings', { ip_block: { failures: 3, window: 60, duration: 600 } })
-  for (let tries = 0; tries < 4; tries += 1) await tollgate.request('GET', '/v1/models', { key: 'sk-tg-wrong' })
-  assert.equal((await tollgate.request('GET', '/v1/models', { key: 'sk-tg-wrong' })).status, 429)
+  for (let tries = 0; tries < 4; tries += 1) await tollgate.get('/v1/models', 'sk-tg-wrong')
+  assert.equal((await tollgate.get('/v1/models', 'sk-tg-wrong')).status, 429)
   const { data } = (await admin.get('/admin/v1/ip-blocks')).body
   assert.deepEqual([data.length, data[0].ip, data[0].times], [1, '127.0.0.1', 1])
   assert.ok(Date.parse(data[0].until) > Date.now())
@@ -121,7 +122,7 @@ test('an address that guessed keys is listed and let in again', async () => {
     deleted: true,
   })
   refused(await admin.request('DELETE', '/admin/v1/ip-blocks/127.0.0.1'), 404, 'not_found')
-  assert.equal((await tollgate.request('GET', '/v1/models', { key: 'sk-tg-wrong' })).status, 401)
+  assert.equal((await tollgate.get('/v1/models', 'sk-tg-wrong')).status, 401)
 })
 
 test('codes: wrong amounts are refused, and only an administrator makes them', async () => {

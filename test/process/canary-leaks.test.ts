@@ -178,12 +178,12 @@ async function everything(tollgate: Tollgate): Promise<readonly string[]> {
     `{"model":"test/good","temperature":"${PROMPT}","messages":[{"role":"user","content":"x"}]}`,
   ])
     await post('/v1/chat/completions', body)
-  await tollgate.request('GET', `/v1/${PROMPT}?q=${PROMPT}`, { key })
-  await tollgate.request('POST', '/v1/chat/completions', {
-    key: `${key.slice(0, -1)}x`,
-    body: { model: 'test/good', messages: [{ role: 'user', content: PROMPT }] },
+  await tollgate.get(`/v1/${PROMPT}?q=${PROMPT}`, key)
+  await tollgate.post('/v1/chat/completions', `${key.slice(0, -1)}x`, {
+    model: 'test/good',
+    messages: [{ role: 'user', content: PROMPT }],
   })
-  await tollgate.request('GET', '/admin/v1/accounts', { key: `${tollgate.adminToken}x` })
+  await tollgate.get('/admin/v1/accounts', `${tollgate.adminToken}x`)
   await browser.signIn('person@example.com', `${PASSWORD}-wrong`)
   // A client that leaves in the middle.
   const left = await request(`${tollgate.url}/v1/chat/completions`, {

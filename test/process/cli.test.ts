@@ -188,7 +188,7 @@ test('thin clients manage accounts, keys and money of the running server', async
 
   const key = await json(['key', 'create', id, 'backend', '--limit', '10', '--limit-reset', 'daily'])
   assert.match(String(key['key']), /^sk-tg-/)
-  const balance = await tollgate.request('GET', '/v1/user/balance', { key: String(key['key']) })
+  const balance = await tollgate.get('/v1/user/balance', String(key['key']))
   assert.deepEqual([balance.body.user, balance.body.balance], [id, 12.5])
   assert.equal(
     (await json(['key', 'update', String(key['id']), '--disabled', 'true', '--limit', 'none']))['disabled'],

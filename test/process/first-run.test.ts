@@ -38,7 +38,7 @@ test('the printed curl gets an answer that says what it cost; the second start i
     const second = started.at(-1)
     assert.ok(second)
     const key = /Bearer (sk-tg-[0-9A-Za-z]+)/.exec(command)?.[1] ?? ''
-    const balance = await second.request('GET', '/v1/user/balance', { key })
+    const balance = await second.get('/v1/user/balance', key)
     assert.equal(balance.status, 200)
     assert.equal(
       Math.round(balance.body.balance * 1e6),

@@ -38,20 +38,16 @@ function isConflict(answer: Answer): boolean {
 }
 
 async function charged(
-  client: Pick<Tollgate, 'request'>,
+  client: Pick<Tollgate, 'get'>,
   key: string,
 ): Promise<readonly { readonly generation_id: string; readonly total_cost: number; readonly status: string }[]> {
-  const { body } = await client.request('GET', '/v1/generation?limit=300', { key })
+  const { body } = await client.get('/v1/generation?limit=300', key)
   return body.logs.filter(({ status }: { status: string }) => status === 'completed')
 }
 
 /** Resolves when the key's request runs. */
 function held(tollgate: Tollgate, key: string): Promise<number> {
-  return until(
-    10_000,
-    'it is held',
-    async () => (await tollgate.request('GET', '/v1/user/balance', { key })).body.reserved > 0,
-  )
+  return until(10_000, 'it is held', async () => (await tollgate.get('/v1/user/balance', key)).body.reserved > 0)
 }
 
 /** Checks for every server; `ask` chooses one of the nodes. */
@@ -265,7 +261,7 @@ describe('one node', async () => {
     assert.equal(again.status, 200, again.text)
     const {
       body: { logs },
-    } = await tollgate.request('GET', '/v1/generation', { key })
+    } = await tollgate.get('/v1/generation', key)
     assert.deepEqual(
       logs.map((row: { generation_id: string; total_cost: number }) => [row.generation_id, row.total_cost]),
       [[again.headers['x-generation-id'], again.body.usage.cost]],
@@ -316,7 +312,7 @@ describe('one node', async () => {
     assert.equal(spoken.status, 200, spoken.text)
     const mute = await ask('/v1/audio/speech', key, speech, 'speech')
     assert.ok(isConflict(mute) && mute.headers['x-generation-id'] === spoken.headers['x-generation-id'])
-    const { body } = await tollgate.request('GET', '/v1/generation?limit=100', { key })
+    const { body } = await tollgate.get('/v1/generation?limit=100', key)
     assert.equal(body.total, 8)
     await auditClean(tollgate)
   })

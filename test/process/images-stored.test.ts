@@ -82,7 +82,7 @@ test('the public address of the service stands in the answer, and pictures outli
     startTollgate({ catalog: 'markup: 1\n', dataDir, env: { TOLLGATE_PUBLIC_URL: 'https://ai.example.com/gate' } })
   const first = await start()
   const { key } = await first.createAccount()
-  const { body } = await first.request('POST', '/v1/images', { key, body: { model: 'sandbox/image', prompt: 'x' } })
+  const { body } = await first.post('/v1/images', key, { model: 'sandbox/image', prompt: 'x' })
   const { url } = body.data[0]
   assert.match(url, /^https:\/\/ai\.example\.com\/gate\/v1\/images\/content\?id=img-/)
   await first.stop()
@@ -123,7 +123,7 @@ models: [{ id: v/x, type: image, endpoints: [{ provider: one, model: gpt-image-1
     'http://no-such-host.invalid/x.png',
     'https://example.com:8443/x.png',
   ]) {
-    const answer = await tollgate.request('POST', '/v1/images', { key, body: { model: 'v/x', prompt: 'x', image } })
+    const answer = await tollgate.post('/v1/images', key, { model: 'v/x', prompt: 'x', image })
     assert.deepEqual(
       [answer.status, answer.body.error.metadata.error_type, answer.body.error.message],
       [400, 'invalid_input', 'image: the image could not be fetched. Send it as a data URL in base64'],
@@ -141,16 +141,13 @@ test('a picture that cannot be stored is a 503 and costs nothing; in the answer 
   const tollgate = await startTollgate({ catalog: 'markup: 1\n', dataDir })
   const { key } = await tollgate.createAccount()
   const draw = (format: string): ReturnType<typeof tollgate.request> =>
-    tollgate.request('POST', '/v1/images', {
-      key,
-      body: { model: 'sandbox/image', prompt: 'x', response_format: format },
-    })
+    tollgate.post('/v1/images', key, { model: 'sandbox/image', prompt: 'x', response_format: format })
   const refused = await draw('url')
   assert.deepEqual(
     [refused.status, refused.body.error.metadata.error_type, refused.headers['retry-after']],
     [503, 'service_unavailable', '2'],
   )
-  assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).body.available, 100)
+  assert.equal((await tollgate.get('/v1/user/balance', key)).body.available, 100)
   assert.equal((await draw('b64_json')).status, 200)
   assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
   await tollgate.stop()

@@ -105,7 +105,7 @@ test('the limit stands on the route of every protocol, in its own words, and on 
   const streamed = await chat(key, { stream: true })
   assert.equal(streamed.headers['x-ratelimit-remaining-requests'], '0')
   const text = [{ role: 'user', content: 'Hello' }]
-  const ask = (path: string, body: unknown): Promise<Answer> => server.request('POST', path, { key, body })
+  const ask = (path: string, body: unknown): Promise<Answer> => server.post(path, key, body)
   const answers = await Promise.all([
     ask('/v1/messages', { model: 'test/chat', max_tokens: 9, messages: text }),
     ask('/v1/responses', { model: 'test/chat', input: 'Hello' }),
@@ -220,7 +220,7 @@ test('a change is live at once, changes one limit and leaves the others; GET /v1
   const changed = await server.admin('PATCH', `/admin/v1/keys/${keyId}`, { requests_per_minute: 5 })
   assert.deepEqual([changed.body.requests_per_minute, changed.body.running_requests], [5, 3])
   assert.equal((await chat(key)).headers['x-ratelimit-remaining-requests'], '3')
-  const { data } = (await server.request('GET', '/v1/key', { key })).body
+  const { data } = (await server.get('/v1/key', key)).body
   assert.deepEqual(
     [data.requests_per_minute, data.tokens_per_minute, data.running_requests, data.model_limits, data.allowed_ips],
     [5, null, 3, null, null],

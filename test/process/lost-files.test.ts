@@ -49,10 +49,7 @@ models:
 }
 
 function drawn({ server, key }: World): Promise<Answer> {
-  return server.request('POST', '/v1/images/generations', {
-    key,
-    body: { model: 'test/image', prompt: 'x', n: 2, response_format: 'url' },
-  })
+  return server.post('/v1/images/generations', key, { model: 'test/image', prompt: 'x', n: 2, response_format: 'url' })
 }
 
 function assertLost({ dataDir }: World): void {

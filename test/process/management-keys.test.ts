@@ -25,7 +25,7 @@ function keys(method: string, path = '', body?: unknown, key = manager): Promise
 }
 
 function chat(key: string): Promise<Answer> {
-  return server.request('POST', '/v1/chat/completions', { key, body: HELLO })
+  return server.post('/v1/chat/completions', key, HELLO)
 }
 
 test('a management key is shown once, listed without its text, and opens no model', async () => {
@@ -38,9 +38,9 @@ test('a management key is shown once, listed without its text, and opens no mode
   assert.doesNotMatch(listed.text, new RegExp(manager))
   refused(await chat(manager), 403, 'access_denied', /^This is a management key: it opens \/v1\/keys/)
   for (const path of ['/v1/models', '/v1/credits', '/v1/generation', '/v1/videos'])
-    refused(await server.request('GET', path, { key: manager }), 403, 'access_denied')
-  refused(await server.request('GET', '/admin/v1/accounts', { key: manager }), 403, 'access_denied')
-  const { data } = (await server.request('GET', '/v1/key', { key: manager })).body
+    refused(await server.get(path, manager), 403, 'access_denied')
+  refused(await server.get('/admin/v1/accounts', manager), 403, 'access_denied')
+  const { data } = (await server.get('/v1/key', manager)).body
   assert.deepEqual([data.is_management_key, data.is_provisioning_key, data.name], [true, true, 'provisioning'])
 })
 
@@ -113,11 +113,7 @@ test('a stranger, an API key and a made-up key manage nothing', async () => {
   refused(await keys('GET', '', undefined, generateKey(randomIds(), MANAGEMENT_PREFIX)), 401, 'invalid_api_key')
   refused(await keys('GET', '', undefined, manager.replace('sk-tgm-', 'sk-tg-')), 401, 'invalid_api_key')
   refused(await server.request('GET', '/v1/keys'), 401, 'missing_api_key')
-  refused(
-    await server.request('POST', '/cabinet/v1/management-keys', { key: manager, body: { name: 'x' } }),
-    403,
-    'access_denied',
-  )
+  refused(await server.post('/cabinet/v1/management-keys', manager, { name: 'x' }), 403, 'access_denied')
 })
 
 test('hostile bodies are refused in one sentence, and a management key makes no management key', async () => {

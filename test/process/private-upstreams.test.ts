@@ -51,9 +51,10 @@ test('requirement 14: what the API names is judged when the connection is made, 
     // The file's provider leaves a kept connection to the same origin.
     const { key } = await closed.createAccount({ balance: 100 })
     const chat = (name: string) =>
-      closed.request('POST', '/v1/chat/completions', {
-        key,
-        body: { model: name, max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] },
+      closed.post('/v1/chat/completions', key, {
+        model: name,
+        max_tokens: 5,
+        messages: [{ role: 'user', content: 'hi' }],
       })
     await chat('filed/m')
     assert.equal((await tried(closed, 'filed', 'inner.example')).body.outcome, 'refused')

@@ -109,7 +109,7 @@ function proof(
       body.price_versions.map(({ rates }: { rates: Record<string, string> }) => rates['USD']),
       ['91.2345678', '97.531'],
     )
-    const { body: balance } = await server.request('GET', '/v1/user/balance', { key })
+    const { body: balance } = await server.get('/v1/user/balance', key)
     assert.equal(Math.round((balance.balance + body.charged) * 1e6), 1_000e6)
     assert.equal(body.without_log.rows, 0)
   })

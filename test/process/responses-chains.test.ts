@@ -31,7 +31,7 @@ async function answered({ key }: Account, body: Record<string, unknown>): Promis
 }
 
 function items({ key }: Account, id: unknown, query: string): Promise<Answer> {
-  return tollgate.request('GET', `/v1/responses/${String(id)}/input_items?${query}`, { key })
+  return tollgate.get(`/v1/responses/${String(id)}/input_items?${query}`, key)
 }
 
 /** All of the list, a page at a time. */

@@ -37,7 +37,7 @@ models:
 const key = (await tollgate.createAccount()).key
 
 function post(path: string, body: unknown): Promise<Answer> {
-  return tollgate.request('POST', path, { key, body })
+  return tollgate.post(path, key, body)
 }
 
 async function recorded(name: string, path: string, body: unknown): Promise<Answer> {

@@ -327,15 +327,12 @@ test('what a body names has no effect: no request chooses a host, and nothing is
         [{ type: 'file', file: { filename: 'a.pdf', file_data: `${inside.url}/a.pdf` } }],
         [{ type: 'video_url', video_url: { url: `${inside.url}/a.mp4` } }],
       ]) {
-        const answer = await tollgate.request('POST', '/v1/chat/completions', {
-          key,
-          body: {
-            model: `test/${adapter}`,
-            max_tokens: 5,
-            messages: [{ role: 'user', content }],
-            ...hostile,
-            provider: { ...hostile },
-          },
+        const answer = await tollgate.post('/v1/chat/completions', key, {
+          model: `test/${adapter}`,
+          max_tokens: 5,
+          messages: [{ role: 'user', content }],
+          ...hostile,
+          provider: { ...hostile },
         })
         assert.ok([200, 400, 502].includes(answer.status), answer.text)
       }

@@ -35,7 +35,7 @@ models:
     const { key } = await server.createAccount({ balance: 100 })
     const body = { model: 'a/b', stream: true, messages: [{ role: 'user', content: 'Hello' }] }
     const chat = async (): Promise<void> => {
-      const { text } = await server.request('POST', '/v1/chat/completions', { key, body })
+      const { text } = await server.post('/v1/chat/completions', key, body)
       assert.match(text, /\[DONE\]/)
     }
     // What only a first request does is no part of the way.

@@ -160,10 +160,7 @@ test('a request that fell back: one span of the request within the trace of the 
 test('metrics by the GenAI conventions: of the calls to providers and of the answers to clients, as /metrics shows them', async () => {
   const chat = { model: 'test/two', messages: [{ role: 'user', content: `${PROMPT}\nsandbox: words=3` }] }
   const order = { provider: { order: ['shut', 'sandbox'] } }
-  const answer = await tollgate.request('POST', '/v1/chat/completions', {
-    key,
-    body: { ...chat, ...order, stream: true },
-  })
+  const answer = await tollgate.post('/v1/chat/completions', key, { ...chat, ...order, stream: true })
   assert.equal(answer.status, 200, answer.text)
   const streamed = (one: Measured): boolean => one.name === 'gen_ai.server.time_to_first_token'
   const metrics = await found(15_000, 'metrics of a streamed answer', () => {
@@ -234,9 +231,9 @@ test('a collector that is gone fails no request, and is logged in one line', asy
   const alone = await startTollgate({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' } })
   try {
     const account = await alone.createAccount()
-    const answer = await alone.request('POST', '/v1/chat/completions', {
-      key: account.key,
-      body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hi' }] },
+    const answer = await alone.post('/v1/chat/completions', account.key, {
+      model: 'sandbox/chat',
+      messages: [{ role: 'user', content: 'Hi' }],
     })
     assert.equal(answer.status, 200)
   } finally {

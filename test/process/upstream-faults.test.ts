@@ -91,7 +91,7 @@ after(async () => {
 afterEach(async () => {
   const audit = await tollgate.admin('GET', '/admin/v1/audit')
   assert.equal(audit.body.violations, 0, audit.text)
-  const { body } = await tollgate.request('GET', '/v1/user/balance', { key: account.key })
+  const { body } = await tollgate.get('/v1/user/balance', account.key)
   assert.equal(body.reserved, 0)
 })
 
@@ -104,7 +104,7 @@ function said(text: string): string {
 }
 
 async function balance(): Promise<number> {
-  return (await tollgate.request('GET', '/v1/user/balance', { key: account.key })).body.balance
+  return (await tollgate.get('/v1/user/balance', account.key)).body.balance
 }
 
 /** Asks and checks that a failure was free and that no secret of the operator shows. */

@@ -39,7 +39,7 @@ async function speak(body: Record<string, unknown>): Promise<{ status: number; b
 }
 
 async function lastLog(): Promise<Record<string, unknown>> {
-  return (await tollgate.request('GET', '/v1/generation?limit=1', { key })).body.logs[0]
+  return (await tollgate.get('/v1/generation?limit=1', key)).body.logs[0]
 }
 
 test("a package's form reaches the provider as it made it, and its answer the client in each format", async () => {
@@ -108,13 +108,13 @@ test('what fails is free, and tells nothing of ours', async () => {
   )
   for (const answer of [
     await hear({}),
-    await tollgate.request('POST', '/v1/audio/speech', { key, body: { model: 'test/voice', input: 'x' } }),
+    await tollgate.post('/v1/audio/speech', key, { model: 'test/voice', input: 'x' }),
   ]) {
     assert.equal(answer.status, 502)
     assert.doesNotMatch(answer.text, /secret|canary/)
     assert.equal((await lastLog())['total_cost'], 0)
   }
-  const mute = await tollgate.request('POST', '/v1/audio/speech', { key, body: { model: 'test/mute', input: 'x' } })
+  const mute = await tollgate.post('/v1/audio/speech', key, { model: 'test/mute', input: 'x' })
   assert.equal(mute.status, 503, 'a package that makes no speech models')
   const audit = await tollgate.admin('GET', '/admin/v1/audit')
   assert.equal(audit.body.violations, 0, audit.text)

@@ -37,7 +37,7 @@ ${model('older', 'older')}${model('replayed', 'replayed')}${model('raw', 'raw')}
 const account = await tollgate.createAccount()
 
 afterEach(async () => {
-  const balance = await tollgate.request('GET', '/v1/user/balance', { key: account.key })
+  const balance = await tollgate.get('/v1/user/balance', account.key)
   assert.equal(balance.body.reserved, 0, 'no hold is left')
 })
 
@@ -55,7 +55,7 @@ async function replayed(
 }
 
 async function balance(): Promise<number> {
-  return (await tollgate.request('GET', '/v1/user/balance', { key: account.key })).body.balance
+  return (await tollgate.get('/v1/user/balance', account.key)).body.balance
 }
 
 /** The answer is an error of this status, free, and contains none of our data. */

@@ -80,7 +80,7 @@ ${adapters.map((name) => model(name)).join('')}${packages.map((name) => model(`s
   await Promise.all(
     cases.map(async ({ what, path, request, heartbeat }, number) => {
       const asked = JSON.stringify({ ...request, max_tokens: 100, stream: true }).replace('"x"', `"case-${number}"`)
-      const answer = await server.request('POST', path, { key, body: asked })
+      const answer = await server.post(path, key, asked)
       assert.match(answer.text, /said/, `${what}: ${heartbeat}`)
       assert.match(answer.text, /provider_timeout/, `${what}: ${heartbeat}`)
     }),

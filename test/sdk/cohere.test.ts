@@ -92,7 +92,7 @@ function answer(model: string): void {
 }
 
 async function balance(): Promise<number> {
-  return (await tollgate.request('GET', '/v1/user/balance', { key })).body.balance
+  return (await tollgate.get('/v1/user/balance', key)).body.balance
 }
 
 for (const model of Object.keys(ANSWERS))
@@ -131,7 +131,7 @@ for (const model of Object.keys(ANSWERS))
     for (const word of ['"c1"', 'I will edit.', 'done', 'a.txt']) assert.ok(sent.includes(word), word)
     // Each of the three: 10 × 1 + 5 × 1,000 µRUB.
     assert.equal(Math.round((before - (await balance())) * 1e6), 3 * 5_010)
-    const { body } = await tollgate.request('GET', '/v1/generation?limit=1', { key })
+    const { body } = await tollgate.get('/v1/generation?limit=1', key)
     assert.equal(body.logs[0].type, 'cohere_chat')
   })
 

@@ -255,7 +255,7 @@ test('every answer of the SDK is one row of the usage log, with its cost', async
     await own.chat.completions.create({ model: 'sandbox/chat', messages: hello, stream: true }),
   )
   await own.chat.completions.create({ model: 'sandbox/chat', messages: script('status=500') }).catch(() => undefined)
-  const { body } = await tollgate.request('GET', '/v1/generation', { key: account.key })
+  const { body } = await tollgate.get('/v1/generation', account.key)
   const costs = body.logs.map((row: { generation_id: string; status: string; total_cost: number }) => [
     row.generation_id,
     row.status,
@@ -266,6 +266,6 @@ test('every answer of the SDK is one row of the usage log, with its cost', async
     [plain.id, 'completed', 0.00051],
   ])
   assert.deepEqual(costs[0].slice(1), ['error', 0])
-  const { body: balance } = await tollgate.request('GET', '/v1/user/balance', { key: account.key })
+  const { body: balance } = await tollgate.get('/v1/user/balance', account.key)
   assert.equal(balance.balance, 100 - 2 * 0.00051)
 })

@@ -20,7 +20,7 @@ test('models, count, endpoints and providers pass the strict schemas', async () 
   assert.ok(JSON.stringify(models).includes('sandbox/chat'))
   assert.equal(
     (await client.models.count({})).data.count,
-    (await tollgate.request('GET', '/v1/models/count', { key })).body.data.count,
+    (await tollgate.get('/v1/models/count', key)).body.data.count,
   )
   assert.ok(JSON.stringify(await client.endpoints.list({ author: 'sandbox', slug: 'chat' })).includes('Sandbox'))
   assert.ok(JSON.stringify(await client.providers.list()).includes('Sandbox'))

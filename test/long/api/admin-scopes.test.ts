@@ -21,7 +21,7 @@ interface Token {
 }
 
 async function made(body: Readonly<Record<string, unknown>>, as = server.adminToken): Promise<Token> {
-  const answer = await server.request('POST', '/admin/v1/tokens', { key: as, body })
+  const answer = await server.post('/admin/v1/tokens', as, body)
   assert.equal(answer.status, 201, answer.text)
   secrets.push(answer.body.token)
   return { id: answer.body.id, token: answer.body.token }
@@ -152,7 +152,7 @@ test('every part of a body that another scope guards: refused without that scope
 test('whoever writes the catalogue changes its models and no setting', async () => {
   const { token } = await made({ name: 'prices', scopes: ['catalog:read', 'catalog:write'] })
   const before = (await server.admin('GET', '/admin/v1/settings')).body
-  const { body } = await server.request('GET', '/admin/v1/catalog', { key: token })
+  const { body } = await server.get('/admin/v1/catalog', token)
   const { settings: _none, ...bare } = { ...body, settings: null }
   const model = {
     id: 'own/chat',
@@ -192,29 +192,29 @@ test('support switches keys off and renames them; it makes, rotates and deletes 
 test('a token is shown once, stands in the log under its name, and ends when it is revoked or expires', async () => {
   const { id, token } = await made({ name: 'deploy', scopes: ['accounts:read', 'accounts:write', 'tokens:read'] })
   assert.match(token, /^sk-tga-[0-9A-Za-z]{38}$/)
-  const account = await server.request('POST', '/admin/v1/accounts', { key: token, body: { name: 'Lantern' } })
+  const account = await server.post('/admin/v1/accounts', token, { name: 'Lantern' })
   assert.equal(account.status, 201, account.text)
-  refused(await server.request('GET', '/v1/user/balance', { key: token }), 401, 'invalid_api_key')
+  refused(await server.get('/v1/user/balance', token), 401, 'invalid_api_key')
   const events = (await server.admin('GET', `/admin/v1/events?object=${account.body.id}`)).body.data
   assert.deepEqual(
     events.map(({ actor, action }: Record<string, string>) => [actor, action]),
     [['token:deploy', 'account.create']],
   )
   refused(await server.admin('POST', '/admin/v1/tokens', { name: 'deploy', scopes: ['log:read'] }), 409, 'conflict')
-  const shown = await server.request('GET', `/admin/v1/tokens/${id}`, { key: token })
+  const shown = await server.get(`/admin/v1/tokens/${id}`, token)
   assert.deepEqual([shown.body.name, shown.body.state, shown.body.created_by], ['deploy', 'active', 'token'])
   assert.ok(Date.parse(shown.body.last_used_at) > 0)
   assert.equal((await server.admin('DELETE', `/admin/v1/tokens/${id}`)).status, 200)
-  refused(await server.request('GET', '/admin/v1/accounts', { key: token }), 401, 'unauthorized')
+  refused(await server.get('/admin/v1/accounts', token), 401, 'unauthorized')
   refused(await server.admin('DELETE', `/admin/v1/tokens/${id}`), 404, 'not_found')
   assert.equal((await server.admin('GET', `/admin/v1/tokens/${id}`)).body.state, 'revoked')
   await made({ name: 'deploy', scopes: ['log:read'] })
 
   const past = await made({ name: 'past', role: 'read_only', expires_at: new Date(Date.now() - DAY_MS).toISOString() })
-  refused(await server.request('GET', '/admin/v1/accounts', { key: past.token }), 401, 'unauthorized')
+  refused(await server.get('/admin/v1/accounts', past.token), 401, 'unauthorized')
   assert.equal((await server.admin('GET', `/admin/v1/tokens/${past.id}`)).body.state, 'expired')
   const guess = `${token.slice(0, -1)}${token.endsWith('a') ? 'b' : 'a'}`
-  refused(await server.request('GET', '/admin/v1/accounts', { key: guess }), 401, 'unauthorized')
+  refused(await server.get('/admin/v1/accounts', guess), 401, 'unauthorized')
 
   const told = [
     (await server.admin('GET', '/admin/v1/tokens?limit=1000')).text,
@@ -226,8 +226,7 @@ test('a token is shown once, stands in the log under its name, and ends when it 
 
 test('nobody hands out more than they may do, by a token, by a role or by a link', async () => {
   const minter = await made({ name: 'minter', scopes: ['tokens:read', 'tokens:write', 'log:read'] })
-  const mint = (body: unknown): Promise<Answer> =>
-    server.request('POST', '/admin/v1/tokens', { key: minter.token, body })
+  const mint = (body: unknown): Promise<Answer> => server.post('/admin/v1/tokens', minter.token, body)
   refused(await mint({ name: 'more', scopes: ['log:read', 'money:write'] }), 403, 'access_denied')
   refused(await mint({ name: 'more', role: 'owner' }), 403, 'access_denied')
   await made({ name: 'as-much', scopes: ['log:read'] }, minter.token)

@@ -40,8 +40,8 @@ test('without a session the session route answers that no one is signed in, and 
 test('two planes: the cabinet refuses API keys and the admin token, /v1 ignores cookies, /admin/v1 refuses a user', async () => {
   const { browser } = await signedUp(server)
   const { key } = await server.createAccount()
-  refused(await server.request('GET', '/cabinet/v1/profile', { key }), 403, 'access_denied')
-  refused(await server.request('GET', '/cabinet/v1/profile', { key: server.adminToken }), 403, 'access_denied')
+  refused(await server.get('/cabinet/v1/profile', key), 403, 'access_denied')
+  refused(await server.get('/cabinet/v1/profile', server.adminToken), 403, 'access_denied')
   refused(
     await server.request('GET', '/v1/user/balance', { headers: { cookie: browser.cookie } }),
     401,

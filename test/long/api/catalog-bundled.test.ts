@@ -79,7 +79,7 @@ function publish(usd: string): void {
 
 async function modelsOf(tollgate: Tollgate): Promise<ReadonlyMap<string, { pricing: Record<string, string> }>> {
   const { key } = await tollgate.createAccount()
-  const { body } = await tollgate.request('GET', '/v1/models', { key })
+  const { body } = await tollgate.get('/v1/models', key)
   return new Map(body.data.map((model: { id: string; pricing: Record<string, string> }) => [model.id, model]))
 }
 

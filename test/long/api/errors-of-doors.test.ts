@@ -48,7 +48,7 @@ const changed = (change: (account: Account) => Promise<Answer>) => async (): Pro
 const spent = (key: Record<string, unknown>) => async (): Promise<Account> => {
   const account = await tollgate.createAccount({ key })
   const body = BODIES['POST /v1/chat/completions']
-  assert.equal((await tollgate.request('POST', '/v1/chat/completions', { key: account.key, body })).status, 200)
+  assert.equal((await tollgate.post('/v1/chat/completions', account.key, body)).status, 200)
   return account
 }
 
@@ -62,8 +62,7 @@ const isForm = ({ body }: Route<unknown>): boolean => body === 'json-or-multipar
 
 /** The same request for another model. */
 async function otherModel(ask: Ask, route: Route<unknown>, model: string): Promise<Answer> {
-  if (route.path.includes('*model'))
-    return tollgate.request('POST', addressOf(route, model), { key, body: bodyOf(route) })
+  if (route.path.includes('*model')) return tollgate.post(addressOf(route, model), key, bodyOf(route))
   return ask({ body: { ...Object(bodyOf(route)), model } })
 }
 
@@ -111,7 +110,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     name: 'rate_limit_exceeded',
     account: async () => {
       const account = await tollgate.createAccount({ account: { rate_limit: { requests: 1, window: 60 } } })
-      await tollgate.request('GET', '/v1/key', { key: account.key })
+      await tollgate.get('/v1/key', account.key)
       return account
     },
   },
@@ -305,6 +304,6 @@ after(() => {
 })
 
 test('nothing was charged and nothing is held after all of them', async () => {
-  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
+  const { body } = await tollgate.get('/v1/user/balance', key)
   assert.deepEqual([body.balance, body.reserved], [1_000, 0])
 })

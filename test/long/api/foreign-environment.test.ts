@@ -91,7 +91,7 @@ async function withServer<T>(env: Variables, work: (server: Tollgate) => Promise
 async function chat(server: Tollgate, model: string): Promise<number> {
   const { key } = await server.createAccount()
   const body = { model, max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] }
-  return (await server.request('POST', '/v1/chat/completions', { key, body })).status
+  return (await server.post('/v1/chat/completions', key, body)).status
 }
 
 const secureStatus = (env: Variables): Promise<number> => withServer(env, (server) => chat(server, 'test/secure'))

@@ -282,10 +282,7 @@ for (const asked of ASKED)
       for (const name of PROTOCOL_NAMES) {
         const model = `${kind}/${name}`
         const sentBefore = world.upstream.received.length
-        const answer = await world.tollgate.request('POST', asked.path(model), {
-          key,
-          body: asked.body(model),
-        })
+        const answer = await world.tollgate.post(asked.path(model), key, asked.body(model))
         if (answer.status !== 200) {
           assert.equal(answer.status, 400, `${model}: ${answer.text}`)
           assert.match(answer.text, /(?:is|are) not offered|nothing is stored here/, model)
@@ -316,8 +313,7 @@ for (const name of ['responses', 'messages', 'gemini'] as const)
     const asked = ASKED.find((one) => one.name === `${name} ${SEARCHING[name]}`)
     assert.ok(asked !== undefined)
     const { upstream, tollgate, key } = world
-    const ask = (): Promise<Answer> =>
-      tollgate.request('POST', asked.path(`priced/${name}`), { key, body: asked.body(`priced/${name}`) })
+    const ask = (): Promise<Answer> => tollgate.post(asked.path(`priced/${name}`), key, asked.body(`priced/${name}`))
     for (const [after, nextRub] of [
       [SEARCH_RUB * 10, SEARCH_RUB * 10],
       [null, null],
@@ -465,9 +461,9 @@ for (const [what, name, answer, searches] of COUNTED)
             .end(stream ? streamed(name, answer) : JSON.stringify(answer)),
         )
         const place = path(model).replace(/:generate/, stream ? ':streamGenerate' : ':generate')
-        const got = await world.tollgate.request('POST', place, {
-          key,
-          body: { ...body(model), ...(stream && place.startsWith('/v1/') ? { stream } : {}) },
+        const got = await world.tollgate.post(place, key, {
+          ...body(model),
+          ...(stream && place.startsWith('/v1/') ? { stream } : {}),
         })
         assert.equal(got.status, 200, got.text)
         const { row } = await chargedFor(got)

@@ -81,9 +81,10 @@ function refusedStart(dataDir: string, kek: string): string {
 }
 
 function chat(tollgate: Tollgate, key: string, model: string): ReturnType<Tollgate['request']> {
-  return tollgate.request('POST', '/v1/chat/completions', {
-    key,
-    body: { model, max_tokens: 5, messages: [{ role: 'user', content: 'x' }] },
+  return tollgate.post('/v1/chat/completions', key, {
+    model,
+    max_tokens: 5,
+    messages: [{ role: 'user', content: 'x' }],
   })
 }
 

@@ -54,7 +54,7 @@ for (const [what, path] of Object.entries(READS)) {
     const took: number[] = []
     const balance = async (): Promise<void> => {
       const startedMs = performance.now()
-      assert.equal((await tollgate.request('GET', '/v1/user/balance', { key })).status, 200)
+      assert.equal((await tollgate.get('/v1/user/balance', key)).status, 200)
       took.push(performance.now() - startedMs)
     }
     assert.equal((await meanwhile(tollgate.admin('GET', path()), balance, 5)).status, 200)

@@ -119,7 +119,7 @@ test('a close frame in the middle of a turn: what came is charged, and nothing a
   raw.send(frame(0x88, Buffer.from([0x03, 0xe8])), frame(0x81, TURN), frame(0x81, TURN))
   assert.equal(await raw.closed, 1_000)
   const rows = async (): Promise<Record<string, unknown>[]> =>
-    (await tollgate.request('GET', '/v1/generation', { key: account.key })).body.logs
+    (await tollgate.get('/v1/generation', account.key)).body.logs
   await until(5_000, 'it is settled', async () => (await rows()).length > 0 && (await heldOf(account.id)) === 0)
   const [row, ...others] = await rows()
   assert.deepEqual([row?.['status'], others.length], ['cancelled', 0])

@@ -152,7 +152,7 @@ function answerWith(name: Provider, said: Said, stream: boolean): void {
 
 function ask({ path, body }: Door, name: Provider, stream: boolean): Promise<Answer> {
   const model = `test/${name}`
-  return tollgate.request('POST', path(model, stream), { key, body: body(model, stream) })
+  return tollgate.post(path(model, stream), key, body(model, stream))
 }
 
 for (const [doorName, door] of Object.entries(DOORS))

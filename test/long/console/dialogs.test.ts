@@ -114,7 +114,7 @@ async function refuseField(key: string): Promise<void> {
   })
   const messages = [{ role: 'user', content: 'Hello' }]
   const body = { model: `test/${model}`, messages, max_tokens: 9, [parameter]: { 7: 1 } }
-  assert.equal((await tollgate.request('POST', '/v1/chat/completions', { key, body })).status, 400)
+  assert.equal((await tollgate.post('/v1/chat/completions', key, body)).status, 400)
   await upstream.close()
 }
 

@@ -340,8 +340,7 @@ for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
         await page.getByText(words.fine).waitFor()
         await follow('/operator/events')
         await page.getByRole('cell', { name: 'root@example.com' }).first().waitFor()
-        for (let index = 0; index < 25; index += 1)
-          await tollgate.request('GET', '/v1/user/balance', { key: 'sk-tg-no' })
+        for (let index = 0; index < 25; index += 1) await tollgate.get('/v1/user/balance', 'sk-tg-no')
         await follow('/operator/ip-blocks')
         await page.getByRole('button', { name: words.unblock }).click()
         await page.getByRole('button', { name: words.unblock }).waitFor({ state: 'detached' })
@@ -367,7 +366,7 @@ async function dropsField(page: Page, language: 'en' | 'ru'): Promise<void> {
   })
   upstream.answer(answers({ error: { message: 'Unsupported', param: 'logit_bias' } }, 400))
   const body = { model, messages: [{ role: 'user', content: 'hi' }], max_tokens: 9, logit_bias: { 7: 1 } }
-  assert.equal((await tollgate.request('POST', '/v1/chat/completions', { key, body })).status, 400)
+  assert.equal((await tollgate.post('/v1/chat/completions', key, body)).status, 400)
   await page.reload()
   await page.getByRole('button', { name: t('health.drop', { parameter: 'logit_bias', endpoint: `${slug}/m` }) }).click()
   const put = page.waitForResponse((response) => response.request().method() === 'PUT')
@@ -380,7 +379,7 @@ async function dropsField(page: Page, language: 'en' | 'ru'): Promise<void> {
   upstream.answer(
     answers({ choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }] }),
   )
-  const { headers } = await tollgate.request('POST', '/v1/chat/completions', { key, body })
+  const { headers } = await tollgate.post('/v1/chat/completions', key, body)
   assert.equal(headers['x-tollgate-dropped'], 'logit_bias')
   assert.equal(upstream.requests.at(-1)?.['logit_bias'], undefined)
   const { body: events } = await tollgate.admin('GET', `/admin/v1/events?object=${encodeURIComponent(model)}`)

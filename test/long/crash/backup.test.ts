@@ -72,10 +72,7 @@ async function audited(dataDir: string): Promise<void> {
 }
 
 async function picture(tollgate: Tollgate, key: string): Promise<string> {
-  const answer = await tollgate.request('POST', '/v1/images/generations', {
-    key,
-    body: { model: 'sandbox/image', prompt: 'a cat' },
-  })
+  const answer = await tollgate.post('/v1/images/generations', key, { model: 'sandbox/image', prompt: 'a cat' })
   assert.equal(answer.status, 200, answer.text)
   return String(answer.body.data[0].url)
 }
@@ -112,9 +109,9 @@ test('a backup under load: restored and started, its audit is clean, its books a
     assert.ok(body.balance * 1e6 < CRASH_BALANCE_MICRO)
     assert.equal(body.reserved, 0)
     assert.equal((await copy.request('GET', `${url.pathname}${url.search}`)).status, 200)
-    const answer = await copy.request('POST', '/v1/chat/completions', {
-      key: account.key,
-      body: { model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] },
+    const answer = await copy.post('/v1/chat/completions', account.key, {
+      model: 'sandbox/chat',
+      messages: [{ role: 'user', content: 'Hello' }],
     })
     assert.equal(answer.status, 200, answer.text)
   } finally {

@@ -31,7 +31,7 @@ test('kill -9 while a secret is replaced: each secret that was shown still works
       if (answer?.status === 200) shown = [...shown, String(answer.body.key)]
       const again = await startTollgate({ dataDir, env: { TOLLGATE_LOG_LEVEL: 'error' } })
       for (const key of shown) {
-        const { status, text } = await again.request('GET', '/v1/key', { key })
+        const { status, text } = await again.get('/v1/key', key)
         assert.equal(status, 200, `after ${waitMs} ms: ${text}`)
       }
       assert.ok((await again.admin('GET', '/admin/v1/audit')).body.ok)

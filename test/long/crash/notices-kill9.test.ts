@@ -37,7 +37,7 @@ function newPayer(server: ApiClient): Promise<Account> {
 function ask(server: ApiClient, { key }: Account): Promise<unknown> {
   const content = 'x\nsandbox: words=100 gap_ms=0'
   const body = { model: 'sandbox/chat', max_tokens: 100, messages: [{ role: 'user', content }] }
-  return server.request('POST', '/v1/chat/completions', { key, body })
+  return server.post('/v1/chat/completions', key, body)
 }
 
 /** What the usage log says that happened: an answer that was charged, or a video job that was. */

@@ -22,14 +22,11 @@ test('kill -9 with kept answers: each is there and charged once, or failed and f
     const load = { on: true }
     const ask = async (number: number, turn: number): Promise<void> => {
       const answer = await tollgate
-        .request('POST', '/v1/responses', {
-          key,
-          body: {
-            model: 'sandbox/chat',
-            input: `sandbox: words=${1 + ((number + turn) % 30)} delay_ms=${(number * turn) % 40}`,
-            max_output_tokens: 64,
-            ...(turn % 3 === 0 ? { store: true } : { background: true }),
-          },
+        .post('/v1/responses', key, {
+          model: 'sandbox/chat',
+          input: `sandbox: words=${1 + ((number + turn) % 30)} delay_ms=${(number * turn) % 40}`,
+          max_output_tokens: 64,
+          ...(turn % 3 === 0 ? { store: true } : { background: true }),
         })
         .catch(() => null)
       if (answer?.status === 200) ids.push(answer.body.id)
@@ -46,7 +43,7 @@ test('kill -9 with kept answers: each is there and charged once, or failed and f
     load.on = false
     await Promise.all(clients)
 
-    const read = (id: string): Promise<Answer> => tollgate.request('GET', `/v1/responses/${id}`, { key })
+    const read = (id: string): Promise<Answer> => tollgate.get(`/v1/responses/${id}`, key)
     const isOver = async (id: string): Promise<boolean> => (await read(id)).body.status !== 'in_progress'
     for (const id of ids) await until(20_000, `${id} is over`, () => isOver(id))
     const charged = new Map<string, number>()

@@ -109,7 +109,7 @@ for (const { name, holds, says, end } of oneOf(2, STEPS)) {
         (await createVideo(tollgate, key, { model: 'test/film', prompt: 'another' })).id,
         'completed',
       )
-      assert.equal((await tollgate.request('GET', `/v1/videos/${id}`, { key })).body.status, 'pending')
+      assert.equal((await tollgate.get(`/v1/videos/${id}`, key)).body.status, 'pending')
       assert.deepEqual(await balanceOf(tollgate, key), { balance: 100 - COST, reserved: COST })
     }
     await auditClean(tollgate)
@@ -123,10 +123,7 @@ test('kill -9 again and again, at any moment: every job ends once, is submitted 
   const { key } = await tollgate.createAccount({ balance: 1_000 })
   for (let round = 0; round < ROUNDS; round += 1) {
     for (let index = 0; index < 3; index += 1) {
-      const answer = await tollgate.request('POST', '/v1/videos', {
-        key,
-        body: { model: 'test/film', prompt: `${round}-${index}` },
-      })
+      const answer = await tollgate.post('/v1/videos', key, { model: 'test/film', prompt: `${round}-${index}` })
       if (answer.status === 202) ids.push(answer.body.id)
     }
     // The steps of a job take some milliseconds at its start, and again a second later.
@@ -139,7 +136,7 @@ test('kill -9 again and again, at any moment: every job ends once, is submitted 
   const open = ends.length - completed
   assert.ok(completed > 0)
   assert.deepEqual(await balanceOf(tollgate, key), { balance: 1_000 - COST * completed, reserved: COST * open })
-  const { total } = (await tollgate.request('GET', '/v1/generation', { key })).body
+  const { total } = (await tollgate.get('/v1/generation', key)).body
   assert.equal(total, completed, 'one log row for each that ended')
   await auditClean(tollgate)
   const prompts = provider.submissions.slice(before).map(({ body }) => body?.['prompt'])
@@ -156,7 +153,7 @@ function ended(tollgate: Tollgate, key: string, ids: readonly string[]): Promise
   let sinceMs = performance.now()
   return found(60_000, 'every job has ended or is parked', async () => {
     const states: string[] = []
-    for (const id of ids) states.push((await tollgate.request('GET', `/v1/videos/${id}`, { key })).body.status)
+    for (const id of ids) states.push((await tollgate.get(`/v1/videos/${id}`, key)).body.status)
     if (states.join() !== last) sinceMs = performance.now()
     last = states.join()
     return !states.includes('in_progress') && performance.now() - sinceMs > QUIET_MS ? states : null

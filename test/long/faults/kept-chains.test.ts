@@ -46,7 +46,7 @@ test('many requests that name one large conversation at once read it a part at a
   const before = memoryBytes('VmRSS')
   const asked = Array.from({ length: AT_ONCE }, async (_value, index) => {
     if (index % 3 === 0) {
-      const listed = await tollgate.request('GET', `/v1/responses/${String(id)}/input_items`, { key })
+      const listed = await tollgate.get(`/v1/responses/${String(id)}/input_items`, key)
       return [listed.status, listed.body.data.length]
     }
     const body = { model: 'test/sandbox', input: 'x', previous_response_id: id, max_output_tokens: 8 }

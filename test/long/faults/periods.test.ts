@@ -117,13 +117,12 @@ test("F9: a daily limit that is used up opens at midnight of the service's zone,
       messages: [{ role: 'user', content: 'Hello\nsandbox: words=10' }],
     }
     const probe = await server.createAccount({ balance: 0.000001 })
-    const { body: refused } = await server.request('POST', '/v1/chat/completions', { key: probe.key, body })
+    const { body: refused } = await server.post('/v1/chat/completions', probe.key, body)
     const account = await server.createAccount({
       balance: 100,
       key: { limit: refused.error.metadata.required, limit_reset: 'daily' },
     })
-    const ask = async (): Promise<number> =>
-      (await server.request('POST', '/v1/chat/completions', { key: account.key, body })).status
+    const ask = async (): Promise<number> => (await server.post('/v1/chat/completions', account.key, body)).status
     assert.equal(await ask(), 200)
     assert.equal(await ask(), 429)
     server.clock.advance(Date.parse('2014-10-25T20:00:00Z') - server.clock.now() - 2_000)

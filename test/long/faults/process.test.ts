@@ -137,11 +137,7 @@ test('F43: a silent connection is closed in 15 s, slow headers get 408 in 15 s, 
     const slow = [timed('', 30_000), timed('GET /v1/health HTTP/1.1\r\nHost: x\r\nX-A: b', 30_000)]
     const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"model":`
     const slowBody = isChaos ? timed(head, 90_000) : null
-    assert.equal(
-      (await tollgate.request('POST', '/v1/chat/completions', { key: account.key, body: JSON.parse(body('words=1')) }))
-        .status,
-      200,
-    )
+    assert.equal((await tollgate.post('/v1/chat/completions', account.key, JSON.parse(body('words=1')))).status, 200)
     const [silent, headers] = await Promise.all(slow)
     // Node looks every five seconds.
     assert.ok(silent !== undefined && silent.tookMs < patient(21_000), `${silent?.tookMs} ms`)
@@ -208,7 +204,7 @@ test('F54, R10: idle streams cost little memory each and leave other requests al
       for (let count = 0; count < 100; count += 1) {
         const startedMs = performance.now()
         // Never refused, however busy the machine is.
-        assert.equal((await tollgate.request('GET', '/v1/user/balance', { key: accounts[0]?.key ?? '' })).status, 200)
+        assert.equal((await tollgate.get('/v1/user/balance', accounts[0]?.key ?? '')).status, 200)
         took.push(performance.now() - startedMs)
       }
       return took
@@ -281,11 +277,7 @@ if (isChaos)
       const { spawn } = await import('node:child_process')
       const child = spawn('ip', ['netns', 'exec', NAMESPACE, process.execPath, '-e', script], { stdio: 'ignore' })
       const running = async (): Promise<number> =>
-        Number(
-          /^tollgate_in_flight (\d+)$/m.exec(
-            (await tollgate.request('GET', '/metrics', { key: tollgate.adminToken })).text,
-          )?.[1],
-        )
+        Number(/^tollgate_in_flight (\d+)$/m.exec((await tollgate.get('/metrics', tollgate.adminToken)).text)?.[1])
       await until(30_000, 'the answer runs', async () => (await running()) > 0)
       await paced(1_000, 'the client reads some tokens')
       wire.pull()

@@ -71,25 +71,23 @@ test('tollgate copy moves an embedded store to PostgreSQL: every row and file, m
   const first = await embedded.request('POST', '/v1/chat/completions', { key, body: CHAT, headers })
   assert.equal(first.status, 200, first.text)
   for (let index = 0; index < 20; index += 1) {
-    const { status, text } = await embedded.request('POST', '/v1/chat/completions', { key, body: CHAT })
+    const { status, text } = await embedded.post('/v1/chat/completions', key, CHAT)
     assert.equal(status, 200, text)
   }
-  const drawn = await embedded.request('POST', '/v1/images/generations', {
-    key,
-    body: { model: 'sandbox/image', prompt: 'a house', response_format: 'url' },
+  const drawn = await embedded.post('/v1/images/generations', key, {
+    model: 'sandbox/image',
+    prompt: 'a house',
+    response_format: 'url',
   })
   assert.equal(drawn.status, 200, drawn.text)
   const picture = new URL(drawn.body.data[0].url)
   const shown = await embedded.request('GET', `${picture.pathname}${picture.search}`)
-  const kept = await embedded.request('POST', '/v1/responses', {
-    key,
-    body: { model: 'sandbox/chat', input: 'Hello', store: true },
-  })
+  const kept = await embedded.post('/v1/responses', key, { model: 'sandbox/chat', input: 'Hello', store: true })
   assert.equal(kept.status, 200, kept.text)
   const busy = await copy()
   assert.equal(busy.code, 1)
   assert.match(busy.err, /A server has the store in .* open: stop it first/)
-  const { body: balance } = await embedded.request('GET', '/v1/user/balance', { key })
+  const { body: balance } = await embedded.get('/v1/user/balance', key)
   await embedded.stop()
 
   const wrong = await copy({ TOLLGATE_KEK: OTHER_KEK })
@@ -125,12 +123,12 @@ test('tollgate copy moves an embedded store to PostgreSQL: every row and file, m
 
   const moved = await startTollgate({ env: { ...env, DATABASE_URL: database.url } })
   try {
-    assert.deepEqual((await moved.request('GET', '/v1/user/balance', { key })).body, balance)
+    assert.deepEqual((await moved.get('/v1/user/balance', key)).body, balance)
     const repeated = await moved.request('POST', '/v1/chat/completions', { key, body: CHAT, headers })
     assert.deepEqual(repeated.body, first.body, 'the same answer, not a second charge')
     assert.equal((await moved.request('GET', `${picture.pathname}${picture.search}`)).text, shown.text)
-    assert.equal((await moved.request('GET', `/v1/responses/${kept.body.id}`, { key })).status, 200)
-    assert.equal((await moved.request('POST', '/v1/chat/completions', { key, body: CHAT })).status, 200)
+    assert.equal((await moved.get(`/v1/responses/${kept.body.id}`, key)).status, 200)
+    assert.equal((await moved.post('/v1/chat/completions', key, CHAT)).status, 200)
     const topUp = { kind: 'topup', amount: 1, reason: 'test', reference: 'after' }
     assert.equal((await moved.admin('POST', `/admin/v1/accounts/${id}/ledger`, topUp)).status, 201)
   } finally {

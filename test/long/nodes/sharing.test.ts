@@ -31,8 +31,7 @@ function sharingTests(shared: NodeBench): void {
 
     test('S7: a deactivated key, and a locked account, are refused everywhere in 5 s', async () => {
       const { id, key, keyId } = await one.createAccount()
-      const balance = (): Promise<number> =>
-        two.request('GET', '/v1/user/balance', { key }).then(({ status }) => status)
+      const balance = (): Promise<number> => two.get('/v1/user/balance', key).then(({ status }) => status)
       assert.equal((await ask(two, key, 'words=1')).status, 200)
       await one.admin('PATCH', `/admin/v1/keys/${keyId}`, { disabled: true })
       assert.equal((await ask(two, key, 'words=1')).status, 403, 'nothing is sold to it from the moment of the change')
@@ -88,7 +87,7 @@ function sharingTests(shared: NodeBench): void {
         [201, 201, 201, 201, 201, 201],
       )
       await until(SEEN_MS, 'all models', async () => {
-        const { body } = await one.request('GET', '/v1/models', { key })
+        const { body } = await one.get('/v1/models', key)
         return body.data.filter(({ id }: { id: string }) => id.startsWith('test/m')).length === 6
       })
     })
@@ -108,7 +107,7 @@ function sharingTests(shared: NodeBench): void {
       const nodes = [one, two]
       const answers = []
       for (let count = 0; count < 2 * limit; count += 1)
-        answers.push(await (nodes[count % 2] ?? one).request('GET', '/v1/models', { key }))
+        answers.push(await (nodes[count % 2] ?? one).get('/v1/models', key))
       const accepted = answers.filter(({ status }) => status === 200).length
       assert.ok(accepted >= limit && accepted <= limit + nodes.length - 1, String(accepted))
       for (const { headers } of answers) assert.equal(headers['x-ratelimit-limit'], String(limit))
@@ -117,15 +116,15 @@ function sharingTests(shared: NodeBench): void {
 
     test('an address that one node blocks is blocked by the other in 5 s', async () => {
       const known = await one.createAccount()
-      assert.equal((await two.request('GET', '/v1/models', { key: known.key })).status, 200, 'proved itself before')
+      assert.equal((await two.get('/v1/models', known.key)).status, 200, 'proved itself before')
       for (let count = 0; count < 5; count += 1) assert.equal((await one.request('GET', '/v1/models')).status, 401)
       assert.equal((await one.request('GET', '/v1/models')).status, 429)
       // A key is used only once: one that worked from there is not blocked, and failures on this node would start its
       // own block.
       await until(SEEN_MS, 'the block', async () => (await two.admin('GET', '/admin/v1/ip-blocks')).body.total === 1)
       const fresh = await one.createAccount()
-      assert.equal((await two.request('GET', '/v1/models', { key: fresh.key })).status, 429)
-      assert.equal((await two.request('GET', '/v1/models', { key: known.key })).status, 200)
+      assert.equal((await two.get('/v1/models', fresh.key)).status, 429)
+      assert.equal((await two.get('/v1/models', known.key)).status, 200)
       await unblockedEverywhere([one, two], fresh.key)
     })
 
@@ -164,7 +163,7 @@ async function unblockedEverywhere([one, two]: readonly [Tollgate, Tollgate], ke
   const [blocked] = body.data
   assert.equal(blocked.times, 1)
   assert.equal((await two.admin('DELETE', `/admin/v1/ip-blocks/${encodeURIComponent(blocked.ip)}`)).status, 200)
-  assert.equal((await two.request('GET', '/v1/models', { key })).status, 200)
+  assert.equal((await two.get('/v1/models', key)).status, 200)
   await until(
     SEEN_MS,
     'the end of the block',

@@ -27,7 +27,7 @@ function streamTests(shared: NodeBench): void {
       const { text, id } = await leave(one, key, 'words=60 gap_ms=80', 8, 'far-1')
       const seen = [...text.matchAll(/^id: (\d+)$/gm)].length - 1
       const kept = text.split('\n\n').slice(0, seen).join('\n\n')
-      const resumed = await two.request('GET', `/v1/streams?id=far-1&after=${seen}`, { key })
+      const resumed = await two.get(`/v1/streams?id=far-1&after=${seen}`, key)
       assert.equal(resumed.status, 200)
       assert.equal(resumed.headers['x-generation-id'], id)
       assert.match(resumed.text, new RegExp(`^id: ${seen + 1}\n`))
@@ -35,7 +35,7 @@ function streamTests(shared: NodeBench): void {
       assert.equal(whole.choices.get(0)?.text.trim().split(' ').length, 60)
       assert.equal(whole.done, true)
       assert.equal((await logged(two, key, id))['status'], 'completed')
-      const again = await two.request('GET', `/v1/streams?id=${id}`, { key })
+      const again = await two.get(`/v1/streams?id=${id}`, key)
       assert.equal(
         foldStream(200, again.text, {}).choices.get(0)?.text,
         whole.choices.get(0)?.text,
@@ -53,7 +53,7 @@ function streamTests(shared: NodeBench): void {
       await slow.call('CLIENT', 'PAUSE', '120', 'ALL')
       await slow.quit()
       const seen = [...text.matchAll(/^id: (\d+)$/gm)].length - 1
-      const resumed = await two.request('GET', `/v1/streams?id=${id}&after=${seen}`, { key })
+      const resumed = await two.get(`/v1/streams?id=${id}&after=${seen}`, key)
       assert.equal(resumed.status, 200)
       const kept = text.split('\n\n').slice(0, seen).join('\n\n')
       const whole = foldStream(200, `${kept}\n\n${resumed.text}`, {})
@@ -93,7 +93,7 @@ function streamTests(shared: NodeBench): void {
       assert.equal(await running, 'broke')
       assert.equal((await logged(two, key, cancelled.body.id))['status'], 'cancelled')
       await assert.rejects(
-        two.request('GET', '/v1/streams?id=far-3', { key }),
+        two.get('/v1/streams?id=far-3', key),
         'a stream that was cut does not end as if it were whole',
       )
     })
@@ -141,7 +141,7 @@ function streamTests(shared: NodeBench): void {
       const { text, id } = await leave(one, key, 'words=60 gap_ms=100', 8, 'far-7', 'respond')
       const name = id.replace(/^gen-/, 'resp-')
       // Asked first: on a slow machine it would have ended after the other checks.
-      const running = await two.request('GET', `/v1/responses/${name}`, { key })
+      const running = await two.get(`/v1/responses/${name}`, key)
       assert.deepEqual([running.status, running.body.id, running.body.status], [200, name, 'in_progress'])
       for (const [node, who] of [
         [two, other.key],
@@ -160,12 +160,12 @@ function streamTests(shared: NodeBench): void {
         }
       }
       const last = [...text.matchAll(/"sequence_number":(\d+)/g)].length - 2
-      const resumed = await two.request('GET', `/v1/responses/${name}?stream=true&starting_after=${last}`, { key })
+      const resumed = await two.get(`/v1/responses/${name}?stream=true&starting_after=${last}`, key)
       assert.equal(Number(/"sequence_number":(\d+)/.exec(resumed.text)?.[1]), last + 1)
       assert.match(resumed.text, /event: response\.completed\n/)
-      const ended = await two.request('GET', `/v1/responses/${name}`, { key })
+      const ended = await two.get(`/v1/responses/${name}`, key)
       assert.equal(ended.body.status, 'completed')
-      assert.deepEqual(ended.body, (await one.request('GET', `/v1/responses/${name}`, { key })).body)
+      assert.deepEqual(ended.body, (await one.get(`/v1/responses/${name}`, key)).body)
       assert.ok(ended.body.output[0].content[0].text.split(' ').length >= 60)
     })
 
@@ -187,20 +187,21 @@ function streamTests(shared: NodeBench): void {
         // The sandbox bills to the end: the second one ends soon, to be looked up in the log.
         const begin = async (delayMs: number): Promise<string> =>
           (
-            await runs.request('POST', '/v1/responses', {
-              key,
-              body: { model: 'sandbox/chat', background: true, input: `Hello\nsandbox: delay_ms=${delayMs}` },
+            await runs.post('/v1/responses', key, {
+              model: 'sandbox/chat',
+              background: true,
+              input: `Hello\nsandbox: delay_ms=${delayMs}`,
             })
           ).body.id
         const of = (id: string): string => `/v1/responses/${id}`
         const [cancelled, removed] = [await begin(20_000), await begin(6_000)]
         assert.equal((await asks.request('POST', `${of(cancelled)}/cancel`, { key: other.key })).status, 404)
-        assert.equal((await asks.request('GET', of(cancelled), { key })).body.status, 'in_progress')
+        assert.equal((await asks.get(of(cancelled), key)).body.status, 'in_progress')
         const answer = await asks.request('POST', `${of(cancelled)}/cancel`, { key })
         assert.deepEqual([answer.status, answer.body.status], [200, 'cancelled'], answer.text)
         assert.equal((await asks.request('DELETE', of(removed), { key })).status, 200)
         assert.equal((await logged(asks, key, removed.replace(/^resp-/, 'gen-')))['status'], 'cancelled')
-        assert.equal((await asks.request('GET', of(removed), { key })).status, 404)
+        assert.equal((await asks.get(of(removed), key)).status, 404)
         const again = await asks.request('POST', `${of(cancelled)}/cancel`, { key })
         assert.deepEqual([again.status, again.body.status], [200, 'cancelled'])
       }
@@ -210,7 +211,7 @@ function streamTests(shared: NodeBench): void {
       const { key } = await one.createAccount({ balance: 1_000 })
       const whole = await leave(one, key, 'words=6000', 1e6, 'far-5')
       assert.ok(whole.text.length > 1_048_576, String(whole.text.length))
-      assert.equal((await two.request('GET', '/v1/streams?id=far-5', { key })).status, 404)
+      assert.equal((await two.get('/v1/streams?id=far-5', key)).status, 404)
     })
 
     test('who can read and write Valkey learns nothing of a stream, cancels none, and gives no reader a word', async () => {
@@ -249,7 +250,7 @@ function streamTests(shared: NodeBench): void {
               JSON.stringify({ op, node: 'thief', accountId, id: 'again-1', ask: 'a', reader: 'r', atMs: Date.now() }),
             )
         }
-        assert.equal((await one.request('GET', '/v1/user/balance', { key })).status, 200)
+        assert.equal((await one.get('/v1/user/balance', key)).status, 200)
         assert.equal(
           await Promise.race([running, new Promise((resolve) => setImmediate(() => resolve('goes on')))]),
           'goes on',
@@ -275,13 +276,13 @@ function streamTests(shared: NodeBench): void {
         const other = await leave(one, key, 'words=30', 1e6, 'again-2')
         const copy = `tollgate:copy:{${whole.id}}`
         await thief.setrange(copy, 200, 'forged')
-        await assert.rejects(two.request('GET', `/v1/streams?id=${whole.id}`, { key }))
+        await assert.rejects(two.get(`/v1/streams?id=${whole.id}`, key))
         await thief.copy(`tollgate:copy:{${other.id}}`, copy, 'REPLACE')
-        await assert.rejects(two.request('GET', `/v1/streams?id=${whole.id}`, { key }))
+        await assert.rejects(two.get(`/v1/streams?id=${whole.id}`, key))
         await thief.copy(`tollgate:copy-state:{${other.id}}`, `tollgate:copy-state:{${whole.id}}`, 'REPLACE')
-        assert.equal((await two.request('GET', `/v1/streams?id=${whole.id}`, { key })).status, 404)
+        assert.equal((await two.get(`/v1/streams?id=${whole.id}`, key)).status, 404)
         assert.equal(
-          (await two.request('GET', `/v1/streams?id=${other.id}`, { key })).status,
+          (await two.get(`/v1/streams?id=${other.id}`, key)).status,
           200,
           'the one it was taken from is as it was',
         )
@@ -353,7 +354,7 @@ function isSealed(message: Buffer): boolean {
 }
 
 async function row(node: Tollgate, key: string, id: string): Promise<Record<string, unknown> | null> {
-  const page = await node.request('GET', `/v1/generation?generation_id=${id}`, { key })
+  const page = await node.get(`/v1/generation?generation_id=${id}`, key)
   return page.body.total === 1 ? page.body.logs[0] : null
 }
 

@@ -54,7 +54,7 @@ models:
   const answers = Array.from({ length: PARALLEL }, async () => {
     // Some are refused by the node, or by a machine without time for another connection: none of those is paid for.
     const { status, text } = await askedAgain(
-      () => server.request('POST', '/v1/chat/completions', { key, body }),
+      () => server.post('/v1/chat/completions', key, body),
       (answer) => answer.status === 503,
       200,
     )

@@ -296,6 +296,6 @@ for (const { adapter, chosen } of cases)
 
 test('nothing is held after all of them', async (context) => {
   context.diagnostic(`${tried} answers`)
-  const { body } = await tollgate.request('GET', '/v1/user/balance', { key })
+  const { body } = await tollgate.get('/v1/user/balance', key)
   assert.equal(body.reserved, 0)
 })
