@@ -128,25 +128,21 @@ test('every command of the admin API that a page shows gives its options values 
 
 test('every line of a page that asks a server is answered by one, page by page from the first', async () => {
   const server = await gateway({ env: TELLING })
-  try {
-    const env = { TOLLGATE_URL: server.url, TOLLGATE_ADMIN_TOKEN: server.adminToken }
-    const account = (await server.admin('POST', '/admin/v1/accounts', { name: 'Ada' })).body.id
-    const lines = SHOWN.filter(({ isLine, words: [first = ''] }) => isLine && !LOCAL.has(first))
-    assert.ok(lines.length > 20, String(lines.length))
-    const wrong: string[] = []
-    for (const { page, words } of lines) {
-      const { code, err } = await runCli(
-        words.map((word) => (word === 'acc_…' ? account : word)),
-        env,
-      )
-      // Of the other ids that a reader fills in, there are none here.
-      const isUnknown = words.some((word) => NO_SUCH.test(word)) && err.endsWith(' not found')
-      if (code !== 0 && !isUnknown) wrong.push(`${page}: tollgate ${words.join(' ')}: ${err}`)
-    }
-    assert.deepEqual(wrong, [])
-  } finally {
-    await server.stop()
+  const env = { TOLLGATE_URL: server.url, TOLLGATE_ADMIN_TOKEN: server.adminToken }
+  const account = (await server.admin('POST', '/admin/v1/accounts', { name: 'Ada' })).body.id
+  const lines = SHOWN.filter(({ isLine, words: [first = ''] }) => isLine && !LOCAL.has(first))
+  assert.ok(lines.length > 20, String(lines.length))
+  const wrong: string[] = []
+  for (const { page, words } of lines) {
+    const { code, err } = await runCli(
+      words.map((word) => (word === 'acc_…' ? account : word)),
+      env,
+    )
+    // Of the other ids that a reader fills in, there are none here.
+    const isUnknown = words.some((word) => NO_SUCH.test(word)) && err.endsWith(' not found')
+    if (code !== 0 && !isUnknown) wrong.push(`${page}: tollgate ${words.join(' ')}: ${err}`)
   }
+  assert.deepEqual(wrong, [])
 })
 
 test('the lines of a page are read as a shell reads them', () => {

@@ -4,23 +4,21 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { freshFolder } from './harness/lasting.ts'
 
 const OLD = 1_000
 const BIN = join(import.meta.dirname, '../bin')
 
-test('npm start uses the bundle until a source is newer, and where there are no sources', (context) => {
-  const clone = mkdtempSync(join(tmpdir(), 'tollgate-program-'))
-  context.after(() => rmSync(clone, { recursive: true }))
+test('npm start uses the bundle until a source is newer, and where there are no sources', () => {
+  const clone = freshFolder()
   const write = (path: string, seconds: number): void => {
     mkdirSync(dirname(join(clone, path)), { recursive: true })
     writeFileSync(join(clone, path), `console.log(${JSON.stringify(path)})\n`)
@@ -49,9 +47,8 @@ test('npm start uses the bundle until a source is newer, and where there are no 
   assert.equal(started(), 'dist/main.js', 'an image without sources')
 })
 
-test('each way to start sets the same limits of memory, and leaves what the operator sets', (context) => {
-  const clone = mkdtempSync(join(tmpdir(), 'tollgate-memory-'))
-  context.after(() => rmSync(clone, { recursive: true }))
+test('each way to start sets the same limits of memory, and leaves what the operator sets', () => {
+  const clone = freshFolder()
   for (const folder of ['bin', 'dist']) mkdirSync(join(clone, folder))
   for (const file of ['tollgate.js', 'program.js', 'console-fresh.js'])
     copyFileSync(join(BIN, file), join(clone, 'bin', file))

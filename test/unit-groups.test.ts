@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { entryOf } from './harness/unit-groups.ts'
+import { freshFolder } from './harness/lasting.ts'
 
-test('a failure in a group of files names its file and line; a file that cannot be loaded fails and stops no other', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-group-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+test('a failure in a group of files names its file and line; a file that cannot be loaded fails and stops no other', () => {
+  const folder = freshFolder()
   const files = ['broken', 'failing', 'fine'].map((name) => join(folder, `${name}.test.mjs`))
   const texts = [
     "throw new Error('broken as it loads')",
@@ -30,9 +29,8 @@ test('a failure in a group of files names its file and line; a file that cannot 
   assert.match(stdout, /pass 1\n[^]*fail 2\n/)
 })
 
-test('hooks of a file hold for its own tests, in the order of the files', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-group-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+test('hooks of a file hold for its own tests, in the order of the files', () => {
+  const folder = freshFolder()
   const files = ['one', 'two'].map((name) => join(folder, `${name}.test.mjs`))
   for (const [index, file] of files.entries())
     writeFileSync(

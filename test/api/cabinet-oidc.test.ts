@@ -226,42 +226,38 @@ test('a user without password and code proves their identity by a fresh sign-in;
       OIDC_NAME: 'Acme ID',
     },
   })
-  try {
-    const enter = async (): Promise<ConsoleClient> => {
-      const started = await server.request('GET', '/cabinet/v1/oidc/start')
-      const { pathname, search } = new URL(
-        issuer.approve(started.headers['location'] ?? '', {
-          sub: 'fresh',
-          email: 'fresh@example.com',
-          email_verified: true,
-        }),
-      )
-      const back = await server.request('GET', pathname + search, {
-        headers: { cookie: (started.headers['set-cookie'] ?? '').split(';')[0] ?? '' },
-      })
-      return new ConsoleClient(server, (back.headers['set-cookie'] ?? '').split(';')[0])
-    }
-    const old = await enter()
-    server.clock.advance(10 * 60_000 + 1)
-    assert.ok(Date.parse((await old.get('session')).body.session.fresh_until) < server.clock.now())
-    for (const [path, body] of [
-      ['password', { new_password: PASSWORD }],
-      ['totp', {}],
-      ['identities/link', {}],
-    ] as const)
-      refused(await old.post(path, body), 403, 'access_denied', /^Sign in again first/)
-    const fresh = await enter()
-    const { secret } = (await fresh.post('totp', {})).body
-    const totp = new TOTP({ secret: Secret.fromBase32(secret) })
-    const code = (): string => totp.generate({ timestamp: server.clock.now() })
-    assert.equal((await fresh.post('totp/confirm', { code: code() })).status, 200)
-    server.clock.advance(60_000)
-    refused(await fresh.post('password', { new_password: PASSWORD }), 400, 'invalid_input', /^code: is required/)
-    refused(await fresh.post('password', { new_password: PASSWORD, code: '000000' }), 400, 'invalid_input', /^code/)
-    assert.equal((await fresh.post('password', { new_password: PASSWORD, code: code() })).body.has_password, true)
-  } finally {
-    await server.stop()
+  const enter = async (): Promise<ConsoleClient> => {
+    const started = await server.request('GET', '/cabinet/v1/oidc/start')
+    const { pathname, search } = new URL(
+      issuer.approve(started.headers['location'] ?? '', {
+        sub: 'fresh',
+        email: 'fresh@example.com',
+        email_verified: true,
+      }),
+    )
+    const back = await server.request('GET', pathname + search, {
+      headers: { cookie: (started.headers['set-cookie'] ?? '').split(';')[0] ?? '' },
+    })
+    return new ConsoleClient(server, (back.headers['set-cookie'] ?? '').split(';')[0])
   }
+  const old = await enter()
+  server.clock.advance(10 * 60_000 + 1)
+  assert.ok(Date.parse((await old.get('session')).body.session.fresh_until) < server.clock.now())
+  for (const [path, body] of [
+    ['password', { new_password: PASSWORD }],
+    ['totp', {}],
+    ['identities/link', {}],
+  ] as const)
+    refused(await old.post(path, body), 403, 'access_denied', /^Sign in again first/)
+  const fresh = await enter()
+  const { secret } = (await fresh.post('totp', {})).body
+  const totp = new TOTP({ secret: Secret.fromBase32(secret) })
+  const code = (): string => totp.generate({ timestamp: server.clock.now() })
+  assert.equal((await fresh.post('totp/confirm', { code: code() })).status, 200)
+  server.clock.advance(60_000)
+  refused(await fresh.post('password', { new_password: PASSWORD }), 400, 'invalid_input', /^code: is required/)
+  refused(await fresh.post('password', { new_password: PASSWORD, code: '000000' }), 400, 'invalid_input', /^code/)
+  assert.equal((await fresh.post('password', { new_password: PASSWORD, code: code() })).body.has_password, true)
 })
 
 test('two-step sign-in is asked for after single sign-on too', async () => {

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { gateway, movingGateway } from '../harness/gateway.ts'
 import { paced, until } from '../harness/patience.ts'
 import { TurnClient } from '../harness/turn-client.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 const CATALOG = `
 markup: 1
@@ -79,21 +77,17 @@ test('a client that stops reading pauses its answer, is cut within a minute, and
 })
 
 test('a shutdown closes idle sockets and lets a running turn end', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
+  const dataDir = freshFolder()
   const own = await gateway({ catalog: CATALOG, dataDir })
-  try {
-    const { key } = await own.createAccount()
-    const clients = [0, 1].map(() => TurnClient.open(own.url, { authorization: `Bearer ${key}` }))
-    const [idle, busy] = await Promise.all(clients)
-    busy?.send({ input: 'sandbox: words=10 gap_ms=20' })
-    assert.equal((await busy?.next())?.type, 'response.created')
-    busy?.send({ input: 'never' })
-    const stopped = own.app.stop()
-    assert.equal(await idle?.closed, 1_001)
-    assert.equal((await busy?.rest())?.at(-1)?.type, 'response.completed')
-    assert.equal(await busy?.closed, 1_001)
-    await stopped
-  } finally {
-    rmSync(dataDir, { recursive: true, force: true })
-  }
+  const { key } = await own.createAccount()
+  const clients = [0, 1].map(() => TurnClient.open(own.url, { authorization: `Bearer ${key}` }))
+  const [idle, busy] = await Promise.all(clients)
+  busy?.send({ input: 'sandbox: words=10 gap_ms=20' })
+  assert.equal((await busy?.next())?.type, 'response.created')
+  busy?.send({ input: 'never' })
+  const stopped = own.app.stop()
+  assert.equal(await idle?.closed, 1_001)
+  assert.equal((await busy?.rest())?.at(-1)?.type, 'response.completed')
+  assert.equal(await busy?.closed, 1_001)
+  await stopped
 })

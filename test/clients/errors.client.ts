@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Tollgate } from '../harness/server.ts'
 import { ClientHome, type Ran, type Target } from './client-run.ts'
 import { commandLineClients, type Client } from './clients.ts'
 import { libraries, type Library } from './libraries.ts'
-import { startScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts'
+import { startScriptedGateway } from './scripted-gateway.ts'
 import type { ScriptedModel } from './scripted-model.ts'
 import { lasting } from '../harness/lasting.ts'
 

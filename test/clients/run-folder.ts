@@ -1,16 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { chmodSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { freshFolder } from '../harness/lasting.ts'
 
 /**
  * Makes the folder for everything temporary of a run. When this process ends, however it ends, so do all processes that
  * the run has started, daemons of the clients among them, and the folder goes. The result does that at once.
  */
 export function startRunFolder(): { readonly folder: string; end(): Promise<void> } {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-clients-'))
+  const folder = freshFolder()
   // A PostgreSQL below it runs as another user.
   chmodSync(folder, 0o711)
   const watcher = spawn(process.execPath, [fileURLToPath(import.meta.url), folder], {

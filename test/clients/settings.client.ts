@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { AGENTS } from '../../src/tables/client-setups.ts'
 import { ClientHome, isChosen } from './client-run.ts'
 import { spentMicro } from './money.ts'
-import { startScriptedGateway, type ScriptedGateway } from './scripted-gateway.ts'
+import { startScriptedGateway } from './scripted-gateway.ts'
 import { answerTo, TURNS } from './turns.ts'
 import { lasting } from '../harness/lasting.ts'
 

@@ -1,10 +1,8 @@
 import type { Page } from 'playwright-core'
 import { OTHER_ACCOUNTS, ROW_STEP_MS, type FullLog, fillEmbeddedLog, fillEmbeddedLists } from '../harness/full-log.ts'
 import { texts, promote, signUp, type Customer } from '../harness/console-world.ts'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 /** The page is in English. */
 const t = texts('en')
@@ -225,7 +223,7 @@ export async function startLogWorld(
   told?: (rows: number) => void,
   lists: FullLists | null = null,
 ): Promise<LogWorld> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-log-'))
+  const dataDir = freshFolder()
   const env = { TOLLGATE_LOG_LEVEL: 'error' }
   const first = await startTollgate({ dataDir, env })
   const customer = await signUp(first, 'ann@example.com', { balance: 0 })

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ApiClient } from '../harness/api-client.ts'
 import { found, until } from '../harness/patience.ts'
 import { COMPILED, MAIN } from '../harness/server.ts'
 import { mountSmallDisk } from './small-disk.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 const TOKEN = 'f'.repeat(48)
 
 test('F6: the disk of the log is full: requests go on, and their lines are written once there is room', async () => {
   const disk = mountSmallDisk(4)
   if (disk === null) return
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-log-'))
+  const dataDir = freshFolder()
   const logPath = join(disk.path, 'server.log')
   const log = openSync(logPath, 'a')
   const env = {
@@ -56,7 +56,6 @@ test('F6: the disk of the log is full: requests go on, and their lines are writt
     child.kill('SIGKILL')
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
     disk.stop()
-    rmSync(dataDir, { recursive: true, force: true })
   }
 })
 

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
@@ -10,6 +8,7 @@ import { percentile, spread } from '../harness/figures.ts'
 import { form, isLong } from '../harness/form.ts'
 import { patient } from '../harness/patience.ts'
 import { startTollgate } from '../harness/server.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 /** Until one kill has met a stream. */
 const MORE = 10
@@ -20,7 +19,7 @@ const CLIENTS = 12
 const COMMAND = join(import.meta.dirname, '../../bin/tollgate.js')
 
 test('F1, R2, R5: kill -9 under load: what clients saw to the end is charged once at that price, what broke is free, and the audit is clean', async (context) => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-crash-'))
+  const dataDir = freshFolder()
   const firstMs = performance.now()
   let tollgate = await startTollgate({ dataDir })
   const emptyMs = performance.now() - firstMs
@@ -58,6 +57,5 @@ test('F1, R2, R5: kill -9 under load: what clients saw to the end is charged onc
     assert.equal(JSON.parse(stdout).violations, 0, stdout)
   } finally {
     await tollgate.stop()
-    rmSync(dataDir, { recursive: true, force: true })
   }
 })

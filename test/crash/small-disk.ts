@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { freshFolder } from '../harness/lasting.ts'
 
 export interface SmallDisk {
   readonly path: string
@@ -20,7 +21,7 @@ export function mountSmallDisk(megabytes: number): SmallDisk | null {
     console.error(sentence)
     return null
   }
-  const path = mkdtempSync(join(tmpdir(), 'tollgate-small-disk-'))
+  const path = freshFolder()
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tollgate-test', path])
   const ballast = join(path, 'ballast')
   return {
@@ -39,7 +40,6 @@ export function mountSmallDisk(megabytes: number): SmallDisk | null {
     free: () => rmSync(ballast, { force: true }),
     stop: () => {
       execFileSync('umount', ['-l', path])
-      rmSync(path, { recursive: true, force: true })
     },
   }
 }

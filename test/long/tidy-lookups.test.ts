@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { test } from 'node:test'
 import { SyntaxKind, type ElementAccessExpression, type Node, type SourceFile } from 'typescript/unstable/ast'
@@ -13,6 +12,7 @@ import {
   isForInStatement,
 } from 'typescript/unstable/ast/is'
 import { API, TypeFlags, type Checker } from 'typescript/unstable/sync'
+import { freshFolder } from '../harness/lasting.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const OURS = /^(?:src|console\/src)\/.*(?<!\.test|-fixture)\.tsx?$/
@@ -113,33 +113,29 @@ test('a word of a client, a provider or a file finds nothing that every object i
 })
 
 test('the rule sees what it is for', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-lookups-'))
-  try {
-    writeFileSync(join(folder, 'tsconfig.json'), '{"compilerOptions":{"strict":true,"noUncheckedIndexedAccess":true}}')
-    writeFileSync(
-      join(folder, 'x.ts'),
-      [
-        'declare const word: string, known: "a" | "b", at: number',
-        'const TABLE: Readonly<Record<string, string>> = { a: "" }',
-        'const JSON_OF: Readonly<Record<string, unknown>> = {}',
-        'export const lines = [TABLE[word], TABLE[`${word}s`], TABLE?.[word], word in TABLE]',
-        'export const others = [TABLE[known], TABLE["a"], JSON_OF[word], ["a"][at], Object.hasOwn(TABLE, word)]',
-        'if (JSON_OF[word] !== undefined) others.push(JSON_OF[word])',
-        'export const { [word]: found, ["a"]: own, [word]: _, ...rest } = TABLE',
-        'for (const name in TABLE) others.push(TABLE[name])',
-      ].join('\n'),
-    )
-    assert.deepEqual(
-      freeLookups(folder, 'tsconfig.json', () => true),
-      [
-        'x.ts:4: TABLE[word]',
-        'x.ts:4: TABLE[`${word}s`]',
-        'x.ts:4: TABLE?.[word]',
-        'x.ts:4: word in TABLE',
-        'x.ts:7: [word]: found',
-      ],
-    )
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  const folder = freshFolder()
+  writeFileSync(join(folder, 'tsconfig.json'), '{"compilerOptions":{"strict":true,"noUncheckedIndexedAccess":true}}')
+  writeFileSync(
+    join(folder, 'x.ts'),
+    [
+      'declare const word: string, known: "a" | "b", at: number',
+      'const TABLE: Readonly<Record<string, string>> = { a: "" }',
+      'const JSON_OF: Readonly<Record<string, unknown>> = {}',
+      'export const lines = [TABLE[word], TABLE[`${word}s`], TABLE?.[word], word in TABLE]',
+      'export const others = [TABLE[known], TABLE["a"], JSON_OF[word], ["a"][at], Object.hasOwn(TABLE, word)]',
+      'if (JSON_OF[word] !== undefined) others.push(JSON_OF[word])',
+      'export const { [word]: found, ["a"]: own, [word]: _, ...rest } = TABLE',
+      'for (const name in TABLE) others.push(TABLE[name])',
+    ].join('\n'),
+  )
+  assert.deepEqual(
+    freeLookups(folder, 'tsconfig.json', () => true),
+    [
+      'x.ts:4: TABLE[word]',
+      'x.ts:4: TABLE[`${word}s`]',
+      'x.ts:4: TABLE?.[word]',
+      'x.ts:4: word in TABLE',
+      'x.ts:7: [word]: found',
+    ],
+  )
 })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseDocumentText } from '../../src/catalog/document-reader.ts'
@@ -11,7 +10,7 @@ import { chat } from '../harness/chat-fold.ts'
 import { startReplayUpstream } from '../harness/replay.ts'
 import { startTollgate } from '../harness/server.ts'
 import { adaptersNamed } from '../harness/adapters-named.ts'
-import { freshFolder } from '../harness/lasting.ts'
+import { freshFolder, lasting } from '../harness/lasting.ts'
 
 const BIN = join(import.meta.dirname, '../../bin/tollgate.js')
 const INSTALL =
@@ -91,23 +90,19 @@ test('check: the catalogues of docs/providers.md have no fault', () => {
 })
 
 test('PUT of a provider: the same sentence as 400, and a good row is shown with its package', async () => {
-  const tollgate = await startTollgate({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' } })
-  try {
-    const row = { adapter: 'ai-sdk', base_url: 'http://127.0.0.1:9', api_key: 'upstream-canary-key' }
-    const refused = await tollgate.admin('PUT', '/admin/v1/providers/long', { ...row, package: '@ai-sdk/not-there' })
-    assert.equal(refused.status, 400, refused.text)
-    assert.match(refused.body.error.message, /npm install @ai-sdk\/not-there/)
-    const taken = await tollgate.admin('PUT', '/admin/v1/providers/long', {
-      ...row,
-      package: '@ai-sdk/mistral',
-      factory: 'createMistral',
-    })
-    assert.equal(taken.status, 201, taken.text)
-    assert.equal(taken.body.package, '@ai-sdk/mistral')
-    assert.equal(taken.body.factory, 'createMistral')
-  } finally {
-    await tollgate.stop()
-  }
+  const tollgate = await lasting(startTollgate({ env: { ALLOW_PRIVATE_UPSTREAMS: 'true' } }))
+  const row = { adapter: 'ai-sdk', base_url: 'http://127.0.0.1:9', api_key: 'upstream-canary-key' }
+  const refused = await tollgate.admin('PUT', '/admin/v1/providers/long', { ...row, package: '@ai-sdk/not-there' })
+  assert.equal(refused.status, 400, refused.text)
+  assert.match(refused.body.error.message, /npm install @ai-sdk\/not-there/)
+  const taken = await tollgate.admin('PUT', '/admin/v1/providers/long', {
+    ...row,
+    package: '@ai-sdk/mistral',
+    factory: 'createMistral',
+  })
+  assert.equal(taken.status, 201, taken.text)
+  assert.equal(taken.body.package, '@ai-sdk/mistral')
+  assert.equal(taken.body.factory, 'createMistral')
 })
 
 test('start: a file that names a package which is not installed stops it with that sentence', async () => {
@@ -118,46 +113,38 @@ test('start: a file that names a package which is not installed stops it with th
 })
 
 test('start: so does a stored catalogue whose package has gone since', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-sdk-data-'))
-  try {
-    const tollgate = await startTollgate({
-      dataDir,
-      env: KEK_SETTING,
-      catalog: catalogue(', package: "@ai-sdk/mistral"'),
-    })
-    await tollgate.stop()
-    const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
-    const latest = await store.catalogs.latest()
-    assert.ok(latest)
-    await store.catalogs.append({
-      ...latest,
-      after: latest.version,
-      document: latest.document.replaceAll('@ai-sdk/mistral', '@ai-sdk/not-there'),
-      atMs: Date.now(),
-    })
-    await store.close()
-    await assert.rejects(
-      startTollgate({ dataDir, env: KEK_SETTING }),
-      (thrown: Error) => /ended with 2/.test(thrown.message) && INSTALL.test(thrown.message),
-    )
-  } finally {
-    rmSync(dataDir, { recursive: true, force: true })
-  }
+  const dataDir = freshFolder()
+  const tollgate = await startTollgate({
+    dataDir,
+    env: KEK_SETTING,
+    catalog: catalogue(', package: "@ai-sdk/mistral"'),
+  })
+  await tollgate.stop()
+  const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
+  const latest = await store.catalogs.latest()
+  assert.ok(latest)
+  await store.catalogs.append({
+    ...latest,
+    after: latest.version,
+    document: latest.document.replaceAll('@ai-sdk/mistral', '@ai-sdk/not-there'),
+    atMs: Date.now(),
+  })
+  await store.close()
+  await assert.rejects(
+    startTollgate({ dataDir, env: KEK_SETTING }),
+    (thrown: Error) => /ended with 2/.test(thrown.message) && INSTALL.test(thrown.message),
+  )
 })
 
 test('no package is loaded before a request goes to a row that names it, and then no other', async () => {
   const env = { NODE_OPTIONS: `--import ${JSON.stringify(`data:text/javascript,${encodeURIComponent(TELLS_LOADS)}`)}` }
-  const tollgate = await startTollgate({ catalog: catalogue(', package: "@ai-sdk/mistral"'), env })
-  try {
-    const { key } = await tollgate.createAccount()
-    const ask = (model: string): ReturnType<typeof chat> =>
-      chat(tollgate.url, key, { model, max_tokens: 10, messages: [{ role: 'user', content: 'Hello' }] })
-    assert.equal((await ask('sandbox/chat')).status, 200)
-    assert.doesNotMatch(tollgate.errors(), /LOADED/)
-    assert.equal((await ask('test/long')).status, 200)
-    assert.match(tollgate.errors(), /LOADED @ai-sdk\/mistral/)
-    assert.doesNotMatch(tollgate.errors(), /LOADED @ai-sdk\/(?:cohere|groq)/)
-  } finally {
-    await tollgate.stop()
-  }
+  const tollgate = await lasting(startTollgate({ catalog: catalogue(', package: "@ai-sdk/mistral"'), env }))
+  const { key } = await tollgate.createAccount()
+  const ask = (model: string): ReturnType<typeof chat> =>
+    chat(tollgate.url, key, { model, max_tokens: 10, messages: [{ role: 'user', content: 'Hello' }] })
+  assert.equal((await ask('sandbox/chat')).status, 200)
+  assert.doesNotMatch(tollgate.errors(), /LOADED/)
+  assert.equal((await ask('test/long')).status, 200)
+  assert.match(tollgate.errors(), /LOADED @ai-sdk\/mistral/)
+  assert.doesNotMatch(tollgate.errors(), /LOADED @ai-sdk\/(?:cohere|groq)/)
 })

@@ -145,25 +145,21 @@ test('codes: wrong amounts are refused, and only an administrator makes them', a
 })
 
 test('the first administrator of a demo has its account, in the cabinet too', async () => {
-  const demo = await startTollgate()
-  try {
-    const token = /\/setup\?token=([\w-]{43})/.exec(demo.logs().join('\n'))?.[1]
-    const browser = new ConsoleClient(demo)
-    assert.equal((await browser.get('session')).body.service.needs_setup, true)
-    assert.deepEqual((await browser.post('setup/check', { token })).body, {
-      purpose: 'first_administrator',
-      email: null,
-      code_required: false,
-    })
-    assert.equal(
-      (await browser.post('setup', { token, email: 'first@example.com', password: 'seven quiet lanterns' })).status,
-      201,
-    )
-    assert.deepEqual(
-      [(await browser.get('summary')).body.money.balance, (await browser.get('session')).body.service.needs_setup],
-      [100, false],
-    )
-  } finally {
-    await demo.stop()
-  }
+  const demo = await lasting(startTollgate())
+  const token = /\/setup\?token=([\w-]{43})/.exec(demo.logs().join('\n'))?.[1]
+  const browser = new ConsoleClient(demo)
+  assert.equal((await browser.get('session')).body.service.needs_setup, true)
+  assert.deepEqual((await browser.post('setup/check', { token })).body, {
+    purpose: 'first_administrator',
+    email: null,
+    code_required: false,
+  })
+  assert.equal(
+    (await browser.post('setup', { token, email: 'first@example.com', password: 'seven quiet lanterns' })).status,
+    201,
+  )
+  assert.deepEqual(
+    [(await browser.get('summary')).body.money.balance, (await browser.get('session')).body.service.needs_setup],
+    [100, false],
+  )
 })

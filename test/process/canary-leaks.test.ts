@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import pg from 'pg'
@@ -15,6 +14,7 @@ import { startPostgres } from '../harness/postgres.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { balanceOf, videoUntil } from '../harness/video-jobs.ts'
 import { auditClean } from '../harness/api-client.ts'
+import { freshFolder, lasting } from '../harness/lasting.ts'
 
 /**
  * Prompts, answers and secrets exist only in memory (guarantees.md requirements 20 and 21, S2): after calls of every
@@ -242,30 +242,27 @@ function assertLogs(tollgate: Tollgate, secrets: readonly string[]): void {
 
 describe('canaries', () => {
   test('embedded store: database, write-ahead log and stored files', async (t) => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-canary-'))
-    const tollgate = await startTollgate({
-      dataDir,
-      catalog: catalog(),
-      env: { TOLLGATE_KEK: KEK, TOLLGATE_LOG_LEVEL: 'debug' },
-    })
-    try {
-      const secrets = await everything(tollgate)
-      // The operator's own file holds the provider's key.
-      const scan = (): void => {
-        for (const path of filesUnder(dataDir).filter((name) => !name.endsWith('test-catalogue.yaml')))
-          assert.deepEqual(found(readFileSync(path), secrets), [], path)
-      }
-      // Finds a text that may be there, so that finding no secret means something.
-      assert.ok(filesUnder(dataDir).some((path) => found(readFileSync(path), ['test/good']).length > 0))
-      scan()
-      await tollgate.kill('SIGKILL')
-      scan()
-      assertLogs(tollgate, secrets)
-      t.diagnostic(`${filesUnder(dataDir).length} files, ${secrets.length} secrets`)
-    } finally {
-      await tollgate.stop()
-      rmSync(dataDir, { recursive: true, force: true })
+    const dataDir = freshFolder()
+    const tollgate = await lasting(
+      startTollgate({
+        dataDir,
+        catalog: catalog(),
+        env: { TOLLGATE_KEK: KEK, TOLLGATE_LOG_LEVEL: 'debug' },
+      }),
+    )
+    const secrets = await everything(tollgate)
+    // The operator's own file holds the provider's key.
+    const scan = (): void => {
+      for (const path of filesUnder(dataDir).filter((name) => !name.endsWith('test-catalogue.yaml')))
+        assert.deepEqual(found(readFileSync(path), secrets), [], path)
     }
+    // Finds a text that may be there, so that finding no secret means something.
+    assert.ok(filesUnder(dataDir).some((path) => found(readFileSync(path), ['test/good']).length > 0))
+    scan()
+    await tollgate.kill('SIGKILL')
+    scan()
+    assertLogs(tollgate, secrets)
+    t.diagnostic(`${filesUnder(dataDir).length} files, ${secrets.length} secrets`)
   })
 })
 

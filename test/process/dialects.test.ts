@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer as createHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { chat } from '../harness/chat-fold.ts'
 import { startReplayUpstream } from '../harness/replay.ts'
 import { gateway, serve } from '../harness/gateway.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 const { key, tollgate, upstream } = await serve(
   startReplayUpstream,
@@ -92,7 +92,7 @@ test('what a quirk changes is named in the answer and in the log', async () => {
 })
 
 test('fixed headers and a file of certificates belong to one provider; the API names no file', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-ca-'))
+  const folder = freshFolder()
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const words = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
   const names = ['-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', cert]
@@ -147,6 +147,5 @@ test('fixed headers and a file of certificates belong to one provider; the API n
     await tollgate.stop()
     upstream.closeAllConnections()
     upstream.close()
-    rmSync(folder, { recursive: true, force: true })
   }
 })

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { patient } from '../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 /** operator.md 1: a second start is ready in under 2 s. */
 const SECOND_START_MS = 2_000
 
 test('the printed curl gets an answer that says what it cost; the second start is quick and knows the account', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-first-run-'))
+  const dataDir = freshFolder()
   const started: Tollgate[] = []
   try {
     const first = await startTollgate({ dataDir })
@@ -47,6 +45,5 @@ test('the printed curl gets an answer that says what it cost; the second start i
     )
   } finally {
     for (const server of started) await server.stop()
-    rmSync(dataDir, { recursive: true, force: true })
   }
 })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { digestOf, generateKey, labelOf } from '../../src/access/api-key.ts'
@@ -11,73 +10,71 @@ import { randomIds } from '../../src/base/ids.ts'
 import { sendJson, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { movingClock } from '../harness/moving-clock.ts'
 import { startTollgate } from '../harness/server.ts'
+import { freshFolder, lasting } from '../harness/lasting.ts'
 
 const HOUR_MS = 3_600_000
 const SILENT: AppLog = { line: () => undefined, bug: (thrown) => assert.fail(String(thrown)), notice: () => undefined }
 
 test('a picture is served for 24 hours, then it is a 404, and its bytes go', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
+  const dataDir = freshFolder()
   const clock = movingClock()
   const { config } = readConfig({ TOLLGATE_DATA: dataDir })
-  const app = await createApp({ config, version: '0', wrappingKeys: [newWrappingKey()], env: {}, log: SILENT, clock })
-  try {
-    const key = generateKey(randomIds())
-    const account = await app.store.accounts.create({
-      id: 'acc_1',
-      name: 'test',
-      email: null,
-      defaultModel: null,
-      rateLimit: null,
-      createdAtMs: clock.now(),
-    })
-    await app.store.entries.post({
-      accountId: account.id,
-      kind: 'topup',
-      amountMicro: 10_000_000n,
-      reason: 'test',
-      reference: 'test',
-      actor: 'test',
-      atMs: clock.now(),
-    })
-    await app.store.keys.create({
-      id: 'key_1',
-      accountId: account.id,
-      name: 'test',
-      digest: digestOf(key),
-      label: labelOf(key),
-      limitMicro: null,
-      limitReset: null,
-      expiresAtMs: null,
-      allowedModels: null,
-      createdAtMs: clock.now(),
-    })
-    const { address, port } = await app.edge.listen('127.0.0.1', 0)
-    const answer = await fetch(`http://${address}:${port}/v1/images`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'sandbox/image', prompt: 'x' }),
-    })
-    // The server's own body.
-    const { data } = (await answer.json()) as { data: { url: string }[] }
-    const url = data[0]?.url ?? ''
-    assert.equal((await fetch(url)).status, 200)
-    const kept = readdirSync(join(dataDir, 'files')).length
-    assert.equal(kept, 1)
-    clock.advance(24 * HOUR_MS - 1)
-    assert.equal((await fetch(url)).status, 200)
-    clock.advance(1)
-    assert.equal((await fetch(url)).status, 404)
-    clock.advance(HOUR_MS)
-    await app.store.files.removeExpired(clock.now())
-    assert.deepEqual(readdirSync(join(dataDir, 'files')), [])
-  } finally {
-    await app.stop()
-    rmSync(dataDir, { recursive: true, force: true })
-  }
+  const app = await lasting(
+    createApp({ config, version: '0', wrappingKeys: [newWrappingKey()], env: {}, log: SILENT, clock }),
+  )
+  const key = generateKey(randomIds())
+  const account = await app.store.accounts.create({
+    id: 'acc_1',
+    name: 'test',
+    email: null,
+    defaultModel: null,
+    rateLimit: null,
+    createdAtMs: clock.now(),
+  })
+  await app.store.entries.post({
+    accountId: account.id,
+    kind: 'topup',
+    amountMicro: 10_000_000n,
+    reason: 'test',
+    reference: 'test',
+    actor: 'test',
+    atMs: clock.now(),
+  })
+  await app.store.keys.create({
+    id: 'key_1',
+    accountId: account.id,
+    name: 'test',
+    digest: digestOf(key),
+    label: labelOf(key),
+    limitMicro: null,
+    limitReset: null,
+    expiresAtMs: null,
+    allowedModels: null,
+    createdAtMs: clock.now(),
+  })
+  const { address, port } = await app.edge.listen('127.0.0.1', 0)
+  const answer = await fetch(`http://${address}:${port}/v1/images`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sandbox/image', prompt: 'x' }),
+  })
+  // The server's own body.
+  const { data } = (await answer.json()) as { data: { url: string }[] }
+  const url = data[0]?.url ?? ''
+  assert.equal((await fetch(url)).status, 200)
+  const kept = readdirSync(join(dataDir, 'files')).length
+  assert.equal(kept, 1)
+  clock.advance(24 * HOUR_MS - 1)
+  assert.equal((await fetch(url)).status, 200)
+  clock.advance(1)
+  assert.equal((await fetch(url)).status, 404)
+  clock.advance(HOUR_MS)
+  await app.store.files.removeExpired(clock.now())
+  assert.deepEqual(readdirSync(join(dataDir, 'files')), [])
 })
 
 test('the public address of the service stands in the answer, and pictures outlive a restart', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
+  const dataDir = freshFolder()
   const start = (): ReturnType<typeof startTollgate> =>
     startTollgate({ catalog: 'markup: 1\n', dataDir, env: { TOLLGATE_PUBLIC_URL: 'https://ai.example.com/gate' } })
   const first = await start()
@@ -91,7 +88,6 @@ test('the public address of the service stands in the answer, and pictures outli
   assert.equal(served.status, 200)
   assert.equal(Buffer.from(await served.arrayBuffer()).toString('latin1', 1, 4), 'PNG')
   await second.stop()
-  rmSync(dataDir, { recursive: true, force: true })
 })
 
 test('with fetch_urls a source image is fetched for a provider that takes only bytes, and only from public addresses', async () => {
@@ -136,7 +132,7 @@ models: [{ id: v/x, type: image, endpoints: [{ provider: one, model: gpt-image-1
 })
 
 test('a picture that cannot be stored is a 503 and costs nothing; in the answer itself it still comes', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
+  const dataDir = freshFolder()
   writeFileSync(join(dataDir, 'files'), 'where the directory should be')
   const tollgate = await startTollgate({ catalog: 'markup: 1\n', dataDir })
   const { key } = await tollgate.createAccount()
@@ -151,5 +147,4 @@ test('a picture that cannot be stored is a 503 and costs nothing; in the answer 
   assert.equal((await draw('b64_json')).status, 200)
   assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0)
   await tollgate.stop()
-  rmSync(dataDir, { recursive: true, force: true })
 })

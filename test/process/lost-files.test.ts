@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { gateway, type Gateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 /**
  * A provider that has answered with images bills them. If their files cannot be stored, or the server stops meanwhile,
@@ -32,8 +32,8 @@ interface World {
   readonly key: string
 }
 
-async function world(context: TestContext): Promise<World> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
+async function world(): Promise<World> {
+  const dataDir = freshFolder()
   const server = await gateway({
     dataDir,
     catalog: `
@@ -44,7 +44,6 @@ models:
   - { id: test/image, type: image, endpoints: [{ provider: p, model: any-image, price: { currency: RUB, image_output: 1.5 } }] }
 `,
   })
-  context.after(() => rmSync(dataDir, { recursive: true, force: true }))
   return { server, dataDir, key: (await server.createAccount({ balance: 100 })).key }
 }
 
@@ -62,8 +61,8 @@ function assertLost({ dataDir }: World): void {
   )
 }
 
-test('image: pictures that cannot be stored are free, and what the provider bills is booked as the operator’s loss', async (context) => {
-  const made = await world(context)
+test('image: pictures that cannot be stored are free, and what the provider bills is booked as the operator’s loss', async () => {
+  const made = await world()
   writeFileSync(join(made.dataDir, 'files'), 'where the directory should be')
   const { status } = await drawn(made)
   assert.equal(status, 503)
@@ -72,7 +71,7 @@ test('image: pictures that cannot be stored are free, and what the provider bill
 })
 
 test('image: a server that is cut while it stores the pictures of an answer charges nothing and books what the provider bills', async (context) => {
-  const made = await world(context)
+  const made = await world()
   // Opening a pipe blocks until its other end is opened: no thread is left that could store a file.
   const pipe = join(made.dataDir, 'pipe')
   execFileSync('mkfifo', [pipe])

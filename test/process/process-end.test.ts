@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { freshFolder } from '../harness/lasting.ts'
 
 const HARNESS = join(import.meta.dirname, '../harness/gateway.ts')
 /** Far below the retention of a resumable stream. */
@@ -24,9 +24,8 @@ await tollgate.stop()
 console.log('stopped')
 `
 
-test('nothing that a stopped server has kept holds its process: a stream that could be resumed neither', async (context) => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-process-end-'))
-  context.after(() => rmSync(folder, { recursive: true }))
+test('nothing that a stopped server has kept holds its process: a stream that could be resumed neither', async () => {
+  const folder = freshFolder()
   const file = join(folder, 'program.mjs')
   writeFileSync(file, PROGRAM)
   const program = promisify(execFile)(process.execPath, [file], { timeout: END_MS })

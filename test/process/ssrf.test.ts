@@ -264,88 +264,85 @@ test('what a body names has no effect: no request chooses a host, and nothing is
     )
   })
   const adapters = ['openai', 'anthropic', 'gemini', 'bedrock', 'cohere', 'ollama']
-  const tollgate: Tollgate = await startTollgate({
-    catalog: JSON.stringify({
-      bundled: false,
-      markup: 1,
-      providers: Object.fromEntries(
-        adapters.map((adapter) => [
-          adapter,
-          {
+  const tollgate: Tollgate = await lasting(
+    startTollgate({
+      catalog: JSON.stringify({
+        bundled: false,
+        markup: 1,
+        providers: Object.fromEntries(
+          adapters.map((adapter) => [
             adapter,
-            base_url: `${provider.url}/v1`,
-            api_key: adapter === 'bedrock' ? 'AKIDEXAMPLE:secret:us-east-1' : 'provider-key',
-          },
-        ]),
-      ),
-      models: adapters.map((adapter) => ({
-        id: `test/${adapter}`,
-        type: 'chat',
-        context_length: 100_000,
-        input_modalities: ['text', 'image', 'file', 'audio', 'video'],
-        endpoints: [{ provider: adapter, model: 'm', price: { currency: 'RUB', prompt: 1, completion: 1 } }],
-      })),
+            {
+              adapter,
+              base_url: `${provider.url}/v1`,
+              api_key: adapter === 'bedrock' ? 'AKIDEXAMPLE:secret:us-east-1' : 'provider-key',
+            },
+          ]),
+        ),
+        models: adapters.map((adapter) => ({
+          id: `test/${adapter}`,
+          type: 'chat',
+          context_length: 100_000,
+          input_modalities: ['text', 'image', 'file', 'audio', 'video'],
+          endpoints: [{ provider: adapter, model: 'm', price: { currency: 'RUB', prompt: 1, completion: 1 } }],
+        })),
+      }),
     }),
-  })
-  try {
-    const { key } = await tollgate.createAccount({ balance: 1_000 })
-    const fields = [
-      'api_base',
-      'base_url',
-      'api_key',
-      'endpoint',
-      'host',
-      'url',
-      'proxy',
-      'organization',
-      'extra_headers',
-      'extra_body',
-      'extra_query',
-      'headers',
-      'azure_endpoint',
-      'vertex_location',
-      'aws_bedrock_runtime_endpoint',
-      'callback_url',
-      'webhook',
-      'litellm_params',
-      'custom_llm_provider',
-      'mock_response',
-      'api_version',
-    ]
-    const hostile = Object.fromEntries(
-      fields.map((field) => [
-        field,
-        field.includes('extra') || field === 'headers'
-          ? { authorization: 'Bearer stolen', host: new URL(inside.url).host }
-          : inside.url,
-      ]),
-    )
-    for (const adapter of adapters) {
-      for (const content of [
-        'hi',
-        [{ type: 'image_url', image_url: { url: `${inside.url}/a.png` } }],
-        [{ type: 'file', file: { filename: 'a.pdf', file_data: `${inside.url}/a.pdf` } }],
-        [{ type: 'video_url', video_url: { url: `${inside.url}/a.mp4` } }],
-      ]) {
-        const answer = await tollgate.post('/v1/chat/completions', key, {
-          model: `test/${adapter}`,
-          max_tokens: 5,
-          messages: [{ role: 'user', content }],
-          ...hostile,
-          provider: { ...hostile },
-        })
-        assert.ok([200, 400, 502].includes(answer.status), answer.text)
-      }
+  )
+  const { key } = await tollgate.createAccount({ balance: 1_000 })
+  const fields = [
+    'api_base',
+    'base_url',
+    'api_key',
+    'endpoint',
+    'host',
+    'url',
+    'proxy',
+    'organization',
+    'extra_headers',
+    'extra_body',
+    'extra_query',
+    'headers',
+    'azure_endpoint',
+    'vertex_location',
+    'aws_bedrock_runtime_endpoint',
+    'callback_url',
+    'webhook',
+    'litellm_params',
+    'custom_llm_provider',
+    'mock_response',
+    'api_version',
+  ]
+  const hostile = Object.fromEntries(
+    fields.map((field) => [
+      field,
+      field.includes('extra') || field === 'headers'
+        ? { authorization: 'Bearer stolen', host: new URL(inside.url).host }
+        : inside.url,
+    ]),
+  )
+  for (const adapter of adapters) {
+    for (const content of [
+      'hi',
+      [{ type: 'image_url', image_url: { url: `${inside.url}/a.png` } }],
+      [{ type: 'file', file: { filename: 'a.pdf', file_data: `${inside.url}/a.pdf` } }],
+      [{ type: 'video_url', video_url: { url: `${inside.url}/a.mp4` } }],
+    ]) {
+      const answer = await tollgate.post('/v1/chat/completions', key, {
+        model: `test/${adapter}`,
+        max_tokens: 5,
+        messages: [{ role: 'user', content }],
+        ...hostile,
+        provider: { ...hostile },
+      })
+      assert.ok([200, 400, 502].includes(answer.status), answer.text)
     }
-    assert.equal(inside.received.length, 0)
-    assert.ok(provider.received.length > 6)
-    for (const { headers, body } of provider.received) {
-      assert.ok(!JSON.stringify(headers).includes('stolen'))
-      for (const field of fields) assert.equal(Object.hasOwn(JSON.parse(body.toString()), field), false, field)
-    }
-  } finally {
-    await tollgate.stop()
-    await provider.close()
+  }
+  assert.equal(inside.received.length, 0)
+  assert.ok(provider.received.length > 6)
+  for (const { headers, body } of provider.received) {
+    assert.ok(!JSON.stringify(headers).includes('stolen'))
+    for (const field of fields) assert.equal(Object.hasOwn(JSON.parse(body.toString()), field), false, field)
   }
 })
 

@@ -10,7 +10,7 @@ import { freePort } from '../harness/program.ts'
 import { paced, until as untilIn } from '../harness/patience.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { MAIN, startTollgate } from '../harness/server.ts'
-import { freshFolder } from '../harness/lasting.ts'
+import { freshFolder, lasting } from '../harness/lasting.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const KEK = Buffer.alloc(32, 'k').toString('base64')
@@ -108,72 +108,56 @@ test('a database that is not there, refuses the password or lacks the name: each
     TOLLGATE_KEK: KEK,
   })
   assertSentence(unknown, /has a host name that does not resolve/)
-  const postgres = await startPostgres()
+  const postgres = await lasting(startPostgres())
   if (postgres === null) return
-  try {
-    const url = new URL(postgres.url)
-    const missing = await failedStart({
-      DATABASE_URL: Object.assign(new URL(url), { pathname: '/none' }).href,
-      TOLLGATE_KEK: KEK,
-    })
-    assertSentence(
-      missing,
-      /the database none at \S+ does not exist there: create it first \(database "none" does not exist\)/,
-    )
-    for (const { err } of [refused, unknown, missing]) assert.doesNotMatch(err, new RegExp(secret))
-  } finally {
-    await postgres.stop()
-  }
+  const url = new URL(postgres.url)
+  const missing = await failedStart({
+    DATABASE_URL: Object.assign(new URL(url), { pathname: '/none' }).href,
+    TOLLGATE_KEK: KEK,
+  })
+  assertSentence(
+    missing,
+    /the database none at \S+ does not exist there: create it first \(database "none" does not exist\)/,
+  )
+  for (const { err } of [refused, unknown, missing]) assert.doesNotMatch(err, new RegExp(secret))
 })
 
 test('a node of a cluster makes no demo account', async () => {
-  const postgres = await startPostgres()
+  const postgres = await lasting(startPostgres())
   if (postgres === null) return
-  try {
-    const node = await startTollgate({ env: { DATABASE_URL: postgres.url, TOLLGATE_KEK: KEK } })
-    assert.doesNotMatch(node.logs().join('\n'), /sk-tg-/)
-    assert.equal((await node.admin('GET', '/admin/v1/accounts')).body.total, 0)
-    await node.stop()
-  } finally {
-    await postgres.stop()
-  }
+  const node = await startTollgate({ env: { DATABASE_URL: postgres.url, TOLLGATE_KEK: KEK } })
+  assert.doesNotMatch(node.logs().join('\n'), /sk-tg-/)
+  assert.equal((await node.admin('GET', '/admin/v1/accounts')).body.total, 0)
+  await node.stop()
 })
 
 test('SIGHUP: without a file it says so, with one that has come since the start it applies it', async () => {
-  const tollgate = await startTollgate({})
-  try {
-    process.kill(tollgate.pid, 'SIGHUP')
-    await until(() => /SIGHUP: there is no \.\/tollgate\.yaml/.test(tollgate.errors()))
-    writeFileSync(join(tollgate.dataDir, 'tollgate.yaml'), 'markup: 1.5\n')
-    process.kill(tollgate.pid, 'SIGHUP')
-    await until(
-      () => /Applied \.\/tollgate\.yaml/.test(tollgate.logs().join('\n')),
-      () => assert.equal(tollgate.errors().trimEnd().split('\n').length, 1, tollgate.errors()),
-    )
-  } finally {
-    await tollgate.stop()
-  }
+  const tollgate = await lasting(startTollgate({}))
+  process.kill(tollgate.pid, 'SIGHUP')
+  await until(() => /SIGHUP: there is no \.\/tollgate\.yaml/.test(tollgate.errors()))
+  writeFileSync(join(tollgate.dataDir, 'tollgate.yaml'), 'markup: 1.5\n')
+  process.kill(tollgate.pid, 'SIGHUP')
+  await until(
+    () => /Applied \.\/tollgate\.yaml/.test(tollgate.logs().join('\n')),
+    () => assert.equal(tollgate.errors().trimEnd().split('\n').length, 1, tollgate.errors()),
+  )
 })
 
 test('SIGHUP: a refused file is logged, with the catalogue that stays in force', async () => {
-  const tollgate = await startTollgate({})
-  try {
-    for (const [content, mistake] of [
-      ['markup: much\n', /markup/],
-      ['markup: [1\n', /./],
-    ] as const) {
-      const before = tollgate.errors().length
-      writeFileSync(join(tollgate.dataDir, 'tollgate.yaml'), content)
-      process.kill(tollgate.pid, 'SIGHUP')
-      const told =
-        /SIGHUP: the catalogue file was not applied, the catalogue of before stays in force \(price version (\d+)\): (.+)/
-      await until(() => told.test(tollgate.errors().slice(before)))
-      const [, version, why = ''] = told.exec(tollgate.errors().slice(before)) ?? []
-      assert.equal(Number(version), (await tollgate.admin('GET', '/admin/v1/catalog')).body.version ?? Number(version))
-      assert.match(why, mistake)
-    }
-  } finally {
-    await tollgate.stop()
+  const tollgate = await lasting(startTollgate({}))
+  for (const [content, mistake] of [
+    ['markup: much\n', /markup/],
+    ['markup: [1\n', /./],
+  ] as const) {
+    const before = tollgate.errors().length
+    writeFileSync(join(tollgate.dataDir, 'tollgate.yaml'), content)
+    process.kill(tollgate.pid, 'SIGHUP')
+    const told =
+      /SIGHUP: the catalogue file was not applied, the catalogue of before stays in force \(price version (\d+)\): (.+)/
+    await until(() => told.test(tollgate.errors().slice(before)))
+    const [, version, why = ''] = told.exec(tollgate.errors().slice(before)) ?? []
+    assert.equal(Number(version), (await tollgate.admin('GET', '/admin/v1/catalog')).body.version ?? Number(version))
+    assert.match(why, mistake)
   }
 })
 

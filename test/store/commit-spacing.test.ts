@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test, type TestContext } from 'node:test'
 import { openStore } from '../../src/store/open.ts'
 import { KEY_WRAP } from '../harness/key-wrap.ts'
 import { Bench, NOON_MS, TestClock, type Customer } from './ledger-fixture.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 const SPACING_MS = 5
 const TURNS = 50
@@ -18,11 +16,10 @@ interface Paced {
 
 /** A ledger on the embedded store whose clock stands still, so that work that waits for the clock never runs. */
 async function paced(context: TestContext): Promise<Paced> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-spacing-'))
+  const dataDir = freshFolder()
   const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
   context.after(async () => {
     await store.close()
-    rmSync(dataDir, { recursive: true, force: true })
   })
   const bench = new Bench(store, new TestClock(NOON_MS), 'node-1', { commitSpacingMs: SPACING_MS })
   return { bench, customer: await bench.customer(1_000_000n) }

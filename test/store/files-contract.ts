@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { FileGoneError } from '../../src/store/files/file-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { lasting } from '../harness/lasting.ts'
 
 const EXPIRES_AT_MS = 1_000
 const FILE = {
@@ -17,12 +18,8 @@ const FILE = {
 export function filesContract(open: () => Promise<Store>): void {
   const files = (name: string, body: (store: Store) => Promise<void>): void => {
     test(name, async () => {
-      const store = await open()
-      try {
-        await body(store)
-      } finally {
-        await store.close()
-      }
+      const store = await lasting(open())
+      await body(store)
     })
   }
 

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict'
-import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, openSync, readdirSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Journal } from '../../src/ledger/end-journal.ts'
 import { openJournal } from '../../src/store/sqlite/journal-file.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 const SEGMENT_BYTES = 8 * 1_048_576
 
 async function withDirectory(body: (directory: string) => Promise<void>): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), 'tollgate-journal-'))
+  const directory = freshFolder()
   try {
     await body(directory)
   } finally {
-    rmSync(directory, { recursive: true, force: true })
   }
 }
 

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ApiError } from '../../src/base/errors.ts'
@@ -14,6 +12,7 @@ import { openStore } from '../../src/store/open.ts'
 import { guardedVoid, voidAgain } from './guard-contract.ts'
 import { Bench, newId } from './ledger-fixture.ts'
 import { patient, until } from '../harness/patience.ts'
+import { freshFolder } from '../harness/lasting.ts'
 
 /** The operator's messages in an outage, and no others. */
 const TOLD = [
@@ -54,7 +53,7 @@ class FaultyLedger implements LedgerStore {
 }
 
 async function withFaults(body: (bench: Bench<typeof systemClock>, faults: Fault[]) => Promise<void>): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-outage-'))
+  const dataDir = freshFolder()
   const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
   const ledger = new FaultyLedger(store.ledger)
   const bench = new Bench({ ...store, ledger }, systemClock)
@@ -64,7 +63,6 @@ async function withFaults(body: (bench: Bench<typeof systemClock>, faults: Fault
   } finally {
     await bench.ledger.stop()
     await store.close()
-    rmSync(dataDir, { recursive: true, force: true })
   }
 }
 
@@ -134,7 +132,7 @@ async function withJournal(
     },
   ) => Promise<void>,
 ): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-outage-'))
+  const dataDir = freshFolder()
   const store = await openStore({ dataDir, databaseUrl: null, keyWrap: KEY_WRAP })
   const ledger = new FaultyLedger(store.ledger)
   const notices: string[] = []
@@ -162,7 +160,6 @@ async function withJournal(
     await bench.ledger.stop()
     await journals.at(-1)?.close()
     await store.close()
-    rmSync(dataDir, { recursive: true, force: true })
   }
 }
 

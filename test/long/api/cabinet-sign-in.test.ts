@@ -314,28 +314,24 @@ test('passwords, session ids, seeds and codes are nowhere in events', async () =
 
 test('over https the cookie is __Host- and Secure, another name is not read, and administrators need two-step sign-in', async () => {
   const secure = await gateway({ env: { TOLLGATE_PUBLIC_URL: 'https://ai.example.com' } })
-  try {
-    const browser = new ConsoleClient(secure)
-    const made = await browser.post('sign-up', { email: 'a@example.com', password: PASSWORD })
-    assert.match(
-      made.headers['set-cookie'] ?? '',
-      /^__Host-tg_sid=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800; Secure$/m,
-    )
-    assert.match(
-      made.headers['set-cookie'] ?? '',
-      /^tg_device=[\w-]+; Path=\/cabinet\/v1\/; HttpOnly; SameSite=Lax; Max-Age=15552000; Secure$/m,
-    )
-    assert.equal((await browser.get('profile')).status, 200)
-    refused(await new ConsoleClient(secure, browser.cookie.replace('__Host-', '')).get('profile'), 401, 'unauthorized')
-    const admin = await administrator(secure, 'root@example.com')
-    assert.equal((await admin.get('profile')).body.must_enrol_totp, true)
-    refused(await admin.get('/admin/v1/accounts'), 403, 'access_denied', /two-step/)
-    const { secret } = (await admin.post('totp', { password: PASSWORD })).body
-    await admin.post('totp/confirm', { code: new TOTP({ secret: Secret.fromBase32(secret) }).generate() })
-    assert.equal((await admin.get('/admin/v1/accounts')).status, 200)
-  } finally {
-    await secure.stop()
-  }
+  const browser = new ConsoleClient(secure)
+  const made = await browser.post('sign-up', { email: 'a@example.com', password: PASSWORD })
+  assert.match(
+    made.headers['set-cookie'] ?? '',
+    /^__Host-tg_sid=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800; Secure$/m,
+  )
+  assert.match(
+    made.headers['set-cookie'] ?? '',
+    /^tg_device=[\w-]+; Path=\/cabinet\/v1\/; HttpOnly; SameSite=Lax; Max-Age=15552000; Secure$/m,
+  )
+  assert.equal((await browser.get('profile')).status, 200)
+  refused(await new ConsoleClient(secure, browser.cookie.replace('__Host-', '')).get('profile'), 401, 'unauthorized')
+  const admin = await administrator(secure, 'root@example.com')
+  assert.equal((await admin.get('profile')).body.must_enrol_totp, true)
+  refused(await admin.get('/admin/v1/accounts'), 403, 'access_denied', /two-step/)
+  const { secret } = (await admin.post('totp', { password: PASSWORD })).body
+  await admin.post('totp/confirm', { code: new TOTP({ secret: Secret.fromBase32(secret) }).generate() })
+  assert.equal((await admin.get('/admin/v1/accounts')).status, 200)
 })
 
 test('requirement 10: no sign-in of a crowd waits for long: each is answered or refused with Retry-After, and unknown users take as long as known ones', async () => {

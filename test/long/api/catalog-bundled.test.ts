@@ -11,7 +11,7 @@ import { parseWrappingKeys } from '../../../src/ledger/key-wrap.ts'
 import { patient, until as untilIn } from '../../harness/patience.ts'
 import { startTollgate, type Tollgate } from '../../harness/server.ts'
 import { KEK, runCli } from '../../harness/cli-run.ts'
-import { freshFolder } from '../../harness/lasting.ts'
+import { freshFolder, lasting } from '../../harness/lasting.ts'
 
 /** The published lists are not to be had: only the release is compared. */
 const UNLISTED = { TOLLGATE_PRICES_URL: 'http://127.0.0.1:9/prices', TOLLGATE_LIMITS_URL: 'http://127.0.0.1:9/limits' }
@@ -96,13 +96,9 @@ async function usdRate(tollgate: Tollgate): Promise<unknown> {
 }
 
 test('a fresh start lists only the sandbox and says nothing of the rest', async () => {
-  const tollgate = await started()
-  try {
-    assert.deepEqual(withoutSandbox(await modelsOf(tollgate)), [])
-    assert.doesNotMatch(tollgate.logs().join('\n'), /left out|bundled|Central Bank/)
-  } finally {
-    await tollgate.stop()
-  }
+  const tollgate = await lasting(started())
+  assert.deepEqual(withoutSandbox(await modelsOf(tollgate)), [])
+  assert.doesNotMatch(tollgate.logs().join('\n'), /left out|bundled|Central Bank/)
 })
 
 test('a key in the environment turns on the bundled models of its provider at exact prices; the file adds and overrides by id', async () => {

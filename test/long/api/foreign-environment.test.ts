@@ -263,21 +263,17 @@ test('whatever the process reads is a setting, in the table, or has its reason h
   if (postgres === null) return context.skip('no PostgreSQL')
   const parts = { ...(await guarded()), PGPASSWORD: PASSWORD }
   const mail = await startMailServer()
-  try {
-    const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${portOf(plain)}` }
-    const env = { ...parts, ...mailSettings(mail), ...collector, NODE_OPTIONS: '--trace-env' }
-    const read = await withServer(env, async (server) => {
-      await chat(server, 'test/plain')
-      await chat(server, 'test/secure')
-      return new Set([...server.errors().matchAll(/^\[--trace-env\] get "(.*)"$/gm)].map(([, name = '']) => name))
-    })
-    assert.ok(read.has('TOLLGATE_DATA') && read.has('PGSSLMODE'), [...read].join())
-    const known = new Set<string>([...Object.keys(VARIABLES), ...FOREIGN_VARIABLES.flatMap(({ names }) => names)])
-    assert.deepEqual(
-      [...read].filter((name) => !known.has(name) && !OTHERS.some(([names]) => names.test(name))),
-      [],
-    )
-  } finally {
-    await mail.close()
-  }
+  const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${portOf(plain)}` }
+  const env = { ...parts, ...mailSettings(mail), ...collector, NODE_OPTIONS: '--trace-env' }
+  const read = await withServer(env, async (server) => {
+    await chat(server, 'test/plain')
+    await chat(server, 'test/secure')
+    return new Set([...server.errors().matchAll(/^\[--trace-env\] get "(.*)"$/gm)].map(([, name = '']) => name))
+  })
+  assert.ok(read.has('TOLLGATE_DATA') && read.has('PGSSLMODE'), [...read].join())
+  const known = new Set<string>([...Object.keys(VARIABLES), ...FOREIGN_VARIABLES.flatMap(({ names }) => names)])
+  assert.deepEqual(
+    [...read].filter((name) => !known.has(name) && !OTHERS.some(([names]) => names.test(name))),
+    [],
+  )
 })

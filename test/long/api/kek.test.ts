@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { MAIN, COMPILED, startTollgate, type Tollgate } from '../../harness/server.ts'
 import { startScriptedUpstream, answers } from '../../harness/scripted-upstream.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 /** Secrets that must be encrypted in the store (guarantees.md requirement 15). */
 const CREDENTIALS = ['first-credential-of-one', 'credential-of-two']
@@ -29,7 +29,7 @@ after(async () => {
 })
 
 function newDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'tollgate-kek-'))
+  const directory = freshFolder()
   directories.push(directory)
   return directory
 }

@@ -79,37 +79,33 @@ for (const { language, dark } of LOOKS) {
         ? answers({ access_token: KEY, expires_in: 3_600 })(response)
         : answers({ error: 'invalid_client' }, 401)(response),
     )
-    try {
-      await enter(guest.context, tollgate, owner)
-      await page.goto(`${tollgate.url}/operator/providers/connect`)
-      await page.getByRole('button', { name: /^OpenAI/ }).click()
-      await page.getByLabel(t('providers.address')).fill(north.url)
-      await page.getByRole('combobox', { name: t('sign_in.title') }).click()
-      await page.getByRole('option', { name: t('sign_in.type_oauth'), exact: true }).click()
-      await page.getByLabel(t('sign_in.field_token_url')).fill(`${tokens.url}/token`)
-      await page.getByLabel(t('sign_in.field_client'), { exact: true }).fill('we')
-      const secret = page.getByLabel(t('sign_in.field_secret'), { exact: true })
-      await secret.fill('wrong-secret-of-us')
-      await page.getByRole('button', { name: t('connect.test') }).click()
-      await page.getByRole('alert').getByText(t('trial.no_token'), { exact: true }).waitFor()
-      await page.getByText('auth: token refused: 401 invalid_client').waitFor()
-      const problems = [...(await findings(page, language))]
-      await secret.fill('right-secret-of-us')
-      await page.getByRole('button', { name: t('connect.test') }).click()
-      await page.getByText(t('trial.listed')).waitFor()
-      await page.getByRole('button', { name: t('connect.save') }).click()
-      await page.waitForURL(/\/operator\/providers$/)
-      const { auth, api_key: key } = (await tollgate.admin('GET', '/admin/v1/providers/openai')).body
-      assert.deepEqual(
-        [auth, key],
-        [{ type: 'oauth', token_url: `${tokens.url}/token`, client: 'we', secret: '…f-us' }, undefined],
-      )
-      assert.deepEqual([...problems, ...guest.troubles], [])
-      await guest.close()
-      await tollgate.admin('DELETE', '/admin/v1/providers/openai')
-    } finally {
-      await tokens.close()
-    }
+    await enter(guest.context, tollgate, owner)
+    await page.goto(`${tollgate.url}/operator/providers/connect`)
+    await page.getByRole('button', { name: /^OpenAI/ }).click()
+    await page.getByLabel(t('providers.address')).fill(north.url)
+    await page.getByRole('combobox', { name: t('sign_in.title') }).click()
+    await page.getByRole('option', { name: t('sign_in.type_oauth'), exact: true }).click()
+    await page.getByLabel(t('sign_in.field_token_url')).fill(`${tokens.url}/token`)
+    await page.getByLabel(t('sign_in.field_client'), { exact: true }).fill('we')
+    const secret = page.getByLabel(t('sign_in.field_secret'), { exact: true })
+    await secret.fill('wrong-secret-of-us')
+    await page.getByRole('button', { name: t('connect.test') }).click()
+    await page.getByRole('alert').getByText(t('trial.no_token'), { exact: true }).waitFor()
+    await page.getByText('auth: token refused: 401 invalid_client').waitFor()
+    const problems = [...(await findings(page, language))]
+    await secret.fill('right-secret-of-us')
+    await page.getByRole('button', { name: t('connect.test') }).click()
+    await page.getByText(t('trial.listed')).waitFor()
+    await page.getByRole('button', { name: t('connect.save') }).click()
+    await page.waitForURL(/\/operator\/providers$/)
+    const { auth, api_key: key } = (await tollgate.admin('GET', '/admin/v1/providers/openai')).body
+    assert.deepEqual(
+      [auth, key],
+      [{ type: 'oauth', token_url: `${tokens.url}/token`, client: 'we', secret: '…f-us' }, undefined],
+    )
+    assert.deepEqual([...problems, ...guest.troubles], [])
+    await guest.close()
+    await tollgate.admin('DELETE', '/admin/v1/providers/openai')
   })
 
   test(`16 (${name}): an own endpoint is connected in the same way`, { skip }, async () => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -16,6 +15,7 @@ import {
 import { form, isLong } from '../../harness/form.ts'
 import { startTollgate, type Tollgate } from '../../harness/server.ts'
 import { paced, until } from '../../harness/patience.ts'
+import { freshFolder, lasting } from '../../harness/lasting.ts'
 
 const ROUNDS = form({ short: 1, long: 6 })
 /** A kill after the end of the backup does not count. */
@@ -30,7 +30,7 @@ interface World {
 
 /** One for all tests; the last one kills it. */
 
-const root = mkdtempSync(join(tmpdir(), 'tollgate-backup-'))
+const root = freshFolder()
 const dataDir = join(root, 'data')
 mkdirSync(dataDir)
 const world: World = { root, dataDir, tollgate: await startTollgate({ dataDir }) }
@@ -100,23 +100,19 @@ test('a backup under load: restored and started, its audit is clean, its books a
   assert.equal((await tollgate.admin('GET', '/admin/v1/audit')).body.violations, 0, 'the original was left as it was')
   const dataDir = restore(world, 'first')
   await audited(dataDir)
-  const copy = await startTollgate({ dataDir })
-  try {
-    assert.equal((await copy.admin('GET', '/admin/v1/audit')).body.violations, 0)
-    const log = await copy.admin('GET', `/admin/v1/generations?account=${account.id}&limit=1000&status=completed`)
-    assert.ok(log.body.total >= before && log.body.total <= after + 1, `${before} ≤ ${log.body.total} ≤ ${after + 1}`)
-    const { body } = await copy.admin('GET', `/admin/v1/accounts/${account.id}`)
-    assert.ok(body.balance * 1e6 < CRASH_BALANCE_MICRO)
-    assert.equal(body.reserved, 0)
-    assert.equal((await copy.request('GET', `${url.pathname}${url.search}`)).status, 200)
-    const answer = await copy.post('/v1/chat/completions', account.key, {
-      model: 'sandbox/chat',
-      messages: [{ role: 'user', content: 'Hello' }],
-    })
-    assert.equal(answer.status, 200, answer.text)
-  } finally {
-    await copy.stop()
-  }
+  const copy = await lasting(startTollgate({ dataDir }))
+  assert.equal((await copy.admin('GET', '/admin/v1/audit')).body.violations, 0)
+  const log = await copy.admin('GET', `/admin/v1/generations?account=${account.id}&limit=1000&status=completed`)
+  assert.ok(log.body.total >= before && log.body.total <= after + 1, `${before} ≤ ${log.body.total} ≤ ${after + 1}`)
+  const { body } = await copy.admin('GET', `/admin/v1/accounts/${account.id}`)
+  assert.ok(body.balance * 1e6 < CRASH_BALANCE_MICRO)
+  assert.equal(body.reserved, 0)
+  assert.equal((await copy.request('GET', `${url.pathname}${url.search}`)).status, 200)
+  const answer = await copy.post('/v1/chat/completions', account.key, {
+    model: 'sandbox/chat',
+    messages: [{ role: 'user', content: 'Hello' }],
+  })
+  assert.equal(answer.status, 200, answer.text)
 })
 
 test('kill -9 during a backup leaves no directory of that name and the server as it was; the next one is whole', async () => {

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import pg from 'pg'
 import { form, isLong } from '../../harness/form.ts'
@@ -10,6 +7,7 @@ import { until } from '../../harness/patience.ts'
 import { startPostgres, type Postgres } from '../../harness/postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from '../../harness/server.ts'
 import { auditClean } from '../../harness/api-client.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const ROUNDS = form({ short: 1, long: 3 })
 const CLIENTS = form({ short: 4, long: 8 })
@@ -111,14 +109,13 @@ async function killedUnderLoad(place: Place): Promise<void> {
 
 describe('kill -9 with Idempotency-Keys', () => {
   test('embedded store: every task is answered with one answer and charged once, whenever the server dies', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-crash-'))
+    const dataDir = freshFolder()
     const start = (): Promise<Tollgate> => startTollgate({ dataDir })
     const place: Place = { tollgate: await start(), start }
     try {
       await killedUnderLoad(place)
     } finally {
       await place.tollgate.stop()
-      rmSync(dataDir, { recursive: true, force: true })
     }
   })
 })

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { form } from '../../harness/form.ts'
 import { until } from '../../harness/patience.ts'
 import { startTollgate, type Answer } from '../../harness/server.ts'
 import { auditClean } from '../../harness/api-client.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const ROUNDS = form({ short: 1, long: 4 })
 const CLIENTS = form({ short: 4, long: 8 })
@@ -14,7 +12,7 @@ const ANSWERS = 8 * CLIENTS
 const FAST = { rate_limit: { requests: 100_000, window: 60 } }
 
 test('kill -9 with kept answers: each is there and charged once, or failed and free', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-crash-'))
+  const dataDir = freshFolder()
   let tollgate = await startTollgate({ dataDir })
   try {
     const { id: account, key } = await tollgate.createAccount({ balance: 10_000, account: FAST })
@@ -71,6 +69,5 @@ test('kill -9 with kept answers: each is there and charged once, or failed and f
     await auditClean(tollgate)
   } finally {
     await tollgate.stop()
-    rmSync(dataDir, { recursive: true, force: true })
   }
 })

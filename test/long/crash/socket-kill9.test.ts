@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { until } from '../../harness/patience.ts'
 import { startTollgate } from '../../harness/server.ts'
 import { TurnClient } from '../../harness/turn-client.ts'
 import { auditClean } from '../../harness/api-client.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const SOCKETS = 6
 const MODEL = 'sandbox/chat'
 
 test('kill -9 under turns of sockets: what had ended is charged once, what ran is free, no hold is left', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-crash-'))
+  const dataDir = freshFolder()
   let tollgate = await startTollgate({ dataDir })
   try {
     const { id: account, key } = await tollgate.createAccount()
@@ -53,6 +51,5 @@ test('kill -9 under turns of sockets: what had ended is charged once, what ran i
     await auditClean(tollgate)
   } finally {
     await tollgate.stop()
-    rmSync(dataDir, { recursive: true, force: true })
   }
 })

@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { Pool } from 'undici'
 import { foldStream } from '../../harness/chat-fold.ts'
@@ -9,6 +6,7 @@ import { form } from '../../harness/form.ts'
 import { movingGateway } from '../../harness/gateway.ts'
 import { until } from '../../harness/patience.ts'
 import { startTollgate } from '../../harness/server.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const STREAMS = 200
 const ROUNDS = form({ short: 1, long: 1, chaos: 20 })
@@ -23,7 +21,7 @@ const chat = (words: string): string =>
 
 for (let round = 1; round <= ROUNDS; round += 1) {
   test(`F10, R13: SIGTERM with ${STREAMS} streams open: none breaks, each is charged once, nothing new is taken, exit 0 (${round})`, async (context) => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-drain-'))
+    const dataDir = freshFolder()
     let tollgate = await startTollgate({ dataDir })
     const pool = new Pool(tollgate.url, { connections: STREAMS, pipelining: 1 })
     try {
@@ -70,7 +68,6 @@ for (let round = 1; round <= ROUNDS; round += 1) {
     } finally {
       await pool.destroy()
       await tollgate.stop()
-      rmSync(dataDir, { recursive: true, force: true })
     }
   })
 }

@@ -110,27 +110,23 @@ test("F9: a daily limit that is used up opens at midnight of the service's zone,
     catalog: 'timezone: Europe/Moscow\n',
     startUnixMs: Date.parse('2014-10-25T20:00:00Z') - MINUTE_MS,
   })
-  try {
-    const body = {
-      model: 'sandbox/chat',
-      max_tokens: 20,
-      messages: [{ role: 'user', content: 'Hello\nsandbox: words=10' }],
-    }
-    const probe = await server.createAccount({ balance: 0.000001 })
-    const { body: refused } = await server.post('/v1/chat/completions', probe.key, body)
-    const account = await server.createAccount({
-      balance: 100,
-      key: { limit: refused.error.metadata.required, limit_reset: 'daily' },
-    })
-    const ask = async (): Promise<number> => (await server.post('/v1/chat/completions', account.key, body)).status
-    assert.equal(await ask(), 200)
-    assert.equal(await ask(), 429)
-    server.clock.advance(Date.parse('2014-10-25T20:00:00Z') - server.clock.now() - 2_000)
-    assert.equal(await ask(), 429)
-    server.clock.advance(Math.max(0, Date.parse('2014-10-25T20:00:00Z') - server.clock.now()))
-    assert.equal(await ask(), 200)
-    assert.equal((await checkBooks(server, account, 100)).rows.length, 2)
-  } finally {
-    await server.stop()
+  const body = {
+    model: 'sandbox/chat',
+    max_tokens: 20,
+    messages: [{ role: 'user', content: 'Hello\nsandbox: words=10' }],
   }
+  const probe = await server.createAccount({ balance: 0.000001 })
+  const { body: refused } = await server.post('/v1/chat/completions', probe.key, body)
+  const account = await server.createAccount({
+    balance: 100,
+    key: { limit: refused.error.metadata.required, limit_reset: 'daily' },
+  })
+  const ask = async (): Promise<number> => (await server.post('/v1/chat/completions', account.key, body)).status
+  assert.equal(await ask(), 200)
+  assert.equal(await ask(), 429)
+  server.clock.advance(Date.parse('2014-10-25T20:00:00Z') - server.clock.now() - 2_000)
+  assert.equal(await ask(), 429)
+  server.clock.advance(Math.max(0, Date.parse('2014-10-25T20:00:00Z') - server.clock.now()))
+  assert.equal(await ask(), 200)
+  assert.equal((await checkBooks(server, account, 100)).rows.length, 2)
 })

@@ -13,6 +13,7 @@ import { movingGateway } from '../../harness/gateway.ts'
 import { paced, askedAgain, patient, until } from '../../harness/patience.ts'
 import { exchangeRaw, parseRaw } from '../../harness/raw-http.ts'
 import { startTollgate } from '../../harness/server.ts'
+import { lasting } from '../../harness/lasting.ts'
 
 // Faults of the process and of its connections (guarantees.md F7, F8, F42, F43, F54), each with its money check.
 
@@ -74,84 +75,73 @@ test('F7: out of file descriptors the node lives, connections it has go on and p
 
 test('F8: the wall clock jumps 40 days ahead and an hour back: no running hold expires, limits of requests follow real time, the books are right', async () => {
   const server = await movingGateway({ catalog: 'rate_limit: { requests: 4, window: 60 }\n' })
-  try {
-    const account = await server.createAccount({ balance: 100, key: { limit: 50, limit_reset: 'monthly' } })
-    const pool = new Pool(server.url, { connections: 10 })
-    const ask = (line: string, stream = false) =>
-      pool.request({
-        path: '/v1/chat/completions',
-        method: 'POST',
-        headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
-        body: body(line, stream),
-      })
-    const streams = await Promise.all([ask('words=100 gap_ms=2000', true), ask('words=100 gap_ms=2000', true)])
-    const texts = streams.map((answer) => answer.body.text())
-    await server.pass(10)
-    server.clock.jump(40 * DAY_MS)
-    // Two beats of the leases and several sweeps.
-    await server.pass(50)
-    assert.equal((await ask('words=1').then(async (answer) => (await answer.body.dump(), answer))).statusCode, 200)
-    server.clock.jump(-3_600_000)
-    await server.pass(20)
-    // Three were sent within the last minute of real time, whatever the wall clock says; their window ends a minute
-    // later.
-    assert.equal((await ask('words=1').then(async (answer) => (await answer.body.dump(), answer))).statusCode, 200)
-    server.clock.jump(DAY_MS)
-    await server.pass(150)
-    for (const [index, answer] of streams.entries()) {
-      const { done, error } = foldStream(answer.statusCode, await (texts[index] ?? ''), {})
-      assert.ok(done && error === null)
-    }
-    const { rows } = await checkBooks(server, account, 100)
-    assert.equal(rows.length, 4)
-    assert.ok(rows.every(({ status }) => status === 'completed'))
-    for (let count = 0; count < 4; count += 1)
-      assert.equal((await ask('words=1').then(async (one) => (await one.body.dump(), one))).statusCode, 200)
-    server.clock.jump(365 * DAY_MS)
-    const limited = await ask('words=1')
-    await limited.body.dump()
-    assert.equal(limited.statusCode, 429, 'a jump of the wall clock opens no window')
-    await pool.destroy()
-    await checkBooks(server, account, 100)
-    assert.deepEqual(
-      server.notices.filter((notice) => notice.startsWith('bug')),
-      [],
-    )
-  } finally {
-    await server.stop()
+  const account = await server.createAccount({ balance: 100, key: { limit: 50, limit_reset: 'monthly' } })
+  const pool = new Pool(server.url, { connections: 10 })
+  const ask = (line: string, stream = false) =>
+    pool.request({
+      path: '/v1/chat/completions',
+      method: 'POST',
+      headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
+      body: body(line, stream),
+    })
+  const streams = await Promise.all([ask('words=100 gap_ms=2000', true), ask('words=100 gap_ms=2000', true)])
+  const texts = streams.map((answer) => answer.body.text())
+  await server.pass(10)
+  server.clock.jump(40 * DAY_MS)
+  // Two beats of the leases and several sweeps.
+  await server.pass(50)
+  assert.equal((await ask('words=1').then(async (answer) => (await answer.body.dump(), answer))).statusCode, 200)
+  server.clock.jump(-3_600_000)
+  await server.pass(20)
+  // Three were sent within the last minute of real time, whatever the wall clock says; their window ends a minute
+  // later.
+  assert.equal((await ask('words=1').then(async (answer) => (await answer.body.dump(), answer))).statusCode, 200)
+  server.clock.jump(DAY_MS)
+  await server.pass(150)
+  for (const [index, answer] of streams.entries()) {
+    const { done, error } = foldStream(answer.statusCode, await (texts[index] ?? ''), {})
+    assert.ok(done && error === null)
   }
+  const { rows } = await checkBooks(server, account, 100)
+  assert.equal(rows.length, 4)
+  assert.ok(rows.every(({ status }) => status === 'completed'))
+  for (let count = 0; count < 4; count += 1)
+    assert.equal((await ask('words=1').then(async (one) => (await one.body.dump(), one))).statusCode, 200)
+  server.clock.jump(365 * DAY_MS)
+  const limited = await ask('words=1')
+  await limited.body.dump()
+  assert.equal(limited.statusCode, 429, 'a jump of the wall clock opens no window')
+  await pool.destroy()
+  await checkBooks(server, account, 100)
+  assert.deepEqual(
+    server.notices.filter((notice) => notice.startsWith('bug')),
+    [],
+  )
 })
 
 test('F43: a silent connection is closed in 15 s, slow headers get 408 in 15 s, a slow body in 60 s; others are served meanwhile', async () => {
-  const tollgate = await startTollgate()
+  const tollgate = await lasting(startTollgate())
   const port = Number(new URL(tollgate.url).port)
   const account = await tollgate.createAccount({ balance: 100 })
-  try {
-    const timed = async (
-      bytes: string,
-      idleMs: number,
-    ): Promise<{ readonly text: string; readonly tookMs: number }> => {
-      const startedMs = performance.now()
-      return { text: await exchangeRaw(port, bytes, { idleMs }), tookMs: performance.now() - startedMs }
-    }
-    const slow = [timed('', 30_000), timed('GET /v1/health HTTP/1.1\r\nHost: x\r\nX-A: b', 30_000)]
-    const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"model":`
-    const slowBody = isChaos ? timed(head, 90_000) : null
-    assert.equal((await tollgate.post('/v1/chat/completions', account.key, JSON.parse(body('words=1')))).status, 200)
-    const [silent, headers] = await Promise.all(slow)
-    // Node looks every five seconds.
-    assert.ok(silent !== undefined && silent.tookMs < patient(21_000), `${silent?.tookMs} ms`)
-    assert.ok(
-      headers !== undefined && headers.tookMs < patient(21_000) && parseRaw(headers.text).status === 408,
-      headers?.text,
-    )
-    const late = await slowBody
-    if (late !== null)
-      assert.ok(late.tookMs < patient(61_500) && parseRaw(late.text).status === 408, `${late.tookMs} ms: ${late.text}`)
-    assert.equal((await checkBooks(tollgate, account, 100)).rows.length, 1)
-  } finally {
-    await tollgate.stop()
+  const timed = async (bytes: string, idleMs: number): Promise<{ readonly text: string; readonly tookMs: number }> => {
+    const startedMs = performance.now()
+    return { text: await exchangeRaw(port, bytes, { idleMs }), tookMs: performance.now() - startedMs }
   }
+  const slow = [timed('', 30_000), timed('GET /v1/health HTTP/1.1\r\nHost: x\r\nX-A: b', 30_000)]
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"model":`
+  const slowBody = isChaos ? timed(head, 90_000) : null
+  assert.equal((await tollgate.post('/v1/chat/completions', account.key, JSON.parse(body('words=1')))).status, 200)
+  const [silent, headers] = await Promise.all(slow)
+  // Node looks every five seconds.
+  assert.ok(silent !== undefined && silent.tookMs < patient(21_000), `${silent?.tookMs} ms`)
+  assert.ok(
+    headers !== undefined && headers.tookMs < patient(21_000) && parseRaw(headers.text).status === 408,
+    headers?.text,
+  )
+  const late = await slowBody
+  if (late !== null)
+    assert.ok(late.tookMs < patient(61_500) && parseRaw(late.text).status === 408, `${late.tookMs} ms: ${late.text}`)
+  assert.equal((await checkBooks(tollgate, account, 100)).rows.length, 1)
 })
 
 function residentBytes(pid: number): number {

@@ -121,20 +121,15 @@ test('tollgate copy moves an embedded store to PostgreSQL: every row and file, m
   assert.equal(again.code, 1)
   assert.match(again.err, /The database of DATABASE_URL is in use/)
 
-  const moved = await startTollgate({ env: { ...env, DATABASE_URL: database.url } })
-  try {
-    assert.deepEqual((await moved.get('/v1/user/balance', key)).body, balance)
-    const repeated = await moved.request('POST', '/v1/chat/completions', { key, body: CHAT, headers })
-    assert.deepEqual(repeated.body, first.body, 'the same answer, not a second charge')
-    assert.equal((await moved.request('GET', `${picture.pathname}${picture.search}`)).text, shown.text)
-    assert.equal((await moved.get(`/v1/responses/${kept.body.id}`, key)).status, 200)
-    assert.equal((await moved.post('/v1/chat/completions', key, CHAT)).status, 200)
-    const topUp = { kind: 'topup', amount: 1, reason: 'test', reference: 'after' }
-    assert.equal((await moved.admin('POST', `/admin/v1/accounts/${id}/ledger`, topUp)).status, 201)
-  } finally {
-    // It is audited here.
-    await moved.stop()
-  }
+  const moved = await lasting(startTollgate({ env: { ...env, DATABASE_URL: database.url } }))
+  assert.deepEqual((await moved.get('/v1/user/balance', key)).body, balance)
+  const repeated = await moved.request('POST', '/v1/chat/completions', { key, body: CHAT, headers })
+  assert.deepEqual(repeated.body, first.body, 'the same answer, not a second charge')
+  assert.equal((await moved.request('GET', `${picture.pathname}${picture.search}`)).text, shown.text)
+  assert.equal((await moved.get(`/v1/responses/${kept.body.id}`, key)).status, 200)
+  assert.equal((await moved.post('/v1/chat/completions', key, CHAT)).status, 200)
+  const topUp = { kind: 'topup', amount: 1, reason: 'test', reference: 'after' }
+  assert.equal((await moved.admin('POST', `/admin/v1/accounts/${id}/ledger`, topUp)).status, 201)
 })
 
 function setFirstName(name: string): void {

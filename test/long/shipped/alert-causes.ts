@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import pg from 'pg'
 import { Agent } from 'undici'
 import { freePort } from '../../harness/program.ts'
@@ -12,6 +9,7 @@ import { lazily, paced, found } from '../../harness/patience.ts'
 import { startPostgres, type Postgres } from '../../harness/postgres.ts'
 import { answers, startScriptedUpstream } from '../../harness/scripted-upstream.ts'
 import { COMPILED, MAIN, startTollgate, type Tollgate } from '../../harness/server.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 /** More than run at one provider, so that some wait for a place: from accounts that may each run 100. */
 const HELD = 560
@@ -315,7 +313,7 @@ class Clients {
 
 /** A server whose output is read until it is ready, and no more. */
 async function startUnread(): Promise<TroubledWorld['unread'] & { readonly stop: () => Promise<void> }> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-unread-'))
+  const folder = freshFolder()
   const port = await freePort()
   const env = {
     ...COMPILED,
@@ -335,7 +333,6 @@ async function startUnread(): Promise<TroubledWorld['unread'] & { readonly stop:
       const ended = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGKILL')
       await ended
-      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

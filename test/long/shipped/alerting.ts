@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { edited, freePort, hasProgram, startProgram } from '../../harness/program.ts'
 import { startMailServer, type ReceivedMail } from '../../harness/mail-server.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const SHIPPED = join(import.meta.dirname, '../../../deploy/prometheus')
 /** Debian's name of it, and its own. */
@@ -55,7 +55,7 @@ export async function startAlerting(
   lowered: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>>,
 ): Promise<Alerting> {
   assert.ok(ALERTMANAGER !== undefined)
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-alerting-'))
+  const folder = freshFolder()
   const told: Told[] = []
   const mail = await startMailServer(LOGIN)
   const hooks = createServer((request, response) => {
@@ -122,7 +122,6 @@ export async function startAlerting(
       hooks.closeAllConnections()
       hooks.close()
       await mail.close()
-      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

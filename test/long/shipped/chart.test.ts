@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { builtProgram, schemaFindings, SCHEMAS } from '../../harness/program.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const CHART = join(ROOT, 'deploy/helm/tollgate')
@@ -59,7 +59,7 @@ function checkPod(template: Resource['spec']): void {
 
 function checkMonitor(monitor: Resource | undefined): void {
   assert.ok(monitor !== undefined)
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-monitor-'))
+  const folder = freshFolder()
   const findings = (one: unknown): string => {
     writeFileSync(join(folder, 'monitor.yaml'), JSON.stringify(one))
     return schemaFindings('monitor', join(folder, 'monitor.yaml'))
@@ -68,7 +68,6 @@ function checkMonitor(monitor: Resource | undefined): void {
     assert.equal(findings(monitor), '')
     assert.match(findings({ ...monitor, spec: { ...monitor.spec, endpoint: [] } }), /unknown field "endpoint"/)
   } finally {
-    rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -127,25 +126,21 @@ else {
 
   test('each resource is one that Kubernetes takes, without a field that it does not know', (context) => {
     if (!existsSync(VALIDATE)) return context.skip('no kubernetes-validate')
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-chart-'))
+    const folder = freshFolder()
     const everything = 'autoscaling.enabled=true,serviceMonitor.enabled=true,ingress.enabled=true,catalogue=markup: 1.2'
-    try {
-      for (const store of ['embedded', 'postgres']) {
-        const made = rendered(...SECRETS, '--set', `store=${store},${everything}`)
-        // The monitor's form is that of the Prometheus operator.
-        const resources = [...made.values()].filter(({ kind }) => kind !== 'ServiceMonitor')
-        const findings = (name: string, all: readonly unknown[]): string => {
-          const file = join(folder, `${name}.yaml`)
-          writeFileSync(file, all.map((one) => `---\n${JSON.stringify(one)}\n`).join(''))
-          const { status, stdout, stderr } = spawnSync(VALIDATE, ['--strict', file], { encoding: 'utf8' })
-          return status === 0 ? '' : `${stdout}${stderr}`
-        }
-        assert.equal(findings(store, resources), '')
-        const [first = assert.fail()] = resources
-        assert.notEqual(findings('wrong', [{ ...first, sepc: {} }]), '', 'a field that is not there is found')
+    for (const store of ['embedded', 'postgres']) {
+      const made = rendered(...SECRETS, '--set', `store=${store},${everything}`)
+      // The monitor's form is that of the Prometheus operator.
+      const resources = [...made.values()].filter(({ kind }) => kind !== 'ServiceMonitor')
+      const findings = (name: string, all: readonly unknown[]): string => {
+        const file = join(folder, `${name}.yaml`)
+        writeFileSync(file, all.map((one) => `---\n${JSON.stringify(one)}\n`).join(''))
+        const { status, stdout, stderr } = spawnSync(VALIDATE, ['--strict', file], { encoding: 'utf8' })
+        return status === 0 ? '' : `${stdout}${stderr}`
       }
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
+      assert.equal(findings(store, resources), '')
+      const [first = assert.fail()] = resources
+      assert.notEqual(findings('wrong', [{ ...first, sepc: {} }]), '', 'a field that is not there is found')
     }
   })
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { builtProgram, hasProgram, schemaFindings, SCHEMAS } from '../../harness/program.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const text = (name: string): string => readFileSync(join(ROOT, name), 'utf8')
@@ -72,19 +72,15 @@ if (SCHEMAS !== null)
       schemaFindings('compose', ...['compose.yaml', 'deploy/compose/cluster.yaml'].map((name) => join(ROOT, name))),
       '',
     )
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-compose-'))
-    try {
-      const wrong = join(folder, 'compose.yaml')
-      for (const [from, to] of [
-        ['read_only: true', 'readonly: true'],
-        ['stop_grace_period: 130s', 'stop_grace_period: long'],
-        ['- data:/data', '- gone:/data'],
-      ] as const) {
-        writeFileSync(wrong, text('compose.yaml').replace(from, to))
-        assert.match(schemaFindings('compose', wrong), /compose\.yaml: /, to)
-      }
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
+    const folder = freshFolder()
+    const wrong = join(folder, 'compose.yaml')
+    for (const [from, to] of [
+      ['read_only: true', 'readonly: true'],
+      ['stop_grace_period: 130s', 'stop_grace_period: long'],
+      ['- data:/data', '- gone:/data'],
+    ] as const) {
+      writeFileSync(wrong, text('compose.yaml').replace(from, to))
+      assert.match(schemaFindings('compose', wrong), /compose\.yaml: /, to)
     }
   })
 
@@ -116,14 +112,10 @@ else
   test('the workflow has no finding of actionlint', () => {
     const workflow = '.github/workflows/release.yaml'
     assert.equal(complaints(ACTIONLINT, workflow), '')
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-workflow-'))
-    try {
-      const wrong = join(folder, 'release.yaml')
-      writeFileSync(wrong, text(workflow).replace('needs: check', 'needs: chekc'))
-      assert.match(complaints(ACTIONLINT, wrong), /"chekc"/)
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
+    const folder = freshFolder()
+    const wrong = join(folder, 'release.yaml')
+    writeFileSync(wrong, text(workflow).replace('needs: check', 'needs: chekc'))
+    assert.match(complaints(ACTIONLINT, wrong), /"chekc"/)
   })
 
 test('the checksums that the release writes are those of its files', () => {
@@ -131,13 +123,9 @@ test('the checksums that the release writes are those of its files', () => {
   const line = jobs.publish.steps
     .map(({ run = '' }: { run?: string }) => run)
     .find((run: string) => run.includes('SHA256SUMS'))
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-sums-'))
-  try {
-    for (const name of ['tollgate-0.0.0.tgz', 'sbom.cdx.json']) writeFileSync(join(folder, name), name)
-    const run = (command: string) => spawnSync('sh', ['-ec', command], { cwd: folder, encoding: 'utf8' })
-    assert.equal(run(line.replace('cd dist/npm', 'true')).status, 0, line)
-    assert.equal(run('sha256sum --check SHA256SUMS').stdout, 'tollgate-0.0.0.tgz: OK\nsbom.cdx.json: OK\n')
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const folder = freshFolder()
+  for (const name of ['tollgate-0.0.0.tgz', 'sbom.cdx.json']) writeFileSync(join(folder, name), name)
+  const run = (command: string) => spawnSync('sh', ['-ec', command], { cwd: folder, encoding: 'utf8' })
+  assert.equal(run(line.replace('cd dist/npm', 'true')).status, 0, line)
+  assert.equal(run('sha256sum --check SHA256SUMS').stdout, 'tollgate-0.0.0.tgz: OK\nsbom.cdx.json: OK\n')
 })

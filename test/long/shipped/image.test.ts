@@ -1,27 +1,17 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  globSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, chownSync, existsSync, globSync, lstatSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { found } from '../../harness/patience.ts'
 import { hasProgram, packTarball } from '../../harness/program.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const IMAGE_BYTES_MAX = 150_000_000
 const READY_MS = 20_000
 const USER = 65_532
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-image-'))
+const folder = freshFolder()
 const image = join(folder, 'root')
 const data = join(folder, 'data')
 const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
@@ -37,7 +27,6 @@ before(() => {
   mkdirSync(data, { mode: 0o700 })
   chownSync(data, USER, USER)
 })
-after(() => rmSync(folder, { recursive: true, force: true }))
 
 /** A value of the Dockerfile's last stage. */
 function told(instruction: RegExp): string {

@@ -9,7 +9,7 @@ import { freePort, hasProgram, startProgram, schemaFindings, SCHEMAS } from '../
 import { ask } from '../../harness/node-bench.ts'
 import { until } from '../../harness/patience.ts'
 import { startTollgate } from '../../harness/server.ts'
-import { freshFolder } from '../../harness/lasting.ts'
+import { freshFolder, lasting } from '../../harness/lasting.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const ALERTS = join(ROOT, 'deploy/prometheus/alerts.yaml')
@@ -79,24 +79,20 @@ else
   })
 
 test('a server shows every metric that an alert or a dashboard asks for', async () => {
-  const server = await startTollgate({ audited: false })
-  try {
-    const { text } = await server.request('GET', '/metrics')
-    const shown = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
-    const asked = [...rules.map(({ expr }) => expr), ...queries].flatMap(
-      (query) => query.match(/\b(?:tollgate|process|gen_ai_(?:client|server))_[a-z_]+(?=[{[ ]|$|\))/g) ?? [],
-    )
-    assert.ok(asked.length > 40)
-    const missing = asked.map((name) => name.replace(/_(?:bucket|count)$/, '')).filter((name) => !shown.has(name))
-    assert.deepEqual([...new Set(missing)], [])
-  } finally {
-    await server.stop()
-  }
+  const server = await lasting(startTollgate({ audited: false }))
+  const { text } = await server.request('GET', '/metrics')
+  const shown = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
+  const asked = [...rules.map(({ expr }) => expr), ...queries].flatMap(
+    (query) => query.match(/\b(?:tollgate|process|gen_ai_(?:client|server))_[a-z_]+(?=[{[ ]|$|\))/g) ?? [],
+  )
+  assert.ok(asked.length > 40)
+  const missing = asked.map((name) => name.replace(/_(?:bucket|count)$/, '')).filter((name) => !shown.has(name))
+  assert.deepEqual([...new Set(missing)], [])
 })
 
 test('a Prometheus with the shipped files scrapes a server, answers the dashboards, and notices when it is gone', async (context) => {
   if (!hasProgram('prometheus')) return context.skip('no prometheus on this machine')
-  const server = await startTollgate({ audited: false })
+  const server = await lasting(startTollgate({ audited: false }))
   const port = await freePort()
   const config = parse(readFileSync(join(ROOT, 'deploy/prometheus/prometheus.yaml'), 'utf8'))
   // Its targets and its pace are those of this test; the rest is the file's.
@@ -108,7 +104,7 @@ test('a Prometheus with the shipped files scrapes a server, answers the dashboar
   writeFileSync(join(folder, 'token'), server.adminToken)
   writeFileSync(join(folder, 'prometheus.yaml'), stringify(config))
   const words = [`--config.file=${join(folder, 'prometheus.yaml')}`, `--storage.tsdb.path=${join(folder, 'tsdb')}`]
-  const prometheus = await startProgram(['prometheus', ...words, `--web.listen-address=127.0.0.1:${port}`], port)
+  await lasting(startProgram(['prometheus', ...words, `--web.listen-address=127.0.0.1:${port}`], port))
   // Prometheus's own form; the assertions are the type check.
   // oxlint-disable-next-line typescript/no-explicit-any
   const told = async (path: string): Promise<any> =>
@@ -117,33 +113,28 @@ test('a Prometheus with the shipped files scrapes a server, answers the dashboar
     const { groups } = await told('rules')
     return new Map(groups.flatMap((group: { rules: { name: string }[] }) => group.rules.map((one) => [one.name, one])))
   }
-  try {
-    const account = await server.createAccount()
-    await until(20_000, 'it has scraped the server several times', async () => {
-      assert.equal((await ask(server, account.key, 'words=5')).status, 200)
-      const { result } = await told('query?query=rate(tollgate_requests_total[5s])')
-      return result.length > 0
-    })
-    await until(20_000, 'each rule has been looked at', async () =>
-      [...(await state()).values()].every(({ health }) => health === 'ok'),
-    )
-    assert.deepEqual(new Set((await state()).keys()), new Set(rules.map(({ alert }) => alert)))
-    const empty: string[] = []
-    for (const query of filled('5s')) {
-      const { result } = await told(`query?query=${encodeURIComponent(query)}`)
-      if (result.length === 0) empty.push(query)
-    }
-    context.diagnostic(`${queries.length - empty.length} of ${queries.length} queries have figures`)
-    assert.ok(empty.length < queries.length / 2, empty.join('\n'))
-    assert.equal((await state()).get('TollgateDown')?.state, 'inactive')
-    await server.kill('SIGKILL')
-    await until(
-      20_000,
-      'the alert waits for its minute',
-      async () => (await state()).get('TollgateDown')?.state === 'pending',
-    )
-  } finally {
-    await prometheus.stop()
-    await server.stop()
+  const account = await server.createAccount()
+  await until(20_000, 'it has scraped the server several times', async () => {
+    assert.equal((await ask(server, account.key, 'words=5')).status, 200)
+    const { result } = await told('query?query=rate(tollgate_requests_total[5s])')
+    return result.length > 0
+  })
+  await until(20_000, 'each rule has been looked at', async () =>
+    [...(await state()).values()].every(({ health }) => health === 'ok'),
+  )
+  assert.deepEqual(new Set((await state()).keys()), new Set(rules.map(({ alert }) => alert)))
+  const empty: string[] = []
+  for (const query of filled('5s')) {
+    const { result } = await told(`query?query=${encodeURIComponent(query)}`)
+    if (result.length === 0) empty.push(query)
   }
+  context.diagnostic(`${queries.length - empty.length} of ${queries.length} queries have figures`)
+  assert.ok(empty.length < queries.length / 2, empty.join('\n'))
+  assert.equal((await state()).get('TollgateDown')?.state, 'inactive')
+  await server.kill('SIGKILL')
+  await until(
+    20_000,
+    'the alert waits for its minute',
+    async () => (await state()).get('TollgateDown')?.state === 'pending',
+  )
 })

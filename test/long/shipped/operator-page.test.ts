@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { packTarball, hasProgram } from '../../harness/program.ts'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { patient, until } from '../../harness/patience.ts'
 import { postgresBin } from '../../harness/postgres.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const COMMANDS_MS = 120_000
 
@@ -39,7 +39,7 @@ class EmptyMachine {
 
   /** `files`: by the path in the machine, the file here that it is. `hosts`: the addresses of names. */
   static start(files: Readonly<Record<string, string>>, hosts: Readonly<Record<string, string>>): EmptyMachine {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-machine-'))
+    const folder = freshFolder()
     const names = Object.entries({ localhost: '127.0.0.1', ...hosts }).map(([name, address]) => `${address} ${name}`)
     writeFileSync(join(folder, 'hosts'), `${names.join('\n')}\n`)
     const bound = { '/opt/node/bin/node': process.execPath, '/etc/hosts': join(folder, 'hosts'), ...files }
@@ -111,7 +111,7 @@ const TOKEN = randomBytes(24).toString('hex')
 const CHATS = `while [ ! -e /srv/over ]; do chat http://proxy:8080 >>/srv/chats; sleep 0.3; done`
 const skip = missingForMachine() ?? false
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-operator-'))
+const folder = freshFolder()
 let machine: EmptyMachine
 let tarball = ''
 
@@ -129,7 +129,6 @@ before(() => {
 })
 after(async () => {
   if (skip === false) await machine.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 describe("the operator's pages on an empty machine", { skip }, () => {

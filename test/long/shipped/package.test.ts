@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, globSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, mkdirSync, readFileSync, statSync, globSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { found, patient } from '../../harness/patience.ts'
@@ -113,7 +112,7 @@ test('from an empty folder to the first billed answer in ten seconds, with a con
 test('npx of the tarball in an empty folder: the first billed answer in ten seconds, of which the second run is warm', async (context) => {
   for (const run of ['cold', 'warm']) {
     // Not within another package: npm would take its folder.
-    const empty = mkdtempSync(join(tmpdir(), 'tollgate-empty-'))
+    const empty = freshFolder()
     copyFileSync(tarball, join(empty, basename(tarball)))
     const startedMs = performance.now()
     const env = { ...ENV, npm_config_offline: 'true', HOST: '127.0.0.1', PORT: '0' }
@@ -140,7 +139,6 @@ test('npx of the tarball in an empty folder: the first billed answer in ten seco
       // To all of them, as Ctrl-C in a terminal.
       if (npx.pid !== undefined && npx.exitCode === null) process.kill(-npx.pid, 'SIGTERM')
       await ended
-      rmSync(empty, { recursive: true, force: true })
     }
   }
 })

@@ -118,22 +118,18 @@ for (const [name, prepared] of Object.entries(PROXIES))
     async () => {
       const ports = { plain: await freePort(), tls: await freePort(), node: Number(new URL(tollgate.url).port) }
       const home = { HOME: file('home'), XDG_DATA_HOME: file('home'), XDG_CONFIG_HOME: file('home') }
-      const proxy = await startProgram(prepared(ports), ports.tls, home)
-      try {
-        await streams(ports.tls)
-        await keepsAddress(ports.tls)
-        await takesTurns(ports.tls)
-        const plain = await fetch(`http://127.0.0.1:${ports.plain}/v1/models`, {
-          redirect: 'manual',
-          headers: { host: 'localhost' },
-        })
-        assert.equal(plain.status, 308)
-        assert.match(plain.headers.get('location') ?? '', /^https:\/\//)
-        const site = await secure(ports.tls, '/', { headers: { accept: 'text/html' } })
-        assert.equal(site.headers['strict-transport-security'], 'max-age=31536000')
-      } finally {
-        await proxy.stop()
-      }
+      await lasting(startProgram(prepared(ports), ports.tls, home))
+      await streams(ports.tls)
+      await keepsAddress(ports.tls)
+      await takesTurns(ports.tls)
+      const plain = await fetch(`http://127.0.0.1:${ports.plain}/v1/models`, {
+        redirect: 'manual',
+        headers: { host: 'localhost' },
+      })
+      assert.equal(plain.status, 308)
+      assert.match(plain.headers.get('location') ?? '', /^https:\/\//)
+      const site = await secure(ports.tls, '/', { headers: { accept: 'text/html' } })
+      assert.equal(site.headers['strict-transport-security'], 'max-age=31536000')
     },
   )
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { brokenLinks, fileOf } from '../../../scripts/site/broken-links.ts'
 import { browserSkip, openBrowser, visitor, type VisitorOptions } from '../../harness/browser.ts'
+import { freshFolder } from '../../harness/lasting.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const SITE = join(ROOT, 'site/dist')
@@ -132,20 +132,15 @@ test('each page is there as Markdown too, llms.txt names it, and its links lead 
 })
 
 test('a link to a page, a heading or a picture that is not there is found', { skip }, () => {
-  const copy = mkdtempSync(join(tmpdir(), 'tollgate-site-'))
-  try {
-    cpSync(SITE, copy, { recursive: true })
-    assert.deepEqual(brokenLinks(copy), [])
-    const page = join(copy, 'settings.html')
-    const links =
-      '<a href="/nowhere">a</a><a href="./install#nothing">b</a><img src="/no.png"><a href="#settings">c</a>'
-    writeFileSync(page, readFileSync(page, 'utf8').replace('</main>', `${links}</main>`))
-    assert.deepEqual(brokenLinks(copy), [
-      'settings.html → /nowhere',
-      'settings.html → ./install#nothing',
-      'settings.html → /no.png',
-    ])
-  } finally {
-    rmSync(copy, { recursive: true, force: true })
-  }
+  const copy = freshFolder()
+  cpSync(SITE, copy, { recursive: true })
+  assert.deepEqual(brokenLinks(copy), [])
+  const page = join(copy, 'settings.html')
+  const links = '<a href="/nowhere">a</a><a href="./install#nothing">b</a><img src="/no.png"><a href="#settings">c</a>'
+  writeFileSync(page, readFileSync(page, 'utf8').replace('</main>', `${links}</main>`))
+  assert.deepEqual(brokenLinks(copy), [
+    'settings.html → /nowhere',
+    'settings.html → ./install#nothing',
+    'settings.html → /no.png',
+  ])
 })
