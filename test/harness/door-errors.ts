@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { protocolOfPath, type ClientProtocol } from '../../src/base/client-protocol.ts'
 import { ERRORS } from '../../src/base/error-table.ts'
-import type { ErrorName } from '../../src/base/errors.ts'
+import { errorTypeOf, type ErrorName } from '../../src/base/errors.ts'
 import type { Route } from '../../src/http/edge.ts'
 import type { Answer } from './api-client.ts'
 import { calledModel } from './route-calls.ts'
@@ -122,5 +122,5 @@ export function checkError(answer: Answer, protocol: ClientProtocol, name: Error
   const isUnknownModel = name === 'model_not_found' && protocol !== 'openai' && protocol !== 'responses'
   assert.equal(answer.status, isUnknownModel ? 404 : ERRORS[name].status, `${what}: ${answer.text.slice(0, 500)}`)
   checkShape(answer, protocol, what)
-  if (protocol === 'openai' || protocol === 'responses') assert.equal(answer.body.error.metadata.error_type, name, what)
+  if (protocol === 'openai' || protocol === 'responses') assert.equal(answer.body.error.metadata.error_type, errorTypeOf(name), what)
 }
