@@ -45,96 +45,53 @@ async function logOf(id: unknown): Promise<Record<string, unknown>> {
 }
 
 const REFUSALS: readonly BadRequest[] = [
-  ['no model', { query: QUERY, documents: DOCUMENTS }, 'missing_model', /^Parameter 'model' is required$/],
-  ['no query', { model: 'test/tokens', documents: DOCUMENTS }, 'missing_query', /^Parameter 'query' is required$/],
-  [
-    'an empty query',
-    { model: 'test/tokens', query: '', documents: DOCUMENTS },
-    'missing_query',
-    /^Parameter 'query' is required$/,
-  ],
-  [
-    'a query that is no text',
-    { model: 'test/tokens', query: 5, documents: DOCUMENTS },
-    'invalid_input',
-    /^query: must be a string$/,
-  ],
-  ['no documents', { model: 'test/tokens', query: QUERY }, 'missing_documents', /^Parameter 'documents' is required$/],
-  [
-    'null',
-    { model: 'test/tokens', query: QUERY, documents: null },
-    'missing_documents',
-    /^Parameter 'documents' is required$/,
-  ],
-  [
-    'an empty list',
-    { model: 'test/tokens', query: QUERY, documents: [] },
-    'missing_documents',
-    /^Parameter 'documents' is required$/,
-  ],
-  [
-    'documents that are no list',
-    { model: 'test/tokens', query: QUERY, documents: 'a' },
-    'invalid_input',
-    /^documents: must be an array/,
-  ],
+  ['no model', { model: undefined }, /^Parameter 'model' is required$/, 'missing_model'],
+  ['no query', { query: undefined }, /^Parameter 'query' is required$/, 'missing_query'],
+  ['an empty query', { query: '' }, /^Parameter 'query' is required$/, 'missing_query'],
+  ['a query that is no text', { query: 5 }, /^query: must be a string$/],
+  ['no documents', { documents: undefined }, /^Parameter 'documents' is required$/, 'missing_documents'],
+  ['null', { documents: null }, /^Parameter 'documents' is required$/, 'missing_documents'],
+  ['an empty list', { documents: [] }, /^Parameter 'documents' is required$/, 'missing_documents'],
+  ['documents that are no list', { documents: 'a' }, /^documents: must be an array/],
   [
     '1,001 documents',
-    { model: 'test/tokens', query: QUERY, documents: Array.from({ length: 1_001 }, () => 'a') },
-    'invalid_input',
+    { documents: Array.from({ length: 1_001 }, () => 'a') },
     /^documents: must hold at most 1000 items, got 1001$/,
   ],
   [
     'a document that is no text',
-    { model: 'test/tokens', query: QUERY, documents: ['a', 5] },
-    'invalid_input',
+    { documents: ['a', 5] },
     /^documents\[1\]: must be a string or an object with a text$/,
   ],
   [
     'a document without a text',
-    { model: 'test/tokens', query: QUERY, documents: [{ title: 'a' }] },
-    'invalid_input',
+    { documents: [{ title: 'a' }] },
     /^documents\[0\]: must be a string or an object with a text$/,
   ],
-  [
-    'top_n of 0',
-    { model: 'test/tokens', query: QUERY, documents: DOCUMENTS, top_n: 0 },
-    'invalid_input',
-    /^top_n: must be an integer of at least 1$/,
-  ],
-  [
-    'half a top_n',
-    { model: 'test/tokens', query: QUERY, documents: DOCUMENTS, top_n: 1.5 },
-    'invalid_input',
-    /^top_n: must be an integer/,
-  ],
-  [
-    'return_documents that is no truth',
-    { model: 'test/tokens', query: QUERY, documents: DOCUMENTS, return_documents: 'no' },
-    'invalid_input',
-    /^return_documents: must be a boolean$/,
-  ],
-  [
-    'an unknown model',
-    { model: 'no/such', query: QUERY, documents: DOCUMENTS },
-    'model_not_found',
-    /^Model 'no\/such' not found or inactive$/,
-  ],
+  ['top_n of 0', { top_n: 0 }, /^top_n: must be an integer of at least 1$/],
+  ['half a top_n', { top_n: 1.5 }, /^top_n: must be an integer/],
+  ['return_documents that is no truth', { return_documents: 'no' }, /^return_documents: must be a boolean$/],
+  ['an unknown model', { model: 'no/such' }, /^Model 'no\/such' not found or inactive$/, 'model_not_found'],
   [
     'a model of another kind',
-    { model: 'sandbox/embeddings', query: QUERY, documents: DOCUMENTS },
-    'model_not_supported',
+    { model: 'sandbox/embeddings' },
     /^Model 'sandbox\/embeddings' does not support rerank\. Supported: embeddings$/,
+    'model_not_supported',
   ],
   [
     'a query beyond the context',
-    { model: 'test/small', query: 'word '.repeat(150), documents: DOCUMENTS },
-    'input_tokens_exceeded',
+    { model: 'test/small', query: 'word '.repeat(150) },
     /^This model's maximum context length is 100 tokens/,
+    'input_tokens_exceeded',
   ],
 ]
 
-badRequestTests(REFUSALS, rerank, () => upstream.requests.length)
+badRequestTests(
+  { model: 'test/tokens', query: QUERY, documents: DOCUMENTS },
+  REFUSALS,
+  rerank,
+  () => upstream.requests.length,
+)
 
 test('best first, ties in the order of the documents, each with its text', async () => {
   upstream.answer(answers(ranked([0.5, 0.9, 0.5])))

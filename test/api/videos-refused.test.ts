@@ -2,128 +2,90 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 import { tollgate, key, VIDEO, serveSandboxVideos } from './sandbox-videos-world.ts'
-import { refused } from '../harness/refused.ts'
+import { badRequestTests, refused, type BadRequest } from '../harness/refused.ts'
 
 await serveSandboxVideos()
 
 describe('refusals', () => {
-  const REFUSALS: readonly (readonly [string, Record<string, unknown>, string, RegExp])[] = [
-    ['no model', { prompt: 'x' }, 'missing_model', /^Parameter 'model' is required$/],
-    ['an empty model', { model: '', prompt: 'x' }, 'missing_model', /./],
-    ['no prompt', { model: 'sandbox/video' }, 'missing_prompt', /^Parameter 'prompt' is required$/],
-    ['an empty prompt', { ...VIDEO, prompt: '' }, 'missing_prompt', /./],
-    ['a null prompt', { ...VIDEO, prompt: null }, 'missing_prompt', /./],
-    ['a prompt that is no text', { ...VIDEO, prompt: 5 }, 'invalid_input', /^prompt: must be a string$/],
-    ['a stream', { ...VIDEO, stream: true }, 'streaming_not_supported', /^Streaming is not supported by videos$/],
-    ['a stream that is no boolean', { ...VIDEO, stream: 'yes' }, 'invalid_input', /^stream: /],
-    ['a size that is none', { ...VIDEO, size: 'big' }, 'invalid_input', /^size: must be width x height/],
+  const REFUSALS: readonly BadRequest[] = [
+    ['no model', { model: undefined }, /^Parameter 'model' is required$/, 'missing_model'],
+    ['an empty model', { model: '' }, /./, 'missing_model'],
+    ['no prompt', { prompt: undefined }, /^Parameter 'prompt' is required$/, 'missing_prompt'],
+    ['an empty prompt', { prompt: '' }, /./, 'missing_prompt'],
+    ['a null prompt', { prompt: null }, /./, 'missing_prompt'],
+    ['a prompt that is no text', { prompt: 5 }, /^prompt: must be a string$/],
+    ['a stream', { stream: true }, /^Streaming is not supported by videos$/, 'streaming_not_supported'],
+    ['a stream that is no boolean', { stream: 'yes' }, /^stream: /],
+    ['a size that is none', { size: 'big' }, /^size: must be width x height/],
     [
       'a size that the model has not',
-      { ...VIDEO, size: '640x480' },
-      'invalid_input',
+      { size: '640x480' },
       /^size: must be one of 1280x720, 720x1280, 1920x1080, 1080x1920, got '640x480'$/,
     ],
-    [
-      'a duration that the model has not',
-      { ...VIDEO, duration: 5 },
-      'invalid_input',
-      /^duration: must be one of 4, 8, 12, got 5$/,
-    ],
-    [
-      'half a second',
-      { ...VIDEO, duration: 4.5 },
-      'invalid_input',
-      /^duration: must be a whole number of seconds from 1 to 60$/,
-    ],
-    ['a duration in quotes', { ...VIDEO, duration: '8' }, 'invalid_input', /^duration: /],
-    ['more than a minute', { ...VIDEO, duration: 61 }, 'invalid_input', /^duration: /],
-    ['no seconds', { ...VIDEO, seconds: 0 }, 'invalid_input', /^seconds: /],
-    ['seconds that are none', { ...VIDEO, seconds: 'eight' }, 'invalid_input', /^seconds: /],
-    [
-      'two durations',
-      { ...VIDEO, seconds: '8', duration: 4 },
-      'invalid_input',
-      /^seconds: says 8, and duration says 4/,
-    ],
+    ['a duration that the model has not', { duration: 5 }, /^duration: must be one of 4, 8, 12, got 5$/],
+    ['half a second', { duration: 4.5 }, /^duration: must be a whole number of seconds from 1 to 60$/],
+    ['a duration in quotes', { duration: '8' }, /^duration: /],
+    ['more than a minute', { duration: 61 }, /^duration: /],
+    ['no seconds', { seconds: 0 }, /^seconds: /],
+    ['seconds that are none', { seconds: 'eight' }, /^seconds: /],
+    ['two durations', { seconds: '8', duration: 4 }, /^seconds: says 8, and duration says 4/],
     [
       'a resolution that the model has not',
-      { ...VIDEO, resolution: '480p' },
-      'invalid_input',
+      { resolution: '480p' },
       /^resolution: must be one of 720p, 1080p, got '480p'$/,
     ],
-    [
-      'a ratio that the model has not',
-      { ...VIDEO, aspect_ratio: '1:1' },
-      'invalid_input',
-      /^aspect_ratio: must be one of 16:9, 9:16/,
-    ],
-    ['a ratio that is none', { ...VIDEO, aspect_ratio: 'wide' }, 'invalid_input', /^aspect_ratio: /],
-    [
-      'a ratio that no size has',
-      { model: 'test/sized', prompt: 'x', aspect_ratio: '9:16' },
-      'invalid_input',
-      /Allowed sizes: 1280x720, 1920x1080$/,
-    ],
+    ['a ratio that the model has not', { aspect_ratio: '1:1' }, /^aspect_ratio: must be one of 16:9, 9:16/],
+    ['a ratio that is none', { aspect_ratio: 'wide' }, /^aspect_ratio: /],
+    ['a ratio that no size has', { model: 'test/sized', aspect_ratio: '9:16' }, /Allowed sizes: 1280x720, 1920x1080$/],
     [
       'no duration where the model names none',
-      { model: 'test/plain', prompt: 'x' },
-      'invalid_input',
+      { model: 'test/plain' },
       /^duration: is required for model 'test\/plain'/,
     ],
-    ['a seed that is no whole number', { ...VIDEO, seed: 1.5 }, 'invalid_input', /^seed: /],
-    ['audio that is no boolean', { ...VIDEO, generate_audio: 1 }, 'invalid_input', /^generate_audio: /],
+    ['a seed that is no whole number', { seed: 1.5 }, /^seed: /],
+    ['audio that is no boolean', { generate_audio: 1 }, /^generate_audio: /],
     [
       'a frame that is no picture',
-      { ...VIDEO, frame_images: [{ image_url: { url: 'ftp://x/y.png' } }] },
-      'invalid_input',
+      { frame_images: [{ image_url: { url: 'ftp://x/y.png' } }] },
       /^frame_images\[0\]\.image_url: /,
     ],
     [
       'a frame of another kind',
-      { ...VIDEO, frame_images: [{ image_url: 'https://x.test/y.png', frame_type: 'middle' }] },
-      'invalid_input',
+      { frame_images: [{ image_url: 'https://x.test/y.png', frame_type: 'middle' }] },
       /^frame_images\[0\]\.frame_type: /,
     ],
     [
       'references that are no list',
-      { ...VIDEO, input_references: 'https://x.test/y.png' },
-      'invalid_input',
+      { input_references: 'https://x.test/y.png' },
       /^input_references: must be an array/,
     ],
     [
       'pictures for a model that sees none',
-      { model: 'test/text-only', prompt: 'x', input_references: ['https://x.test/y.png'] },
-      'model_not_supported',
+      { model: 'test/text-only', input_references: ['https://x.test/y.png'] },
       /does not support image input\. Supported: text$/,
+      'model_not_supported',
     ],
     [
       'a prompt over the maximum',
       { model: 'test/text-only', prompt: 'я'.repeat(21) },
-      'prompt_too_long',
       /^prompt is 21 characters long, the maximum is 20$/,
+      'prompt_too_long',
     ],
-    [
-      'a model that there is not',
-      { ...VIDEO, model: 'no/such' },
-      'model_not_found',
-      /^Model 'no\/such' not found or inactive$/,
-    ],
+    ['a model that there is not', { model: 'no/such' }, /^Model 'no\/such' not found or inactive$/, 'model_not_found'],
     [
       'a model of another kind',
-      { ...VIDEO, model: 'sandbox/chat' },
-      'model_not_supported',
+      { model: 'sandbox/chat' },
       /^Model 'sandbox\/chat' does not support videos\. Supported: chat\/completions/,
+      'model_not_supported',
     ],
-    ['a wrong preference', { ...VIDEO, provider: { order: 'x' } }, 'invalid_input', /^provider\.order: /],
+    ['a wrong preference', { provider: { order: 'x' } }, /^provider\.order: /],
   ]
-  for (const [what, body, errorType, message] of REFUSALS) {
-    test(`${what} is a 400 ${errorType}, and holds nothing`, async () => {
-      const answer = await tollgate.post('/v1/videos', key, body)
-      assert.equal(answer.status, 400, answer.text)
-      assert.equal(answer.body.error.metadata.error_type, errorType, answer.text)
-      assert.match(answer.body.error.message, message)
-    })
-  }
+  badRequestTests(
+    VIDEO,
+    REFUSALS,
+    (body) => tollgate.post('/v1/videos', key, body),
+    () => 0,
+  )
 
   test('a video model cannot chat', async () => {
     const answer = await tollgate.post('/v1/chat/completions', key, {

@@ -122,5 +122,6 @@ export function checkError(answer: Answer, protocol: ClientProtocol, name: Error
   const isUnknownModel = name === 'model_not_found' && protocol !== 'openai' && protocol !== 'responses'
   assert.equal(answer.status, isUnknownModel ? 404 : ERRORS[name].status, `${what}: ${answer.text.slice(0, 500)}`)
   checkShape(answer, protocol, what)
-  if (protocol === 'openai' || protocol === 'responses') assert.equal(answer.body.error.metadata.error_type, errorTypeOf(name), what)
+  if (protocol === 'openai' || protocol === 'responses')
+    assert.equal(answer.body.error.metadata.error_type, errorTypeOf(name), what)
 }

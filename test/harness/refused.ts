@@ -28,18 +28,20 @@ export function refusedInWords(answer: Answer, status: number, errorType: string
   if (errorType === 'conflict') assert.equal(typeof reason, 'string', answer.text)
 }
 
-export type BadRequest = readonly [what: string, body: unknown, errorType: string, message: RegExp]
+/** What is wrong, the fields that make a good body bad, and what is answered. */
+export type BadRequest = readonly [what: string, fields: object, message: RegExp, errorType?: string]
 
 /** A test for each bad request: it gets 400, and `sent`, the number of upstream requests, stays the same. */
 export function badRequestTests(
+  good: object,
   rows: readonly BadRequest[],
   send: (body: unknown) => Promise<Answer>,
   sent: () => number,
 ): void {
-  for (const [what, body, errorType, message] of rows) {
+  for (const [what, fields, message, errorType = 'invalid_input'] of rows) {
     test(`400 ${errorType}: ${what}`, async () => {
       const before = sent()
-      badRequest(await send(body), errorType, message)
+      badRequest(await send({ ...good, ...fields }), errorType, message)
       assert.equal(sent(), before, 'nothing is sent')
     })
   }
