@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 /**
  * An answer that its provider ends in an error is one at every door, and free; the usage that the provider tells with a
@@ -90,10 +91,7 @@ const DOORS = (model: string): readonly Door[] => [
 
 const USAGE = { prompt_tokens: 2_000, completion_tokens: 300, total_tokens: 2_300 }
 const ended = (finish: string) => ({
-  whole: json({
-    choices: [{ index: 0, message: { role: 'assistant', content: 'Half' }, finish_reason: finish }],
-    usage: USAGE,
-  }),
+  whole: json(completion({ content: 'Half' }, { usage: USAGE, finish })),
   stream: sse(
     { choices: [{ index: 0, delta: { content: 'Half' } }] },
     { choices: [{ index: 0, delta: {}, finish_reason: finish }] },
@@ -113,16 +111,9 @@ const begun = { candidates: [{ index: 0, content: { role: 'model', parts: [{ tex
 const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"Half' } }
 /** The provider broke off in the arguments of a call. */
 const halfCall = {
-  whole: json({
-    choices: [
-      {
-        index: 0,
-        message: { role: 'assistant', content: null, tool_calls: [call] },
-        finish_reason: 'insufficient_system_resource',
-      },
-    ],
-    usage: USAGE,
-  }),
+  whole: json(
+    completion({ content: null, tool_calls: [call] }, { usage: USAGE, finish: 'insufficient_system_resource' }),
+  ),
   stream: sse(
     { choices: [{ index: 0, delta: { tool_calls: [call] } }] },
     { choices: [{ index: 0, delta: {}, finish_reason: 'insufficient_system_resource' }] },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
+import { claudeMessage } from '../harness/provider-answers.ts'
 
 const PRICE = 'currency: RUB, prompt: 1, completion: 1'
 const WRITES = 'input_cache_write: 2, input_cache_read: 0.5'
@@ -22,15 +23,7 @@ models:
 )
 
 const LONG = 'A long text. '.repeat(100)
-const CLAUDE_ANSWER = {
-  id: 'm',
-  type: 'message',
-  role: 'assistant',
-  content: [{ type: 'text', text: 'Hi' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 5, output_tokens: 1 },
-}
+const CLAUDE_ANSWER = claudeMessage([{ type: 'text', text: 'Hi' }], { input_tokens: 5, output_tokens: 1 })
 const AWS_ANSWER = {
   output: { message: { role: 'assistant', content: [{ text: 'Hi' }] } },
   stopReason: 'end_turn',

@@ -15,6 +15,7 @@ import { loggedRow } from '../harness/money-check.ts'
 import { movingGateway } from '../harness/gateway.ts'
 import { paced } from '../harness/patience.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 /** An answer that lacks nothing but its last word is complete, however its connection goes on (guarantees.md F22, F24). */
 
@@ -337,11 +338,7 @@ test('what comes behind the finish within three seconds is read, and content goe
   assert.ok(logged.duration_ms >= 14_000 && logged.duration_ms < 20_000, String(logged.duration_ms))
 })
 
-const COMPLETION = {
-  id: 'c',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello [x' }, finish_reason: 'length' }],
-  usage: COUNTED,
-}
+const COMPLETION = completion({ content: 'Hello [x' }, { usage: COUNTED, finish: 'length' })
 const PICTURE = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',

@@ -4,6 +4,7 @@ import { chat, type FoldedAnswer } from '../harness/chat-fold.ts'
 import { gateway } from '../harness/gateway.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { refused } from '../harness/refused.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 const upstream = await startScriptedUpstream()
 const tollgate = await gateway({
@@ -51,13 +52,12 @@ function echoChats(): void {
     const { messages } = upstream.requests.at(-1) as { messages: { content: string }[] }
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(
-      JSON.stringify({
-        id: 'c',
-        choices: [
-          { index: 0, message: { role: 'assistant', content: `<${messages.at(-1)?.content}>` }, finish_reason: 'stop' },
-        ],
-        usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-      }),
+      JSON.stringify(
+        completion(
+          { content: `<${messages.at(-1)?.content}>` },
+          { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } },
+        ),
+      ),
     )
   })
 }

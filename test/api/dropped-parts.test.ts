@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, serve } from '../harness/gateway.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { completion, claudeMessage, candidate } from '../harness/provider-answers.ts'
 
 const PRICE = 'price: { currency: RUB, prompt: 1, completion: 1, input_cache_read: 0.5 }'
 const { key, tollgate, upstream } = await serve(
@@ -28,24 +29,12 @@ async function dropped(path: string, body: unknown): Promise<string | undefined>
   return headers['x-tollgate-dropped']
 }
 
-const CHAT_ANSWER = {
-  id: 'c',
-  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hi' } }],
-  usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
-}
-const CLAUDE_ANSWER = {
-  id: 'm',
-  type: 'message',
-  role: 'assistant',
-  content: [{ type: 'text', text: 'Hi' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 5, output_tokens: 1 },
-}
-const GEMINI_ANSWER = {
-  candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }],
-  usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 1, totalTokenCount: 6 },
-}
+const CHAT_ANSWER = completion(
+  { content: 'Hi' },
+  { usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } },
+)
+const CLAUDE_ANSWER = claudeMessage([{ type: 'text', text: 'Hi' }], { input_tokens: 5, output_tokens: 1 })
+const GEMINI_ANSWER = candidate([{ text: 'Hi' }], { promptTokenCount: 5, candidatesTokenCount: 1, totalTokenCount: 6 })
 const MESSAGES = {
   max_tokens: 2_000,
   thinking: { type: 'enabled', budget_tokens: 1_024 },

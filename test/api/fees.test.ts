@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, serve } from '../harness/gateway.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { completion, claudeMessage, candidate } from '../harness/provider-answers.ts'
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const PICTURE = { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } }
@@ -69,14 +70,7 @@ function answerJson(body: unknown): void {
 }
 
 function answerWith(message: Record<string, unknown>): void {
-  answerJson({
-    id: 'u',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'Here.', ...message }, finish_reason: 'stop' }],
-    usage: USAGE,
-  })
+  answerJson(completion({ content: 'Here.', ...message }, { id: 'u', usage: USAGE }))
 }
 
 async function chat(model: string, body: Record<string, unknown> = {}): Promise<Answer> {
@@ -153,15 +147,7 @@ test('Gemini searches for a chat, and is charged by what it reports: queries, or
 })
 
 test('a search that the protocol cannot ask for is not charged, whatever the row lists', async () => {
-  answerJson({
-    id: 'u',
-    type: 'message',
-    role: 'assistant',
-    model: 'm',
-    content: [{ type: 'text', text: 'Here.' }],
-    stop_reason: 'end_turn',
-    usage: { input_tokens: 10, output_tokens: 20 },
-  })
+  answerJson(claudeMessage([{ type: 'text', text: 'Here.' }], { input_tokens: 10, output_tokens: 20 }, { id: 'u' }))
   assert.equal((await chat('t/claude-m', { web_search_options: {} })).body.usage.cost, 0.00003)
 })
 
@@ -190,15 +176,13 @@ test('pictures of a chat answer are charged, streamed or not, by every protocol 
     )
   })
   assert.match((await chat('t/priced', { stream: true })).text, /"cost":3\.00003/)
-  answerJson({
-    candidates: [
-      {
-        content: { parts: [{ text: 'Here.' }, { inlineData: { mimeType: 'image/png', data: PNG } }] },
-        finishReason: 'STOP',
-      },
-    ],
-    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 20, totalTokenCount: 30 },
-  })
+  answerJson(
+    candidate([{ text: 'Here.' }, { inlineData: { mimeType: 'image/png', data: PNG } }], {
+      promptTokenCount: 10,
+      candidatesTokenCount: 20,
+      totalTokenCount: 30,
+    }),
+  )
   assert.equal((await chat('t/draws')).body.usage.cost, 3.00003)
 })
 
@@ -291,10 +275,7 @@ test('a document or a film that comes as a picture is held for as what it is, at
       assert.equal(await ask('t/sees-1', url), 402, `${door}: ${url}`)
     }
     assert.equal(upstream.requests.length, seen, door)
-    answerJson({
-      candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Here.' }] }, finishReason: 'STOP' }],
-      usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 1 },
-    })
+    answerJson(candidate([{ text: 'Here.' }], { promptTokenCount: 10, candidatesTokenCount: 1 }))
     for (const url of [PICTURE.image_url.url, 'https://a.test/img?id=3'])
       assert.equal(await ask('t/sees-0', url), 200, `${door}: ${url}`)
   }

@@ -5,6 +5,7 @@ import { flacFile, wavFile } from '../harness/audio-files.ts'
 import { chat } from '../harness/chat-fold.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 /**
  * Abuse of free answers (guarantees.md rule 20): beyond 20 RUB and 5 % of its spending in an hour an account pays the
@@ -147,11 +148,7 @@ function askAboutPicture(key: string, promptTokens: number, part: unknown = PICT
   upstream.answer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(
-      JSON.stringify({
-        id: 'c',
-        choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'ok' } }],
-        usage: { prompt_tokens: promptTokens, completion_tokens: 1 },
-      }),
+      JSON.stringify(completion({ content: 'ok' }, { usage: { prompt_tokens: promptTokens, completion_tokens: 1 } })),
     )
   })
   const content = part === null ? 'Hello' : [{ type: 'text', text: 'What?' }, part]

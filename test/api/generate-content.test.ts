@@ -3,6 +3,7 @@ import { beforeEach, test } from 'node:test'
 import { type FoldedContent, generate } from '../harness/protocol-folds.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
+import { candidate, completion, claudeMessage } from '../harness/provider-answers.ts'
 
 const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
@@ -86,16 +87,13 @@ test('a provider of the protocol is asked in the client’s own words, and its a
         },
       ],
     },
-    {
-      candidates: [{ content: { role: 'model', parts: [{ text: '' }] }, finishReason: 'STOP', index: 0 }],
-      usageMetadata: {
-        promptTokenCount: 10,
-        candidatesTokenCount: 3,
-        thoughtsTokenCount: 2,
-        totalTokenCount: 15,
-        trafficType: 'ON_DEMAND',
-      },
-    },
+    candidate([{ text: '' }], {
+      promptTokenCount: 10,
+      candidatesTokenCount: 3,
+      thoughtsTokenCount: 2,
+      totalTokenCount: 15,
+      trafficType: 'ON_DEMAND',
+    }),
   )
   const before = await balance()
   const got = await say('test/own', 'sse', {
@@ -140,17 +138,11 @@ test('a provider of the protocol is asked in the client’s own words, and its a
 
 test('a conversation of three turns with a call, at a provider of the protocol: signatures go back on their parts', async () => {
   const call = { functionCall: { id: 'c1', name: 'edit', args: { path: 'a.txt' } }, thoughtSignature: 'c2lnbmVk' }
-  answerWith({
-    candidates: [{ content: { role: 'model', parts: [call] }, finishReason: 'STOP', index: 0 }],
-    usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5 },
-  })
+  answerWith(candidate([call], { promptTokenCount: 5, candidatesTokenCount: 5 }))
   const first = await say('test/own', 'whole', { contents: [ASK], tools: TOOLS })
   assert.deepEqual(first.parts, [call])
   const contents = [ASK, { role: 'model', parts: first.parts }, RESULT('c1')]
-  answerWith({
-    candidates: [{ content: { role: 'model', parts: [{ text: 'Done.' }] }, finishReason: 'STOP' }],
-    usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 2 },
-  })
+  answerWith(candidate([{ text: 'Done.' }], { promptTokenCount: 9, candidatesTokenCount: 2 }))
   const second = await say('test/own', 'array', { contents, tools: TOOLS })
   assert.equal(second.text, 'Done.')
   assert.deepEqual(sent()['contents'], contents)
@@ -161,29 +153,21 @@ test('a conversation of three turns with a call, at a provider of the protocol: 
   assert.equal(third.text, 'Done.')
 })
 
-const SAID = {
-  id: 'c',
-  object: 'chat.completion',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'Done.' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, prompt_tokens_details: { cached_tokens: 4 } },
-}
+const SAID = completion(
+  { content: 'Done.' },
+  { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, prompt_tokens_details: { cached_tokens: 4 } } },
+)
 
 test('the same at a provider of another protocol: calls and results are translated, and the usage is told in Gemini’s way', async () => {
-  answerWith({
-    id: 'c',
-    choices: [
+  answerWith(
+    completion(
       {
-        index: 0,
-        message: {
-          role: 'assistant',
-          content: null,
-          tool_calls: [{ id: 'call_7', type: 'function', function: { name: 'edit', arguments: '{"path":"a.txt"}' } }],
-        },
-        finish_reason: 'tool_calls',
+        content: null,
+        tool_calls: [{ id: 'call_7', type: 'function', function: { name: 'edit', arguments: '{"path":"a.txt"}' } }],
       },
-    ],
-    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-  })
+      { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }, finish: 'tool_calls' },
+    ),
+  )
   const first = await say('test/open', 'whole', {
     contents: [ASK],
     system_instruction: { parts: [{ text: 'Be short' }] },
@@ -249,17 +233,16 @@ test('the same at a provider of another protocol: calls and results are translat
 })
 
 test('another provider’s signed thoughts come back to it, and to no other', async () => {
-  answerWith({
-    id: 'm',
-    type: 'message',
-    role: 'assistant',
-    content: [
-      { type: 'thinking', thinking: 'Let me edit', signature: 'claude-signature' },
-      { type: 'tool_use', id: 'toolu_1', name: 'edit', input: { path: 'a.txt' } },
-    ],
-    stop_reason: 'tool_use',
-    usage: { input_tokens: 5, output_tokens: 5 },
-  })
+  answerWith(
+    claudeMessage(
+      [
+        { type: 'thinking', thinking: 'Let me edit', signature: 'claude-signature' },
+        { type: 'tool_use', id: 'toolu_1', name: 'edit', input: { path: 'a.txt' } },
+      ],
+      { input_tokens: 5, output_tokens: 5 },
+      { stop_reason: 'tool_use' },
+    ),
+  )
   const config = { maxOutputTokens: 4_000, thinkingConfig: { thinkingBudget: 2_000 } }
   const first = await say('test/claude', 'whole', { contents: [ASK], tools: TOOLS, generationConfig: config })
   // Only a client that asks for thoughts gets them.
@@ -275,10 +258,7 @@ test('another provider’s signed thoughts come back to it, and to no other', as
     thinking: 'Let me edit',
     signature: 'claude-signature',
   })
-  answerWith({
-    candidates: [{ content: { parts: [{ text: 'ok' }] }, finishReason: 'STOP' }],
-    usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5 },
-  })
+  answerWith(candidate([{ text: 'ok' }], { promptTokenCount: 5, candidatesTokenCount: 5 }))
   await say('test/own', 'whole', { contents, tools: TOOLS })
   assert.equal(JSON.stringify(sent()).includes(signature ?? '-'), false)
   answerWith(SAID)

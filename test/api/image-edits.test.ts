@@ -6,6 +6,7 @@ import { sendJson, startScriptedUpstream, answers } from '../harness/scripted-up
 import { B64, DATA, errorOf, generous, PNG } from './images-world.ts'
 import { checkBooks } from '../harness/money-check.ts'
 import { serve } from '../harness/gateway.ts'
+import { candidate } from '../harness/provider-answers.ts'
 
 const EDITS = '/v1/images/edits'
 const VARIATIONS = '/v1/images/variations'
@@ -164,12 +165,13 @@ describe('edits', () => {
 
   test('Gemini is shown the images; a mask is refused before anything is asked', async () => {
     upstream.answer(
-      answers({
-        candidates: [
-          { content: { parts: [{ inlineData: { mimeType: 'image/png', data: B64 } }] }, finishReason: 'STOP' },
-        ],
-        usageMetadata: { promptTokenCount: 300, candidatesTokenCount: 1_290, totalTokenCount: 1_590 },
-      }),
+      answers(
+        candidate([{ inlineData: { mimeType: 'image/png', data: B64 } }], {
+          promptTokenCount: 300,
+          candidatesTokenCount: 1_290,
+          totalTokenCount: 1_590,
+        }),
+      ),
     )
     const answer = await edit({ model: 'v/gemini' }, [
       ['image[]', PNG],

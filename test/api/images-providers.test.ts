@@ -15,6 +15,7 @@ import {
   serveImages,
 } from './images-world.ts'
 import { refused } from '../harness/refused.ts'
+import { candidate, completion } from '../harness/provider-answers.ts'
 
 await serveImages()
 
@@ -106,15 +107,13 @@ describe("Google's pictures", () => {
 
   test('Gemini: one call a picture, tokens summed and charged', async () => {
     upstream.answer(
-      answers({
-        candidates: [
-          {
-            content: { role: 'model', parts: [{ text: 'here' }, { inlineData: { mimeType: 'image/png', data: B64 } }] },
-            finishReason: 'STOP',
-          },
-        ],
-        usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 1_290, totalTokenCount: 1_299 },
-      }),
+      answers(
+        candidate([{ text: 'here' }, { inlineData: { mimeType: 'image/png', data: B64 } }], {
+          promptTokenCount: 9,
+          candidatesTokenCount: 1_290,
+          totalTokenCount: 1_299,
+        }),
+      ),
     )
     const answer = await draw({
       model: 'v/gemini',
@@ -149,10 +148,13 @@ describe("Google's pictures", () => {
 
   test('Gemini: an answer without a picture is free, and a refusal says so', async () => {
     upstream.answer(
-      answers({
-        candidates: [{ content: { parts: [{ text: 'I would rather not.' }] }, finishReason: 'STOP' }],
-        usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 5, totalTokenCount: 14 },
-      }),
+      answers(
+        candidate([{ text: 'I would rather not.' }], {
+          promptTokenCount: 9,
+          candidatesTokenCount: 5,
+          totalTokenCount: 14,
+        }),
+      ),
     )
     assert.deepEqual(errorOf(await draw({ model: 'v/gemini' })), [
       502,
@@ -171,11 +173,11 @@ describe("Google's pictures", () => {
 })
 
 describe('chat models that answer with pictures', () => {
-  const said = (images: unknown): unknown => ({
-    id: 'c',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'Here.', images }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 10, completion_tokens: 1_300, total_tokens: 1_310 },
-  })
+  const said = (images: unknown): unknown =>
+    completion(
+      { content: 'Here.', images },
+      { usage: { prompt_tokens: 10, completion_tokens: 1_300, total_tokens: 1_310 } },
+    )
 
   test('each picture is a separate chat', async () => {
     upstream.answer(answers(said([{ type: 'image_url', image_url: { url: DATA } }])))

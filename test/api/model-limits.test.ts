@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, serve } from '../harness/gateway.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 const PRICE = 'price: { currency: RUB, prompt: 1, completion: 1, input_cache_read: 0.5 }'
 const { key, tollgate, upstream } = await serve(startScriptedUpstream, ({ url }) => {
@@ -28,11 +29,10 @@ interface Seen {
   readonly sent: Record<string, unknown>
 }
 
-const CHAT_ANSWER = {
-  id: 'c',
-  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hi' } }],
-  usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
-}
+const CHAT_ANSWER = completion(
+  { content: 'Hi' },
+  { usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } },
+)
 const RESPONSE = {
   id: 'r',
   object: 'response',

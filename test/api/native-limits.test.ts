@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, serve } from '../harness/gateway.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { claudeMessage, candidate } from '../harness/provider-answers.ts'
 
 const PRICE = 'price: { currency: RUB, prompt: 1, completion: 1, input_cache_read: 0.5, input_cache_write: 1 }'
 const { key, tollgate, upstream } = await serve(startScriptedUpstream, ({ url }) => {
@@ -25,15 +26,7 @@ interface Seen {
   readonly betas: unknown
 }
 
-const CLAUDE_ANSWER = {
-  id: 'm',
-  type: 'message',
-  role: 'assistant',
-  content: [{ type: 'text', text: 'Hi' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
-  usage: { input_tokens: 5, output_tokens: 1 },
-}
+const CLAUDE_ANSWER = claudeMessage([{ type: 'text', text: 'Hi' }], { input_tokens: 5, output_tokens: 1 })
 const TOOLS = [{ name: 'f', input_schema: { type: 'object' }, strict: true }]
 const USER = { role: 'user', content: 'Hi' }
 
@@ -165,10 +158,7 @@ test('thoughts that we put behind another text are left out by the provider, and
   assert.equal(JSON.stringify(older.sent).includes('c2ln'), true)
 })
 
-const GEMINI_ANSWER = {
-  candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }],
-  usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 1, totalTokenCount: 6 },
-}
+const GEMINI_ANSWER = candidate([{ text: 'Hi' }], { promptTokenCount: 5, candidatesTokenCount: 1, totalTokenCount: 6 })
 
 function generate(model: string, body: Record<string, unknown>): Promise<Seen> {
   upstream.answer(answers(GEMINI_ANSWER))

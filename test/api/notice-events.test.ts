@@ -7,6 +7,7 @@ import { gateway } from '../harness/gateway.ts'
 import { mailSettings, startMailServer } from '../harness/mail-server.ts'
 import { until } from '../harness/patience.ts'
 import { listen, sendJson } from '../harness/scripted-upstream.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 /** Every kind of notice, each by its real cause, to a real mail server and a real receiver of webhooks. */
 
@@ -31,11 +32,7 @@ const world = await listen((response, { path, json }) => {
     case '/refuses/chat/completions':
       return answer(401, { error: { message: 'no' } })
     case '/works/chat/completions':
-      return answer(200, {
-        id: 'c',
-        choices: [{ index: 0, message: { role: 'assistant', content: 'one two three' }, finish_reason: 'stop' }],
-        usage: JSON.parse(usage) as unknown,
-      })
+      return answer(200, completion({ content: 'one two three' }, { usage: JSON.parse(usage) as unknown }))
     case '/works/models':
       return answer(200, { data: [{ id: 'm', pricing: { prompt: '1', completion: '1' } }] })
     case '/user/balance':

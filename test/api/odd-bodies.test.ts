@@ -5,6 +5,7 @@ import { checkShape } from '../harness/door-errors.ts'
 import { protocolOfPath } from '../../src/base/client-protocol.ts'
 import { answers, startScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
+import { completion, claudeMessage, candidate } from '../harness/provider-answers.ts'
 
 /** A parsed body; a test that reads a field which is not there fails by itself. */
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -53,55 +54,41 @@ const PROVIDERS: Readonly<
 > = {
   openai: {
     tools: (body) => (body.tools ?? []).map((tool: Json) => tool.function.name),
-    answer: (name) => ({
-      id: 'c',
-      choices: [
+    answer: (name) =>
+      completion(
         {
-          index: 0,
-          finish_reason: name === undefined ? 'stop' : 'tool_calls',
-          message: {
-            role: 'assistant',
-            content: 'Hi',
-            ...(name === undefined
-              ? {}
-              : { tool_calls: [{ id: 'call_9', type: 'function', function: { name, arguments: '{}' } }] }),
-          },
+          content: 'Hi',
+          ...(name === undefined
+            ? {}
+            : { tool_calls: [{ id: 'call_9', type: 'function', function: { name, arguments: '{}' } }] }),
         },
-      ],
-      usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
-    }),
+        {
+          usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
+          finish: name === undefined ? 'stop' : 'tool_calls',
+        },
+      ),
   },
   anthropic: {
     tools: (body) => (body.tools ?? []).map((tool: Json) => tool.name),
-    answer: (name) => ({
-      id: 'm',
-      type: 'message',
-      role: 'assistant',
-      content: [
-        { type: 'text', text: 'Hi' },
-        ...(name === undefined ? [] : [{ type: 'tool_use', id: 'call_9', name, input: {} }]),
-      ],
-      stop_reason: name === undefined ? 'end_turn' : 'tool_use',
-      stop_sequence: null,
-      usage: { input_tokens: 5, output_tokens: 1 },
-    }),
+    answer: (name) =>
+      claudeMessage(
+        [
+          { type: 'text', text: 'Hi' },
+          ...(name === undefined ? [] : [{ type: 'tool_use', id: 'call_9', name, input: {} }]),
+        ],
+        { input_tokens: 5, output_tokens: 1 },
+        { stop_reason: name === undefined ? 'end_turn' : 'tool_use' },
+      ),
   },
   gemini: {
     tools: (body) =>
       (body.tools ?? []).flatMap((tool: Json) => (tool.functionDeclarations ?? []).map(({ name }: Json) => name)),
-    answer: (name) => ({
-      candidates: [
-        {
-          index: 0,
-          content: {
-            role: 'model',
-            parts: [{ text: 'Hi' }, ...(name === undefined ? [] : [{ functionCall: { name, args: {} } }])],
-          },
-          finishReason: 'STOP',
-        },
-      ],
-      usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 1, totalTokenCount: 6 },
-    }),
+    answer: (name) =>
+      candidate([{ text: 'Hi' }, ...(name === undefined ? [] : [{ functionCall: { name, args: {} } }])], {
+        promptTokenCount: 5,
+        candidatesTokenCount: 1,
+        totalTokenCount: 6,
+      }),
   },
   bedrock: {
     tools: (body) => (body.toolConfig?.tools ?? []).flatMap((tool: Json) => tool.toolSpec?.name ?? []),

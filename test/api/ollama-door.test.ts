@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { type Answer, serve } from '../harness/gateway.ts'
 import { loggedRow } from '../harness/money-check.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 /** The calls of Ollama's clients (clients.md 6). */
 const { key, tollgate, upstream } = await serve(
@@ -72,11 +73,7 @@ test('a conversation with a call that the client runs: results find their calls 
     assert.equal(typeof said[0].function.arguments, 'object')
   }
   upstream.answer(
-    answers({
-      id: 'c',
-      choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Done' } }],
-      usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
-    }),
+    answers(completion({ content: 'Done' }, { usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } })),
   )
   const made = (name: string): unknown => ({ function: { name, arguments: { a: 1 } } })
   const done = await call({

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, serve } from '../harness/gateway.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { claudeMessage, completion } from '../harness/provider-answers.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -54,23 +55,8 @@ async function ask(model: string, usage: Record<string, unknown>, bytes = 250_00
   const { tollgate, upstream, key } = world
   upstream.answer(
     model === 't/claude'
-      ? answers({
-          id: 'u',
-          type: 'message',
-          role: 'assistant',
-          model: 'm',
-          content: [{ type: 'text', text: 'Hello' }],
-          stop_reason: 'end_turn',
-          usage,
-        })
-      : answers({
-          id: 'u',
-          object: 'chat.completion',
-          created: 1,
-          model: 'm',
-          choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
-          usage,
-        }),
+      ? answers(claudeMessage([{ type: 'text', text: 'Hello' }], usage, { id: 'u' }))
+      : answers(completion({ content: 'Hello' }, { id: 'u', usage })),
   )
   const answer = await tollgate.post('/v1/chat/completions', key, {
     model,

@@ -5,6 +5,7 @@ import { parsePriceList } from '../../src/catalog/feeds/price-list-api.ts'
 import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 import { listen, sendJson } from '../harness/scripted-upstream.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 /** Prices that follow a provider's own list: a real source on loopback, and what a hostile one may say. */
 type Pricing = Readonly<Record<string, unknown>>
@@ -23,11 +24,7 @@ const source = await listen((response, { path }) => {
   if (path.endsWith('/models')) {
     asked += 1
     answer(response)
-  } else
-    sendJson(response, {
-      choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
-      usage: { prompt_tokens: 20, completion_tokens: 3 },
-    })
+  } else sendJson(response, completion({ content: 'x' }, { usage: { prompt_tokens: 20, completion_tokens: 3 } }))
 })
 
 const row = (id: string, price: string, sell = ''): string =>

@@ -7,6 +7,7 @@ import { beforeEach, test } from 'node:test'
 import { gateway, type Answer } from '../harness/gateway.ts'
 import { answers, startScriptedUpstream, type ScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
 import { freshFolder } from '../harness/lasting.ts'
+import { completion, candidate } from '../harness/provider-answers.ts'
 
 const SECRET = 'client-secret-of-the-operator'
 const BASIC = Buffer.from('basic-key-of-the-operator').toString('base64')
@@ -19,15 +20,11 @@ const SERVICE_KEY = {
   client_email: 'gateway@project-of-ours.iam.gserviceaccount.com',
   private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
 }
-const ANSWER = {
-  id: 'up-1',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-}
-const GEMINI = {
-  candidates: [{ content: { parts: [{ text: 'Hello' }], role: 'model' }, finishReason: 'STOP' }],
-  usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
-}
+const ANSWER = completion(
+  { content: 'Hello' },
+  { id: 'up-1', usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } },
+)
+const GEMINI = candidate([{ text: 'Hello' }], { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 })
 const CONVERSE = {
   output: { message: { role: 'assistant', content: [{ text: 'Hello' }] } },
   stopReason: 'end_turn',

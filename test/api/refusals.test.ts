@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import type { Answer } from '../harness/api-client.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 /** Whose fault a refusal is decides who is asked next, who is told, and what (wire.md 7.4). */
 
@@ -50,10 +51,7 @@ const events =
       .writeHead(200, { 'content-type': 'text/event-stream' })
       .end(list.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''))
 const refuses = (status: number, error: unknown): Script => json(status, { error })
-const works: Script = json(200, {
-  choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 1, completion_tokens: 1 },
-})
+const works: Script = json(200, completion({ content: 'hello' }, { usage: { prompt_tokens: 1, completion_tokens: 1 } }))
 const streams: Script = events(
   { choices: [{ index: 0, delta: { content: 'hello' } }] },
   { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },

@@ -5,16 +5,16 @@ import { until } from '../harness/patience.ts'
 import { respond } from '../harness/protocol-folds.ts'
 import { answerJson, ask, key, logged, serveResponses, tollgate, upstream } from '../harness/responses-world.ts'
 import { refused } from '../harness/refused.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 await serveResponses()
 
 const of = (id: unknown, rest = ''): string => `/v1/responses/${String(id)}${rest}`
 const read = (id: unknown, as = key): Promise<Answer> => tollgate.get(of(id), as)
-const CHAT_ANSWER = {
-  id: 'c0',
-  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Yes.' } }],
-  usage: { prompt_tokens: 20, completion_tokens: 2, total_tokens: 22 },
-}
+const CHAT_ANSWER = completion(
+  { content: 'Yes.' },
+  { id: 'c0', usage: { prompt_tokens: 20, completion_tokens: 2, total_tokens: 22 } },
+)
 const messagesSent = (): unknown => upstream.requests.at(-1)?.['messages']
 
 test('store: true keeps what the client got, whole and streamed, with its cost; without it nothing is kept', async () => {
@@ -66,28 +66,23 @@ test('a kept answer is the account’s: another account neither reads, continues
 })
 
 test('previous_response_id brings the turns before, with calls and their results, and not the instructions', async () => {
-  answerJson({
-    id: 'c1',
-    choices: [
+  answerJson(
+    completion(
       {
-        index: 0,
-        finish_reason: 'tool_calls',
-        message: {
-          role: 'assistant',
-          content: 'Let me look.',
-          tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":"x"}' } }],
-        },
+        content: 'Let me look.',
+        tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":"x"}' } }],
       },
-    ],
-    usage: { prompt_tokens: 20, completion_tokens: 2, total_tokens: 22 },
-  })
+      { id: 'c1', usage: { prompt_tokens: 20, completion_tokens: 2, total_tokens: 22 }, finish: 'tool_calls' },
+    ),
+  )
   const tools = [{ type: 'function', name: 'look', parameters: { type: 'object', properties: {} } }]
   const first = await ask({ model: 'test/chat', input: 'What is at x?', instructions: 'Be brief.', tools, store: true })
-  answerJson({
-    id: 'c2',
-    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'A cat.' } }],
-    usage: { prompt_tokens: 40, completion_tokens: 2, total_tokens: 42 },
-  })
+  answerJson(
+    completion(
+      { content: 'A cat.' },
+      { id: 'c2', usage: { prompt_tokens: 40, completion_tokens: 2, total_tokens: 42 } },
+    ),
+  )
   const second = await ask({
     model: 'test/chat',
     input: [{ type: 'function_call_output', call_id: 'call_1', output: 'cat' }],

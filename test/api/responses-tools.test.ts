@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { request } from 'undici'
 import { answerJson, ask, key, logged, serveResponses, tollgate, upstream } from '../harness/responses-world.ts'
 import { answers } from '../harness/scripted-upstream.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 await serveResponses()
 
@@ -38,13 +39,7 @@ function toolCalls(): readonly Record<string, unknown>[] {
 }
 
 function answerWhole(): void {
-  answerJson({
-    id: 'up',
-    choices: [
-      { index: 0, finish_reason: 'tool_calls', message: { role: 'assistant', content: null, tool_calls: toolCalls() } },
-    ],
-    usage: USAGE,
-  })
+  answerJson(completion({ content: null, tool_calls: toolCalls() }, { id: 'up', usage: USAGE, finish: 'tool_calls' }))
 }
 
 /** The same calls, with arguments in pieces that cut escapes. */
@@ -116,11 +111,7 @@ test('a model of chat calls the tools of Responses, streamed and whole, and the 
 })
 
 test('the next turn says the calls and their answers to the model', async () => {
-  answerJson({
-    id: 'up',
-    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Done.' } }],
-    usage: USAGE,
-  })
+  answerJson(completion({ content: 'Done.' }, { id: 'up', usage: USAGE }))
   const output = (type: string, id: string, value: unknown): unknown => ({ type, call_id: id, output: value })
   const answer = await ask({
     model: 'test/chat',

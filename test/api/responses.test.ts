@@ -4,6 +4,7 @@ import { request } from 'undici'
 import { eventsOf, respond } from '../harness/protocol-folds.ts'
 import { breaksAfter } from '../harness/scripted-upstream.ts'
 import { upstream, tollgate, key, ask, answerJson, logged, serveResponses } from '../harness/responses-world.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 await serveResponses()
 
@@ -74,11 +75,7 @@ test('a model that cannot: unknown, of another kind, too small for the output', 
 })
 
 test('a provider of chat gets the chat that the items mean', async () => {
-  answerJson({
-    id: 'c',
-    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Fine.' } }],
-    usage: { prompt_tokens: 20, completion_tokens: 2, total_tokens: 22 },
-  })
+  answerJson(completion({ content: 'Fine.' }, { usage: { prompt_tokens: 20, completion_tokens: 2, total_tokens: 22 } }))
   const tools = [{ type: 'function', name: 'w', parameters: { type: 'object' }, strict: true }]
   const input = [
     { role: 'user', content: [{ type: 'input_text', text: 'weather?' }] },

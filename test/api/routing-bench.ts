@@ -4,6 +4,7 @@ import type { ApiClient } from '../harness/api-client.ts'
 import { foldBody, type FoldedAnswer } from '../harness/chat-fold.ts'
 import type { ServerResponse } from 'node:http'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 /** Tokens of every good answer. */
 export const ANSWER_TOKENS = { prompt: 100, completion: 40 } as const
@@ -70,12 +71,7 @@ export const answers: Script = (response, { provider, body }) => {
     completion_tokens: ANSWER_TOKENS.completion,
     total_tokens: ANSWER_TOKENS.prompt + ANSWER_TOKENS.completion,
   }
-  reply(response, 200, {
-    id: 'c',
-    object: 'chat.completion',
-    choices: [{ index: 0, message: { role: 'assistant', content: provider }, finish_reason: 'stop' }],
-    usage,
-  })
+  reply(response, 200, completion({ content: provider }, { usage }))
 }
 
 /** The same in Cohere's protocol. */

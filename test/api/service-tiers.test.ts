@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { sendJson, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { gateway, type Answer } from '../harness/gateway.ts'
 import { checkBooks } from '../harness/money-check.ts'
+import { candidate } from '../harness/provider-answers.ts'
 
 const MESSAGES = [{ role: 'user', content: 'x' }]
 /** 10 tokens of input and 10 of output. */
@@ -102,15 +103,12 @@ function answer(): void {
     if (path.includes('GenerateContent') || path.includes('generateContent')) {
       if (headTier !== undefined) response.setHeader('x-gemini-service-tier', headTier)
       return send(response, streams, [
-        {
-          candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'y' }] }, finishReason: 'STOP' }],
-          usageMetadata: {
-            promptTokenCount: 10,
-            candidatesTokenCount: 10,
-            totalTokenCount: 20,
-            ...(served === undefined ? {} : { trafficType: served }),
-          },
-        },
+        candidate([{ text: 'y' }], {
+          promptTokenCount: 10,
+          candidatesTokenCount: 10,
+          totalTokenCount: 20,
+          ...(served === undefined ? {} : { trafficType: served }),
+        }),
       ])
     }
     if (path.includes('/converse'))

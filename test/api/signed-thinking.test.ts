@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { say } from '../harness/protocol-folds.ts'
 import { answers, startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
+import { candidate } from '../harness/provider-answers.ts'
 
 const PRICE = 'price: { currency: RUB, prompt: 1, completion: 1 }'
 const { key, tollgate, upstream } = await serve(
@@ -106,19 +107,11 @@ test('thoughts come back to the provider that made them, signed or not, and to n
 })
 
 const SIGNATURE = 'c2lnbmF0dXJl'
-const SIGNED_ANSWER = {
-  candidates: [
-    {
-      index: 0,
-      content: {
-        role: 'model',
-        parts: [{ functionCall: { id: 'c1', name: 'f', args: {} }, thoughtSignature: SIGNATURE }],
-      },
-      finishReason: 'STOP',
-    },
-  ],
-  usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 1, totalTokenCount: 6 },
-}
+const SIGNED_ANSWER = candidate([{ functionCall: { id: 'c1', name: 'f', args: {} }, thoughtSignature: SIGNATURE }], {
+  promptTokenCount: 5,
+  candidatesTokenCount: 1,
+  totalTokenCount: 6,
+})
 
 /** What the client of each protocol has of an answer with a signed call, for its next turn. */
 const GEMINI_DOORS: readonly {

@@ -5,6 +5,7 @@ import { soundSeconds } from '../harness/audio-files.ts'
 import { first, second, speak, post, lastLog, sound, serveSpeech } from './audio-world.ts'
 import { badRequest } from '../harness/refused.ts'
 import { answers } from '../harness/scripted-upstream.ts'
+import { candidate } from '../harness/provider-answers.ts'
 
 await serveSpeech()
 
@@ -57,22 +58,14 @@ test('Deepgram: the voice is a part of the model, the format a part of the addre
 test('Gemini: speech comes as samples, charged by the tokens it tells', async () => {
   const samples = Buffer.alloc(96_000, 3)
   second.answer(
-    answers({
-      candidates: [
-        {
-          content: {
-            parts: [{ inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: samples.toString('base64') } }],
-          },
-          finishReason: 'STOP',
-        },
-      ],
-      usageMetadata: {
+    answers(
+      candidate([{ inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: samples.toString('base64') } }], {
         promptTokenCount: 7,
         candidatesTokenCount: 50,
         totalTokenCount: 57,
         candidatesTokensDetails: [{ modality: 'AUDIO', tokenCount: 50 }],
-      },
-    }),
+      }),
+    ),
   )
   const { bytes } = await speak({
     model: 'test/gemini',

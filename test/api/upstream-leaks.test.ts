@@ -6,6 +6,7 @@ import { audioForm, wavFile } from '../harness/audio-files.ts'
 import { gateway, type Answer } from '../harness/gateway.ts'
 import { videoUntil } from '../harness/video-jobs.ts'
 import { found } from '../harness/patience.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 /**
  * An upstream's words about the operator reach no client: in no header of any kind's answer, in no error of any adapter
@@ -304,15 +305,7 @@ function good({ path, json }: Received, response: ServerResponse): void {
       `${chunk({ role: 'assistant', content: 'ok' }, null)}${chunk({}, 'stop')}data: [DONE]\n\n`,
     )
   } else if (path.endsWith('/chat/completions'))
-    send(
-      'application/json',
-      JSON.stringify({
-        id: 'chatcmpl-1',
-        object: 'chat.completion',
-        choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
-        usage: USAGE,
-      }),
-    )
+    send('application/json', JSON.stringify(completion({ content: 'ok' }, { id: 'chatcmpl-1', usage: USAGE })))
   else if (path.endsWith('/completions'))
     send(
       'application/json',

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { signedUp, topUp } from '../harness/console-client.ts'
 import { gateway } from '../harness/gateway.ts'
 import { startRoutingUpstream } from './routing-bench.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 // clients.md D-14.7: the fields by which a client identifies its conversation.
 
@@ -141,12 +142,12 @@ test('the record of a request says what the cache saved, and the console by mode
   upstream.says('p', (response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(
-      JSON.stringify({
-        id: 'c',
-        object: 'chat.completion',
-        choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 5_000, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 4_000 } },
-      }),
+      JSON.stringify(
+        completion(
+          { content: 'Yes.' },
+          { usage: { prompt_tokens: 5_000, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 4_000 } } },
+        ),
+      ),
     )
   })
   const content = 'long '.repeat(2_000)

@@ -12,6 +12,7 @@ import { exchangeRaw, parseRaw, pump } from '../harness/raw-http.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate } from '../harness/server.ts'
 import { lasting } from '../harness/lasting.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 // The client's half of the fault matrix (guarantees.md F40 to F47 and F55), each with its money check.
 
@@ -42,13 +43,13 @@ const USAGE = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 5, 
 
 /** A whole answer, at once. */
 function greets(response: ServerResponse): void {
-  response.writeHead(200, { 'content-type': 'application/json' }).end(
-    JSON.stringify({
-      id: 'c',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-      usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
-    }),
-  )
+  response
+    .writeHead(200, { 'content-type': 'application/json' })
+    .end(
+      JSON.stringify(
+        completion({ content: 'Hi' }, { usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } }),
+      ),
+    )
 }
 
 function requestBytes(key: string, body: unknown, path = '/v1/chat/completions'): string {

@@ -8,6 +8,7 @@ import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Answer } from '../harness/server.ts'
 import { refused } from '../harness/refused.ts'
 import { lasting } from '../harness/lasting.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 const upstream = await startScriptedUpstream()
 const tollgate = await lasting(
@@ -37,14 +38,9 @@ after(async () => {
   for (const address of addresses) await address.destroy()
 })
 
-const ANSWER = JSON.stringify({
-  id: 'x',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-})
+const ANSWER = JSON.stringify(
+  completion({ content: 'Hello' }, { id: 'x', usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }),
+)
 
 /** Provider `held` answers only when the test lets it. */
 function holding(): { readonly waiting: () => number; readonly letGo: () => void } {

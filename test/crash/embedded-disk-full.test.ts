@@ -4,6 +4,7 @@ import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate } from '../harness/server.ts'
 import { mountSmallDisk } from './small-disk.ts'
 import { until } from '../harness/patience.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 const DISK_MB = 32
 const UNSOLD = 20
@@ -19,13 +20,9 @@ models:
     endpoints: [{ provider: acme, model: small, price: { currency: RUB, prompt: 10, completion: 20 } }]
 `
 
-const ANSWER = JSON.stringify({
-  id: 'c',
-  object: 'chat.completion',
-  model: 'small',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 },
-})
+const ANSWER = JSON.stringify(
+  completion({ content: 'Hello' }, { usage: { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 } }),
+)
 
 test('F5: the disk of the embedded store is full: after one failed write nothing more is bought of a provider, /readyz fails, and both come back by themselves', async () => {
   const disk = mountSmallDisk(DISK_MB)

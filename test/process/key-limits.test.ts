@@ -7,15 +7,14 @@ import { until } from '../harness/patience.ts'
 import { refused } from '../harness/refused.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import type { Answer } from '../harness/server.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 /** The limits of a key: requests and tokens in a minute, also of its models; running requests; addresses. */
 
 const CLIENT = '203.0.113.7'
-const ANSWER = JSON.stringify({
-  id: 'c',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 },
-})
+const ANSWER = JSON.stringify(
+  completion({ content: 'one' }, { usage: { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 } }),
+)
 /** Waiting answers; null = each request is answered at once. */
 let waiting: ServerResponse[] | null = null
 

@@ -8,6 +8,7 @@ import { startDnsServer } from './dns-server.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../harness/server.ts'
 import { lasting } from '../harness/lasting.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 /** Addresses named by others (guarantees.md requirements 13 and 14, S3): only public ones are ever connected to. */
 /** Plays an internal service; no request may reach it. */
@@ -254,14 +255,16 @@ test("an operator's own upstream may be inside, but never where a cloud keeps a 
 test('what a body names has no effect: no request chooses a host, and nothing is fetched for it', async () => {
   const provider = await startScriptedUpstream({ forgets: true })
   provider.answer((response) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(
-      JSON.stringify({
-        id: 'x',
-        object: 'chat.completion',
-        choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-      }),
-    )
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(
+        JSON.stringify(
+          completion(
+            { content: 'ok' },
+            { id: 'x', usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } },
+          ),
+        ),
+      )
   })
   const adapters = ['openai', 'anthropic', 'gemini', 'bedrock', 'cohere', 'ollama']
   const tollgate: Tollgate = await lasting(

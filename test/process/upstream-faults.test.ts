@@ -10,17 +10,14 @@ import { paced, patient } from '../harness/patience.ts'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { startTollgate } from '../harness/server.ts'
 import { lasting } from '../harness/lasting.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 // The provider's half of the fault matrix (guarantees.md F20 to F30): the client's view, and that it cost nothing.
 
 const SSE = { 'content-type': 'text/event-stream' }
 const JSON_TYPE = { 'content-type': 'application/json' }
-const GOOD = {
-  id: 'c',
-  object: 'chat.completion',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'from the other' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 },
-}
+const USAGE = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 }
+const GOOD = completion({ content: 'from the other' }, { usage: USAGE })
 
 let rawScript: (socket: Socket) => void = (socket) => socket.destroy()
 const rawSockets = new Set<Socket>()
@@ -32,7 +29,7 @@ good.answer((response, { headers }) => {
     response
       .writeHead(200, SSE)
       .end(
-        `${event({ delta: { content: 'from the other' }, finish_reason: 'stop' })}data: ${JSON.stringify({ choices: [], usage: GOOD.usage })}\n\ndata: [DONE]\n\n`,
+        `${event({ delta: { content: 'from the other' }, finish_reason: 'stop' })}data: ${JSON.stringify({ choices: [], usage: USAGE })}\n\ndata: [DONE]\n\n`,
       )
   else response.writeHead(200, JSON_TYPE).end(JSON.stringify(GOOD))
 })

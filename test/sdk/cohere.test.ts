@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { CohereClientV2, CohereError, type Cohere } from 'cohere-ai'
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 const { key, tollgate, upstream } = await serve(
   startScriptedUpstream,
@@ -56,17 +57,10 @@ const ANSWERS: Readonly<Record<string, { readonly call: unknown; readonly text: 
     ],
   },
   'test/open': {
-    call: {
-      id: 'c',
-      choices: [
-        {
-          index: 0,
-          message: { role: 'assistant', content: 'I will edit.', tool_calls: CALLS },
-          finish_reason: 'tool_calls',
-        },
-      ],
-      usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-    },
+    call: completion(
+      { content: 'I will edit.', tool_calls: CALLS },
+      { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }, finish: 'tool_calls' },
+    ),
     text: [
       { id: 'c', choices: [{ index: 0, delta: { content: 'Done' } }] },
       { id: 'c', choices: [{ index: 0, delta: { content: '.' } }] },

@@ -6,6 +6,7 @@ import { GoogleGenAI, type Content, type Part } from '@google/genai'
 import OpenAI from 'openai'
 import { startScriptedUpstream, type Received } from '../harness/scripted-upstream.ts'
 import { serve } from '../harness/gateway.ts'
+import { completion } from '../harness/provider-answers.ts'
 
 /**
  * A provider that thinks in every turn and refuses a conversation without its thoughts, in OpenAI's form as DeepSeek
@@ -66,22 +67,14 @@ function answerAsDeepSeek(response: ServerResponse, body: Readonly<Record<string
   const usage = { prompt_tokens: 1, completion_tokens: 1 }
   const finish = calls ? 'tool_calls' : 'stop'
   if (body['stream'] !== true)
-    return json(response, 200, {
-      id: 'x',
-      choices: [
-        {
-          index: 0,
-          message: {
-            role: 'assistant',
-            content: text,
-            reasoning_content: thought,
-            ...(calls ? { tool_calls: [called] } : {}),
-          },
-          finish_reason: finish,
-        },
-      ],
-      usage,
-    })
+    return json(
+      response,
+      200,
+      completion(
+        { content: text, reasoning_content: thought, ...(calls ? { tool_calls: [called] } : {}) },
+        { id: 'x', usage, finish: finish },
+      ),
+    )
   const deltas = [
     { role: 'assistant', content: null, reasoning_content: '' },
     ...[...thought].map((letter) => ({ content: null, reasoning_content: letter })),

@@ -7,17 +7,15 @@ import { startScriptedUpstream } from '../../harness/scripted-upstream.ts'
 import { startTollgate } from '../../harness/server.ts'
 import { askedAgain } from '../../harness/patience.ts'
 import { lasting } from '../../harness/lasting.ts'
+import { completion } from '../../harness/provider-answers.ts'
 
 const REQUESTS = form({ short: 3_000, long: 10_000 })
 const CLIENTS = 64
 /** Five tokens and one at 1 RUB a million. */
 const COST_MICRO = 6
-const ANSWER = JSON.stringify({
-  id: 'c',
-  object: 'chat.completion',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'yes' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
-})
+const ANSWER = JSON.stringify(
+  completion({ content: 'yes' }, { usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } }),
+)
 
 const upstream = await startScriptedUpstream()
 const tollgate = await lasting(

@@ -3,6 +3,7 @@ import { beforeEach, test } from 'node:test'
 import type { Answer } from '../../harness/api-client.ts'
 import { startScriptedUpstream, answers } from '../../harness/scripted-upstream.ts'
 import { serve } from '../../harness/gateway.ts'
+import { completion, claudeMessage } from '../../harness/provider-answers.ts'
 
 /**
  * Tools that a provider runs and bills, asked for at every door (guarantees.md, nothing that costs goes unpriced). Each
@@ -48,11 +49,7 @@ const { key } = world
 
 /** The answer of each protocol, with `REPORTED` searches where the protocol reports them. */
 const ANSWERS: Readonly<Record<Protocol, unknown>> = {
-  chat: {
-    id: 'c',
-    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Found.' } }],
-    usage: { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 },
-  },
+  chat: completion({ content: 'Found.' }, { usage: { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 } }),
   responses: {
     id: 'r',
     object: 'response',
@@ -75,16 +72,11 @@ const ANSWERS: Readonly<Record<Protocol, unknown>> = {
     ],
     usage: { input_tokens: 20, output_tokens: 10, total_tokens: 30 },
   },
-  messages: {
-    id: 'm',
-    type: 'message',
-    role: 'assistant',
-    model: 'claude-m',
-    content: [{ type: 'text', text: 'Found.' }],
-    stop_reason: 'end_turn',
-    stop_sequence: null,
-    usage: { input_tokens: 20, output_tokens: 10, server_tool_use: { web_search_requests: REPORTED } },
-  },
+  messages: claudeMessage([{ type: 'text', text: 'Found.' }], {
+    input_tokens: 20,
+    output_tokens: 10,
+    server_tool_use: { web_search_requests: REPORTED },
+  }),
   gemini: {
     candidates: [
       {

@@ -8,6 +8,7 @@ import { after, test } from 'node:test'
 import { MAIN, COMPILED, startTollgate, type Tollgate } from '../../harness/server.ts'
 import { startScriptedUpstream, answers } from '../../harness/scripted-upstream.ts'
 import { freshFolder } from '../../harness/lasting.ts'
+import { completion } from '../../harness/provider-answers.ts'
 
 /** Secrets that must be encrypted in the store (guarantees.md requirement 15). */
 const CREDENTIALS = ['first-credential-of-one', 'credential-of-two']
@@ -17,11 +18,9 @@ const directories: string[] = []
 
 const upstream = await startScriptedUpstream({ forgets: true })
 upstream.answer(
-  answers({
-    id: 'x',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-  }),
+  answers(
+    completion({ content: 'ok' }, { id: 'x', usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }),
+  ),
 )
 
 after(async () => {

@@ -4,6 +4,7 @@ import type { Answer } from '../../harness/api-client.ts'
 import { loggedRow } from '../../harness/money-check.ts'
 import { startScriptedUpstream } from '../../harness/scripted-upstream.ts'
 import { serve } from '../../harness/gateway.ts'
+import { completion, claudeMessage } from '../../harness/provider-answers.ts'
 
 /**
  * Providers that name no reason for the end of an answer, and answers whose tokens say nothing: clients of every
@@ -33,21 +34,17 @@ interface Said {
 }
 
 const WHOLE: Readonly<Record<Provider, (said: Said) => unknown>> = {
-  chat: ({ text, tokens }) => ({
-    id: 'c',
-    choices: [{ index: 0, finish_reason: null, message: { role: 'assistant', content: text === '' ? null : text } }],
-    usage: { prompt_tokens: 20, completion_tokens: tokens, total_tokens: 20 + tokens },
-  }),
-  messages: ({ text, tokens }) => ({
-    id: 'm',
-    type: 'message',
-    role: 'assistant',
-    model: 'm',
-    content: text === '' ? [] : [{ type: 'text', text }],
-    stop_reason: null,
-    stop_sequence: null,
-    usage: { input_tokens: 20, output_tokens: tokens },
-  }),
+  chat: ({ text, tokens }) =>
+    completion(
+      { content: text === '' ? null : text },
+      { usage: { prompt_tokens: 20, completion_tokens: tokens, total_tokens: 20 + tokens }, finish: null },
+    ),
+  messages: ({ text, tokens }) =>
+    claudeMessage(
+      text === '' ? [] : [{ type: 'text', text }],
+      { input_tokens: 20, output_tokens: tokens },
+      { stop_reason: null },
+    ),
   gemini: ({ text, tokens }) => ({
     candidates: [{ index: 0, content: { role: 'model', parts: text === '' ? [] : [{ text }] } }],
     usageMetadata: { promptTokenCount: 20, candidatesTokenCount: tokens, totalTokenCount: 20 + tokens },
@@ -68,16 +65,7 @@ const STREAM: Readonly<Record<Exclude<Provider, 'gemini'>, (said: Said) => strin
     [
       {
         type: 'message_start',
-        message: {
-          id: 'm',
-          type: 'message',
-          role: 'assistant',
-          model: 'm',
-          content: [],
-          stop_reason: null,
-          stop_sequence: null,
-          usage: { input_tokens: 20, output_tokens: 0 },
-        },
+        message: claudeMessage([], { input_tokens: 20, output_tokens: 0 }, { stop_reason: null }),
       },
       ...(text === ''
         ? []

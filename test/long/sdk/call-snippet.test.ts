@@ -14,6 +14,7 @@ import { madeMedia } from '../../harness/made-media.ts'
 import { startScriptedUpstream, answers } from '../../harness/scripted-upstream.ts'
 import { serve } from '../../harness/gateway.ts'
 import { freshFolder } from '../../harness/lasting.ts'
+import { completion } from '../../harness/provider-answers.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const PYTHON = join(ROOT, 'node_modules/.cache/python/bin/python')
@@ -62,13 +63,7 @@ for (const language of SNIPPET_LANGUAGES)
       }
       return chatSnippet(language, { base: `${tollgate.url}/v1`, key: account.key, body, files })
     }
-    upstream.answer(
-      answers({
-        id: 'c',
-        choices: [{ index: 0, message: { role: 'assistant', content: 'heard' }, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 9, completion_tokens: 1 },
-      }),
-    )
+    upstream.answer(answers(completion({ content: 'heard' }, { usage: { prompt_tokens: 9, completion_tokens: 1 } })))
     const picture = (base64: string) => [
       { type: 'text', text: TEXT },
       { type: 'image_url', image_url: { url: `data:image/png;base64,${base64}` } },

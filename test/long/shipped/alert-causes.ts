@@ -10,6 +10,7 @@ import { startPostgres, type Postgres } from '../../harness/postgres.ts'
 import { answers, startScriptedUpstream } from '../../harness/scripted-upstream.ts'
 import { COMPILED, MAIN, startTollgate, type Tollgate } from '../../harness/server.ts'
 import { freshFolder } from '../../harness/lasting.ts'
+import { completion } from '../../harness/provider-answers.ts'
 
 /** More than run at one provider, so that some wait for a place: from accounts that may each run 100. */
 const HELD = 560
@@ -70,11 +71,12 @@ export async function startTroubledWorld(): Promise<TroubledWorld | null> {
   const held: ServerResponse[] = []
   const reported = { prompt: 20, completion: 3 }
   const answer = (): ((response: ServerResponse) => void) =>
-    answers({
-      id: 'c',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'one two three' }, finish_reason: 'stop' }],
-      usage: { prompt_tokens: reported.prompt, completion_tokens: reported.completion },
-    })
+    answers(
+      completion(
+        { content: 'one two three' },
+        { usage: { prompt_tokens: reported.prompt, completion_tokens: reported.completion } },
+      ),
+    )
   upstream.answer((response, request) => {
     if (request.path.startsWith('/held')) held.push(response)
     else answer()(response)
