@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createApp, type App, type AppLog } from '../../src/app/app.ts'
 import { readConfig } from '../../src/app/config.ts'
 import { ApiClient, auditClean } from './api-client.ts'
-import { endsLater } from './lasting.ts'
+import { endsLater, lasting } from './lasting.ts'
 import { movingClock, type MovingClock } from './moving-clock.ts'
 import { paced } from './patience.ts'
 
@@ -185,12 +185,12 @@ interface Served<Upstream> {
 }
 
 /** A server in the process of the test, with one upstream and one customer, whose `balance` is in RUB. */
-export async function serve<Upstream>(
+export async function serve<Upstream extends { close(): unknown } | null>(
   start: () => Promise<Upstream>,
   catalog: (upstream: Upstream) => string,
   balance = 1_000,
 ): Promise<Served<Upstream>> {
-  const upstream = await start()
+  const upstream = await lasting(start())
   const tollgate = await gateway({ catalog: catalog(upstream) })
   const account = await tollgate.createAccount({ balance })
   return { upstream, tollgate, account, key: account.key }
