@@ -122,7 +122,7 @@ describe('notices of the embedded store', async () => {
     await offered
     await tollgate.kill('SIGKILL')
     receivers.hang(false)
-    await start()
+    tollgate = await start()
     const rows = await checkTold(tollgate, receivers)
     assert.ok(rows.filter(({ attempts }) => attempts > 1).length >= RECEIVERS.length)
   })
