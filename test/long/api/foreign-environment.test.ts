@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { FOREIGN_VARIABLES, VARIABLES } from '../../../src/tables/environment-table.ts'
 import { mailSettings, startMailServer } from '../../harness/mail-server.ts'
 import { lazily, found, until } from '../../harness/patience.ts'
-import { startPostgres } from '../../harness/postgres.ts'
+import { startPostgres, type Postgres } from '../../harness/postgres.ts'
 import { startTollgate, type Tollgate } from '../../harness/server.ts'
-import { lasting, freshFolder } from '../../harness/lasting.ts'
 
 /** Variables that Node and the packages read: each in docs/settings.md does what its row says, and no other matters. */
 
 type Variables = Readonly<Record<string, string>>
 type Named = (typeof FOREIGN_VARIABLES)[number]['names'][0]
 
-const folder = freshFolder()
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-foreign-'))
 const CERTIFICATE = join(folder, 'cert.pem')
 const KEK = Buffer.alloc(32, 7).toString('base64')
 const PASSWORD = 'foreign-secret'
@@ -51,19 +51,25 @@ const proxy = createHttp((_request, response) => {
   proxied += 1
   socket.destroy()
 })
+let secure: ReturnType<typeof createHttps>
+let postgres: Postgres | null = null
 
-const words = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
-const names = ['-addext', 'subjectAltName=DNS:localhost', '-keyout', join(folder, 'key.pem'), '-out', CERTIFICATE]
-execFileSync('openssl', [...words.split(' '), ...names], { stdio: 'pipe' })
-const secure = createHttps({ key: readFileSync(join(folder, 'key.pem')), cert: readFileSync(CERTIFICATE) }, answered)
-for (const server of [plain, proxy, secure])
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-const postgres = await lasting(startPostgres())
+before(async () => {
+  const words = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
+  const names = ['-addext', 'subjectAltName=DNS:localhost', '-keyout', join(folder, 'key.pem'), '-out', CERTIFICATE]
+  execFileSync('openssl', [...words.split(' '), ...names], { stdio: 'pipe' })
+  secure = createHttps({ key: readFileSync(join(folder, 'key.pem')), cert: readFileSync(CERTIFICATE) }, answered)
+  for (const server of [plain, proxy, secure])
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  postgres = await startPostgres()
+})
 after(async () => {
   for (const server of [plain, proxy, secure]) {
     server.closeAllConnections()
     server.close()
   }
+  await postgres?.stop()
+  rmSync(folder, { recursive: true, force: true })
 })
 
 /** A server that listens on a port has an address with it. */
@@ -91,7 +97,7 @@ async function withServer<T>(env: Variables, work: (server: Tollgate) => Promise
 async function chat(server: Tollgate, model: string): Promise<number> {
   const { key } = await server.createAccount()
   const body = { model, max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] }
-  return (await server.post('/v1/chat/completions', key, body)).status
+  return (await server.request('POST', '/v1/chat/completions', { key, body })).status
 }
 
 const secureStatus = (env: Variables): Promise<number> => withServer(env, (server) => chat(server, 'test/secure'))
@@ -263,17 +269,21 @@ test('whatever the process reads is a setting, in the table, or has its reason h
   if (postgres === null) return context.skip('no PostgreSQL')
   const parts = { ...(await guarded()), PGPASSWORD: PASSWORD }
   const mail = await startMailServer()
-  const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${portOf(plain)}` }
-  const env = { ...parts, ...mailSettings(mail), ...collector, NODE_OPTIONS: '--trace-env' }
-  const read = await withServer(env, async (server) => {
-    await chat(server, 'test/plain')
-    await chat(server, 'test/secure')
-    return new Set([...server.errors().matchAll(/^\[--trace-env\] get "(.*)"$/gm)].map(([, name = '']) => name))
-  })
-  assert.ok(read.has('TOLLGATE_DATA') && read.has('PGSSLMODE'), [...read].join())
-  const known = new Set<string>([...Object.keys(VARIABLES), ...FOREIGN_VARIABLES.flatMap(({ names }) => names)])
-  assert.deepEqual(
-    [...read].filter((name) => !known.has(name) && !OTHERS.some(([names]) => names.test(name))),
-    [],
-  )
+  try {
+    const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${portOf(plain)}` }
+    const env = { ...parts, ...mailSettings(mail), ...collector, NODE_OPTIONS: '--trace-env' }
+    const read = await withServer(env, async (server) => {
+      await chat(server, 'test/plain')
+      await chat(server, 'test/secure')
+      return new Set([...server.errors().matchAll(/^\[--trace-env\] get "(.*)"$/gm)].map(([, name = '']) => name))
+    })
+    assert.ok(read.has('TOLLGATE_DATA') && read.has('PGSSLMODE'), [...read].join())
+    const known = new Set<string>([...Object.keys(VARIABLES), ...FOREIGN_VARIABLES.flatMap(({ names }) => names)])
+    assert.deepEqual(
+      [...read].filter((name) => !known.has(name) && !OTHERS.some(([names]) => names.test(name))),
+      [],
+    )
+  } finally {
+    await mail.close()
+  }
 })
