@@ -6,7 +6,7 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { form } from '../../harness/form.ts'
 import { checkBooks } from '../../harness/money-check.ts'
 import { askedAgain, untilStill } from '../../harness/patience.ts'
-import { startScriptedUpstream, type ScriptedUpstream } from '../../harness/scripted-upstream.ts'
+import { startScriptedUpstream } from '../../harness/scripted-upstream.ts'
 import { startTollgate, type Tollgate } from '../../harness/server.ts'
 import { RefusedHandshake, TurnClient } from '../../harness/turn-client.ts'
 
@@ -22,7 +22,6 @@ const MB = 1_048_576
 /** A hundred readers may take 64 MB together, and more of them as much each; a few share what one heap needs at least. */
 const GROWTH_BYTES_MAX = Math.max(64, READERS * 0.64) * MB
 
-let upstream: ScriptedUpstream
 let tollgate: Tollgate
 /** Bytes that the provider could hand over. */
 let sent = 0
@@ -36,22 +35,23 @@ function event(text: string, finish: string | null = null): string {
 const CHUNK = event('word '.repeat(13_000))
 const USAGE = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } })}\n\ndata: [DONE]\n\n`
 
+const upstream = await startScriptedUpstream()
+upstream.answer((response) => {
+  answered += 1
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  let left = (megabytes * MB) / CHUNK.length
+  const more = (): void => {
+    for (; left > 0; left -= 1) {
+      sent += CHUNK.length
+      if (!response.write(CHUNK)) return void response.once('drain', more)
+    }
+    response.end(event('', 'stop') + USAGE)
+  }
+  more()
+})
+
 // Memory that an earlier test has left would hide what a later one takes.
 beforeEach(async () => {
-  upstream = await startScriptedUpstream()
-  upstream.answer((response) => {
-    answered += 1
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    let left = (megabytes * MB) / CHUNK.length
-    const more = (): void => {
-      for (; left > 0; left -= 1) {
-        sent += CHUNK.length
-        if (!response.write(CHUNK)) return void response.once('drain', more)
-      }
-      response.end(event('', 'stop') + USAGE)
-    }
-    more()
-  })
   tollgate = await startTollgate({
     // One address may have a thousand connections only if it is a proxy.
     env: { TRUSTED_PROXIES: '127.0.0.1' },
@@ -64,10 +64,7 @@ ${PROVIDERS.map((name) => `  - { id: test/${name}, type: chat, context_length: 1
   })
 })
 
-afterEach(async () => {
-  await upstream.close()
-  await tollgate.stop()
-})
+afterEach(() => tollgate.stop())
 
 function residentBytes(): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${tollgate.pid}/status`, 'latin1'))?.[1]) * 1_024

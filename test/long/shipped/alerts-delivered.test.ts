@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { parse } from 'yaml'
-import { startTroubledWorld, type TroubledWorld } from './alert-causes.ts'
+import { startTroubledWorld } from './alert-causes.ts'
+import { lasting } from '../../harness/lasting.ts'
 import { ALERTMANAGER, startAlerting, type Alerting } from './alerting.ts'
 import { until } from '../../harness/patience.ts'
 import { hasProgram } from '../../harness/program.ts'
@@ -57,22 +58,11 @@ test('amtool finds no fault in the shipped file, and its routes go by severity',
   }
 })
 
-let world: TroubledWorld | null = null
-let alerting: Alerting
-
-before(async () => {
-  if (missing !== false) return
-  world = await startTroubledWorld()
-  if (world !== null) alerting = await startAlerting(world.hosts, world.token, LOWERED)
-})
-after(async () => {
-  if (world === null) return
-  await alerting.stop()
-  await world.stop()
-})
+const world = missing === false ? await lasting(startTroubledWorld()) : null
+const alerting = world === null ? null : await lasting(startAlerting(world.hosts, world.token, LOWERED))
 
 test('each alert of the file is delivered to those whom its severity names', { skip: missing }, async (context) => {
-  if (world === null) return context.skip('no PostgreSQL')
+  if (world === null || alerting === null) return context.skip('no PostgreSQL')
   assert.deepEqual([...world.causes.keys()].toSorted(), rules.map(({ alert }) => alert).toSorted())
   for (const [alert, { of, bring }] of world.causes)
     await context.test(alert, async () => {
@@ -96,7 +86,7 @@ test(
   'what follows from a store that is gone is held back, and the end of it is told',
   { skip: missing },
   async (context) => {
-    if (world === null) return context.skip('no PostgreSQL')
+    if (world === null || alerting === null) return context.skip('no PostgreSQL')
     const { host } = new URL(world.stored.url)
     await until(DELIVERED_MS, 'it is not ready, which is held back', async () =>
       (await alerting.alerts()).some(
@@ -115,5 +105,5 @@ test(
 
 /** What the receivers have of an alert; of a server, or of all. */
 function told(alert: string, of: string | null, status: string): Alerting['told'] {
-  return alerting.told.filter((one) => one.alert === alert && one.instance === of && one.status === status)
+  return (alerting?.told ?? []).filter((one) => one.alert === alert && one.instance === of && one.status === status)
 }
