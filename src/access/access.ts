@@ -303,7 +303,7 @@ class AccessStage implements Access {
   #judge(known: KnownKey | null, ip: string): AccessResult<Principal> | Promise<AccessResult<Principal>> {
     if (known === null) return this.#unauthenticated(ip, invalidKey())
     const refusal = refusalOf(known, this.#clock.now(), ip)
-    if (refusal !== null) return this.#refused(ip, refusal)
+    if (refusal !== null) return { ...this.#refused(ip, refusal), refused: known.principal }
     if (known.provenIp === ip && this.#clock.monotonic() - known.provenAtMs <= PROVE_EVERY_MS) return this.#count(known)
     const { guard } = this.#shared
     if (guard?.available === true && known.provenIp !== ip) return this.#proveShared(guard, known, ip)
@@ -344,7 +344,7 @@ class AccessStage implements Access {
 
   #counted(principal: Principal, decision: RateDecision): AccessResult<Principal> {
     const headers = rateHeaders(decision)
-    if (!decision.allowed) return { error: tooManyRequests(decision.retryAfterSeconds), headers }
+    if (!decision.allowed) return { error: tooManyRequests(decision.retryAfterSeconds), headers, refused: principal }
     const cache = principal.isManagement === true ? this.#managers : this.#cache
     cache?.touch(principal.keyId)
     return { principal, headers }
@@ -469,7 +469,7 @@ class AccessStage implements Access {
       return refusal(fieldError('X-Tollgate-Key-Id', 'own_key'))
     const known = knownKey('', owner, { readAtMs: this.#clock.monotonic(), readAtChange: null })
     const refused = refusalOf(known, this.#clock.now(), ip)
-    if (refused !== null) return refusal(refused)
+    if (refused !== null) return { ...refusal(refused), refused: known.principal }
     // It spends by the key and reaches what is the person's own: an owner reads nothing that a member has kept.
     const { person: _ofTheKey, ...terms } = known.principal
     const principal: Principal = membership.role === 'owner' ? terms : { ...terms, person: user.id }
@@ -478,7 +478,7 @@ class AccessStage implements Access {
       principal.rateLimit ?? this.#options.settings().rateLimit,
     )
     const headers = rateHeaders(decision)
-    if (!decision.allowed) return { error: tooManyRequests(decision.retryAfterSeconds), headers }
+    if (!decision.allowed) return { error: tooManyRequests(decision.retryAfterSeconds), headers, refused: principal }
     this.#cache.touch(principal.keyId)
     return { principal, headers }
   }

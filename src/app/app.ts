@@ -12,7 +12,7 @@ import type { Config } from './config.ts'
 import { metricsRoute } from '../api/public/metrics.ts'
 import { offeredInstead } from '../api/public/not-offered.ts'
 import { referenceRoutes, type Reference } from '../api/public/reference.ts'
-import type { Route, Edge } from '../http/edge.ts'
+import type { Edge, EdgeOptions, Route } from '../http/edge.ts'
 import type { LogFields, RequestListener, RequestStory } from '../http/request-log.ts'
 import { RequestMetrics } from '../http/request-metrics.ts'
 import { createEdge } from '../http/server.ts'
@@ -67,10 +67,13 @@ const CUT_MS = 3_000
 /** How long a stopping node still accepts requests, so that balancers see that it is not ready (guarantees.md 5). */
 const BALANCERS_MS = 5_000
 
-/** The principal's fields for counting and logging. */
-const OF_PRINCIPAL = {
-  accountOf: ({ accountId }: Principal) => accountId,
-  describe: ({ accountId, keyId }: Principal) => ({ account_id: accountId, key_id: keyId }),
+/** What the edge does with the principal of a request. */
+function ofPrincipal({ refusals }: Services): Pick<EdgeOptions<Principal>, 'accountOf' | 'describe' | 'refused'> {
+  return {
+    accountOf: ({ accountId }) => accountId,
+    describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
+    refused: (call, principal, error) => refusals.note(call, principal, error),
+  }
 }
 
 /** Wires the whole service; it listens when `edge.listen` is called. */
@@ -111,7 +114,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     instead: offeredInstead,
     replyRoom: services.answers,
     notice: (message) => log.notice(message),
-    ...OF_PRINCIPAL,
+    ...ofPrincipal(services),
   })
   await services.start()
   for (const sign of signs) sign?.start()

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createAccess, type Access } from '../access/access.ts'
+import { RefusalLog } from '../access/refusal-log.ts'
 import { ConsoleSessions } from '../access/console-sessions.ts'
 import { SetupLinks } from '../api/admin/setup-links.ts'
 import { StoredPictures } from '../api/public/stored-pictures.ts'
@@ -50,6 +51,7 @@ export interface Services extends Omit<ReturnType<typeof createAdapters>, 'close
   readonly isSecure: (request: IncomingMessage) => boolean
   readonly sessions: ConsoleSessions
   readonly access: Access
+  readonly refusals: RefusalLog
   readonly links: SetupLinks
   readonly notices: Notices
   readonly feeds: Feeds
@@ -95,6 +97,7 @@ export async function createServices(
   const pay = openPay({ ...base, store, catalog, keyWrap, ledger, ...upstreams, node: nodes, copyStream })
   const callers = callersOf(base, nodes)
   const { access } = callers
+  const refusals = new RefusalLog({ store: store.refusals, clock, notice })
   const connections = connectionsOf()
   const notices = noticesOf(base, nodes, connections, access)
   const feeds = feedsOf(base, nodes, connections)
@@ -110,6 +113,7 @@ export async function createServices(
     pay,
     pictures: new StoredPictures({ files: store.files, clock, ids }),
     ...callers,
+    refusals,
     notices,
     feeds,
     start: async () => {
@@ -126,6 +130,7 @@ export async function createServices(
     stop: async (drainMs, closed) => {
       for (const part of [feeds, ...upkeep, notices, connections]) await part.stop()
       await pay.stop(drainMs, closed)
+      await refusals.stop()
       await nodes.stop()
       await ledger.stop()
       await journal?.close()
@@ -262,6 +267,7 @@ function upkeepOf({ core: { store }, config, clock, notice }: Base, pay: Pay): r
       'Idempotency keys': store.idempotency,
       ...Object.fromEntries(pay.rooms.flatMap(({ expiring = {} }) => Object.entries(expiring))),
       Notices: store.notices,
+      'Refused requests': store.refusals,
     },
     clock,
     notice,

@@ -105,7 +105,12 @@ export const HIJACKED: unique symbol = Symbol('hijacked')
  */
 export type AccessResult<P> =
   | { readonly principal: P | null; readonly headers: Readonly<Record<string, string>> }
-  | { readonly error: ApiError; readonly headers: Readonly<Record<string, string>> }
+  | {
+      readonly error: ApiError
+      readonly headers: Readonly<Record<string, string>>
+      /** Who was refused, where it is known. */
+      readonly refused?: P
+    }
 
 /** The access stage as the edge sees it. `open` and `token` routes never reach `admit`. */
 export interface EdgeAccess<P> {
@@ -177,6 +182,8 @@ export interface EdgeOptions<P> {
   readonly refuse?: (route: Route<P>, principal: P) => ApiError | null
   /** The principal's fields in the request's log line. */
   readonly describe?: (principal: P) => LogFields
+  /** Hears of each refusal of a caller who is known. Throws nothing. */
+  readonly refused?: (call: Call<P>, principal: P, error: ApiError) => void
   /** The origins, besides the address, that count the memory for a principal's bodies. */
   readonly accountOf?: (principal: P) => string
   /** One sentence for the operator. */

@@ -55,6 +55,8 @@ export class Exchange<P> implements Call<P> {
   params: Readonly<Record<string, string>> = NO_PARAMS
   route: Route<P> | null = null
   principal: P | null = null
+  /** A known caller whom access did not let through. */
+  refused: P | null = null
   turn: TurnMemory | null = null
   /** A message that is its body; null = the body is read from the request. */
   message: Buffer | null = null

@@ -318,7 +318,10 @@ class HttpEdge<P> implements Edge {
 
   #admitted(exchange: Exchange<P>, route: Route<P>, result: AccessResult<P>): void {
     exchange.admitted(result.headers)
-    if ('error' in result) return this.#fail(exchange, result.error)
+    if ('error' in result) {
+      exchange.refused = result.refused ?? null
+      return this.#fail(exchange, result.error)
+    }
     exchange.principal = result.principal
     if (result.principal !== null && this.#options.describe !== undefined)
       exchange.log.set(this.#options.describe(result.principal))
@@ -412,6 +415,8 @@ class HttpEdge<P> implements Edge {
     }
     const error = asApiError(thrown)
     const { cause, refusedBy } = error.details
+    const caller = exchange.principal ?? exchange.refused
+    if (caller !== null) this.#options.refused?.(exchange, caller, error)
     const status = statusOf(error.errorName, exchange.protocol)
     if (error.errorName === 'internal_error') this.#options.log.bug(cause, exchange.requestId)
     exchange.log.set({ error_type: error.errorType })

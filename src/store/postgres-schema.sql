@@ -410,6 +410,17 @@ CREATE INDEX notice_delivery_due ON notice_delivery (channel_id, due_at) WHERE s
 CREATE INDEX notice_delivery_channel ON notice_delivery (channel_id, created_at);
 CREATE INDEX notice_delivery_state ON notice_delivery (state, created_at);
 
+-- Requests of a key that were refused before they could cost anything, counted by minute, with the newest of each in
+-- full. At most some thousands of an account, and none older than a week.
+CREATE TABLE refusal (
+  id TEXT PRIMARY KEY, account_id TEXT NOT NULL, key_id TEXT NOT NULL, key_name TEXT NOT NULL, model TEXT NOT NULL,
+  cause TEXT NOT NULL, minute BIGINT NOT NULL, times BIGINT NOT NULL, at BIGINT NOT NULL, request_id TEXT NOT NULL,
+  status BIGINT NOT NULL, path TEXT NOT NULL, message TEXT NOT NULL, figures TEXT NOT NULL
+);
+CREATE INDEX refusal_account ON refusal (account_id, at DESC, id);
+CREATE INDEX refusal_at ON refusal (at DESC, id);
+CREATE INDEX refusal_request ON refusal (request_id);
+
 -- The catalogue and the books
 
 -- A version of the catalogue of models and prices, with the credentials of providers encrypted.

@@ -24,6 +24,7 @@ import { LogUpkeep } from './log/upkeep.ts'
 import { NoticeStore } from './notices/notice-store.ts'
 import { NodeStore } from './nodes/node-store.ts'
 import { PaymentStore } from './accounts/payment-store.ts'
+import { RefusalStore } from './refusals/refusal-store.ts'
 import { ResponseStore } from './responses/response-store.ts'
 import { MemberStore } from './people/member-store.ts'
 import { SessionStore } from './people/session-store.ts'
@@ -41,10 +42,10 @@ import { UserStore } from './people/user-store.ts'
  * each is one readable file, `sqlite-schema.sql` and `postgres-schema.sql`; `migrations.ts` changes it later.
  *
  * **Folders.** `ledger` has what holds and settles write: accounts' balances, holds, entries, sums. `log` is the usage
- * log and its reports. `audit` has the seals, the chain of entries and the checks of `tollgate audit`. The others
- * are an aggregate each: `accounts` (keys, groups, payments), `people`, `catalog`, `jobs`, `files`, `idempotency`,
- * `responses`, `notices`, `events`, `nodes`. `open.ts` constructs them; `backup.ts` and `copy-store.ts` are the ways of
- * the whole store to another place.
+ * log and its reports. `audit` has the seals, the chain of entries and the checks of `tollgate audit`. The others are
+ * an aggregate each: `accounts` (keys, groups, payments), `people`, `catalog`, `jobs`, `files`, `idempotency`,
+ * `responses`, `refusals`, `notices`, `events`, `nodes`. `open.ts` constructs them; `backup.ts` and `copy-store.ts` are
+ * the ways of the whole store to another place.
  *
  * **What it promises.** A write that has resolved is on the disk. What belongs together is one transaction. Rows that
  * decide money carry a seal and entries are a chain, so a change by another hand is found. Locks are taken in one order
@@ -92,6 +93,7 @@ export function storeOf(
     books,
     jobs: new JobStore(database, seal),
     idempotency: new IdempotencyStore(database),
+    refusals: new RefusalStore(database),
     responses: new ResponseStore(database),
     notices: new NoticeStore(database, keyWrap),
     audit: new AuditStore(database, seal),

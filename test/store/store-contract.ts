@@ -9,6 +9,7 @@ import { ledgerContract } from './ledger-contract.ts'
 import { logContract } from './log-contract.ts'
 import { noticesContract } from './notices-contract.ts'
 import { recordsContract } from './records-contract.ts'
+import { refusalsContract } from './refusals-contract.ts'
 import { responsesContract } from './responses-contract.ts'
 
 /** The guarantees of every store; each test gets a fresh store from `open`. */
@@ -21,6 +22,7 @@ export function storeContract(open: () => Promise<Store>): void {
   describe('files', () => filesContract(open))
   describe('jobs', () => jobsContract(open))
   describe('claims', () => claimsContract(open))
+  describe('refusals', () => refusalsContract(open))
   describe('responses', () => responsesContract(open))
   describe('notices', () => noticesContract(open))
 }

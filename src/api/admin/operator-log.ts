@@ -15,12 +15,15 @@ import {
   type AdminPorts,
   type AdminAnswer,
 } from './ports.ts'
-import type { Generation } from './report-contract.ts'
+import type { RefusalRecord } from '../../store/refusals/refusal-store.ts'
+import { readRefusalFilter, refusalView } from '../records/refusals.ts'
+import type { Generation, OperatorRefusal } from './report-contract.ts'
 
 /** The log of all accounts. */
 export function logAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     listRoute(ports, 'GET /admin/v1/generations', ({ query }, range) => generations(ports, query, range)),
+    listRoute(ports, 'GET /admin/v1/refusals', ({ query }, range) => refusals(ports, query, range)),
     adminRoute('GET /admin/v1/generations/:id', (call) => generation(ports, call)),
   ]
 }
@@ -33,6 +36,22 @@ async function generations(
   const found = await ports.store.generations.list({ ...readLogFilter(query, 'operator'), ...range })
   const names = await ports.store.accounts.names(new Set(found.data.map(({ accountId }) => accountId)))
   return { ...listBody(found, (row) => operatorRecord(row, names)), ...searchNotes(found) }
+}
+
+async function refusals(
+  ports: AdminPorts,
+  query: URLSearchParams,
+  range: PageRange,
+): Promise<AdminAnswer<'GET /admin/v1/refusals'>> {
+  const accountId = query.get('account')
+  const filter = { ...readRefusalFilter(query), ...(accountId === null ? {} : { accountId }) }
+  const found = await ports.store.refusals.list(range, filter)
+  const names = await ports.store.accounts.names(new Set(found.data.map((row) => row.accountId)))
+  return listBody(found, (row) => operatorRefusal(row, names))
+}
+
+export function operatorRefusal(row: RefusalRecord, names: ReadonlyMap<string, string>): OperatorRefusal {
+  return { ...refusalView(row), account_name: names.get(row.accountId) ?? '' }
 }
 
 async function generation(ports: AdminPorts, call: AdminCall): Promise<AdminAnswer<'GET /admin/v1/generations/:id'>> {

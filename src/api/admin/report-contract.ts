@@ -1,3 +1,4 @@
+import { Refusal, REFUSAL_FILTERS } from '../records/refusals.ts'
 import { EXAMPLE_DAYS } from '../records/route-rows.ts'
 import { ERROR_TYPES } from '../../base/errors.ts'
 import { EVENT_ACTIONS } from '../../ledger/event-action.ts'
@@ -99,6 +100,10 @@ export const MarginReport = object({
 })
 export type MarginReport = Static<typeof MarginReport>
 
+export const RefusalQuery = object({ ...PageQuery.fields, ...REFUSAL_FILTERS, account: optional(text()) })
+export const OperatorRefusal = object({ ...Refusal.fields, account_name: text() })
+export type OperatorRefusal = Static<typeof OperatorRefusal>
+
 export const Overview = object({
   recent: object(
     {
@@ -118,6 +123,10 @@ export const Overview = object({
   low_balances: list(
     object({ id: text(), name: text(), available: rub(), spent: rub('In the last 30 days.') }),
     'Active accounts whose money covers less than three days of their spend; at most 10.',
+  ),
+  refused: list(
+    object({ times: whole(), newest: OperatorRefusal }),
+    'Requests that were refused in the last 24 hours, the newest 10,000 minutes at most: by account and cause, most first; at most 10.',
   ),
   locked: object({ accounts: whole(), amount: rub() }, 'Money of accounts that are not active.'),
   pending_payments: object({ payments: whole(), amount: rub() }),
@@ -293,6 +302,14 @@ export const REPORT_ROUTES = {
     scope: 'log:read',
     summary: 'One request: its attempts with what each provider said, both bills, its hold and its times.',
     answer: GenerationStory,
+  },
+  'GET /admin/v1/refusals': {
+    command: 'refusal list',
+    scope: 'log:read',
+    summary: 'Requests of all accounts that were refused before they could cost anything, newest first.',
+    query: RefusalQuery,
+    answer: listed(OperatorRefusal),
+    example: { query: { error_type: 'insufficient_balance', limit: '20' } },
   },
   'GET /admin/v1/endpoints/health': {
     command: 'health',

@@ -1,3 +1,4 @@
+import { operatorRefusal } from './operator-log.ts'
 import { defined } from '../../catalog/field-reader.ts'
 import { readEmail } from '../../base/mail-address.ts'
 import { ROLE_SCOPES } from '../../tables/admin-scopes.ts'
@@ -183,6 +184,7 @@ async function invite(
 
 const DAYS = 30
 const COVERED_DAYS = 3
+const REFUSED_MOST = 10
 
 /** The operator's first page, beside the reports. */
 async function overview({ store, clock, periods }: AdminPorts): Promise<Overview> {
@@ -192,6 +194,8 @@ async function overview({ store, clock, periods }: AdminPorts): Promise<Overview
     days: DAYS,
     coveredDays: COVERED_DAYS,
   })
+  const refused = await store.refusals.sums(null, clock.now() - DAY_MS, REFUSED_MOST)
+  const names = await store.accounts.names(new Set(refused.map(({ newest }) => newest.accountId)))
   return {
     recent: {
       from: isoTime(recent.fromMs),
@@ -213,6 +217,7 @@ async function overview({ store, clock, periods }: AdminPorts): Promise<Overview
       available: rubles(availableMicro),
       spent: rubles(spentMicro),
     })),
+    refused: refused.map(({ times, newest }) => ({ times, newest: operatorRefusal(newest, names) })),
     locked: { accounts: money.lockedAccounts, amount: rubles(money.lockedMicro) },
     pending_payments: { payments: money.pendingPayments, amount: rubles(money.pendingMicro) },
   }

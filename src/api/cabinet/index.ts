@@ -6,7 +6,7 @@ import { fileRoutes } from './files.ts'
 import { identityRoutes, type SignOnConfig, type SingleSignOn } from './identities.ts'
 import { keyRoutes, managementKeyRoutes } from './keys.ts'
 import { ledgerPage, statement } from './ledger.ts'
-import { logPage, logRow } from './log.ts'
+import { logPage, logRow, refusalPage } from './log.ts'
 import { modelList, oneModel } from './models.ts'
 import { openOidc } from './oidc/open-oidc.ts'
 import type { PaymentConfig, PaymentProvider } from './payment-provider.ts'
@@ -132,6 +132,7 @@ function cabinetRoutes(
     visitRoute(ports, 'GET /cabinet/v1/log/filters', (visit) => logFilters(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/log/:id', (visit) => requestStory(ports, visit)),
     ...fileRoutes(ports),
+    listVisit(ports, 'GET /cabinet/v1/refusals', (visit, range) => refusalPage(ports, visit, range)),
     visitRoute(ports, 'GET /cabinet/v1/models', (visit) => modelList(ports, visit)),
     visitRoute(ports, 'GET /cabinet/v1/models/*id', (visit) => oneModel(ports, visit)),
     listVisit(ports, 'GET /cabinet/v1/ledger', (visit, range) => ledgerPage(ports, visit, range)),

@@ -1,3 +1,4 @@
+import { Refusal, REFUSAL_FILTERS } from '../records/refusals.ts'
 import {
   flag,
   list,
@@ -21,6 +22,7 @@ import { STORY_FIELDS, StoryAttempt } from '../records/request-story-contract.ts
 import { REQUEST_TYPES } from '../../tables/model-types.ts'
 
 export const PAGE_SIZE = whole('50 if absent.', { minimum: 1, maximum: 300 })
+export const FileFormat = oneOf(['csv'], 'A file of all that is filtered, in place of a page.')
 export const CURSOR = text('`next_cursor` of the page before.')
 
 export function cursored<T>(items: Schema<T>) {
@@ -121,6 +123,13 @@ export const LogAnswer = object(
 )
 export type LogAnswer = Static<typeof LogAnswer>
 
+export const RefusalQuery = object({
+  ...REFUSAL_FILTERS,
+  cursor: optional(CURSOR),
+  limit: optional(PAGE_SIZE),
+  format: optional(FileFormat),
+})
+
 export const LogFilters = object(
   {
     models: list(text()),
@@ -185,6 +194,12 @@ export const LOG_ROUTES = {
     summary: 'Everything about one request, by its generation id.',
     answer: RequestStory,
     errors: ['generation_not_found'],
+  },
+  'GET /cabinet/v1/refusals': {
+    summary: 'Requests that were refused before they could cost anything, newest first.',
+    query: RefusalQuery,
+    answer: cursored(Refusal),
+    example: { query: { error_type: 'insufficient_balance' } },
   },
   'GET /cabinet/v1/apps': {
     summary: 'Spending by application.',

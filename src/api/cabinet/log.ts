@@ -3,6 +3,8 @@ import type { AccountLogFilter } from '../../store/log/log-store.ts'
 import { viewFields, type GenerationRow, viewOf } from '../../ledger/generation-record.ts'
 import { readLogFilter } from '../../ledger/log-filters.ts'
 import { tokensPerSecond } from '../records/request-story.ts'
+import type { ListRange } from '../records/list-file.ts'
+import { readRefusalFilter, refusalView, type Refusal } from '../records/refusals.ts'
 import type { LogAnswer, LogRow } from './log-contract.ts'
 import { cursorOf, type CabinetPorts, type Visit } from './ports.ts'
 import { isoTime, isoDay } from '../../base/time.ts'
@@ -37,6 +39,19 @@ export async function logPage(ports: CabinetPorts, { call, accountId }: Visit): 
 
 export function logRow(row: GenerationRow): LogRow {
   return { ...viewOf(row, 'log'), tokens_per_second: tokensPerSecond(row) }
+}
+
+/** What the account was refused, newest first. */
+export async function refusalPage(
+  ports: CabinetPorts,
+  { call, accountId }: Visit,
+  range: ListRange,
+): Promise<{ readonly data: readonly Refusal[]; readonly next_cursor: string | null }> {
+  const { data, next = null } = await ports.store.refusals.list(
+    { ...range, uncounted: true },
+    { ...readRefusalFilter(call.query), accountId },
+  )
+  return { data: data.map(refusalView), next_cursor: next }
 }
 
 const PAGE_ROWS = 500

@@ -17,7 +17,8 @@ import {
 } from '../../base/schema.ts'
 import { type WireRoute } from '../../base/wire-route.ts'
 import { EXAMPLE_DAYS } from '../records/route-rows.ts'
-import { CURSOR, PAGE_SIZE, cursored, DaySums, SpendSums } from './log-contract.ts'
+import { RefusalSums } from '../records/refusals.ts'
+import { CURSOR, FileFormat, PAGE_SIZE, cursored, DaySums, SpendSums } from './log-contract.ts'
 import { Statement } from '../records/statement.ts'
 import { AccountLimit } from '../records/limits-contract.ts'
 import { Key } from './key-contract.ts'
@@ -42,8 +43,6 @@ export const Entry = object({
 export type Entry = Static<typeof Entry>
 
 export const EntryFilter = oneOf([...EntryKind.enum, 'money'], '`money`: everything but charges.')
-
-export const FileFormat = oneOf(['csv'], 'A file of all that is filtered, in place of a page.')
 
 export const LedgerQuery = object({
   kind: optional(EntryFilter),
@@ -92,6 +91,7 @@ export const Summary = object({
   days: list(DaySums, '30 days, the last is today; days without requests are there with zeros.'),
   top_models: list(object({ ...SpendSums.fields, model: text() }), 'Of the last 30 days, at most 5, by cost.'),
   keys_near_limit: list(Key, 'Keys that have used 80 % of their limit or more, or whose expiry is within 7 days.'),
+  refused_today: RefusalSums,
   keys: whole(),
   has_requests: flag('The first-request guide is shown while there was none.'),
   example_model: nullable(text("For the snippets: the account's default model, else a cheap chat model that is on.")),

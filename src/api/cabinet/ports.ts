@@ -73,7 +73,7 @@ export function visitRoute<K extends keyof CabinetApi & SessionRoute>(
 }
 
 /** A list of an account that grows for ever, page by page or as a file. */
-export function listVisit<K extends `GET /cabinet/v1/${'ledger' | 'payments' | 'notices/deliveries'}`>(
+export function listVisit<K extends `GET /cabinet/v1/${'ledger' | 'payments' | 'notices/deliveries' | 'refusals'}`>(
   ports: CabinetPorts,
   key: K,
   read: (visit: Visit, range: ListRange) => Promise<Answers[K]>,

@@ -48,6 +48,7 @@ export const ROUTE_SCOPES: Readonly<Record<SessionRoute, RouteScope>> = {
   'GET /cabinet/v1/log': 'usage:read',
   'GET /cabinet/v1/log/filters': 'usage:read',
   'GET /cabinet/v1/log/:id': 'usage:read',
+  'GET /cabinet/v1/refusals': 'usage:read',
 
   'GET /cabinet/v1/ledger': 'money:read',
   'GET /cabinet/v1/statement': 'money:read',

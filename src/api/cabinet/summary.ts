@@ -1,4 +1,6 @@
 import type { Snapshot } from '../../catalog/catalog.ts'
+import { refusalSums } from '../records/refusals.ts'
+import { startOfDay } from '../../ledger/period.ts'
 import { limitRemaining } from '../records/key-body.ts'
 import type { PeriodStarts } from '../../ledger/ledger-store.ts'
 import type { KeyWithSpend } from '../../store/accounts/key-store.ts'
@@ -16,6 +18,7 @@ const DAYS = 30
 const TOP_MODELS = 5
 /** Keys near their end that the page names. */
 const NEAR_MOST = 50
+const REFUSED_MOST = 10
 const EXPIRES_SOON_MS = 7 * DAY_MS
 
 /** The first page after signing in. */
@@ -32,6 +35,8 @@ export async function summary(ports: CabinetPorts, visit: Visit): Promise<Summar
   const soon = { beforeMs: ports.clock.now() + EXPIRES_SOON_MS, most: NEAR_MOST }
   const found = await ports.store.keys.lists.nearEnd(visible, ports.periods(), soon)
   const near = found.filter((one) => isNearEnd(one, ports.periods(), soon.beforeMs))
+  const { timezone } = ports.catalog.current().settings
+  const refused = await ports.store.refusals.sums(accountId, startOfDay(today, timezone), REFUSED_MOST)
   return {
     money: moneyOf(account),
     account_limit: limitOf(ports, account),
@@ -43,6 +48,7 @@ export async function summary(ports: CabinetPorts, visit: Visit): Promise<Summar
       .slice(0, TOP_MODELS)
       .map(({ id, sums }) => ({ model: id, ...wireSums(sums) })),
     keys_near_limit: await shownKeys(ports, visit, near),
+    refused_today: refusalSums(refused),
     keys: keys.keys,
     has_requests: rows.length > 0 || keys.hasUsed,
     example_model: exampleModel(ports.catalog.current(), account),

@@ -1,0 +1,152 @@
+import type { ApiError } from '../base/errors.ts'
+import type { Clock } from '../base/clock.ts'
+import { thrownMessage } from '../base/text.ts'
+import { MINUTE_MS } from '../base/time.ts'
+import type { Call } from '../http/edge.ts'
+import type { RefusalRecord, RefusalStore } from '../store/refusals/refusal-store.ts'
+import type { Principal } from './principal.ts'
+
+type Refusal = Omit<RefusalRecord, 'id'>
+
+export interface RefusalPorts {
+  readonly store: Pick<RefusalStore, 'add' | 'trim'>
+  readonly clock: Clock
+  /** One sentence for the operator. */
+  readonly notice: (message: string) => void
+}
+
+/** How long refusals wait in memory, so that a flood of them is one write. */
+const FLUSH_MS = 1_000
+/** Of an account in a minute: whatever is beyond counts without its model, then without its key. */
+const NAMED_MAX = 50
+const KEYED_MAX = 100
+/** An account's rows are counted, and trimmed after so many. */
+const TRIM_EVERY = 500
+const TEXT_MAX = 500
+const NAME_MAX = 200
+const FIGURES_MAX = 2_000
+
+/**
+ * Why requests were refused, for their customer and the operator: counted by key, model, cause and minute, with the
+ * newest of each in full. It is told by the edge, after the answer is decided: a request that is let through costs
+ * nothing here. What is not written within a second is lost with the process; no money depends on it.
+ */
+export class RefusalLog {
+  readonly #ports: RefusalPorts
+  #waiting = new Map<string, Refusal & { times: number }>()
+  /** Of the minute that is counted: what each account has, so that a flood of names is bounded. */
+  #minuteMs = 0
+  #ofMinute = new Map<string, Set<string>>()
+  /** Rows of each account since it was trimmed. */
+  readonly #added = new Map<string, number>()
+  #writing: Promise<void> | null = null
+  #stopFlush: (() => void) | null = null
+  #isFailing = false
+
+  constructor(ports: RefusalPorts) {
+    this.#ports = ports
+  }
+
+  async stop(): Promise<void> {
+    this.#stopFlush?.()
+    await this.#writing
+    await this.#write()
+  }
+
+  /** An answer that failed at a provider has its row in the usage log, and counts as nothing here. */
+  note(call: Call<Principal>, principal: Principal, error: ApiError): void {
+    if (error.details.headers?.['x-generation-id'] !== undefined) return
+    const atMs = this.#ports.clock.now()
+    const minuteMs = atMs - (atMs % MINUTE_MS)
+    const { accountId } = principal
+    const named = { keyId: principal.keyId, model: modelOf(call) }
+    const group = this.#groupOf(accountId, minuteMs, error.errorType, named)
+    const key = JSON.stringify([accountId, minuteMs, error.errorType, group.keyId, group.model])
+    this.#waiting.set(key, {
+      accountId,
+      ...group,
+      keyName: group.keyId === '' ? '' : principal.keyName,
+      cause: error.errorType,
+      minuteMs,
+      times: (this.#waiting.get(key)?.times ?? 0) + 1,
+      atMs,
+      requestId: call.requestId,
+      status: error.status,
+      path: pathOf(call),
+      message: clean(error.message, TEXT_MAX),
+      figures: figuresOf(error),
+    })
+    this.#stopFlush ??= this.#ports.clock.after(FLUSH_MS, () => {
+      this.#stopFlush = null
+      this.#writing = this.#write()
+    })
+  }
+
+  #groupOf(
+    accountId: string,
+    minuteMs: number,
+    cause: string,
+    { keyId, model }: Pick<Refusal, 'keyId' | 'model'>,
+  ): Pick<Refusal, 'keyId' | 'model'> {
+    if (minuteMs !== this.#minuteMs) {
+      this.#minuteMs = minuteMs
+      this.#ofMinute = new Map()
+    }
+    const groups = this.#ofMinute.get(accountId) ?? new Set()
+    this.#ofMinute.set(accountId, groups)
+    const tries = [
+      { keyId, model, most: NAMED_MAX },
+      { keyId, model: '', most: KEYED_MAX },
+    ]
+    for (const { most, ...group } of tries) {
+      const name = JSON.stringify([cause, group.keyId, group.model])
+      if (groups.size >= most && !groups.has(name)) continue
+      groups.add(name)
+      return group
+    }
+    return { keyId: '', model: '' }
+  }
+
+  async #write(): Promise<void> {
+    const refusals = [...this.#waiting.values()]
+    if (refusals.length === 0) return
+    this.#waiting = new Map()
+    try {
+      await this.#ports.store.add(refusals)
+      for (const { accountId } of refusals) await this.#count(accountId)
+      this.#isFailing = false
+    } catch (thrown) {
+      // Said once for an outage of the store.
+      if (!this.#isFailing) this.#ports.notice(`Refused requests could not be recorded: ${thrownMessage(thrown)}`)
+      this.#isFailing = true
+    }
+  }
+
+  async #count(accountId: string): Promise<void> {
+    const added = (this.#added.get(accountId) ?? 0) + 1
+    if (added >= TRIM_EVERY) await this.#ports.store.trim(accountId)
+    this.#added.set(accountId, added >= TRIM_EVERY ? 0 : added)
+  }
+}
+
+/** The model that the request names, in its body or its path. */
+function modelOf({ json, params }: Call<Principal>): string {
+  const named = typeof json === 'object' && json !== null && 'model' in json ? json.model : params['model']
+  return typeof named === 'string' ? clean(named, NAME_MAX) : ''
+}
+
+function pathOf({ request }: Call<Principal>): string {
+  return clean((request.url ?? '').split('?', 1)[0] ?? '', NAME_MAX)
+}
+
+/** The figures of the answer's `error.metadata`, and its `retry_after`, s. */
+function figuresOf({ details: { metadata = {}, retryAfterSeconds } }: ApiError): Readonly<Record<string, unknown>> {
+  const figures = { ...metadata, ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }) }
+  const text = JSON.stringify(figures)
+  return text.length > FIGURES_MAX || text.includes(String.raw`\u0000`) ? {} : figures
+}
+
+/** PostgreSQL keeps no NUL. */
+function clean(text: string, most: number): string {
+  return text.replaceAll('\0', '').slice(0, most)
+}

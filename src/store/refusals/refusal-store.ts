@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import type { ErrorType } from '../../base/errors.ts'
+import { DAY_MS } from '../../base/time.ts'
+import { integer, type Database, type SqlValue } from '../database.ts'
+import { readPage, type Page, type PageRange } from '../page.ts'
+import { column, Rows, type RecordOf } from '../rows.ts'
+
+const REFUSALS = new Rows('refusal', {
+  id: column.text('id'),
+  accountId: column.text('account_id'),
+  keyId: column.text('key_id'),
+  keyName: column.text('key_name'),
+  model: column.text('model'),
+  cause: column.text<ErrorType>('cause'),
+  minuteMs: column.integer('minute'),
+  times: column.integer('times'),
+  atMs: column.integer('at'),
+  requestId: column.text('request_id'),
+  status: column.integer('status'),
+  path: column.text('path'),
+  message: column.text('message'),
+  figures: column.json<Readonly<Record<string, unknown>>>('figures'),
+})
+
+/**
+ * How often one key was refused for one cause in a minute (`minuteMs`, Unix ms), and the newest of these refusals:
+ * `atMs`, its request, the answer's status and message, and the figures of its `error.metadata`. `model` is what the
+ * request named, '' = nothing, or one of too many names.
+ */
+export type RefusalRecord = RecordOf<typeof REFUSALS>
+
+export interface RefusalFilter {
+  readonly accountId?: string
+  readonly keyId?: string
+  readonly cause?: string
+  readonly requestId?: string
+  readonly fromMs?: number
+  readonly toMs?: number
+}
+
+/** All refusals of one cause: of a key of the account, or of an account where all accounts are read. */
+export interface RefusalSum {
+  readonly times: number
+  readonly newest: RefusalRecord
+}
+
+/** Sums read at most so many minutes, the newest. */
+const SUMMED_ROWS_MAX = 10_000n
+const KEPT_MS = 7 * DAY_MS
+const KEPT_ROWS = 5_000n
+
+const ADD = `INSERT INTO refusal (${REFUSALS.list}) VALUES (${REFUSALS.names.map(() => '?').join(', ')})
+  ON CONFLICT (id) DO UPDATE SET times = refusal.times + excluded.times, ${['at', 'request_id', 'status', 'path', 'message', 'figures'].map((name) => `${name} = excluded.${name}`).join(', ')}`
+
+/** What was refused before it could cost anything, for a week. */
+export class RefusalStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Counts them beside those of the same minute. */
+  async add(refusals: readonly Omit<RefusalRecord, 'id'>[]): Promise<void> {
+    // One order of locks for all nodes.
+    const rows = refusals
+      .map((refusal) => ({ id: idOf(refusal), ...refusal }))
+      .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+    await this.#database.transaction(async (sql) => {
+      for (const row of rows) await sql.run(ADD, Object.values(REFUSALS.cells(row)) as SqlValue[])
+    })
+  }
+
+  /** The newest first. */
+  list(range: PageRange, filter: RefusalFilter): Promise<Page<RefusalRecord>> {
+    const columns = { at: { sql: 'at', is: 'number' } } as const
+    return readPage(this.#database, { rows: REFUSALS, ...conditions(filter), order: '-at', columns }, range)
+  }
+
+  /** Since `fromMs`, the most frequent first: by key of the account; null = by account. */
+  async sums(accountId: string | null, fromMs: number, most: number): Promise<readonly RefusalSum[]> {
+    const group = accountId === null ? 'account_id, cause' : 'key_id, cause'
+    const { conditions: parts, values } = conditions({ ...(accountId === null ? {} : { accountId }), fromMs })
+    const newest = `SELECT ${REFUSALS.list} FROM refusal WHERE ${parts.join(' AND ')} ORDER BY at DESC LIMIT ?`
+    const ranked = `SELECT ${REFUSALS.list}, CAST(SUM(times) OVER (PARTITION BY ${group}) AS BIGINT) AS summed,
+      ROW_NUMBER() OVER (PARTITION BY ${group} ORDER BY at DESC, id) AS place FROM (${newest}) AS n`
+    const rows = await this.#database.all(
+      `SELECT * FROM (${ranked}) AS r WHERE place = 1 ORDER BY summed DESC, id LIMIT ?`,
+      [...values, SUMMED_ROWS_MAX, BigInt(most)],
+    )
+    return rows.map((row) => ({ times: integer(row, 'summed'), newest: REFUSALS.read(row) }))
+  }
+
+  /** Removes those older than a week. */
+  async removeExpired(nowMs: number): Promise<void> {
+    await this.#database.run('DELETE FROM refusal WHERE at < ?', [BigInt(nowMs - KEPT_MS)])
+  }
+
+  /** Removes all but the newest of an account: its customer may be refused for ever, in ever new words. */
+  async trim(accountId: string): Promise<void> {
+    await this.#database.run(
+      'DELETE FROM refusal WHERE account_id = ? AND at < (SELECT at FROM refusal WHERE account_id = ? ORDER BY at DESC LIMIT 1 OFFSET ?)',
+      [accountId, accountId, KEPT_ROWS],
+    )
+  }
+}
+
+function idOf({ accountId, keyId, model, cause, minuteMs }: Omit<RefusalRecord, 'id'>): string {
+  const parts = JSON.stringify([accountId, keyId, model, cause, minuteMs])
+  return `rfs_${createHash('sha256').update(parts).digest('base64url').slice(0, 24)}`
+}
+
+function conditions({ accountId, keyId, cause, requestId, fromMs, toMs }: RefusalFilter): {
+  readonly conditions: readonly string[]
+  readonly values: readonly SqlValue[]
+} {
+  const all: readonly (readonly [string, SqlValue | undefined])[] = [
+    ['account_id = ?', accountId],
+    ['key_id = ?', keyId],
+    ['cause = ?', cause],
+    ['request_id = ?', requestId],
+    ['at >= ?', fromMs === undefined ? undefined : BigInt(fromMs)],
+    ['at < ?', toMs === undefined ? undefined : BigInt(toMs)],
+  ]
+  const given = all.flatMap(([condition, value]) => (value === undefined ? [] : [{ condition, value }]))
+  return { conditions: given.map(({ condition }) => condition), values: given.map(({ value }) => value) }
+}
