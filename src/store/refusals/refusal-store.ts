@@ -49,8 +49,10 @@ const SUMMED_ROWS_MAX = 10_000n
 const KEPT_MS = 7 * DAY_MS
 const KEPT_ROWS = 5_000n
 
-const ADD = `INSERT INTO refusal (${REFUSALS.list}) VALUES (${REFUSALS.names.map(() => '?').join(', ')})
-  ON CONFLICT (id) DO UPDATE SET times = refusal.times + excluded.times, ${['at', 'request_id', 'status', 'path', 'message', 'figures'].map((name) => `${name} = excluded.${name}`).join(', ')}`
+const marks = REFUSALS.names.map(() => '?').join(', ')
+const NEWEST = ['at', 'request_id', 'status', 'path', 'message', 'figures']
+const sets = ['times = refusal.times + excluded.times', ...NEWEST.map((name) => `${name} = excluded.${name}`)]
+const ADD = `INSERT INTO refusal (${REFUSALS.list}) VALUES (${marks}) ON CONFLICT (id) DO UPDATE SET ${sets.join(', ')}`
 
 /** What was refused before it could cost anything, for a week. */
 export class RefusalStore {
@@ -79,13 +81,14 @@ export class RefusalStore {
 
   /** Since `fromMs`, the most frequent first: by key of the account; null = by account. */
   async sums(accountId: string | null, fromMs: number, most: number): Promise<readonly RefusalSum[]> {
-    const group = accountId === null ? 'account_id, cause' : 'key_id, cause'
+    const kind = accountId === null ? 'account_id, cause' : 'key_id, cause'
     const { conditions: parts, values } = conditions({ ...(accountId === null ? {} : { accountId }), fromMs })
-    const newest = `SELECT ${REFUSALS.list} FROM refusal WHERE ${parts.join(' AND ')} ORDER BY at DESC LIMIT ?`
-    const ranked = `SELECT ${REFUSALS.list}, CAST(SUM(times) OVER (PARTITION BY ${group}) AS BIGINT) AS summed,
-      ROW_NUMBER() OVER (PARTITION BY ${group} ORDER BY at DESC, id) AS place FROM (${newest}) AS n`
     const rows = await this.#database.all(
-      `SELECT * FROM (${ranked}) AS r WHERE place = 1 ORDER BY summed DESC, id LIMIT ?`,
+      `SELECT * FROM (
+         SELECT ${REFUSALS.list}, CAST(SUM(times) OVER (PARTITION BY ${kind}) AS BIGINT) AS summed,
+           ROW_NUMBER() OVER (PARTITION BY ${kind} ORDER BY at DESC, id) AS place
+         FROM (SELECT ${REFUSALS.list} FROM refusal WHERE ${parts.join(' AND ')} ORDER BY at DESC LIMIT ?) AS newest
+       ) AS ranked WHERE place = 1 ORDER BY summed DESC, id LIMIT ?`,
       [...values, SUMMED_ROWS_MAX, BigInt(most)],
     )
     return rows.map((row) => ({ times: integer(row, 'summed'), newest: REFUSALS.read(row) }))
