@@ -4,8 +4,8 @@ import { Pool } from 'undici'
 
 /**
  * Reference servers that do no work, `node bench/bare.ts raw|http ORIGIN`: the lower bound of a proxy in Node. `raw`
- * joins each client's socket to one of the upstream; `http` reads and writes HTTP with `node:http` and `undici`, as
- * Tollgate does, without reading bodies.
+ * connects each client's socket with a socket to the upstream; `http` reads and writes HTTP with `node:http` and
+ * `undici`, as Tollgate does, without reading bodies.
  */
 const [kind = '', upstream = ''] = process.argv.slice(2)
 const { hostname, port } = new URL(upstream)

@@ -16,7 +16,7 @@ import {
   startLogWorld,
 } from '../test/console/log-watch.ts'
 
-/** p99, milliseconds. */
+/** The p99 may take at most this long, ms. */
 const BOUND_MS = 100
 const USAGE = `usage: npm run bench:console-log -- [--rows N] [--entries N] [--accounts N] [--turns N]
 
@@ -80,7 +80,7 @@ async function walk(guest: Visitor, page: 'customer' | 'operator', steps: typeof
   }
 }
 
-/** Page by page from the beginning, in the middle and at the end of a list, each opened by its link. */
+/** The first page, a middle one and the last of a list, each opened by its link. */
 async function depths({ page }: Visitor, name: string, path: string, last: number): Promise<void> {
   const walked = (turns + WARM_UP + 1) * PAGE_ROWS
   for (const [place, from] of [

@@ -8,7 +8,7 @@ import { Pool } from 'undici'
 import { startPostgres } from '../test/harness/postgres.ts'
 import { startTollgate } from '../test/harness/server.ts'
 
-/** `npm run bench:disk`: sends requests through the paid path and says how much the store has grown by each million. */
+/** `npm run bench:disk`: sends paid requests and prints how much the store grows with each million of them. */
 const { values } = parseArgs({
   options: {
     requests: { type: 'string', default: '100000' },
@@ -69,7 +69,7 @@ async function run(): Promise<void> {
   const seconds = (performance.now() - startedMs) / 1_000
   const residentMb = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1_024
   await pool.close()
-  // Rows that wait in the journal go to their tables.
+  // The stop writes rows that wait in the journal into their tables.
   await server.stop()
   const grownMb = ((((await storeBytes()) - before) / requests) * 1e6) / 1_048_576
   process.stdout.write(

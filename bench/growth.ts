@@ -49,7 +49,7 @@ if (
 }
 
 const LARGE = 'acc_large'
-/** Whose ledger is long. */
+/** The account with the long ledger. */
 const BILLED = 'acc_full_1'
 const WARM_UP = 20
 const ACCOUNTS = 10_000
@@ -71,7 +71,7 @@ async function fillPostgres(url: string): Promise<void> {
   for (const statement of accountStatements(LOG, 'postgres')) await client.query(statement)
   for (const { to, statement } of rowStatements(LOG, 'postgres')) {
     await client.query(statement)
-    // The server's keeper would do it within an hour.
+    // The server's LogKeeper would do so within an hour.
     await store.logUpkeep.makeRoom()
     process.stderr.write(`postgres: ${to} rows\n`)
   }
@@ -84,7 +84,7 @@ async function fillPostgres(url: string): Promise<void> {
   await store.close()
 }
 
-/** Requests that customers and operators make, as functions of a running number. */
+/** Requests of customers and operators, as functions of a running number. */
 function questions(
   customer: string,
   token: string,

@@ -6,7 +6,7 @@ import { onCore } from './pinning.ts'
 import type { Scenario } from './scenarios.ts'
 import type { Server } from './servers.ts'
 
-/** Runs the load in a process of its own, on the core of the load. */
+/** Runs the load in a process of its own, on the core that is reserved for it. */
 export async function load(order: LoadOrder): Promise<LoadResult> {
   const child = spawn(...onCore('other', process.execPath, [join(import.meta.dirname, 'load.ts')]), {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -17,11 +17,11 @@ export async function load(order: LoadOrder): Promise<LoadResult> {
   const told = await text(child.stdout)
   const code = await closed.promise
   if (code !== 0) throw new Error(`The load generator ended with ${code}.`)
-  // Written by bench/load.ts.
+  // bench/load.ts wrote it.
   return JSON.parse(told) as LoadResult
 }
 
-/** The load of a scenario on a server. */
+/** The load that a scenario puts on a server. */
 export function orderOf(server: Server, scenario: Scenario, keys: readonly string[], seconds: number): LoadOrder {
   const { model, client, prompt, clients } = scenario
   return { origin: server.origin, model: server.model(model), ask: asks(model), client, prompt, clients, seconds, keys }

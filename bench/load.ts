@@ -4,23 +4,23 @@ import { Pool, type Dispatcher } from 'undici'
 import { percentile } from '../test/harness/figures.ts'
 import type { ClientName } from './scenarios.ts'
 
-/** The order for the load generator, as JSON on its input. */
+/** The load to generate, as JSON on standard input. */
 export interface LoadOrder {
   readonly origin: string
   readonly model: string
   readonly ask: 'chat' | 'stream' | 'embeddings' | 'speech'
-  /** Whose protocol a stream is asked for in. */
+  /** The client's protocol, for a stream. */
   readonly client: ClientName
-  /** Text of the prompt, of each of the 2,048 inputs of `embeddings`, or of the speech. */
+  /** The prompt, each of the 2,048 inputs of `embeddings`, or the text of the speech. */
   readonly prompt: string
-  /** With `perSecond`, the most that run at the same time. */
+  /** With `perSecond`, the most clients at the same time. */
   readonly clients: number
   readonly seconds: number
-  /** So many requests a second, whether answers have come or not; absent = each client waits for its answer. */
+  /** Requests per second, whether answers have come or not; absent = each client waits for its answer. */
   readonly perSecond?: number
-  /** An answer of 503 is counted as refused; absent = it is wrong. */
+  /** Whether an answer of 503 counts as refused; otherwise it counts as wrong. */
   readonly mayRefuse?: boolean
-  /** Requests use them in turn. */
+  /** API keys that the requests use in turn. */
   readonly keys: readonly string[]
 }
 
@@ -28,23 +28,23 @@ export interface LoadResult {
   readonly requests: number
   readonly wrong: number
   readonly firstWrong: string | null
-  /** Answers of 503. */
+  /** The number of 503 answers. */
   readonly refused: number
-  /** Not sent, since as many clients as there are were waiting. */
+  /** Requests that were not sent, since all clients were waiting for answers. */
   readonly unsent: number
   readonly bytes: number
   readonly elapsedMs: number
-  /** Of this process. */
+  /** CPU time of this process. */
   readonly cpuMicros: number
-  /** Of the answers that were served, from the first byte that was sent. */
+  /** Latency of the answers that were served, from the first byte that was sent. */
   readonly p50Ms: number
   readonly p99Ms: number
 }
 
-/** A Response ends with all of its text. */
+/** The last event of a Response repeats all of its text. */
 const TAIL_BYTES = 8_192
 const INPUTS = 2_048
-/** What the end of a whole stream holds, seen through any of the servers. */
+/** What the end of a complete stream contains, whichever server it passed through. */
 const STREAM_ENDS: Readonly<Record<ClientName, RegExp>> = {
   chat: /data: \[DONE\]\n\n$/,
   responses: /"type":"response\.completed".*\}\n\n$/s,
@@ -52,9 +52,9 @@ const STREAM_ENDS: Readonly<Record<ClientName, RegExp>> = {
   gemini: /"finishReason":"STOP".*\}\s+$/s,
   cohere: /data: \[DONE\]\n\n$/,
 }
-/** What bench/upstream.ts speaks. */
+/** The size of the speech of bench/upstream.ts. */
 const SPEECH_BYTES = 409_600
-/** Between two looks at what is due. */
+/** Time between two checks of which requests are due. */
 const TICK_MS = 2
 
 interface Answered {
@@ -64,12 +64,12 @@ interface Answered {
   readonly wrong: string | null
 }
 
-/** One client: asks again as soon as an answer has ended, until the time is over. */
+/** One client: sends the next request as soon as an answer has ended, until the time is over. */
 class Client implements Dispatcher.DispatchHandler {
   readonly #pool: Pool
   readonly #optionsOf: () => Dispatcher.DispatchOptions
   readonly #order: LoadOrder
-  /** Answers whether to ask again. */
+  /** Returns whether to send another request. */
   readonly #report: (answered: Answered) => boolean
   readonly #finished: () => void
   #startedMs = 0
@@ -147,7 +147,7 @@ function requestOf({ ask, client, model, prompt }: LoadOrder): { readonly path: 
 }
 
 const SYSTEM = 'Answer in one sentence.'
-/** A question in each protocol, for a stream. */
+/** A request for a stream in each protocol. */
 const REQUESTS: Readonly<
   Record<ClientName, (model: string, prompt: string) => { readonly path: string; readonly body: object }>
 > = {
@@ -235,7 +235,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   return { requests: latencies.length, wrong, firstWrong, refused, unsent, bytes, elapsedMs, cpuMicros, p50Ms, p99Ms }
 }
 
-/** Asks at the given rate until the time is over and all answers have come; answers how many were not sent. */
+/** Sends requests at the given rate until the time is over and all have ended; returns how many were not sent. */
 async function offer(perSecond: number, atOnce: number, untilMs: number, client: () => Promise<void>): Promise<number> {
   const running = new Set<Promise<void>>()
   const startedMs = performance.now()
@@ -256,5 +256,5 @@ async function offer(perSecond: number, atOnce: number, untilMs: number, client:
   return unsent
 }
 
-// Written by bench/load-process.ts.
+// bench/load-process.ts wrote it.
 process.stdout.write(`${JSON.stringify(await run(JSON.parse(await text(process.stdin)) as LoadOrder))}\n`)

@@ -4,12 +4,12 @@ import { runInNewContext } from 'node:vm'
 import type { Inside } from './memory.ts'
 
 /**
- * Loaded into a measured server by `--import`: a signal makes it write what V8 says of its memory to the file of this
+ * Loaded into a measured server by `--import`: a signal makes it write V8's figures of its memory to the file in this
  * module's URL. SIGUSR2 collects garbage first.
  */
 const file = new URL(import.meta.url).searchParams.get('file') ?? ''
 setFlagsFromString('--expose-gc')
-// V8 answers the function that the flag has made.
+// V8 returns the function that the flag makes available.
 const collect = runInNewContext('gc') as () => void
 
 process.on('SIGPWR', () => write())

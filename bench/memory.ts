@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What V8 says of a process's memory, bytes. */
+/** V8's figures of a process's memory, bytes. */
 export interface Inside {
   readonly heapUsed: number
   readonly heapTotal: number
@@ -10,10 +10,10 @@ export interface Inside {
   readonly spaces: readonly { readonly name: string; readonly bytes: number; readonly usedBytes: number }[]
 }
 
-/** What the system says of it: resident bytes by the kind of their mapping. */
+/** The system's figures: resident bytes by kind of mapping. */
 export interface Outside {
   readonly resident: number
-  /** The program, its libraries, and files that it has mapped. */
+  /** The program, its libraries, and files that the process has mapped. */
   readonly files: number
   /** The heap that malloc grows by brk(2). */
   readonly mainHeap: number
@@ -28,13 +28,13 @@ export interface Memory extends Inside, Outside {}
 const ARENA_BYTES = 0x4_00_00_00n
 const ANSWER_MS = 30_000
 
-/** Both views of a process that has bench/memory-probe.ts with that file. */
+/** Both views of a process that was started with bench/memory-probe.ts and that file. */
 export async function memoryOf(pid: number, file: string, { collected = false } = {}): Promise<Memory> {
   rmSync(file, { force: true })
   process.kill(pid, collected ? 'SIGUSR2' : 'SIGPWR')
   for (const untilMs = performance.now() + ANSWER_MS; performance.now() < untilMs; await delay(20)) {
     const told = existsSync(file) ? readFileSync(file, 'utf8') : ''
-    // Written by bench/memory-probe.ts, in one piece.
+    // bench/memory-probe.ts wrote it in one piece.
     if (told.endsWith('}')) return { ...(JSON.parse(told) as Inside), ...outsideOf(pid) }
   }
   throw new Error(`Process ${pid} did not say anything of its memory.`)

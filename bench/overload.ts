@@ -9,8 +9,8 @@ import { startUpstream, type Server } from './servers.ts'
 import { startTollgate } from './tollgate.ts'
 
 /**
- * `npm run bench:overload`: a node at its peak, then at a multiple of it, whether answers come or not (reliability.md
- * R12).
+ * `npm run bench:overload`: a node at its peak rate, then at a multiple of it, which is sent whether answers come or
+ * not (reliability.md R12).
  */
 const { values } = parseArgs({
   options: {
@@ -27,10 +27,10 @@ if (!Number.isInteger(rounds) || rounds < 1 || !(seconds >= 1 && seconds <= 600)
   process.exit(2)
 }
 
-/** Processes of clients: what one of them does late is not measured as the node's delay. */
+/** Processes of clients. There are several so that their own delays are not measured as the node's. */
 const PROCESSES = 2
 const PEAK_CLIENTS = 100
-/** At most as many connections as the peak's times eight. */
+/** The most connections; at most eight times those of the peak. */
 const OUTSTANDING_MAX = 800
 const ACCOUNTS = 32
 
@@ -43,14 +43,14 @@ interface Figures {
   readonly p99Ms: number
   readonly refused: number
   readonly unsent: number
-  /** Cores that all clients used. */
+  /** The number of CPU cores that all clients used. */
   readonly clientCores: number
 }
 
 const upstream = await startUpstream()
 try {
   const root = join(import.meta.dirname, '..')
-  // One address may not have so many sockets, but for a proxy.
+  // One address may not open so many sockets unless it is a trusted proxy.
   const env = { TRUSTED_PROXIES: '127.0.0.1' }
   const server = await startTollgate(upstream, { name: 'Tollgate', root, env })
   try {

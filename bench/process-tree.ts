@@ -13,16 +13,16 @@ interface ProcessStat {
 
 export interface TreeUsage {
   readonly cpuMicros: number
-  /** Of the first process alone. */
+  /** CPU time of the first process alone. */
   readonly rootCpuMicros: number
   readonly residentBytes: number
 }
 
-/** CPU time spent so far and memory held by a process and all its descendants, from /proc/<pid>/stat. */
+/** CPU time and memory of a process and all its descendants, from /proc/<pid>/stat. */
 export function treeUsage(root: number): TreeUsage {
   const all = globSync('/proc/[0-9]*/stat').flatMap(readStat)
   const tree = new Set([root])
-  // A parent may have a larger id than its child once ids have wrapped: repeated until no process is added.
+  // A parent has a larger id than its child once ids have wrapped, so this is repeated until no process is added.
   for (let before = 0; before !== tree.size;) {
     before = tree.size
     for (const { pid, parent } of all) if (tree.has(parent)) tree.add(pid)

@@ -26,7 +26,7 @@ export interface Row {
   readonly memoryBytes: number
 }
 
-/** The first of the servers is nginx, with which the others are compared. */
+/** The first of the servers is nginx, and the others are compared with it. */
 export function rowsOf(scenario: Scenario, byServer: ReadonlyMap<string, readonly Sample[]>): readonly Row[] {
   const [floor = []] = byServer.values()
   return [...byServer].map(([server, samples]) => {

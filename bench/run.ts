@@ -15,10 +15,10 @@ import { startTollgate } from './tollgate.ts'
 
 /** The last settles and log lines of a round are written after its last answer. */
 const TRAILING_MS = 500
-/** A server is warm when two loads in a row cost the same within this share, or after so many times `--warmup`. */
+/** A server is warm when two loads in a row differ by at most this share, or after `--warmup` loads. */
 const STEADY_SHARE = 0.05
 const WARMUPS_MAX = 3
-/** Each commit is on the disk; checkpoints are as rare as with the larger segments of an installation. */
+/** Each commit is on the disk; checkpoints are as rare as with the larger segments of a real installation. */
 const POSTGRES_SETTINGS = ['max_wal_size=1GB', 'wal_init_zero=off']
 const OWN = join(import.meta.dirname, '..')
 
@@ -83,7 +83,7 @@ function tell(round: string, scenario: Scenario, server: Server, sample: Sample)
   )
 }
 
-/** A server that runs for days is compiled; the compiler needs tens of thousands of requests. */
+/** Warms a server up: one that has run for days is compiled, and the compiler needs tens of thousands of requests. */
 async function warm(server: Server, scenario: Scenario): Promise<void> {
   let before = Number.POSITIVE_INFINITY
   for (let turn = 0; turn < WARMUPS_MAX; turn += 1) {
@@ -136,7 +136,7 @@ function programs(): readonly { readonly label: string; readonly root: string }[
   return other === null ? [own] : [{ label: `Tollgate ${other.hash}`, root: other.root }, own]
 }
 
-/** Workers inherit them. */
+/** Workers inherit the options. */
 const profiled = values.profile === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(values.profile)}`]
 
 function nodeOptionsOf(root: string): readonly string[] {

@@ -15,7 +15,8 @@ import { startTollgate, type TollgateServer } from './tollgate.ts'
 
 /**
  * `npm run bench:scale`: workers on one PostgreSQL, many accounts and a single one, the policies that decide holds,
- * with and without Valkey. It tells who spends the CPU of a chat, and how many requests share a transaction.
+ * with and without Valkey. It prints which processes use the CPU time of a chat, and how many requests share a
+ * transaction.
  */
 const { values } = parseArgs({
   options: {
@@ -65,7 +66,7 @@ if (
   process.exit(2)
 }
 
-/** Each commit is on the disk, and checkpoints are as rare as with the larger segments of an installation. */
+/** Each commit is on the disk, and checkpoints are as rare as with the larger segments of a real installation. */
 const SETTINGS = ['max_wal_size=1GB', 'wal_init_zero=off', 'max_connections=200']
 const STATEMENTS = ['shared_preload_libraries=pg_stat_statements', 'pg_stat_statements.track_planning=on']
 /** The last settles and log lines of a round are written after its last answer. */
@@ -81,7 +82,7 @@ interface Measured {
   readonly valkeyPid?: number
 }
 
-/** CPU of the parts, µs a request. */
+/** CPU time of each part, µs per request. */
 interface Figures {
   readonly nodes: number
   readonly parent: number
@@ -89,7 +90,7 @@ interface Figures {
   readonly valkey: number
   readonly all: number
   readonly perSecond: number
-  /** Requests of a transaction of PostgreSQL. */
+  /** Requests per transaction of PostgreSQL. */
   readonly shared: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -125,7 +126,8 @@ async function startOne(
 ): Promise<Measured> {
   const root = join(import.meta.dirname, '..')
   const nodeOptions = values.profile === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(values.profile)}`]
-  // The scheduler puts all processes where there is room, so that one worker is not compared with a core of its own.
+  // The scheduler may use any core for each process, since a single worker on a core of its own would have an
+  // advantage.
   const common = { root, nodeOptions, core: 'any' } as const
   const keep = (server: TollgateServer): TollgateServer => {
     cleanUps.push(() => server.stop())
@@ -160,7 +162,7 @@ async function startOne(
   }
 }
 
-/** `through`: the address that the server gets. A server that runs already has no process id here. */
+/** `through`: the URL that Tollgate gets. A PostgreSQL server that runs already has no process id here. */
 async function postgresOf(): Promise<{ readonly url: string; readonly through: string; readonly pid: number }> {
   const { database } = values
   if (database !== '') return { url: database, through: database, pid: 0 }
@@ -208,7 +210,7 @@ async function measure(one: Measured, name: LoadName, forSeconds: number): Promi
   if (result.wrong > 0)
     throw new Error(`${one.name}: ${result.wrong} answers were wrong: ${result.firstWrong}\n${one.server.complaints()}`)
   const each = (part: keyof Meter): number => (after[part] - before[part]) / result.requests
-  // A single worker has no parent.
+  // A single worker has no parent process.
   const parent = one.workers > 1 ? each('parent') : 0
   const figures = {
     nodes: each('tree') - parent,
@@ -277,7 +279,7 @@ try {
   const lines: string[] = []
   const isFirst = new Set<Measured>(servers)
   for (const name of loads.filter(isLoad)) {
-    // Without a node between them all, nothing but the one process decides.
+    // The embedded store decides all holds in its process, so `exact` does not apply to it.
     const measured = servers.filter(({ workers }) => workers > 0 || name !== 'exact')
     for (const one of measured)
       await measure(one, name, isFirst.delete(one) ? warmup * Math.max(1, one.workers) : seconds)

@@ -1,10 +1,10 @@
-/** Chunks in every stream and every speech. */
+/** The number of chunks in every stream and every speech. */
 export const CHUNKS = 100
 
 /** The servers that a load measures; each is a row of the table. */
 export type ServerName = 'nginx' | 'raw' | 'http' | 'embedded' | 'postgres' | 'workers'
 
-/** Protocols of clients, and those of providers of streams. */
+/** Protocols of clients, and of providers that stream. */
 export const CLIENTS = ['chat', 'responses', 'messages', 'gemini', 'cohere'] as const
 export type ClientName = (typeof CLIENTS)[number]
 type ProviderModel = 'burst' | 'responses' | 'translated' | 'gemini' | 'cohere'
@@ -12,14 +12,14 @@ type ProviderModel = 'burst' | 'responses' | 'translated' | 'gemini' | 'cohere'
 export interface Scenario {
   readonly name: string
   readonly model: 'plain' | 'reasoned' | 'paced' | 'vectors' | 'voice' | ProviderModel
-  /** Whose protocol a stream is asked for in. */
+  /** The client's protocol, for a stream. */
   readonly client: ClientName
-  /** Text of the prompt, of each of the 2,048 inputs of `vectors`, or of the speech. */
+  /** The prompt, each of the 2,048 inputs of `vectors`, or the text of the speech. */
   readonly prompt: string
   readonly clients: number
-  /** Number of accounts, each with a key. */
+  /** Number of accounts, each with one key. */
   readonly accounts: number
-  /** Requests or chunks for which one answer counts. */
+  /** The number of requests or chunks that one answer counts as. */
   readonly parts: number
   readonly servers: readonly ServerName[]
 }
@@ -51,7 +51,7 @@ export const SCENARIOS: readonly Scenario[] = [
   stream('stream of 100 chunks, over a second', 'paced', 256, REFERENCES),
   { ...chat('speech of 400 kB in 100 chunks', { model: 'voice', prompt: cut(LATIN, 300) }), parts: CHUNKS },
   ...pairs(),
-  // 140 kB in, 16.8 MB out.
+  // 140 kB of request, 16.8 MB of answer.
   chat('embeddings of 2,048 inputs', { model: 'vectors', prompt: cut(LATIN, 60), clients: 4 }),
 ]
 
@@ -61,7 +61,7 @@ export function scenarioOf(name: string): Scenario {
   return found
 }
 
-/** Streams by protocol of the provider and of the client: where both are one, nothing is translated. */
+/** Streams by protocol of the provider and of the client; if both are the same, nothing is translated. */
 function pairs(): readonly Scenario[] {
   const providers = { OpenAI: 'burst', Anthropic: 'translated', Gemini: 'gemini', Cohere: 'cohere' } as const
   const own = {

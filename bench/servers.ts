@@ -13,13 +13,13 @@ const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx']
 export interface Server {
   readonly name: string
   readonly origin: string
-  /** The processes whose CPU time is counted, each with all that it has started. */
+  /** The processes whose CPU time is counted, each with the processes that it has started. */
   readonly pids: readonly number[]
   /** Keys, each of another account. */
   keys(accounts: number): Promise<readonly string[]>
-  /** The name by which a request asks for one of the upstream's models. */
+  /** What a request calls one of the upstream's models on this server. */
   model(upstream: string): string
-  /** Log lines other than ordinary ones, for a load that failed. */
+  /** Log lines that are not ordinary, to explain a load that failed. */
   complaints(): string
   stop(): Promise<void>
 }
@@ -46,7 +46,7 @@ async function startScript(name: string, core: Core, file: string, ...values: re
   return plainServer(name, `http://127.0.0.1:${port}`, child, () => stopChild(child))
 }
 
-/** A server that knows no keys and passes on the names of models. */
+/** A server without keys that passes on the names of models. */
 function plainServer(name: string, origin: string, child: ChildProcess, stop: () => Promise<void>): Server {
   return {
     name,
@@ -59,7 +59,7 @@ function plainServer(name: string, origin: string, child: ChildProcess, stop: ()
   }
 }
 
-/** nginx as a plain reverse proxy with kept-alive connections on both sides, with which everything is compared. */
+/** nginx as a plain reverse proxy with keep-alive connections on both sides; everything is compared with it. */
 export async function startNginx(upstream: Server): Promise<Server> {
   const binary = NGINX.find((path) => existsSync(path))
   if (binary === undefined) throw new Error('nginx is not installed: apt-get install nginx')

@@ -11,7 +11,7 @@ import { scenarioOf } from './scenarios.ts'
 import { startUpstream } from './servers.ts'
 import { startTollgate } from './tollgate.ts'
 
-/** `npm run bench:soak`: where the memory of a node is after an hour of mixed light load. */
+/** `npm run bench:soak`: what a node's memory is used for after an hour of mixed light load. */
 const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '60' }, rate: { type: 'string', default: '80' } },
 })
@@ -24,11 +24,11 @@ if (!(minutes >= 1 && minutes <= 1_440) || !(rate > 0 && rate <= 1_000)) {
 
 const ACCOUNTS = 500
 const MINUTE_MS = 60_000
-/** Rows of the table, but for the last ones. */
+/** The number of rows of the table, without the last ones. */
 const ROWS = 12
-/** After the load: allowances, timers and idle sockets end. */
+/** The pause after the load, in which allowances, timers and idle sockets end. */
 const REST_MS = 15_000
-/** Shares of the requests. */
+/** The share of each kind of request. */
 const MIX: Readonly<Record<string, number>> = {
   'chat, 1 kB answer': 0.4,
   'chat, cached prompt and reasoning': 0.08,
@@ -52,7 +52,7 @@ const upstream = await startUpstream()
 try {
   const root = join(import.meta.dirname, '..')
   const nodeOptions = [`--import=${probe.href}`]
-  // One address may not have so many sockets, but for a proxy.
+  // One address may not open so many sockets unless it is a trusted proxy.
   const env = { TRUSTED_PROXIES: '127.0.0.1' }
   const server = await startTollgate(upstream, { name: 'Tollgate', root, nodeOptions, env })
   try {
@@ -111,7 +111,7 @@ function megabytes(bytes: number): string {
   return (bytes / 2 ** 20).toFixed(0)
 }
 
-/** Whether a debugger could make malloc give back what it keeps; its own figures go to standard error. */
+/** Whether a debugger could make malloc return free memory to the system; malloc's own figures go to standard error. */
 function trimmed(pid: number): boolean {
   const calls = ['call (void)malloc_stats()', 'call (int)malloc_trim(0)'].flatMap((call) => ['-ex', call])
   return spawnSync('gdb', ['-p', String(pid), '-batch', ...calls], { stdio: 'ignore' }).status === 0

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { percentile } from '../test/harness/figures.ts'
 import { treeUsage } from './process-tree.ts'
 
-/** `npm run bench:start -- [--starts N]`: from the command to the ready line, with an empty data folder. */
+/** `npm run bench:start -- [--starts N]`: the time from the command to the ready line, with an empty data folder. */
 const COMMAND = join(import.meta.dirname, '../bin/tollgate.js')
 const READY = /Tollgate ready on /
 const READY_MS_MAX = 20_000
@@ -34,7 +34,7 @@ async function started(): Promise<Start> {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   const ended = once(child, 'exit')
-  // Ends a start that hangs, with its output.
+  // Ends a start that hangs, and shows its output.
   const stop = setTimeout(() => child.kill('SIGKILL'), READY_MS_MAX)
   try {
     let told = ''

@@ -8,24 +8,24 @@ import { request } from 'undici'
 import { onCore, type Core } from './pinning.ts'
 import { START_MS, stopChild, type Server } from './servers.ts'
 
-/** Accounts made at the same time. */
+/** The number of accounts that are made at the same time. */
 const AT_ONCE = 32
 const COMPLAINTS_MAX = 5
 
 export interface TollgateOptions {
   readonly name: string
-  /** The folder of the program: this one's, or that of another commit. */
+  /** The folder of the program: that of this working tree or of another commit. */
   readonly root: string
   readonly nodeOptions?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** Absent = the embedded store. */
   readonly postgres?: { readonly url: string; readonly pid: number; readonly workers: number }
-  /** Absent = that of the measured program; two workers have both. */
+  /** Absent = the core for the measured program; two workers get both cores. */
   readonly core?: Core
 }
 
 export interface TollgateServer extends Server {
-  /** Keys whose holds the database decides, each of another account. */
+  /** Keys of accounts whose holds the database decides, each of another account. */
   exactKeys(accounts: number): Promise<readonly string[]>
 }
 
@@ -55,7 +55,7 @@ export async function startTollgate(upstream: Server, options: TollgateOptions):
           TOLLGATE_KEK: randomBytes(32).toString('base64'),
         }),
   }
-  // A file, not a pipe: reading a line for each request would cost the bench more than it measures.
+  // The log goes to a file, not to a pipe: reading a line for each request would cost more CPU than is measured.
   const command = [...nodeOptions, ...started.options, join(root, 'bin/tollgate.js'), 'start']
   // Two workers need both cores.
   const core = options.core ?? ((postgres?.workers ?? 1) > 1 ? 'any' : 'measured')
@@ -94,12 +94,12 @@ export async function startTollgate(upstream: Server, options: TollgateOptions):
   }
 }
 
-/** What `npm start` gives to Node. */
+/** The options with which `npm start` runs Node. */
 function startOf(root: string): {
   readonly options: readonly string[]
   readonly env: Readonly<Record<string, string>>
 } {
-  // npm would not have run the bench otherwise.
+  // The file has this form, or npm could not have run the bench.
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly scripts: Readonly<Record<string, string>>
   }
@@ -161,7 +161,7 @@ async function createKey(operator: Operator, name: string, isExact: boolean): Pr
     reason: 'bench',
     reference: `bench-${name}`,
   })
-  // With a monthly limit, so that spending is counted too.
+  // The key has a monthly limit, so that its spending is counted too.
   const key = await admin(operator, 'POST', `/admin/v1/accounts/${account['id']}/keys`, {
     name: 'bench',
     limit: 1_000_000,
@@ -183,7 +183,7 @@ async function admin(
   })
   const text = await answer.body.text()
   if (answer.statusCode >= 300) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`)
-  // The admin API answers objects.
+  // The admin API returns objects.
   return JSON.parse(text) as Record<string, unknown>
 }
 

@@ -6,10 +6,10 @@ import { CHUNKS } from './scenarios.ts'
 const PACE_MS = 10
 const ANSWER_TEXT = 'The answer of the fake provider is long enough to look like one. '.repeat(11)
 const WORDS = Array.from({ length: CHUNKS }, (_value, index) => ` word${index}`)
-/** Reasoning tokens before the answer of `reasoned`. */
+/** Reasoning tokens before the answer of the model `reasoned`. */
 const THOUGHTS = 64
 
-/** Tokens of the texts that the provider received and sends. */
+/** Numbers of tokens of the texts that the provider received and sends. */
 interface Usage {
   readonly prompt: number
   readonly completion: number
@@ -19,7 +19,7 @@ function usageBody({ prompt, completion }: Usage): Readonly<Record<string, unkno
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
 }
 
-/** Most of the prompt from the cache, and reasoning before the answer. */
+/** Usage in which most of the prompt comes from the cache, and reasoning precedes the answer. */
 function reasonedUsage({ prompt, completion }: Usage): Readonly<Record<string, unknown>> {
   return {
     ...usageBody({ prompt, completion: completion + THOUGHTS }),
@@ -59,9 +59,9 @@ const events = (usage: Readonly<Record<string, unknown>>): readonly Buffer[] => 
   Buffer.from('data: [DONE]\n\n'),
 ]
 
-/** Audio of 400 kB in as many chunks as a stream has: half a minute of `mp3`. */
+/** A chunk of audio: 400 kB in as many chunks as a stream has, which is half a minute of `mp3`. */
 const SOUND = Buffer.alloc(4_096, 0x55)
-/** As an official client asks: base64, in the size of OpenAI's smaller vectors. */
+/** Embeddings as an official client requests them: base64, in the size of OpenAI's smaller vectors. */
 const INPUTS = 2_048
 const DIMENSIONS = 1_536
 const vectors = (prompt: number): Buffer =>
@@ -215,11 +215,11 @@ setInterval(() => {
   }
 }, PACE_MS)
 
-/** Everything sent for a request, made once for equal ones: the upstream is not part of the measurement. */
+/** Everything that is sent for a request, made once for equal requests, since the upstream is not to be measured. */
 const answers = new Map<string, readonly Buffer[]>()
 
 function answerTo(model: string, path: string, body: Buffer): readonly Buffer[] {
-  // A load repeats one body.
+  // All requests of a load have the same body.
   const name = `${model} ${path} ${body.length}`
   const known = answers.get(name)
   if (known !== undefined) return known
@@ -240,9 +240,9 @@ function makeAnswer(model: string, path: string, prompt: number): readonly Buffe
   return path.endsWith('/responses') ? responsesEvents(usage) : events(usageBody(usage))
 }
 
-/** Of the texts of the messages or inputs, in any of the protocols. */
+/** Tokens of the texts of the messages or inputs, in any of the protocols. */
 function promptTokens(body: Buffer): number {
-  // Written by bench/load.ts, or by the server from it.
+  // The body comes from bench/load.ts, or from the server, which made it from that.
   const {
     messages = [],
     system = '',
@@ -302,7 +302,7 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const path = request.url ?? ''
     const body = Buffer.concat(chunks)
-    // A check whether nginx answers.
+    // nginx checks whether it answers.
     if (body.length === 0) {
       response.writeHead(204).end()
       return

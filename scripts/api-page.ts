@@ -6,17 +6,17 @@ import type { JsonSchema } from '../src/base/schema.ts'
 import type { WireRoute } from '../src/base/wire-route.ts'
 import { rulesText, typeText } from './schema-text.ts'
 
-/** The made part of a section begins with the line that says who may ask. */
+/** The generated part of a section begins with the line that says which key a call needs. */
 const BEGIN = /^.*\bNeeds (?:an API key|a management key|no key)\./m
 const SECTION = /^### ([A-Z]+ \/v1\/\S+)\n([\s\S]*?)(?=^#{2,3} |(?![\s\S]))/gm
 const RECORDS = /^## Records\n[\s\S]*?(?=^## |(?![\s\S]))/m
-/** Ids that belong to one owner; the examples of the page have placeholders. */
+/** Ids that belong to one owner, for which the examples of the page have placeholders. */
 const PLACEHOLDER = /Vb3kQ9xT|^my-/
 const EXAMPLE_CHARS_MAX = 500
-/** Objects nested deeper are described in the row of their field. */
+/** Objects that are nested deeper are described in the row of their field. */
 const DEPTH_MAX = 2
 
-/** The page of the API: below the text of each section comes what its row in the contracts says. */
+/** The page of the API. Below the handwritten text of each section comes what the contract of its route says. */
 export function withRouteTables(page: string): string {
   const rows = new Map<string, WireRoute>(Object.entries(PUBLIC_ROUTES))
   const shown: Shown = { records: new Map(), rows: new Map() }
@@ -36,33 +36,33 @@ export function withRouteTables(page: string): string {
   return `${whole.replace(RECORDS, '').trimEnd()}\n\n${recordsPart(used, shown)}`
 }
 
-/** The name of a row: `{id}` of the page is `:id` in the row, or `*id` at the end. */
+/** The name of a route in the table: `{id}` on the page is `:id` in the name, or `*id` at its end. */
 function routeOf(title: string, rows: ReadonlyMap<string, WireRoute>): string {
   const [method = '', path = ''] = title.split(' ')
   const pattern = (name: string): string => name.replaceAll(/(?<=\/)[:*](\w+)/g, '{$1}')
   return [...rows.keys()].find((name) => pattern(name) === `${method} ${path}`) ?? ''
 }
 
-/** What earlier sections show: records whole, and rows of tables, each with the title of its section. */
+/** What earlier sections show: whole records, and rows of tables, each with the title of its section. */
 interface Shown {
   readonly records: Map<JsonSchema, string>
   readonly rows: Map<string, string>
 }
 
 interface Section {
-  /** As in the row: `GET /v1/videos/:id`. */
+  /** As in the table of routes: `GET /v1/videos/:id`. */
   readonly name: string
   /** As on the page: `GET /v1/videos/{id}`. */
   readonly title: string
   readonly row: WireRoute
-  /** Written by hand; '' = the summary of its row stands for it. */
+  /** Written by hand; '' = the route's summary is used. */
   readonly words: string
 }
 
 function partsOf({ name, title, row, words }: Section, shown: Shown, used: Set<JsonSchema>): readonly string[] {
-  // The section that explains the whole answer has the example as a shell command.
+  // Only the section that explains the whole answer has its example as a shell command.
   const isFirst = 'media' in row.answer || !shown.records.has(row.answer)
-  // Those of the path stand in the title.
+  // Parameters of the path are in the title.
   const parameters = Object.entries(row.query?.properties ?? {}).map(
     ([part, schema]) =>
       `| \`${part}\` | ${typeText(schema, 'sent')} | ${rulesText(schema, row.query?.required?.includes(part) ?? false)} |`,
@@ -104,13 +104,13 @@ function answerPart(
   return once(answer, title, shown, `Answer, ${statuses}`, () => fields(answer, 'answered', used, { shown, title }))
 }
 
-/** A record that an earlier section shows is only named. */
+/** If an earlier section shows the record, it is only named. */
 function once(schema: JsonSchema, title: string, shown: Shown, what: string, make: () => string): string {
   const before = shown.records.get(schema)
   if (before !== undefined) return `${what}: as of \`${before}\`.`
   shown.records.set(schema, title)
   const text = make()
-  // The head of a table says what it is of.
+  // The head of a table names what the table describes.
   return text.startsWith('|') ? text.replace(/^\| \w+/, `| ${what}`) : `${what}: ${text}`
 }
 
@@ -134,16 +134,16 @@ function fields(schema: JsonSchema, way: Way, used: Set<JsonSchema>, place: Plac
 interface FieldRow {
   readonly name: string
   readonly type: string
-  /** '' = the name says it all. */
+  /** '' = the name explains itself. */
   readonly said: string
 }
 
-/** So many fields of one earlier section are named together. */
+/** From this number on, fields that the same earlier section explains are named together. */
 const SAME_MIN = 2
 
 /**
- * A table of the fields that need words, and a line each for those that do not and those that an earlier section
- * explains.
+ * A table of the fields that need a description, one line for fields that need none, and one for fields that an earlier
+ * section explains.
  */
 function fieldsText(rows: readonly FieldRow[], way: Way, { shown, title }: Place): string {
   const lineOf = ({ name, type, said }: FieldRow): string => `| \`${name}\` | ${type} | ${said} |`
@@ -189,13 +189,13 @@ function fieldRows(
       return [row(type)]
     }
     if (depth >= DEPTH_MAX) return [row(type)]
-    // The rows below list its keys.
+    // Its keys are in the rows below.
     const plain = type.replace(/ \(.*?\)/, '')
     return [row(plain), ...fieldRows(record, way, used, `${path}${name}${suffix}.`, depth + 1)]
   })
 }
 
-/** The object in a field, or in the items of a list. */
+/** The object in a field, or in the items of its list. */
 function recordIn(schema: JsonSchema): readonly [record: JsonSchema | null, suffix: string] {
   if (schema.properties !== undefined) return [schema, '']
   if (schema.items !== undefined) {
@@ -206,7 +206,7 @@ function recordIn(schema: JsonSchema): readonly [record: JsonSchema | null, suff
   return only === undefined || others.length > 0 ? [null, ''] : recordIn(only)
 }
 
-/** Adds a record, and the records in its fields. */
+/** Adds a record, and the records of its fields. */
 function noteUsed(record: JsonSchema, used: Set<JsonSchema>): void {
   if (used.has(record)) return
   used.add(record)
@@ -229,9 +229,9 @@ function table(head: string, rows: readonly string[]): string {
   return `| ${head} |\n|${'---|'.repeat(head.split('|').length)}\n${rows.join('\n')}`
 }
 
-/** A shell command if it works as it is; else the request, if it has a body. */
+/** A shell command if it works unchanged; or else the request, if it has a body. */
 function exampleOf(routeName: string, { example, open }: WireRoute, isFirst: boolean): string | null {
-  // A file's example would be its bytes.
+  // The example of a file would be its bytes.
   if (example === undefined || JSON.stringify(example).length > EXAMPLE_CHARS_MAX) return null
   const [method = '', pattern = ''] = routeName.split(' ')
   const { path = {}, query = {}, body } = example

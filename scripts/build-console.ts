@@ -7,12 +7,12 @@ const ROOT = join(import.meta.dirname, '..')
 const DIST = join(ROOT, 'console/dist')
 const COMPRESSED = /\.(?:js|css|html|svg|json)$/
 const BROTLI_QUALITY = 11
-/** `scripts/console-font.ts` makes a file of ours from it, whose licence is shipped like those of the code. */
+/** `scripts/console-font.ts` makes one of our files from it, and its licence is shipped like those of the code. */
 const TYPEFACE = join(ROOT, 'node_modules/inter-ui/package.json')
 
 await build()
 
-/** Builds into a second folder and swaps, so that a server that starts meanwhile finds a whole build. */
+/** Builds into a second folder and swaps the two, so that a server that starts meanwhile finds a whole build. */
 async function build(): Promise<void> {
   const startedMs = performance.now()
   process.stdout.write('Building the console: once, and again when its sources change\n')

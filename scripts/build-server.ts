@@ -7,14 +7,14 @@ import { thirdPartyText } from './third-party.ts'
 /** `npm run build`: the server as a few files in `dist/`, packages included, with source maps. */
 const ROOT = join(import.meta.dirname, '..')
 const DIST = join(ROOT, 'dist')
-/** Each is a program: threads are named by their file. */
+/** Each is a program, since threads are started by file name. */
 const ENTRIES = [
   'src/main.ts',
   'src/nodes/loop-watch-thread.ts',
   'src/store/sqlite/snapshot-thread.ts',
   'src/store/sqlite/wal-thread.ts',
 ]
-/** Read at run time from the folder of the code. */
+/** Files that are read at run time from the folder of the code. */
 const DATA = [
   'src/catalog/bundled-models.json',
   'src/access/common-passwords.txt',
@@ -23,12 +23,12 @@ const DATA = [
   'src/store/sqlite-schema.sql',
   'src/store/postgres-schema.sql',
 ]
-/** Loaded by names known only at run time; `pg-native` is optional, and is not installed. */
+/** Modules whose names are known only at run time; `pg-native` is optional, and is not installed. */
 const NOT_BUNDLED = [/^@ai-sdk\//, 'pg-native']
 
 /**
- * A thread is started from a file beside the code, which is `.js` here. The length stays, so that source maps stay
- * right.
+ * A thread is started from a file beside the code, which is `.js` here. The length stays the same, so that source maps
+ * stay correct.
  */
 const threads: Plugin = {
   name: 'threads',
@@ -42,8 +42,8 @@ const threads: Plugin = {
 }
 
 /**
- * An `import` of `node:http` reads each of its exports, and so loads Node's own WebSocket and fetch, which nothing
- * uses: a tenth of a server's start.
+ * An `import` of `node:http` reads each of its exports, and so loads Node's own WebSocket and fetch, which nothing uses
+ * and which take a tenth of a server's start.
  */
 const HTTP = '\0node:http'
 const OF_FETCH: ReadonlySet<string> = new Set(['WebSocket', 'CloseEvent', 'MessageEvent'])
@@ -57,7 +57,7 @@ const plainHttp: Plugin = {
   },
 }
 
-/** Built beside and moved, `main.js` last, so that a server that starts meanwhile finds a whole build. */
+/** Built in another folder and moved, `main.js` last, so that a server that starts meanwhile finds a whole build. */
 async function build(): Promise<void> {
   const startedMs = performance.now()
   let names: readonly string[]
@@ -72,7 +72,7 @@ async function build(): Promise<void> {
       plugins: [threads, plainHttp],
       logLevel: 'warn',
     })
-    // All in one folder: code refers to files beside it.
+    // All files are in one folder, since the code refers to files beside it.
     const { output } = await bundle.write({
       dir: outDir,
       format: 'esm',
@@ -91,7 +91,7 @@ async function build(): Promise<void> {
   } finally {
     rmSync(outDir, { recursive: true, force: true })
   }
-  // The files of this build; chunks of older builds stay for servers that still run them.
+  // Lists the files of this build; chunks of older builds stay for servers that still run them.
   writeFileSync(join(DIST, 'built'), `${names.join('\n')}\n`)
   process.stdout.write(`Built the server in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s\n`)
 }

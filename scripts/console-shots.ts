@@ -69,7 +69,7 @@ function buildAndName(): string {
   return CONSOLE_DIR
 }
 
-/** A month of requests, more on weekdays and in the day. */
+/** A month of requests, more of them on weekdays and during the day. */
 async function history(
   tollgate: MovingGateway,
 ): Promise<{ readonly customer: Customer; readonly operator: Customer; readonly generation: string }> {
@@ -156,7 +156,7 @@ async function photograph(
     { ...drawer, name: 'operator-request-phone', look: PHONE, until: '[role=dialog] h2' },
   ]
   const only = process.argv.slice(2)
-  // Letters stand where a screen of many dots has them.
+  // Letters are positioned as on a high-density screen.
   const browser = await openBrowser(['--font-render-hinting=none'])
   for (const { name, route, query = queries[route] ?? '', who, look, until } of shots.filter(
     (shot) => only.length === 0 || only.some((part) => shot.name.includes(part)),
@@ -177,7 +177,7 @@ async function photograph(
   await browser.close()
 }
 
-/** Of the links by which strangers come: a new password, and an invitation. */
+/** Queries of the links by which people come who are not signed in: a new password, and an invitation. */
 async function linkQueries(tollgate: MovingGateway, customer: Customer): Promise<Readonly<Record<string, string>>> {
   const users = await tollgate.admin('GET', `/admin/v1/users?account=${customer.accountId}`)
   const password = await tollgate.admin('POST', `/admin/v1/users/${users.body.data[0].id}/password-link`, {})
@@ -188,7 +188,7 @@ async function linkQueries(tollgate: MovingGateway, customer: Customer): Promise
   return { '/setup': new URL(password.body.link).search, '/join': new URL(invitation.body.link).search }
 }
 
-/** A third of the bytes of a PNG, at the same sharpness of texts. */
+/** WebP: a third of the bytes of a PNG, with equally sharp text. */
 async function photo(page: Page, file: string): Promise<void> {
   const session = await page.context().newCDPSession(page)
   const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 })

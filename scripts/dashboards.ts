@@ -7,7 +7,7 @@ type Unit = 'reqps' | 's' | 'percentunit' | 'short' | 'bytes' | 'currencyRUB'
 interface Panel {
   readonly title: string
   readonly unit: Unit
-  /** Queries, each with the name of its line, in Grafana's form. */
+  /** Queries, each with the name of its line, in Grafana's syntax. */
   readonly lines: readonly (readonly [expr: string, legend: string])[]
 }
 

@@ -6,8 +6,8 @@ import { brokenLinks } from './site/broken-links.ts'
 import { linkOnSite, readPages, type Page } from './site/pages.ts'
 
 /**
- * Makes `site/dist` from `docs`: the pages, each as Markdown too, `llms.txt` and `llms-full.txt`, and the reference of
- * a running server. A link that leads nowhere fails it.
+ * Makes `site/dist` from `docs`: the pages, also as Markdown, `llms.txt` and `llms-full.txt`, and the reference of a
+ * running server. A broken link fails the build.
  */
 const ROOT = join(import.meta.dirname, '..')
 const OUT = join(ROOT, 'site/dist')
@@ -19,7 +19,7 @@ if (status !== 0) stop('VitePress failed')
 const pages = readPages(join(ROOT, 'docs'))
 for (const page of pages) {
   write(`${page.route}.md`, markdownOf(page))
-  // VitePress gives pictures other names, which the Markdown does not know.
+  // VitePress renames pictures, and the Markdown still has their old names.
   for (const [, picture = ''] of page.text.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)) {
     const path = join(dirname(page.path), picture)
     write(path, readFileSync(join(ROOT, 'docs', path)))
@@ -46,7 +46,7 @@ function isRussian(path: string): boolean {
   return path.startsWith('ru/')
 }
 
-/** In the form of llmstxt.org. */
+/** In the format of llmstxt.org. */
 function index(all: readonly Page[]): string {
   const line = ({ route, title, summary }: Page): string => `- [${title}](/${route}.md): ${summary}`
   const [home] = all.filter(({ route }) => route === 'index')
@@ -76,7 +76,7 @@ ${list(isDecision)}
 `
 }
 
-/** The server's own page of its API, with the document that it is made from. */
+/** The page of the API that a server shows, with the document that it is made from. */
 async function writeReference(): Promise<void> {
   const server = await startTollgate({ audited: false })
   try {

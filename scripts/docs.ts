@@ -6,7 +6,7 @@ import { withErrorTables } from './error-page.ts'
 import { withSettingTables } from './settings-page.ts'
 import { withShownTable } from '../test/clients/shown.ts'
 
-/** Writes the parts of the pages that follow from tables of the source. */
+/** Writes the parts of the pages that are generated from tables of the source. */
 const ROOT = join(import.meta.dirname, '..')
 for (const [name, made] of [
   ['docs/errors.md', withErrorTables],

@@ -1,7 +1,8 @@
 import { ERROR_TABLES } from '../src/base/error-table.ts'
 
 /**
- * The page with the tables of the source below its own text; links in the source are relative to the project's root.
+ * The page with the tables of the source below its own text; links in the source are relative to the root of the
+ * project.
  */
 export function withErrorTables(page: string): string {
   const own = page.split(/^## /m)[0] ?? ''

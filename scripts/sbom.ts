@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * `npm run sbom`: the software bill of materials of the npm package, CycloneDX. The package has no dependencies: what
- * it contains are the packages whose code the build has put into its two bundles.
+ * `npm run sbom`: the software bill of materials of the npm package, CycloneDX. The npm package has no dependencies:
+ * the bill lists the packages whose code is in its two bundles.
  */
 const ROOT = join(import.meta.dirname, '..')
 const LISTS = ['dist/third-party.txt', 'console/dist/third-party.txt']
@@ -16,7 +16,7 @@ interface Locked {
 
 const unbuilt = LISTS.find((name) => !existsSync(join(ROOT, name)))
 if (unbuilt !== undefined) throw new Error(`There is no ${unbuilt}: npm run build`)
-// Our own files, which npm has already read.
+// Our own files, which npm has already parsed.
 const own = JSON.parse(read('package.json')) as Readonly<Record<'name' | 'version' | 'license', string>>
 const lock = JSON.parse(read('package-lock.json')) as { readonly packages: Readonly<Record<string, Locked>> }
 const licences = new Map(
@@ -62,7 +62,7 @@ function component(id: string, licence: string): object {
   }
 }
 
-/** A package may be there in several versions, the others deeper. */
+/** A package may be installed in several versions, all but one of them deeper. */
 function integrityOf(name: string, version: string): string {
   const found = Object.entries(lock.packages).find(
     ([path, locked]) => path.endsWith(`node_modules/${name}`) && locked.version === version,

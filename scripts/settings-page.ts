@@ -1,9 +1,9 @@
 import { FOREIGN_VARIABLES, VARIABLE_SECTIONS } from '../src/tables/environment-table.ts'
 import type { VariableRow } from '../src/base/setting-reader.ts'
 
-/** The tables stand below it. */
+/** The tables are below this line. */
 const BEGIN = '<!-- made by npm run docs -->\n'
-/** They are not read by Tollgate itself. */
+/** Tollgate itself does not read these variables. */
 const FOREIGN_TITLE = 'Of Node and the packages'
 
 /** The page with the tables of src/tables/environment-table.ts below its own text. */
@@ -62,7 +62,7 @@ function defaultText({ absent, fallback = null }: VariableRow): string {
   return absent ?? (fallback === null ? '–' : `\`${String(fallback)}\``)
 }
 
-/** Links in the source are relative to the project's root. */
+/** Links in the source are relative to the root of the project. */
 function meaningText({ meaning }: Pick<VariableRow, 'meaning'>): string {
   return meaning.replaceAll('](docs/', '](')
 }

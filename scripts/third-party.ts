@@ -10,8 +10,8 @@ interface Manifest {
 }
 
 /**
- * The licence texts of the packages in a bundle, for the file that is shipped beside it: licences ask for them when
- * code is passed on. Packages with the same text share it.
+ * The licence texts of the packages in a bundle, for the file that is shipped beside it: licences require them when
+ * code is distributed. Packages with the same text share it.
  */
 export function thirdPartyText(moduleIds: Iterable<string>): string {
   const packages = new Map<string, readonly [title: string, text: string]>()

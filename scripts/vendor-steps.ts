@@ -1,7 +1,7 @@
-/** Prices of a million tokens in USD: `prompt`, `completion`, `input_cache_read`. */
+/** Prices per million tokens in USD: `prompt`, `completion`, `input_cache_read`. */
 type Prices = readonly [prompt: string, completion: string, cached: string]
 
-/** What a vendor's page says of a model whose price depends on the length of the input, or on the hour. */
+/** What a vendor's page says about a model whose price depends on the length of the input or on the hour. */
 export interface VendorStep {
   readonly provider: string
   readonly model: string
@@ -11,7 +11,7 @@ export interface VendorStep {
   readonly below: Prices
   readonly beyond: Prices
   readonly page: string
-  /** The day of the list that cites the page: nobody could open the page itself where the row was made. */
+  /** The day of the list that cites the page; the page itself was not available when the row was written. */
   readonly seen: string
 }
 
@@ -46,8 +46,8 @@ const peak = (model: string, below: Prices, beyond: Prices): VendorStep => ({
 })
 
 /**
- * Vendors' steps, kept apart from the data set that the bundle is made of: a test compares each bundled row with them,
- * both ways. The figures are those of another list (LiteLLM's), with the page that it cites.
+ * The steps of vendors, kept apart from the data set that the bundle is made from: a test compares each bundled row
+ * with them, in both directions. The figures come from another list (LiteLLM's), with the page that it cites.
  */
 export const VENDOR_STEPS: readonly VendorStep[] = [
   row('anthropic', 'claude-haiku-5-5', 100_000, ['0.1', '0.5', '0.01'], ['0.5', '2.5', '0.05'], ANTHROPIC),
@@ -76,7 +76,7 @@ export const VENDOR_STEPS: readonly VendorStep[] = [
   peak('deepseek-v4-pro', ['0.66', '1.98', '0.022'], ['1.32', '3.96', '0.044']),
 ]
 
-/** Models of vendors that have steps, whose price has none: a step in the bundle would be a mistake of the generator. */
+/** Models without a step, of vendors whose other models have steps: a bundled step would be a bug of the generator. */
 export const FLAT: readonly string[] = [
   'anthropic/claude-opus-4-6',
   'anthropic/claude-opus-4-7',
@@ -94,7 +94,7 @@ export const FLAT: readonly string[] = [
   'openai/gpt-5.4-mini',
 ]
 
-/** The first step at the maker, or at OpenRouter, of models that the bundle has from other hosts only. */
+/** The first step of the vendor, or of OpenRouter, for models that the bundle has only from other hosts. */
 export const HOSTED_STEPS: readonly { readonly id: string; readonly above: number; readonly page: string }[] = [
   ...['qwen/qwen3-max', 'qwen/qwen3-coder-plus', 'qwen/qwen3-coder-flash'].map((id) => ({
     id,

@@ -56,7 +56,7 @@ interface ListenerOptions {
   readonly notice: AppLog['notice']
 }
 
-/** Those who hear of each request beside the log. */
+/** The parts that get each request after its end, as the log does. */
 const LISTENERS: Readonly<Record<string, (options: ListenerOptions) => Promise<RequestListener>>> = {
   telemetry: openTelemetry,
 }
@@ -85,19 +85,19 @@ const LOG_BYTES_MAX = 4 * 1_048_576
 /** Lines are written together, after this many characters or this time. An error is written at once. */
 const LOG_WRITE_CHARS = 49_152
 const LOG_WRITE_MS = 200
-/** pino's numbers for the levels. */
+/** The numbers of pino's levels. */
 const INFO = 30
 const ERROR = 50
 
 const PROBES: ReadonlySet<unknown> = new Set(['/healthz', '/readyz', '/metrics'])
 /**
  * A loop that stands still for this long will probably never turn again. With workers the parent acts sooner, because
- * other workers go on serving.
+ * the other workers continue to serve.
  */
 const LOOP_STILL_MS = 30_000
 
 interface ProcessLog extends AppLog {
-  /** Log lines that nobody will read. */
+  /** The number of log lines that were dropped. */
   dropped(): number
 }
 
@@ -105,7 +105,7 @@ interface ProcessLog extends AppLog {
 function createLog(config: Config): ProcessLog {
   const destination = pino.destination({ dest: 1, sync: false, maxLength: LOG_BYTES_MAX })
   const logger = pino({ level: config.logLevel, base: null, messageKey: 'message' }, destination)
-  // Not in the destination's own buffer, which is measured anew with each line.
+  // Lines wait here instead of in the destination's own buffer, which is measured again with each line.
   let waiting = ''
   const writeWaiting = (): void => {
     const lines = waiting
@@ -113,7 +113,7 @@ function createLog(config: Config): ProcessLog {
     if (lines !== '') destination.write(lines)
   }
   setInterval(writeWaiting, LOG_WRITE_MS).unref()
-  // Before the destination's own listener, which writes to the end what it was given.
+  // This runs before the destination's own listener, which writes out all that it has been given.
   process.prependListener('exit', writeWaiting)
   const atOnce = (write: () => void): void => {
     writeWaiting()
@@ -141,9 +141,10 @@ function createLog(config: Config): ProcessLog {
       if (readable) process.stdout.write(`${terminalLine(fields, new Date())}\n`)
       else if (logger.isLevelEnabled(failed ? 'error' : 'info')) {
         const nowMs = Date.now()
-        // As pino writes it, in a third of the time.
+        // The same text as pino's, in a third of the time.
         waiting += `{"level":${failed ? ERROR : INFO},"time":${nowMs},${JSON.stringify(fields).slice(1)}\n`
-        // An error at once, but those that follow it together: a node that refuses much has no time for a write each.
+        // The first error is written at once, those that follow it together: a node that refuses many requests has no
+        // time for a write each.
         const isFirst = failed && Math.abs(nowMs - failedMs) >= LOG_WRITE_MS
         if (isFirst) failedMs = nowMs
         if (isFirst || waiting.length >= LOG_WRITE_CHARS) writeWaiting()
@@ -174,7 +175,7 @@ function machineOf(log: ProcessLog, parent: ParentLink | null): Machine {
     try {
       resident = process.memoryUsage.rss()
     } catch {
-      // The reading comes from a file, and file descriptors may be exhausted: the last reading stays.
+      // The reading comes from a file. If file descriptors are exhausted, the last reading stays.
     }
     return resident
   }
@@ -221,7 +222,7 @@ async function keptWrappingKey(config: Config): Promise<readonly Buffer[]> {
   const path = join(config.dataDir, 'kek')
   if (!existsSync(path)) {
     makeFolder(config.dataDir)
-    // No link is followed, and the key of a process that starts at the same time stays.
+    // No link is followed, and a key that another starting process has written stays.
     await writeFile(path, `${newWrappingKey().toString('base64')}\n`, { mode: 0o600, flag: 'wx' }).catch(
       (thrown: unknown) => {
         if (!existsSync(path)) throw thrown
@@ -255,7 +256,7 @@ async function applyFile(app: App, path: string): Promise<void> {
     )
 }
 
-/** Reports the parts of the catalogue that cannot be sold, and the changes that this release would make. */
+/** Logs the parts of the catalogue that cannot be sold, and the changes that this release would make. */
 async function tellCatalogue(app: App): Promise<void> {
   const first = app.rateFeed.start()
   // The start waits only for the very first rates; later starts have the last good ones.
@@ -338,21 +339,21 @@ async function start({ env, problems: fileProblems }: Environment): Promise<numb
     listeners: await openListeners(config, log),
     machine: machineOf(log, parent),
   })
-  // One-time messages and tasks belong to the first of several workers.
+  // One-time messages and tasks belong to the first worker.
   const others = cluster.isWorker && env[WORKER_ROLE] === 'other'
   const newcomer = others ? false : await prepare(app, path, config)
   if (others) void app.rateFeed.start()
   const { address, port, family } = await app.edge.listen(config.host, config.port)
   const urlOf = (host: string): string => `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
   const url = urlOf(address)
-  // Only now: if the server failed to listen, the account would exist and its key would be lost.
+  // Only now: if the server failed to listen, the account would exist but its key would be lost.
   if (!others)
     await greet(
       app,
       config.publicUrl ?? urlOf(ownValue(LOOPBACK, address) ?? address),
       newcomer ? await createDemo(app) : null,
     )
-  // A debugger also stops the loop.
+  // A debugger stops the loop too, so the watch is off with one.
   if (parent === null && !process.execArgv.some((option) => option.startsWith('--inspect')))
     watchLoop(LOOP_STILL_MS, log.notice)
   // Registered before the ready line is printed: an earlier signal would end the process.
@@ -382,7 +383,7 @@ function openListeners({ traces: target }: Config, { notice }: AppLog): Promise<
   return Promise.all(Object.values(LISTENERS).map((open) => open(options)))
 }
 
-/** The processes of this machine behind one port; each of them runs `start` again. */
+/** Runs the workers of this machine behind one port; each of them runs `start` again. */
 function runWorkers({ workers: count }: Config): Promise<number> {
   const group = new WorkerGroup({ count, clock: systemClock, say: (line) => process.stdout.write(`${line}\n`) })
   process.on('SIGTERM', () => group.stop())
@@ -392,7 +393,7 @@ function runWorkers({ workers: count }: Config): Promise<number> {
 }
 
 /**
- * Applies the catalogue file and logs what cannot be sold. Answers whether a newcomer needs a demo account: never with
+ * Applies the catalogue file and logs what cannot be sold. Returns whether a newcomer needs a demo account: never with
  * a catalogue file or several nodes, which were set up on purpose.
  */
 async function prepare(app: App, path: string | null, config: Config): Promise<boolean> {
@@ -408,7 +409,7 @@ async function prepare(app: App, path: string | null, config: Config): Promise<b
   return fresh && path === null && config.databaseUrl === null
 }
 
-/** A faulty file changes nothing, and the server goes on; a file that appeared since the start counts. */
+/** A faulty file changes nothing, and the server continues; a file that has appeared since the start is read too. */
 async function reload(app: App, config: Config): Promise<void> {
   try {
     const path = cataloguePath(config)
@@ -456,7 +457,7 @@ function report(thrown: unknown): never {
 }
 
 async function main(): Promise<void> {
-  // Nobody reads the output, or the disk is full: no reason to end.
+  // The output has no reader, or the disk is full: this is no reason to end.
   process.stdout.on('error', () => undefined)
   process.stderr.on('error', () => undefined)
   const settings = environment()

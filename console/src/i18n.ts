@@ -11,7 +11,7 @@ declare module 'i18next' {
 }
 
 const STORED = 'tollgate-language'
-/** A text that English has and another language lacks does not compile. */
+/** A text that exists in English but not in another language does not compile. */
 type Loaders<Texts> = Readonly<Record<Language, () => Promise<Texts>>>
 const LOADERS: Loaders<typeof en & TableTexts> = {
   en: async () => (await import('./locales/en.ts')).texts,
@@ -25,7 +25,10 @@ const OPERATOR_LOADERS: Loaders<typeof operatorEn> = {
 }
 const ofOperator = { wanted: false, loaded: new Set<Language>() }
 
-/** The language that `boot.js` found: chosen in this browser before, else the browser's first that the console has. */
+/**
+ * The language that `boot.js` found: one that was chosen in this browser earlier, or else the first of the browser's
+ * languages that the console has.
+ */
 export function preferredLanguage(): Language {
   return document.documentElement.lang === 'ru' ? 'ru' : 'en'
 }
@@ -34,7 +37,7 @@ export function currentLanguage(): Language {
   return i18next.language === 'ru' ? 'ru' : 'en'
 }
 
-/** Loads the texts of a language and shows them from now on. */
+/** Loads the texts of a language and uses them from now on. */
 export async function speak(language: Language): Promise<void> {
   if (!i18next.isInitialized)
     await i18next.init({ lng: language, fallbackLng: false, interpolation: { escapeValue: false }, resources: {} })
@@ -46,7 +49,7 @@ export async function speak(language: Language): Promise<void> {
   document.documentElement.lang = language
 }
 
-/** Loads the texts of the operator's pages, in this language and in every language that is chosen later. */
+/** Loads the texts of the operator's pages, in this language and in each one that is chosen later. */
 export async function speakToOperator(): Promise<void> {
   ofOperator.wanted = true
   await loadOperator(currentLanguage())

@@ -16,7 +16,7 @@ import { router } from './router.tsx'
 import { theme } from './theme.ts'
 
 async function start(): Promise<void> {
-  // Until both are there, the page shows what index.html has.
+  // Until the texts and the session are there, the page shows what index.html has.
   await Promise.all([
     speak(preferredLanguage()),
     queryClient.prefetchQuery(readOptions('GET /cabinet/v1/session', {}, queryClient)),

@@ -25,7 +25,7 @@ function page<const Path extends string, const Name extends string>(path: Path, 
   return createRoute({ getParentRoute: () => root, path, component })
 }
 
-/** A page with texts that only operators load. */
+/** A page whose texts only operators load. */
 function operatorPage<const Path extends string, const Name extends string>(path: Path, name: Name, read: Read<Name>) {
   return page(path, name, async () => {
     const [file] = await Promise.all([read(), speakToOperator()])
@@ -33,7 +33,7 @@ function operatorPage<const Path extends string, const Name extends string>(path
   })
 }
 
-/** Each page is a chunk. */
+/** Each page is a chunk of its own. */
 const routeTree = root.addChildren([
   page('/sign-in', 'SignInPage', () => import('./pages/entry/SignInPage.tsx')),
   page('/sign-up', 'SignUpPage', () => import('./pages/entry/SignUpPage.tsx')),
@@ -91,10 +91,10 @@ export const router = createRouter({
   routeTree,
   defaultPreload: 'intent',
   defaultPendingComponent: () => <Outline height={400} />,
-  // A fault of the console itself, or an answer that is not what it should be.
+  // The page fails because of a bug of the console, or an answer of the wrong form.
   defaultErrorComponent: ({ error }) => <FailedPlace failure={error} retry={() => window.location.reload()} />,
   scrollRestoration: true,
-  // Values stay texts, so an id of digits does not become a number.
+  // Values stay texts, so that an id of digits does not become a number.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {
     const text = queryText(search)
@@ -102,21 +102,19 @@ export const router = createRouter({
   },
 })
 
-/**
- * A link whose page cannot be loaded does not leave the page that shows it: what was typed there is kept.
- */
+/** If the page of a link cannot be loaded, the page with the link stays, and so does what was typed there. */
 const last = { wish: '' }
 router.history.block({
   enableBeforeUnload: false,
   blockerFn: async ({ action, nextLocation: { pathname, href } }) => {
     last.wish = href
-    // A redirection has no page to stay on.
+    // A redirection has no page on which to stay.
     if (action !== 'PUSH') return false
     const [, , route] = router.getMatchedRoutes(pathname)
     leaving.to = href
     try {
       await loads.get(route?.fullPath ?? '')?.()
-      // Another link was followed meanwhile.
+      // Another link was clicked meanwhile.
       return last.wish !== href
     } catch (failure) {
       if (last.wish === href)

@@ -2,7 +2,7 @@ import { createContext, useContext } from 'react'
 import type { SessionState } from '../../src/api/cabinet/session-contract.ts'
 import type { MemberScope } from '../../src/tables/member-scopes.ts'
 
-/** The signed-in user and the service's facts, for every component below. */
+/** The signed-in user and facts of the service, for every component below. */
 export const SessionContext = createContext<SessionState | null>(null)
 
 export function useSession(): SessionState {
@@ -11,7 +11,7 @@ export function useSession(): SessionState {
   return state
 }
 
-/** On pages that only a signed-in user reaches. */
+/** For pages that only a signed-in user can open. */
 export function useProfile(): NonNullable<SessionState['profile']> {
   const { profile } = useSession()
   if (profile === null) throw new Error('This page is for signed-in users')

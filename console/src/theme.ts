@@ -1,12 +1,12 @@
 import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core'
 import { t } from 'i18next'
 
-/** Sea green: dark enough at 7 for white text on it, light enough at 4 for dark pages. */
+/** Sea green: shade 7 is dark enough for white text on it, shade 4 is light enough for dark pages. */
 const sea = shades('#e8f8f5 #d2efe9 #a3dfd3 #70cebb #46bfa8 #27ab93 #14917c #0a7567 #075e54 #034840')
-/** Greys with a little blue. */
+/** Greys with a slight blue tint. */
 const dark = shades('#d6dbe1 #b8c0c9 #97a1ad #6b7684 #39424e #2b333d #222932 #191f27 #12171d #0c1015')
 
-/** Others have no variables in the styles, and a component cannot name them. */
+/** Other colours have no variables in the styles, and a component cannot use them. */
 const USED_COLOURS = ['sea', 'dark', 'gray', 'red', 'yellow', 'green', 'teal'] as const
 type UsedColour = (typeof USED_COLOURS)[number]
 
@@ -34,9 +34,10 @@ export const theme = createTheme({
   headings: { fontWeight: '650' },
   respectReducedMotion: true,
   cursorType: 'pointer',
-  // By name: `Table.extend` and the like would load each of these components, and its parts, with the first page.
+  // Components are listed by name: `Table.extend` and the like would load each of them, and its parts, with the first
+  // page.
   components: {
-    // The scroll lock writes a style element, which the content security policy refuses; base.css locks instead.
+    // The scroll lock writes a style element, which the content security policy refuses; base.css has a lock instead.
     Modal: from(() => ({
       ...OF_WINDOWS,
       centered: true,
@@ -47,7 +48,7 @@ export const theme = createTheme({
     Notification: from(close),
     Card: from(() => ({ withBorder: true, padding: 'lg', bg: 'var(--surface)' })),
     Button: from(() => ({ fw: 550 })),
-    // A second click on what is chosen is no wish to have nothing.
+    // A second click on the chosen value must not clear it.
     Select: from(() => ({ allowDeselect: false, ...clear() })),
     MultiSelect: from(clear),
     TagsInput: from(clear),
@@ -77,7 +78,7 @@ function shades(colours: string): MantineColorsTuple {
   return colours.split(' ') as unknown as MantineColorsTuple
 }
 
-/** Colours that the default theme makes too faint: dimmed text and placeholders must reach 4.5:1. */
+/** Colours that have too little contrast in the default theme: dimmed text and placeholders must reach 4.5:1. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

@@ -25,7 +25,7 @@ declare module '*.svg?url' {
 }
 
 declare module 'virtual:adapters' {
-  /** Each adapter by its name, with its facts. */
+  /** Each adapter, by its name, and its facts. */
   export const adapters: readonly (readonly [string, { readonly baseUrl: string | null }])[]
 
   /** A provider whose models and prices come with Tollgate. */
@@ -38,7 +38,7 @@ declare module 'virtual:adapters' {
   }
   export const knownProviders: readonly KnownService[]
 
-  /** The fields of each way to get a provider's tokens. */
+  /** The fields of each way to get tokens for a provider. */
   export const authFields: Readonly<Record<string, Readonly<Record<string, { readonly is: string }>>>>
 }
 

@@ -5,7 +5,7 @@ const LITERAL = /^\s*(?:true|false|null|-?\d[\d.eE+-]*)?\s*$/
 const ESCAPE_LENGTH = 6
 
 /**
- * The arguments of a tool call, which come in pieces of JSON text: names, numbers and framing stay, letters within
+ * The arguments of a tool call, which come in pieces of JSON text: names, numbers and punctuation stay, letters within
  * values are replaced. Text that is not JSON, such as the input of a custom tool, is replaced as plain text.
  */
 export class ArgumentsText {
@@ -72,7 +72,7 @@ export class ArgumentsText {
     } else if (letter === '}' || letter === ']') {
       this.#levels.pop()
       this.#expectsKey = false
-      // A complete value may be followed by another: some providers repeat it, some send the next call.
+      // Another value may follow a complete one: some providers repeat it, some send the next call.
       if (this.#levels.length === 0) this.#mode = 'start'
     } else if (letter === ':') this.#expectsKey = false
     else if (letter === ',') this.#expectsKey = this.#levels.at(-1) === '{'

@@ -4,11 +4,11 @@ import type { CaseMapping } from './case-mapping.ts'
 const SSE_FIELD = /^(data|event|id|retry|error): ?/
 const TAG = /(<style>[\s\S]*?<\/style>|<[^>]*>)/
 const TIMES = /^[\d:.,]+ --> /
-/** Total length, header length and a checksum before the headers, a checksum at the end. */
+/** Before the headers: total length, header length and a checksum; at the end another checksum. */
 const PRELUDE_BYTES = 12
 const CRC_BYTES = 4
 
-/** The JSON texts of a body, from which its identifiers are learned. */
+/** The JSON texts of a body, from which its identifiers are collected. */
 export function jsonTextsOf(body: Buffer, extension: string): readonly string[] {
   if (extension === 'json') return [body.toString('utf8')]
   if (extension === 'ndjson') return body.toString('utf8').split('\n')
@@ -23,7 +23,7 @@ export function jsonTextsOf(body: Buffer, extension: string): readonly string[] 
     : []
 }
 
-/** The body with its texts replaced: the same number of bytes, the same framing. */
+/** The body with its texts replaced, with the same number of bytes and the same framing. */
 export function mappedBody(body: Buffer, extension: string, mapping: CaseMapping): Buffer {
   if (extension === 'eventstream') return Buffer.concat(framesOf(body).map((frame) => mappedFrame(frame, mapping)))
   const text = body.toString('utf8')
@@ -62,7 +62,7 @@ function isJson(text: string): boolean {
   return /^\s*[{[]/.test(text) && text !== '[DONE]'
 }
 
-/** Lines that are no fields, such as an error in JSON over several lines, are read as one text. */
+/** Lines that are not fields, such as an error in JSON over several lines, are read as one text. */
 function mappedEvents(text: string, mapping: CaseMapping): string {
   const lines = text.split(/(\r\n|\n|\r)/)
   let out = ''
@@ -106,7 +106,7 @@ function framesOf(body: Buffer): readonly Frame[] {
   return frames
 }
 
-/** The event of another dialect that some frames carry in base64. */
+/** The event of another protocol that some frames contain in base64. */
 function inner(payload: Buffer): { readonly base64: string; readonly json: string } | null {
   const found = /"bytes":"([A-Za-z0-9+/=]+)"/.exec(payload.toString('utf8'))?.[1]
   return found === undefined ? null : { base64: found, json: Buffer.from(found, 'base64').toString('utf8') }

@@ -7,13 +7,13 @@ import { keptPhrases, meaningOf, type Meaning } from './rules.ts'
 
 const ADDRESS = /^https?:\/\//
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
-/** Shorter ones, such as three dots, only mark a place. */
+/** Shorter texts, such as three dots, are placeholders. */
 const BASE64_LENGTH_MIN = 16
 /** Key of the expected answer of a case. */
 export const EXPECTED = 'expected'
 const SENTENCE = /\p{L}+(?:[\s,;:'’"]+\p{L}+){3}/u
 const PERCENT = /%[0-9A-Fa-f]{2}/g
-/** Members that tell several streams of pieces apart. */
+/** Members that distinguish several streams of pieces. */
 const PLACES = ['index', 'item_id', 'output_index', 'content_index', 'contentBlockIndex']
 
 /**
@@ -23,10 +23,10 @@ const PLACES = ['index', 'item_id', 'output_index', 'content_index', 'contentBlo
 export class CaseMapping {
   readonly letters: Letters
   readonly ids: Identifiers
-  /** By the base64 of each made file, its source. */
+  /** The source of each generated file, by the file's base64. */
   readonly media = new Map<string, MediaSpec>()
   readonly #protocol: string
-  /** Hosts that the product calls: they and their paths stay, except for identifiers. */
+  /** Hosts that the product calls: hosts and paths stay, except for identifiers in them. */
   readonly #hosts: readonly string[]
   readonly #arguments = new Map<string, ArgumentsText>()
   readonly #opaque: string
@@ -39,7 +39,7 @@ export class CaseMapping {
     this.#hosts = hosts
   }
 
-  /** Learns the identifiers of a text; called for all texts of a case before anything is replaced. */
+  /** Collects the identifiers of a text. Call it for all texts of a case before replacing any. */
   learn(json: string): void {
     rewriteJson(json, {
       string: (value, path) => {
@@ -49,7 +49,7 @@ export class CaseMapping {
     })
   }
 
-  /** `under` is the path of the text in the whole that contains it. */
+  /** `under` is the path of the text within the whole recording. */
   json(json: string, under: JsonPath = []): string {
     const root = parsed(json)
     return rewriteJson(json, {
@@ -104,7 +104,7 @@ export class CaseMapping {
   }
 
   #pieceOf(value: string, path: JsonPath, root: unknown): string {
-    // Pieces come at any position of their lists; the expected answer is complete and has all of them.
+    // Pieces may be at any index of their lists; the expected answer has them all, complete.
     const steps = path[0] === EXPECTED ? path : path.filter((step) => typeof step === 'string')
     const place = [...steps, ...placesAlong(path, root)].join(' ')
     const found = this.#arguments.get(place) ?? new ArgumentsText(this.letters)
@@ -189,7 +189,7 @@ function placesAlong(path: JsonPath, root: unknown): readonly string[] {
   return found
 }
 
-/** A fact that looks like somebody's words: the row of the rules is wrong. */
+/** Throws for a fact that looks like human text, because then the rule is wrong. */
 function factOf(value: string, path: JsonPath): string {
   if (SENTENCE.test(value)) throw new Error(`${path.join('.')} is no fact: ${JSON.stringify(value)}`)
   return value
@@ -199,7 +199,7 @@ function isBase64(value: string): boolean {
   return value.length >= BASE64_LENGTH_MIN && BASE64.test(value)
 }
 
-/** Base64 in the alphabet of the given text, with or without padding like it. */
+/** Base64 in the alphabet of the given text, and padded as it is. */
 function spelledLike(value: string, bytes: Buffer): string {
   const text = bytes.toString(/[-_]/.test(value) ? 'base64url' : 'base64').replace(/=+$/, '')
   return text.padEnd(value.length, '=')

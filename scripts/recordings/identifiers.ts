@@ -4,11 +4,11 @@ const HEX = '0123456789abcdef'
 const DIGITS = '0123456789'
 const LOWER = 'abcdefghijklmnopqrstuvwxyz'
 const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
-/** The part that names the identifier's kind: `chatcmpl`, `call`, `toolu`. */
+/** The part that names the kind of identifier: `chatcmpl`, `call`, `toolu`. */
 const WORD = /^[a-z]{1,12}$|^[a-z]+(?:[A-Z][a-z]+)+$/
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const PART = /[A-Za-z0-9]+/g
-/** Shorter ones are numbers of something. */
+/** Shorter parts are numbers with a meaning. */
 const DRAWN_LENGTH_MIN = 6
 
 /** Replaces identifiers by others of the same shape; an identifier has the same replacement in its whole case. */

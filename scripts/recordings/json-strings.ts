@@ -5,7 +5,7 @@ export interface JsonVisitor {
   string(value: string, path: JsonPath): string
   /** `path` is that of the object. */
   key?(name: string, path: JsonPath): string
-  /** A number as written. */
+  /** A number as it is written. */
   number?(spelled: string, path: JsonPath): string
 }
 
@@ -20,8 +20,8 @@ const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const ESCAPE = /\\(?:u[0-9a-fA-F]{4}|.)/y
 
 /**
- * Rewrites the strings of a JSON text in place: white space, order and the spelling of every escape stay. Of a cut or
- * malformed text it rewrites as much as it can read.
+ * Rewrites the strings of a JSON text in place: white space, order and the spelling of every escape stay. A text that
+ * is cut off or malformed is rewritten as far as it can be read.
  */
 export function rewriteJson(text: string, visitor: JsonVisitor): string {
   const levels: Level[] = []
@@ -67,7 +67,7 @@ export function rewriteJson(text: string, visitor: JsonVisitor): string {
 
 interface StringToken {
   readonly value: string
-  /** The spelling of each UTF-16 unit of the value. */
+  /** How each UTF-16 unit of the value is spelled. */
   readonly spelled: readonly string[]
   readonly isClosed: boolean
   readonly end: number

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 
-/** Letters of one kind and one width in UTF-8; each becomes one of `kept` letters of its row, drawn for the case. */
+/**
+ * Letters of one kind and one width in UTF-8; each is replaced by one of `kept` letters of its row, which are drawn for
+ * the case.
+ */
 interface LetterClass {
   readonly has: RegExp
   readonly letters: string
@@ -8,8 +11,8 @@ interface LetterClass {
 }
 
 /**
- * The first row with a letter is its row. a to c have a row of their own: their codes have two digits where codes are
- * written out.
+ * The first row that matches a letter counts. a to c have a row of their own, since their codes have two digits where
+ * recordings contain codes.
  */
 const CLASSES: readonly LetterClass[] = [
   { has: /[a-c]/, letters: 'abc', kept: 2 },
@@ -32,12 +35,12 @@ const CLASSES: readonly LetterClass[] = [
   { has: /[\u4e00-\u9fff]/, letters: '山水火木金土日月人口田石花草雨雪风云天地', kept: 8 },
   { has: /[\u{10000}-\u{10ffff}]/u, letters: '🐙🐚🐛🐜🐝🐞🐟🐠🐡🐢🐣🐤', kept: 4 },
 ]
-/** Letters and pictures, which must have a row. */
+/** Letters and pictograms, which must have a row. */
 const LETTER = /[\p{L}\p{Extended_Pictographic}]/u
-/** Signs that count as pictures; they have as little meaning as punctuation. */
+/** Signs that count as pictograms, but have as little meaning as punctuation. */
 const SIGN = /[\u00a9\u00ae\u2000-\u2bff\u3030]/
 
-/** Numbers from 0 to 1, always the same for the same text. */
+/** Numbers from 0 to 1, always the same for the same seed. */
 export function drawsOf(seed: string): () => number {
   let block = Buffer.alloc(0)
   let at = 0
@@ -60,9 +63,9 @@ export function pick<T>(list: readonly T[], draw: number): T {
 }
 
 /**
- * Other letters of the same class and width for every letter and digit of a case. A letter always becomes the same one,
- * wherever it stands, so that pieces of a text still add up to the whole; several become the same one, so that nothing
- * leads back.
+ * Other letters of the same class and width for every letter and digit of a case. A letter is always replaced by the
+ * same one, so that the pieces of a text still form the whole. Several letters are replaced by the same one, so that
+ * the original cannot be restored.
  */
 export class Letters {
   readonly #seed: string

@@ -6,7 +6,7 @@ import { formatOf, madeMedia, type MediaSpec } from '../../test/harness/made-med
 import { jsonTextsOf, mappedBody } from './body-mapping.ts'
 import { CaseMapping, EXPECTED } from './case-mapping.ts'
 
-/** The members of a source's case that tests read; the others describe the recording and are dropped. */
+/** The members of a source's case that tests read; other members describe the recording and are dropped. */
 const MEMBERS = [
   'choices',
   'usage',
@@ -37,7 +37,7 @@ const ERROR = ['status', 'message']
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A case as its folder describes it; `meta.json` has more members. */
+/** A case as described in its folder; `meta.json` has more members. */
 interface SourceExchange {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -46,7 +46,7 @@ interface SourceExchange {
   readonly request?: { readonly method: string; readonly host: string; readonly path: string }
 }
 
-/** Cases whose expected answer is wrong in the source: it counts each piece of the arguments as a separate call. */
+/** Cases whose expected answer is wrong in the source: there each piece of the arguments is a separate call. */
 const CORRECTED: Readonly<Record<string, { readonly tool_calls: readonly Fields[] }>> = {
   'gemini/chat/v-google-stream-tool-call-arguments': {
     tool_calls: ['Boston', 'San Francisco'].map((location) => ({
@@ -81,7 +81,7 @@ export interface Row {
 
 /** The case of a folder, with all human and model text replaced. */
 export function rowOf(folder: string): Row {
-  // The layout that the usage line describes.
+  // The usage line describes this layout.
   const meta = JSON.parse(readFileSync(join(folder, 'meta.json'), 'utf8')) as SourceCase
   const exchanges = meta.steps ?? [meta]
   const mapping = new CaseMapping(
@@ -203,10 +203,10 @@ function expectedOf(source: Fields, mapping: CaseMapping, body: Buffer): Expecte
     images: each(source['images'], (image) => only(image, IMAGE)),
     vectors: each(source['vectors'], (vector) => only(vector, VECTOR)),
   }
-  // Given the type's fields above.
+  // The fields of the type were selected above.
   const mapped = JSON.parse(mapping.json(JSON.stringify(chosen), [EXPECTED])) as Expected
   if (mapped.sha256 !== undefined) return { ...mapped, sha256: sha256(body) }
-  // In the order of the pictures.
+  // In the order of the pictures of the answer.
   const made = [...mapping.media.values()].map((spec) => sha256(madeMedia(spec)))
   const { images } = mapped
   return images === undefined

@@ -1,12 +1,12 @@
 import type { JsonPath } from './json-strings.ts'
 
 /**
- * What a string is. What no row names is `text`: everything that a person or a model may have written is replaced
- * unless it is listed here.
+ * The meaning of a string. A string without a row is `text`, so everything that a person or a model may have written is
+ * replaced unless it is listed here.
  *
- * - text: letters and digits become others of their class
- * - address: the same where it is one, but the scheme and escapes stay; of a host that the product asks only identifiers
- *   are replaced
+ * - text: letters and digits are replaced by others of their class
+ * - address: the same, but in a URL the scheme and escapes stay; of the hosts that Tollgate calls only identifiers are
+ *   replaced
  * - prose: the same, and the phrases below and numbers stay
  * - fact: stays
  * - id: becomes another of the same shape, the same one wherever it stands in its case
@@ -21,16 +21,16 @@ export type Meaning = 'text' | 'address' | 'prose' | 'fact' | 'id' | 'arguments'
 interface Rule {
   readonly meaning: Meaning
   /**
-   * Names along the path, without indices; only its end is compared; `**` at the end matches everything below. The
-   * first name may be the protocol.
+   * Names along the path, without indices. Only the end of the path is compared; `**` at the end matches everything
+   * below. The first name may be the protocol.
    */
   readonly paths: readonly string[]
 }
 
-/** The first matching row counts. */
+/** The first row that matches counts. */
 const RULES: readonly Rule[] = [
   { meaning: 'codes', paths: ['logprobs.bytes', 'ollama-generate.context'] },
-  // Statistics of a filter, by the names of harms.
+  // Statistics of a content filter, by the names of harms.
   {
     meaning: 'fact',
     paths: [
@@ -106,7 +106,7 @@ const RULES: readonly Rule[] = [
       'deepgram-listen.metadata.models',
     ],
   },
-  // A rejected call in the model's own words, and the text before it.
+  // A rejected tool call as the model wrote it, and the text before it.
   { meaning: 'text', paths: ['error.failed_generation', 'stream_error.failed_generation', 'chat_history.message'] },
   {
     meaning: 'prose',
@@ -230,7 +230,7 @@ const RULES: readonly Rule[] = [
     ],
   },
   { meaning: 'fact', paths: ['language', 'language_code', 'detected_language', 'locale', 'speaker', 'speaker_id'] },
-  // Names of functions and models; words of people and models have no such names.
+  // Names of functions and models; texts of people and models are not in members with these names.
   {
     meaning: 'fact',
     paths: [
@@ -250,14 +250,14 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-/** Phrases by which the adapters recognise refusals: they stay, whatever the text around them. */
+/** Phrases by which the adapters recognise refusals. They stay, whatever the text around them is. */
 const PHRASES: readonly RegExp[] = [
   /maximum context length|context[ _-]?(?:length|window|limit)|too[ _]many[ _](?:input[ _]|prompt[ _])?tokens|prompt is too long|reduce the length|max[ _]tokens must be/gi,
   /input tokens? (?:count|exceeded)|exceeds the (?:maximum|limit)|only supports|supports up to|input is too long|input length and .?max_tokens/gi,
   /content[_ ]?(?:filter\w*|policy)|moderation|safety system|responsible ?ai|nsfw|flagged|sensitive|prohibited|inappropriate|\bsafety\b|violat\w*/gi,
   /api[ _-]?key (?:is )?(?:not valid|invalid|expired)|(?:incorrect|invalid) api[ _-]?key|invalid_api_key|authentication/gi,
   /model identifier is invalid|on-demand throughput isn.t supported|operation not allowed|reached the end of its life/gi,
-  // The product finds text that could name an account by these.
+  // Tollgate uses these to find texts that may name an account.
   /\bprojects?(?:\/|_number|_id|\b)|\bserviceAccounts?\b|\blocations?\/|\barn:aws[\w-]*:|\bBearer\b|https?:\/\/|\b(?:sk|pk|rk|org|proj|key|user|req)[-_](?=\w{6})/gi,
   /credit balance|usage limits?|organization has been disabled|billing/gi,
 ]
@@ -278,7 +278,7 @@ function endsWith(names: readonly string[], end: readonly string[]): boolean {
   return from >= 0 && end.every((name, index) => names[from + index] === name)
 }
 
-/** The parts of an error's text that stay: phrases that the adapters look for, and numbers. */
+/** The parts of an error's text that stay: phrases that the adapters search for, and numbers. */
 export function keptPhrases(text: string): readonly { readonly start: number; readonly end: number }[] {
   return PHRASES.flatMap((phrase) =>
     [...text.matchAll(phrase)].map(({ index, 0: found }) => ({ start: index, end: index + found.length })),

@@ -5,7 +5,7 @@ const LINK = /\s(?:href|src)="([^"]*)"/g
 const ID = /\sid="([^"]*)"/g
 const HERE = 'http://site.invalid'
 
-/** Links and pictures of a built site that lead nowhere, as `page → link`. Links to other hosts are not followed. */
+/** Links and pictures of a built site without a target, as `page → link`. Links to other hosts are not checked. */
 export function brokenLinks(site: string): readonly string[] {
   const ids = new Map<string, ReadonlySet<string>>()
   const idsOf = (file: string): ReadonlySet<string> => {
@@ -25,7 +25,7 @@ export function brokenLinks(site: string): readonly string[] {
   )
 }
 
-/** The file that a server of static files answers with; null if there is none. */
+/** The file that a static file server would return; null = there is none. */
 export function fileOf(site: string, path: string): string | null {
   const file = join(site, path)
   if (relative(site, file).startsWith('..')) return null

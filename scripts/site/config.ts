@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { RUSSIAN, SECTIONS } from './navigation.ts'
 import { anchorOf, linkOnSite, readPages, type Page } from './pages.ts'
 
-/** Pages are read where they are: VitePress runs in the folder of the project. */
+/** Pages are read from their folder: VitePress runs in the root of the project. */
 const DOCS = join(process.cwd(), 'docs')
-/** By the name that the navigation gives them: the path without its ending. */
+/** Pages by their name in the navigation: the path without the extension. */
 const pages: ReadonlyMap<string, Page> = new Map(readPages(DOCS).map((page) => [page.path.replace(/\.md$/, ''), page]))
 
 interface Item {
@@ -37,7 +37,7 @@ const LINKS = [
   ['Reference', 'reference/README'],
 ] as const
 
-/** What VitePress reads; `site/.vitepress/config.ts` hands it over. */
+/** The settings of VitePress; `site/.vitepress/config.ts` exports them. */
 export const siteConfig = {
   title: 'Tollgate',
   description: 'A self-hosted, billing-grade model-access proxy',
@@ -70,7 +70,7 @@ export const siteConfig = {
     },
   },
   themeConfig: {
-    // Most pages have no Russian twin: the switch leads to the home page.
+    // Most pages have no Russian version, so the switch leads to the home page.
     i18nRouting: false,
     nav: [...LINKS.map(([text, name]) => ({ ...item(name), text })), API],
     sidebar: sections.map(([text, paths], index) => ({
@@ -100,13 +100,13 @@ export const siteConfig = {
     },
   },
   markdown: {
-    // Braces of a heading, as in the path of a route, are text.
+    // Braces in a heading, as in the path of a route, are text, not attributes.
     attrs: { disable: true },
-    // Links lead to the same names here and on GitHub.
+    // Headings have the same ids here as on GitHub.
     anchor: { slugify: anchorOf },
     config: renameLinks,
   },
-  // The index of the search is one chunk.
+  // The search index is one large chunk.
   vite: { build: { chunkSizeWarningLimit: 2000 } },
 }
 
@@ -121,7 +121,7 @@ interface Token {
   attrSet(name: string, value: string): void
 }
 
-/** VitePress serves a README under another name, and leaves links to it as they are. */
+/** VitePress serves a README under another name but does not change links to it. */
 function renameLinks(markdown: MarkdownIt): void {
   markdown.core.ruler.push('rename_links', ({ tokens }) => {
     for (const token of tokens.flatMap(({ children }) => children ?? [])) {

@@ -1,4 +1,4 @@
-/** The pages of the site by section, as paths in `docs`. A page that no section names fails the build. */
+/** The pages of the site by section, as paths in `docs`. A page that is in no section fails the build. */
 export const SECTIONS: readonly (readonly [title: string, pages: readonly string[]])[] = [
   ['Start', ['README', 'start', 'install', 'cabinet']],
   [

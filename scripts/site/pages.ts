@@ -1,16 +1,16 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-/** The name of a folder's README on the site. */
+/** The name of a README on the site. */
 const INDEX = 'index'
 
 /** A page of `docs`. */
 export interface Page {
-  /** In `docs`. */
+  /** Its path in `docs`. */
   readonly path: string
-  /** On the site, without an ending; a README is the index of its folder. */
+  /** Its path on the site, without an extension; a README is the index of its folder. */
   readonly route: string
-  /** Its first heading, without marks. */
+  /** Its first heading, without Markdown. */
   readonly title: string
   /** Its first sentence. */
   readonly summary: string
@@ -50,12 +50,12 @@ function plain(text: string): string {
     .replaceAll('\n', ' ')
 }
 
-/** What a link to a page leads to on the site. */
+/** A link to a page, as it must be on the site. */
 export function linkOnSite(link: string): string {
   return link.replace(/(?<=^|\/)README\.md(?=#|$)/, `${INDEX}.md`)
 }
 
-/** The name by which GitHub links to a heading, before it numbers the second of that name. */
+/** The id that GitHub gives to a heading, without the number of a repeated heading. */
 export function anchorOf(heading: string): string {
   return heading
     .replaceAll(/[^\p{L}\p{N}\p{M} _-]/gu, '')

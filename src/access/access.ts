@@ -40,11 +40,11 @@ import type { RateDecision } from './sliding-window.ts'
 import { isSafeMethod, isSameOrigin } from './same-origin.ts'
 
 const ADMIN_TOKEN_LENGTH_MIN = 32
-/** How often a success renews the guard's memory of (address, key): far below the day that it lasts. */
+/** How often a success renews the guard's record of (address, key). The record lasts a day. */
 const PROVE_EVERY_MS = 60_000
 /** How often the last use of an admin token is written. */
 const TOUCH_MS = 60_000
-/** Of an account's changes in a minute, those that only its owners may make, so that nobody keeps them from acting. */
+/** Of an account's changes in a minute, the number that only its owners may make, so members cannot use them up. */
 const OWNERS_CHANGES = 60
 const NO_SCOPES: ReadonlySet<AdminScope> = new Set()
 const NO_MEMBER_SCOPES: ReadonlySet<MemberScope> = new Set()
@@ -60,23 +60,23 @@ const ADMITTED: AccessResult<Principal> = Object.freeze({ principal: null, heade
 
 export interface AccessOptions {
   readonly keys: Pick<KeyStore, 'findByDigest' | 'findOwner' | 'touch' | 'changes'>
-  /** Keys that manage keys; absent = there are none. */
+  /** Keys that manage keys; absent = the service has none. */
   readonly managementKeys?: Pick<KeyStore, 'findByDigest' | 'touch' | 'changes'>
   readonly clock: Clock
   /** Live settings: both limits may change between two requests. */
   readonly settings: () => Pick<Settings, 'rateLimit' | 'ipBlock'>
-  /** The owner's; null = programs use named tokens only. */
+  /** The operator's own token; null = programs use named tokens only. */
   readonly adminToken: string | null
-  /** Absent = there are none. */
+  /** Named tokens of the admin API; absent = the service has none. */
   readonly adminTokens?: Pick<AdminTokenStore, 'findByDigest' | 'touch'>
   /** The request's console session, or null without a valid one. */
   readonly session: (request: IncomingMessage) => Promise<ConsoleSession | null>
   /** Administrators must turn on two-step sign-in before they may use the admin API. */
   readonly adminTotpRequired: boolean
-  /** State shared with other nodes; absent = there are none. */
+  /** State shared with other nodes; absent = there are no other nodes. */
   readonly shared?: NodeShare & {
     readonly guard: SharedGuard | null
-    /** Tells other nodes about a block that began on this one. */
+    /** Reports a block that began on this node to the other nodes. */
     readonly blocked: (ip: string, leftMs: number, blocks: number) => void
     /** Ends a block on other nodes; rejects when the store does not answer. */
     readonly unblocked: (ip: string) => Promise<void>
@@ -86,13 +86,13 @@ export interface AccessOptions {
 /**
  * Checks each request before its body is read: who calls, from which address, and how often.
  *
- * Keys come from `key-cache.ts`, which hears of changes, so a deleted key stops on every node. `ip-guard.ts` blocks who
- * guesses keys, `rate-limit.ts` counts requests of accounts and keys, `bounds.ts` all else that has a bound; several
- * nodes share the counts (`shared-access.ts`). A browser's change must come from our pages (`same-origin.ts`). It reads
- * no body and decides no money: spending limits are the hold's. Of a key it keeps the digest alone.
+ * Keys come from `key-cache.ts`, which learns of changes, so a deleted key stops on every node. `ip-guard.ts` blocks
+ * addresses that guess keys, `rate-limit.ts` counts requests of accounts and keys, `bounds.ts` all else that has a
+ * bound; several nodes share the counts (`shared-access.ts`). A browser's change must come from our pages
+ * (`same-origin.ts`). It reads no body; the hold enforces spending limits. It stores only digests of keys.
  */
 export interface Access extends EdgeAccess<Principal> {
-  /** What callers may do how often, beside their requests. */
+  /** How often callers may do things other than requests. */
   readonly bounds: Bounds
   /**
    * The actor of a change through the admin API, for the audit log: `token`, `token:NAME` or the administrator's
@@ -101,7 +101,7 @@ export interface Access extends EdgeAccess<Principal> {
   actorOf(request: IncomingMessage): string | null
   /** The scopes of the caller of a route of the admin API; none before `admit`. */
   scopesOf(request: IncomingMessage): ReadonlySet<AdminScope>
-  /** The named token that a route of the admin API was opened with; null = another caller. */
+  /** The named token that opened a route of the admin API; null = another caller. */
   adminTokenOf(request: IncomingMessage): AdminToken | null
   /** Whether a console session opened the route. */
   hasSession(request: IncomingMessage): boolean
@@ -111,7 +111,7 @@ export interface Access extends EdgeAccess<Principal> {
   invalidate(changed: ChangedRows): void
   /** Takes over a block from another node, or its end when `blocks` is 0; the address is in the form of `ipKey`. */
   block(ip: string, leftMs: number, blocks: number): void
-  /** Reports this node's accepted requests to the shared rate windows, after those could not be reached. */
+  /** Reports this node's accepted requests to the shared rate windows after an outage of them. */
   tellWindows(): Promise<void>
   /** Addresses that are blocked now; `until` in Unix ms. */
   blocks(): readonly { readonly ip: string; readonly untilMs: number; readonly times: number }[]
@@ -236,8 +236,8 @@ class AccessStage implements Access {
   }
 
   /**
-   * Everything that is not a mere look may make events and rows, which no money bounds: an account makes so many in a
-   * minute, whoever acts for it, and so does a caller of the admin API.
+   * Every method that is not safe may make events and rows, whose number no price limits. So the changes of an account
+   * are counted per minute, whoever acts for it, and so are those of a caller of the admin API.
    */
   async #changing(
     request: IncomingMessage,
@@ -253,7 +253,7 @@ class AccessStage implements Access {
     if (principal !== null) return this.bounds.refusal('changes', principal.accountId, OWNERS_CHANGES)
     if (this.#scopes.has(request)) return this.bounds.refusal('admin_changes', this.#actors.get(request) ?? '')
     const { user, membership } = this.sessionOf(request)
-    // A person without an account is counted for themselves.
+    // A person without an account is counted by their user id.
     if (membership === null) return this.bounds.refusal('changes', user.id)
     return this.bounds.refusal('changes', membership.accountId, membership.role === 'owner' ? 0 : OWNERS_CHANGES)
   }
@@ -320,8 +320,8 @@ class AccessStage implements Access {
   }
 
   /**
-   * A block that is new to this node also goes to the store: if the node that began it got the answer too late, nobody
-   * else was told, and no operator would see it.
+   * A block that is new to this node also goes to the store. If the node that began it got the answer too late, it
+   * reported the block to nobody, and no operator would see it.
    */
   #adoptShared(key: string, leftMs: number, blocks: number): void {
     if (this.#guard.adopt(key, leftMs, blocks)) this.#shared.blocked(key, leftMs, blocks)
@@ -357,7 +357,7 @@ class AccessStage implements Access {
     return this.#refused(ip, error)
   }
 
-  /** All nodes together answer no more 401s than the rule allows: the shared count decides about this attempt. */
+  /** All nodes together answer no more 401s than the rule allows, so the shared count decides about this attempt. */
   async #failShared(guard: SharedGuard, ip: string, error: ApiError): Promise<AccessResult<Principal>> {
     const { failures, window, duration } = this.#options.settings().ipBlock
     const key = ipKey(ip)
@@ -414,7 +414,7 @@ class AccessStage implements Access {
 
   async #admitToken(request: IncomingMessage, scope: AdminScope, text: string): Promise<AccessResult<Principal>> {
     const { adminTokens } = this.#options
-    // The checksum refuses guesses without a look-up.
+    // The checksum rejects guesses without a look-up.
     if (adminTokens === undefined || !isWellFormed(text)) return refusal(unauthorized())
     const token = await adminTokens.findByDigest(digestOf(text))
     const nowMs = this.#clock.now()
@@ -454,7 +454,7 @@ class AccessStage implements Access {
     return ADMITTED
   }
 
-  /** The user's session acts for one of their own keys, with its limits and those of the account. */
+  /** The user's session acts for one of the user's own keys, with the limits of the key and of its account. */
   async #admitPlayground(request: IncomingMessage, ip: string): Promise<AccessResult<Principal>> {
     const result = await this.#admitSession(request)
     if ('error' in result) return result
@@ -470,7 +470,7 @@ class AccessStage implements Access {
     const known = knownKey('', owner, { readAtMs: this.#clock.monotonic(), readAtChange: null })
     const refused = refusalOf(known, this.#clock.now(), ip)
     if (refused !== null) return { ...refusal(refused), refused: known.principal }
-    // It spends by the key and reaches what is the person's own: an owner reads nothing that a member has kept.
+    // The session spends by the key but reaches the person's own things: an owner cannot read what a member has stored.
     const { person: _ofTheKey, ...terms } = known.principal
     const principal: Principal = membership.role === 'owner' ? terms : { ...terms, person: user.id }
     const decision = await this.#limiter.take(
@@ -488,7 +488,7 @@ function refusal(error: ApiError): AccessResult<Principal> {
   return { error, headers: NO_HEADERS }
 }
 
-/** A header, which another site cannot send; for a file that the browser itself loads, the query. */
+/** The key's id: a header, which another site cannot send, or the query for a file that the browser itself loads. */
 function playgroundKey(request: IncomingMessage): string | null {
   const header = request.headers['x-tollgate-key-id']
   if (typeof header === 'string') return header

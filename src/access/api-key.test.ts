@@ -4,7 +4,7 @@ import { randomIds } from '../base/ids.ts'
 import { digestBytes, digestOf, digestText, generateKey, isWellFormed, labelOf } from './api-key.ts'
 
 test('a key is prefix, 32 random letters and its CRC32 in base62', () => {
-  // Both checksums come from Python's zlib, so that the format does not depend on this code alone.
+  // Both checksums come from Python's zlib, so that the test does not check this code against itself.
   assert.equal(generateKey({ letters: (length) => '0'.repeat(length) }), 'sk-tg-0000000000000000000000000000000023Xxen')
   assert.ok(isWellFormed('sk-tg-abcdefghijklmnopqrstuvwxyzABCDEF3G25F9'))
   const ids = randomIds()

@@ -39,7 +39,7 @@ export function digestOf(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
 
-/** The same digest as text, a key for maps. */
+/** The same digest as text, for the keys of maps. */
 export function digestText(key: string): string {
   return hash('sha256', key, 'base64url')
 }
@@ -48,7 +48,7 @@ export function digestBytes(text: string): Buffer {
   return Buffer.from(text, 'base64url')
 }
 
-/** The part of a key that people may see: enough to recognise it, nothing to guess it by. */
+/** The part of a key that people may see: enough to recognise it, too little to help a guess. */
 export function labelOf(key: string): string {
   return `${key.slice(0, 9)}…${key.slice(-3)}`
 }

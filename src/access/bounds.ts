@@ -9,12 +9,12 @@ const PERIODS = {
 
 interface Bound {
   readonly most: number
-  /** The window, which slides. */
+  /** The length of the sliding window. */
   readonly per: keyof typeof PERIODS
   readonly what: string
 }
 
-/** What one caller may do how often, beside what the rate limit and money bound (guarantees.md 5). */
+/** How often one caller may do each thing that neither the rate limit nor money bounds (guarantees.md 5). */
 export const BOUNDS = {
   changes: { most: 600, per: 'minute', what: 'changes of an account' },
   admin_changes: { most: 6_000, per: 'minute', what: 'changes of one caller of the admin API' },
@@ -35,14 +35,17 @@ export const BOUNDS = {
   notice_tests: { most: 20, per: 'hour', what: 'messages asked for by an account' },
   orders: { most: 60, per: 'hour', what: 'orders of an account' },
   looks: { most: 30, per: 'day', what: 'looks at one order' },
-  /** Far above any shop; the provider repeats a notification that is refused. */
+  /** Far above the volume of any shop. A refused notification is lost only until the provider repeats it. */
   notifications: { most: 20_000, per: 'hour', what: 'notifications' },
   strange_notifications: { most: 600, per: 'hour', what: 'notifications that name no order' },
 } as const satisfies Readonly<Record<string, Bound>>
 
 export type BoundName = keyof typeof BOUNDS
 
-/** Counts what callers do against `BOUNDS`: over all nodes with Valkey, else each node its share (guarantees.md 6). */
+/**
+ * Counts what callers do against `BOUNDS`: over all nodes with Valkey; without it each node allows its share
+ * (guarantees.md 6).
+ */
 export class Bounds {
   readonly #limiter: RateLimiter
 
@@ -50,18 +53,18 @@ export class Bounds {
     this.#limiter = limiter
   }
 
-  /** Takes a turn, or refuses with the time until the next. */
+  /** Takes a turn, or throws a refusal with the time until the next turn. */
   async take(name: BoundName, of: string): Promise<void> {
     const refusal = await this.refusal(name, of)
     if (refusal !== null) throw refusal
   }
 
-  /** false = there is none left. */
+  /** Takes a turn; false = none is left. */
   async has(name: BoundName, of: string): Promise<boolean> {
     return (await this.refusal(name, of)) === null
   }
 
-  /** `kept` turns are left for owners. */
+  /** Takes a turn; the error = none is left. `kept` turns are left for owners. */
   async refusal(name: BoundName, of: string, kept = 0): Promise<ApiError | null> {
     const { most, per, what } = BOUNDS[name]
     const { seconds, text } = PERIODS[per]

@@ -12,7 +12,7 @@ import { HOUR_MS } from '../base/time.ts'
 const PURPOSE = 'console/known-device/v1'
 const KEEP_SECONDS = 180 * 86_400
 const ID_LETTERS = 22
-/** The most people who share a browser; the one seen longest ago is dropped. */
+/** The most users remembered for one browser; the one seen longest ago is dropped. */
 const USERS_MAX = 8
 
 /** Idle and absolute limits of guarantees.md requirement 8. */
@@ -33,7 +33,7 @@ const USER_AGENT_MAX = 300
 export interface ConsoleSession {
   readonly user: UserRecord
   readonly session: SessionRecord
-  /** The account that it acts for; null = the user has none. */
+  /** The account that the user acts for; null = the user has none. */
   readonly membership: Membership | null
 }
 
@@ -44,7 +44,7 @@ export interface ConsoleSessionPorts extends KnownDevicePorts {
 }
 
 /**
- * Sessions of the console, stored only by the hash of their cookie. Nothing is cached: a session that has ended
+ * Sessions of the console, stored only by the hash of their cookie. Nothing is cached, so a session that has ended
  * gives no access on any node.
  */
 export class ConsoleSessions {
@@ -57,8 +57,8 @@ export class ConsoleSessions {
   }
 
   /**
-   * Opens a session with a new id; answers its `Set-Cookie`, and one that marks the browser as known. The request's
-   * previous session ends: an id from before the sign-in is never kept.
+   * Opens a session with a new id; returns its `Set-Cookie`, and one that marks the browser as known. The request's
+   * previous session ends: an id from before the sign-in is never reused.
    */
   async open(
     user: UserRecord,
@@ -141,14 +141,14 @@ export function userAgentOf(request: IncomingMessage): string {
   return (request.headers['user-agent'] ?? '').replaceAll(/[^\x20-\x7e]/g, '').slice(0, USER_AGENT_MAX)
 }
 
-/** All that a store has of a token: of a session, an invitation or a set-up link. */
+/** The only form in which the store holds a token of a session, an invitation or a set-up link. */
 export function tokenHash(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
 
 interface Device {
   readonly id: string
-  /** Users who signed in from it, the latest first. */
+  /** Users who signed in from the browser, the latest first. */
   readonly userIds: readonly string[]
   readonly untilMs: number
 }
@@ -160,8 +160,8 @@ interface KnownDevicePorts {
 }
 
 /**
- * Browsers that somebody has signed in from, recognised by an encrypted cookie. It opens nothing; it only prevents
- * strangers who guess passwords elsewhere from locking the user out.
+ * Browsers that somebody has signed in from, recognised by an encrypted cookie. The cookie opens nothing; it only
+ * prevents strangers who guess passwords elsewhere from locking the user out.
  */
 class KnownDevices {
   readonly #ports: KnownDevicePorts

@@ -43,7 +43,7 @@ export async function takeIdentity(
   throw reasonError('last_way_in')
 }
 
-/** Bound to its user: a seed moved to another row cannot be decrypted. */
+/** The encryption is bound to the user: a seed moved to another row cannot be decrypted. */
 export function encryptSeed(cipher: Cipher, userId: string, seed: Buffer): Buffer {
   return cipher.encrypt(seed, purposeOf(userId))
 }
@@ -52,7 +52,7 @@ export function decryptSeed(cipher: Cipher, userId: string, encrypted: Buffer): 
   return cipher.decrypt(encrypted, purposeOf(userId))
 }
 
-/** Encrypts every seed with the first wrapping key; answers their number. */
+/** Encrypts every seed with the first wrapping key; returns their number. */
 export async function rewrapSeeds(users: UserStore, cipher: Cipher): Promise<number> {
   const seeds = await users.encryptedSeeds()
   for (const { id, seed } of seeds)

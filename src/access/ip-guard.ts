@@ -27,7 +27,7 @@ export class IpGuard {
   /** `ip digest` → when that key last worked from this address. */
   readonly #proven = new RecentMap<number>(PROVEN_MAX)
   readonly #anonymous: RecentMap<SlidingWindow>
-  /** Whether any address has been blocked since the start: on most nodes none ever is. */
+  /** Whether any address has been blocked since the start; on most nodes none ever is, which saves the look-up. */
   #everBlocked = false
 
   constructor(options: {
@@ -51,7 +51,7 @@ export class IpGuard {
     return Math.max(0, Math.ceil((block.untilMs - this.#clock.monotonic()) / 1_000))
   }
 
-  /** Counts one 401. The one that reaches the threshold starts a block; answers the block. */
+  /** Counts one 401. The one that reaches the threshold starts a block and returns it. */
   fail(ip: string): { readonly leftMs: number; readonly blocks: number } | null {
     const { failures, window, duration } = this.#settings()
     const key = ipKey(ip)
@@ -67,8 +67,8 @@ export class IpGuard {
   }
 
   /**
-   * Takes over a block from another node or this one. `key` is the address in the form of `ipKey`. Answers whether it
-   * is new here.
+   * Takes over a block from another node or this one. `key` is the address in the form of `ipKey`. Returns whether the
+   * block is new here.
    */
   adopt(key: string, leftMs: number, count: number): boolean {
     const before = this.#blocks.get(key)
@@ -91,7 +91,7 @@ export class IpGuard {
       .map(([ip, { untilMs, count }]) => ({ ip, untilMs: this.#clock.now() + untilMs - nowMs, times: count }))
   }
 
-  /** The guard's key of an address. The list of blocked addresses shows such keys; one of them maps to itself. */
+  /** The guard's key of an address. The list of blocked addresses shows such keys, and a key maps to itself. */
   keyOf(ip: string): string {
     return this.#blocks.has(ip) ? ip : ipKey(ip)
   }

@@ -14,7 +14,7 @@ const FRESH_MS = 5_000
 /** From this age on a use also starts a look-up in the background, so that a busy key never waits for one. */
 const REFRESH_MS = 2_500
 const ABSENT_MS = 30_000
-/** At least half of them are kept. */
+/** The most entries; when there are more, at least half of them stay. */
 const ENTRIES_MAX = 20_000
 const TOUCH_FLUSH_MS = 5_000
 /** A stuck database must give a 503 within a second (guarantees.md F2). */
@@ -27,15 +27,15 @@ export interface KnownKey {
   readonly accountStatus: AccountStatus
   readonly disabled: boolean
   readonly expiresAtMs: number | null
-  /** The end of this secret, which another has replaced; null = it is the key's own. */
+  /** When this secret stops working, since another has replaced it; null = it is the key's own. */
   readonly secretEndsAtMs: number | null
-  /** null = it works from every address. */
+  /** null = the key works from every address. */
   readonly allowedIps: IpList | null
   /** Monotonic ms of the look-up's start. */
   readonly readAtMs: number
-  /** `changes` of the keys at that time. */
+  /** The count of changes of keys at that time. */
   readonly readAtChange: number | null
-  /** Address and time of the latest success that the IP guard was told about. */
+  /** Address and time of the latest success that was reported to the IP guard. */
   provenIp: string
   provenAtMs: number
 }
@@ -46,7 +46,7 @@ export interface KeyCacheOptions {
   readonly entriesMax?: number
 }
 
-/** What an administrator changed: a key, an account, or what holds for a group of accounts. */
+/** What an administrator changed: a key, an account, or the terms of a group of accounts. */
 export type ChangedRows = { readonly keyId: string } | { readonly accountId: string } | { readonly groupId: string }
 
 function concerns(changed: ChangedRows, { keyId, accountId, groupId }: Principal): boolean {
@@ -55,7 +55,8 @@ function concerns(changed: ChangedRows, { keyId, accountId, groupId }: Principal
 }
 
 /**
- * Keys by their full digest: existing keys for seconds, absent ones longer. Each key has at most one look-up under way.
+ * Keys by their full digest. Existing keys are cached for seconds, absent ones longer. Each key has at most one look-up
+ * under way.
  */
 export class KeyCache {
   readonly #keys: KeyCacheOptions['keys']
@@ -66,7 +67,7 @@ export class KeyCache {
   readonly #lookups = new Map<string, Promise<KnownKey | null>>()
   readonly #touched = new Set<string>()
   #cancelFlush: (() => void) | null = null
-  /** Incremented by each invalidation, so that a look-up that started before one is not kept. */
+  /** Incremented by each invalidation, so that the result of a look-up that started before it is not cached. */
   #generation = 0
 
   constructor(options: KeyCacheOptions) {
@@ -82,7 +83,7 @@ export class KeyCache {
     const nowMs = this.#clock.monotonic()
     const known = this.#known.get(digest)
     if (known !== undefined) {
-      // A process that is the only writer knows that nothing has changed since.
+      // If this process is the only writer, nothing has changed since.
       if (known.readAtChange !== null && known.readAtChange === this.#keys.changes) return known
       const ageMs = nowMs - known.readAtMs
       if (ageMs < REFRESH_MS) return known
@@ -106,13 +107,13 @@ export class KeyCache {
     }
   }
 
-  /** Notes that a key was used; written in batches. */
+  /** Notes that a key was used; the store gets the notes in batches. */
   touch(keyId: string): void {
     this.#touched.add(keyId)
     this.#cancelFlush ??= this.#clock.after(TOUCH_FLUSH_MS, () => void this.flush())
   }
 
-  /** Writes the noted uses. A failure loses only times of use, and fails no request. */
+  /** Writes the noted uses. A failure loses only times of use, and no request fails by it. */
   async flush(): Promise<void> {
     this.#cancelFlush?.()
     this.#cancelFlush = null

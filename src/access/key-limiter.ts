@@ -8,11 +8,11 @@ import { kopeckText, rubles, type Micro } from '../base/money.ts'
 import { isoSeconds } from '../base/time.ts'
 
 const SWEEP_START = 1_024
-/** A third of the shared lease. */
+/** A third of the lease that Valkey gives a running request. */
 const RENEW_MS = 20_000
-/** A running request may end at any moment. */
+/** A guess: a running request may end at any moment. */
 const RUNNING_RETRY_SECONDS = 1
-/** The name of the key's own window; no model has an empty id. */
+/** The name of the window for the whole key; no model has an empty id. */
 const WHOLE_KEY = ''
 
 type Headers = Readonly<Record<string, string>>
@@ -20,16 +20,16 @@ type Headers = Readonly<Record<string, string>>
 /** A paid request that passed its key's limits. */
 export interface LimitGrant {
   readonly headers: Headers
-  /** Frees its place among the running requests, and replaces the reserved tokens by the used ones. */
+  /** Frees the request's place among the running ones, and replaces the reserved tokens by those used. */
   end(used: { readonly model: string; readonly tokens: number } | null): void
 }
 
 export interface LimitedRequest {
   readonly keyId: string
   readonly limits: KeyLimits
-  /** Every model that may answer it, the first choice first. */
+  /** Every model that may answer the request, the first choice first. */
   readonly models: readonly string[]
-  /** The most tokens that it may use, as far as known. */
+  /** The most tokens that the request may use, as far as known. */
   readonly tokens: number
 }
 
@@ -53,8 +53,9 @@ export interface LimitShare {
 }
 
 /**
- * The limits of keys: requests and tokens in any minute, for the whole key and for its models, and running requests.
- * With Valkey they hold over all nodes; while Valkey cannot be reached each node keeps to its share, rounded up.
+ * The limits of keys: requests and tokens in any minute, for the whole key and for its models, and the number of
+ * running requests. With Valkey they hold over all nodes; while Valkey cannot be reached, each node allows its share,
+ * rounded up.
  */
 export class KeyLimiter {
   readonly #clock: Clock
@@ -75,7 +76,7 @@ export class KeyLimiter {
   async take(request: LimitedRequest): Promise<LimitGrant> {
     const { shared } = this.#share
     const windows = windowsOf(request)
-    // The requests that only this node accepted stay below the limit too.
+    // The requests that this node alone accepted stay below the limit too.
     if (shared?.available !== true) return this.#grant(request, this.#takeHere(request, windows, this.#share.nodes()))
     const here = this.#takeHere(request, windows, 1)
     const { keyId, limits } = request
@@ -102,7 +103,7 @@ export class KeyLimiter {
     )
   }
 
-  /** Counts the request by this node's knowledge, within one of the given number of shares. */
+  /** Counts the request by what this node knows, within its share: the limit divided by `shares`. */
   #takeHere(
     request: LimitedRequest,
     windows: readonly Window[],
@@ -199,7 +200,7 @@ export class KeyLimiter {
     return made
   }
 
-  /** Its cost is spread over the inserts. */
+  /** Removes empty logs. The cost is spread over the inserts. */
   #sweep(): void {
     const second = Math.floor(this.#clock.monotonic() / 1_000)
     for (const [name, log] of this.#logs) if (log.isEmpty(second)) this.#logs.delete(name)
@@ -213,7 +214,7 @@ function windowsOf({ limits, models, tokens }: LimitedRequest): readonly Window[
   return [{ name: WHOLE_KEY, limits }, ...limited].flatMap(({ name, limits: own }): readonly Window[] => {
     const { requestsPerMinute: requestsMost = null, tokensPerMinute: tokensMost = null } = own ?? {}
     if (requestsMost === null && tokensMost === null) return []
-    // A request that may need more than the limit waits for an empty minute, not for ever.
+    // A request that may need more than the limit waits for an empty minute instead of for ever.
     return [{ name, requestsMost, tokensMost, tokens: Math.min(Math.max(1, tokens), tokensMost ?? tokens) }]
   })
 }
@@ -285,7 +286,7 @@ function headersOf(windows: readonly Window[], states: readonly MinuteState[], i
     if (least === undefined) continue
     headers[`x-ratelimit-limit-${unit}`] = String(least.most)
     headers[`x-ratelimit-remaining-${unit}`] = String(least.left)
-    // In a window that was empty this request is the oldest.
+    // If the window was empty, this request is its oldest.
     headers[`x-ratelimit-reset-${unit}`] = `${least.reset === 0 ? MINUTE_SECONDS : least.reset}s`
   }
   return headers
@@ -298,15 +299,15 @@ function logName(keyId: string, window: string): string {
 type LimitExceeded = Extract<HoldOutcome, { readonly status: 'limit_exceeded' }>
 
 /**
- * 429 `limit_exceeded` (wire.md D-9.3), of a key's limit or its account's. `resetsAtMs` is the end of the period, null
- * for a fixed limit.
+ * 429 `limit_exceeded` (wire.md D-9.3), for a limit of the key or of its account. `resetsAtMs` is the end of the
+ * period, null for a fixed limit.
  */
 export function limitExceededError(outcome: LimitExceeded, requiredMicro: Micro, resetsAtMs: number | null): ApiError {
   const { limitMicro, limitReset, spentMicro, heldMicro, ofAccount = false } = outcome
   const resetsAt = isoSeconds(resetsAtMs)
   const limit = kopeckText(limitMicro, 'down')
   const spent = kopeckText(spentMicro, 'up')
-  // Without this a refusal caused by running requests would look like an arithmetic error.
+  // Without this part, a refusal caused by running requests would look like an arithmetic error.
   const held = heldMicro > 0n ? ` (${kopeckText(heldMicro, 'up')} RUB more is reserved by running requests)` : ''
   const reset = resetsAt === null ? '' : ` The limit resets at ${resetsAt}.`
   const message =

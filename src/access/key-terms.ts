@@ -19,11 +19,11 @@ import { digestOf, generateKey, labelOf } from './api-key.ts'
 const SHOWN_CHARS = 80
 
 const ID_LETTERS = 16
-/** How long a replaced secret works where the body does not say. */
+/** How long a replaced secret still works if the body does not say. */
 const GRACE_SECONDS = 86_400
-/** Keys that people and their programs make: nobody needs more, except by mistake. */
+/** The most keys that people and their programs may make: more are needed only by mistake. */
 const KEYS_MAX = 500
-/** Of the operator's programs, such as one that makes a key for each of its own customers. */
+/** The same for the operator's programs, such as one that makes a key for each of its own customers. */
 export const OPERATOR_KEYS_MAX = 10_000
 
 /** The terms of a key in a body from an operator or its owner; absent = not given. */
@@ -38,7 +38,7 @@ export interface KeyTerms extends LimitTerms {
   readonly allowed_models?: readonly string[] | null
 }
 
-/** The new key by a body, and its text, which is shown once. */
+/** The new key that a body describes, and its text, which is shown once. */
 export function newKey(
   terms: KeyTerms & { readonly name: string },
   accountId: string,
@@ -63,7 +63,7 @@ export function newKey(
   return { key, record }
 }
 
-/** Gives a key a new secret by a body; answers its text, which is shown once. */
+/** Gives a key a new secret as the body says; returns its text, which is shown once. */
 export async function newSecret(
   keys: Pick<KeyStore, 'rotate'>,
   id: string,
@@ -85,7 +85,7 @@ export async function newSecret(
   throw reasonError('key_secrets_most', {}, { says: message })
 }
 
-/** Changes a key by a body; false = it is so already, or there is none. `periods` = the current ones. */
+/** Changes a key as the body says; false = it is so already, or there is none. `periods` = the current ones. */
 export async function changedKey(
   keys: Pick<KeyStore, 'update'>,
   id: string,
@@ -114,7 +114,7 @@ export async function madeKey(keys: Pick<KeyStore, 'create'>, key: NewKey, most 
   }
 }
 
-/** The limit of an account or a key in a body, which had one of `limitBefore`; what is absent does not change. */
+/** The limit that a body gives an account or a key whose limit was `limitBefore`; absent fields do not change. */
 export function limitPatchOf(
   terms: Pick<KeyTerms, 'limit' | 'limit_reset'>,
   limitBefore: Micro | null,
@@ -131,12 +131,12 @@ export function limitPatchOf(
   }
 }
 
-/** The changes that a body makes to a key as it is. */
+/** The changes that a body makes to a key in its current state. */
 export function keyPatchOf(terms: KeyTerms, current: Pick<KeyRecord, 'limitMicro' | 'limits'>): KeyPatch {
   const { name, disabled, allowed_models: allowedModels } = terms
   const expiresAtMs = expiryOf(terms)
   const limits = limitsOf(terms)
-  // Limits are given one by one and kept together.
+  // A body may give single limits; they are stored as one value.
   const after = limitsOrNull({ ...NO_LIMITS, ...current.limits, ...limits })
   const patch: KeyPatch = {
     ...(typeof name === 'string' ? { name } : {}),
@@ -193,7 +193,7 @@ function modelLimitsOf(models: NonNullable<LimitTerms['model_limits']> | null): 
 function ipsOf(ips: readonly string[] | null): KeyLimits['allowedIps'] {
   if (ips === null || ips.length === 0) return null
   const entries = ips.map((entry) => entry.trim())
-  // A zone may be of any length and says nothing about a client.
+  // A zone may be of any length and identifies no client.
   const wrong = entries.find((entry) => entry.includes('%') || !isIpRange(entry))
   if (wrong === undefined) return entries
   const given = wrong.slice(0, SHOWN_CHARS)

@@ -20,7 +20,7 @@ export interface MinuteState {
   readonly resetSeconds: number
 }
 
-/** Room for `tokens` and one request; null = no limit. */
+/** What a request asks of a window, which are one request and `tokens`, and the window's limits; null = no limit. */
 export interface MinuteWish {
   readonly requestsMost: number | null
   readonly tokensMost: number | null
@@ -28,7 +28,7 @@ export interface MinuteWish {
   readonly tokens: number
 }
 
-/** Requests and tokens of the last minute, summed by second, so that its size does not depend on the traffic. */
+/** Requests and tokens of the last minute, summed by second, so that the log's size does not depend on the traffic. */
 export class MinuteLog {
   /** Oldest first. */
   #seconds: CountedSecond[] = []
@@ -52,7 +52,7 @@ export class MinuteLog {
     }
   }
 
-  /** `second` is the second of the latest read. */
+  /** `second` must be that of the latest `look`. */
   add(second: number, requests: number, tokens: number): void {
     let newest = this.#seconds.at(-1)
     if (newest?.second !== second) {

@@ -14,8 +14,8 @@ const STORED = /^argon2id\$([A-Za-z0-9+/=]{20,64})\$([A-Za-z0-9+/=]{40,64})$/
 const COMMON_FILE = new URL('common-passwords.txt', import.meta.url)
 
 /**
- * Hashes and checks passwords, two at a time: each takes 19 MiB and a core for a while, so that sign-ins could
- * otherwise fill the memory.
+ * Hashes and checks passwords, at most two at a time: each takes 19 MiB and a core for a while, so many sign-ins at
+ * once could fill the memory.
  */
 export class Passwords {
   readonly #waiting: (() => void)[] = []
@@ -60,7 +60,7 @@ export class Passwords {
     return `argon2id$${salt.toString('base64')}$${(await this.#derive(password, salt)).toString('base64')}`
   }
 
-  /** `stored` null = an unknown user, or one without a password: never right, and equally slow. */
+  /** `stored` null = an unknown user, or one without a password: the answer is false, and takes as long. */
   async verify(password: string, stored: string | null): Promise<boolean> {
     const [, salt, tag] = STORED.exec(stored ?? '') ?? []
     const known = salt !== undefined && tag !== undefined

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http'
 /** Two places of the request hold different keys. */
 export const DIFFERENT_KEYS: unique symbol = Symbol('different keys')
 
-/** Only one protocol's clients put the key into the query. */
+/** Only Gemini's clients put the key into the query. */
 const QUERY_PATH = '/v1beta/'
 
-/** The API key of a request, wherever its protocol has it (clients.md D-14.4); null = none. */
+/** The API key of a request, wherever its protocol puts it (clients.md D-14.4); null = none. */
 export function presentedKey({ headers, url = '' }: IncomingMessage): string | typeof DIFFERENT_KEYS | null {
   const { 'x-api-key': anthropic, 'x-goog-api-key': google } = headers
   const token = bearer(headers.authorization)

@@ -22,17 +22,17 @@ export interface Principal {
   /** null = the service's default. */
   readonly rateLimit: RateLimit | null
   readonly groupId?: string
-  /** What the prices are multiplied with, by the rule of the account or its group; absent = nothing. */
+  /** The factor of the prices, by the rule of the account or its group; absent = 1. */
   readonly markup?: string
   /** null = the key has no limits beside the account's window. */
   readonly limits: KeyLimits | null
-  /** The member whose things the key reaches; absent = the account's own (`Reach`). */
+  /** The member whose things the key reaches; absent = those of the account (`Reach`). */
   readonly person?: string
   /** The key manages the keys of its account and opens no model. */
   readonly isManagement?: true
 }
 
-/** One name for a reach, by which every node knows whose a stream is. Ids contain no slash. */
+/** One name for a reach, by which every node knows who owns a stream. Ids contain no slash. */
 export function reachName({ accountId, person }: Reach): string {
   return person === undefined ? accountId : `${accountId}/${person}`
 }

@@ -6,10 +6,10 @@ import { SlidingWindow, type RateDecision } from './sliding-window.ts'
 const TICK_MS = 0.001
 
 const SWEEP_START = 1_024
-/** Requests in one report. */
+/** The most requests in one report. */
 const TELL_MAX = 1_000
 
-/** The state that one process lacks: requests of an account that other processes have accepted. */
+/** What one process cannot know: the requests of an account that other processes have accepted. */
 export interface NodeShare {
   /** The number of live processes that take requests, this one included. */
   nodes(): number
@@ -81,7 +81,7 @@ export class RateLimiter {
     const ask = (witness: number | null, times: readonly number[]): ReturnType<SharedWindows['take']> =>
       windows.take({ accountId, requests: limit.requests, windowMs, timeMs, witness, earlier: named(times, nowMs) })
     let taken = await ask(own.witness(nowMs - windowMs / 2), unknown)
-    // The shared window was flushed or restarted empty: it is told again what this node has accepted.
+    // The shared window was flushed or restarted empty, so it gets all that this node has accepted once more.
     if (taken === 'lost') taken = await ask(null, own.window.liveTimes(windowMs, nowMs))
     if (taken === null || taken === 'lost') {
       own.giveBack(unknown, limit.requests)
@@ -141,7 +141,7 @@ export function rateHeaders(decision: RateDecision): Readonly<Record<string, str
  */
 class OwnLog {
   readonly window = new SlidingWindow()
-  /** Accepted without the shared window, which does not have them yet. */
+  /** Times of requests accepted without the shared window, which does not have them yet. */
   #unknown: number[] = []
   #newestMs = Number.NEGATIVE_INFINITY
   #sharedMs = Number.NEGATIVE_INFINITY
@@ -152,7 +152,7 @@ class OwnLog {
     return this.#newestMs
   }
 
-  /** A request that the shared window must have; null where none is younger than `sinceMs`. */
+  /** A request that the shared window must have; null = none is younger than `sinceMs`. */
   witness(sinceMs: number): number | null {
     return this.#sharedMs > sinceMs ? this.#sharedMs : null
   }
@@ -165,7 +165,7 @@ class OwnLog {
     return taken
   }
 
-  /** At most `limit` requests fit into a window, so older ones need not be reported. */
+  /** Puts back what could not be reported. At most `limit` requests fit into a window, so older ones may be dropped. */
   giveBack(times: readonly number[], limit: number): void {
     this.#unknown.push(...times)
     if (this.#unknown.length > 2 * limit) this.#unknown = this.#unknown.slice(-limit)

@@ -5,7 +5,7 @@ export interface SharedTake {
   readonly accountId: string
   readonly requests: number
   readonly windowMs: number
-  /** Its id on this node. */
+  /** Monotonic time on this node, which is also the request's id there. */
   readonly timeMs: number
   /** The id of an earlier request that must be in the window; null = none is known. */
   readonly witness: number | null
@@ -24,7 +24,7 @@ export interface SharedTaken {
   readonly allowed: boolean
   /** Requests in the window, this one included if it was allowed. */
   readonly used: number
-  /** ms until the oldest leaves the window, and until there is room for one more. */
+  /** ms until the oldest request leaves the window, and until there is room for one more. */
   readonly oldestLeftMs: number
   readonly slotLeftMs: number
 }
@@ -42,7 +42,7 @@ export interface SharedWindows {
 export interface SharedFailure {
   /** The address was blocked before this attempt. */
   readonly wasBlocked: boolean
-  /** 0 = not blocked. */
+  /** How long the block lasts; 0 = not blocked. */
   readonly leftMs: number
   readonly blocks: number
 }
@@ -72,13 +72,13 @@ export interface SharedLimitsTake {
   readonly runningMost: number | null
   /** The request's id on this node. */
   readonly member: string
-  /** How long a request counts. */
+  /** How many seconds a request counts. */
   readonly seconds: number
 }
 
 export interface SharedLimitsTaken {
   readonly allowed: boolean
-  /** By the shared clock, for a later correction. */
+  /** The second by the shared clock, for a later correction. */
   readonly second: number
   /** Requests that ran before this one. */
   readonly running: number
@@ -86,10 +86,10 @@ export interface SharedLimitsTaken {
   readonly windows: readonly MinuteState[]
 }
 
-/** Limits of keys over all nodes. A running request that nobody renews is dropped. */
+/** Limits of keys over all nodes. A running request whose lease nobody renews is dropped. */
 export interface SharedKeyLimits {
   readonly available: boolean
-  /** Counts in every window or in none; null = no answer in time. */
+  /** Counts the request in every window or in none; null = no answer in time. */
   take(request: SharedLimitsTake): Promise<SharedLimitsTaken | null>
   /** Adds tokens to a second, or takes them back. */
   correct(keyId: string, window: string, second: number, tokens: number): Promise<void>

@@ -39,7 +39,8 @@ export class SlidingWindow {
     const resetSeconds = Math.ceil((wallMs + oldestMs + windowMs - nowMs) / 1_000)
     const remaining = Math.max(0, limit - used)
     if (allowed) return { allowed, limit, remaining, resetSeconds, retryAfterSeconds: 0 }
-    // After a lowered limit more than `limit` requests may be live: a slot is free when the limit-th last has left.
+    // After the limit was lowered, more than `limit` requests may be live: a slot is free when the limit-th last has
+    // left.
     const blockerMs = this.#time(this.#accepted - Math.min(limit, used))
     const retryAfterSeconds = Math.max(1, Math.ceil((blockerMs + windowMs - nowMs) / 1_000))
     return { allowed, limit, remaining: 0, resetSeconds, retryAfterSeconds }

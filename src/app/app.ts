@@ -23,7 +23,7 @@ import { readMetrics, type MetricReading } from '../base/prometheus.ts'
 export interface AppLog {
   line(fields: LogFields, failed: boolean, story: RequestStory): void
   bug(thrown: unknown, requestId: string): void
-  /** One sentence for the operator. */
+  /** Writes one sentence for the operator as a log line. */
   notice(message: string): void
 }
 
@@ -33,13 +33,13 @@ export interface AppOptions {
   readonly wrappingKeys: readonly Buffer[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly log: AppLog
-  /** Those who hear of each request beside the log. */
+  /** Called with each request, as the log is. */
   readonly listeners?: readonly RequestListener[]
-  /** The directory of the built console; if absent or empty, the start page is served. */
+  /** The directory of the built console; if it is absent or empty, the start page is served. */
   readonly consoleDir?: string
   /** The clock, which a test moves. */
   readonly clock?: Clock
-  /** Facts that only the process knows about itself; absent = the node never sheds load. */
+  /** Facts that only the process knows about itself; absent = the node never refuses requests because of its load. */
   readonly machine?: Machine
 }
 
@@ -53,7 +53,7 @@ export interface App extends Core {
   readonly routes: readonly Route<Principal>[]
   /** The number of a dead process's holds that were voided at the start. */
   readonly recovered: number
-  /** Answers that are running. */
+  /** The number of answers that are running. */
   readonly running: number
   /** Lets running answers end, then stops everything. */
   stop(): Promise<void>
@@ -148,7 +148,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   }
 }
 
-/** Why requests should go to other nodes; null = this one is ready. */
+/** The reason why requests should go to other nodes; null = this one is ready. */
 function unreadyFor(
   { ledger }: Services,
   closing: boolean,
@@ -160,13 +160,13 @@ function unreadyFor(
   return ledger.unwritable ?? (stall.shown ? 'The event loop stood still' : null)
 }
 
-/** Whether the database can be reached, if nodes share one. */
+/** Watches whether the database can be reached; null = nodes share none. */
 function databaseSign({ store: { nodes } }: Core, clock: Clock, log: AppLog): StoreSign | null {
   if (nodes === null) return null
   return new StoreSign({ clock, reach: () => nodes.reach(), notice: (message) => log.notice(message) })
 }
 
-/** Loaded with the first request for it: no other request needs it. */
+/** The reference is loaded with the first request for it: no other request needs it. */
 async function makeReference(routes: readonly Route<Principal>[], version: string): Promise<Reference> {
   const [{ openApiDocument }, { referencePage, STYLE }] = await Promise.all([
     import('../api/reference/openapi.ts'),

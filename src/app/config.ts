@@ -13,20 +13,20 @@ import { ownValue } from '../base/own-value.ts'
 
 /** Names with this prefix are ours; an unknown one is a typing mistake. */
 const OWN_PREFIX = 'TOLLGATE_'
-/** So is one with these, where we use others of them. */
+/** Names with these prefixes are ours too if at least one setting with the prefix is set. */
 const FAMILIES = ['OIDC_', 'SMTP_', 'TELEGRAM_', 'YOOKASSA_']
 const TOKEN_CHARACTERS_MIN = 32
 const TOKEN_CHARACTERS_MAX = 256
 const PROXIES_MAX = 1_000
 const SMTP_PORTS = { starttls: 587, implicit: 465, none: 25 } as const
-/** A value copied from a guide and never changed is as public as no token. */
+/** A value copied from a guide and never changed is as public as no token at all. */
 const PLACEHOLDER = /change[-_ ]?me|replace[-_ ]?me|your[-_]|placeholder/i
 /** Keys of providers, of which the catalogue file may name any. */
 const API_KEY = /^[A-Z0-9_]+_API_KEY$/
 
 type Reader = SettingReader<typeof VARIABLES>
 
-/** The secret whose file a variable says; null = it is no such variable. */
+/** The name of the secret whose file a variable names; null = the variable names no file of a secret. */
 function secretOfFile(name: string): string | null {
   if (!name.endsWith(FILE_SUFFIX)) return null
   const secret = name.slice(0, -FILE_SUFFIX.length)
@@ -37,8 +37,8 @@ function secretOfFile(name: string): string | null {
 export type ReadFile = (path: string) => { readonly text: string } | { readonly problem: string }
 
 /**
- * The environment with the secrets that stand in files, as container engines hand them over: for `NAME_FILE` it has
- * `NAME` too. `problems` has a line for each file that gives none.
+ * The environment with the secrets that are in files, as container engines provide them: for `NAME_FILE` it also has
+ * `NAME`. `problems` has a line for each file that gives none.
  */
 export function withSecretFiles(
   environment: Environment,
@@ -98,9 +98,9 @@ function configOf(reader: Reader) {
     valkeyUrl: readValkeyUrl(reader),
     valkeyTimeoutMs: reader.whole('TOLLGATE_VALKEY_TIMEOUT_MS'),
     workers: readWorkers(reader),
-    /** null = `./tollgate.yaml` if it is there. */
+    /** null = `./tollgate.yaml` if that file exists. */
     configFile: reader.text('TOLLGATE_CONFIG'),
-    /** null = only console administrators have access. */
+    /** null = only administrators of the console have access. */
     adminToken: readAdminToken(reader),
     /** The server that command-line clients ask, without a trailing slash. */
     url: reader.address('TOLLGATE_URL'),
@@ -127,14 +127,14 @@ function configOf(reader: Reader) {
   }
 }
 
-/** Whether a line of the problems is of this setting, or of its file. */
+/** Whether a line of the problems is about this setting or its file. */
 export function isProblemOf(line: string, name: Variable): boolean {
   return line.startsWith(`${name}: `) || line.startsWith(`${name}${FILE_SUFFIX}: `)
 }
 
 function readValkeyUrl(reader: Reader): string | null {
   const url = reader.text('VALKEY_URL')
-  // It may hold a password.
+  // The address may hold a password, so the message does not repeat it.
   if (url !== null && valkeyAddress(url) === null)
     reader.problem(
       'VALKEY_URL',
@@ -198,7 +198,7 @@ function readAdminTotp(reader: Reader, isShared: boolean): boolean {
   return (reader.choice('TOLLGATE_ADMIN_TOTP') ?? (isOpen ? 'required' : 'optional')) === 'required'
 }
 
-/** Either all of these are set or none: half a set-up is a mistake. */
+/** Reports names of the group that are missing while others are set: half a set-up is a mistake. true = all are set. */
 function together(reader: Reader, names: readonly Variable[]): boolean {
   const given = names.filter((name) => reader.given(name))
   if (given.length > 0)
@@ -206,7 +206,7 @@ function together(reader: Reader, names: readonly Variable[]): boolean {
   return given.length === names.length
 }
 
-/** A secret travels to this address. */
+/** Reports an `http` address that is not this machine's, since a secret would travel to it unencrypted. */
 function refuseClear(reader: Reader, name: Variable, address: string, why: string): void {
   if (!URL.canParse(address)) return
   const { protocol, hostname } = new URL(address)
@@ -225,7 +225,7 @@ function readOidc(reader: Reader): SignOnConfig['oidc'] {
   return together(reader, ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET']) ? Object.freeze(config) : null
 }
 
-/** null = nothing is sent to a collector. */
+/** null = nothing is sent to a collector of traces. */
 function readTraces(reader: Reader) {
   const endpoint = reader.address('OTEL_EXPORTER_OTLP_ENDPOINT')
   const share = reader.text('OTEL_TRACES_SAMPLER_ARG')
@@ -309,7 +309,7 @@ function readMail(reader: Reader): MailConfig | null {
 
 function readTelegram(reader: Reader): TelegramConfig | null {
   const botToken = reader.text('TELEGRAM_BOT_TOKEN')
-  // It becomes a part of a path. The message never repeats it.
+  // The token becomes a part of a path. The message never repeats it.
   if (botToken !== null && !/^\d{1,20}:[\w-]{20,100}$/.test(botToken))
     reader.problem('TELEGRAM_BOT_TOKEN', 'must be a token as BotFather gives it, such as 123456:ABC-DEF…')
   const apiUrl = reader.address('TELEGRAM_API_URL')

@@ -15,7 +15,7 @@ import type { UserRecord } from '../store/people/user-store.ts'
 import type { Services } from './services.ts'
 import { KNOWN_ADAPTERS } from '../protocols/index.ts'
 
-/** An operator waits for it. */
+/** An operator waits for the result. */
 const TRIAL_MS = 20_000
 const NO_LIST: ProviderTrial = { outcome: 'no_list', status: null, said: null, models: [] }
 
@@ -31,7 +31,7 @@ export interface Console extends Pick<ConsoleSite, 'unmatched'> {
   stop(): Promise<void>
 }
 
-/** The parts for people: the cabinet, the operator's API and the page behind the set-up link. */
+/** The parts for people: the cabinet, the operator's API, and the page that a set-up link opens. */
 export function createConsole(
   services: Services,
   { config, version, consoleDir }: ConsoleOptions,
@@ -103,7 +103,7 @@ export function createConsole(
   return { routes, stop: () => cabinet.stop(), unmatched: (request, path) => site?.unmatched(request, path) ?? null }
 }
 
-/** A token first, where the provider's row says how to get one, and then the list of its models. */
+/** Gets a token first if the provider's row says how, and then the list of its models. */
 async function tryProvider(
   { adapters, providerTokens }: Pick<Services, 'adapters' | 'providerTokens'>,
   provider: Provider,

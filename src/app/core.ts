@@ -19,7 +19,8 @@ export interface CoreOptions {
   readonly wrappingKeys: readonly Buffer[]
   readonly env: Readonly<Record<string, string | undefined>>
   /**
-   * In a server the keys of its environment decide which bundled providers are on; a command leaves them as they are.
+   * In a server, the keys in its environment decide which bundled providers are on; a command changes nothing about
+   * them.
    */
   readonly server?: boolean
   /** The bundled models; absent = those beside the code. */
@@ -36,7 +37,7 @@ export interface Core {
   /** Recalculates from the log the charges of requests that arrived from `fromMs` on and before `toMs`. */
   replay(fromMs: number, toMs: number): ReturnType<Store['audit']['replay']>
   /**
-   * Encrypts credentials, two-step sign-in seeds, job prompts and kept answers with the first wrapping key; answers the
+   * Encrypts credentials, two-step sign-in seeds, job prompts and kept answers with the first wrapping key; returns the
    * number of credentials and seeds.
    */
   rewrap(): Promise<number>
@@ -83,7 +84,8 @@ export async function openCore(options: CoreOptions, clock: Clock = systemClock)
 }
 
 /**
- * Recalculates a charge with the code that makes charges and, where that agrees, with a page of independent arithmetic.
+ * Recalculates a charge with the code that makes charges and, if the result agrees, a second time with independent
+ * arithmetic (`ledger/recheck.ts`).
  */
 export function checkedReplay(
   catalog: Pick<CatalogService, 'pricesOf'> & { pricedCatalog(version: number): Promise<PricedCatalog | null> },

@@ -84,7 +84,7 @@ const ADDRESS = [
   'https://gate.test/?a=1',
 ]
 
-/** For each variable a right value, wrong ones beside the empty one, and what it cannot be without. */
+/** For each variable a valid value, invalid ones besides the empty one, and the variables that it requires. */
 const VALUES: Readonly<
   Record<Variable, { readonly right: string; readonly wrong: readonly string[]; readonly beside?: Environment }>
 > = {
@@ -257,7 +257,7 @@ const READ_BY_NAME: Readonly<Record<string, string>> = {
   "src/cli/launch-command.ts: env['HOME']": "the system's own",
   'src/app/config.ts: env[secret]': 'filled in from its file',
 }
-/** It reads what AWS, Google and Azure themselves set on their machines: the names are theirs, and no settings of ours. */
+/** Its files read variables that AWS, Google and Azure themselves set on their machines, which are not our settings. */
 const OF_CLOUDS = 'src/protocols/auth/'
 const NAMED_VARIABLE = /\b(?:env|environment)(?:\??\.(?=[A-Z])\w+|(?:\?\.)?\[[^\]]*\]|, ?['"`][A-Z]\w*['"`])/g
 

@@ -9,7 +9,7 @@ import type { Services } from './services.ts'
 
 /** Facts that only the process knows about itself. */
 export interface Machine {
-  /** Its load since the last read. */
+  /** The load since the last read. */
   read(): LoadReading
   readonly metrics: readonly Metric[]
   /** The name of the process in the metrics of several. */
@@ -23,7 +23,7 @@ export interface Machine {
   }
 }
 
-/** A node that cannot measure its load never sheds any. */
+/** A node that cannot measure its load never refuses requests because of it. */
 const IDLE: Machine = { read: () => ({ utilisation: 0, delayMs: 0, memory: 0 }), metrics: [], worker: '0' }
 
 /** The load of a node: which requests it accepts, and the metrics that it reports. */
@@ -58,7 +58,7 @@ export class Load {
     this.#shedding.stop()
   }
 
-  /** Caps first, then load shedding (guarantees.md 5); both before the body is read. */
+  /** The refusal of a request: first by its caps, then by the load (guarantees.md 5). Both precede the body. */
   refusal({ priority }: Route<Principal>, { accountId, keyId }: Principal): ApiError | null {
     if (priority === undefined) return null
     const capped = priority === 'paid' ? this.#services.pay.relay.inFlight.refusal(accountId, keyId) : null

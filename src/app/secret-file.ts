@@ -6,7 +6,7 @@ import { diskFault } from '../store/sqlite/disk-fault.ts'
 /** A file that is named by mistake may be of any size, and a device may have no end. */
 const BYTES_MAX = 65_536
 
-/** The file of a secret. Its end is found by reading: a pipe, such as that of `<(…)`, has no size. */
+/** Reads the file of a secret to its end, whatever its size says: a pipe, such as that of `<(…)`, has none. */
 export const readSecretFile: ReadFile = (path) => {
   try {
     const file = openSync(path, 'r')

@@ -29,11 +29,11 @@ import type { Core } from './core.ts'
 import { ownStream } from './stream-access.ts'
 
 /**
- * Adds at most this to the end of an answer, and only when another ended just before; under load it makes a tenth as
- * many commits.
+ * Adds at most this much to the end of an answer, and only if another answer ended just before; under load it makes a
+ * tenth as many commits.
  */
 const COMMIT_SPACING_MS = 5
-/** For receivers of notices, price lists and balances. */
+/** For connections to receivers of notices, price lists and balances. */
 const CONNECT_MS = 3_000
 
 /** Everything that runs behind the routes. */
@@ -57,11 +57,11 @@ export interface Services extends Omit<ReturnType<typeof createAdapters>, 'close
   readonly feeds: Feeds
   /** Starts the background work. */
   start(): Promise<void>
-  /** Lets running answers end within `drainMs`; `closed` = the edge has let go of its last connection. */
+  /** Lets running answers end within `drainMs`; `closed` resolves when the edge has closed its last connection. */
   stop(drainMs: number, closed: Promise<void>): Promise<void>
 }
 
-/** What every room is given. */
+/** The parts that every room needs. */
 interface Base {
   readonly core: Core
   readonly config: Config
@@ -69,11 +69,11 @@ interface Base {
   readonly ids: IdSource
   /** No other process has the store. */
   readonly singleProcess: boolean
-  /** A sentence for the operator. */
+  /** Writes one sentence for the operator as a log line. */
   readonly notice: (message: string) => void
 }
 
-/** Opens the rooms, each over those before it; nothing listens yet. */
+/** Constructs the rooms, each over those before it; nothing listens yet. */
 export async function createServices(
   core: Core,
   config: Config,
@@ -124,7 +124,7 @@ export async function createServices(
         tellWindows: () => access.tellWindows(),
         findStream: (owner, id) => ownStream(pay.relay, owner, id),
       })
-      // Who leads is known now.
+      // From here on it is known which node is the leader.
       feeds.start()
     },
     stop: async (drainMs, closed) => {
@@ -154,7 +154,8 @@ async function nodesOf(base: Base): Promise<Nodes> {
 }
 
 /**
- * A network database may go away while answers end. The embedded store needs no journal: it would be on the same disk.
+ * The journal for ends of requests during an outage of a network database. The embedded store needs none: it would be
+ * on the same disk.
  */
 function journalOf({ databaseUrl, dataDir }: Config): Promise<Journal | null> {
   return databaseUrl === null ? Promise.resolve(null) : openJournal(join(dataDir, 'journal'))
@@ -177,8 +178,8 @@ function ledgerOf({ core, clock, singleProcess, notice }: Base, nodes: Nodes, jo
 }
 
 /**
- * Requests read from many sockets in one turn of the event loop are called one after another, without a microtask in
- * common.
+ * The handlers of requests that were read from many sockets in one turn of the event loop run one after another, and
+ * share no microtask. A wait for the next turn brings them together.
  */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -207,7 +208,10 @@ function callersOf(
   return { isSecure, sessions, access, links: new SetupLinks({ users: store.users, clock, ids }) }
 }
 
-/** Addresses that an operator chose may be private where providers' may; those of clouds' credentials never. */
+/**
+ * Connections by their trust. Addresses that an operator chose may be private if those of providers may; addresses that
+ * serve credentials of clouds may not.
+ */
 function connectionsOf() {
   const guarded = patientAgent(publicConnector(CONNECT_MS))
   const own = patientAgent({ timeout: CONNECT_MS, lookup: upstreamLookup })
@@ -259,7 +263,7 @@ function feedsOf(
   }
 }
 
-/** Deletes what has had its time. */
+/** Deletes rows whose time is over. */
 function upkeepOf({ core: { store }, config, clock, notice }: Base, pay: Pay): readonly [ExpirySweep, LogKeeper] {
   const sweep = new ExpirySweep(
     {

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 
 const LOOK_MS = 1_000
-/** Unanswered looks in a row before the store counts as lost: a short restart is no outage. */
+/** Unanswered checks in a row before the store counts as lost: a short restart is no outage. */
 const SILENT_LOOKS = 3
 /** Answers in a row before the store counts as back: otherwise a balancer would flap with an unstable store. */
 const STEADY_ANSWERS = 3
@@ -81,7 +81,7 @@ const STALL_MS = 5_000
 /** How long a balancer should avoid the node afterwards. */
 const MENDED_MS = 10_000
 
-/** Whether the event loop stood still recently. Such a process is alive, but its clients wait. */
+/** Whether the event loop stood still recently. Such a process runs, but its clients wait. */
 export class StallSign {
   readonly #clock: Clock
   #dueMs: number
@@ -93,7 +93,7 @@ export class StallSign {
     this.#dueMs = clock.monotonic()
   }
 
-  /** True even before its own timer has run: sockets may be read first. */
+  /** True even before the sign's own timer has run: after a stall, sockets may be read first. */
   get shown(): boolean {
     const nowMs = this.#clock.monotonic()
     return nowMs - this.#dueMs > STALL_MS || nowMs - this.#stalledMs < MENDED_MS

@@ -30,7 +30,7 @@ export function otherNodes({ streams, messages }: Shared, sse: SseStreams) {
   }
 }
 
-/** A stream as other nodes may read and cancel it. */
+/** A stream of this node, as other nodes may read and cancel it. */
 export function ownStream(relay: Relay, owner: string, id: string): OwnStream | null {
   const generation = relay.streams.find(owner, id)
   if (generation === null) return null

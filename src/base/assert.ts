@@ -1,4 +1,4 @@
-/** Stops the current request or process when an invariant is broken; `sentence` says what should have held. */
+/** Ends the current request or process if an invariant is broken; `sentence` says what must hold. */
 export function assert(claim: boolean, sentence: string): asserts claim {
   if (!claim) throw new AssertionError(sentence)
 }

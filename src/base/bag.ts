@@ -1,13 +1,13 @@
 /** An item that is in at most one bag at a time. */
 export interface BagItem {
-  /** Its position, kept by the bag. */
+  /** The item's position in the bag, which the bag writes. */
   bagPlace: number
 }
 
 /**
- * An unordered collection that each request joins and leaves. A `Set` would keep garbage alive: when it grows or is
- * rebuilt, V8 leaves the old table pointing to the next one; once a table is in the old space, all requests in its
- * successors are moved there too, long after their end.
+ * An unordered collection that each request joins and leaves. A `Set` would keep garbage alive. When a `Set` grows or
+ * is rebuilt, V8 leaves the old table pointing to the next one; once such a table is in the old space, all requests in
+ * its successors are moved there too, long after their end.
  */
 export class Bag<T extends BagItem> {
   readonly #items: T[] = []

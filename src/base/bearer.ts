@@ -1,4 +1,4 @@
-/** The header of a key; none without a key. */
+/** The header that carries a key; none without a key. */
 export function bearer(key: string | null | undefined): Readonly<Record<string, string>> {
   return key === null || key === undefined ? {} : { authorization: `Bearer ${key}` }
 }

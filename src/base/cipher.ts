@@ -5,14 +5,14 @@ export interface Cipher {
 }
 
 /**
- * The purpose of what is one account's: a row that is moved to another account does not open there. null = the
- * operator.
+ * The purpose of a secret that belongs to an account: a row that is moved to another account cannot be decrypted there.
+ * null = the operator's.
  */
 export function purposeOf(purpose: string, accountId: string | null): string {
   return `${purpose} of ${accountId ?? 'the operator'}`
 }
 
-/** Opens what was encrypted for a purpose of an account, or for the purpose alone by an earlier version. */
+/** Decrypts what was encrypted for a purpose of an account, or by an earlier version for the purpose alone. */
 export function openFor(
   cipher: Cipher,
   encrypted: Buffer,

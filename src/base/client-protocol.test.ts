@@ -4,7 +4,7 @@ import { errorBody, protocolOfPath, statusOf, type ClientProtocol } from './clie
 import { ApiError, ERROR_NAMES, type ApiErrorDetails, type ErrorName } from './errors.ts'
 
 function errorOf(name: ErrorName, message = 'Words', details: ApiErrorDetails = {}): ApiError {
-  // Any name works: only one of them requires more details, which no body shows.
+  // Any name works: one of them requires more details, but no body shows those.
   return new ApiError(name as 'internal_error', message, details)
 }
 

@@ -13,12 +13,15 @@ export function protocolOfPath(path: string): ClientProtocol {
   return path.startsWith('/v2/') ? 'cohere' : 'openai'
 }
 
-/** Calls of Gemini's protocol end with a verb, also next to OpenAI's routes. */
+/** Calls of Gemini's protocol end with a verb, even those below paths of OpenAI's routes. */
 function isGeminiCall(path: string): boolean {
   return path.startsWith('/v1/models/') && /:[A-Za-z]*(?:Contents?|Tokens)$/.test(path)
 }
 
-/** For a route that several protocols share: clients are recognised by their headers and their key. */
+/**
+ * The protocol of a request to a route that several protocols share: clients are recognised by their headers and their
+ * key.
+ */
 export function protocolOfHeaders({
   headers,
   url = '',
@@ -64,13 +67,13 @@ const RESPONSES_CODES: Readonly<Partial<Record<ErrorName, string>>> = {
   item_not_found: 'item_not_found',
 }
 
-/** Errors of one parameter, which OpenAI names. */
+/** Errors about one parameter, with the parameter that OpenAI names. */
 const RESPONSES_PARAMS: Readonly<Partial<Record<ErrorName, string>>> = {
   previous_response_not_found: 'previous_response_id',
   item_not_found: 'input',
 }
 
-/** The Responses code of an error; null = none, and the status says everything. */
+/** The Responses code of an error; null = none, since the status is enough. */
 export function responsesCode(name: ErrorName): string | null {
   return RESPONSES_CODES[name] ?? null
 }
@@ -102,7 +105,10 @@ function anthropicBody(error: ApiError, requestId: string): Record<string, unkno
   return { type: 'error', error: { type, message: anthropicMessage(error) }, request_id: requestId }
 }
 
-/** The provider's own refusal, with our id of the request. A service that copied the protocol may not have its phrases. */
+/**
+ * The provider's own refusal, with our id of the request. If the input is too long, the message is ours: a service that
+ * copied the protocol may not have Anthropic's phrases.
+ */
 function refusalOf(
   body: Readonly<Record<string, unknown>>,
   error: ApiError,

@@ -1,6 +1,6 @@
 /**
  * A wall clock that follows another machine's, so that nodes agree on the time whatever their own clocks say. Between
- * two readings it runs by the monotonic clock; before the first it is the given clock.
+ * two readings it runs by the monotonic clock; before the first reading it is the given clock.
  */
 export class SyncedClock implements Clock {
   readonly #own: Clock

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
-/** The fields of a change that are not so already; one that is undefined says nothing. */
+/** The fields of a change whose values differ from the current ones; a field that is undefined changes nothing. */
 export function differing<C extends object>(current: object, change: C): C {
   const now = new Map(Object.entries(current))
   // Fields of a change may be left out.

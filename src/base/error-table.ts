@@ -2,7 +2,7 @@ import type { Label } from './text.ts'
 
 type ErrorRow = {
   readonly status: number
-  /** When a client gets it, for docs/errors.md. */
+  /** When a client gets this error, for docs/errors.md. */
   readonly when: string
 } & (
   | {
@@ -347,5 +347,5 @@ export const ERROR_TABLES: Readonly<Record<string, Errors>> = {
   'The service and its providers': SERVICE,
 }
 
-/** Every error that a client may see (wire.md 7.4): nothing else in the program names a status. */
+/** Every error that a client may see (wire.md 7.4). No other code names a status. */
 export const ERRORS = { ...REQUEST, ...ACCOUNT, ...ABSENCE, ...SERVICE } as const

@@ -2,17 +2,17 @@ import { ERRORS } from './error-table.ts'
 
 export type ErrorName = keyof typeof ERRORS
 
-/** `metadata.error_type`, as clients, the log and the console know it. */
+/** `metadata.error_type` as clients, the log and the console see it. */
 export type ErrorType = {
   readonly [N in ErrorName]: (typeof ERRORS)[N] extends { errorType: infer T } ? T : N
 }[ErrorName]
 
-// The keys are the names, and no other.
+// Its keys are exactly the names.
 export const ERROR_NAMES = Object.keys(ERRORS) as readonly ErrorName[]
 
 export function errorTypeOf(name: ErrorName): ErrorType {
   const row = ERRORS[name]
-  // A row without a type has its name as type, which is how ErrorType is defined.
+  // A row without a type has its name as its type, which is how ErrorType is defined.
   return 'errorType' in row ? row.errorType : (name as ErrorType)
 }
 
@@ -26,11 +26,11 @@ export interface ApiErrorDetails {
   /** Sends `x-should-retry: false` (wire.md D-7.5). */
   readonly noRetry?: boolean
   readonly headers?: Readonly<Record<string, string>>
-  /** Tokens of a request that exceeds its model's context, for protocols with their own message for that. */
+  /** The tokens of a request that exceeds its model's context, for protocols with a message of their own for it. */
   readonly context?: { readonly input: number; readonly output: number; readonly limit: number }
-  /** A provider's whole refusal without secrets, for a client of its protocol. */
+  /** A provider's whole refusal without secrets, for a client of the provider's protocol. */
   readonly providerBody?: Readonly<Record<string, unknown>>
-  /** The limit or part that refused, as one word for the log. */
+  /** The limit or part that refused the request, as one word for the log. */
   readonly refusedBy?: string
   /** The bug or fault behind the error: for the log, never for the client. */
   readonly cause?: unknown
@@ -46,7 +46,7 @@ export class ApiError extends Error {
   readonly details: ApiErrorDetails
 
   constructor(errorName: Exclude<ErrorName, 'service_unavailable'>, message: string, details?: ApiErrorDetails)
-  /** The log always names the part that refused. */
+  /** A `service_unavailable` must name the part that refused, for the log. */
   constructor(
     errorName: 'service_unavailable',
     message: string,
@@ -60,7 +60,7 @@ export class ApiError extends Error {
 
   /** The same error with more headers. */
   withHeaders(headers: Readonly<Record<string, string>>): ApiError {
-    // Any name works: the details belong to an error that was made with them.
+    // Any name works: the details come from an error that was made with them.
     return new ApiError(this.errorName as 'internal_error', this.message, {
       ...this.details,
       headers: { ...this.details.headers, ...headers },
@@ -88,7 +88,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The seconds over which refused clients come back. */
+/** Refused clients are asked to come back spread over this many seconds. */
 const SPREAD_SECONDS = 5
 
 /**

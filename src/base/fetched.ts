@@ -3,10 +3,10 @@ import { bodyBytes, request } from './http-request.ts'
 
 export interface FetchBounds {
   readonly headers?: Readonly<Record<string, string>>
-  /** Absent = shared connections. */
+  /** Absent = the shared connections are used. */
   readonly dispatcher?: Dispatcher
   readonly timeoutMs: number
-  /** Of the answer; a longer one is an error. */
+  /** The most bytes of the answer; a longer answer is an error. */
   readonly bytesMax: number
   readonly stop: AbortSignal
 }
@@ -28,7 +28,7 @@ export async function fetchedBytes(
   return bytes
 }
 
-/** The same, read as JSON. */
+/** The same answer, parsed as JSON. */
 export async function fetchedJson(url: string, bounds: FetchBounds): Promise<unknown> {
   const bytes = await fetchedBytes(url, { ...bounds, headers: { accept: 'application/json', ...bounds.headers } })
   try {

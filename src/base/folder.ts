@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a folder that only its owner may use, and the folders above it. Node's own `recursive` never ends where the
- * system makes no folder, such as below `/proc`.
+ * Makes a folder that only its owner may use, and the folders above it. Node's own `recursive` never ends below a path
+ * where the system allows no folders, such as `/proc`.
  */
 export function makeFolder(path: string): void {
   if (isFolder(path)) return
@@ -12,7 +12,7 @@ export function makeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (thrown) {
-    // Another process may have made it.
+    // Another process may have made the folder.
     if (!isFolder(path)) throw thrown
   }
 }

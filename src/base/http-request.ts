@@ -1,9 +1,9 @@
-// oxlint-disable-next-line eslint/no-restricted-imports -- the one place, which turns HTTP/2 off
+// oxlint-disable-next-line eslint/no-restricted-imports -- the only import of it, which turns HTTP/2 off
 import { Agent, request as undiciRequest, type Dispatcher } from 'undici'
 
 type RequestOptions = NonNullable<Parameters<typeof undiciRequest>[1]>
 
-/** HTTP/2 is off, since nothing here was tested with it. */
+/** HTTP/2 is off, since nothing in the project is tested with it. */
 const http1 = new Agent({ allowH2: false })
 
 /** One request and its answer, as in undici; without a given dispatcher it uses shared connections. */

@@ -13,8 +13,8 @@ export interface JsonLimits {
    */
   readonly words: number
   /**
-   * The approximate number of backslashes, each of which costs `JSON.parse` ~10 ns and may be written again; null = the
-   * text's length bounds them well enough.
+   * The approximate number of backslashes. Each costs `JSON.parse` ~10 ns, and again wherever the text is written. null
+   * = the length of the text bounds them well enough.
    */
   readonly escapes: number | null
 }
@@ -38,7 +38,7 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const SLICE_BYTES = 65_536
-/** The longest number or other bare text: no honest one is longer, and a number of 20 MB takes 200 ms to read. */
+/** The longest number or other bare text: no ordinary one is longer, and a number of 20 MB takes 200 ms to read. */
 const BARE_BYTES_MAX = 4_096
 const SPACE = 0x20
 /**
@@ -62,7 +62,7 @@ interface MemberPlace {
   to: number
   keysUpTo: number
 }
-/** In an object with more, members cannot be found. */
+/** Members of an object with more than this cannot be found. */
 const MEMBERS_MAX = 32
 
 /**
@@ -80,7 +80,7 @@ export class JsonScan {
   #bare = 0
   #mostBare = 0
   #escapes = 0
-  /** The hash of the open string, up to the end of its first step. */
+  /** The hash of the open string, of at most its first step. */
   #hash = 0
   /** The number of bytes in earlier chunks. */
   #read = 0
@@ -136,7 +136,7 @@ export class JsonScan {
     return this.#excess(deepest)
   }
 
-  /** The same for a whole text; it stops where a limit is exceeded. */
+  /** The same for a whole text; it stops at the first exceeded limit. */
   whole(text: Buffer): string | null {
     for (let at = 0; at < text.length; at += SLICE_BYTES) {
       const excess = this.push(text.subarray(at, at + SLICE_BYTES))
@@ -186,7 +186,7 @@ export class JsonScan {
     return null
   }
 
-  /** Answers the index after the closing quote, or the chunk's length when the string goes on. */
+  /** Returns the index after the closing quote, or the chunk's length if the string goes on. */
   #skipString(chunk: Buffer, from: number): number {
     const length = chunk.length
     let index = this.#escaped ? from + 1 : from
@@ -212,7 +212,7 @@ export class JsonScan {
     return this.#skipLong(chunk, index)
   }
 
-  /** The same, from where the string is longer than any word. */
+  /** The same, from the point where the string is longer than any counted word. */
   #skipLong(chunk: Buffer, from: number): number {
     const quote = from < chunk.length ? jsonTextEnd(chunk, from) : -1
     if (quote !== -1) {
@@ -242,7 +242,7 @@ function escapesIn(chunk: Buffer): number {
 }
 
 const WORD_BITS = 18
-/** So few words may all differ: most texts never need the table. */
+/** Up to this many words may all differ: most texts never need the table. */
 const WORDS_FREE = 4_096
 
 /**
@@ -259,12 +259,12 @@ class WordCount {
     return this.#set
   }
 
-  /** Whether there are so many texts that they are distinguished. */
+  /** Whether there are so many texts that different ones are counted. */
   get isCounting(): boolean {
     return this.#bits !== null
   }
 
-  /** Begins a text; answers the initial hash. */
+  /** Begins a text; returns the initial hash. */
   open(): number {
     if (this.#bits === null) {
       this.#seen += 1

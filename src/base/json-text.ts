@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
-/** Whole groups of three bytes. */
+/** Bytes encoded in one turn of the event loop: whole groups of three, so that no padding comes in between. */
 const TURN_BYTES = 3 * 262_144
 
 /**
@@ -11,7 +11,7 @@ const TURN_BYTES = 3 * 262_144
  */
 export class JsonBytes {
   readonly bytes: Buffer
-  /** A placeholder until `jsonParts` inserts the bytes; nobody else knows it. */
+  /** A random placeholder until `jsonParts` inserts the bytes. No other text can contain it. */
   readonly #mark = randomUUID()
 
   constructor(bytes: Buffer) {
@@ -30,7 +30,7 @@ export class JsonBytes {
   }
 }
 
-/** Bytes as a base64 string. Many of them take turns with others. */
+/** Bytes as a base64 string. Large ones give other work a turn in between. */
 export async function base64Json(bytes: Buffer): Promise<JsonBytes> {
   const text = Buffer.alloc(Math.ceil(bytes.length / 3) * 4 + 2, '"')
   for (let at = 0; at < bytes.length; at += TURN_BYTES) {
@@ -41,8 +41,8 @@ export async function base64Json(bytes: Buffer): Promise<JsonBytes> {
 }
 
 /**
- * The JSON of a value with its `lifted` parts inserted as they are; they must be in the order in which the value holds
- * them.
+ * The JSON of a value, with the bytes of its `lifted` parts inserted unchanged; the parts must be in the order in which
+ * the value has them.
  */
 export function jsonParts(written: object, lifted: readonly JsonBytes[]): readonly Buffer[] {
   let rest = JSON.stringify(written)
@@ -85,7 +85,7 @@ export function jsonTextEnd(bytes: Buffer, start: number): number {
   }
 }
 
-/** Longer when the search was not worth its call. */
+/** The step is longer if the search was not worth its call. */
 function nextStep(step: number, found: number): number {
   return found < step ? Math.min(STEP_BYTES_MAX, step * 2) : STEP_BYTES
 }
@@ -97,11 +97,11 @@ export function oddBackslashes(bytes: Buffer, start: number, end: number): boole
   return (end - index) % 2 === 1
 }
 
-/** An object of JSON whose fields nothing is known of. */
+/** A JSON object whose fields may hold anything. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /** The fields of an object, or none. */
 export function fieldsOf(value: unknown): JsonObject {
-  // Nothing is known of the fields.
+  // The fields may hold anything.
   return typeof value === 'object' && value !== null ? (value as JsonObject) : {}
 }

@@ -12,10 +12,10 @@ export function isMailAddress(text: string): boolean {
   return text.length <= CHARACTERS_MAX && SHAPE.test(text)
 }
 
-/** Domains whose mailboxes are those of another. */
+/** Domains whose mailboxes are those of another domain. */
 const SAME_DOMAINS: ReadonlyMap<string, string> = new Map([['googlemail.com', 'gmail.com']])
 
-/** One text for every address of a mailbox: tags, dots and letters in upper case make no other one. */
+/** One text for every address of a mailbox: tags, dots and upper case make no difference. */
 export function mailboxOf(address: string): string {
   const at = address.lastIndexOf('@')
   const [name = ''] = address.slice(0, at).normalize('NFKC').toLowerCase().split('+', 1)
@@ -28,7 +28,7 @@ export function isTagged(address: string): boolean {
   return address.slice(0, address.lastIndexOf('@')).includes('+')
 }
 
-/** The address in lower case, or a refusal: one mailbox is one user, however it is typed. */
+/** The address in lower case; throws if it is none. One mailbox is one user, whatever case was typed. */
 export function readEmail(email: string): string {
   if (!/^[^\s@<>"]{1,64}@[^\s@<>"]{1,190}$/.test(email))
     throw fieldError('email', 'bad_email', { given: email.slice(0, 80) })

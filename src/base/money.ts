@@ -1,6 +1,6 @@
 import { assert } from './assert.ts'
 
-/** Money in micro-rubles (1 RUB = 1 000 000), the one unit of every amount in the program. */
+/** Money in micro-rubles (1 RUB = 1 000 000), the unit of every amount in the program. */
 export type Micro = bigint
 
 /** An exact decimal: `digits` × 10^-`scale`, `scale` ≥ 0. Prices and factors are never rounded. */
@@ -31,7 +31,7 @@ export function parseDecimal(text: string): Decimal | null {
   return scale >= 0 ? normalise({ digits, scale }) : { digits: digits * 10n ** BigInt(-scale), scale: 0 }
 }
 
-/** Powers of ten, as far as the scales of two decimals of bounded length differ. */
+/** Powers of ten, up to the largest difference between the scales of two decimals of bounded length. */
 const POWERS: readonly bigint[] = Array.from(
   { length: 2 * DIGITS_MAX + EXPONENT_MAX },
   (_value, at) => 10n ** BigInt(at),
@@ -116,7 +116,7 @@ export function microFromRubles(value: number): Micro | null {
   return micro.scale === 0 ? micro.digits : null
 }
 
-/** For an amount that was already checked. */
+/** The same for an amount that was already checked. */
 export function microOf(rubles: number): Micro {
   const micro = microFromRubles(rubles)
   if (micro === null) throw new Error('An amount was taken that is no amount.')

@@ -87,7 +87,7 @@ test('several processes read as one: counts add up, series by series, and gauges
       gauge('late', 'Most.', () => answers, 'max'),
     ])
   }
-  // In the form in which another process sends them.
+  // One of the readings is in the form in which another process sends it.
   const all = mergeReadings([process(2, 1, '/a'), JSON.parse(JSON.stringify(process(5, 0, '/b')))])
   assert.deepEqual(
     prometheusText(all)

@@ -1,11 +1,11 @@
 export type Labels = Readonly<Record<string, string>>
 
-/** By the conventions of OpenTelemetry; Prometheus' names have `_` for each dot, and the unit at the end. */
+/** The name by the conventions of OpenTelemetry. Prometheus' name has `_` for each dot, and the unit at its end. */
 export interface Metric {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** A unit that its name does not say; one in braces is left out of Prometheus' name. */
+  /** A unit that the name does not say; a unit in braces is left out of Prometheus' name. */
   readonly unit?: 's' | '{token}'
   /** How the values of several processes are combined; absent = their sum. */
   readonly over?: 'sum' | 'max' | 'min'
@@ -131,7 +131,7 @@ export function gauge(
   return { name, help, type: 'gauge', over, samples: () => [{ value: read() }] }
 }
 
-/** Further combinations of labels are counted as `other`, so that nobody can fill the memory with names. */
+/** The most combinations of labels. Further ones are counted as `other`, so nobody can fill the memory with names. */
 const SERIES_MAX = 2_000
 
 /** Numbers that only increase, one for each combination of labels. */
@@ -148,7 +148,7 @@ export class Counter implements Metric {
     this.#labels = labels
   }
 
-  /** Values in the order of the labels. */
+  /** `values` are in the order of the labels. */
   add(value: number, ...values: readonly string[]): void {
     const key = values.join('\n')
     const known = this.#series.get(key)
@@ -192,7 +192,7 @@ export class Histogram implements Metric {
     if (unit !== undefined) this.unit = unit
   }
 
-  /** Values in the order of the labels; an empty one leaves its label out. */
+  /** `values` are in the order of the labels; an empty value leaves its label out. */
   observe(value: number, ...values: readonly string[]): void {
     const key = values.join('\n')
     let series = this.#series.get(key)

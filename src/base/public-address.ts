@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * Addresses that are not public unicast (IANA's special-purpose registries), and a cloud's host address among the
- * public ones.
+ * Addresses that are not public unicast (IANA's special-purpose registries), and public ones that a cloud uses for its
+ * hosts.
  */
 const IPV4 = new BlockList()
 for (const [address, bits] of [
@@ -27,7 +27,7 @@ for (const [address, bits] of [
 ] as const)
   IPV4.addSubnet(address, bits, 'ipv4')
 
-/** The only block of IPv6 that is assigned at all. */
+/** The only block of IPv6 from which public addresses are assigned. */
 const IPV6_GLOBAL = new BlockList()
 IPV6_GLOBAL.addSubnet('2000::', 3, 'ipv6')
 /** Blocks within it that are not public: protocol assignments with Teredo, documentation, 6to4 and AS112. */

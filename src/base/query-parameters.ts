@@ -2,7 +2,7 @@ import { fieldError } from './refusals.ts'
 import { DAY_MS, dayAfter, isDay } from './time.ts'
 
 /**
- * Rows that a page of a list may skip: they are read, so a page further down would cost more than one at the top.
+ * The most rows that a page of a list may skip: they are read, so a page further down costs more than one at the top.
  * Further on, a cursor names the row before the page.
  */
 export const PAGE_DEPTH_MAX = 10_000
@@ -11,14 +11,14 @@ export function textParameter(query: URLSearchParams, name: string): string | nu
   return query.get(name)
 }
 
-/** A flag that is `true` or left out: null when absent. */
+/** A flag that is `true` or absent; null when absent. */
 export function onlyParameter(query: URLSearchParams, name: string): true | null {
   const given = query.get(name)
   if (given === null || given === 'true') return given === null ? null : true
   throw fieldError(name, 'one_of', { allowed: 'true' }, 'must be true, or left out')
 }
 
-/** A whole number of the query; null when absent. Out of range is the client's error, as wire.md D-1.4 says. */
+/** A whole number of the query; null when absent. A number out of range is the client's error (wire.md D-1.4). */
 export function wholeParameter(query: URLSearchParams, name: string, least: number, most: number): number | null {
   const text = query.get(name)
   if (text === null) return null

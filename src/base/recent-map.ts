@@ -1,12 +1,12 @@
 const SHARDS = 64
-/** FNV-1a over the last characters, which differ most between keys. */
+/** FNV-1a reads only the last characters, which differ most between keys. */
 const HASHED_CHARS = 12
 
 /**
  * The most recently used entries: at most `entriesMax`, and at least half as many. Every operation has a constant cost:
  * a plain Map that drops its oldest entry walks over the holes at its beginning, and moves all entries whenever it
- * grows (123 ms at a hundred thousand). Here each of 64 parts has a young and an old generation; a full young one
- * replaces the old one.
+ * grows (123 ms at 100,000 entries). Here each of 64 parts has a young and an old generation; a full young one replaces
+ * the old one.
  */
 export class RecentMap<V> {
   readonly #shards: readonly Shard<V>[]
@@ -23,7 +23,7 @@ export class RecentMap<V> {
     return this.#shards.reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** Counts as a use. */
+  /** Getting a value counts as a use. */
   get(key: string): V | undefined {
     return this.#shardOf(key).get(key)
   }

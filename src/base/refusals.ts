@@ -94,7 +94,7 @@ const CHECKS = {
   not_zero: 'must not be 0',
   object: 'must be an object',
   of_file: own(),
-  one_credential: 'stands in place of api_key: leave one of them out',
+  one_credential: 'replaces api_key: leave one of them out',
   one_of: ({ allowed }: { readonly allowed: string }) => `must be one of ${allowed}`,
   operation_path: ({ path }: { readonly path: string }) =>
     `must be what stands before the operation's path: leave out '${path}'`,
@@ -138,7 +138,7 @@ const REASONS = {
     'access_denied',
     ({ until }: { readonly until: string }) => `This would last longer than you, who end at ${until}`,
   ],
-  beyond_own: ['access_denied', 'This may do more than you: it takes somebody who may do it all'],
+  beyond_own: ['access_denied', 'This has more rights than yours: a person who has all of them can do it'],
   channel_unconfirmed: ['conflict', 'Confirm this receiver with its code first'],
   channels_most: ['conflict', ({ most }: Most) => `At most ${most} receivers are kept`],
   code_unknown: ['not_found', 'code: is unknown, used up or expired'],
@@ -170,11 +170,11 @@ const REASONS = {
   members_most: ['conflict', ({ most }: Most) => `An account has at most ${most} people and open invitations`],
   not_parked: ['conflict', ({ id }: { readonly id: string }) => `Video job '${id}' is not parked`],
   oidc_refused: ['access_denied', 'The single sign-on was refused'],
-  owner_stays: ['conflict', 'An owner is changed or removed by nobody but themselves'],
+  owner_stays: ['conflict', 'Only an owner themselves can change or remove an owner'],
   oidc_unset: ['not_found', 'Single sign-on is not set up here'],
   only_administrators: ['access_denied', 'This is for administrators'],
   only_provider: ['access_denied', 'Notifications are accepted only from addresses of YooKassa'],
-  price_overtaken: ['conflict', 'Another hand has decided it, or the price has changed since'],
+  price_overtaken: ['conflict', 'Another person has decided it, or the price has changed since'],
   reference_taken: ['conflict', own<{ readonly reference: string }>()],
   proof_needed: ['access_denied', own<{ readonly with: string }>()],
   role_needed: [
@@ -251,18 +251,18 @@ export function reasonError<R extends RefusalReason>(
 }
 
 /**
- * PostgreSQL keeps no NUL in a text. What may be stored or looked up is refused with one before that, so that both
- * stores answer alike; prompts are neither, and may hold it.
+ * PostgreSQL cannot store NUL in a text. Texts to be stored or looked up are refused if they contain it, so that both
+ * stores answer alike. Prompts are neither stored nor looked up, and may contain it.
  */
 const NUL = '\0'
 
-/** A path or query, as it came. */
+/** Refuses NUL in a path or query, which is given as it came. */
 export function refuseNulInUrl(url: string): void {
-  // Node refuses the character itself.
+  // Node itself refuses the bare character.
   if (url.includes('%00')) throw refusal('url')
 }
 
-/** A JSON body but for the members named in `prompts`. */
+/** Refuses NUL in a JSON body, except in the members named in `prompts`. */
 export function refuseNulInBody(body: Readonly<Record<string, unknown>>, prompts?: ReadonlySet<string>): void {
   for (const name of Object.keys(body)) {
     refuseNulInValue(name, 'body')
@@ -270,7 +270,7 @@ export function refuseNulInBody(body: Readonly<Record<string, unknown>>, prompts
   }
 }
 
-/** `name` is the field that the refusal tells of. */
+/** `name` is the field that the refusal names. */
 export function refuseNulInValue(value: unknown, name: string): void {
   if (typeof value === 'string') {
     if (value.includes(NUL)) throw refusal(name)

@@ -1,18 +1,18 @@
 import type { ErrorName } from './errors.ts'
 
-/** How the reader of a paid body treats a field, beside its JSON Schema, which does not show it. */
+/** How the reader of a paid body treats a field. The field's JSON Schema does not show it. */
 export const READING = Symbol('reading')
 
 type Emptiness = 'empty text' | 'blank text' | 'empty list'
 
 export interface Reading {
-  /** The error where a required field is absent, or empty in one of these ways. */
+  /** The error for a required field that is absent, or that is empty in one of these ways. */
   readonly missing?: { readonly error: Exclude<ErrorName, 'service_unavailable'>; readonly also: readonly Emptiness[] }
   /** The sentence of the refusal after the field's name; absent = the schema's own. */
   readonly says?: string
-  /** Reads a value of any form, or throws; the rules of the schema are its own affair then. */
+  /** Reads a value of any form, or throws. The schema's rules are not checked: `read` checks its value itself. */
   readonly read?: (given: unknown, path: string) => unknown
-  /** What becomes of the value once its schema has checked it. */
+  /** Converts the value after its schema has checked it. */
   readonly turn?: (value: never) => unknown
 }
 
@@ -77,7 +77,7 @@ export type ObjectOf<F extends Fields> = Flat<
   }
 >
 
-/** Keeps its fields, so that another object can reuse them. */
+/** An object's schema also has its fields, so that another object can reuse them. */
 export interface ObjectSchema<F extends Fields> extends Schema<ObjectOf<F>> {
   readonly properties: Readonly<Record<string, JsonSchema>>
   readonly fields: F
@@ -171,7 +171,7 @@ export function maybe<T>(schema: Schema<T>): OptionalField<T | null> {
   return optional(nullable(schema))
 }
 
-/** The same for each field. */
+/** The same for each of the fields. */
 export function maybeEach<const F extends Readonly<Record<string, Schema<unknown>>>>(
   fields: F,
 ): { readonly [K in keyof F]: OptionalField<Static<F[K]> | null> } {
@@ -207,7 +207,7 @@ export function object<const F extends Fields>(fields: F, description = ''): Obj
   return Object.defineProperty(schema, 'fields', { value: fields }) as typeof schema & { readonly fields: F }
 }
 
-/** An object whose other fields have a schema too: each has such a value. */
+/** An object that may have other fields, all of whose values have one schema. */
 export function open<const F extends Fields, T>(
   fields: F,
   others: Schema<T>,
@@ -220,7 +220,7 @@ export function open<const F extends Fields, T>(
     Schema<ObjectOf<F> & Readonly<Record<string, T>>>
 }
 
-/** A required field with an error of its own where it is absent, or `also` where it is empty so. */
+/** A required field with an error of its own if it is absent, or empty in one of the ways in `also`. */
 export function needed<T>(
   schema: Schema<T>,
   error: Exclude<ErrorName, 'service_unavailable'>,
@@ -229,25 +229,25 @@ export function needed<T>(
   return { ...schema, [READING]: { ...schema[READING], missing: { error, also } } }
 }
 
-/** A field whose refusal has its own words. */
+/** A field whose refusal says its own sentence. */
 export function said<T>(schema: Schema<T>, says: string): Schema<T> {
   return { ...schema, [READING]: { ...schema[READING], says } }
 }
 
-/** A field that becomes something else once its schema has checked it. */
+/** A field that is converted after its schema has checked it. */
 export function turned<V, T>(schema: Schema<V>, turn: (value: V) => T): Schema<T> {
   const rules: JsonSchema = schema
   return { ...rules, [READING]: { ...rules[READING], turn } }
 }
 
-/** A field that `read` checks and turns into what its kind needs. */
+/** A field that `read` checks and converts to what its kind needs. */
 export function readBy<T>(schema: JsonSchema, read: (given: unknown, path: string) => T): Schema<T> {
   return { ...schema, [READING]: { ...schema[READING], read } }
 }
 
 /** The same check with a narrower type, which the code that makes the values guarantees. */
 export function narrowed<T>(schema: Schema<unknown>): Schema<T> {
-  // The caller knows more about its values than the schema.
+  // The caller knows more about its values than the schema does.
   return schema as Schema<T>
 }
 

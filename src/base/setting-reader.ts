@@ -4,14 +4,14 @@ import { ownValue } from './own-value.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A variable of the environment: how its value is read, and what the page of the settings says of it. */
+/** A variable of the environment: how its value is read, and what the page of the settings says about it. */
 export type VariableRow = {
   readonly meaning: string
-  /** What its value is, in words; absent = the kind says it. */
+  /** A description of its value; absent = the kind says it. */
   readonly value?: string
-  /** What holds without it, in words; absent = the fallback says it. */
+  /** What holds if it is absent; absent = the fallback says it. */
   readonly absent?: string
-  /** It may stand in a file, and no message repeats it. */
+  /** Its value may be in a file, and no message repeats it. */
   readonly secret?: true
 } & (
   | { readonly kind: 'text' | 'networks' | 'host'; readonly fallback?: string }
@@ -36,16 +36,16 @@ type Named<R extends VariableRows, K extends VariableRow['kind']> = {
 /** A value of the type T, or null where the variable has no fallback. */
 type GivenOrFallback<T, Row> = Row extends { readonly fallback: infer F } ? (F extends null ? T | null : T) : T | null
 
-/** Behind the name of a secret: the variable that says its file. */
+/** The suffix that turns the name of a secret into the variable that names its file. */
 export const FILE_SUFFIX = '_FILE'
 const LINE_CHARACTERS_MAX = 500
-/** Names that differ in more letters are different words. */
+/** The most letters by which a misspelt name may differ; names that differ more are different words. */
 const SLIPS_MAX = 3
-/** The same for a name that is not plainly ours, and may be another program's. */
+/** The same for a name that is not clearly ours, and may be another program's. */
 const FOREIGN_SLIPS_MAX = 2
-/** A name that begins like another is nearer to it than to one with as many other letters. */
+/** The distance of a name from one that begins with it, or with which it begins: less than three letters. */
 const PART_SLIPS = 2.5
-/** Shorter names are near to many. */
+/** Shorter names of other programs are near to too many words. */
 const FOREIGN_CHARACTERS_MIN = 8
 
 /** Reads the variables of a table from the environment, and collects their problems. */
@@ -76,8 +76,8 @@ export class SettingReader<R extends VariableRows> {
   }
 
   /**
-   * An empty value is refused: it is usually a variable that was not filled in, and a default could pick the wrong
-   * store or leave a door open.
+   * An empty value is refused. It is usually a variable that was not filled in, and a default could pick the wrong
+   * store or leave access open.
    */
   #text(name: keyof R & string): string | null {
     const value = ownValue(this.#environment, name)
@@ -88,13 +88,13 @@ export class SettingReader<R extends VariableRows> {
   }
 
   #row<K extends VariableRow['kind']>(name: Named<R, K>): VariableRow & { readonly kind: K } {
-    // `Named` has only names whose row is of the kind.
+    // `Named` has only names whose row is of this kind.
     return this.#rows[name] as unknown as VariableRow & { readonly kind: K }
   }
 
   text<N extends Named<R, 'text' | 'networks'>>(name: N): GivenOrFallback<string, R[N]> {
     const { fallback = null } = this.#row<'text' | 'networks'>(name)
-    // null only where the row has no fallback.
+    // null only if the row has no fallback.
     return (this.#text(name) ?? fallback) as GivenOrFallback<string, R[N]>
   }
 
@@ -103,7 +103,7 @@ export class SettingReader<R extends VariableRows> {
     const value = this.#text(name)?.replace(/^\[(.+)\]$/, '$1') ?? fallback
     if (value !== null && isIP(value) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value))
       this.problem(name, `must be an IP address or a host name, got '${value}'`)
-    // null only where the row has no fallback.
+    // null only if the row has no fallback.
     return value as GivenOrFallback<string, R[N]>
   }
 
@@ -144,7 +144,7 @@ export class SettingReader<R extends VariableRows> {
     const text = this.#text(name)
     if (text !== null && (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)))
       this.problem(name, `must be a URL such as ${example}`)
-    // null only where the row has no fallback.
+    // null only if the row has no fallback.
     return (text ?? fallback) as GivenOrFallback<string, R[N]>
   }
 
@@ -158,13 +158,13 @@ export class SettingReader<R extends VariableRows> {
       else if (!isPlain(new URL(text)))
         this.problem(name, `must be a plain address such as ${example}, without user, query or fragment`)
     }
-    // null only where the row has no fallback.
+    // null only if the row has no fallback.
     return (text === null ? fallback : withoutTrailing(text, '/')) as GivenOrFallback<string, R[N]>
   }
 
   /**
-   * A line for each variable that is probably a setting mistyped: every name with our prefix that is none, one of a
-   * family, such as `SMTP_`, of which settings are set, and a name that is very near to a setting.
+   * A line for each variable that is probably a mistyped setting: a name with our prefix that is no setting; an unknown
+   * name of a family, such as `SMTP_`, of which settings are set; a name that is very near to a setting.
    */
   unknown(prefix: string, families: readonly string[]): readonly string[] {
     const secrets = Object.entries(this.#rows).filter(([, { secret }]) => secret === true)
@@ -188,7 +188,7 @@ export class SettingReader<R extends VariableRows> {
   }
 }
 
-/** A value is shown as it was given, in one line whatever is in it. */
+/** A line about a variable; a value in it is shown in one line, whatever it contains. */
 export function problemLine(name: string, message: string): string {
   return oneLine(`${name}: ${message}`, LINE_CHARACTERS_MAX)
 }
@@ -197,7 +197,7 @@ function isPlain({ search, hash, username, password }: URL): boolean {
   return [search, hash, username, password].every((part) => part === '')
 }
 
-/** The setting that a name is nearest to; null = it is near to none. A name that is not likely ours must be nearer. */
+/** The setting to which a name is nearest; null = near to none. A name that is probably not ours must be nearer. */
 function nearest(name: string, known: ReadonlySet<string>, isLikely: boolean): string | null {
   const given = name.toUpperCase()
   if (!isLikely && given.length < FOREIGN_CHARACTERS_MIN) return null
@@ -211,7 +211,7 @@ function nearest(name: string, known: ReadonlySet<string>, isLikely: boolean): s
   return best
 }
 
-/** How many letters must be inserted, removed or changed to make one name of another. */
+/** How many letters must be inserted, removed or changed to turn one name into the other. */
 function slips(one: string, other: string): number {
   if (Math.abs(one.length - other.length) > SLIPS_MAX) return Number.POSITIVE_INFINITY
   let row = Array.from({ length: other.length + 1 }, (_value, index) => index)

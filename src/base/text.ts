@@ -1,9 +1,9 @@
-/** Above every limit: such a text is too long however it is counted. */
+/** More than every limit of characters: such a text is too long however it is counted. */
 const COUNTED_MAX = 1_048_576
 
 /**
- * Characters as people count them: a surrogate pair is one, in a text of up to a million. Spreading the text would make
- * a string of each character.
+ * Characters as people count them: a surrogate pair counts as one. Texts of more than a million code units are not
+ * counted exactly. Spreading the text would make a string of each character.
  */
 export function charactersOf(text: string): number {
   if (text.length > COUNTED_MAX) return text.length
@@ -13,10 +13,10 @@ export function charactersOf(text: string): number {
   return text.length - pairs
 }
 
-/** Control characters, and those that turn or hide the text around them. */
+/** Control characters, and characters that change the direction of the text around them or hide it. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\u2028\u2029]+/gu
 
-/** A text that somebody else chose, as a part of a line: without line breaks and characters nobody sees, cut short. */
+/** A text that somebody else chose, shortened for use in a line: without line breaks and invisible characters. */
 export function oneLine(text: string, charactersMax: number): string {
   const seen = text
     .slice(0, 4 * charactersMax)

@@ -10,7 +10,7 @@ export type Weekday = (typeof WEEKDAYS)[number]
 export function isoTime(atMs: number): string
 export function isoTime(atMs: number | null): string | null
 export function isoTime(atMs: number | null): string | null {
-  // oxlint-disable-next-line eslint/no-restricted-properties -- the one place
+  // oxlint-disable-next-line eslint/no-restricted-properties -- the only place that formats a time
   return atMs === null ? null : new Date(atMs).toISOString()
 }
 

@@ -1,6 +1,6 @@
 /** Where Valkey is. */
 export interface ValkeyAddress {
-  /** Several shards, of which `nodes` names at least one. */
+  /** Valkey has several shards, of which `nodes` names at least one. */
   readonly cluster: boolean
   readonly nodes: readonly { readonly host: string; readonly port: number }[]
   readonly tls: boolean
@@ -13,7 +13,7 @@ const FORM = /^(?:redis|valkey)(s?)(\+cluster)?:\/\/(?:([^@/?#]*)@)?([^@/?#]+)([
 
 /**
  * Reads `redis://user:password@host:6379/0`, or `redis+cluster://host1:6379,host2:6379`; `rediss`, `valkey` and
- * `valkeys` likewise. null = it is neither.
+ * `valkeys` likewise. null = the URL has neither form.
  */
 export function valkeyAddress(url: string): ValkeyAddress | null {
   const [whole, secure = '', cluster, user = '', hosts = '', rest = ''] = FORM.exec(url) ?? []
@@ -21,7 +21,7 @@ export function valkeyAddress(url: string): ValkeyAddress | null {
   const places = hosts.split(',').map((host) => placeOf(`redis://${user === '' ? '' : `${user}@`}${host}`))
   const [first] = places
   if (first === undefined || first === null || (cluster === undefined && places.length > 1)) return null
-  // A cluster has one database, and its nodes take no further options.
+  // A cluster has only database 0, and the addresses of its nodes take no options.
   if (cluster !== undefined && !/^\/?0?$/.test(rest)) return null
   const nodes = places.filter((place) => place !== null)
   if (nodes.length < places.length) return null

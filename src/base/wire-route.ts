@@ -21,7 +21,7 @@ export const ProofBody = body(
 )
 export type ProofBody = Static<typeof ProofBody>
 
-/** An example request, which readers can send and a test does send. */
+/** An example request: readers can send it, and a test sends it. */
 export interface RouteExample {
   /** Values of the path's parameters. */
   readonly path?: Readonly<Record<string, string>>
@@ -38,7 +38,7 @@ export interface WireRoute {
   readonly manages?: true
   /** Its record has an ETag; a change takes `If-Match`, and PUT `If-None-Match` too. */
   readonly versioned?: true
-  /** Has a body but costs nothing. */
+  /** The route has a body but costs nothing. */
   readonly free?: true
   readonly query?: ObjectSchema<Fields>
   readonly body?: JsonSchema
@@ -48,7 +48,7 @@ export interface WireRoute {
   readonly status?: 200 | 201 | 202 | 302
   /** Another status of a success, with the same body. */
   readonly alsoStatus?: 200 | 201
-  /** Refusals of this route, beside those of its plane and of any route (`src/api/reference/route-table.ts`). */
+  /** Refusals of this route beyond those of its plane and of every route (`src/api/reference/route-table.ts`). */
   readonly errors?: readonly ErrorName[]
   readonly example?: RouteExample
   /** Its records by their names in the reference, where those are not listed there. */

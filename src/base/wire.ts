@@ -2,7 +2,7 @@ import { rubles } from './money.ts'
 import type { Fields, ObjectOf, ObjectSchema } from './schema.ts'
 import { isoTime } from './time.ts'
 
-/** `expires_at` as `expiresAt`. */
+/** The name `expires_at` as `expiresAt`. */
 type Camel<K extends string> = K extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : K
 type OrNull<T, V> = null extends V ? T | null : T
 
@@ -19,8 +19,8 @@ type Missing<T, R> = { readonly [K in keyof T as Has<K & string, T[K], R> extend
 
 /**
  * A record as its schema shows it, in the order of the schema and without anything else: `expires_at` is the record's
- * `expiresAt`, or the time of its `expiresAtMs`; `amount` is its `amount`, or its `amountMicro` in RUB. `more` has what
- * the record has not, or has otherwise.
+ * `expiresAt`, or the time of its `expiresAtMs`; `amount` is its `amount`, or its `amountMicro` in RUB. `more` has the
+ * fields that the record lacks, or has in another form.
  */
 export function wire<const F extends Fields, R extends object>(
   { properties }: ObjectSchema<F>,
@@ -32,7 +32,7 @@ export function wire<const F extends Fields, R extends object>(
   const own = new Map<string, unknown>(Object.entries(record))
   const given = new Map<string, unknown>(Object.entries(more))
   const fields = Object.keys(properties).map((name) => [name, given.has(name) ? given.get(name) : valueOf(own, name)])
-  // The type of `more` has asked for what the record lacks.
+  // The type of `more` requires the fields that the record lacks.
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as ObjectOf<F>
 }
 

@@ -7,7 +7,7 @@ import { NAME } from './entry-fields.ts'
 import type { FieldReader } from './field-reader.ts'
 import { forbiddenUpstream } from './upstream-address.ts'
 
-/** What a field of an `auth` is: a secret is kept like a key, an address is asked, a file is read on the server. */
+/** The use of an `auth` field: a secret is stored like a key, an address gets requests, a file is read here. */
 interface AuthField {
   readonly is: 'text' | 'secret' | 'address' | 'file' | 'map'
   readonly needed?: true
@@ -15,9 +15,9 @@ interface AuthField {
 
 interface AuthTypeRow {
   readonly fields: Readonly<Partial<Record<AuthFieldName, AuthField>>>
-  /** Uses what belongs to the machine, whoever wrote the row. */
+  /** The type uses credentials of the machine, whoever wrote the row. */
   readonly ambient?: true
-  /** Hosts to which credentials of the machine may go though the API has set the row. */
+  /** Hosts that may get credentials of the machine even if the API has set the row. */
   readonly hosts?: RegExp
 }
 
@@ -38,13 +38,13 @@ const TEXT: AuthField = { is: 'text' }
 const NEEDED: AuthField = { is: 'text', needed: true }
 const SECRET: AuthField = { is: 'secret' }
 const ADDRESS: AuthField = { is: 'address' }
-/** Hosts of models alone: a token of the machine may open much else of its vendor. */
+/** Only hosts that serve models: a token of the machine may give access to much else of its vendor. */
 const GOOGLE = /^(?:(?:[a-z0-9-]+-)?aiplatform|generativelanguage|aiplatform\.[a-z0-9-]+\.rep)\.googleapis\.com$/
 const AWS = /^bedrock(?:-[a-z-]+)?\.[a-z]+(?:-[a-z]+)+-\d+\.amazonaws\.com(?:\.cn)?$/
 const AZURE = /^[\w-]+\.(?:openai|cognitiveservices|services\.ai)\.azure\.(?:com|us|cn)$/
 const YANDEX = /^(?:llm|ai|tts|stt|operation|rest-assistant)\.api\.(?:cloud\.yandex\.net|yandexcloud\.kz)$/
 
-/** Every way to get a token, with its fields. The console makes its form of it. */
+/** Every way to get a token, with its fields. The console makes its form from this table. */
 export const AUTH_TYPES = {
   oauth: {
     fields: {
@@ -68,7 +68,7 @@ export const AUTH_TYPES = {
   yandex_metadata: { fields: {}, ambient: true, hosts: YANDEX },
 } as const satisfies Readonly<Record<string, AuthTypeRow>>
 
-/** How the fields of all types are documented. */
+/** The documentation of the fields of all types. */
 export const AUTH_SCHEMAS: Readonly<Record<string, Schema<unknown>>> = Object.fromEntries(
   Object.values<AuthTypeRow>(AUTH_TYPES).flatMap(({ fields }) =>
     Object.entries(fields).map(([name, { is }]) => [name, is === 'map' ? map(nullable(NAME)) : NAME]),
@@ -78,10 +78,10 @@ export const AUTH_SCHEMAS: Readonly<Record<string, Schema<unknown>>> = Object.fr
 export type AuthType = keyof typeof AUTH_TYPES
 // Its keys are the types.
 export const AUTH_TYPE_NAMES = Object.keys(AUTH_TYPES) as readonly AuthType[]
-/** Fields that are kept like keys. */
+/** Fields that are stored like keys. */
 export const AUTH_SECRETS = ['key', 'secret'] as const
 
-/** How a provider's tokens are got, as in the catalogue file. Only given fields are present. */
+/** How the tokens of a provider are obtained, as in the catalogue file. Only given fields are present. */
 export type AuthEntry = { readonly type: AuthType } & Readonly<
   Partial<Record<Exclude<AuthFieldName, 'headers' | 'params'>, string>>
 > &
@@ -90,11 +90,14 @@ export type AuthEntry = { readonly type: AuthType } & Readonly<
 /** The same for the paid path. */
 export interface ProviderAuth {
   readonly entry: AuthEntry
-  /** Stands for the entry without telling it: tokens are kept and shared under it. */
+  /** Identifies the entry without revealing it: tokens are kept and shared under this name. */
   readonly print: string
   /** Why the machine's credentials may not be used for this row; null = they may, or it uses none. */
   readonly refusal: string | null
-  /** Tokens that were got for it, the newest last; a refusal may quote one. Only this grows. */
+  /**
+   * Tokens that were obtained for the entry, the newest last, since a provider's refusal may quote one. Only this field
+   * grows.
+   */
   readonly issued: string[]
 }
 
@@ -117,7 +120,7 @@ export function readAuth(reader: FieldReader, adapter: string): AuthEntry | null
     if (value !== null) entry[name] = value
   }
   given.done()
-  // Each field was read by its row.
+  // Each field was read by the rules of its row.
   const read = entry as unknown as AuthEntry
   checkParts(given, read)
   return read
@@ -164,7 +167,7 @@ function checkParts(given: FieldReader, { type, key, key_file: file, client }: A
     if (serviceKeyOf(type, key) === null) given.problem('key', 'service_key')
 }
 
-/** The secret that an entry lacks, which may be stored from before; null = none. */
+/** The secret that an entry lacks and whose stored value may be used; null = none. */
 export function missingSecret({ type, key, key_file: file, client, secret }: AuthEntry): 'key' | 'secret' | null {
   if (type === 'azure' || (type === 'oauth' && client !== undefined)) return secret === undefined ? 'secret' : null
   const needsKey = type === 'oauth' || type === 'gigachat' || ((type === 'google' || type === 'yandex') && !file)
@@ -180,7 +183,7 @@ export interface ServiceKey {
   readonly privateKey: string
 }
 
-/** null = not the JSON of such a key. */
+/** The parts of a key; null = the text is not the JSON of such a key. */
 export function serviceKeyOf(type: 'google' | 'yandex', text: string): ServiceKey | null {
   let json: unknown
   try {
@@ -198,36 +201,42 @@ export function serviceKeyOf(type: 'google' | 'yandex', text: string): ServiceKe
   return begin === -1 ? null : { id, issuer, privateKey: pem.slice(begin) }
 }
 
-/** The key of HTTP's Basic. RFC 6749 2.3.1: each part is encoded like a form's field. */
+/** The credentials of HTTP's Basic scheme. Each part is encoded like a field of a form (RFC 6749, 2.3.1). */
 export function basicKey(client: string, secret: string): string {
   const encoded = [client, secret].map((part) => new URLSearchParams({ part }).toString().slice('part='.length))
   return Buffer.from(encoded.join(':')).toString('base64')
 }
 
-/** Everything in an entry that must never be shown, also as a service that gives tokens may quote it. */
+/**
+ * Everything in an entry that must never be shown. A service that issues tokens may quote it, so all forms of it are
+ * listed.
+ */
 export function secretsInAuth({ type, key, secret, client = '' }: AuthEntry): readonly string[] {
   const parts = type === 'google' || type === 'yandex' ? (key === undefined ? null : serviceKeyOf(type, key)) : null
   if (parts === null && key !== undefined) return [key, ...Buffer.from(key, 'base64').toString().split(':')]
   if (parts === null) return secret === undefined ? [] : [secret, basicKey(client, secret)]
-  // The frame of a key is in every key.
+  // The frame of a key is the same in every key.
   const framed = parts.privateKey.split('-----').filter((part) => !/^[A-Z ]+$/.test(part))
   const lines = framed.map((part) => part.trim()).join('')
   return [parts.id, parts.issuer, lines, lines.replaceAll(/\s/g, '')]
 }
 
-/** The addresses that are given the entry's secrets; they are judged like the provider's own. */
+/** The addresses to which the entry's secrets are sent; they are checked like the provider's own. */
 export function authAddresses({ token_url: url, authority }: AuthEntry): readonly string[] {
   return [url, authority].filter((value) => value !== undefined)
 }
 
-/** What an entry asks, and what it uses of the machine: who changes it is not the one who gave it. */
+/**
+ * What an entry asks, and what it uses of the machine. Stored secrets stay only while this is unchanged, since the
+ * person who changes it need not be the one who gave them.
+ */
 export function authReach(entry: AuthEntry | undefined): string {
   if (entry === undefined) return ''
   const machine = isAmbient(entry) ? [entry.type, entry.key_file ?? '', entry.profile ?? ''] : []
   return [...machine, ...authAddresses(entry)].join(' ')
 }
 
-/** Whether it uses credentials of the machine: its metadata, its environment, its files. */
+/** Whether an entry uses credentials of the machine: its metadata, its environment, its files. */
 export function isAmbient({ type, key_file: file }: AuthEntry): boolean {
   return ambientOf(type) || file !== undefined
 }
@@ -238,8 +247,9 @@ function ambientOf(type: AuthType): boolean {
 }
 
 /**
- * Why the machine's credentials are not used for a row that the API has set: whoever may edit a provider could have
- * them sent to himself. So they go only to hosts of their vendor, and are got from its own addresses.
+ * Why the machine's credentials are not used for a row that the API has set; null = they are. Otherwise anyone who may
+ * edit a provider could have them sent to themselves. So they go only to hosts of their vendor, and are obtained only
+ * from its own addresses.
  */
 export function ambientRefusal(entry: AuthEntry, baseUrl: string): string | null {
   if (!isAmbient(entry)) return null
@@ -250,7 +260,7 @@ export function ambientRefusal(entry: AuthEntry, baseUrl: string): string | null
   return 'credentials of the machine go only to hosts of their vendor: a catalogue file may send them elsewhere'
 }
 
-/** `isFiled`: the operator's file has the row, which then may use what the machine has. */
+/** `isFiled`: the row is in the operator's file, so it may use credentials of the machine. */
 export function providerAuth(entry: AuthEntry, baseUrl: string, isFiled: boolean): ProviderAuth {
   const print = createHash('sha256').update(JSON.stringify(entry)).digest('base64url')
   return Object.freeze({ entry, print, refusal: isFiled ? null : ambientRefusal(entry, baseUrl), issued: [] })

@@ -5,24 +5,24 @@ import { endpointId, type CatalogDocument, type EndpointEntry, type ModelEntry }
 import { ownValue } from '../base/own-value.ts'
 import { changeId, priceChanges, releaseSource, withPrices, type PriceChange } from './price-list.ts'
 
-/** What a release makes of the bundled models. */
+/** The changes that a release makes to the bundled models. */
 export interface BundleUpdate {
   /** The difference of the catalogue. */
   readonly lines: readonly string[]
-  /** Prices among them. */
+  /** The price changes among them. */
   readonly applied: readonly PriceChange[]
-  /** Prices that need a hand. */
+  /** Price changes that need a person's decision. */
   readonly held: readonly PriceChange[]
 }
 
-/** What waits for a hand after a look. */
+/** The changes that wait for a person's decision after a look at the published lists. */
 export interface BundleNews {
   /** New routes, other limits, and what is gone. */
   readonly rows: readonly PriceChange[]
   readonly prices: readonly PriceChange[]
 }
 
-/** All that `renewed` would change, each for a hand. `set`: the models of a data set. */
+/** All that `renewed` would change, each change for a person to decide. `set`: the models of a data set. */
 export function bundleNews(
   before: CatalogState,
   renewed: CatalogState,
@@ -38,7 +38,7 @@ export function bundleNews(
   }
 }
 
-/** Whether a change is of a row that is sold: nothing waits for what `bundled_models` leave out. */
+/** Whether a change is of a row that is sold: nothing waits for what `bundled_models` leaves out. */
 export function soldRows(state: CatalogState): (change: PriceChange) => boolean {
   const sold = new Set(
     effectiveDocument(state).models.flatMap(({ id, endpoints }) => endpoints.map((one) => `${id} ${endpointId(one)}`)),
@@ -51,7 +51,7 @@ export function endpointIds(models: readonly ModelEntry[]): ReadonlyMap<string, 
   return new Map(models.flatMap(({ id, endpoints }) => endpoints.map((one) => [endpointId(one), id] as const)))
 }
 
-/** The models that a provider serves, each with its endpoint alone. */
+/** The models that a provider serves, each with only this provider's endpoint. */
 export function modelsOf(models: readonly ModelEntry[], slug: string): readonly ModelEntry[] {
   return models.flatMap((model) => {
     const endpoints = model.endpoints.filter(({ provider }) => provider === slug)
@@ -64,8 +64,8 @@ export function providersOf(models: readonly ModelEntry[]): readonly string[] {
 }
 
 /**
- * The release with the rows of a data set, which are newer, over its own. What the data set does not name stays as it
- * is in `base`, whatever the release says of it.
+ * The release, with the newer rows of a data set over its own. For a row that the data set does not name, `base` wins
+ * over the release.
  */
 export function withDataSet(
   release: BundledRelease,
@@ -85,7 +85,10 @@ export function withDataSet(
   return { ...release, models: [...newer, ...[...own.values()].filter(({ id }) => !ids.has(id))] }
 }
 
-/** What a release makes of the prices of the bundled rows; a provider with a list of its own keeps those of the list. */
+/**
+ * The changes that a release makes to the prices of the bundled rows; a provider that follows a list of its own has the
+ * prices of that list.
+ */
 export function bundlePrices(renewed: CatalogState, release: BundledRelease, rise: number): readonly PriceChange[] {
   const { providers, settings } = effectiveDocument(renewed)
   const follows = Object.entries(providers).flatMap(([slug, entry]) => (entry.price_list === undefined ? [] : [slug]))
@@ -94,8 +97,8 @@ export function bundlePrices(renewed: CatalogState, release: BundledRelease, ris
 }
 
 /**
- * What a release or a data set makes of the bundled rows beside their prices, each for a hand: new routes, other
- * limits, and routes that the data set, whose models are `models`, no longer has.
+ * The changes that a release or a data set makes to the bundled rows other than prices, each for a person to decide:
+ * new routes, other limits, and routes that the data set, whose models are `models`, no longer has.
  */
 function bundleRows(
   before: CatalogState,
@@ -120,7 +123,7 @@ function bundleRows(
         ? []
         : [rowChange('limits', { ...model, endpoints: kept }, first, first.price)]
     const gone = kept
-      // Rows of other types are in no list.
+      // Rows of other types are in no published list.
       .filter((one) => types.has(was.type) && active.has(one.provider) && !set.has(endpointId(one)))
       .map((one) => rowChange('gone', { ...was, endpoints: [one] }, one, one.price))
     return [...added, ...limits, ...gone]
@@ -132,7 +135,7 @@ function hasAny(set: ReadonlySet<string>, slug: string): boolean {
   return false
 }
 
-/** Models that the operator has neither left out nor hidden by entries of his own. */
+/** Models that the operator has neither left out nor replaced by entries of their own. */
 function visible({ own }: CatalogState, models: readonly ModelEntry[]): readonly ModelEntry[] {
   const ids = new Set([...own.models.map(({ id }) => id), ...(own.bundled_except ?? [])])
   return models.filter(({ id }) => !ids.has(id))
@@ -160,14 +163,14 @@ export function rowChange(
   return { ...named, id: changeId(row.id, endpoint.model, [reason, rest]), reason, row }
 }
 
-/** What a hand rejects with a change: a new model whatever it costs by then, other limits, else this change alone. */
+/** What a person rejects with a change: a new model whatever its price, these limits, or else only this change. */
 export function rejectionOf({ id, reason, model, provider, endpoint, row }: PriceChange): string {
   if (row === undefined) return id
   const limits = reason === 'limits' ? limitsOf(row, new Set(row.endpoints.map(endpointId))) : null
   return changeId(model, endpoint, [reason, provider, limits])
 }
 
-/** The catalogue with the changes that can still be made, and those. */
+/** The catalogue with the changes that can still be made, and those changes. */
 export function withChanges(state: Pick<CatalogState, 'own' | 'base'>, changes: readonly PriceChange[]): Changed {
   const priced = changes.filter(({ row }) => row === undefined)
   const [inOwn, own] = withPrices(state.own, priced)
@@ -195,7 +198,7 @@ function withRows({ own, base }: Pick<CatalogState, 'own' | 'base'>, changes: re
   const made = changes.filter(({ reason, model, provider, row, isListed }) => {
     const known = models.get(model)
     const [endpoint] = row?.endpoints ?? []
-    // The published lists do not have it, so it is the operator's.
+    // The published lists do not have this model, so it goes into the operator's part.
     if (isListed === true && row !== undefined) {
       if (known !== undefined || own.models.some(({ id }) => id === model)) return false
       added.push(row)
@@ -218,7 +221,7 @@ function withRows({ own, base }: Pick<CatalogState, 'own' | 'base'>, changes: re
   return { made, own: withOwn, base: { ...base, models: sorted } }
 }
 
-/** A provider that serves chosen models serves those that a hand has approved too. */
+/** A provider that serves chosen models also serves those that a person has approved. */
 function withChosen(own: CatalogDocument, sold: ReadonlyMap<string, readonly string[]>): CatalogDocument {
   const chosen = Object.entries(own.providers).flatMap(([slug, entry]) => {
     const added = sold.get(slug)

@@ -21,12 +21,13 @@ export interface BaseInput {
   readonly adapters: KnownAdapters
   readonly release: BundledRelease
   /**
-   * The bundled part until now; its rows stay as they are unless `renew` asks for this release's: what the release adds
-   * and says, but the prices that are there stay, and so does what it no longer has. null = there is none yet.
+   * The bundled part until now; null = there is none yet. Its rows stay as they are unless `renew` asks for this
+   * release's rows: then the release adds and replaces rows, but prices that are there stay, and so do rows that the
+   * release no longer has.
    */
   readonly previous: CatalogDocument | null
   readonly renew: boolean
-  /** ISO day; the creation date of models that are new. */
+  /** ISO day, which becomes the creation date of new models. */
   readonly today: string
 }
 
@@ -40,7 +41,7 @@ export function providerKeys(env: Readonly<Record<string, string | undefined>>):
   )
 }
 
-/** The provider keys that a base was made with. */
+/** The keys of providers with which a base was made. */
 export function keysOf(base: CatalogDocument): ProviderKeys {
   return Object.fromEntries(
     Object.entries(base.providers).flatMap(([slug, { api_key: keys }]) =>
@@ -116,7 +117,7 @@ function modelsOf(
   return [...models.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1))
 }
 
-/** The models of a release, and those before that it does not have, with the prices before. */
+/** The models of a release with the prices of those before, and the models that only those before have. */
 function withPricesOf(before: readonly ModelEntry[], release: readonly ModelEntry[]): readonly ModelEntry[] {
   const now = new Map(release.map((model) => [model.id, model]))
   const known = new Map(before.map((model) => [model.id, model]))
@@ -137,7 +138,7 @@ function withPricesOf(before: readonly ModelEntry[], release: readonly ModelEntr
   ]
 }
 
-/** In the order in which a model lists its endpoints. */
+/** The endpoints in the order in which a model lists them. */
 export function inProviderOrder(endpoints: readonly EndpointEntry[]): readonly EndpointEntry[] {
   return KNOWN_PROVIDERS.flatMap(({ slug }) => endpoints.filter(({ provider }) => provider === slug))
 }
@@ -163,7 +164,7 @@ interface BundledFile {
 
 /** Reads the generated file beside this one. */
 export function readBundledRelease(): BundledRelease {
-  // A test checks that nobody has edited the script's output.
+  // A test checks that nobody has edited the output of the script.
   const { published, models } = JSON.parse(
     readFileSync(new URL('./bundled-models.json', import.meta.url), 'utf8'),
   ) as BundledFile

@@ -3,7 +3,7 @@ import { withMaskedCredentials } from './credentials.ts'
 import type { CatalogDocument, ModelEntry } from './document.ts'
 import { ownValue } from '../base/own-value.ts'
 
-/** The part that every installation has unless its file says `bundled: false`: the provider that needs no network. */
+/** The part that every installation has unless its file says `bundled: false`: the sandbox, which needs no network. */
 export const BUNDLED = Object.freeze<CatalogDocument>({
   bundled: true,
   settings: {},
@@ -133,7 +133,10 @@ export function withBundled(document: CatalogDocument, base: CatalogDocument = B
   }
 }
 
-/** Whether the bundle has a provider without an entry of the operator: the sandbox, or one with an environment's key. */
+/**
+ * Whether a provider comes from the bundle without an entry of the operator: the sandbox, or one with a key in the
+ * environment.
+ */
 function isBundledAlone(slug: string, { providers }: CatalogDocument): boolean {
   return ownValue(BUNDLED.providers, slug) !== undefined || ownValue(providers, slug)?.api_key !== undefined
 }
@@ -192,7 +195,7 @@ export function withoutEntry(
   return { ...document, bundled_except: [...new Set([...(document.bundled_except ?? []), name])] }
 }
 
-/** The document with these bundled providers and models back again. */
+/** The document in which these bundled providers and models are no longer left out. */
 export function withEntries(document: CatalogDocument, names: readonly string[]): CatalogDocument {
   const { bundled_except: except = [], ...rest } = document
   const left = except.filter((name) => !names.includes(name))

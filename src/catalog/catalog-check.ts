@@ -54,7 +54,10 @@ export function checkText(
   return { document, problems: [...problems, ...found].toSorted((left, right) => left.line - right.line) }
 }
 
-/** Only of a file: an answer of the API would tell which files the server can read. */
+/**
+ * Problems of certificate files, for the operator's file only: an answer of the API would reveal which files the server
+ * can read.
+ */
 function certificateFaults({ providers }: CatalogDocument): readonly Omit<FileProblem, 'line'>[] {
   return Object.entries(providers).flatMap(([slug, { dialect }]) => {
     const path = dialect?.ca_file
@@ -64,7 +67,7 @@ function certificateFaults({ providers }: CatalogDocument): readonly Omit<FilePr
   })
 }
 
-/** Faults between entries; paths count in the operator's lists. */
+/** Faults between entries; the indexes in paths count in the operator's lists. */
 export function soundnessProblems(document: CatalogDocument, base?: CatalogDocument): readonly Fault[] {
   const effective = withBundled(document, base)
   return crossProblems(effective, effective.models.length - document.models.length)

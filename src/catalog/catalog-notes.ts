@@ -29,7 +29,7 @@ export function catalogNotes(state: CatalogState, known: readonly ModelEntry[]):
   ]
 }
 
-/** Which names lead to which model does not depend on them. */
+/** Adapters do not affect which names lead to which model. */
 const NO_ADAPTERS: KnownAdapters = new Map()
 
 /** Short names that lead to no model, because several models share them or their target is not sold. */

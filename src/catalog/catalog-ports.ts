@@ -14,6 +14,6 @@ export interface CatalogPorts {
   readonly release: BundledRelease
   /** Keys from the environment, which decide which bundled providers are on. null = the stored ones stay. */
   readonly providerKeys: ProviderKeys | null
-  /** Also those that the API sets may be private. */
+  /** Whether addresses that the API sets may be private too. */
   readonly allowPrivateUpstreams: boolean
 }

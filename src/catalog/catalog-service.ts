@@ -77,18 +77,19 @@ const DOCUMENTS_KEPT = 4
  * never changes once it is stored, so a charge can be recalculated from the row of the log that names it.
  *
  * **What it is made of.** The operator's document, by file or API; the bundled part, which a release brings; the rates
- * that a feed brings. `catalog-state.ts` puts them together, `snapshot.ts` builds from that what the paid path reads:
+ * that a feed brings. `catalog-state.ts` puts them together, `snapshot.ts` builds what the paid path reads,
  * `current()`, which a request keeps to its end. `document-reader.ts` reads documents, `wire-document.ts` writes them.
  *
  * **What it offers.** `current`, `shown`, `exportText`, `notes`, `warnings`; of earlier versions `priceOf`, `pricesOf`,
  * `pricedCatalog`, `ratesOf`, `ratesAt`; the operator's changes (`apply…`, `put…`, `delete…`, `connectProvider`,
  * `patchSettings`) and those from outside (`updateBundle`, `applyRates`, `applyPrices`).
  *
- * **How a change is made.** One after another, each on top of what other nodes have appended. It is checked whole
- * (`checked-successor.ts`), so no faulty document is ever in force. What changes nothing makes no version.
+ * **How a change is made.** Changes run one after another, each on top of what other nodes have appended. The whole
+ * document is checked (`checkedSuccessor`), so no faulty document is ever in force. A change without a difference makes
+ * no version.
  *
- * **What it never does.** It asks nobody (`feeds` does), charges nobody, knows no account. Credentials leave it masked
- * and are stored encrypted.
+ * **What it never does.** It calls no other service (`feeds` does), charges nobody, knows no account. Credentials leave
+ * it masked and are stored encrypted.
  */
 export class CatalogService implements Catalog {
   readonly #ports: CatalogPorts
@@ -134,13 +135,13 @@ export class CatalogService implements Catalog {
 
   /** Takes over a version that another process applied; false = nothing is newer. */
   async refresh(): Promise<boolean> {
-    // This is asked often, so the version number is read before the long document.
+    // This runs often, so the version number is read before the long document.
     if ((await this.#ports.store.newest()) <= this.#snapshot.priceVersion) return false
     return this.#inTurn(() => this.#adoptNewer())
   }
 
   /**
-   * Makes the catalogue equal to the file; answers the difference. With `onlyNew`, the file that was applied last
+   * Makes the catalogue equal to the file; returns the difference. With `onlyNew`, a file that was the last one applied
    * changes nothing.
    */
   applyText(
@@ -170,7 +171,7 @@ export class CatalogService implements Catalog {
     })
   }
 
-  /** Takes this release's bundled models, with a data set's newer rows, and those of the prices that need no hand. */
+  /** Takes this release's bundled models, newer rows of a data set, and the prices that need no person's decision. */
   updateBundle(dryRun: boolean, set: readonly ModelEntry[] | null = null): Promise<BundleUpdate> {
     return this.#change(async () => {
       await this.#adoptNewer()
@@ -186,7 +187,7 @@ export class CatalogService implements Catalog {
     })
   }
 
-  /** What the same would change, each for a hand. */
+  /** What `updateBundle` would change, each change for a person to decide. */
   bundleNews(set: readonly ModelEntry[]): BundleNews {
     const release = withDataSet(this.#ports.release, set, this.#state.base)
     const renewed = this.#after(this.#state.own, release)
@@ -198,12 +199,12 @@ export class CatalogService implements Catalog {
     return endpointIds([...this.#ports.release.models, ...this.#state.base.models])
   }
 
-  /** Whether a provider is connected that the published lists know. */
+  /** Whether a provider that the published lists have is connected. */
   asksLists(): boolean {
     return this.bundledProviders().length > Object.keys(BUNDLED.providers).length
   }
 
-  /** Applies fetched rates, RUB per unit; a changed rate makes a price version. Answers which rates were refused. */
+  /** Applies fetched rates, RUB per unit; a changed rate makes a price version. Returns the rates that were refused. */
   applyRates(fetched: Readonly<Record<string, string>>): Promise<MergedRates> {
     return this.#change(async () => {
       await this.#adoptNewer()
@@ -213,19 +214,19 @@ export class CatalogService implements Catalog {
     })
   }
 
-  /** Providers that have bundled models, where the bundle is sold. */
+  /** Providers that have bundled models; none if the bundle is not sold. */
   bundledProviders(): readonly string[] {
     return this.#state.own.bundled ? providersOf(this.#state.base.models) : []
   }
 
-  /** What a source changes of the prices in force, and the rows that it has besides, each for a hand. */
+  /** What a source changes in the prices in force, and the other rows that it has, each for a person to decide. */
   changesBy(source: PriceSource, rows: (state: CatalogState) => readonly PriceChange[]): readonly PriceChange[] {
     return [...priceChanges(effectiveDocument(this.#state), source, this.#state.approved), ...rows(this.#state)]
   }
 
   /**
-   * Applies, as one price version, the changes whose endpoints still have the price before; answers those. `by` a
-   * person: the new prices are what later changes are measured by.
+   * Applies, as one price version, the changes whose endpoints still have the price before; returns those. `by` a
+   * person: later changes are measured against the new prices.
    */
   applyPrices(changes: readonly PriceChange[], by: 'person' | 'list'): Promise<readonly PriceChange[]> {
     return this.#change(async () => {
@@ -248,7 +249,7 @@ export class CatalogService implements Catalog {
     return this.#edit((...now) => withConnection(...now, slug, entry, models, this.knownModels(slug)))
   }
 
-  /** The provider that an entry describes, with the stored keys where it has none and the address is the same. */
+  /** The provider that an entry describes. Without keys and with the same address it gets the stored keys. */
   providerOf(slug: string, entry: ProviderEntry): Provider {
     const problems: Fault[] = []
     const before = effectiveDocument(this.#state)
@@ -265,7 +266,7 @@ export class CatalogService implements Catalog {
     return allowPrivateUpstreams ? { ...rights, mayBePrivate: true } : rights
   }
 
-  /** The models of this release that a known provider serves, each with its endpoint alone. */
+  /** The models of this release that a known provider serves, each with only this provider's endpoint. */
   knownModels(slug: string): readonly ModelEntry[] {
     return modelsOf(this.#ports.release.models, slug)
   }
@@ -301,7 +302,7 @@ export class CatalogService implements Catalog {
       .reduce((sum, keys) => sum + keys.length, 0)
   }
 
-  /** The effective document, each credential cut to its last four characters. */
+  /** The effective document with each credential cut to its last four characters. */
   shown(): CatalogDocument {
     return withMaskedCredentials(effectiveDocument(this.#state))
   }
@@ -345,14 +346,14 @@ export class CatalogService implements Catalog {
     return (variant === null ? endpoint : endpoint?.variants?.get(variant)) ?? null
   }
 
-  /** Those by which a row of the log was charged; null where they are gone. */
+  /** The prices by which a row of the log was charged; null = they are gone. */
   async pricesOf(row: PricedRow): Promise<RowPrices | null> {
     if (row.endpointId === null) return null
     const prices = await this.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
     return prices === null ? null : rowPrices(pricesFor(prices, row.markup), row)
   }
 
-  /** A stored price version; null where there is none. */
+  /** A stored price version; null = there is none. */
   async pricedCatalog(version: number): Promise<CatalogDocument | null> {
     const known = this.#documents.get(version)
     if (known !== undefined) return known
@@ -371,7 +372,7 @@ export class CatalogService implements Catalog {
     return snapshot?.settings.rates ?? {}
   }
 
-  /** The same for the version that was in force at a time, Unix ms. */
+  /** The same for the version in force at a time, Unix ms. */
   async ratesAt(atMs: number): Promise<Readonly<Record<string, Decimal>>> {
     const stored = await this.#ports.store.at(atMs)
     return stored === null ? {} : settingsOf(parseStored(stored.document, null).effective.settings).rates
@@ -395,7 +396,7 @@ export class CatalogService implements Catalog {
     })
   }
 
-  /** Applies `next` unless nothing changes; answers the difference. */
+  /** Applies `next` unless nothing changes; returns the difference. */
   async #replace(
     next: CatalogState,
     dryRun: boolean,
@@ -408,7 +409,7 @@ export class CatalogService implements Catalog {
     return lines
   }
 
-  /** `renewed` = the release whose bundled models are taken; absent = those in force stay. */
+  /** `renewed` = the release whose bundled models are taken; absent = the models in force stay. */
   #after(own: CatalogDocument, renewed?: BundledRelease): CatalogState {
     const { adapters, release, providerKeys: keys, clock } = this.#ports
     return stateAfter(this.#state, own, {
@@ -451,7 +452,7 @@ export class CatalogService implements Catalog {
     this.#use(latest.version, latest.createdAtMs)
   }
 
-  /** `named`: the models whose prices a person gives; null = no person does. */
+  /** `named`: the models whose prices a person gives; null = no person gave a price. */
   async #apply(
     next: CatalogState,
     fileDigest: string | null,

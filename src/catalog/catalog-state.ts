@@ -22,7 +22,7 @@ import type { Fault } from './source-tree.ts'
 
 /** Everything that makes up a price version. */
 export interface CatalogState {
-  /** As the operator gave it. */
+  /** The document as the operator gave it. */
   readonly own: CatalogDocument
   /** The bundled part in force, with the prices of its release until `tollgate catalog update`. */
   readonly base: CatalogDocument
@@ -30,7 +30,10 @@ export interface CatalogState {
   readonly feed: Readonly<Record<string, string>>
   /** Providers whose addresses the operator's file gave: these may be private (guarantees.md requirement 14). */
   readonly filed: readonly string[]
-  /** By row; the others have a price that a person approved. */
+  /**
+   * The prices that a person approved last, by row, if a list or a release has changed them since. For a row that is
+   * absent, a person approved the price in force.
+   */
   readonly approved: ApprovedPrices
 }
 
@@ -44,7 +47,7 @@ export const NOTHING: CatalogState = Object.freeze({
 })
 
 interface StoredState extends CatalogState {
-  /** Stored so that charges can be replayed whatever a later release bundles. */
+  /** Stored so that charges can be replayed, whatever a later release bundles. */
   readonly effective: CatalogDocument
 }
 
@@ -65,8 +68,8 @@ export function storedText({ own, base, ...rest }: CatalogState): string {
 
 /** `fileDigest` null = the operator has given no file so far. */
 export function parseStored(text: string, fileDigest: string | null): StoredState {
-  // Written by storedText from a validated document; versions from before the bundled models have neither base nor
-  // feed. Earlier versions do not tell which providers a file gave: where there was one, all of them count.
+  // Written by storedText from a validated document. Versions from before the bundled models have neither base nor
+  // feed. Earlier versions do not say which providers a file gave: if there was a file, all of them count.
   const stored = JSON.parse(text) as Pick<StoredState, 'own' | 'effective'> & Partial<StoredState>
   const { own, base = BUNDLED, feed = {}, approved = {}, effective } = stored
   const filed = stored.filed ?? (fileDigest === null ? [] : Object.keys(own.providers))
@@ -94,7 +97,8 @@ export function decryptState(
 }
 
 /**
- * The state with `own` as the operator's document. Without keys from an environment the bundled providers keep theirs.
+ * The state with `own` as the operator's document. If no keys come from an environment, the bundled providers keep
+ * theirs.
  */
 export function stateAfter(
   before: CatalogState,
@@ -135,7 +139,10 @@ function isSameAddress(entry: ProviderEntry, given: ProviderEntry | undefined, a
   return given !== undefined && addresses(entry) === addresses(given)
 }
 
-/** A rate that the operator changes is newer than a fetched one. */
+/**
+ * The feed's rates after a change of the operator's document: a rate that the operator changes is newer than a fetched
+ * one.
+ */
 function feedAfter({ own: before, feed }: CatalogState, own: CatalogDocument): CatalogState['feed'] {
   const rateIn = ({ settings }: CatalogDocument, currency: string): string | undefined =>
     ownValue(settings.rates ?? {}, currency)
@@ -144,7 +151,7 @@ function feedAfter({ own: before, feed }: CatalogState, own: CatalogDocument): C
   return Object.fromEntries(Object.entries(feed).filter(([currency]) => isKept(currency)))
 }
 
-/** The operator's document after a change of it to `document`. Throws CatalogFaults. */
+/** The operator's document after it is changed to `document`. Throws CatalogFaults. */
 export function checkedSuccessor(
   state: CatalogState,
   document: CatalogDocument,
@@ -177,12 +184,12 @@ export function checkedSuccessor(
 /** How often a change is tried again when another node's came first. */
 const TRIES_MAX = 10
 
-/** Another node has written since this one read what a change is made of. */
+/** Another node has appended a version since this one read the state on which a change is based. */
 export class OvertakenError extends Error {
   override readonly name = 'OvertakenError'
 }
 
-/** Repeats a change, which reads anew, on top of the one that has overtaken it, so that neither is lost. */
+/** Repeats a change that another one has overtaken: it reads the state anew, so that neither change is lost. */
 export async function onTop<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

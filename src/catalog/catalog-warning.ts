@@ -1,8 +1,8 @@
 import type { PriceKey } from '../tables/meter-table.ts'
 
 /**
- * Conditions of a catalogue that are allowed but may be mistakes, by name, with their figures. The console has a text
- * for each in both languages.
+ * Conditions of a catalogue that are allowed but may be mistakes, by name, with the figures of their texts. The console
+ * has a text for each in both languages.
  */
 export interface CatalogWarnings {
   readonly bundled_unrated: { readonly count: number; readonly providers: string; readonly currency: string }

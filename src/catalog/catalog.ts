@@ -10,7 +10,7 @@ import type { PlainSettings } from '../tables/settings-table.ts'
 
 export { MODEL_TYPES, type ModelType } from '../tables/model-types.ts'
 
-/** Seconds (operator.md 3). */
+/** All in seconds (operator.md 3). */
 export interface ProviderTimeouts {
   readonly connect: number
   readonly first_byte: number
@@ -18,7 +18,7 @@ export interface ProviderTimeouts {
   readonly total: number
 }
 
-/** An upstream company and how to reach it. `apiKeys` is a pool; it never leaves the process. */
+/** An upstream company and how to reach it. `apiKeys` is a pool of keys; it never leaves the process. */
 export interface Provider {
   readonly slug: string
   readonly name: string
@@ -30,14 +30,14 @@ export interface Provider {
   /** Set over the API: only public addresses are connected to. Absent = it may be private. */
   readonly publicOnly?: true
   readonly apiKeys: readonly string[]
-  /** How its tokens are got, which then stand in place of a key; absent = its keys are sent. */
+  /** How its tokens are obtained, which are sent in place of a key; absent = its keys are sent. */
   readonly auth?: ProviderAuth
   readonly cancelStopsBilling: boolean
   readonly timeouts: ProviderTimeouts
   readonly dialect: Dialect
-  /** It serves no service tier but the plain one and that which it is asked for; absent = any. */
+  /** It serves only the plain service tier and the tier that a request asks for; absent = it may serve any. */
   readonly servesAsAsked?: boolean
-  /** Where it tells what is left of the money with it; absent = it does not. */
+  /** Where it reports the balance of a key; absent = it does not. */
   readonly balance?: BalanceEntry
   /** Its own list of prices, which the catalogue follows; absent = none. */
   readonly priceList?: PriceListEntry
@@ -47,7 +47,7 @@ export interface Provider {
 
 /** Minutes of a day in a time zone. Where `to` is not after `from`, the hours end on the next day. */
 export interface HoursOfDay {
-  /** As in the row. */
+  /** The hours as the row gives them. */
   readonly named: {
     readonly from: string
     readonly to: string
@@ -55,7 +55,7 @@ export interface HoursOfDay {
     readonly days?: readonly Weekday[]
   }
   readonly from: number
-  /** Not included. */
+  /** The end, not included. */
   readonly to: number
   readonly minuteAt: (atMs: number) => number
   readonly weekdayAt: (atMs: number) => Weekday
@@ -65,7 +65,10 @@ export interface HoursOfDay {
 export interface PriceGroup {
   readonly serviceTier: string | null
   readonly hours: HoursOfDay | null
-  /** By the length of the input, ascending: the last one that the input tokens are above holds. The first has no bound. */
+  /**
+   * The prices by the length of the input, ascending: the last step whose `above` is less than the input tokens
+   * applies. The first step has no bound.
+   */
   readonly steps: readonly {
     /** The condition in words, such as `flex, above 200000`; null = none. */
     readonly name: string | null
@@ -74,18 +77,18 @@ export interface PriceGroup {
   }[]
 }
 
-/** The client's price, µRUB per unit with rate and markup, and the provider's, with rate. */
+/** The client's price in µRUB per unit, with rate and markup, and the provider's, with rate. */
 export interface Prices {
   readonly sell: PriceSheet
   readonly buy: PriceSheet
   /**
-   * Only where one of them has conditions; a side without any has no groups. Groups of service tiers come first, then
-   * those of hours, then the one without either.
+   * Present only if one of the two has conditions; a side without conditions has no groups. Groups of service tiers
+   * come first, then those of hours, then the group without either.
    */
   readonly conditions?: { readonly sell: readonly PriceGroup[]; readonly buy: readonly PriceGroup[] }
 }
 
-/** The most tokens of one piece of media in a prompt, by the catalogue row. */
+/** The most tokens of one piece of media in a prompt, as the catalogue row states it. */
 export interface MediaTokens {
   readonly image?: number
   readonly file?: number
@@ -100,21 +103,21 @@ export interface Endpoint extends Prices {
   readonly provider: Provider
   /** The provider's own name of the model. */
   readonly upstreamModel: string
-  /** The price keys that its `price` or `sell` names: a price of 0 counts, one taken from a parent does not. */
+  /** The price keys that its `price` or `sell` names: a price of 0 counts as named, one from a parent does not. */
   readonly priced: ReadonlySet<PriceKey>
-  /** Prices by resolution, or by size and quality; `sell` and `buy` are then the dearest of them. */
+  /** Prices by resolution, or by size and quality. If present, `sell` and `buy` are the dearest of them. */
   readonly variants?: ReadonlyMap<string, Prices>
-  /** The key of the price that a request has chosen, whose `sell` and `buy` these are. */
+  /** The key of the price that a request has chosen; `sell` and `buy` are then the prices of this key. */
   readonly variant?: string
   readonly contextLength: number | null
   readonly maxCompletionTokens: number | null
   readonly mediaTokens?: MediaTokens
-  /** Of its provider, its model's family and its own row. */
+  /** The dialect of its provider, its model's family and its own row together. */
   readonly dialect: Dialect
   /** null = all parameters of the adapter's protocol. */
   readonly supportedParameters: readonly string[] | null
   readonly nativeResponses: boolean
-  /** Absent = Messages are passed on where the adapter speaks them. */
+  /** Whether Messages are passed on unchanged; absent = they are if the adapter speaks the protocol. */
   readonly nativeMessages?: boolean
   readonly nativeCompletions: boolean
   /** Prompts without cache marks get them; true only where writing a cache has a price. Absent = no. */
@@ -138,7 +141,7 @@ export interface Model {
   readonly instructType: string | null
   readonly aliases: readonly string[]
   readonly maxPromptLength: number | null
-  /** Which of `context_length` and `max_completion_tokens` nobody has stated; absent = none. */
+  /** Which of `context_length` and `max_completion_tokens` are guesses, since nobody has stated them; absent = none. */
   readonly guessed?: readonly string[]
   readonly supportedVoices: readonly string[] | null
   readonly supportedFormats: readonly string[] | null
@@ -164,7 +167,7 @@ export interface Settings extends PlainSettings {
 export interface Snapshot {
   /** Grows by one with every applied change. */
   readonly priceVersion: number
-  /** Of the customer, in all prices for customers: a decimal; absent = they are everybody's. */
+  /** The markup of the customer, which all the customer's prices include: a decimal; absent = everybody's prices. */
   readonly markup?: string
   readonly settings: Settings
   readonly providers: ReadonlyMap<string, Provider>

@@ -6,11 +6,11 @@ const BYTES_MAX = 1_048_576
 const BEGIN = '-----BEGIN CERTIFICATE-----'
 const END = '-----END CERTIFICATE-----'
 
-/** The certificates of a PEM file, and nothing else of it; null = they cannot be read. */
+/** The certificates of a PEM file, without anything else in it; null = they cannot be read. */
 export function readCertificates(path: string): string | null {
   try {
     const file = statSync(path)
-    // Neither a device nor a pipe: reading one may never end.
+    // A device or a pipe is refused: reading one may never end.
     if (!file.isFile() || file.size > BYTES_MAX) return null
     const parts = readFileSync(path, 'utf8').split(BEGIN).slice(1)
     const found = parts.map((part) => `${BEGIN}${part.split(END, 1)[0]}${END}`)

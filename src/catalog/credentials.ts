@@ -14,7 +14,7 @@ export type Credentials = Readonly<Record<string, readonly string[]>>
 const SHOWN_CHARACTERS = 4
 /** Shorter keys are masked whole: four characters would reveal too much of them. */
 const SHOWN_FROM_LENGTH = 8
-/** They end no slug. */
+/** No slug ends with these suffixes. */
 const HEADERS = ' headers'
 const AUTH = ' auth'
 
@@ -67,8 +67,8 @@ function maskedKey(key: string): string {
 }
 
 /**
- * No provider has this name. A value encrypted under it shows at the start whether the key is right, even without
- * credentials.
+ * No provider has this name. A value encrypted under it shows at the start whether the wrapping key is right, even if
+ * there are no credentials.
  */
 const PROOF = ''
 
@@ -100,9 +100,9 @@ function purposeOf(slug: string): string {
 }
 
 /**
- * Secrets are write-only: a document that leaves a provider's keys out, or returns keys or values of headers masked or
- * headers empty, keeps the stored ones. They are kept only while the address stays the same; otherwise whoever may edit
- * a provider could have its key sent to themselves.
+ * Secrets are write-only. A document keeps the stored ones if it leaves a provider's keys out, returns keys or header
+ * values masked, or returns headers empty. This holds only while the address stays the same; otherwise anyone who may
+ * edit a provider could have its key sent to themselves.
  */
 export function keepCredentials(before: CatalogDocument, after: CatalogDocument, problems: Fault[]): CatalogDocument {
   return mapProviders(after, (slug, entry) => {
@@ -124,7 +124,7 @@ export function keepCredentials(before: CatalogDocument, after: CatalogDocument,
   })
 }
 
-/** The same for an `auth`: also the addresses that get its secrets must be the same. */
+/** The same for an `auth`: the addresses that get its secrets must also be the same. */
 function keptAuth(
   slug: string,
   entry: ProviderEntry,
@@ -136,7 +136,7 @@ function keptAuth(
   const old = isSame ? authSecrets(before) : {}
   const kept = withAuth(entry, (name, secret) => {
     const stored = ownValue(old, name)
-    // A field that takes the place of another leaves none of it.
+    // A field that replaces another leaves no secret of the replaced one.
     const replaced = name === 'key' && (auth.client ?? auth.key_file) !== undefined
     if (secret === undefined) return replaced ? undefined : stored
     const stays = secret.startsWith(MASK)

@@ -3,9 +3,9 @@ import type { PriceSheet } from '../tables/meters.ts'
 import { multiply, parseDecimal, type Decimal } from '../base/money.ts'
 import type { Endpoint, Model, Prices, Snapshot } from './catalog.ts'
 
-/** A markup of a customer is at most this. */
+/** The highest markup of a customer. */
 export const CUSTOMER_MARKUP_MAX = 1_000
-/** Snapshots of this many different markups are kept beside the current one. */
+/** The number of markups whose snapshots are cached for the current one. */
 const KEPT_MAX = 32
 
 const made = new WeakMap<Snapshot, RecentMap<Snapshot>>()
@@ -32,7 +32,7 @@ export function pricesFor<P extends Prices>(prices: P, markup: string | undefine
   return factor === null ? prices : markedPrices(prices, factor)
 }
 
-/** Models are made as they are asked for: a request reads one or two of a thousand. */
+/** Models are made when they are first read: a request reads one or two of a thousand. */
 class MarkedModels implements ReadonlyMap<string, Model> {
   readonly #listed: ReadonlyMap<string, Model>
   readonly #factor: Decimal
@@ -80,7 +80,7 @@ class MarkedModels implements ReadonlyMap<string, Model> {
     return this.entries()
   }
 
-  /** In the order of the catalogue. */
+  /** All models, in the order of the catalogue. */
   #all(): Map<string, Model> {
     return new Map([...this.#listed].map(([id, model]) => [id, this.get(id) ?? model]))
   }
@@ -116,7 +116,7 @@ function markedPrices<P extends Prices>(prices: P, factor: Decimal): P {
 }
 
 function marked(sheet: PriceSheet, factor: Decimal): PriceSheet {
-  // The same meters as the given sheet.
+  // It has the same meters as the given sheet.
   return Object.freeze(
     Object.fromEntries(Object.entries(sheet).map(([meter, price]) => [meter, multiply(price, factor)])),
   ) as PriceSheet

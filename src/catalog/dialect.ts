@@ -5,32 +5,33 @@ import { field, fieldSchemas, GivenFields, judged, NAME as TEXT, readFields, typ
 import type { FieldReader } from './field-reader.ts'
 import { QUIRK_FIELDS, quirksOf, type Quirks, type QuirksEntry } from './quirks.ts'
 
-/** The service whose `/videos` it follows. */
+/** The service whose form of `/videos` the provider follows. */
 export type VideoForm = 'openai' | 'openrouter' | 'xai'
 /** `size` = OpenAI's `size` and files, `words` = xAI's `aspect_ratio`, `resolution` and addresses. */
 export type ImageForm = 'size' | 'words'
 
 /**
- * How its embeddings encode a vector other than as a list of numbers: 32-bit floats in base64, or 8-bit integers
- * (Perplexity's `base64_int8`).
+ * How the provider's embeddings encode a vector, if not as a list of numbers: 32-bit floats in base64, or 8-bit
+ * integers (Perplexity's `base64_int8`).
  */
 export type VectorForm = 'float32' | 'int8'
 
 /** The declared differences of an OpenAI-compatible service. */
 export interface Dialect extends Quirks {
-  /** Sent with every request, over all others of the same name. */
+  /** Sent with every request; they replace other headers of the same name. */
   readonly headers: Readonly<Record<string, string>>
-  /** Certificates that its connections trust beside the system's: the path of a PEM file; null = the system's alone. */
+  /** The path of a PEM file with certificates that its connections trust besides the system's; null = none. */
   readonly caFile: string | null
   /**
-   * Its word for the plain service tier, sent with every chat that is to have no other; null = it is sent none.
+   * The service's word for the plain service tier, sent with every chat that must have no other tier; null = no word is
+   * sent.
    */
   readonly plainTier: string | null
   /** The header for the bare key; null = `authorization: Bearer`. */
   readonly authHeader: string | null
-  /** Appended to every path, with its question mark; empty without one. */
+  /** Appended to every path, including its question mark; empty = nothing is appended. */
   readonly query: string
-  /** Whether it takes `stream_options.include_usage`. */
+  /** Whether the service takes `stream_options.include_usage`. */
   readonly streamUsage: boolean
   /** null = decided by the address: xAI's own, else OpenAI's. */
   readonly images: ImageForm | null
@@ -55,15 +56,15 @@ export const PLAIN_DIALECT: Dialect = Object.freeze({
   videos: null,
   vectors: null,
 })
-/** Quirks of what is said, which packages of the AI SDK pass on as they are given it. */
+/** Quirks of a body's contents: packages of the AI SDK pass these contents on unchanged. */
 const SDK_KEYS: readonly string[] = ['fixed', 'strict', 'schema_words', 'json_word']
-/** Begins a secret that is cut for display; sent back it stands for the stored one. */
+/** The first character of a secret that is cut for display; one sent back in this form stands for the stored secret. */
 export const MASK = '…'
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const HEADER = /^[a-z][a-z0-9-]{0,63}$/
 export const HEADER_VALUE = /^[\t\x20-\x7e]{0,4096}$/
 const HEADERS_MAX = 32
-/** Of the connection or of the body, or set by the adapter. */
+/** Headers of the connection or of the body, or set by the adapter. */
 export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
@@ -89,7 +90,7 @@ const PARAMETER = judged(field.text(), (given, reader, key) => {
   if (!NAME.test(given)) reader.problem(key, 'parameter_name', { given })
 })
 
-/** What every adapter has beside `headers`. */
+/** Fields of every adapter, besides `headers`. */
 const CONNECTION_FIELDS = {
   /** The absolute path of a PEM file on the server. */
   ca_file: {
@@ -105,7 +106,7 @@ const CONNECTION_FIELDS = {
   reasoning_echo: QUIRK_FIELDS.reasoning_echo,
 }
 
-/** What the adapter `openai` alone has, beside the quirks. */
+/** Fields of the adapter `openai` only, besides the quirks. */
 const PROTOCOL_FIELDS = {
   auth_header: {
     schema: TEXT,
@@ -128,7 +129,10 @@ const PROTOCOL_FIELDS = {
 
 /** The differences of a service from OpenAI's protocol, as in the catalogue file. Only given fields are present. */
 export interface DialectEntry extends QuirksEntry, EntryOf<typeof CONNECTION_FIELDS>, EntryOf<typeof PROTOCOL_FIELDS> {
-  /** Names in lower case. Values are secret: where they are not shown, they are masked or empty (`credentials.ts`). */
+  /**
+   * Header names are in lower case. Values are secret: in documents for display they are masked or empty
+   * (`credentials.ts`).
+   */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -140,7 +144,7 @@ export const DIALECT_SCHEMAS = fieldSchemas({
 })
 const SHARED_KEYS: readonly string[] = ['headers', ...Object.keys(CONNECTION_FIELDS)]
 
-/** The keys that every adapter has, and those of adapter `ai-sdk`; the others are of adapter `openai` alone. */
+/** Reads the keys that every adapter has, and those of adapter `ai-sdk`; the others belong only to adapter `openai`. */
 export function readDialect(reader: FieldReader, adapter: string): DialectEntry {
   const connection = new GivenFields(reader, CONNECTION_FIELDS)
   connection.read('ca_file', 'service_tier')
@@ -173,7 +177,7 @@ function headersOf(given: FieldReader, reader: FieldReader, adapter: string): Re
   return headers
 }
 
-/** Reports the keys that another adapter does not have. */
+/** Reports the keys that only another adapter has. */
 function othersOf(reader: FieldReader, isSdk: boolean): DialectEntry {
   for (const key of reader.keys())
     if (!SHARED_KEYS.includes(key) && !(isSdk && SDK_KEYS.includes(key)))
@@ -190,7 +194,7 @@ function readProtocol(reader: FieldReader): DialectEntry {
   return entry
 }
 
-/** `known` = what the service's documents say, where the entry says nothing. */
+/** `known` = what the service's documents say; it applies to fields that the entry does not give. */
 export function dialectOf(given: DialectEntry = {}, known: DialectEntry = {}): Dialect {
   const entry = { ...known, ...given }
   const query = new URLSearchParams(entry.query).toString()

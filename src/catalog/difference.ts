@@ -1,6 +1,6 @@
 import { endpointId, type CatalogDocument, type ModelEntry } from './document.ts'
 
-/** Fields of which only the change is told. */
+/** Fields whose values are secret: a line only says that they changed. */
 const SECRETS: ReadonlySet<string> = new Set(['api_key', 'headers', 'auth'])
 
 /** The changes from one document to the other as readable lines; credentials are never shown. */
@@ -14,7 +14,7 @@ export function difference(before: CatalogDocument, after: CatalogDocument): rea
   ]
 }
 
-/** Endpoints become fields with names, so that a changed price is one line and not two lists. */
+/** Endpoints become fields with names, so that a changed price is one line instead of two lists. */
 function modelsById({ models }: CatalogDocument): ReadonlyMap<string, object> {
   return new Map(
     models.map((model: ModelEntry) => {

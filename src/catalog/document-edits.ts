@@ -4,15 +4,15 @@ import type { CatalogDocument, ModelEntry, ProviderEntry, SettingsEntry } from '
 import type { Fault } from './source-tree.ts'
 import { ownValue } from '../base/own-value.ts'
 
-/** The caller's result and the changed document; `base` is the bundled part under it. */
+/** A result for the caller, and the changed document. In an edit, `base` is the bundled part under it. */
 type Edited<T> = readonly [T, CatalogDocument]
 
-/** `same`: the entry was so already. */
+/** `same`: the entry has not changed anything. */
 export type PutOutcome = 'created' | 'changed' | 'same'
 
-/** Sees the catalogue that a change is made to, as it is shown; what it throws refuses the change. */
+/** Gets the catalogue, as it is shown, before a change; throws to refuse the change. */
 export type CatalogGuard = (shown: CatalogDocument) => void
-/** The same with what it becomes. */
+/** The same, and also gets the catalogue after the change. */
 export type CatalogCheck = (before: CatalogDocument, after: CatalogDocument) => void
 
 export type Edit<T> = (document: CatalogDocument, base: CatalogDocument) => Edited<T>
@@ -30,7 +30,7 @@ export function withProvider(
 
 /**
  * The provider with the models that it serves from now on: a model that others serve too gets this provider as one more
- * endpoint. `bundled`: the bundled models of the provider; what it serves of them is sold again if it was left out.
+ * endpoint. `bundled`: the bundled models of the provider; those that it serves are sold again if they were left out.
  */
 export function withConnection(
   document: CatalogDocument,
@@ -70,7 +70,7 @@ export function withModel(
     known ? 'changed' : 'created',
     {
       ...document,
-      // It keeps its place, so that the same entry again is no change.
+      // An existing entry keeps its place, so that the same entry again makes no difference.
       models: document.models.some(({ id }) => id === entry.id)
         ? document.models.map((model) => (model.id === entry.id ? entry : model))
         : [...document.models, entry],
@@ -85,7 +85,7 @@ export function withoutModel(document: CatalogDocument, base: CatalogDocument, i
   return [models.length < document.models.length || rest.bundled_except !== document.bundled_except, rest]
 }
 
-/** Changes the given settings. A rate set by hand ends the feed, unless the feed is named again. */
+/** Changes the given settings. A rate that a person sets ends the feed, unless the feed is named again. */
 export function withSettings(document: CatalogDocument, settings: SettingsEntry): Edited<undefined> {
   const { rates_source: _feed, ...fixed } = document.settings
   return [

@@ -22,7 +22,7 @@ import { forbiddenUpstream } from './upstream-address.ts'
 
 const SLUG = /^[a-z0-9][a-z0-9._-]*$/
 const SLUG_CHARS_MAX = 64
-/** Paths of operations, which people copy together with the base address. */
+/** Paths of operations that people copy together with the base address by mistake. */
 const OPERATION =
   /\/(chat\/completions|completions|responses|messages|embeddings|rerank|moderations|images\/generations|audio\/(speech|transcriptions))\/*$/
 const FALLBACKS_MAX = 1_000
@@ -43,7 +43,7 @@ export function parseDocumentText(text: string, context: DocumentContext): Parse
   const unread: FileProblem[] = []
   const source = readSource(text, context.env, unread)
   const problems: Problem[] = []
-  // An unreadable text is one problem; the fields that it lacks are not reported as well.
+  // A text that cannot be parsed is one problem; the fields that it lacks are not reported as well.
   const document = unread.some(({ path }) => path === '')
     ? EMPTY_DOCUMENT
     : readDocument(source, context, problems, unread)
@@ -172,7 +172,7 @@ function readPlain(reader: FieldReader): GivenSettings {
   return given as GivenSettings
 }
 
-/** A map of required integers, each within its bounds. */
+/** A map of required whole numbers, each within its bounds. */
 function wholes(reader: FieldReader, key: string, fields: NumberFields): Readonly<Record<string, number>> | null {
   const map = reader.map(key)
   if (map === null) return null

@@ -21,11 +21,17 @@ export type PriceTexts = Readonly<Partial<Record<PriceKey, string | Readonly<Rec
 
 /** A price that depends on the length of the input. */
 export type TieredPrice = PriceTexts & {
-  /** In ascending order. Each names what it changes; a request has the last one that its input tokens are above. */
+  /**
+   * In ascending order. Each names only the prices that it changes; a request gets the last one whose `above` is less
+   * than its input tokens.
+   */
   readonly tiers?: readonly (PriceTexts & { readonly above: number })[]
 }
 
-/** From `from` up to, not including, `to`: `HH:MM` in an IANA time zone. `days`: on which they begin; absent = on all. */
+/**
+ * From `from` up to, not including, `to`: `HH:MM` in an IANA time zone. `days`: the days on which the hours begin;
+ * absent = all days.
+ */
 export type HourlyPrice = TieredPrice & {
   readonly from: string
   readonly to: string
@@ -37,7 +43,7 @@ export type HourlyPrice = TieredPrice & {
 export type PriceEntry = TieredPrice & {
   /** By the name of the service tier that the provider says it has served. */
   readonly service_tiers?: Readonly<Record<string, TieredPrice>>
-  /** By the time of day; the first that holds. */
+  /** By the time of day; the first one that matches applies. */
   readonly hours?: readonly HourlyPrice[]
 }
 
@@ -53,7 +59,7 @@ export const PROVIDER_FIELDS = {
     total: field.whole(1, SECONDS_MAX, 'Seconds.'),
   }),
   balance: BALANCE,
-  /** Of everything that it serves, in place of the service's. */
+  /** The markup of everything that it serves, in place of the service's. */
   markup: MARKUP,
   /** Ids of the bundled models that this provider serves; absent = all of them. */
   bundled_models: field.texts(),
@@ -66,9 +72,9 @@ export interface ProviderEntry extends EntryOf<typeof PROVIDER_FIELDS>, EntryOf<
   readonly adapter: string
   readonly base_url?: string
   readonly api_key?: readonly string[]
-  /** In place of `api_key`: how its tokens are got. */
+  /** How its tokens are obtained, in place of `api_key`. */
   readonly auth?: AuthEntry
-  /** Most of it is only for the adapter `openai`. */
+  /** Most of its fields are only for the adapter `openai`. */
   readonly dialect?: DialectEntry
 }
 
@@ -114,13 +120,13 @@ export const MODEL_FIELDS = {
     if (!DATE.test(given) || Number.isNaN(Date.parse(given)))
       reader.problem(key, 'day', {}, `must be a date such as 2024-07-18, got '${given}'`)
   }),
-  /** In place of its providers' and the service's. */
+  /** In place of the markups of its providers and of the service. */
   markup: MARKUP,
   active: field.flag(),
   hidden: field.flag(),
   context_length: TOKENS,
   max_completion_tokens: TOKENS,
-  /** Fields whose values nobody has stated: guesses by the model's family. */
+  /** Fields whose values nobody has stated: they are guessed from the model's family. */
   guessed: field.names<string>(['context_length', 'max_completion_tokens']),
   max_prompt_length: TOKENS,
   input_modalities: field.names<string>(INPUT_MODALITIES),
@@ -149,12 +155,12 @@ export interface ModelEntry extends EntryOf<typeof MODEL_FIELDS> {
 
 export interface SettingsEntry extends GivenSettings {
   readonly timezone?: string
-  /** With a source these are the last known rates. */
+  /** If the rates have a source, these are the last known ones. */
   readonly rates?: Readonly<Record<string, string>>
   /** `rates.source` of the file: the Central Bank's daily rates. */
   readonly rates_source?: 'cbr'
   readonly markup?: string
-  /** Names that no model has, each with the model that stands in. */
+  /** Names that no model has, each with the model that takes its requests. */
   readonly model_fallbacks?: Readonly<Record<string, string>>
   /** Not in the file: only the admin API changes it. */
   readonly maintenance?: { readonly message: string | null; readonly retry_after: number | null } | null

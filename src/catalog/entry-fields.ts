@@ -11,18 +11,18 @@ export interface EntryField<T> {
 
 type EntryFields = Readonly<Record<string, EntryField<unknown>>>
 type ValueOf<F> = F extends EntryField<infer T> ? T : never
-/** The entry of these fields: only given ones are present, so that defaults are not written back. */
+/** The entry that these fields make: only given ones are present, so that defaults are not written back. */
 export type EntryOf<F extends EntryFields> = { readonly [K in keyof F]?: ValueOf<F[K]> }
 
-/** A number is also a name: `model: 4` means the name "4". */
+/** A number is also accepted as a name: `model: 4` means the name "4". */
 export const NAME = narrowed<string>({ type: ['string', 'number'] })
-/** Of a price: a text is read exactly too. */
+/** The decimal of a price; a text is also accepted, and read exactly. */
 export const DECIMAL = either(
   number('', { minimum: 0, maximum: 1_000_000_000 }),
   text('', { pattern: '^[+]?[0-9]{1,40}([.][0-9]{1,40})?([eE][+-]?[0-9]{1,3})?$' }),
 )
 
-/** The same above 0. */
+/** The same, but above 0. */
 export const ABOVE_0 = narrowed<number | string>({
   anyOf: [
     { type: 'number', exclusiveMinimum: 0, maximum: 1_000_000_000 },
@@ -41,7 +41,7 @@ export const field = {
     read: (reader, key) => reader.texts(key),
   }),
   wholes: (): EntryField<readonly number[]> => ({ schema: list(NAME), read: (reader, key) => reader.wholes(key) }),
-  /** `wrong` = what a value of another kind counts as in further checks. */
+  /** `wrong` = how further checks treat a value that is no flag. */
   flag: (description = '', wrong = false): EntryField<boolean> => ({
     schema: flag(description),
     read: (reader, key) => (reader.has(key) ? reader.flag(key, wrong) : null),
@@ -58,9 +58,9 @@ export const field = {
     schema: list(oneOf(known)),
     read: (reader, key) => reader.names(key, known),
   }),
-  /** That it is above 0 is judged by its user, whose sentence says why. */
+  /** The reader does not check that the value is above 0: the user of the field does, with a sentence that says why. */
   above0: { schema: ABOVE_0, read: (reader, key) => reader.decimal(key) } as EntryField<string>,
-  /** A map of these fields and no other. Of `needed` the reader says that it is required. */
+  /** A map with these fields and no others. The reader reports `needed` as required. */
   map: <F extends EntryFields>(fields: F, description = '', needed?: keyof F & string): EntryField<EntryOf<F>> => ({
     schema: body(
       { ...fieldSchemas(fields), ...(needed === undefined ? {} : { [needed]: fields[needed]?.schema ?? NAME }) },
@@ -75,7 +75,7 @@ export const field = {
       return entry
     },
   }),
-  /** A map with keys of its writer. */
+  /** A map whose keys the writer chooses. */
   open: <T>(values: Schema<unknown>, read: (given: FieldReader) => T): EntryField<T> => ({
     schema: map(values),
     read: (reader, key) => {
@@ -85,7 +85,7 @@ export const field = {
   }),
 } as const
 
-/** The field, whose value is judged once it is read. */
+/** The field with a further check of its value after it is read. */
 export function judged<T>(
   { schema, read }: EntryField<T>,
   judge: (value: T, reader: FieldReader, key: string) => void,
@@ -100,7 +100,7 @@ export function judged<T>(
   }
 }
 
-/** How the fields are documented: each may be null or left out. */
+/** The documentation of the fields: each may be null or left out. */
 export function fieldSchemas(fields: EntryFields): ReturnType<typeof maybeEach> {
   return maybeEach(Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema])))
 }
@@ -109,7 +109,10 @@ export function readFields<F extends EntryFields>(reader: FieldReader, fields: F
   return new GivenFields(reader, fields).all()
 }
 
-/** Fields of one map, each read once. Problems stand in the order of reading, and the entry in that of the table. */
+/**
+ * Fields of one map, each read once. Problems are in the order of reading; the entry's fields are in the order of the
+ * table.
+ */
 export class GivenFields<F extends EntryFields> {
   readonly #reader: FieldReader
   readonly #fields: F
@@ -122,18 +125,18 @@ export class GivenFields<F extends EntryFields> {
 
   get<K extends keyof F & string>(name: K): ValueOf<F[K]> | null {
     if (!this.#values.has(name)) this.#values.set(name, this.#fields[name]?.read(this.#reader, name) ?? null)
-    // Each value was read by its field.
+    // The value was read by the field of this name.
     return this.#values.get(name) as ValueOf<F[K]> | null
   }
 
-  /** Reads these before others. */
+  /** Reads these fields before the others. */
   read(...names: readonly (keyof F & string)[]): void {
     for (const name of names) this.get(name)
   }
 
   all(): EntryOf<F> {
     const entries = Object.keys(this.#fields).map((name) => [name, this.get(name)] as const)
-    // Each value was read by its field.
+    // Each value was read by the field of its name.
     return Object.fromEntries(entries.filter(([, value]) => value !== null)) as EntryOf<F>
   }
 }

@@ -12,13 +12,13 @@ export interface PriceRound {
 export interface CatalogUpdate {
   readonly lines: readonly string[]
   readonly held: readonly PriceChange[]
-  /** Why the published lists could not be read, and the release alone was taken; null = they were. */
+  /** Why the published lists could not be read, so that only the release was taken; null = they were read. */
   readonly failure: string | null
 }
 
-/** Prices and models that come from outside, as the operator asks for them. */
+/** Prices and models from outside, as the operator asks for them. */
 export interface PriceUpdates {
-  /** What waits for a hand. */
+  /** The changes that wait for a person's decision. */
   readonly book: HeldPrices
   /** Fetches the list of every provider that has one. */
   fetchLists(by: PriceActor): Promise<readonly PriceRound[]>
@@ -26,7 +26,7 @@ export interface PriceUpdates {
   updateBundle(dryRun: boolean, by: PriceActor): Promise<CatalogUpdate>
 }
 
-/** The money with a provider that one of its keys draws on. `key`: which, from 1. */
+/** The balance with a provider of the account that a key belongs to. `key`: the position of the key, from 1. */
 export interface BalanceReading {
   readonly provider: string
   readonly key: number
@@ -34,9 +34,9 @@ export interface BalanceReading {
   readonly currency: string
 }
 
-/** What the catalogue learns from outside while it runs: exchange rates, prices, models, and money with providers. */
+/** What the catalogue learns from outside: exchange rates, prices, models, and balances with providers. */
 export interface Feeds {
-  /** Started by itself: the very first start waits for it. */
+  /** Started separately, since the very first start of a service waits for it. */
   readonly rates: { start(): Promise<void> }
   readonly prices: PriceUpdates
   readonly balances: { readings(): readonly BalanceReading[] }
@@ -44,7 +44,7 @@ export interface Feeds {
   stop(): Promise<void>
 }
 
-/** Those of a program without the folder `feeds`: only a release brings prices, and rates are fixed. */
+/** The feeds of a program without the folder `feeds`: only a release brings prices, and rates are fixed. */
 export function noFeeds(book: HeldPrices): Feeds {
   return {
     rates: { start: async () => undefined },

@@ -1,7 +1,7 @@
 import { add, compare, decimalText, multiply, parseDecimal, type Decimal } from '../base/money.ts'
 import { ownValue } from '../base/own-value.ts'
 
-/** A fetched rate that moved too far to be believed, and the rate that stays. */
+/** A fetched rate that moved too far to be trusted, and the rate that stays. */
 export interface RefusedRate {
   readonly currency: string
   readonly rate: string
@@ -18,7 +18,7 @@ export interface MergedRates {
 const PERCENT_MAX = 30n
 
 /**
- * The fetched rates over the current ones; a rate that moved by more than 30 % from the last good one stays as it was.
+ * The fetched rates over the current ones; a rate that moved by more than 30 % from the last good one stays unchanged.
  */
 export function mergeRates(
   lastGood: Readonly<Record<string, string>>,
@@ -70,7 +70,7 @@ export function parseDailyRates(xml: string): Readonly<Record<string, string>> |
   return found === 0 || found > CURRENCIES_MAX ? null : rates
 }
 
-/** Value / Nominal where that is exact, as with any power of ten; else the bank's published rate per unit. */
+/** Value / Nominal if that is exact, as it is for any power of ten; else the bank's published rate per unit. */
 function unitRate(entry: string): Decimal | null {
   const value = decimalOf(fieldOf(entry, 'Value'))
   const nominal = fieldOf(entry, 'Nominal')

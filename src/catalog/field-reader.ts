@@ -5,10 +5,10 @@ import type { FileProblem, Problem, SourceNode } from './source-tree.ts'
 /** Far above any price or rate, far below the largest possible sum. */
 const DECIMAL_MAX: Decimal = { digits: 1_000_000_000n, scale: 0 }
 
-/** Each item is checked by itself; no catalogue has nearly as many. */
+/** The most items of a list: each is checked, and no catalogue has nearly as many. */
 const ITEMS_MAX = 10_000
 
-/** Reads the known keys of one map; any other key is reported at `done`. Every problem names its path and line. */
+/** Reads the known keys of one map; `done` reports any other key. Every problem has its path and line. */
 export class FieldReader {
   readonly path: string
   readonly #entries: ReadonlyMap<string, SourceNode>
@@ -55,7 +55,7 @@ export class FieldReader {
     })
   }
 
-  /** Whether a problem was already found at `key` or, in the text, within its value. */
+  /** Whether a problem has been found at `key` or, for a text, within its value. */
   isWrong(key: string): boolean {
     const path = this.pathOf(key)
     return (
@@ -114,7 +114,7 @@ export class FieldReader {
     return null
   }
 
-  /** The exact decimal text of a number ≥ 0, also when it is written as a text. */
+  /** The exact decimal text of a number ≥ 0, which may also be written as a text. */
   decimal(key: string): string | null {
     const node = this.node(key)
     if (node === null) return null
@@ -145,7 +145,7 @@ export class FieldReader {
       const all = known.join(', ')
       this.problem(key, 'names_of', { known: all, given })
     }
-    // Others are a problem, with which no document counts.
+    // Any other name is a problem, and a document with a problem is not used.
     return names as readonly T[] | null
   }
 

@@ -9,41 +9,41 @@ import type { ModelEntry } from './document.ts'
 import { onTop, OvertakenError } from './catalog-state.ts'
 import type { PriceChange } from './price-list.ts'
 
-/** Changes of one provider that wait; more are found again once these are decided. */
+/** The most changes of one provider that wait; others are found again after these are decided. */
 const HELD_MAX = 200
 const DECIDED_MAX = 1_000
 const USED_DAYS = 30
-/** What the actions of its events begin with. */
+/** The prefix of the actions of price events. */
 const ACTIONS = 'prices.'
 
 export interface HeldPricesPorts {
   readonly catalog: CatalogService
-  /** The newest event of a provider has the changes that wait. */
+  /** The newest event of a provider holds the changes that wait. */
   readonly events: Pick<EventStore, 'append' | 'list'>
   readonly usage: Pick<GenerationStore, 'usersOf'>
   readonly clock: Clock
 }
 
-/** Who decides or asks. */
+/** The author of a decision or a question. */
 export interface PriceActor {
   readonly actor: string
   readonly ip: string | null
 }
 
-/** What is known of the prices of a provider. */
+/** The state of a provider's prices. */
 interface PriceState {
   readonly held: readonly PriceChange[]
-  /** What a hand has rejected (`rejectionOf`): it is not proposed again. */
+  /** Changes that a person has rejected (`rejectionOf`), which are not proposed again. */
   readonly rejected: readonly string[]
-  /** Its list could not be used the last time. */
+  /** Whether its list could not be used the last time. */
   readonly failed: boolean
-  /** The id of the event that says so; 0 = there is none. */
+  /** The id of the event with this state; 0 = there is none. */
   readonly noted: number
 }
 
 /**
- * New prices that wait for a hand, whether a provider's own list or a release of the program brings them: what was
- * applied, what waits, and what was decided, each an event of the audit log.
+ * New prices that wait for a person's decision, from a provider's own list or from a release of the program. Every
+ * change that was applied, waits or was decided is an event of the audit log.
  */
 export class HeldPrices {
   readonly #ports: HeldPricesPorts
@@ -52,7 +52,7 @@ export class HeldPrices {
     this.#ports = ports
   }
 
-  /** The changes that wait for a hand. */
+  /** The changes that wait for a person's decision. */
   async held(): Promise<readonly PriceChange[]> {
     const { catalog } = this.#ports
     const listed = [...catalog.current().providers.values()].filter(({ priceList }) => priceList !== undefined)
@@ -62,7 +62,7 @@ export class HeldPrices {
     return all
   }
 
-  /** Notes the changes that were applied and keeps those that need a hand; answers those that wait. */
+  /** Records the changes that were applied and stores those that need a person's decision; returns all that wait. */
   take(
     provider: string,
     applied: readonly PriceChange[],
@@ -71,11 +71,11 @@ export class HeldPrices {
     about: Subject = 'prices',
   ): Promise<readonly PriceChange[]> {
     return this.#edit(provider, async (state) => {
-      // A data set knows nothing of what a provider's own list has.
+      // Changes about other subjects stay, since one source says nothing about the others.
       const others = state.held.filter((one) => subjectOf(one) !== about)
       const known = new Set([...state.rejected, ...others.map(rejectionOf)])
       const isNew = (one: PriceChange): boolean => !known.has(rejectionOf(one))
-      // Prices come first where there are more than may wait.
+      // If there are more changes than may wait, price changes come first.
       const all = [...others, ...doubtful.filter(isNew)]
       const held = all.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, HELD_MAX)
       const next = { ...state, held, failed: false }
@@ -90,7 +90,10 @@ export class HeldPrices {
     })
   }
 
-  /** Its list cannot be used: noted once until it can. Answers what waits, and whether it was noted. */
+  /**
+   * Records once that the provider's list cannot be used. Returns the changes that wait, and whether this was recorded
+   * now.
+   */
   fail(
     provider: string,
     reason: string,
@@ -102,7 +105,10 @@ export class HeldPrices {
     })
   }
 
-  /** Takes this release's bundled models and the prices that need no hand; with `dryRun` only says what it would do. */
+  /**
+   * Takes this release's bundled models, and the prices that need no person's decision; with `dryRun` it only says what
+   * would change.
+   */
   async updateBundle(
     dryRun: boolean,
     by: PriceActor,
@@ -121,7 +127,10 @@ export class HeldPrices {
     return { lines, held }
   }
 
-  /** Keeps all that this release and a data set would change for a hand; applies nothing. Answers what waits. */
+  /**
+   * Stores, for a person's decision, everything that this release and a data set would change; applies nothing. Returns
+   * the changes that wait.
+   */
   async look(set: readonly ModelEntry[], by: PriceActor): Promise<readonly PriceChange[]> {
     const { catalog } = this.#ports
     const { rows, prices } = catalog.bundleNews(set)
@@ -134,17 +143,17 @@ export class HeldPrices {
   }
 
   /**
-   * null = there is no such change; `overtaken` = another hand has decided it meanwhile, or the price is no longer the
-   * one before.
+   * null = there is no such change; `overtaken` = another person has decided it meanwhile, or the price in force is no
+   * longer the one before the change.
    */
   async decide(id: string, isApproved: boolean, by: PriceActor): Promise<PriceChange | 'overtaken' | null> {
     const change = (await this.held()).find((one) => one.id === id)
     if (change === undefined) return null
     const { provider } = change
-    // Nothing is deleted: a hand takes note of what is gone.
+    // An approval of `gone` deletes nothing: a person only acknowledges it.
     const isMade = isApproved && change.reason !== 'gone'
-    // The note is what decides between two nodes, so it comes first. If the node dies before the change is made, the next
-    // fetch finds it again.
+    // The event decides between two nodes, so it is written first. If the node dies before the change is made, the next
+    // fetch finds the change again.
     const isMine = await this.#edit(provider, async (state) => {
       if (!state.held.some((one) => one.id === id)) return false
       const held = state.held.filter((one) => one.id !== id)
@@ -157,7 +166,7 @@ export class HeldPrices {
     return !isMade || (await this.#made(change, by)) ? change : 'overtaken'
   }
 
-  /** false = the price is no longer the one before. */
+  /** false = the price in force is no longer the one before the change. */
   async #made(change: PriceChange, by: PriceActor): Promise<boolean> {
     const { provider } = change
     try {
@@ -173,7 +182,7 @@ export class HeldPrices {
     return false
   }
 
-  /** Each try reads anew what is known. */
+  /** Each try reads the state anew. */
   #edit<T>(provider: string, work: (state: PriceState) => Promise<T>): Promise<T> {
     return onTop(async () => work(await this.#state(provider)))
   }
@@ -208,7 +217,7 @@ export class HeldPrices {
       accounts,
       ...(models[0] === undefined ? {} : { model: models[0] }),
       ...(reason === undefined ? {} : { reason }),
-      // Those that wait are in the state.
+      // Changes that wait are already in the state.
       ...(action === 'prices.held' ? {} : { prices: changes }),
       state: kept,
     }
@@ -218,7 +227,10 @@ export class HeldPrices {
   }
 }
 
-/** Prices of known rows; what the published lists say of rows; new models of the provider's own list. */
+/**
+ * The subject of a change: prices of known rows, what the published lists say about rows, or new models of the
+ * provider's own list.
+ */
 type Subject = 'prices' | 'rows' | 'listed'
 
 function subjectOf({ row, isListed }: PriceChange): Subject {

@@ -6,19 +6,19 @@ import { endpointId, type CatalogDocument, type EndpointEntry, type ModelEntry, 
 
 /** A provider that the bundled catalogue can reach. */
 export interface KnownProvider {
-  /** Its name here and in the price data set. */
+  /** Its slug here and its name in the price data set. */
   readonly slug: string
   readonly name: string
   readonly adapter: string
   readonly baseUrl: string
-  /** Its models are on while one of these variables is set; the first one that is set holds the key. */
+  /** Its models are on while one of these variables is set; its key is in the first one that is set. */
   readonly keyVariables: readonly string[]
   readonly cancelStopsBilling: boolean
-  /** The author of models whose names have none; null = it serves other authors' models. */
+  /** The author of models whose names have none; null = it serves models of other authors. */
   readonly author: string | null
-  /** Whose API tells what is left of the money with it; absent = it does not tell. */
+  /** The API that reports the balance of a key; absent = it does not. */
   readonly balanceApi?: BalanceApi
-  /** Days on which its hours of another price begin: the price data set does not say them. Absent = on all. */
+  /** The days on which its hours with another price begin, which the price data set does not say; absent = all days. */
   readonly hourDays?: readonly Weekday[]
 }
 
@@ -69,8 +69,8 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
     cancelStopsBilling: false,
     author: 'deepseek',
     balanceApi: 'deepseek',
-    // https://api-docs.deepseek.com/quick_start/pricing, by texts of October 2026 that cite it; Chinese public holidays,
-    // which have no hours there either, are not known here.
+    // https://api-docs.deepseek.com/quick_start/pricing, by texts of October 2026 that cite it. Chinese public
+    // holidays, which have no such hours either, are not known here.
     hourDays: ['mon', 'tue', 'wed', 'thu', 'fri'],
   },
   {
@@ -128,7 +128,7 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
     author: null,
     balanceApi: 'openrouter',
   },
-  // It has no keys that stay: its row is the operator's, with an `auth`.
+  // It has no permanent keys, so the operator writes its row, with an `auth`.
   {
     slug: 'gigachat',
     name: 'GigaChat',
@@ -141,8 +141,9 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
 ]
 
 /**
- * Rows with one price for a model whose known price has a step: its long prompts would be sold below their cost. A row
- * whose window ends at the step, or whose price is that above it, is right. `known`: models with known prices.
+ * Warnings for rows with one price for a model whose known price has a step: its long prompts would be sold below their
+ * cost. A row whose window ends at the step, or whose price is the one above the step, is right. `known`: models with
+ * known prices.
  */
 export function missingSteps(
   { models }: Pick<CatalogDocument, 'models'>,

@@ -1,16 +1,19 @@
 import type { QuirksEntry } from './quirks.ts'
 
-/** What a service documents, or refuses, unlike OpenAI. A row of the catalogue that has the key itself wins. */
+/**
+ * A difference from OpenAI that a service documents, or shows by its refusals. A key of the catalogue's own row takes
+ * precedence.
+ */
 interface KnownQuirk {
-  /** A host with all names below it; absent = every host. */
+  /** A host, including all names below it; absent = every host. */
   readonly host?: string
   /** Absent = every adapter. */
   readonly adapter?: string
-  /** The beginning of the model's own name, without collections before it; absent = every model. */
+  /** The beginning of the model's own name, without any collection before it; absent = every model. */
   readonly family?: string
   readonly quirks: QuirksEntry
   readonly source: string
-  /** The day on which it said so. */
+  /** The day on which the source said so. */
   readonly date: string
 }
 
@@ -26,7 +29,7 @@ const DATE = '2026-11-27'
 
 const ECHO: QuirksEntry = { reasoning_echo: 'reasoning_content' }
 const MOONSHOT: QuirksEntry = { reasoning_echo: 'reasoning_content', reasoning_blank: ' ' }
-/** Set by the mode: 1 with thinking and 0.6 without. */
+/** These values depend on the mode: the temperature is 1 with thinking and 0.6 without. */
 const KIMI_SET: QuirksEntry = {
   fixed: { temperature: null, top_p: null, presence_penalty: null, frequency_penalty: null },
 }
@@ -45,7 +48,7 @@ const MOONSHOT_SCHEMAS: QuirksEntry = {
 }
 const QWEN: QuirksEntry = { reasoning: 'enable_thinking' }
 
-/** A later row wins over an earlier one. */
+/** A later row takes precedence over an earlier one. */
 export const KNOWN_QUIRKS: readonly KnownQuirk[] = [
   { family: 'deepseek-v4', quirks: ECHO, source: DEEPSEEK, date: DATE },
   { family: 'deepseek-flash', quirks: ECHO, source: DEEPSEEK, date: DATE },
@@ -70,7 +73,7 @@ export const KNOWN_QUIRKS: readonly KnownQuirk[] = [
     source: 'https://api-docs.deepseek.com/guides/tool_calls',
     date: DATE,
   },
-  // Whoever else speaks the protocol takes its thoughts back as it gave them.
+  // Services other than Anthropic that speak its protocol want thoughts back as they gave them.
   {
     adapter: 'anthropic',
     quirks: { reasoning_echo: 'reasoning_content' },

@@ -1,7 +1,7 @@
 import { ONE, parseDecimal, type Decimal } from '../base/money.ts'
 import { field, judged } from './entry-fields.ts'
 
-/** The field of the service, of a provider and of a model. */
+/** The same field is in the service's settings, in a provider and in a model. */
 export const MARKUP = judged(field.above0, (markup, reader, key) => {
   if (markup === '0') reader.problem(key, 'above_zero', {}, 'must be above 0: it would give everything away')
 })
@@ -21,7 +21,7 @@ export function markupRule(
   return settings.markup === undefined ? { rule: 'none', markup: null } : { rule: 'service', markup: settings.markup }
 }
 
-/** What the provider's price × rate is multiplied with. */
+/** The factor of the provider's price × rate. */
 export function markupOf(model: Marked, provider: Marked | undefined, settings: Marked): Decimal {
   const { markup } = markupRule(model, provider, settings)
   return (markup === null ? null : parseDecimal(markup)) ?? ONE

@@ -19,14 +19,14 @@ import { PRICED_METERS, type PriceKey } from '../tables/meter-table.ts'
 import { tierNamed } from '../tables/service-tier-table.ts'
 import { isPictureKey } from './picture-price.ts'
 
-/** Each of them makes another price sheet. */
+/** The most conditions of a price: each makes another price sheet. */
 const CONDITIONS_MAX = 24
 const SERVICE_TIER = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const TIME = /^([01]\d|2[0-3]):[0-5]\d$/
 
 type CheckKeys = (given: FieldReader) => void
 
-/** Reads a price of a row with its conditions. `check` is called with each map of price keys in it, once it is read. */
+/** Reads a price of a row with its conditions. `check` is called with each map of price keys after it is read. */
 function readPriceEntry(reader: FieldReader, check: CheckKeys): PriceEntry {
   const prices = readTiered(reader, check)
   const named = reader.map('service_tiers')
@@ -34,7 +34,7 @@ function readPriceEntry(reader: FieldReader, check: CheckKeys): PriceEntry {
   const serviceTiers: Record<string, TieredPrice> = {}
   for (const name of names) {
     const given = named?.map(name) ?? null
-    // The words of services are read as ours: an answer says the tier in ours.
+    // Names that services give their tiers are read as ours, since an answer names the tier in our words.
     const tier = tierNamed(name)
     if (!SERVICE_TIER.test(name) || tier === null || Object.hasOwn(serviceTiers, tier))
       named?.problem(
@@ -190,8 +190,8 @@ function readEndpoint(
 }
 
 /**
- * There is no default currency: dollars read as rubles would be sold at a hundredth, rubles read as dollars at a
- * hundredfold.
+ * There is no default currency: dollars read as rubles would be sold at a hundredth of their price, rubles read as
+ * dollars at a hundred times.
  */
 function readCurrency(price: FieldReader): string {
   const currency = price.text('currency') ?? ''
@@ -200,7 +200,7 @@ function readCurrency(price: FieldReader): string {
   return currency
 }
 
-/** Problems of keys that are never charged. */
+/** Reports keys that are never charged. */
 function checkCharged(given: FieldReader, type: ModelType, uses: EndpointUses): void {
   for (const name of given.keys())
     if (given.has(name) && uncharged(type, name, uses))
@@ -212,7 +212,10 @@ function checkCharged(given: FieldReader, type: ModelType, uses: EndpointUses): 
       )
 }
 
-/** A problem of an endpoint's `price` or `sell` that lacks keys. A wrong price has its own problem and is not missing. */
+/**
+ * Reports an endpoint's `price` or `sell` that lacks keys. A wrong price has a problem of its own and does not count as
+ * missing.
+ */
 function checkComplete(
   endpoint: FieldReader,
   key: 'price' | 'sell',

@@ -3,14 +3,14 @@ import type { ModelEntry } from './document.ts'
 
 /** A model that an operator may choose to sell from a provider. */
 export interface OfferedModel {
-  /** The provider named it. */
+  /** Whether the provider listed it. */
   readonly listed: boolean
-  /** Its prices are those of the bundled catalogue. */
+  /** Whether its prices are those of the bundled catalogue. */
   readonly bundled: boolean
   readonly entry: ModelEntry
 }
 
-/** Types of models by a word in the provider's name of them; any other model chats. */
+/** Types of models by a word in the provider's name of them; any other model is for chat. */
 const TYPES_BY_WORD: readonly (readonly [RegExp, ModelType])[] = [
   [/embed|\bbge\b|\be5\b/i, 'embeddings'],
   [/rerank/i, 'rerank'],
@@ -20,12 +20,12 @@ const TYPES_BY_WORD: readonly (readonly [RegExp, ModelType])[] = [
   [/dall-e|imagen|gpt-image|flux|stable-diffusion/i, 'image'],
   [/\bsora\b|\bveo\b|video/i, 'video'],
 ]
-/** For a chat model whose list does not say. */
+/** The guess for a chat model whose list does not say. */
 const CONTEXT_LENGTH_GUESSED = 32_768
 const PART_CHARS_MAX = 100
 
 /**
- * What a provider can be asked to serve: the models that it lists, those with known prices first, and then bundled ones
+ * The models that a provider can be asked to serve: those that it lists, with known prices first, and then bundled ones
  * that it did not list.
  */
 export function offeredModels(
@@ -70,7 +70,7 @@ export function entryOf(slug: string, { id, name, contextLength, maxCompletionTo
   }
 }
 
-/** `vendor/name`: the last two parts of the provider's name, or its slug and the name. */
+/** The id `vendor/name`: the last two parts of the provider's name, or its slug and the name. */
 function modelId(slug: string, upstream: string): string {
   const parts = upstream
     .split('/')
@@ -91,17 +91,17 @@ function partOf(text: string): string {
 
 /** A model as a provider lists it. */
 export interface ListedModel {
-  /** The provider's own name of it. */
+  /** The provider's own name of the model. */
   readonly id: string
   readonly name: string | null
-  /** Tokens; null = the list does not say. */
+  /** In tokens; null = the list does not say. */
   readonly contextLength: number | null
   readonly maxCompletionTokens: number | null
 }
 
 /**
- * What a provider answered to the question which models it has. `no_list`: its protocol has no such question.
- * `not_found`: nothing is at the address of the list. `no_token`: its `auth` got none.
+ * The outcome of asking a provider which models it has. `no_list`: its protocol has no list of models. `not_found`:
+ * nothing is at the address of the list. `no_token`: its `auth` did not yield a token.
  */
 export const TRIAL_OUTCOMES = [
   'listed',
@@ -124,9 +124,9 @@ export type TrialOutcome = (typeof TRIAL_OUTCOMES)[number]
 
 export interface ProviderTrial {
   readonly outcome: TrialOutcome
-  /** Of the provider's answer; null = there was none. */
+  /** The status of the provider's answer; null = there was none. */
   readonly status: number | null
-  /** The provider's words, without secrets; of `private`, why it was not asked. */
+  /** The provider's words, without secrets; for `private`, the reason why it was not asked. */
   readonly said: string | null
   /** Empty unless `listed`. */
   readonly models: readonly ListedModel[]

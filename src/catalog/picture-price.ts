@@ -1,7 +1,7 @@
 import { add, compare, type Decimal } from '../base/money.ts'
 import type { Endpoint, Prices } from './catalog.ts'
 
-/** The size and quality asked of a picture; null = the provider's choice. */
+/** The requested size and quality of a picture; null = the provider's choice. */
 export interface PictureWish {
   readonly size: string | null
   readonly quality: string | null
@@ -30,7 +30,7 @@ export function isPictureKey(key: string): boolean {
   )
 }
 
-/** Whether a price names this quality; if not, the endpoint has no price for it. */
+/** Whether a price names this quality; if none does, the endpoint has no price for it. */
 export function namesQuality({ variants }: Pick<Endpoint, 'variants'>, quality: string): boolean {
   return [...(variants?.keys() ?? [])].some((key) => partsOf(key).quality === quality.toLowerCase())
 }
@@ -41,9 +41,9 @@ export function namesQualities(keys: Iterable<string>): boolean {
 }
 
 /**
- * The price key of a picture: among keys that name only what the request asks for, the one that names most of it; else
- * the dearest key that does not contradict the request. null = the endpoint has one price, or no key fits and the
- * dearest price holds.
+ * The price key of a picture: among the keys that name only what the request asks for, the most specific one; else the
+ * dearest key that does not contradict the request. null = the endpoint has one price, or no key fits and the dearest
+ * price applies.
  */
 export function pictureVariant({ variants }: Pick<Endpoint, 'variants'>, wish: PictureWish): string | null {
   if (variants === undefined) return null
@@ -72,7 +72,7 @@ function mostNamed(keys: readonly Keyed[]): readonly Keyed[] {
   return keys.filter((key) => count(key) === most)
 }
 
-/** The dearest for client and provider alike: the operator must not lose by the choice. */
+/** The key with the highest sum of the client's and the provider's price: the operator must not lose by the choice. */
 function dearestOf(keys: readonly Keyed[]): string | null {
   const price = ({ prices }: Keyed): Decimal => add(prices.buy.image_output, prices.sell.image_output)
   return keys.toSorted((left, right) => compare(price(right), price(left)))[0]?.key ?? null

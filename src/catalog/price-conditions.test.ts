@@ -59,7 +59,7 @@ test('hours go on through midnight, end before their end, and follow the clocks 
   const at = (...time: [hours: number, minutes: number, month?: number]): string | null =>
     nameAt(price, { input: 1 }, null, Date.UTC(2026, time[2] ?? 0, 15, time[0], time[1]))
   assert.deepEqual([at(16, 29), at(16, 30), at(0, 29), at(0, 30)], [null, '16:30-00:30 UTC', '16:30-00:30 UTC', null])
-  // Berlin is an hour before UTC in winter, and two in summer.
+  // Berlin is one hour ahead of UTC in winter, and two in summer.
   assert.deepEqual(
     [at(7, 0), at(7, 0, 6), at(6, 0, 6)],
     ['08:00-09:00 Europe/Berlin', null, '08:00-09:00 Europe/Berlin'],
@@ -72,7 +72,7 @@ test('hours of some days belong to the day on which they begin, in their zone', 
     hours: [{ from: '22:00', to: '06:00', timezone: 'Europe/Moscow', days: ['fri', 'sun'], prompt: '1' }],
   }
   const name = 'fri,sun 22:00-06:00 Europe/Moscow'
-  // 2 January 2026 is a Friday; Moscow is three hours before UTC.
+  // 2 January 2026 is a Friday; Moscow is three hours ahead of UTC.
   const at = (day: number, hours: number, minutes = 0): string | null =>
     nameAt(price, { input: 1 }, null, Date.UTC(2026, 0, day, hours - 3, minutes))
   assert.deepEqual([at(2, 21, 59), at(2, 22), at(3, 5, 59), at(3, 6), at(3, 22)], [null, name, name, null, null])

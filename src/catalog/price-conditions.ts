@@ -14,7 +14,7 @@ import type { HoursOfDay, PriceGroup, Prices } from './catalog.ts'
 import type { EndpointEntry, HourlyPrice, PriceEntry, PriceTexts, TieredPrice } from './document.ts'
 import { priceSheet } from './price-sheet.ts'
 
-/** What decides the condition of a price beside the usage. */
+/** The facts besides the usage that decide the condition of a price. */
 export interface Served {
   /** Unix ms of the request's arrival. */
   readonly atMs: number
@@ -28,7 +28,7 @@ export interface NamedSheet {
   readonly sheet: PriceSheet
 }
 
-/** What a request may still become when it is held for. */
+/** The bounds within which a request may still end when its hold is placed. */
 export interface Reach {
   readonly atMs: number
   /** The most input tokens that it can be charged for. */
@@ -37,7 +37,7 @@ export interface Reach {
   readonly serviceTiers?: readonly string[] | undefined
 }
 
-/** Both prices of a row, with their conditions. `rate` is of the row's currency, `variant` the size or resolution. */
+/** Both prices of a row, with their conditions. `rate`: of the row's currency; `variant`: the size or resolution. */
 export function endpointPrices(
   { price, sell }: Pick<EndpointEntry, 'price' | 'sell'>,
   rate: Decimal,
@@ -56,7 +56,7 @@ export function endpointPrices(
   }
 }
 
-/** The groups of a row's price, of which the last has no condition but its lengths; empty = it has no conditions. */
+/** The groups of a row's price; the last group has no condition but the length. Empty = the price has no conditions. */
 function priceGroups(entry: PriceEntry, sheetOf: (prices: PriceTexts) => PriceSheet): readonly PriceGroup[] {
   const { service_tiers: named = {}, hours = [], tiers = [] } = entry
   const groupOf = (own: TieredPrice, label: string | null, of: Pick<PriceGroup, 'serviceTier' | 'hours'>): PriceGroup =>
@@ -97,7 +97,7 @@ export function priceAt(
   return group?.steps.findLast(({ above }) => above < tokens) ?? { name: null, sheet: prices[side] }
 }
 
-/** Of tiers in which parts of a usage were served, that which is the dearest for all of it; null = none was said. */
+/** The dearest of the tiers in which parts of a usage were served, for the whole usage; null = no tier was reported. */
 export function dearestTier(
   prices: Prices,
   usage: Usage,
@@ -120,10 +120,10 @@ export function billMicro(prices: Prices, usage: Usage, served: Served): Micro {
   return providerCostMicro(usage, priceAt(prices, 'buy', usage, served).sheet)
 }
 
-/** The part of a log row that names its price too. */
+/** The fields of a log row that decide its prices. */
 export type PricedRow = ConditionedRow &
   Pick<GenerationRecord, 'priceVersion' | 'model' | 'endpointId' | 'variant' | 'markup'>
-/** The part that decides the condition. */
+/** The fields that decide the condition. */
 export type ConditionedRow = Pick<
   GenerationRecord,
   'billingBasis' | 'usage' | 'reportedUsage' | 'createdAtMs' | 'serviceTier'
@@ -135,7 +135,7 @@ export interface RowPrices {
   readonly billed: NamedSheet
 }
 
-/** The prices of a row: of a charge that is made, and of one that is explained or computed again. */
+/** The prices of a log row. They are used when a charge is made, explained or recalculated. */
 export function rowPrices(prices: Prices, row: ConditionedRow): RowPrices {
   const { usage, reportedUsage = usage, createdAtMs: atMs, serviceTier = null, billingBasis } = row
   return {
@@ -145,8 +145,8 @@ export function rowPrices(prices: Prices, row: ConditionedRow): RowPrices {
 }
 
 /**
- * The dearest price of each meter for the client under all conditions that a request can reach. Where the provider
- * decides the service tier, each that has a price counts.
+ * For each meter, the client's dearest price under all conditions that a request can reach. If the provider decides the
+ * service tier, every tier that has a price counts.
  */
 export function dearestSell({ sell, conditions }: Prices, { atMs, inputTokens, serviceTiers }: Reach): PriceSheet {
   if (conditions === undefined || conditions.sell.length === 0) return sell
@@ -160,7 +160,7 @@ export function dearestSell({ sell, conditions }: Prices, { atMs, inputTokens, s
     .reduce(dearest)
 }
 
-/** One condition of either price, and what both come to under it. */
+/** One condition of either price, and both prices under it. */
 export interface ConditionedPrices {
   readonly name: string
   readonly sell: PriceSheet
@@ -218,12 +218,12 @@ function hoursOf({ from, to, timezone, days }: HourlyPrice): HoursOfDay {
     from: minutesOf(from),
     to: minutesOf(to),
     minuteAt: (atMs: number) => minutesOf(format.format(atMs)),
-    // The short names of English are the list's, in capitals.
+    // The short English names of the days, capitalised, are those of the list.
     weekdayAt: (atMs: number) => dayFormat.format(atMs).toLowerCase() as Weekday,
   })
 }
 
-/** Of `16:30`. */
+/** The minutes of a time such as `16:30`. */
 function minutesOf(time: string): number {
   const [hours, minutes] = time.split(':').map(Number)
   return (hours ?? 0) * 60 + (minutes ?? 0)
@@ -233,7 +233,7 @@ function isWithin({ named: { days }, from, to, minuteAt, weekdayAt }: HoursOfDay
   const minute = minuteAt(atMs)
   const isDuring = from < to ? from <= minute && minute < to : from <= minute || minute < to
   if (!isDuring || days === undefined) return isDuring
-  // After midnight they are those of the day before.
+  // After midnight, the hours are those of the day before.
   const beganBefore = minute < from ? 1 : 0
   const day = WEEKDAYS.indexOf(weekdayAt(atMs)) - beganBefore
   return days.includes(WEEKDAYS.at(day) ?? 'mon')

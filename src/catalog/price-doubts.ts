@@ -10,7 +10,8 @@ import { priceText } from './shown-prices.ts'
 import { ownValue } from '../base/own-value.ts'
 
 /**
- * Powers of ten between a price per token and one per million, less room for models that are unusually dear or cheap.
+ * Powers of ten between a price per token and one per million, less a margin for models that are unusually dear or
+ * cheap.
  */
 const DECADES = 5
 
@@ -69,7 +70,7 @@ function isBelow(markup: string | undefined): markup is string {
   return factor !== null && compare(factor, ONE) < 0
 }
 
-/** A model that can answer with pictures does so unasked. */
+/** Warns about pictures in chat answers without a price: a model that can answer with pictures does so unasked. */
 function unpaidPictures(
   { id, type, output_modalities: brings = [] }: ModelEntry,
   { provider, model, price }: EndpointEntry,
@@ -86,7 +87,7 @@ function unpaidPictures(
   ]
 }
 
-/** Prices that depend on a parameter which the row does not let through: only one value of it can be sold. */
+/** Warns about prices that depend on a parameter which the row does not pass on: only one value of it can be sold. */
 function untoldPrices(
   { id, type, supported_durations: durations, supported_sizes: sizes, supported_resolutions: resolutions }: ModelEntry,
   { provider, model, price, supported_parameters: listed }: EndpointEntry,
@@ -149,7 +150,7 @@ function lossesOf(
   })
 }
 
-/** The same under each condition of either price, where the plain prices are right. */
+/** The same warning under each condition of either price, if the plain prices are right. */
 function lossesWhen({ id }: ModelEntry, entry: EndpointEntry, rates: Rates): readonly CatalogWarning[] {
   const rate = rateOf(entry.price.currency, rates)
   if (entry.sell === undefined || rate === null) return []
@@ -226,12 +227,12 @@ function faultsOf(
   })
 }
 
-/** A known price in another currency, where there are rates; the same currency needs none. */
+/** A known price converted to another currency, if there are rates; the same currency needs none. */
 function inCurrency(price: Decimal | null, from: string, to: string, rates: Rates): readonly Decimal[] {
   if (price === null || price.digits === 0n) return []
   if (from === to) return [price]
   const [given, wanted] = [rateOf(from, rates), rateOf(to, rates)]
-  // The quotient of the rates need not be exact: only its magnitude is compared.
+  // The quotient of the rates need not be exact: only magnitudes are compared.
   return given === null || wanted === null ? [] : [quotient(multiply(price, given), wanted)]
 }
 

@@ -10,7 +10,7 @@ import { ownValue } from '../base/own-value.ts'
 const ID_CHARACTERS = 24
 
 const CONDITIONS = ['tiers', 'service_tiers', 'hours'] as const
-/** The meter whose price one without its own takes; the others cost nothing without one. */
+/** The meter whose price applies to a meter without a price of its own; other meters cost nothing without one. */
 const PARENTS: Readonly<Partial<Record<PriceKey, PriceKey>>> = {
   input_cache_read: 'prompt',
   input_cache_write: 'prompt',
@@ -20,7 +20,7 @@ const PARENTS: Readonly<Partial<Record<PriceKey, PriceKey>>> = {
 /** The rise in percent, over the price that a person approved last, above which a change waits for one. */
 const APPROVED_RISE_PERCENT = 25
 
-/** Why a change waits for a hand; null = it does not. */
+/** Why a change waits for a person's decision; null = it does not wait. */
 export const HOLD_REASONS = [
   'rise',
   'fall',
@@ -36,9 +36,9 @@ export const HOLD_REASONS = [
 ] as const
 export type HoldReason = (typeof HOLD_REASONS)[number]
 
-/** Another price of an endpoint. */
+/** A change of an endpoint's price or row. */
 export interface PriceChange {
-  /** The same for the same change. */
+  /** Equal changes have equal ids. */
   readonly id: string
   readonly model: string
   readonly provider: string
@@ -48,23 +48,23 @@ export interface PriceChange {
   readonly before: EndpointEntry['price'] | null
   readonly after: EndpointEntry['price']
   readonly reason: HoldReason | null
-  /** Of `new_model`, `limits` and `gone`: the model with the routes that it is about. */
+  /** For `new_model`, `limits` and `gone`: the model with the routes that the change concerns. */
   readonly row?: ModelEntry
-  /** A new model that the list of its provider has. */
+  /** The change is a new model from its provider's own list. */
   readonly isListed?: true
 }
 
-/** Where prices come from. */
+/** A source of prices. */
 export interface PriceSource {
-  /** null = it does not name this endpoint. */
+  /** null = the source does not name this endpoint. */
   readonly priceOf: (model: ModelEntry, endpoint: EndpointEntry) => EndpointEntry['price'] | null
   /** The rise in percent above which a change waits. */
   readonly risePercent: number
-  /** Conditions that it does not name stay those of the row. */
+  /** Conditions that the source does not name stay as they are in the row. */
   readonly keepsConditions?: true
 }
 
-/** The bundled models of a release. `follows` = providers whose prices are those of a list of their own. */
+/** The bundled models of a release. `follows` = providers that take their prices from a list of their own. */
 export function releaseSource(
   release: readonly ModelEntry[],
   follows: ReadonlySet<string>,
@@ -80,7 +80,7 @@ export function releaseSource(
   }
 }
 
-/** The changes that a source makes to the prices of a document. What it does not name stays. */
+/** The changes that a source makes to the prices of a document. Prices that the source does not name stay. */
 export function priceChanges(
   { models, settings }: Pick<CatalogDocument, 'models' | 'settings'>,
   { priceOf, risePercent, keepsConditions }: PriceSource,
@@ -105,18 +105,18 @@ export function priceChanges(
             ? ['new_fee']
             : [
                 ...reasonsOf(own, given, risePercent),
-                // An operator who allows larger steps allows them in all.
+                // If the operator allows larger steps, the sum of all steps may be as large.
                 ...reasonsOf(last[key] ?? own, given, Math.max(risePercent, APPROVED_RISE_PERCENT)),
               ]
         for (const reason of found) reasons.add(reason)
       }
-      // A list has plain prices, or steps besides; a release has all conditions, which are those of its prices.
+      // A list has plain prices, and may have steps; a release has all conditions of its prices.
       for (const key of CONDITIONS) {
         if (keepsConditions === true && listed[key] === undefined) continue
         delete after[key]
         if (listed[key] !== undefined) after[key] = listed[key]
       }
-      // The keys and their texts are those of the row and of the source.
+      // The keys and their texts come from the row and the source.
       const changed = after as unknown as EndpointEntry['price']
       if (isDeepStrictEqual(changed, before)) return []
       if (risesUnder(before, changed, risePercent)) reasons.add('rise')
@@ -130,7 +130,7 @@ export function priceChanges(
 
 type PriceValue = NonNullable<PriceTexts[PriceKey]>
 
-/** Of a price that changes; prices by size are compared size by size. */
+/** Why a changed price is doubtful; prices by size are compared size by size. */
 function reasonsOf(before: PriceValue, after: PriceValue, risePercent: number): readonly HoldReason[] {
   const [old, now] = [sizesOf(before), sizesOf(after)]
   if (!isDeepStrictEqual(new Set(old.keys()), new Set(now.keys()))) return ['unit']
@@ -140,7 +140,7 @@ function reasonsOf(before: PriceValue, after: PriceValue, risePercent: number): 
   })
 }
 
-/** Whether the dearest price of a key, among those of all conditions, rises by more. */
+/** Whether the dearest price of a key, under all conditions, rises by more than the percentage. */
 function risesUnder(before: PriceEntry, after: PriceEntry, risePercent: number): boolean {
   const dearest = (price: PriceEntry, key: PriceKey): string =>
     conditionalPrices(price)
@@ -157,7 +157,7 @@ function sizesOf(value: PriceValue): ReadonlyMap<string, string> {
   return new Map(typeof value === 'string' ? [['', value]] : Object.entries(value))
 }
 
-/** A price that the row lacks matters where it is above the one that is taken in its place. */
+/** Whether a price that the row lacks is above the one that applies in its place. */
 function isNewFee(before: PriceTexts, listed: PriceTexts, key: PriceKey, text: string): boolean {
   const parent = PARENTS[key]
   const taken = parent === undefined ? '0' : (listed[parent] ?? before[parent] ?? '0')
@@ -173,11 +173,11 @@ function reasonOf(before: string, after: string, risePercent: number): HoldReaso
   if (now.digits === 0n) return 'free'
   const percent = (value: Decimal, of: number): Decimal => multiply(value, { digits: BigInt(of), scale: 0 })
   if (compare(percent(now, 100), percent(old, 100 + risePercent)) > 0) return 'rise'
-  // Half of it or less is more likely another unit, or a mistake, than a gift.
+  // A fall to half or less is more likely another unit, or a mistake, than a real price.
   return compare(percent(now, 100), percent(old, 50)) <= 0 ? 'fall' : null
 }
 
-/** A fixed price for customers that the new price is above. */
+/** Whether the new price is above a fixed price for customers. */
 function isSoldBelow(
   model: ModelEntry,
   endpoint: EndpointEntry,
@@ -211,7 +211,7 @@ export function withPrices(
   return [made, made.length === 0 ? document : { ...document, models }]
 }
 
-/** The same for the same change. */
+/** Equal changes have equal ids. */
 export function changeId(model: string, endpoint: string, what: unknown): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([model, endpoint, what]))
@@ -222,12 +222,12 @@ export function changeId(model: string, endpoint: string, what: unknown): string
 type Price = EndpointEntry['price']
 
 /**
- * What a person approved last for a row whose price a list or a release has changed since, or that is gone: changes are
- * measured by it, or many small ones would lead anywhere.
+ * For a row whose price a list or a release has changed, or that is gone: the price that a person approved last.
+ * Changes are measured against it; otherwise many small ones could add up to any price.
  */
 export type ApprovedPrices = Readonly<Record<string, Price>>
 
-/** Rows that are gone are forgotten beyond this. */
+/** The most rows: beyond this the oldest are forgotten. */
 const ROWS_MAX = 5_000
 
 export function rowKey(
@@ -238,8 +238,8 @@ export function rowKey(
 }
 
 /**
- * The approved prices once `before` becomes `after`. `named`: the models that a person has given just now, whose new
- * prices count as approved; null = no person has.
+ * The approved prices after `before` becomes `after`. `named`: the models that a person has given now, whose new prices
+ * count as approved; null = no person gave any.
  */
 export function approvedAfter(
   approved: ApprovedPrices,
@@ -254,7 +254,7 @@ export function approvedAfter(
   return Object.fromEntries([...next].slice(-ROWS_MAX))
 }
 
-/** A row that comes back has the price that was approved last: another one is a change. */
+/** A row that comes back has the price that was approved last: any other price is a change. */
 export function withApproved(
   models: readonly ModelEntry[],
   before: readonly ModelEntry[],

@@ -7,8 +7,8 @@ import { ownValue } from '../base/own-value.ts'
 import { MODEL_TYPE_TABLE, type ModelType } from '../tables/model-types.ts'
 
 /**
- * Exact µRUB per unit of every meter; `factor` = rate × markup, or 1 for prices in rubles for the client. A price by
- * resolution is the one of `variant`, or the dearest where `variant` is null or not among its keys.
+ * Exact µRUB per unit of every meter; `factor` = rate × markup, or 1 for prices in rubles for the client. Of a price by
+ * resolution, the one of `variant` applies, or the dearest if `variant` is null or not among the keys.
  */
 export function priceSheet(prices: PriceTexts, factor: Decimal, variant: string | null = null): PriceSheet {
   const sheet: Partial<Record<Meter, Decimal>> = {}
@@ -37,7 +37,7 @@ export function variantsOf(...prices: readonly (PriceEntry | undefined)[]): read
   ]
 }
 
-/** The price's own keys, and those of each of its conditions. */
+/** The prices of the entry itself, and those of each of its conditions. */
 export function conditionalPrices(price: PriceEntry): readonly PriceTexts[] {
   const tiered = [price, ...Object.values(price.service_tiers ?? {}), ...(price.hours ?? [])]
   return tiered.flatMap((own) => [own, ...(own.tiers ?? [])])
@@ -78,7 +78,7 @@ export function missingPrices(type: ModelType, given: ReadonlySet<string>, outpu
 /** Fields of an endpoint's row that decide whether it can search. */
 export interface EndpointUses {
   readonly listed: readonly string[]
-  /** Takes requests in a protocol that has searches by the provider itself. */
+  /** Whether it takes requests in a protocol whose provider can search by itself. */
   readonly native: boolean
 }
 

@@ -1,20 +1,23 @@
 import { field, type EntryField } from './entry-fields.ts'
 
-/** Whose list of prices a provider may have (`feeds/price-list-api.ts` reads them). */
+/** The APIs of price lists (`feeds/price-list-api.ts` reads them). */
 export const PRICE_LIST_API_NAMES = ['openrouter', 'vercel', 'requesty', 'together', 'deepinfra', 'xai'] as const
 export type PriceListApi = (typeof PRICE_LIST_API_NAMES)[number]
 
-/** Services that tell what is left of the money with them (`feeds/balance-api.ts` reads it). */
+/** The APIs of balances (`feeds/provider-balances.ts` reads them). */
 export const BALANCE_API_NAMES = ['openrouter', 'deepseek', 'moonshot'] as const
 export type BalanceApi = (typeof BALANCE_API_NAMES)[number]
 
-/** As in the catalogue file: whose list of prices it has, and the rise in percent above which a hand must approve. */
+/** As in the catalogue file: the API of the price list, and the rise in percent above which a person must approve. */
 export interface PriceListEntry {
   readonly api: PriceListApi
   readonly rise: number
 }
 
-/** As in the catalogue file. `low`: the amount below which people are told, in the provider's currency; 0 = never. */
+/**
+ * As in the catalogue file. `low`: the amount in the provider's currency below which the operator gets a notice; 0 =
+ * never.
+ */
 export interface BalanceEntry {
   readonly api: BalanceApi
   readonly low: number
@@ -24,7 +27,7 @@ const RISE_PERCENT = 10
 export const BALANCE_LOW = 10
 const LOW_MAX = 1_000_000_000
 
-/** Without an API, which the entry then lacks, it is refused. */
+/** The entry with defaults. Only `api` has none; the field's reader reports an entry without it. */
 function withDefaults<T extends object>({ schema, read }: EntryField<Partial<T>>, defaults: T): EntryField<T> {
   return {
     schema,
@@ -38,7 +41,7 @@ function withDefaults<T extends object>({ schema, read }: EntryField<Partial<T>>
 export const PRICE_LIST: EntryField<PriceListEntry> = withDefaults<PriceListEntry>(
   field.map(
     { api: field.oneOf(PRICE_LIST_API_NAMES), rise: field.whole(0, 1_000, 'Percent; 10 if absent.') },
-    'The list of prices of the provider that the catalogue follows; a greater rise waits for a hand.',
+    "The list of prices of the provider that the catalogue follows; a greater rise waits for a person's decision.",
     'api',
   ),
   { api: 'openrouter', rise: RISE_PERCENT },
@@ -47,7 +50,7 @@ export const PRICE_LIST: EntryField<PriceListEntry> = withDefaults<PriceListEntr
 export const BALANCE: EntryField<BalanceEntry> = withDefaults<BalanceEntry>(
   field.map(
     { api: field.oneOf(BALANCE_API_NAMES), low: field.whole(0, LOW_MAX, 'In its currency; 10 if absent.') },
-    'Whose API tells what is left of the money with it, and below which amount people are told.',
+    "The provider whose API reports the operator's balance, and the amount below which the operator gets a notice.",
     'api',
   ),
   { api: 'openrouter', low: BALANCE_LOW },

@@ -8,18 +8,18 @@ import type { FieldReader } from './field-reader.ts'
  */
 export const REASONING_FORMS = ['effort', 'object', 'thinking', 'enable_thinking', 'template'] as const
 export type ReasoningForm = (typeof REASONING_FORMS)[number]
-/** The least first. */
+/** In ascending order. */
 export const EFFORTS = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
-/** The field that carries thoughts of earlier turns; `none` = they are not sent back. */
+/** The field that carries thoughts of earlier turns; `none` = thoughts are not sent back. */
 export const REASONING_ECHOES = ['reasoning_content', 'reasoning', 'none'] as const
 export type ReasoningEcho = (typeof REASONING_ECHOES)[number]
-/** null = never sent. */
+/** null = the parameter is never sent. */
 export type FixedValue = string | number | boolean | null
-/** `all_or_none` = one tool that is not strict makes all of them so. */
+/** `all_or_none` = one tool that is not strict makes all tools not strict. */
 export type StrictRule = 'each' | 'all_or_none'
-/** Of a word of a JSON schema: left out, or told in its node's description. */
+/** The treatment of a word of a JSON schema: it is left out, or moved into the description of its node. */
 export type WordRule = 'drop' | 'describe'
-/** `always` = a whole answer is collected from a stream. */
+/** `always` = a plain answer is collected from a stream. */
 export type StreamRule = 'as_asked' | 'always'
 /** `functions` = `functions` and `function_call` with arguments as an object, as GigaChat has them. */
 export type ToolForm = 'tools' | 'functions'
@@ -31,28 +31,28 @@ export interface Quirks {
   readonly reasoning: ReasoningForm | null
   /** Tokens for thinking by effort, of forms that know no efforts; null = an effort only switches thinking on. */
   readonly reasoningBudgets: Readonly<Record<string, number>> | null
-  /** null = `reasoning` and `reasoning_details` where the endpoint lists `reasoning`. */
+  /** null = `reasoning` and `reasoning_details` if the endpoint lists `reasoning`. */
   readonly reasoningEcho: ReasoningEcho | null
-  /** Stands where a turn had no thought. */
+  /** The text sent for a turn that had no thought. */
   readonly reasoningBlank: string
-  /** By the wire's name; null = none. */
+  /** Fixed values by the parameter's name on the wire; null = none. */
   readonly fixed: Readonly<Record<string, FixedValue>> | null
   readonly strict: StrictRule
-  /** null = schemas are sent as they are. */
+  /** null = schemas are sent unchanged. */
   readonly schemaWords: Readonly<Record<string, WordRule>> | null
-  /** `json_object` is refused unless a message has the word. */
+  /** Whether the service refuses `json_object` unless a message has the word JSON. */
   readonly jsonWord: boolean
   readonly stream: StreamRule
   readonly tools: ToolForm
   readonly system: SystemPlace
-  /** Messages can be sent as the client wrote them. */
+  /** Whether messages can be sent as the client wrote them. */
   readonly takesMessages: boolean
 }
 
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const WORD = /^[$A-Za-z][A-Za-z0-9$_-]{0,63}$/
 const NAMES_MAX = 64
-/** What our request, its limits and its price depend on. */
+/** Parameters on which our request, its limits and its price depend; they cannot be fixed. */
 const OWN: ReadonlySet<string> = new Set([
   'model',
   'messages',
@@ -70,10 +70,10 @@ const OWN: ReadonlySet<string> = new Set([
 const TOKENS = field.whole(1)
 const WORD_RULES: readonly WordRule[] = ['drop', 'describe']
 
-/** What a service or a model wants otherwise than OpenAI's chat has it, as in the catalogue file. */
+/** The differences of a service or a model from OpenAI's chat, as in the catalogue file. */
 export const QUIRK_FIELDS = {
   reasoning: field.oneOf(REASONING_FORMS),
-  // Each effort has such a number.
+  // The cast is true because each effort has a number of tokens.
   reasoning_budgets: field.map(Object.fromEntries(EFFORTS.map((effort) => [effort, TOKENS]))) as EntryField<
     Readonly<Record<string, number>>
   >,

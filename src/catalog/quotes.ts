@@ -21,8 +21,8 @@ export interface Quote {
 }
 
 /**
- * The plain price and each condition of the endpoints of a model that have any, as a request meets them from `nowMs` on
- * within a week; a condition that no request can meet has no quote.
+ * The plain price and each condition of a model's endpoints that have conditions, as requests meet them within a week
+ * from `nowMs` on; a condition that no request can meet has no quote.
  */
 export function quotesOf(model: Model, nowMs: number): readonly Quote[] {
   return model.endpoints.flatMap((endpoint) => {
@@ -56,7 +56,7 @@ function rowUnder({ serviceTier }: PriceGroup, usage: Usage, createdAtMs: number
   return { usage, createdAtMs, billingBasis: 'provider_usage', ...(serviceTier === null ? {} : { serviceTier }) }
 }
 
-/** The conditions that a request meets: a plain one only where both prices are. */
+/** The names of the conditions that a request meets: null only if both prices are plain. */
 function names(endpoint: Endpoint, row: ConditionedRow): readonly (string | null)[] {
   const { charged, billed } = rowPrices(endpoint, row)
   return charged.name === null && billed.name === null
@@ -64,7 +64,7 @@ function names(endpoint: Endpoint, row: ConditionedRow): readonly (string | null
     : [charged.name, billed.name].filter((name) => name !== null)
 }
 
-/** Of what a price of the type needs, the units of which it is sold by. */
+/** A typical usage in the units that a price of the type needs. */
 function standardUsage(type: ModelType, { priced }: Endpoint): Usage {
   const { complete } = MODEL_TYPE_TABLE[type]
   const keys = complete.find((needed) => needed.every((key) => priced.has(key))) ?? []
@@ -76,7 +76,7 @@ function standardUsage(type: ModelType, { priced }: Endpoint): Usage {
   )
 }
 
-/** Now, and where the hours of the groups begin and end on the days of a week. */
+/** Now, and the times at which the groups' hours begin and end on the days of a week. */
 function instants(groups: readonly PriceGroup[], nowMs: number): readonly number[] {
   const bounds = groups.flatMap(({ hours }) => {
     if (hours === null) return []

@@ -17,7 +17,7 @@ const OBJECT = 'rates'
 type Events = Pick<EventStore, 'append' | 'newest'>
 
 /**
- * Writes an event when the trouble begins, changes or ends, and none while it lasts: the newest event is the current
+ * Writes an event when a trouble begins, changes or ends, and none while it lasts. So the newest event is the current
  * state, on every node and after a restart.
  */
 export async function noteRates(events: Events, clock: Clock, trouble: RateTrouble | null): Promise<void> {

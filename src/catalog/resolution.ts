@@ -1,7 +1,7 @@
 import type { Endpoint } from './catalog.ts'
 
 const SIZE = /^(\d+)x(\d+)$/
-/** Lines of resolutions that have names instead. */
+/** Names of resolutions that are known by another name than their number of lines. */
 const LINES: ReadonlyMap<string, string> = new Map([
   ['1k', '1080p'],
   ['2k', '1440p'],
@@ -11,7 +11,7 @@ const LINES: ReadonlyMap<string, string> = new Map([
   ['uhd', '2160p'],
 ])
 
-/** The size or resolution asked of a video. */
+/** The requested size or resolution of a video. */
 interface Dimensions {
   readonly size: string | null
   readonly resolution: string | null
@@ -40,8 +40,8 @@ export function keyFor(asked: string, keys: readonly string[]): string | null {
 }
 
 /**
- * The price key of a video. null where the endpoint has one price, or no key names the resolution: then the dearest
- * price holds, since any other could be below the provider's bill.
+ * The price key of a video. null = the endpoint has one price, or no key names the resolution: then the dearest price
+ * applies, since any other could be below the provider's bill.
  */
 export function variantOf({ variants }: Endpoint, { size, resolution }: Dimensions): string | null {
   const keys = [...(variants?.keys() ?? [])]

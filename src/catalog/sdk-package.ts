@@ -4,7 +4,7 @@ import type { FieldReader } from './field-reader.ts'
 
 /** The adapter whose providers name an AI SDK package. */
 export const SDK_ADAPTER = 'ai-sdk'
-/** A package of another scope could be anybody's code, and would run with the operator's keys. */
+/** Only packages of this scope: another package could be anybody's code, and would run with the operator's keys. */
 const PACKAGE = /^@ai-sdk\/[a-z0-9][a-z0-9-]{0,63}$/
 const FACTORY = /^create[A-Za-z0-9]{1,63}$/
 
@@ -24,7 +24,7 @@ export function readSdkPackage(reader: FieldReader, adapter: string, known: Know
         reader.problem(key, 'other_adapter', { adapter: SDK_ADAPTER }, `belongs to adapter ${SDK_ADAPTER} alone`)
     return {}
   }
-  // A package adds its key itself.
+  // A package adds its key itself, so it cannot use a token of `auth`.
   if (reader.has('auth')) {
     const others = [...known.keys()].filter((one) => one !== SDK_ADAPTER).toSorted()
     const params = { adapter: others.join(', ') }

@@ -19,7 +19,7 @@ export interface ShownPrice {
   readonly text: string
 }
 
-/** Prices for display, in the file's units and RUB, without zeros and those equal to their parent's. */
+/** Prices for display, in the file's units and RUB, without prices of 0 and those equal to their parent's. */
 export function shownPrices(type: ModelType, sheet: PriceSheet): readonly ShownPrice[] {
   return PRICED_METERS.flatMap((row) => {
     const says = saysMore(row, sheet) || MODEL_TYPE_TABLE[type].alwaysShown.includes(row.priceKey)
@@ -52,7 +52,7 @@ export function priceText(meter: Meter, sheet: PriceSheet): string {
   return textOf({ meter, scale: METER_TABLE[meter].scale }, sheet)
 }
 
-/** The first of equally cheap endpoints; null only where there is none. */
+/** The first of equally cheap endpoints; null only if there are no endpoints. */
 export function cheapestEndpoint(endpoints: readonly Endpoint[]): Endpoint | null {
   let cheapest: Endpoint | null = null
   for (const endpoint of endpoints) {

@@ -38,13 +38,13 @@ export function settingsOf(entry: SettingsEntry): Settings {
   })
 }
 
-/** What the operator's file may give a provider, and the API may only leave as it is. */
+/** Rights of a provider that only the operator's file can give, and the API may only leave as they are. */
 export interface FileRights {
-  /** It has the addresses that the file or the bundle gave. */
+  /** Its addresses are those that the file or the bundle gave. */
   readonly mayBePrivate: boolean
-  /** It has those of the file, and may use what the machine has. */
+  /** Its addresses are those of the file, so it may use credentials of the machine. */
   readonly isFiled: boolean
-  /** It has the file of certificates that the file gave, or none. */
+  /** Its file of certificates is the one that the file gave, or it has none. */
   readonly mayTrust: boolean
 }
 
@@ -89,7 +89,7 @@ export function buildSnapshot(
   })
 }
 
-/** A map that cannot be changed, since requests keep their snapshot. */
+/** A map that cannot be changed: requests keep their snapshot. */
 function frozenMap<K, V>(map: Map<K, V>): ReadonlyMap<K, V> {
   const refuse = (): never => {
     throw new TypeError('A snapshot does not change.')
@@ -144,11 +144,11 @@ function providerOf(slug: string, entry: ProviderEntry, adapters: KnownAdapters,
   })
 }
 
-/** What an endpoint has of its provider and model. */
+/** What an endpoint takes from its provider and model. */
 interface Selling extends Pick<Settings, 'rates'> {
-  /** Of the model, at one of its providers. */
+  /** The markup of the model at one of its providers. */
   readonly markupAt: (slug: string) => Decimal
-  /** Of an endpoint of it. */
+  /** The dialect of one of its endpoints. */
   readonly dialectAt: (provider: Provider, endpoint: EndpointEntry) => Dialect
 }
 
@@ -192,7 +192,7 @@ function modelOf(
   })
 }
 
-/** null = not routable: no such provider, no rate for the currency, or an incomplete price. */
+/** null = no request can be routed to it: no such provider, no rate for the currency, or an incomplete price. */
 function endpointOf(
   entry: EndpointEntry,
   model: ModelEntry,
@@ -249,7 +249,7 @@ export function crossProblems(document: CatalogDocument, ownFrom = 0): readonly 
   const problems: Fault[] = []
   const names = new Set<string>()
   const { rates: known, rates_source: source } = document.settings
-  // A missing rate of a bundled model, or of a fetched currency, is nobody's mistake: see catalog-notes.ts.
+  // A missing rate of a bundled model, or of a fetched currency, is not the operator's mistake: see catalog-notes.ts.
   const given = source === undefined ? new Set(['RUB', ...Object.keys(known ?? {})]) : null
   for (const [index, model] of document.models.entries()) {
     const place = index < ownFrom ? `bundled ${model.id}` : `models[${index - ownFrom}]`
@@ -295,8 +295,8 @@ function endpointProblems(
 type Models = ReadonlyMap<string, Model>
 
 /**
- * The names of a model besides its id. Aliases go first, then the last segment of an id that only one model has, then
- * the operator's stand-ins for missing models (clients.md D-14.5).
+ * The names of a model besides its id. Aliases take precedence, then the last segment of an id if only one model has
+ * it, then the operator's stand-ins for missing models (clients.md D-14.5).
  */
 export function modelNames(models: Models, fallbacks: Readonly<Record<string, string>>): Map<string, string> {
   const names = new Map<string, string>()

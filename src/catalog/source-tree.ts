@@ -13,7 +13,7 @@ import {
 import { ownValue } from '../base/own-value.ts'
 import { faultOf, type FieldCheck, type FieldChecks, type SaidOf } from '../base/refusals.ts'
 
-/** A problem of a text before it is parsed into a document: its syntax, size or a variable. Only files have it. */
+/** A problem of a text before it becomes a document: its syntax, size or a variable. Only files have such problems. */
 export interface FileProblem {
   /** 0 for a document that came as JSON through the API. */
   readonly line: number
@@ -51,7 +51,7 @@ export type SourceNode =
   | { readonly kind: 'null'; readonly line: number }
 
 const DEPTH_MAX = 32
-/** Aliases multiply a small text: a document larger than this is an error, so that it cannot fill the memory. */
+/** The most nodes of a document. Aliases multiply a small text, so without a limit it could fill the memory. */
 const NODES_MAX = 500_000
 const TEXT_CHARS_MAX = 16 * 1_048_576
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
@@ -61,7 +61,7 @@ const NUMBER = /^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Reads YAML (and so JSON) text; `env` fills in `${NAME}` after the parse, so that no value can be read as YAML. */
+/** Reads YAML, and so JSON too. `${NAME}` is filled in from `env` after the parse, so no value is read as YAML. */
 export function readSource(text: string, env: Env, problems: FileProblem[]): SourceNode {
   const empty: SourceNode = { kind: 'map', line: 1, entries: new Map() }
   if (text.length > TEXT_CHARS_MAX) {
@@ -104,7 +104,7 @@ class Conversion {
         depth > DEPTH_MAX
           ? `is nested deeper than ${DEPTH_MAX} levels`
           : `makes the document larger than ${NODES_MAX} values`
-      // Reported once: every later value is over the limit too.
+      // Reported once, since every later value is over the limit too.
       if (depth > DEPTH_MAX || this.#nodes === NODES_MAX + 1) this.#problems.push({ line, path, message })
       return { kind: 'null', line }
     }
@@ -127,7 +127,7 @@ class Conversion {
         path,
       )
       const node = this.convert(value, path === '' ? name : `${path}.${name}`, depth + 1)
-      // A key without a value has no place of its own.
+      // A key without a value has no position of its own.
       entries.set(
         name,
         node.line > 0 || !isNode(key) || key.range === null || key.range === undefined
@@ -145,14 +145,14 @@ class Conversion {
     const text = String(node.value)
     const filled = this.#withoutNul(this.#filled(text, line, path), line, path)
     if (filled === text || node.type !== 'PLAIN') return { kind: 'text', line, text: filled }
-    // An unquoted variable is read as its value would be in its place.
+    // An unquoted variable is read as its value would be read at its place.
     if (NUMBER.test(filled)) return { kind: 'number', line, text: filled }
     return filled === 'true' || filled === 'false'
       ? { kind: 'boolean', line, value: filled === 'true' }
       : { kind: 'text', line, text: filled }
   }
 
-  /** Its texts go into logs and into databases, of which PostgreSQL keeps no NUL. */
+  /** Texts go into logs and into databases, and PostgreSQL cannot store NUL. */
   #withoutNul(text: string, line: number, path: string): string {
     if (!text.includes('\0')) return text
     this.#problems.push({ line, path, message: 'holds the character NUL (U+0000)' })

@@ -1,15 +1,18 @@
 /** The page that documents a trait. */
 export interface TraitPage {
   readonly source: string
-  /** The day on which it said so. */
+  /** The day on which the page said so. */
   readonly date: string
 }
 
 /** What a maker documents about its models, from one version of a family on. */
 export interface TraitRow<Traits> extends TraitPage {
-  /** Words of the name, the maker's first: `claude opus`. A family of the maker's word alone is that of unknown names. */
+  /**
+   * Words of the name, the maker's first: `claude opus`. A family with only the maker's word is for models of unknown
+   * families.
+   */
   readonly of: string
-  /** The first version with these traits, `major.minor`; absent = from the oldest on. */
+  /** The first version with these traits, `major.minor`; absent = they apply from the oldest on. */
   readonly from?: string
   readonly traits: Traits
 }
@@ -27,14 +30,14 @@ interface Family<Traits> {
 const KNOWN_MAX = 1_000
 
 /**
- * Traits of models by their names, since no protocol can be asked. The first family counts whose words are all in the
+ * Traits of models by their names, since no protocol reports them. The first family applies whose words are all in the
  * name, and in it the newest row up to the model's version. A name without a version, such as an alias of the latest
  * model, has the traits of the newest row.
  */
 export class TraitTable<Traits> {
   readonly rows: readonly TraitRow<Traits>[]
   readonly #families: readonly Family<Traits>[]
-  /** Names are those of endpoints, so they are few. */
+  /** Names are those of endpoints, so there are few. */
   readonly #known = new Map<string, Traits | null>()
 
   constructor(rows: readonly TraitRow<Traits>[]) {
@@ -49,7 +52,7 @@ export class TraitTable<Traits> {
     this.#families = [...families.values()]
   }
 
-  /** null = no row speaks of such a name. */
+  /** null = no row covers this name. */
   of(model: string): Traits | null {
     const known = this.#known.get(model)
     if (known !== undefined) return known
@@ -69,15 +72,15 @@ export class TraitTable<Traits> {
   }
 }
 
-/** The words of a model's own name: without collections before it, and without a tag or a revision after a colon. */
+/** The words of a model's own name, without any collection before it and without a tag or a revision after a colon. */
 function nameWords(model: string): readonly string[] {
   const own = model.toLowerCase().split('/').at(-1) ?? ''
   return (own.split(':')[0] ?? '').split(/[^a-z0-9]+/)
 }
 
 /**
- * The number behind the maker's word, and the one right behind it. Of an unknown family only a number at once behind
- * the maker's word counts: `claude-2.1`, not `claude-saga-1`. Longer numbers are dates.
+ * The first number after the maker's word, and the number right after it. In an unknown family, a number counts only if
+ * it follows the maker's word directly: `claude-2.1`, but not `claude-saga-1`. Longer numbers are dates.
  */
 function versionIn(name: readonly string[], words: readonly string[]): number | null {
   const [maker = ''] = words

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Addresses that are never an upstream: link-local ones, and those where clouds serve a machine's credentials. */
+/** Addresses that no provider may have: link-local ones, and those at which clouds serve a machine's credentials. */
 const FORBIDDEN = ranges(['169.254.0.0/16', '168.63.129.16/32', '100.100.100.200/32'], ['fe80::/10', 'fd00:ec2::/32'])
 const UNSPECIFIED = ranges(['0.0.0.0/32'], ['::/128'])
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set([
@@ -22,7 +22,7 @@ export function forbiddenUpstream(baseUrl: string): boolean {
   return host === null || FORBIDDEN_NAMES.has(host) || within(FORBIDDEN, host)
 }
 
-/** The same for an address that a name resolved to, which may not be `0.0.0.0` either: sinkholes answer it. */
+/** The same for an address to which a name resolved. It may not be `0.0.0.0` either, with which sinkholes answer. */
 export function isForbiddenAddress(address: string): boolean {
   const url = `http://${isIP(address) === 6 ? `[${address.split('%', 1)[0] ?? ''}]` : address}/`
   return forbiddenUpstream(url) || within(UNSPECIFIED, hostOf(url) ?? '')

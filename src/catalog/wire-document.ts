@@ -3,7 +3,7 @@ import { decimalText, parseDecimal } from '../base/money.ts'
 import type { CatalogDocument, EndpointEntry, ModelEntry, PriceEntry, ProviderEntry } from './document.ts'
 
 type Amount = number | string
-/** A price of each key, some by size; the tiers of a length and the hours are lists, the service tiers a map. */
+/** A price of each key, some by size. Steps by length and hours are lists, service tiers a map. */
 type Conditional = Readonly<Record<string, unknown>>
 type WirePrices = Readonly<
   Record<
@@ -50,7 +50,7 @@ export function wireDocument({
   }
 }
 
-/** One key is written as a text, a pool as a list. */
+/** A single key is written as a text, a pool of keys as a list. */
 export function wireProvider(entry: ProviderEntry): WireProvider {
   const { api_key: keys, markup, ...plain } = entry
   const rest = { ...plain, ...wireMarkup(markup) }
@@ -85,13 +85,13 @@ function wireEndpoint({ price, sell, ...rest }: EndpointEntry): WireEndpoint {
   }
 }
 
-/** Of a price with all its conditions. */
+/** A price with all its conditions. */
 function wirePrices(prices: PriceEntry): WirePrices {
-  // Numbers and texts take the place of texts.
+  // Each value is a text, and becomes a number or a text.
   return mapValues(prices as Readonly<Record<string, unknown>>, wireValue) as WirePrices
 }
 
-/** Times of day and time zones are no decimals, and stay. */
+/** Times of day and time zones are not decimals, and stay unchanged. */
 function wireValue(value: unknown): unknown {
   if (typeof value === 'string') return numberOrText(value)
   if (Array.isArray(value)) return value.map(wireValue)
@@ -99,7 +99,7 @@ function wireValue(value: unknown): unknown {
   return typeof value === 'object' ? mapValues(value as Readonly<Record<string, unknown>>, wireValue) : value
 }
 
-/** A number where that is exactly the decimal, else the text, which is read exactly too. */
+/** A number if it is exactly the decimal, else the text, which is read exactly as well. */
 function numberOrText(text: string): number | string {
   const value = Number(text)
   const exact = parseDecimal(String(value))

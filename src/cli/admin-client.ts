@@ -6,7 +6,7 @@ import { CommandError } from './command.ts'
 import type { CliContext } from './ports.ts'
 
 const TIMEOUT_MS = 30_000
-/** An audit reads the whole ledger before it answers. */
+/** An audit reads the whole ledger before it answers, so it may take this long. */
 const AUDIT_TIMEOUT_MS = 600_000
 const CLIENT_SETTINGS = ['TOLLGATE_URL', 'TOLLGATE_ADMIN_TOKEN'] as const
 

@@ -33,7 +33,7 @@ interface Served {
   readonly path: string
   readonly row: AdminWireRoute
   readonly words: string
-  /** A field of the body that may stand as the last argument. */
+  /** A field of the body that may be given as the last argument. */
   readonly last: string | null
 }
 
@@ -61,7 +61,7 @@ function operandsOf({ path, last }: Served): readonly string[] {
   return last === null ? names : [...names, `[${last.toUpperCase()}]`]
 }
 
-/** `deliveries` is of a delivery, `price-changes` of a price-change. */
+/** The noun of `deliveries` is `delivery`, that of `price-changes` is `price-change`. */
 function singularOf(noun: string): string {
   return noun.endsWith('ies') ? `${noun.slice(0, -'ies'.length)}y` : noun.replace(/s$/, '')
 }
@@ -109,7 +109,7 @@ async function run(served: Served, input: CommandInput, context: CliContext): Pr
   return 0
 }
 
-/** Slashes of a model's id stay in the path. */
+/** Slashes in a model's id stay in the path. */
 function pathOf({ path, row }: Served, input: CommandInput): string {
   let index = 0
   const filled = path.replaceAll(/[:*]\w+/g, (parameter) => {
@@ -147,7 +147,7 @@ async function fileBody(file: string): Promise<JsonObject> {
     const body: unknown = parseYaml(text)
     if (isObject(body)) return body
   } catch {
-    // Told below: it is no object.
+    // Such a text is no object, which is reported below.
   }
   throw new UsageError(`${file}: must be an object in JSON or YAML`)
 }

@@ -116,7 +116,7 @@ function textList({ enum: choices }: JsonSchema, must: Must): Form {
   }
 }
 
-/** A list in JSON is taken too: scripts have it at hand. */
+/** A list in JSON is accepted too, since scripts often have one. */
 function commaList(text: string): readonly string[] {
   const list: unknown = text.startsWith('[') ? parsedJson(text) : null
   if (Array.isArray(list) && list.every((item) => typeof item === 'string')) return list

@@ -8,7 +8,7 @@ import { listed, type Command, type CommandInput } from './command.ts'
 import type { CliContext } from './ports.ts'
 import { ACTOR, changesOf, printDifference, printApplied, recordEvent, withStore } from './store-access.ts'
 
-/** A command does not wait longer for the published lists. */
+/** The longest time that a command waits for the published lists. */
 const LISTS_MS = 60_000
 
 export const CATALOG_UPDATE_COMMAND: Command = {
@@ -61,7 +61,7 @@ async function update(input: CommandInput, context: CliContext): Promise<number>
   return 0
 }
 
-/** What the command does with its own store; a server has read the lists itself. */
+/** The published lists for a command that opens the store itself; a server has read the lists already. */
 async function publishedLists(
   { config, clock, fetchLists }: CliContext,
   catalog: CatalogService,

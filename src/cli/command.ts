@@ -59,7 +59,10 @@ export function parseInput(command: Command, argv: readonly string[]): CommandIn
   }
 }
 
-/** Before a negative number, which would be taken for an option; no argument of a process can hold it. */
+/**
+ * The mark put before a negative number, which would otherwise be read as an option; no argument of a process can
+ * contain it.
+ */
 const NUMBER = '\0'
 
 function unmarked(text: string): string {

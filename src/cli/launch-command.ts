@@ -6,7 +6,7 @@ import { CommandError, UsageError, type Command, type CommandInput } from './com
 import type { CliContext } from './ports.ts'
 import { refuseBadSettings } from './store-access.ts'
 
-/** Stands for a key that was not given, as on the pages of the clients. */
+/** The placeholder for a key that was not given, as on the pages of the clients. */
 const NO_KEY = 'sk-tg-…'
 const NAMES = AGENTS.map((setup) => nameOf(setup)).join(', ')
 
@@ -23,7 +23,7 @@ export const LAUNCH_COMMAND: Command = {
   run: launch,
 }
 
-/** `claude` of the page `claude-code`. */
+/** The command's name: `claude` for the page `claude-code`. */
 function nameOf({ page }: ClientSetup): string {
   return page.split('-', 1)[0] ?? page
 }
@@ -49,7 +49,7 @@ async function launch(input: CommandInput, context: CliContext): Promise<number>
   return isWhole ? 0 : 1
 }
 
-/** Whether the file has the settings now; one with others in it is left as it is. */
+/** Whether the file now has the settings; a file with other contents is left as it is. */
 function written({ text }: SetupPart, file: string, home: string | undefined, stdout: (text: string) => void): boolean {
   if (file.startsWith('~/') && home === undefined) throw new CommandError(`HOME is not set: ${file} has no place`)
   const path = resolve(file.replace(/^~(?=\/)/, home ?? ''))
@@ -64,13 +64,14 @@ function written({ text }: SetupPart, file: string, home: string | undefined, st
     return isThere
   }
   mkdirSync(dirname(path), { recursive: true })
-  // It may hold the key, so it goes to no place that a link leads to, and into no file that has just been made.
+  // The text may hold the key. So the file must be new: no link is followed, and no file that another process has just
+  // made is written to.
   writeFileSync(path, wanted, { mode: 0o600, flag: 'wx' })
   stdout(`# Wrote ${file}`)
   return true
 }
 
-/** null where it is no file that can be read, such as a link that leads nowhere. */
+/** null = the file cannot be read, such as a link that leads nowhere. */
 function textIn(path: string): string | null {
   try {
     return readFileSync(path, 'utf8')

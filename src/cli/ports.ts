@@ -25,7 +25,7 @@ export interface CliPorts {
   readonly version: string
   /** The process's environment, with `.env` and the secrets of files filled in. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** One line per secret whose file gives none. */
+  /** One line for each secret whose file cannot be used. */
   readonly secretFileProblems: readonly string[]
   /** Each call writes one line or text with its line end. */
   readonly stdout: (text: string) => void
@@ -36,7 +36,7 @@ export interface CliPorts {
   readonly adapters: KnownAdapters
   /** Throws StoreBusyError when another process has the embedded store open. */
   readonly open: (config: Config) => Promise<OpenStore>
-  /** Reads the published lists of models (docs/decisions/0019-catalogue-sources.md); absent = nothing can. */
+  /** Reads the published lists of models (docs/decisions/0019-catalogue-sources.md); absent = this program cannot. */
   readonly fetchLists?: (
     addresses: Config['dataSet'],
     of: { readonly ids: ReadonlyMap<string, string>; readonly nowMs: number; readonly stop: AbortSignal },
@@ -47,8 +47,8 @@ export interface CliPorts {
 
 export interface CliContext extends CliPorts {
   readonly config: Config
-  /** One line per malformed setting; it begins with the variable's name. */
+  /** One line for each malformed setting; it begins with the variable's name. */
   readonly configProblems: readonly string[]
-  /** One line per variable that is probably a setting mistyped. */
+  /** One line for each variable that is probably a mistyped setting. */
   readonly unknownSettings: readonly string[]
 }

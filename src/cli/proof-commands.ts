@@ -6,7 +6,7 @@ import { withStore } from './store-access.ts'
 import type { JsonObject } from '../base/json-text.ts'
 import { isoTime } from '../base/time.ts'
 
-/** Commands that show whether the books are right. */
+/** Commands that check whether the books are right. */
 export const PROOF_COMMANDS: readonly Command[] = [
   {
     words: 'audit',

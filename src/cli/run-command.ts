@@ -25,7 +25,7 @@ import { readValue } from './admin-values.ts'
 import { adminClient } from './admin-client.ts'
 import { rub } from '../base/schema.ts'
 
-/** The commonest entry of a ledger has a command of its own. */
+/** The most frequent entry of a ledger has a command of its own. */
 const TOP_UP_COMMAND: Command = {
   words: 'topup',
   operands: ['ACCOUNT', 'AMOUNT'],
@@ -72,7 +72,7 @@ const COMMANDS: readonly Command[] = [...BY_HAND, ...adminCommands(BY_HAND)]
  * = wrong usage.
  */
 export async function runCommand(given: readonly string[], ports: CliPorts): Promise<number> {
-  // `npx tollgate` starts.
+  // `npx tollgate` without arguments starts the server.
   const argv = given.length === 0 ? [START.words] : given
   const [first = '', second = ''] = argv
   if (first === 'help' && second !== '') return runCommand([...argv.slice(1), '--help'], ports)
@@ -88,9 +88,9 @@ export async function runCommand(given: readonly string[], ports: CliPorts): Pro
     const configProblems = [...ports.secretFileProblems, ...problems]
     return await command.run(input, { ...ports, config, configProblems, unknownSettings: unknown })
   } catch (thrown) {
-    // A document that cannot be applied is a wrong value, like a wrong flag.
+    // A document that cannot be applied is wrong usage, like a wrong option.
     if (thrown instanceof UsageError || thrown instanceof CatalogError) return failed(ports, thrown.message, 2)
-    // A server fails to start because of its settings or its environment.
+    // These failures come from the settings or the environment of a server.
     if (isExpected(thrown)) return failed(ports, thrown.message, first === START.words ? 2 : 1)
     throw thrown
   }

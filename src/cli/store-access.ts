@@ -12,8 +12,8 @@ import type { CliContext, OpenStore } from './ports.ts'
 export const ACTOR = 'cli'
 
 /**
- * Runs `own` on the store, or `remote` when a running server has it open. Only a command that writes something of its
- * own (`makes`) makes a store where there is none.
+ * Runs `own` on the store, or `remote` if a running server has the store open. Only a command that writes something of
+ * its own (`makes`) creates a store if there is none.
  */
 export async function withStore<T>(
   context: CliContext,
@@ -32,7 +32,7 @@ export async function withStore<T>(
   }
 }
 
-/** A command that asks a store must not make an empty one, which would look right. */
+/** A command that reads a store must not create an empty one, whose results would look right. */
 export async function refuseNoStore({ config: { dataDir, databaseUrl } }: CliContext): Promise<void> {
   const isThere = await hasStore({ dataDir, databaseUrl }).catch((thrown: unknown) => {
     throw unopenable(thrown)
@@ -59,15 +59,15 @@ async function opened(context: CliContext): Promise<OpenStore | null> {
 }
 
 /**
- * A failure that the operator must fix (a database that refuses us, a full disk, a wrong key): one sentence without a
- * stack.
+ * A failure that the operator must fix (a database that refuses us, a full disk, a wrong key), as one sentence without
+ * a stack.
  */
 export function unopenable(thrown: unknown): Error {
   if (!(thrown instanceof Error) || thrown.message === '') return new CommandError('The store cannot be opened')
   return new CommandError(`The store cannot be opened: ${thrown.message.split('\n')[0] ?? ''}`)
 }
 
-/** `names`: only these matter to the command. */
+/** `names`: the only settings that matter to the command; empty = all. */
 export function refuseBadSettings({ configProblems }: CliContext, names: readonly Variable[] = []): void {
   const first = configProblems.find((line) => names.length === 0 || names.some((name) => isProblemOf(line, name)))
   if (first !== undefined) throw new UsageError(first)

@@ -126,7 +126,7 @@ async function check(input: CommandInput, context: CliContext): Promise<number> 
   return 0
 }
 
-/** Limits that are guesses, and what a standard request costs under each condition of a price of the file. */
+/** Lines about guessed limits, and what a standard request costs under each condition of a price of the file. */
 function soldLines(state: CatalogState, { adapters, clock }: CliContext): readonly string[] {
   const { models } = buildSnapshot(effectiveDocument(state), adapters, 0, 0)
   const guesses = Map.groupBy(
@@ -192,7 +192,7 @@ async function apply(input: CommandInput, context: CliContext): Promise<number> 
       return printApplied(context, lines)
     },
     async (client) => {
-      // Variables are filled in here, because the server's environment is another one.
+      // Variables are filled in here, because the server has another environment.
       const body = wireDocument(document)
       const lines = changesOf(await client.call('PUT', '/admin/v1/catalog?dry_run=1', body))
       printDifference(context, lines)
@@ -253,7 +253,7 @@ async function copy(input: CommandInput, context: CliContext): Promise<number> {
   return broken.length > 0 ? 1 : 0
 }
 
-/** The catalogue of the embedded store is read first, so a wrong TOLLGATE_KEK is refused before anything is written. */
+/** The catalogue of the embedded store is read first, so a wrong TOLLGATE_KEK is refused before a write. */
 async function copyEmbedded(context: CliContext, databaseUrl: string): Promise<CopyReport> {
   const { config } = context
   try {
@@ -270,7 +270,7 @@ async function copyEmbedded(context: CliContext, databaseUrl: string): Promise<C
 async function migrate(_input: CommandInput, context: CliContext): Promise<number> {
   refuseBadSettings(context)
   const { dataDir, databaseUrl } = context.config
-  // An empty database gets its tables so, before a first start.
+  // An empty database may be given: this creates its tables before a first start.
   if (databaseUrl === null) await refuseNoStore(context)
   await migrateStore({ dataDir, databaseUrl }).catch((thrown: unknown) => {
     throw thrown instanceof StoreBusyError ? thrown : unopenable(thrown)

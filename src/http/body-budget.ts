@@ -1,4 +1,4 @@
-/** Bytes of request bodies that one node holds. */
+/** The most bytes of request bodies that one node holds. */
 const BODY_BUDGET_BYTES = 256 * 1_048_576
 /** A refusal below this part of the budget means that the node is full, not that an origin has used up its share. */
 const LARGE_SHARE = 4
@@ -13,7 +13,7 @@ interface Share {
 
 /**
  * The bytes of request bodies that the node holds. Bytes count when they arrive: a declared length reserves nothing. An
- * origin (an address or an account) may hold at most as much as is still free. A single origin therefore gets half of
+ * origin (an address or an account) may hold at most as much as is still free. So a single origin gets at most half of
  * the budget, and something is always left for the next one.
  */
 export class BodyBudget {
@@ -30,7 +30,7 @@ export class BodyBudget {
     return new BodyHold(this, address, account)
   }
 
-  /** The share of an origin, kept as long as it has holds. */
+  /** The share of an origin, which exists as long as the origin has holds. */
   join(origin: string): Share {
     let share = this.#shares.get(origin)
     if (share === undefined) {

@@ -9,14 +9,14 @@ import type { RoutePlane } from './edge.ts'
 import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** The longest body, in bytes and as text. */
+/** The longest body, in bytes and in words for messages. */
 interface BodyLimit {
   readonly bytes: number
   readonly words: string
 }
 
 const LARGE: BodyLimit = Object.freeze({ bytes: 10_485_760, words: '10 MB' })
-/** For routes without credentials, of a person, or for managing keys: forms are never longer. */
+/** For routes without credentials, routes of a person and routes that manage keys: their forms are never longer. */
 const SMALL: BodyLimit = Object.freeze({ bytes: 16_384, words: '16 kB' })
 const LIMITS: Readonly<Record<RoutePlane, BodyLimit>> = Object.freeze({
   open: SMALL,
@@ -29,7 +29,7 @@ const LIMITS: Readonly<Record<RoutePlane, BodyLimit>> = Object.freeze({
   admin: LARGE,
 })
 const SWEEP_MS = 1_000
-/** Smaller pieces are copied together: each piece costs the memory of an object, however short it is. */
+/** Pieces smaller than this are copied together: each piece costs the memory of an object, however short it is. */
 const PIECE_BYTES_MIN = 4_096
 const GATHER_BYTES = 16_384
 
@@ -41,7 +41,7 @@ export interface BodyHead {
   readonly coding: Coding | null
 }
 
-/** The client left before its body was complete: there is nobody to answer. */
+/** Thrown if the client left before its body was complete, so that nobody can be answered. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone'
 }
@@ -106,7 +106,7 @@ interface Deadline extends BagItem {
   expire(): void
 }
 
-/** One timer for all bodies under way, rather than one for each request. */
+/** One timer for all bodies under way, instead of one for each request. */
 export class BodyDeadlines {
   readonly #clock: Clock
   readonly #open = new Bag<Deadline>()
@@ -138,14 +138,14 @@ export class BodyDeadlines {
 
 export interface BodyPorts {
   readonly deadlines: BodyDeadlines
-  /** Uniform in [0, 1). */
+  /** A random number, uniform in [0, 1). */
   readonly random: () => number
 }
 
 /** A whole body. */
 export interface Body {
   readonly bytes: Buffer
-  /** Only for a JSON body. */
+  /** Present only for a JSON body. */
   readonly scan: JsonScan | null
 }
 
@@ -191,7 +191,7 @@ export function readBody(
       decoded === null
         ? finish
         : (): void => {
-            // From here the client is not needed.
+            // From here on the client may leave.
             request.off('close', onGone)
             decoded.end()
           }
@@ -290,10 +290,10 @@ const LETTER_U = 0x75
 const LOWER_CASE = 0x20
 /** The length of `\uXXXX`. */
 const ESCAPE_CHARS = 6
-/** The beginning of an escaped surrogate. One pass over a text costs about as much as a native search. */
+/** The beginning of an escaped surrogate. One pass of this expression costs about as much as a native search. */
 const SURROGATE = /\\u[dD][89a-fA-F]/g
 const SURROGATE_CHARS = 4
-/** Characters checked before other requests have their turn: at most ~10 ms, if they are all surrogates. */
+/** The characters checked before other requests get a turn: ~10 ms at most, if all are surrogates. */
 const PART_CHARS = 1_048_576
 
 /** A body longer than this is read in parts, so that other requests run between them. */
@@ -310,7 +310,7 @@ export function isLong(body: Buffer): boolean {
   return body.length > MOMENT_BYTES
 }
 
-/** The same, for a long body. */
+/** The same for a long body, with turns for other requests in between. */
 export async function parseInTurns(body: Buffer): Promise<Record<string, unknown>> {
   const text = jsonText(body)
   for (const _part of surrogateCheck(text)) await nextTurn()
@@ -362,14 +362,14 @@ function syntaxDetail(message: string): string {
 
 /** Finds lone surrogates, which pass the UTF-8 check only as JSON escapes. Makes one pass over the text, in parts. */
 function* surrogateCheck(text: string): Generator<void> {
-  // Most texts have no escape at all, which a native search finds out at almost no cost.
+  // Most texts have no escape at all, which a native search shows at almost no cost.
   for (let at = text.indexOf('\\'); at !== -1 && at < text.length;) {
     at = checkedUpTo(text, at)
     yield
   }
 }
 
-/** Answers the index to continue from, or -1 when no escaped surrogate follows. */
+/** Returns the index from which to continue, or -1 if no escaped surrogate follows. */
 function checkedUpTo(text: string, from: number): number {
   const end = Math.min(text.length, from + PART_CHARS)
   let at = from
@@ -396,7 +396,7 @@ function isEscaped(text: string, index: number): boolean {
 
 /**
  * Which half of a surrogate pair `\uDxxx` at `index` is: D8 to DB begin a pair, DC to DF end it. A broken escape is
- * neither, and is not JSON.
+ * neither; such a text is not JSON.
  */
 function surrogateAt(text: string, index: number): 'high' | 'low' | null {
   if (text.charCodeAt(index) !== BACKSLASH || text.charCodeAt(index + 1) !== LETTER_U) return null

@@ -5,10 +5,10 @@ const HOPS_MAX = 20
 const UNKNOWN_IP = '0.0.0.0'
 const KNOWN_MAX = 1_000
 
-/** The operator's own proxies. Their headers are believed, and a connection from one does not count as one client. */
+/** The operator's own proxies. Their headers are trusted, and connections from them are not counted by address. */
 export class TrustedProxies {
   readonly #list: IpList | null
-  /** The same few proxies connect again and again. */
+  /** Results by address: the same few proxies connect again and again. */
   readonly #known = new Map<string, boolean>()
 
   /** Addresses and CIDR ranges; throws one sentence naming the entry that is neither. */
@@ -51,7 +51,7 @@ export class TrustedProxies {
   }
 }
 
-/** The unit of limits by address: an IPv4 address, or an IPv6 /64, which belongs to one customer. */
+/** The key of limits by address: an IPv4 address, or an IPv6 /64, which belongs to one customer. */
 export function ipKey(ip: string): string {
   return ip.includes(':') ? prefix64(ip) : ip
 }
@@ -83,7 +83,7 @@ function hopAddress(text: string): string | null {
   return isIP(address) === 0 ? null : normalised(address)
 }
 
-/** Turns IPv4-mapped IPv6 into IPv4, so that a client has one key on either kind of socket. */
+/** Turns IPv4-mapped IPv6 into IPv4, so that a client has the same key on both kinds of socket. */
 function normalised(address: string | undefined): string {
   if (address === undefined) return UNKNOWN_IP
   if (!address.includes(':')) return address

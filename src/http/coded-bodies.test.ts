@@ -5,7 +5,7 @@ import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, z
 import { patient } from '../../test/harness/patience.ts'
 import { bugs, newEdge } from './server-fixture.ts'
 
-/** Bodies of 10 MB need more time on a busy machine than the other tests' limits allow. */
+/** On a busy machine, bodies of 10 MB need more time than the limits of the other tests allow. */
 const PATIENT = { timeouts: { headers: 60_000, request: 60_000, upload: 60_000, check: 1_000 } }
 
 const patientEdge = newEdge(PATIENT)

@@ -7,7 +7,7 @@ import { commonHeaders, requestId, type ExchangePorts } from './exchange.ts'
 import { errorHeaders } from './reply.ts'
 import { RequestLine } from './request-log.ts'
 
-/** The same limit as nginx: a client that sends nothing for this long has gone or waits for us. */
+/** The same limit as nginx's: a client that sends nothing for this long has left or waits for us. */
 const SILENCE_MS = 5_000
 const BYTES_MAX = 64 * 1_048_576
 
@@ -101,7 +101,7 @@ function refusalOf(code: string | undefined): ApiError {
 const HEADERS_MAX = 100
 const TARGET_BYTES_MAX = 8_192
 
-/** Refuses heads that Node accepts and we do not (guarantees.md F46): proxies and servers can read them differently. */
+/** Refuses heads that Node accepts but that proxies and servers can read differently (guarantees.md F46). */
 export function headRefusal(request: IncomingMessage): ApiError | null {
   const { rawHeaders } = request
   const target = request.url ?? ''

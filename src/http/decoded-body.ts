@@ -13,8 +13,8 @@ export const CODINGS = ['gzip', 'deflate', 'br', 'zstd'] as const
 export type Coding = (typeof CODINGS)[number]
 
 /**
- * Text seldom compresses to a fiftieth of its size; a bomb is below a hundredth. Short bodies are not checked: the
- * body's limit bounds them.
+ * Text seldom compresses to less than a fiftieth of its size, and a bomb to less than a hundredth. Short bodies are not
+ * checked: the limit of a body bounds them.
  */
 export const RATIO_MAX = 200
 const JUDGED_BYTES = 1_048_576
@@ -40,7 +40,7 @@ export interface DecodedEvents {
   end(): void
   /** The bytes are not of this coding, or decode to far more than arrived. */
   fail(why: BadCoding): void
-  /** More may be pushed after `push` returned false. */
+  /** After `push` returned false, more may be pushed now. */
   drain(): void
 }
 
@@ -57,8 +57,8 @@ export class DecodedBody {
   #over = false
 
   /**
-   * `bytesMax`: bound on the arriving bytes, which could otherwise decode to nothing for ever. The caller bounds the
-   * decoded bytes.
+   * `bytesMax`: bound on the arriving bytes, which could otherwise arrive without end and decode to nothing. The caller
+   * bounds the decoded bytes.
    */
   constructor(coding: Coding, bytesMax: number, events: DecodedEvents) {
     this.#coding = coding
@@ -66,7 +66,7 @@ export class DecodedBody {
     this.#events = events
   }
 
-  /** false = wait for `drain`. */
+  /** false = wait for `drain` before the next push. */
   push(bytes: Buffer): boolean {
     const [first] = bytes
     if (this.#over || first === undefined) return true
@@ -119,7 +119,7 @@ export class DecodedBody {
   }
 }
 
-/** Clients call data deflate with or without zlib's header. */
+/** Clients call data `deflate` both with zlib's header and without it. */
 function decoderOf(coding: Coding, first: number): Transform {
   const options = { chunkSize: CHUNK_BYTES }
   switch (coding) {

@@ -14,10 +14,13 @@ import type { SocketShares } from './socket-shares.ts'
 /**
  * How access checks a caller: `key` = a principal; `management` = a key that manages keys; `any_key` = either;
  * `session` = anybody's session; `playground` = a session that acts as a principal; a scope = the admin token, or a
- * named one or an administrator's session that has the scope.
+ * named token or an administrator's session that has the scope.
  */
 export type AccessPlane = 'key' | 'management' | 'any_key' | 'session' | 'playground' | AdminScope
-/** Who may call a route. Also `open` = no key is needed; `token` = the URL carries the credential. */
+/**
+ * Who may call a route, besides the planes of access: `open` = anybody, without a key; `token` = the URL carries the
+ * credential.
+ */
 export type RoutePlane = 'open' | 'token' | 'admin' | Exclude<AccessPlane, AdminScope>
 
 /**
@@ -56,7 +59,10 @@ interface RouteRow<P> {
 }
 
 export interface Call<P> {
-  /** It came as a message of a WebSocket, in which its answer goes; null = as a request of its own. */
+  /**
+   * If the request came as a message of a WebSocket, the memory of that WebSocket, in which it is also answered; null =
+   * an ordinary request.
+   */
   readonly turn: TurnMemory | null
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -66,7 +72,7 @@ export interface Call<P> {
   readonly json: unknown
   /** The bytes `json` was parsed from, or the whole multipart body; absent where body is `none`. */
   readonly rawBody?: Buffer | undefined
-  /** A member of the JSON body as the bytes that came; null unless it occurs exactly once. */
+  /** A member of the JSON body as its original bytes; null unless it occurs exactly once. */
   jsonMember(name: string): JsonMember | null
   readonly requestId: string
   readonly clientIp: string
@@ -79,7 +85,7 @@ export interface Call<P> {
   readonly principal: P | null
   /** Headers of every response (CORS, request id, rate limit): a hijacking handler must write them itself. */
   readonly baseHeaders: Readonly<Record<string, string>>
-  /** Filled by the handler, printed in the request's one log line (allow-list in http/request-log.ts). */
+  /** Filled by the handler, and written to the request's one log line (allow-list in http/request-log.ts). */
   readonly log: RequestLog
 }
 
@@ -127,7 +133,7 @@ export interface MaintenanceNotice {
   readonly retryAfter: number | null
 }
 
-/** Something that holds room until it is released. */
+/** A value that occupies room until it is released. */
 interface Remembered {
   release(): void
 }
@@ -147,7 +153,7 @@ export class TurnMemory {
     if (this.#closed) value?.release()
   }
 
-  /** The socket has closed: a turn of it may still end. */
+  /** The socket has closed: what a turn that still runs leaves is released at once. */
   close(): void {
     this.keep(null)
     this.#closed = true
@@ -178,19 +184,19 @@ export interface EdgeOptions<P> {
   readonly isSecure: (request: IncomingMessage) => boolean
   /** CIDR ranges; throws at construction when one is malformed. */
   readonly trustedProxies: readonly string[]
-  /** Why an admitted request must stop before its body is read; absent = none must. */
+  /** The reason why an admitted request must stop before its body is read; absent = there never is one. */
   readonly refuse?: (route: Route<P>, principal: P) => ApiError | null
   /** The principal's fields in the request's log line. */
   readonly describe?: (principal: P) => LogFields
   /** Hears of each refusal of a caller who is known. Throws nothing. */
   readonly refused?: (call: Call<P>, principal: P, error: ApiError) => void
-  /** The origins, besides the address, that count the memory for a principal's bodies. */
+  /** The origins, besides the address, whose shares count the memory for a principal's bodies. */
   readonly accountOf?: (principal: P) => string
-  /** One sentence for the operator. */
+  /** Writes one sentence for the operator as a log line. */
   readonly notice?: (message: string) => void
-  /** The answer to a path without a route, instead of a 404: the console's files and pages. */
+  /** The answer to a path without a route, in place of a 404: the console's files and pages. */
   readonly unmatched?: (request: IncomingMessage, path: string) => Reply | null
-  /** A sentence in the 404 of such a path that says what to use instead; null = none. */
+  /** A sentence for the 404 of such a path that says what to use instead; null = none. */
   readonly instead?: (path: string) => string | null
   readonly timeouts?: Partial<EdgeTimeouts>
   readonly bodyBudgetBytes?: number
@@ -203,7 +209,7 @@ export interface Edge {
   readonly server: Server
   /** Bytes of request bodies held now. */
   readonly bodyBytes: number
-  /** Open connections, and those refused or closed because their address was over its share. */
+  /** Open connections, and those refused or closed because their address exceeded its share. */
   readonly sockets: Pick<SocketShares, 'open' | 'refused' | 'replaced'>
   listen(host: string, port: number): Promise<AddressInfo>
   /** Stops listening and waits up to `drainMs` for running responses, then cuts them. */

@@ -9,7 +9,7 @@ import type { Call, EdgeAccess, Route, TurnMemory } from './edge.ts'
 import { RequestLine, type RequestLogSink } from './request-log.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
-/** Our headers that a web page's script may read. */
+/** Headers of ours that the script of a web page may read. */
 const EXPOSED = [
   'X-Request-Id',
   'X-Generation-Id',
@@ -22,7 +22,7 @@ const EXPOSED = [
   'Retry-After',
   'X-Should-Retry',
 ].join(', ')
-/** A year, for this host name only: subdomains are not ours. */
+/** A year, for this host name only: subdomains may not be ours. */
 const TRANSPORT_SECURITY = 'max-age=31536000'
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
 
@@ -48,9 +48,9 @@ export class Exchange<P> implements Call<P> {
   readonly arrivedAtMs: number
   readonly log: RequestLine
   readonly path: string
-  /** A route of the customer API: its answers carry CORS and rate-limit headers. */
+  /** Whether the route belongs to the customer API, whose answers carry CORS and rate-limit headers. */
   readonly isPublic: boolean
-  /** The client waits for `100 Continue` before it sends its body. */
+  /** Whether the client waits for `100 Continue` before it sends its body. */
   readonly awaitsContinue: boolean
   params: Readonly<Record<string, string>> = NO_PARAMS
   route: Route<P> | null = null
@@ -58,19 +58,19 @@ export class Exchange<P> implements Call<P> {
   /** A known caller whom access did not let through. */
   refused: P | null = null
   turn: TurnMemory | null = null
-  /** A message that is its body; null = the body is read from the request. */
+  /** The message of a WebSocket that is its body; null = the body is read from the request. */
   message: Buffer | null = null
-  /** Opens a WebSocket once the request is let through; null = it asks for none. */
+  /** Opens a WebSocket after the checks; null = the request asks for none. */
   opens: (() => void) | null = null
   json: Record<string, unknown> | undefined = undefined
   body: Body | null = null
-  /** Its body's bytes in the node's budget. */
+  /** The bytes of its body in the node's budget. */
   bodyHold: BodyHold | null = null
   readonly #ports: ExchangePorts<P>
   #query: URLSearchParams | null = null
   #baseHeaders: Readonly<Record<string, string>> | null = null
 
-  /** `isTurn`: one of many of its request, so that the id in its headers is not its own. */
+  /** `isTurn`: it is one of many messages of one handshake, so the id in the headers is not its own. */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
@@ -110,7 +110,7 @@ export class Exchange<P> implements Call<P> {
     return this.body?.scan?.member(this.body.bytes, name) ?? null
   }
 
-  /** The format of its errors. */
+  /** The protocol in whose form its errors are written. */
   get protocol(): ClientProtocol {
     const own = this.route?.protocol ?? protocolOfPath(this.path)
     return typeof own === 'function' ? own(this.request) : own
@@ -124,7 +124,7 @@ export class Exchange<P> implements Call<P> {
     return this.#query
   }
 
-  /** Before access has answered, the rate headers are those of the IP address. */
+  /** Until access has answered, the rate headers are those of the IP address. */
   get baseHeaders(): Readonly<Record<string, string>> {
     return (
       this.#baseHeaders ?? this.admitted(this.isPublic ? this.#ports.access.anonymousHeaders(this.clientIp) : NO_PARAMS)
@@ -160,7 +160,7 @@ export function commonHeaders(id: string, isPublic: boolean): Record<string, str
   }
 }
 
-/** The client's own id when it is harmless in a header and a log, else a new one (wire.md D-7.6). */
+/** The client's own id if it is harmless in a header and in a log, else a new one (wire.md D-7.6). */
 export function requestId(given: string | string[] | undefined, nowMs: number, ids: IdSource): string {
   if (typeof given === 'string' && REQUEST_ID.test(given)) return given
   return timedId('req', nowMs, ids)

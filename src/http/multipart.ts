@@ -8,7 +8,7 @@ const PART_HEADER_BYTES_MAX = 8_192
 const BOUNDARY_CHARS_MAX = 70
 /** A field is a model, a language or a prompt; longer content belongs in the file. */
 const FIELD_BYTES_MAX = 262_144
-/** … but for clips of voices, which are data URLs. */
+/** Clips of voices, which are data URLs, are fields that may be longer. */
 const LONG_FIELD = /^known_speaker_references(?:\[|$)/
 const LONG_FIELD_BYTES_MAX = 4_194_304
 const CRLF = Buffer.from('\r\n')
@@ -21,7 +21,8 @@ const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]*[0-9A-Za-z'()+_,\-./:=?]$/
  */
 const PARAMETER = /;[ \t]*(?:([!#$%&'*+\-.^_`|~0-9A-Za-z]+)=(?:"((?:[^"\\]|\\[^])*)"|([^;"\s]*)))?[ \t]*/gy
 /**
- * The most near-boundaries in a file. An honest boundary does not occur in its file; many near matches only cost time.
+ * The most near-boundaries in a file. A boundary chosen at random does not occur in its file; many near matches only
+ * cost time.
  */
 const LOOKALIKES_MAX = 1_000
 
@@ -29,7 +30,7 @@ export interface MultipartFile {
   /** Name of the form's field. */
   readonly field: string
   readonly fileName: string
-  /** Media type in lower case, without parameters; null where the part names none. */
+  /** The media type in lower case, without parameters; null = the part names none. */
   readonly contentType: string | null
   readonly bytes: Buffer
 }
@@ -159,13 +160,17 @@ function parametersOf(header: string): ReadonlyMap<string, string> {
   const start = header.indexOf(';')
   for (const [, name = '', quoted, plain = ''] of start === -1 ? [] : header.slice(start).matchAll(PARAMETER)) {
     const key = name.toLowerCase()
-    // Browsers put a backslash only before a quote, and file names of Windows contain backslashes.
+    // Browsers put a backslash only before a quote, and file names of Windows contain backslashes: only `\"` is
+    // unescaped.
     if (!parameters.has(key)) parameters.set(key, quoted === undefined ? plain : quoted.replaceAll('\\"', '"'))
   }
   return parameters
 }
 
-/** `UTF-8''na%C3%AFve.mp3` of RFC 8187. Only the ending is used, so a name that cannot be decoded stays as it is. */
+/**
+ * The file name in the form `UTF-8''na%C3%AFve.mp3` of RFC 8187. Only its ending is used, so a name that cannot be
+ * decoded stays as it is.
+ */
 function decodedName(value: string): string {
   const text = value.slice(value.lastIndexOf("'") + 1)
   try {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { TrustedProxies } from './client-ip.ts'
 import type { Call } from './edge.ts'
 
-/** Whether a client uses TLS. The operator's own address decides it for all; without one, the trusted proxy says it. */
+/** Whether a client uses TLS. The operator's address decides for all clients; without it, the trusted proxy. */
 export function createIsSecure(
   publicUrl: string | null,
   trustedProxies: readonly string[],

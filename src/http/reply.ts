@@ -7,9 +7,9 @@ import type { Exchange } from './exchange.ts'
 import { sendBytes } from './sent-bytes.ts'
 import type { SlowReaders } from './slow-readers.ts'
 
-/** Node itself reads a rest of this size, and the connection stays open. */
+/** Node itself reads up to this many remaining bytes of a body, and the connection stays open. */
 const SMALL_REST_BYTES = 65_536
-/** SDKs sleep for the whole `Retry-After`, so with a long one they must be told not to retry (wire.md C5). */
+/** SDKs sleep for the whole `Retry-After`, so above this a header asks them not to retry (wire.md C5). */
 const RETRY_AFTER_SECONDS_MAX = 60
 /** A longer body is sent in pieces of this size, so that the client's progress can be seen. */
 const PIECE_BYTES = 262_144
@@ -24,11 +24,11 @@ export function sendReply(exchange: Exchange<unknown>, reply: Reply, readers: Sl
     headers['content-type'] = reply.contentType ?? JSON_TYPE
     headers['content-length'] = bytes
   }
-  // `writeHead` would send a name twice when it is spelled in two ways.
+  // `writeHead` would send a name twice if it is spelled in two ways.
   for (const name in reply.headers) headers[name.toLowerCase()] = headerOf(reply.headers[name])
   const { response } = exchange
   response.writeHead(reply.status, headers)
-  // Pieces in memory throw nothing, and nothing waits for their end.
+  // Pieces in memory cannot fail, and nothing waits until they are sent.
   if (bytes > PIECE_BYTES) void sendBytes(response, piecesOf(parts))
   else sendAtOnce(response, parts)
   if (!response.closed && (response.writableLength > 0 || !response.writableEnded)) readers.hold(response, bytes)
@@ -41,7 +41,7 @@ function sendAtOnce(response: ServerResponse, parts: readonly (string | Buffer)[
   if (parts.length > 1) response.uncork()
 }
 
-/** Pieces of at most `PIECE_BYTES`; short parts are one piece together, since vectors come in thousands. */
+/** Pieces of at most `PIECE_BYTES`; short parts are gathered in one piece, since vectors come in thousands. */
 function* piecesOf(parts: readonly (string | Buffer)[]): Generator<readonly Buffer[]> {
   let piece: Buffer[] = []
   let bytes = 0
@@ -71,7 +71,7 @@ function partsOf(body: unknown): readonly (string | Buffer)[] {
 }
 
 /**
- * The end of the connection after an error: `linger` = the rest of the body is read and dropped, see `Lingering`.
+ * What happens to the connection after an error: `linger` = the rest of the body is read and dropped, see `Lingering`.
  */
 export type AfterError = 'linger' | 'close' | 'keep'
 
@@ -90,7 +90,7 @@ export function sendError(exchange: Exchange<unknown>, error: ApiError, after: A
   else response.write(body)
 }
 
-/** Content type, Retry-After and the error's other headers. */
+/** Content type, Retry-After and the other headers of an error. */
 export function errorHeaders(error: ApiError): Record<string, string> {
   const { retryAfterSeconds, noRetry, headers } = error.details
   const all: Record<string, string> = { 'content-type': JSON_TYPE }
@@ -102,8 +102,8 @@ export function errorHeaders(error: ApiError): Record<string, string> {
 }
 
 /**
- * Whether more of the body is to come than Node reads from an open connection. After `slow` any rest counts, because we
- * no longer wait for its sender.
+ * Whether more of the body remains than Node reads on an open connection. After `slow` any rest counts, since we no
+ * longer wait for its sender.
  */
 export function leavesRest(request: IncomingMessage, slow: boolean): boolean {
   if (request.complete || request.destroyed) return false

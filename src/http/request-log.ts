@@ -4,7 +4,7 @@ import type { Metric, MetricReading } from '../base/prometheus.ts'
 type LogValue = string | number | boolean | null
 export type LogFields = Readonly<Record<string, LogValue>>
 
-/** One attempt at a provider. Times are of clock.monotonic(), ms. */
+/** One attempt at a provider. Times are those of clock.monotonic(), in ms. */
 export interface AttemptSpan {
   readonly provider: string
   /** The provider's name of the model. */
@@ -13,7 +13,7 @@ export interface AttemptSpan {
   readonly address: string
   readonly startedMs: number
   readonly endedMs: number
-  /** Why it failed, in one word of our own; null = it answered. */
+  /** The reason of its failure, in one word of ours; null = the provider answered. */
   readonly failure: string | null
 }
 
@@ -37,7 +37,7 @@ export interface RequestLog {
   finish(status: number): void
 }
 
-/** Facts for traces that the log line does not have. Times are of clock.monotonic(), ms. */
+/** Facts for traces that are not in the log line. Times are those of clock.monotonic(), in ms. */
 export interface RequestStory {
   readonly startedMs: number
   readonly endedMs: number
@@ -52,20 +52,20 @@ export interface RequestStory {
 export interface RequestLogSink {
   /** One line for each request. `failed` is a status of 500 or more. */
   line(fields: LogFields, failed: boolean, story: RequestStory): void
-  /** The cause of a failed request, which the client was not told. */
+  /** Logs the cause of a failed request, which the client has not seen. */
   bug(thrown: unknown, requestId: string): void
 }
 
-/** Hears of each request after its end, beside the log. */
+/** Gets each request after its end, as the log does. */
 export interface RequestListener extends Pick<RequestLogSink, 'line'> {
-  /** What it counts. */
+  /** The metrics of its own. */
   readonly metrics: readonly Metric[]
-  /** The service runs; `read` gives all metrics of this process. */
+  /** Called when the service runs; `read` returns all metrics of this process. */
   start(read: () => readonly MetricReading[]): void
   stop(): Promise<void>
 }
 
-/** An allow-list, not a redaction list: a prompt or a key cannot be logged by mistake. */
+/** An allow-list instead of redaction: a prompt or a key cannot be logged by mistake. */
 const ALLOWED: ReadonlySet<string> = new Set([
   'account_id',
   'key_id',
@@ -119,7 +119,7 @@ export class RequestLine implements RequestLog {
     return this.#finished
   }
 
-  /** The route's pattern, since paths may hold ids and tokens. */
+  /** The pattern of the route: the path itself may hold ids and tokens. */
   route(pattern: string): void {
     this.#fields['route'] = pattern
   }

@@ -3,7 +3,7 @@ import type { LogFields, RequestListener, RequestLogSink, RequestStory } from '.
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120] as const
 
-/** Counts the fields of each request's log line on the way to the log, and to those who listen. */
+/** Counts the fields of each request's log line before it goes to the log and to the listeners. */
 export class RequestMetrics implements RequestLogSink {
   readonly #sink: RequestLogSink
   readonly #listeners: readonly RequestListener[]

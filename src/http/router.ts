@@ -1,6 +1,6 @@
 import { assert } from '../base/assert.ts'
 
-/** The method and path that a route is found by. */
+/** The method and path of a route, by which it is found. */
 export interface RouteKey {
   readonly method: string
   readonly path: string
@@ -14,7 +14,7 @@ export type RouteMatch<R> =
 interface Node<R> {
   readonly statics: Map<string, Node<R>>
   named: { readonly name: string; readonly node: Node<R> } | null
-  /** The longest ending first; the last one is empty. */
+  /** The longest ending comes first; the last one is empty. */
   rests: readonly Rest<R>[]
   readonly methods: Map<string, R>
 }
@@ -28,22 +28,22 @@ interface Rest<R> {
 
 const UNKNOWN: RouteMatch<never> = Object.freeze({ status: 'unknown' })
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
-/** No route is deeper. A longer path can only match a `*rest`, which takes it whole. */
+/** The most segments of a route. A longer path can only match a `*rest`, which takes all of its end. */
 const SEGMENTS_MAX = 64
-/** What a client may have meant is told only where it is little: the routes below at least two words of its path. */
+/** Routes are suggested only if they are few: those below at least two words of the path. */
 const NEAR_WORDS_MIN = 2
 const NEAR_ROUTES_MAX = 12
-/** A word where an id or a model's name belongs, or after its colon. Our ids have digits. */
+/** A word in the place of an id or a model's name, or after its colon. Our ids contain digits. */
 const WORD = /(?:^|:)[A-Za-z]+(?:[_-][A-Za-z]+)*$/
 
-/** A path of the table in the form of documents: `/v1/models/{id}`. */
+/** The path of a route as documents write it: `/v1/models/{id}`. */
 export function pathTemplate(path: string): string {
   return path.replaceAll(/(?<=\/)[:*](\w+)/g, '{$1}')
 }
 
 /**
- * The route table compiled for look-up: a map of the literal paths and a tree of the others. Literal beats `:name`
- * beats `*rest`.
+ * The route table compiled for look-up: a map of the literal paths and a tree of the others. A literal takes precedence
+ * over `:name`, and `:name` over `*rest`.
  */
 export class Router<R extends RouteKey> {
   readonly #literal = new Map<string, Map<string, RouteMatch<R>>>()
@@ -65,7 +65,7 @@ export class Router<R extends RouteKey> {
     return search.allowed.size === 0 ? UNKNOWN : { status: 'wrong_method', allowed: allowedList(search.allowed) }
   }
 
-  /** The routes that begin with the same words as an unknown path; none where they are many. */
+  /** The routes that begin with the same words as an unknown path; empty if there are many. */
   near(path: string): readonly R[] {
     let node = this.#root
     let words = 0
@@ -148,8 +148,8 @@ function routesBelow<R>({ methods, statics, named, rests }: Node<R>): readonly R
 }
 
 /**
- * Segment `index` starts at `offset` in the path, so that a rest is cut out without joining. `value`: the segment
- * before is the value of a parameter.
+ * Segment `index` starts at `offset` in the path, so that a rest is cut out without joining. `value`: the previous
+ * segment if it is the value of a parameter.
  */
 function find<R>(node: Node<R>, search: Search, index: number, offset: number, value: string | null): R | null {
   const segment = search.segments[index]
@@ -184,13 +184,13 @@ function findRest<R>(rests: readonly Rest<R>[], search: Search, text: string | n
 function take<R>(methods: Map<string, R>, search: Search, value: string | null): R | null {
   const route = methods.get(search.method)
   if (route !== undefined) return route
-  // `POST /v1/responses/compact` asks for an endpoint that we lack, not for a Response of that name.
+  // `POST /v1/responses/compact` asks for an endpoint that we lack, and not for a Response of that name.
   if (value !== null && search.method === 'POST' && WORD.test(value)) return null
   for (const method of methods.keys()) search.allowed.add(method)
   return null
 }
 
-/** null for percent signs that cannot be decoded: such a path names no resource. */
+/** null = its percent signs cannot be decoded: such a path names no resource. */
 function decoded(segment: string): string | null {
   if (!segment.includes('%')) return segment
   try {

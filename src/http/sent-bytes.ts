@@ -4,8 +4,8 @@ import { CSV_TYPE } from '../base/csv.ts'
 import { HIJACKED, type Call } from './edge.ts'
 
 /**
- * Sends bytes at the client's pace and ends the body. Also resolves when the client has left, or was cut off because it
- * does not read (`slow-readers.ts`). Throws the source's errors: half a file must not look complete.
+ * Sends bytes at the client's pace and ends the body. Also resolves if the client has left, or was cut off because it
+ * does not read (`slow-readers.ts`). Throws the errors of the source: half a file must not look complete.
  */
 export async function sendBytes(
   response: ServerResponse,
@@ -13,10 +13,10 @@ export async function sendBytes(
 ): Promise<void> {
   for await (const piece of bytes) {
     if (response.destroyed) return
-    // Writes of one turn are one call of the system.
+    // The writes of one turn of the event loop become one system call.
     const flows = Array.isArray(piece) ? piece.map((part) => response.write(part)).at(-1) : response.write(piece)
     if (flows === false) await drained(response)
-    // A fast client and a source that never waits would block all others.
+    // A fast client and a source that is always ready would block everything else.
     await nextTurn()
   }
   response.end()
@@ -64,8 +64,8 @@ export type ByteRange = { readonly start: number; readonly end: number } | null
 const SINGLE = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/
 
 /**
- * Reads one range of a file of this size (RFC 9110, 14.2); `unsatisfiable` = it covers no byte of the file. Units other
- * than bytes are ignored.
+ * Reads one range of a file of this size (RFC 9110, 14.2); `unsatisfiable` = the range covers no byte of the file.
+ * Units other than bytes are ignored.
  */
 export function byteRange(header: string | undefined, bytes: number): ByteRange | 'unsatisfiable' {
   if (header === undefined || !/^bytes\s*=/i.test(header)) return null

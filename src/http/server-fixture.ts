@@ -162,7 +162,7 @@ export async function send(
   )
 }
 
-/** Turns the event loop until the condition holds; the runner's own limit ends one that never does. */
+/** Lets turns of the event loop pass until the condition holds; the runner's own limit ends an endless wait. */
 export async function until(done: () => boolean): Promise<void> {
   while (!done()) await new Promise((resolve) => setImmediate(resolve))
 }

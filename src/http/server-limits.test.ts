@@ -23,7 +23,7 @@ test('F47: 10 485 760 bytes pass; one more is a 413 that the client sees, with a
       Buffer.concat([Buffer.from('100000\r\n'), chunk, Buffer.from('\r\n')]),
     ],
   ] as const) {
-    // A client that sends its whole body whatever comes back, as many do.
+    // Like many clients, it sends its whole body whatever comes back.
     const socket = connect({ port: at, host: '127.0.0.1', allowHalfOpen: true })
     let text = ''
     let failed: unknown = null

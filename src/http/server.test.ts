@@ -220,7 +220,7 @@ test('a client that leaves inside its body has one line and no answer', async ()
   socket.write(
     'POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n{',
   )
-  // Accepted, and so inside its body.
+  // The connection is accepted, and its body has begun.
   await once(socket, 'data')
   socket.destroy()
   await until(() => lines.length > 0)

@@ -42,7 +42,7 @@ import { pathTemplate, Router } from './router.ts'
 import { CONNECTIONS_MAX, SocketShares } from './socket-shares.ts'
 import { handshakeRefusal, handshakeResponse, TurnSockets, type Turn } from './turn-sockets.ts'
 
-/** Some SDKs add the version to the base address that already has it. */
+/** Some SDKs add the version to a base address that already has it. */
 const TWICE = '/v1/v1/'
 const TIMEOUTS: EdgeTimeouts = Object.freeze({
   headers: 15_000,
@@ -52,7 +52,7 @@ const TIMEOUTS: EdgeTimeouts = Object.freeze({
   check: 5_000,
 })
 const KEEP_ALIVE_PROBE_MS = 30_000
-/** The shortest time for the rest of an unwanted body; the longest is that of an upload. */
+/** The shortest time in which the rest of an unwanted body is read; the longest is that of an upload. */
 const LINGER_MS = 30_000
 /** Connections that wait to be accepted. With Node's 511, clients of a burst wait seconds for the system's next try. */
 const BACKLOG = 4_096
@@ -74,21 +74,21 @@ const PREFLIGHT = Object.freeze({
 /**
  * The HTTP edge: one order of checks, one error boundary, one log line for each request.
  *
- * **What it is for.** Whatever arrives at the socket is answered or refused here within bounds: heads, bodies, waiting,
- * memory of an address, connections of a slow reader. A handler gets a `Call` that is whole and checked, and answers a
- * `Reply`, or takes the response over (`HIJACKED`, for streams).
+ * **What it is for.** Everything that arrives at the socket is answered or refused here within bounds: heads, bodies,
+ * waiting, memory of an address, connections of a slow reader. A handler gets a `Call` that is complete and checked. It
+ * returns a `Reply`, or takes the response over (`HIJACKED`, for streams).
  *
- * **The order.** Head (`head-check.ts`) → route (`router.ts`) → maintenance → access, the port that says who calls and
- * how often → load, which may refuse → body (`body.ts`, within `body-budget.ts`), JSON or multipart → handler → reply
- * (`reply.ts`). Each check comes before what costs more. A refusal is an `ApiError`; anything else that is thrown is a
- * bug: the request is answered 500, the process lives.
+ * **The order.** Head (`connection-end.ts`) → route (`router.ts`) → maintenance → access, the port that says who calls
+ * and how often → load, which may refuse → body (`body.ts`, within `body-budget.ts`), JSON or multipart → handler →
+ * reply (`reply.ts`). Cheap checks come before those that cost more. A refusal is an `ApiError`; anything else that is
+ * thrown is a bug: the request is answered 500, the process lives.
  *
- * **What it offers.** `createEdge` makes it of routes and ports. `sse.ts` writes streams and lets clients come back to
- * them; `turn-sockets.ts` are the WebSockets of Responses. `exchange.ts` is one request and its answer, with its id,
- * its headers and its line of the log; `request-metrics.ts` counts them.
+ * **What it offers.** `createEdge` makes an edge of routes and ports. `sse.ts` writes streams and lets clients come
+ * back to them; `turn-sockets.ts` are the WebSockets of Responses. `exchange.ts` is one request and its answer, with
+ * its id, its headers and its line of the log; `request-metrics.ts` counts them.
  *
  * **What it never does.** It knows neither money nor models nor accounts: `P`, the principal, is opaque to it. It opens
- * no connection to anybody, and reads no setting but those that it is given.
+ * no connections of its own, and knows only the settings that it is given.
  */
 export function createEdge<P>(options: EdgeOptions<P>): Edge {
   return new HttpEdge(options)
@@ -117,7 +117,7 @@ class HttpEdge<P> implements Edge {
   readonly #lingering: Lingering
   readonly #readers: SlowReaders
   readonly #turns: TurnSockets
-  /** Ends the lines of hijacked responses: when the edge closes, nobody waits for their cost any more. */
+  /** Finishes the log lines of hijacked responses: when the edge closes, no line waits for its cost any more. */
   readonly #unfinished = new Bag<UnfinishedLine>()
   readonly sockets: SocketShares
   #draining = false
@@ -146,14 +146,14 @@ class HttpEdge<P> implements Edge {
     this.#turns = new TurnSockets({ clock, shares: this.sockets, turn: (turn) => this.#turn(turn) })
     this.server = createServer({
       headersTimeout: this.#timeouts.headers,
-      // The edge's own body deadline answers first; Node's is the fallback.
+      // The edge's own deadline of a body takes effect first; Node's is the fallback.
       requestTimeout: this.#timeouts.upload + LINGER_MS + this.#timeouts.check,
       keepAliveTimeout: this.#timeouts.keepAlive,
       connectionsCheckingInterval: this.#timeouts.check,
-      // TCP keep-alive finds a client that vanished while it waits for a long answer.
+      // TCP keep-alive finds clients that vanish while they wait for a long answer.
       keepAlive: true,
       keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
-      // We check it ourselves, so that the refusal has a body.
+      // The edge checks the header itself, so that the refusal has a body.
       requireHostHeader: false,
       shouldUpgradeCallback: (request) => this.#turnsOf(request) !== null,
     })
@@ -212,7 +212,10 @@ class HttpEdge<P> implements Edge {
     this.#guarded(exchange, () => this.#route(exchange))
   }
 
-  /** The route whose requests come as messages of the WebSocket that is asked for; null = it is none, or not here. */
+  /**
+   * The route whose requests come as messages of the requested WebSocket; null = none is requested, or the path has no
+   * such route.
+   */
   #turnsOf({ method, url = '', headers }: IncomingMessage): Route<P> | null {
     if (method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return null
     // A handshake has no body.
@@ -237,7 +240,7 @@ class HttpEdge<P> implements Edge {
     })
   }
 
-  /** One message, as a request of its route: its key, limits and load are looked at again. */
+  /** One message as a request of its route: its key, limits and load are checked again. */
   #turn({ request, response, bytes, hold, memory }: Turn): void {
     response.on('error', ignore)
     const exchange = new Exchange(request, response, false, this.#ports, true)
@@ -306,7 +309,7 @@ class HttpEdge<P> implements Edge {
       .catch((thrown: unknown) => this.#fail(exchange, thrown))
   }
 
-  /** A hint for clients of a part that is not offered, or with a base address without the version or with it twice. */
+  /** A hint for a path that is not offered, or for a base address without the version or with it twice. */
   #hint(path: string): string {
     const instead = this.#options.instead?.(path) ?? null
     if (instead !== null) return `. ${instead}`
@@ -338,7 +341,7 @@ class HttpEdge<P> implements Edge {
     const head = checkBodyHead(exchange.request, route.body, route.plane)
     if (exchange.awaitsContinue) exchange.response.writeContinue()
     const limitMs = head.type === 'json' ? this.#timeouts.request : this.#timeouts.upload
-    // The sweep runs once a second, so a deadline one second early keeps the stated limit.
+    // The sweep runs once a second, so a deadline that is one second early keeps the stated limit.
     const deadlineMs = exchange.startedMs + limitMs - Math.min(1_000, limitMs / 2)
     const hold = this.#holdOf(exchange)()
     exchange.bodyHold = hold
@@ -347,7 +350,7 @@ class HttpEdge<P> implements Edge {
       .catch((thrown: unknown) => this.#fail(exchange, thrown))
   }
 
-  /** Opens holds of its client, each for one body. */
+  /** Returns a function that opens holds for bodies of its client. */
   #holdOf({ principal, clientIp }: Exchange<P>): () => BodyHold {
     const account =
       principal === null || this.#options.accountOf === undefined ? null : this.#options.accountOf(principal)
@@ -479,7 +482,7 @@ class HttpEdge<P> implements Edge {
   }
 }
 
-/** The dependency that did not answer, as one log line. It is not our bug, so there is no stack. */
+/** The log line about a dependency that did not answer. It is no bug of ours, so there is no stack. */
 function faultText({ message, cause }: Error): string {
   const inner = cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
   return `${message}${inner}`.slice(0, FAULT_CHARS_MAX).replaceAll(/\s+/g, ' ')

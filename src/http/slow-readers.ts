@@ -6,12 +6,12 @@ import type { Clock } from '../base/clock.ts'
 /** A client that reads nothing for this long counts as dead (guarantees.md F41). */
 export const STALL_MS = 60_000
 export const SWEEP_MS = 5_000
-/** The pace that a client must also keep while others wait for memory: a slow line has 256 kB/s. */
+/** The pace that a client must keep while others wait for memory: a slow line has 256 kB/s. */
 const BYTES_PER_MS_MIN = 256
 
 /** Counts the bytes of replies that wait for their clients. */
 export interface ReplyRoom {
-  /** Answers the function that frees the room. */
+  /** Counts the bytes; returns the function that frees the room. */
   unsent(bytes: number): () => void
   /** Whether others wait for room. */
   readonly isWanted: boolean
@@ -20,14 +20,14 @@ export interface ReplyRoom {
 /** Counts nothing. */
 export const ROOMY: ReplyRoom = { unsent: () => () => undefined, isWanted: false }
 
-/** Whether a client has held so many bytes for too long, once others wait for the memory. */
+/** Whether a client has held so many bytes for too long to keep them when others wait for memory. */
 export function isTooSlow(bytes: number, sinceMs: number, nowMs: number): boolean {
   return nowMs - sinceMs > STALL_MS + bytes / BYTES_PER_MS_MIN
 }
 
 interface ReadingClient {
   takenBytes: number
-  /** Monotonic ms since when the client has read nothing, or has had nothing to read. */
+  /** Monotonic ms since which the client has read nothing, or has had nothing to read. */
   sinceMs: number
 }
 
@@ -90,7 +90,10 @@ export class SlowReaders {
     })
   }
 
-  /** A client that reads one byte a minute must not keep room that others wait for. */
+  /**
+   * Cuts off clients whose replies are too slow: a client that reads one byte a minute must not occupy room that others
+   * wait for.
+   */
   #hurry(nowMs: number): void {
     for (const { response, bytes, sinceMs } of this.#replies) {
       const { socket } = response
@@ -108,7 +111,7 @@ function look(socket: Socket, reader: ReadingClient, nowMs: number): void {
   } else if (nowMs - reader.sinceMs >= STALL_MS) breakConnection(socket)
 }
 
-/** Stands in for a connection, and knows how to break it. */
+/** Stands in for a connection, and can break it. */
 export interface Breakable {
   breaks(): void
 }
@@ -122,11 +125,11 @@ export function breakConnection(socket: Socket & Partial<Breakable>): void {
   const { writableEnded, writableFinished, writableLength } = socket
   const finIsOnItsWay = writableEnded && !writableFinished && writableLength === 0
   if (finIsOnItsWay) socket.destroy()
-  // oxlint-disable-next-line eslint/no-restricted-properties -- the one place, which looks first
+  // oxlint-disable-next-line eslint/no-restricted-properties -- the only place, which checks for a FIN first
   else socket.resetAndDestroy()
 }
 
-/** For a fault of a socket, whose end is heard of anyway. */
+/** Handles an `error` event of a socket whose `close` event follows anyway. */
 export function ignore(): void {
   return undefined
 }

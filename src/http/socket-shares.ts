@@ -17,7 +17,7 @@ export interface SocketSharePorts {
 /**
  * Counts connections by remote address, IPv6 by /64. An address may have 256, and never more than are still free. Above
  * that, a new connection replaces the oldest idle one of the same address: a client with idle connections is still
- * served, and other addresses notice nothing. The operator's own proxies carry many clients and are not counted.
+ * served, and other addresses are not affected. The operator's own proxies carry many clients and are not counted.
  */
 export class SocketShares {
   readonly #ports: SocketSharePorts
@@ -25,9 +25,9 @@ export class SocketShares {
   readonly #byAddress = new Map<string, Set<Socket>>()
   #noticedMs = Number.NEGATIVE_INFINITY
   open = 0
-  /** Connections refused or closed because of their address's share, since the start. */
+  /** Connections refused or closed since the start because of their address's share. */
   refused = 0
-  /** WebSockets whose turn runs. */
+  /** The sockets of WebSockets with a running turn. */
   readonly busy = new WeakSet<Socket>()
   replaced = 0
 
@@ -84,9 +84,12 @@ export class SocketShares {
   }
 }
 
-/** Idle: no request runs, or the answer has been sent and only the rest of an unwanted body is read. */
+/**
+ * Whether a connection is idle: no request runs, or the answer has been sent and only the rest of an unwanted body is
+ * read.
+ */
 function isIdle(socket: Socket): boolean {
-  // Node keeps the running response on the server's own sockets; its default handler of broken requests reads it too.
+  // Node keeps the running response on its sockets, and its default handler of broken requests reads it there too.
   const { _httpMessage: running } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }
   return (running ?? null) === null || socket.writableEnded
 }

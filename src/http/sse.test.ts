@@ -15,7 +15,7 @@ interface Bench {
   readonly events: string[]
 }
 
-/** Counts what waits for clients. */
+/** Counts the bytes that wait for clients. */
 class Room {
   bytes = 0
   isWanted = false
@@ -34,7 +34,7 @@ interface Client {
   readonly socket: Socket
 }
 
-/** A client over a real socket, which reads nothing until told to. */
+/** A client over a real socket, which reads nothing until the test asks it to. */
 async function dial(context: TestContext): Promise<Client> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -123,7 +123,7 @@ test('F41: a reader that takes nothing for 60 s is reset, once told to the owner
 /** More than the kernel buffers on both sides. */
 const LONG = Buffer.alloc(24 * 1_048_576, 0x20)
 
-/** Reads so many bytes, and no more. */
+/** Reads exactly so many bytes. */
 function sip(socket: Socket, bytes: number): Promise<void> {
   let left = bytes
   return new Promise((resolve) => {
@@ -148,7 +148,7 @@ for (const [what, send] of [
     assert.ok(room.bytes >= LONG.length)
     for (let turn = 0; turn < 3; turn += 1) {
       clock.advance(50_000)
-      // It takes some within each minute; the server notices in its own time.
+      // The client takes some bytes within each minute; the server sees that only at its next sweep.
       await sip(socket, 4 * 1_048_576)
       for (let look = 0; look < 3; look += 1) await new Promise(setImmediate)
       assert.equal(stream.closed, false)

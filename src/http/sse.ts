@@ -7,7 +7,7 @@ import { breakConnection, isTooSlow, ROOMY, STALL_MS, SWEEP_MS, type ReplyRoom }
 const PIECE_BYTES = 262_144
 const EVENT_STREAM = 'text/event-stream; charset=utf-8'
 
-/** The answer that a stream sends. */
+/** The owner of a stream, which writes an answer to it. */
 export interface StreamOwner {
   /** The client has room again after `write` returned false. */
   drained(stream: SseStream): void
@@ -16,7 +16,7 @@ export interface StreamOwner {
 }
 
 /**
- * Opens event streams and watches all of them with one timer. `SlowReaders` watches sockets, and so misses a stream
+ * Opens event streams and watches all of them with one timer. `SlowReaders` watches sockets, so it misses a stream
  * without one, which waits behind another answer of its connection.
  */
 export class SseStreams {
@@ -36,7 +36,8 @@ export class SseStreams {
 
   /**
    * Commits to status 200; the head is sent in one packet with the first write. `headers` are the call's base headers
-   * and the handler's own, in lower case. With another `contentType` the body is bytes, which are watched alike.
+   * and the handler's own, in lower case. With another `contentType` the body is any bytes, which are watched in the
+   * same way.
    */
   open(
     response: ServerResponse,
@@ -70,7 +71,7 @@ export class SseStreams {
 }
 
 interface Waiting {
-  /** Not given to the connection yet. */
+  /** The bytes that the connection has not got yet. */
   readonly parts: Buffer[]
   bytes: number
   leftBytes: number
@@ -88,10 +89,10 @@ export class SseStream implements BagItem {
   readonly #forget: () => void
   #ended = false
   #closed: boolean
-  /** Monotonic ms since when `pendingBytes` has not shrunk; null while the client keeps up. */
+  /** Monotonic ms since which `pendingBytes` has not shrunk; null while the client keeps up. */
   #stalledSinceMs: number | null = null
   #pendingBytes = 0
-  /** Long bytes that wait for the client, and whose memory counts. */
+  /** Bytes longer than a piece that wait for the client; their memory is counted. */
   #waiting: Waiting | null = null
 
   constructor(
@@ -117,7 +118,7 @@ export class SseStream implements BagItem {
   }
 
   /**
-   * Returns false when the caller should pause until the owner is `drained`; the bytes are taken either way. After the
+   * Returns false if the caller should pause until the owner is `drained`; the bytes are taken either way. After the
    * close they are dropped.
    */
   write(bytes: Buffer | string): boolean {
@@ -151,7 +152,7 @@ export class SseStream implements BagItem {
     else breakConnection(socket)
   }
 
-  /** The sweep: only bytes that the client has taken count as progress. `isWanted`: others wait for the memory. */
+  /** Called by the sweep: only bytes taken by the client count as progress. `isWanted`: others wait for the memory. */
   resetIfStalled(isWanted: boolean): void {
     if (this.#stalledSinceMs === null) return
     const pendingBytes = this.#unsentBytes
@@ -181,7 +182,7 @@ export class SseStream implements BagItem {
     }
   }
 
-  /** Sends the next piece of what waits; the others follow as the client takes it. */
+  /** Sends the next piece of the waiting bytes; the others follow as the client takes it. */
   #goOn(): void {
     const waiting = this.#waiting
     const [first] = waiting?.parts ?? []

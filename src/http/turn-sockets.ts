@@ -10,10 +10,10 @@ import { TurnMemory } from './edge.ts'
 import { ignore, type Breakable } from './slow-readers.ts'
 import { randomBytes } from 'node:crypto'
 
-/** As large as a body may be. */
+/** A message may be as large as a body. */
 const MESSAGE_BYTES_MAX = 10 * 1_048_576
 
-/** A message of a WebSocket, with what its route leaves for the next one. */
+/** A message of a WebSocket, with the memory that its route leaves for the next one. */
 export interface Turn {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -44,7 +44,7 @@ export class TurnSockets {
     this.#ports = ports
   }
 
-  /** Its request was let through. */
+  /** Opens the WebSocket of a request that has passed the checks. */
   open(request: IncomingMessage, head: Buffer, hold: () => BodyHold, opened: () => void): void {
     const { socket } = request
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
@@ -81,7 +81,7 @@ export class TurnSockets {
   }
 }
 
-/** Why a request for a WebSocket is none; null = it is one. */
+/** Why a request cannot open a WebSocket; null = it can. */
 export function handshakeRefusal({ headers }: IncomingMessage): ApiError | null {
   if (headers['sec-websocket-version'] !== '13')
     return new ApiError('invalid_input', 'Sec-WebSocket-Version: must be 13')
@@ -90,11 +90,11 @@ export function handshakeRefusal({ headers }: IncomingMessage): ApiError | null 
     : new ApiError('invalid_input', 'Sec-WebSocket-Key: must be 16 bytes in base64')
 }
 
-/** For the refusal of a handshake, after which the connection ends. */
+/** The response that refuses a handshake, after which the connection ends. */
 export function handshakeResponse(request: IncomingMessage, socket: Duplex): ServerResponse {
   const response = new ServerResponse(request)
   response.shouldKeepAlive = false
-  // Node hands the connection itself over, typed as any stream.
+  // Node passes the connection as any stream, although it is a socket.
   response.assignSocket(socket as Socket)
   response.once('finish', () => socket.end())
   socket.on('error', () => undefined)
@@ -105,7 +105,7 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 const EVENT_END = Buffer.from('\n\n')
 const LINE_END = 0x0a
 const DATA = Buffer.from('data: ')
-/** Headers that tell the sender of a refused turn something. */
+/** Headers of a refused turn that its sender gets. */
 const TOLD = /^(?:retry-after|x-should-retry|x-request-id|x-generation-id|x-ratelimit-.*)$/
 
 /**
@@ -115,7 +115,7 @@ const TOLD = /^(?:retry-after|x-should-retry|x-request-id|x-generation-id|x-rate
 class TurnPipe extends Duplex implements Breakable {
   readonly #socket: WebSocket
   readonly #unread: UnreadMessages
-  /** Of the head, of an event or of an error: joined once all have come. */
+  /** Pieces of the head, of an event or of an error, joined once all have come. */
   #pieces: Buffer[] = []
   #head: ResponseHead | null = null
 
@@ -147,7 +147,7 @@ class TurnPipe extends Duplex implements Breakable {
     else done()
   }
 
-  /** The body of an error has come whole. */
+  /** The body of an error is complete. */
   override _final(done: (error?: Error | null) => void): void {
     const head = this.#head
     if (head === null || head.isStream) return done()
@@ -161,7 +161,7 @@ class TurnPipe extends Duplex implements Breakable {
     return end === -1 ? null : headOf(bytes.toString('latin1', 0, end))
   }
 
-  /** A client that does not read pauses the answer; one that has gone ends it by the close of the socket. */
+  /** A client that does not read pauses the answer; one that has left closes the socket, which ends the answer. */
   #sendEvents(done: (error?: Error | null) => void): void {
     let bytes = Buffer.concat(this.#pieces)
     for (let end = bytes.indexOf(EVENT_END); end !== -1; end = bytes.indexOf(EVENT_END)) {
@@ -180,7 +180,7 @@ interface ResponseHead {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Written by our own server a moment ago. */
+/** The head is one that our own server wrote a moment ago. */
 function headOf(text: string): ResponseHead {
   const [first = '', ...lines] = text.split('\r\n')
   const headers: Record<string, string> = {}
@@ -205,7 +205,7 @@ function dataOf(event: Buffer): Buffer | null {
   return null
 }
 
-/** Codes are words over a socket: its clients read no numbers there. */
+/** The code of an error is a word over a socket: clients read no numbers there. */
 function errorMessage({ status, headers }: ResponseHead, body: Buffer): string {
   // Our own error body: always an object with `error`.
   const { error } = JSON.parse(body.toString('utf8')) as {
@@ -216,18 +216,18 @@ function errorMessage({ status, headers }: ResponseHead, body: Buffer): string {
   return JSON.stringify({ type: 'error', status, error: { type, ...error, code }, headers })
 }
 
-/** How long a socket lives, as at OpenAI. */
+/** How long a socket lives, the same as at OpenAI. */
 const LIFE_MS = 60 * 60_000
 const TICK_MS = 20_000
-/** From the first byte of a message to its last. */
+/** The longest time from the first byte of a message to its last. */
 const MESSAGE_MS = 120_000
-/** Pings and pongs between two ticks: beyond this they are a flood. */
+/** The most pings and pongs between two ticks: more are a flood. */
 const CONTROLS_MAX = 1_000
-/** The most that may wait to be sent while the client sends more. */
+/** The most bytes that may wait to be sent while the client sends more. */
 const UNREAD_BYTES_MAX = 1_048_576
-/** With the mask of a client. */
+/** The head of a ping or pong, with the mask that clients use. */
 const CONTROL_HEAD_BYTES = 6
-/** Messages that wait for the turn that runs. */
+/** The most messages that wait for the running turn. */
 const WAITING_MAX = 4
 const GOING_AWAY = 1_001
 const NOT_TEXT = 1_003
@@ -238,9 +238,9 @@ interface TurnSocketPorts {
   readonly clock: Clock
   /** Counts the bytes of one message while it arrives and is read. */
   readonly hold: () => BodyHold
-  /** Answers a turn as if it were a request; what it sends goes to `response`. */
+  /** Handles a message as if it were a request; its answer goes to `response`. */
   readonly turn: (message: Buffer, hold: BodyHold, response: ServerResponse) => void
-  /** The turn that runs keeps the connection from being taken for an idle one. */
+  /** Marks the connection as busy while a turn runs, so that it does not count as idle. */
   readonly busy: (is: boolean) => void
   readonly closed: () => void
 }
@@ -260,7 +260,7 @@ class TurnSocket {
   #running: TurnPipe | null = null
   #hold: BodyHold | null = null
   #receivingSinceMs: number | null = null
-  /** Since the end of the last message, but for pings and pongs. */
+  /** Bytes since the end of the last message, without pings and pongs. */
   #receivedBytes = 0
   #controls = 0
   #answered = true
@@ -274,7 +274,7 @@ class TurnSocket {
     this.#unread = new UnreadMessages(socket)
     this.#endsMs = ports.clock.monotonic() + LIFE_MS
     this.#stopTick = ports.clock.after(TICK_MS, () => this.#tick())
-    // Before the library reads the same bytes, and tells of the message that they end.
+    // Counts the bytes before the library reads them and emits the message that they end.
     request.socket.prependListener('data', (chunk: Buffer) => this.#received(chunk.length))
     // A bad frame or a broken connection: `close` follows.
     socket.on('error', ignore)
@@ -287,7 +287,7 @@ class TurnSocket {
     socket.on('close', () => this.#closed())
   }
 
-  /** Lets the running turn end, and takes no more. */
+  /** Lets the running turn end, and accepts no more. */
   close(): void {
     this.#closing = true
     this.#drop()
@@ -332,12 +332,12 @@ class TurnSocket {
     this.#ports.busy(true)
     const response = new ServerResponse(this.#request)
     response.shouldKeepAlive = false
-    // Its end is the end of the pipe.
+    // The end of the response is the end of the pipe.
     response.useChunkedEncodingByDefault = false
-    // It has all of a socket that a response uses.
+    // The pipe has all members of a socket that a response uses.
     response.assignSocket(pipe as unknown as Socket)
     response.once('finish', () => pipe.end(() => pipe.destroy()))
-    // Node passes this on only for the sockets that it accepted itself.
+    // Node forwards this event only for sockets that it accepted itself.
     pipe.on('drain', () => {
       if (!response.writableEnded) response.emit('drain')
     })
@@ -365,7 +365,7 @@ class TurnSocket {
     this.#socket.close(1_000, 'The connection has lived for 60 minutes')
   }
 
-  /** Its own bytes belong to no message. `isAsked`: we have caused it. */
+  /** Takes out the bytes of a ping or pong, which belong to no message. `isAsked`: it answers a ping of ours. */
   #control(data: Buffer, isAsked = false): void {
     if (!isAsked) this.#controls += 1
     this.#receivedBytes -= CONTROL_HEAD_BYTES + data.length
@@ -373,7 +373,7 @@ class TurnSocket {
     if (this.#controls > CONTROLS_MAX) this.#socket.terminate()
   }
 
-  /** No message has begun. */
+  /** No message is under way. */
   #nothingComes(): void {
     this.#receivingSinceMs = null
     this.#receivedBytes = 0
@@ -406,17 +406,17 @@ class TurnSocket {
   }
 }
 
-/** While a client has this much left to read, its answer is paused. */
+/** While a client has more than this left to read, its answer is paused. */
 const PAUSED_BYTES = 131_072
-/** At half of it the client is asked what it has read, so that one that reads is never waited for. */
+/** At half of that a ping asks what the client has read, so that the answer never pauses for a client that reads. */
 const ASK_BYTES = PAUSED_BYTES / 2
-/** A client cannot guess the mark of a ping that it has not read. */
+/** The length of a ping's random mark: a client cannot answer a ping that it has not read. */
 const MARK_BYTES = 8
 
 /**
- * The messages to one client that it may not have read yet. The system's buffers take megabytes for a client that has
- * stopped reading, and all of its answer so far is kept meanwhile. But a client answers a ping only after it has read
- * the messages before it.
+ * The messages to one client that it may not have read yet. The system's buffers accept megabytes for a client that has
+ * stopped reading, and its whole answer so far stays in memory meanwhile. But a client answers a ping only after it has
+ * read the messages before it.
  */
 export class UnreadMessages {
   readonly #socket: WebSocket
@@ -434,13 +434,13 @@ export class UnreadMessages {
     this.#ask()
   }
 
-  /** Calls back once the client has read enough for more. After the close of the socket it does not. */
+  /** Calls back once the client has read enough to get more; never after the socket has closed. */
   whenRead(then: () => void): void {
     if (this.#bytes > PAUSED_BYTES) this.#onRead = then
     else setImmediate(then)
   }
 
-  /** Whether this is the answer to one of our marks. */
+  /** Whether the pong answers one of our marks. */
   answered(mark: Buffer): boolean {
     if (this.#asked?.mark.equals(mark) !== true) return false
     this.#bytes -= this.#asked.bytes

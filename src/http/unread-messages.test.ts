@@ -15,7 +15,7 @@ await once(server, 'listening')
 interface Pair {
   readonly client: WebSocket
   readonly unread: UnreadMessages
-  /** The next answer to a ping, and whether it was one of the marks. */
+  /** Waits for the next pong; returns whether it had one of the marks. */
   readonly answer: () => Promise<boolean>
 }
 
@@ -38,7 +38,7 @@ async function pair(): Promise<Pair> {
   return { client, unread, answer }
 }
 
-/** The messages that are sent before the client must read some. */
+/** The number of messages that are sent before the client must read some. */
 async function sentUntilPause(unread: UnreadMessages): Promise<{ count: number; more: Promise<void> }> {
   for (let count = 1; ; count += 1) {
     unread.send(MESSAGE)
@@ -72,7 +72,7 @@ test('only the answer to a mark counts: a pong that nobody asked for, or one sen
   const { client, unread, answer } = await pair()
   const marks: Buffer[] = []
   client.on('ping', (mark: Buffer) => marks.push(mark))
-  // As many as make the first mark.
+  // As many messages as cause the first ping.
   for (let sent = 0; sent < UNREAD_BYTES_MAX / 2; sent += MESSAGE.length) unread.send(MESSAGE)
   assert.equal(await answer(), true)
   client.pong(marks[0])

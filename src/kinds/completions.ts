@@ -2,11 +2,11 @@ import type { ChatRequest } from './chat/request.ts'
 
 /** A validated legacy completions request (wire.md D-2.5). */
 export interface CompletionsRequest {
-  /** 1 to 20; not empty. */
+  /** 1 to 20 prompts, none of them empty. */
   readonly prompts: readonly string[]
-  /** The fields shared with chat; the longest prompt is its one user message. */
+  /** The fields shared with chat; its only user message is the longest prompt. */
   readonly chat: ChatRequest
-  /** Only a provider with a completions protocol takes these four. */
+  /** These four fields are accepted only by a provider with a completions protocol. */
   readonly suffix: string | null
   readonly echo: boolean
   /** 0 to 5; null = none. */

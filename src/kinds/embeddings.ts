@@ -6,7 +6,7 @@ export type EmbeddingsInput =
   | { readonly type: 'texts'; readonly texts: readonly string[] }
   | { readonly type: 'tokens'; readonly lists: readonly (readonly number[])[] }
 
-/** How a vector is written: numbers, or base64 of its little-endian float32 values. */
+/** How a vector is written: as numbers, or as base64 of its little-endian float32 values. */
 export type VectorFormat = 'float' | 'base64'
 
 /** A validated embeddings request (wire.md D-2.1). */
@@ -26,7 +26,7 @@ export function inputCount(input: EmbeddingsInput): number {
 /** Vectors of a provider, in the order of the inputs. */
 export interface EmbeddingsAnswer {
   /**
-   * Each in the JSON form that the client asked for: an array of numbers or base64 text. Empty where the provider gave
+   * Each in the JSON form that the client asked for: an array of numbers or base64 text. Empty if the provider gave
    * none.
    */
   readonly vectors: readonly Buffer[]

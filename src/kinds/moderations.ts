@@ -12,7 +12,7 @@ export type ModerationInput =
   | { readonly type: 'texts'; readonly texts: readonly string[] }
   | { readonly type: 'parts'; readonly parts: readonly ModerationPart[] }
 
-/** A validated request to judge texts and images (clients.md 6). */
+/** A validated request for judgements of texts and images (clients.md 6). */
 export interface ModerationRequest extends RoutedRequest {
   readonly model: string
   readonly input: ModerationInput

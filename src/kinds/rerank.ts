@@ -13,7 +13,7 @@ export interface RerankRequest extends RoutedRequest {
 }
 
 export interface RankedDocument {
-  /** Of the request's documents. */
+  /** The index in the request's documents. */
   readonly index: number
   readonly score: number
 }

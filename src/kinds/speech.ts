@@ -10,7 +10,7 @@ export const SPEECH_VOICES = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer
 /** Samples per second of `pcm`: 16-bit little-endian, mono (wire.md D-5.1). */
 export const PCM_RATE = 24_000
 const SAMPLE_BYTES = 2
-/** A stream's size is not known when its head is sent; with this value decoders read to its end. */
+/** The size of a stream is not known when its head is sent; with this value decoders read to its end. */
 const UNKNOWN_SIZE = 0xffff_ffff
 
 export const CONTENT_TYPES: Readonly<Record<SpeechFormat, string>> = {
@@ -50,6 +50,6 @@ export interface SpeechRequest extends RoutedRequest {
   readonly format: SpeechFormat
   /** 0.25 to 4; null = the model's own speed. */
   readonly speed: number | null
-  /** How the text is to be spoken. */
+  /** How the text should be spoken. */
   readonly instructions: string | null
 }

@@ -12,7 +12,7 @@ import {
   type KeyRow,
 } from './ledger-store.ts'
 
-/** A period that the limit of an account counts. */
+/** A period in which the limit of an account applies. */
 export interface AccountPeriod {
   readonly accountId: string
   readonly period: SpendPeriod
@@ -23,19 +23,19 @@ type Limited = Pick<AccountRow, 'id' | 'limitMicro' | 'limitReset'>
 type Counted = Limited & Pick<AccountRow, 'limitStart' | 'limitSpentMicro'>
 export type Spends = LedgerRows['spends']
 
-/** The period that an account's limit counts in; null without a limit. */
+/** The current period of an account's limit; null = the account has no limit. */
 export function accountPeriod(account: Limited, periods: PeriodStarts): AccountPeriod | null {
   if (account.limitMicro === null) return null
   const period = resetPeriod(account.limitReset)
   return { accountId: account.id, period, start: period === 'total' ? '' : periods[period] }
 }
 
-/** As an account's row names the period that it counts. */
+/** The text by which an account's row names the period that it counts. */
 export function limitStart({ period, start }: Omit<AccountPeriod, 'accountId'>): string {
   return `${period} ${start}`
 }
 
-/** Its name among the spendings of a batch, where no key has one like it. */
+/** The key of the period's spending in a batch; no key of the API has a name like it. */
 export function accountSpendText(period: AccountPeriod): string {
   return spendText(period.accountId, limitStart(period))
 }
@@ -44,16 +44,19 @@ function spendText(accountId: string, start: string): string {
   return `account ${accountId} ${start}`
 }
 
-/** The period whose spending the store is to add up for a batch; null = the account's row has it, or has no limit. */
+/**
+ * The period whose spending the store must add up for a batch; null = the account's row has it, or the account has no
+ * limit.
+ */
 export function uncountedPeriod(account: Counted, periods: PeriodStarts): AccountPeriod | null {
   const period = accountPeriod(account, periods)
   return period === null || limitStart(period) === account.limitStart ? null : period
 }
 
 /**
- * What an account has spent in the period of its limit that a hold belongs to. The row counts its newest period and
- * turns to a later one here; that of a node whose clock is behind, or of an answer that ends late, is added up from the
- * spending of the keys.
+ * What an account has spent in the limit's period to which a hold belongs. The row counts its newest period, and moves
+ * to a later one here. For a period before it, of a node whose clock is behind or of an answer that ends late, the
+ * spending of the keys is added up.
  */
 export function accountSpent(account: AccountRow, periods: PeriodStarts, spends: Spends): Micro {
   const period = accountPeriod(account, periods)
@@ -69,7 +72,7 @@ export function accountSpent(account: AccountRow, periods: PeriodStarts, spends:
   return spentMicro
 }
 
-/** Counts a charge in the period that its hold was placed in. */
+/** Counts a charge in the period in which its hold was placed. */
 export function countSpent(account: AccountRow, periods: PeriodStarts, chargedMicro: Micro, spends: Spends): void {
   const period = accountPeriod(account, periods)
   if (period === null) return
@@ -79,13 +82,13 @@ export function countSpent(account: AccountRow, periods: PeriodStarts, chargedMi
   if (spends.has(name)) spends.set(name, spentMicro)
 }
 
-/** What the limit leaves, less than nothing where it was lowered; null without a limit. */
+/** The money that the limit leaves, negative after the limit was lowered; null = there is no limit. */
 export function accountRoom(account: AccountRow, periods: PeriodStarts, spends: Spends): Micro | null {
   if (account.limitMicro === null) return null
   return account.limitMicro - accountSpent(account, periods, spends) - account.heldMicro
 }
 
-/** Of one kind of period: the kinds differ only after the limit has changed, and then nothing is counted yet. */
+/** Compares periods of one kind. The kinds differ only after a change of the limit; then nothing is counted yet. */
 export function isEarlier(start: string, counted: string | null): boolean {
   return counted !== null && kindOf(start) === kindOf(counted) && start < counted
 }
@@ -96,7 +99,7 @@ function kindOf(start: string): string {
 
 type Exceeded = Extract<HoldOutcome, { status: 'limit_exceeded' }>
 
-/** The limit that the hold would pass, the key's before the account's; null = none. */
+/** The limit that the hold would exceed, the key's before the account's; null = none. */
 export function limitExceeded(
   { amountMicro, periods }: HoldRequest,
   { account, key }: { readonly account: AccountRow; readonly key: KeyRow },
@@ -117,7 +120,7 @@ function exceeded(
   return { status: 'limit_exceeded', limitMicro, limitReset, spentMicro, heldMicro }
 }
 
-/** What the limits of key and account leave beside what is held; null = neither has one. */
+/** The money that the limits of key and account leave after all holds; null = neither has a limit. */
 export function limitRoom(account: AccountRow, key: KeyRow, periods: PeriodStarts, spends: Spends): Micro | null {
   const { limitMicro, heldMicro } = key
   const ofKey = limitMicro === null ? null : limitMicro - keySpent(key, periods, spends) - heldMicro
@@ -125,7 +128,7 @@ export function limitRoom(account: AccountRow, key: KeyRow, periods: PeriodStart
   return ofKey === null || ofAccount === null ? (ofKey ?? ofAccount) : least(ofKey, ofAccount)
 }
 
-/** What a key has spent in the period of its limit that a hold belongs to; 0 without a limit. */
+/** What a key has spent in the limit's period to which a hold belongs; 0 if it has no limit. */
 export function keySpent(key: KeyRow, periods: PeriodStarts, spends: Spends): Micro {
   const period = limitPeriod(key, periods)
   return period === null ? 0n : (spends.get(spendKeyText(period)) ?? 0n)

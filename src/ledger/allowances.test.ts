@@ -22,7 +22,7 @@ function holdOf(generationId: string): HoldRequest {
   }
 }
 
-/** As the database has it. */
+/** The row as the database has it. */
 function allowance(state: HoldState): HoldRow {
   const { periods, subject } = holdOf('')
   return {
@@ -45,7 +45,7 @@ function allowance(state: HoldState): HoldRow {
   }
 }
 
-/** A key at work, with an allowance that the database has confirmed. */
+/** A busy key with an allowance that the database has confirmed. */
 function atWork(): Allowances {
   const clock = { now: () => 0, monotonic: () => 0, after: () => () => undefined }
   const allowances = new Allowances({ clock, node: 'node-1', nodes: () => 1 })

@@ -13,15 +13,15 @@ import {
 
 /** The changes that a batch makes to the sizes of allowances. */
 export class AllowanceChanges {
-  /** Their sizes before the batch. */
+  /** The sizes before the batch. */
   readonly #before = new Map<HoldRow, Micro>()
 
-  /** Its size may change. */
+  /** Must be called before the size changes. */
   touch(allowance: HoldRow): void {
     if (!this.#before.has(allowance)) this.#before.set(allowance, allowance.amountMicro)
   }
 
-  /** 0 gives it back; the row keeps the size that it had. */
+  /** 0 gives the allowance back; the row then keeps its last size. */
   resize(allowance: HoldRow, amountMicro: Micro, atMs: number): void {
     this.touch(allowance)
     if (amountMicro > 0n) allowance.amountMicro = amountMicro
@@ -31,7 +31,7 @@ export class AllowanceChanges {
     }
   }
 
-  /** Those to write, besides new ones. A node at work leaves its allowance as it was. */
+  /** The rows to write, besides new ones. A busy node usually leaves the size of its allowance unchanged. */
   changed(created: ReadonlySet<HoldRow>): readonly HoldRow[] {
     const changed: HoldRow[] = []
     for (const [row, beforeMicro] of this.#before)
@@ -41,21 +41,21 @@ export class AllowanceChanges {
 }
 
 /**
- * How long what the database has said of an allowance counts. Each end of a hold that was drawn from it asks anew, so
- * that a key at work is looked at all the time; a node that stood still asks before it sells.
+ * How long the size that the database reported is trusted. Each end of a draw asks again, so a busy key is confirmed
+ * all the time, and a node that stood still asks before it sells.
  */
 export const FRESH_MS = 2_500
-/** An allowance is made for what was spent in this time, and given back when nothing was drawn for as long. */
+/** The size of an allowance is what was spent in this time; it is given back if nothing was drawn for as long. */
 const WINDOW_MS = 5_000
-/** Between two looks at what is idle. */
+/** The time between two searches for idle allowances. */
 export const ALLOWANCE_LOOK_MS = 2_500
-/** A smaller one, in holds, saves too few commits. */
+/** The least size, in holds: a smaller allowance saves too few commits. */
 const HOLDS_LEAST = 4n
 const LEASE_MS = 60_000
 
 export interface AllowancePorts {
   readonly clock: Clock
-  /** This process, named on its allowances. */
+  /** This process, whose name its allowances carry. */
   readonly node: string
   /** Live nodes, this one included; absent = there is one process, and it asks for no allowance. */
   readonly nodes?: (() => number) | undefined
@@ -64,19 +64,19 @@ export interface AllowancePorts {
 interface Allowance {
   readonly id: string
   readonly accountId: string
-  /** The first hold that it was made for. */
+  /** The hold for which it was first made. */
   readonly first: HoldRequest
-  /** As the database last said. */
+  /** The size that the database last reported. */
   amountMicro: Micro
-  /** Sum and number of the running holds that are drawn from it. */
+  /** The sum and the number of the running holds that are drawn from it. */
   drawnMicro: Micro
   draws: number
-  /** clock.monotonic() before the database was asked what it last said. */
+  /** clock.monotonic() before the question to which the database's last report is the answer. */
   confirmedMs: number
   drawnAtMs: number
-  /** Its size is being asked for. */
+  /** Whether a request for its size is under way. */
   asking: boolean
-  /** Nothing more is drawn from it; it is given back with its last draw. */
+  /** Whether nothing more may be drawn from it; it is given back with its last draw. */
   over: boolean
 }
 
@@ -84,25 +84,25 @@ interface Allowance {
 interface Demand {
   allowance: Allowance | null
   askedAtMs: number
-  /** The database last had too little for one. */
+  /** When the database last had too little money for an allowance. */
   deniedAtMs: number
-  /** Charged since `sinceMs`, and in the window before. */
+  /** The money charged since `sinceMs`, and in the window before. */
   sinceMs: number
   spentMicro: Micro
   beforeMicro: Micro
-  /** Most that was drawn at once in these windows. */
+  /** The most that was drawn at once in these windows. */
   peakMicro: Micro
 }
 
-/** A draw and where it came from, until its end. */
+/** A draw and its allowance, until the draw ends. */
 export interface OpenDraw {
   readonly hold: HoldRequest
   readonly allowance: Allowance
 }
 
 /**
- * The allowances of this node: money of a key that the database has set aside for it, so that a hold is decided in
- * memory and is written with its end (docs/decisions). It decides; the ledger asks the store.
+ * The allowances of this node: money of a key that the database has set aside for the node, so that a hold is decided
+ * in memory and written together with its end (docs/decisions). This class decides; the ledger asks the store.
  *
  * One rule always holds: the allowance in the database covers everything that is drawn from it here. The database takes
  * from it only the amounts of ends, and this node never asks for less than it has drawn.
@@ -122,7 +122,7 @@ export class Allowances {
     return this.#ports.nodes?.() ?? 1
   }
 
-  /** Ids of the holds in the database that this node answers for. */
+  /** Ids of the allowances, as holds of the database, whose leases this node renews. */
   get ids(): readonly string[] {
     return [...this.#open.keys()]
   }
@@ -131,12 +131,12 @@ export class Allowances {
     return this.#open.has(id)
   }
 
-  /** Running holds. */
+  /** The number of running holds that are draws. */
   get draws(): number {
     return this.#draws.size
   }
 
-  /** Whether the hold was decided here; else the database is asked. */
+  /** Whether the hold was decided here; if not, the database is asked. */
   draw(hold: HoldRequest): boolean {
     const allowance = this.#demands.get(hold.keyId)?.allowance ?? null
     if (allowance === null || allowance.over || hold.amountMicro === 0n) return false
@@ -154,7 +154,7 @@ export class Allowances {
     return true
   }
 
-  /** The allowance to ask the database for besides this hold, which it decides; null = none. */
+  /** The allowance for which the database should be asked together with this hold, which it decides; null = none. */
   wish(hold: HoldRequest): AllowanceRequest | null {
     if (hold.amountMicro === 0n || this.#ports.nodes === undefined) return null
     const nowMs = this.#ports.clock.monotonic()
@@ -167,7 +167,7 @@ export class Allowances {
     const current = demand.allowance
     const drawnMicro = (current?.drawnMicro ?? 0n) + hold.amountMicro
     if (drawnMicro > demand.peakMicro) demand.peakMicro = drawnMicro
-    // A single request gains nothing.
+    // An allowance gains nothing for a single request.
     if (isFirst || askedBefore > WINDOW_MS || nowMs - demand.deniedAtMs < WINDOW_MS) return null
     if (current !== null) return current.asking ? null : this.#size(current, this.#wanted(demand, hold))
     this.#made += 1
@@ -188,7 +188,7 @@ export class Allowances {
     return this.#size(made, this.#wanted(demand, hold))
   }
 
-  /** The hold that an end is to bring with it, once. */
+  /** The draw that the end of a generation must carry; each is taken once. */
   take(generationId: string): OpenDraw | null {
     const draw = this.#draws.get(generationId)
     if (draw === undefined) return null
@@ -196,14 +196,14 @@ export class Allowances {
     return draw
   }
 
-  /** As an end carries it. */
+  /** The draw in the form in which an end carries it. */
   carried({ hold, allowance }: OpenDraw): Draw {
     return { allowance: allowance.id, hold, nodes: allowance.over ? null : this.#nodes }
   }
 
   /**
-   * A draw has ended, or its end is in the journal. `left` is its allowance as the database has it: null where nothing
-   * more may be drawn, undefined where the database has not said anything and may have done anything.
+   * A draw has ended, or its end is in the journal. `left` is its allowance as the database reports it: null = nothing
+   * more may be drawn; undefined = the database has not answered, so its state is unknown.
    */
   ended(
     { hold, allowance }: OpenDraw,
@@ -218,7 +218,7 @@ export class Allowances {
     else this.#confirm(allowance, left.amountMicro, askedMs)
   }
 
-  /** The database's answer to a wish that was sent at `askedMs`; null = it did not answer. */
+  /** Takes the database's answer to a request that was sent at `askedMs`; null = the database did not answer. */
   answered({ generationId, keyId }: AllowanceRequest, outcome: AllowanceOutcome | null, askedMs: number): void {
     const allowance = this.#open.get(generationId)
     if (allowance === undefined) return
@@ -233,7 +233,7 @@ export class Allowances {
     if (demand !== undefined && outcome.status === 'allowed') demand.deniedAtMs = this.#ports.clock.monotonic()
   }
 
-  /** Those that are to be given back now: idle for a while, or over. */
+  /** The allowances to give back now: those that have been idle for a while, or may not be drawn from. */
   idle(): readonly AllowanceRequest[] {
     const nowMs = this.#ports.clock.monotonic()
     for (const [keyId, { askedAtMs, allowance }] of this.#demands)
@@ -241,7 +241,7 @@ export class Allowances {
     return this.#givenBack((allowance) => allowance.over || nowMs - allowance.drawnAtMs > WINDOW_MS)
   }
 
-  /** All that nobody has drawn: of an account whose money is short, or of all at the end of the process. */
+  /** All money not drawn: of one account, whose money is short, or of all accounts at the end of the process. */
   recall(accountId: string | null): readonly AllowanceRequest[] {
     return this.#givenBack((allowance) => accountId === null || allowance.accountId === accountId)
   }
@@ -285,7 +285,7 @@ export class Allowances {
     if (askedMs > allowance.confirmedMs) allowance.confirmedMs = askedMs
   }
 
-  /** Nothing is drawn from it any more. */
+  /** Allows no more draws from it. */
   #end(allowance: Allowance): void {
     allowance.over = true
     const demand = this.#demands.get(allowance.first.keyId)
@@ -324,7 +324,10 @@ export class Allowances {
   }
 }
 
-/** A key's limit counts the charges of a period: what one period was given is not drawn in the next. */
+/**
+ * Whether two holds belong to the same periods. A key's limit counts the charges of a period, so an allowance of one
+ * period may not be drawn in the next.
+ */
 function samePeriods({ periods: one }: HoldRequest, { periods: other }: HoldRequest): boolean {
   return one.day === other.day && one.week === other.week && one.month === other.month
 }

@@ -14,7 +14,7 @@ import { thrownMessage } from '../base/text.ts'
 
 const BATCH_MAX = 1_024
 const QUEUE_MAX = 8_192
-/** How long the end of an answer waits for its settle (guarantees.md 5), and how often it is tried meanwhile. */
+/** How long the end of an answer waits for its settle (guarantees.md 5), and the pause between tries. */
 const OUTLAST_MS = 2_000
 const OUTLAST_PAUSE_MS = 100
 /**
@@ -38,9 +38,9 @@ export interface BatchWriterPorts {
   readonly spacingMs: () => number
   /** Takes ends of holds that the store has not confirmed in time; null = they are refused. */
   readonly journal: EndJournal | null
-  /** Balances below it are low where an account says nothing else; absent = none is. */
+  /** The balance below which an account is low unless it has a limit of its own; absent = no account counts as low. */
   readonly lowBalanceMicro?: (() => Micro) | undefined
-  /** A sentence for the operator. */
+  /** Writes one sentence for the operator as a log line. */
   readonly notice: (message: string) => void
   /** Called when the store fails, with its error, and when it works again (null). */
   readonly turned?: (cause: Error | null) => void
@@ -48,25 +48,25 @@ export interface BatchWriterPorts {
 
 interface Queued {
   operation: LedgerOperation
-  /** Set when the store was first found down. */
+  /** When to stop trying; set when the store is first found down. */
   giveUpAtMs: number | null
-  /** Set while the journal holds it: the caller has its answer, and the store is still asked. */
+  /** Set while the journal holds the operation: the caller has its answer, and the store is still tried. */
   ticket: JournalTicket | null
-  /** Being written to the journal. */
+  /** Whether it is being written to the journal. */
   journaling: boolean
-  /** It was part of a write, so the store may have it, whatever the result of that write. */
+  /** Whether it was part of a write: then the store may have it, whatever the result of that write. */
   sent: boolean
-  /** The store has it, or never will. */
+  /** Whether the store has it, or never will. */
   over: boolean
-  /** A hold whose caller has been refused. */
+  /** Whether it is a hold whose caller has been refused. */
   abandoned: boolean
   readonly resolve: (outcome: LedgerOutcome) => void
   readonly reject: (error: Error) => void
 }
 
 /**
- * Group commit: all operations that arrive while a write is under way share the next one, decided in arrival order.
- * One write at a time.
+ * Group commit: all operations that arrive while a write is under way share the next one, and are decided in the order
+ * of arrival. Only one write runs at a time.
  */
 export class BatchWriter {
   readonly #ports: BatchWriterPorts
@@ -101,7 +101,7 @@ export class BatchWriter {
     return this.#down
   }
 
-  /** Takes over the store's state that another part found: its error, or null when it works. */
+  /** Takes over the state of the store that another part has found: its error, or null if it works. */
   learn(cause: Error | null): void {
     if (this.#down === (cause !== null)) return
     this.#down = cause !== null
@@ -143,7 +143,7 @@ export class BatchWriter {
     })
   }
 
-  /** Continues an end that the journal holds. */
+  /** Continues with an end that the journal holds. */
   resume({ operation, ticket }: JournaledEnd): void {
     this.#enqueue({
       operation,
@@ -244,7 +244,7 @@ export class BatchWriter {
       this.#ports.notice(
         `Generation ${operation.generationId}: its ${operation.op} from the journal met a hold that is ${outcome.state}`,
       )
-    // The hold's caller was refused and will never end it.
+    // The caller of this hold was refused and will never end it.
     if (abandoned && outcome.status === 'held' && operation.op === 'hold')
       void this.submit(voidOf(operation, this.#ports.clock)).catch(() => undefined)
     queued.resolve(outcome)
@@ -263,8 +263,8 @@ export class BatchWriter {
   }
 
   /**
-   * An operation that has waited too long is answered when it is on this machine's disk; the store is asked until it
-   * has it.
+   * An end that has waited too long is answered once it is on this machine's disk; the store is tried until it has the
+   * end.
    */
   async #journal(overdue: readonly Queued[]): Promise<void> {
     const { journal, clock } = this.#ports
@@ -279,7 +279,7 @@ export class BatchWriter {
     try {
       tickets = await journal.append(ends.map(({ operation }) => operation))
     } catch (thrown) {
-      // Refused as soon as the running write has failed.
+      // They are refused as soon as the running write has failed.
       for (const { queued } of ends) queued.giveUpAtMs = clock.monotonic()
       this.#ports.notice(`The journal cannot be written: ${thrownMessage(thrown)}`)
     }
@@ -293,7 +293,7 @@ export class BatchWriter {
       }
       queued.ticket = ticket
       queued.operation = unguarded(operation)
-      // The store may have charged it already, so its client is told neither a cost nor that it was free.
+      // The store may have charged it already, so the answer must say neither a cost nor that the request was free.
       if (queued.sent && isGuarded(operation)) queued.reject(storeUnavailable(null))
       else
         queued.resolve(
@@ -304,7 +304,7 @@ export class BatchWriter {
     }
   }
 
-  /** If the store placed the hold after all, it is given back. */
+  /** Refuses holds that have waited too long. If the store places one of them after all, it is given back. */
   #abandon(overdue: readonly Queued[]): void {
     for (const queued of overdue) {
       queued.abandoned = true
@@ -335,7 +335,7 @@ export class BatchWriter {
 
   /**
    * The store does not answer. A hold is refused at once, since its request has cost nothing yet. A settle or void is
-   * sent again until its time is over: the answer exists by then, and its id makes a repeat harmless.
+   * sent again until its time is over: the answer exists by then, and the id makes a repeat harmless.
    */
   async #outlast(batch: readonly Queued[], thrown: StoreUnavailableError): Promise<void> {
     this.learn(thrown)
@@ -355,7 +355,7 @@ export class BatchWriter {
     if (op !== 'settle' && op !== 'void') return false
     const nowMs = this.#ports.clock.monotonic()
     queued.giveUpAtMs ??= nowMs + OUTLAST_MS
-    // The journal takes it when its time is over.
+    // When its time is over, the journal takes it.
     return queued.journaling || this.#ends.watches(queued) || nowMs < queued.giveUpAtMs
   }
 }
@@ -364,14 +364,14 @@ function isGuarded(operation: HoldEnd): boolean {
   return operation.op === 'void' && operation.guarded !== undefined
 }
 
-/** A client that was told that its answer is free is not charged later. */
+/** The operation without its guarded charge: the client's answer said that it was free, so it is not charged later. */
 function unguarded(operation: HoldEnd): HoldEnd {
   if (operation.op !== 'void') return operation
   const { guarded: _guarded, ...free } = operation
   return free
 }
 
-/** Gives the money of a hold without a request back, without a log row: nothing was sent to a provider. */
+/** Gives back the money of a hold without a request. There is no log row, since nothing was sent to a provider. */
 function voidOf({ generationId }: HoldRequest, clock: Clock): LedgerOperation {
   return { op: 'void', generationId, insuredMicro: 0n, record: null, atMs: clock.now() }
 }
@@ -409,12 +409,12 @@ export class Patience<T> {
     return this.#dueMs.has(item)
   }
 
-  /** It ended, or nobody waits for it any more. */
+  /** The item has ended, or nobody waits for it any more. */
   forget(item: T): void {
     this.#dueMs.delete(item)
   }
 
-  /** Ends the wait for all. */
+  /** Ends the wait for all items, and returns them. */
   hurry(): readonly T[] {
     const items = [...this.#dueMs.keys()]
     this.#dueMs.clear()

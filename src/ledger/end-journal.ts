@@ -1,7 +1,7 @@
 import type { GenerationRecord } from './generation-record.ts'
 import type { Draw, HoldRequest, LedgerOperation, SettleRequest, VoidRequest } from './ledger-store.ts'
 
-/** The place of a record, freed when the store has the record. */
+/** The place of a record, which is freed when the store has the record. */
 export interface JournalTicket {
   readonly segment: number
 }
@@ -13,11 +13,11 @@ export interface JournalRecord {
 
 /** Work left by an outage of the database, on this machine's disk. */
 export interface Journal {
-  /** Records that an earlier process wrote and did not settle. */
+  /** Records that an earlier process wrote, and that the store may not have. */
   readonly left: readonly JournalRecord[]
   /** Durable when it resolves; rejects when the journal is full or the disk refuses. */
   append(payloads: readonly Buffer[]): Promise<readonly JournalTicket[]>
-  /** The store has it now. */
+  /** Frees the record, since the store has it now. */
   settled(ticket: JournalTicket): void
   /** Records that the store does not have yet. */
   readonly open: number
@@ -34,7 +34,8 @@ export interface JournaledEnd {
 }
 
 /**
- * Ends of holds as records of the journal. A job's end is not among them: its runner repeats it until the store has it.
+ * Ends of holds as records of the journal. Ends of jobs are not among them: the runner of a job repeats its end until
+ * the store has it.
  */
 export class EndJournal {
   readonly #journal: Journal
@@ -68,7 +69,7 @@ export function isHoldEnd(operation: LedgerOperation): operation is HoldEnd {
   return (operation.op === 'settle' || operation.op === 'void') && operation.job === undefined
 }
 
-/** Amounts are texts: JSON has no integers of this size. */
+/** Amounts are texts, since JSON has no integers of this size. */
 interface Payload {
   readonly op: HoldEnd['op']
   readonly generationId: string
@@ -77,16 +78,19 @@ interface Payload {
   readonly insuredMicro: string
   readonly blamelessMicro?: string
   readonly record: GenerationRecord | null
-  /** The encrypted answer for its Idempotency-Key, in base64; the charge in it is the cost. */
+  /** The encrypted answer for its Idempotency-Key, in base64; the charge that it names is the cost. */
   readonly claim?: { readonly id: string; readonly answer: string | null }
-  /** The answer that is kept, encrypted, in base64, told like that of a claim. */
+  /** The kept answer, encrypted, in base64; the charge that it names is the cost. */
   readonly kept?: string
   readonly draw?: DrawPayload
   readonly atMs: number
   readonly day?: string | undefined
 }
 
-/** A record has room for it beside the answer of a claim. A larger one is charged and not kept. */
+/**
+ * The most bytes of a kept answer for which a record has room besides the answer of a claim. A longer answer is charged
+ * but not kept.
+ */
 const KEPT_BYTES_MAX = 393_216
 
 interface DrawPayload {
@@ -130,13 +134,13 @@ function drawPayload({ allowance, hold }: Draw): DrawPayload {
   return { allowance, hold: { ...hold, amountMicro: String(hold.amountMicro) } }
 }
 
-/** Its node draws from this allowance no more. */
+/** A draw of an earlier process, whose node draws no more from the allowance. */
 function drawOfPayload({ allowance, hold }: DrawPayload): Draw {
   return { allowance, hold: { ...hold, amountMicro: BigInt(hold.amountMicro) }, nodes: null }
 }
 
 function endOf({ payload, ticket }: JournalRecord): JournaledEnd {
-  // Written by `payloadOf`; the record's checksum shows that it is whole.
+  // Written by `payloadOf`; the record's checksum shows that it is complete.
   const end = JSON.parse(payload.toString('utf8')) as Payload
   const { op, generationId, costMicro, providerCostMicro, insuredMicro, blamelessMicro, record, draw, atMs, day } = end
   const { claim, kept } = end

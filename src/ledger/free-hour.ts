@@ -7,23 +7,23 @@ import type { Clock } from '../base/clock.ts'
 const GIVEN_BACK_MS = 8_000
 const LOOK_MS = 250
 
-/** The part of an account's money that no hold has. */
+/** The part of an account's money that running requests do not hold. */
 export interface FreeMoney {
   readonly availableMicro: Micro
-  /** Set aside by nodes for requests to come. */
+  /** Money that nodes have set aside for requests to come. */
   readonly setAsideMicro: Micro
 }
 
 interface FreedMoneyPorts {
   readonly clock: Clock
   readonly look: (accountId: string) => Promise<FreeMoney>
-  /** This node gives back what it has set aside for the account. */
+  /** Makes this node give back what it has set aside for the account. */
   readonly giveBack: (accountId: string) => Promise<void>
 }
 
 /**
- * Waits until an account has `amountMicro` available, where that only lacks what nodes have set aside for its next
- * requests: 8 s at most. Refunds and corrections call it, which the database would refuse otherwise.
+ * Waits until an account has `amountMicro` available, if only money that nodes have set aside for its next requests is
+ * missing: 8 s at most. Refunds and corrections call it, since the database would refuse them otherwise.
  */
 export async function freedMoney(ports: FreedMoneyPorts, accountId: string, amountMicro: Micro): Promise<void> {
   const endMs = ports.clock.monotonic() + GIVEN_BACK_MS
@@ -37,11 +37,11 @@ export async function freedMoney(ports: FreedMoneyPorts, accountId: string, amou
 }
 
 /**
- * The cost to the operator, by free answers and by charges beyond its balance, that an account may cause in an hour
- * before it is checked: 20 RUB.
+ * The cost to the operator, by free answers and by charges beyond the balance, that an account may cause in an hour
+ * before its spending is considered: 20 RUB.
  */
 export const FREE_HOUR_MICRO = 20_000_000n
-/** … or this part of what the account spent in that hour: 5 %. */
+/** The part of an account's spending in the hour that this cost may also reach: 5 %. */
 export const FREE_SPEND_PARTS = 20n
 
 /**
@@ -58,7 +58,7 @@ export function lostInFreeHour(account: AccountRow, atMs: number): Micro {
   return hourOf(atMs) === account.freeHourMs ? account.freeInsuredMicro : 0n
 }
 
-/** Adds to the sums of the hour; each hour starts at 0, and a late entry from a journal is left out. */
+/** Adds to the sums of the hour. Each hour starts at 0; entries of earlier hours, from a journal, are not counted. */
 export function countInFreeHour(
   account: AccountRow,
   atMs: number,
@@ -85,7 +85,7 @@ function hourOf(atMs: number): number {
   return Math.floor(atMs / HOUR_MS) * HOUR_MS
 }
 
-/** Whether a free answer is charged. Expired holds, and those whose key another request has now, stay free. */
+/** Whether a free answer is charged after all. Expired holds, and those whose key another request now has, are free. */
 export function isCharged(
   account: AccountRow,
   hold: HoldRow,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freedMoney, type FreeMoney } from './free-hour.ts'
 
-/** Time passes with each wait, and `looks` says what is found, the last one for ever. */
+/** Time passes with each wait; `looks` has the answers of the database, of which the last one repeats. */
 async function waited(amountMicro: bigint, looks: readonly FreeMoney[]) {
   let nowMs = 0
   let asked = 0

@@ -23,11 +23,11 @@ import { isoTime } from '../base/time.ts'
 
 export const RequestStatus = oneOf(['completed', 'error', 'cancelled'])
 export type GenerationStatus = Static<typeof RequestStatus>
-/** `provider_cost`: it would have been free, but the account has used up its free hour (guarantees.md 3.5 row 20). */
+/** `provider_cost`: the answer would be free, but the account's free hour is used up (guarantees.md 3.5 row 20). */
 export const BILLING_BASES = ['provider_usage', 'counted', 'drained', 'free', 'provider_cost'] as const
 export type BillingBasis = (typeof BILLING_BASES)[number]
 
-/** Why an attempt failed, in the terms of adapters and relay. */
+/** Why an attempt failed, in the words of adapters and the relay. */
 export const ATTEMPT_REASONS = [
   'connect',
   'saturated',
@@ -43,7 +43,7 @@ export const ATTEMPT_REASONS = [
   'empty',
 ] as const
 export type AttemptReason = (typeof ATTEMPT_REASONS)[number]
-/** Why an answer ended, in our terms, whatever its provider's. */
+/** Why an answer ended, in our words, whatever the provider's are. */
 export const END_REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'error'] as const
 export type EndReason = (typeof END_REASONS)[number]
 
@@ -52,13 +52,13 @@ export interface FailedAttemptNote {
   readonly provider: string
   readonly reason: AttemptReason
   readonly status: number | null
-  /** Absent where the provider said nothing. */
+  /** The provider's words; absent = it said nothing. */
   readonly said?: string
 }
 
 /**
- * Longer than any name that a provider gives. The name is kept for years, and a hostile one could be as long as an
- * answer.
+ * Longer than any name that a provider gives. Names are stored for years, and a hostile provider could send one as long
+ * as an answer.
  */
 const NAME_CHARS_MAX = 256
 
@@ -67,19 +67,19 @@ export function keptName(name: string | null): string | null {
   return name === null ? null : keptText(name)
 }
 
-/** The same of a text. */
+/** The same for a text. */
 export function keptText(given: string): string {
   return given.slice(0, NAME_CHARS_MAX).replaceAll('\0', '').toWellFormed()
 }
 
-/** Where an account sees a field. */
+/** Where and how an account sees a field. */
 interface Shown {
   readonly name: string
   /** `log`: in each row of its log, and so on a request's page; `request`: only on that page. */
   readonly in: 'log' | 'request'
-  /** Its position there, unique in its view; a new field takes the highest + 1. */
+  /** Its position in that view, which no other field has; a new field takes the highest + 1. */
   readonly place: number
-  /** A column of the account's CSV, for a field of `log`; the operator's CSV has every field. */
+  /** Whether it is a column of the account's CSV, for a field of `log`; the operator's CSV has every field. */
   readonly csv?: true
   /** The console lists it among the facts of a request; absent = it is shown elsewhere on the page. */
   readonly fact?: { readonly label: Label; readonly style: FactStyle }
@@ -89,18 +89,18 @@ interface Shown {
 export type FactStyle = 'id' | 'plain'
 
 interface Field<T = unknown> {
-  /** Whether the request sets it or only the ledger that charges it. */
+  /** Whether the request sets it, or only the ledger that charges it. */
   readonly by: 'request' | 'ledger'
-  /** Absent rather than null when there is no value. */
+  /** If it has no value, it is absent instead of null. */
   readonly optional?: true
   /** Its value for a request whose process died; absent = the hold has it, or the field is optional. */
   readonly lost?: T
-  /** How readers see it; absent = unchanged. */
+  /** The form in which readers get it; absent = unchanged. */
   readonly as?: 'rubles' | 'time'
   readonly shown?: Shown
-  /** In a record of `GET /v1/generation`, and in the operator's log. */
+  /** Its place in a record of `GET /v1/generation`, and in the operator's log. */
   readonly api?: Place
-  /** Only in the operator's log, after the API's fields. */
+  /** Its place only in the operator's log, after the API's fields. */
   readonly operator?: Place
 }
 
@@ -113,7 +113,7 @@ interface Place {
 declare const VALUE: unique symbol
 type Kept<F, T> = F extends { readonly as: 'rubles' } ? Micro : F extends { readonly as: 'time' } ? number : T
 
-/** A field that somebody reads: with the schema of what is read. */
+/** A field that is read, with the schema of its values. */
 function field<T, const F extends Field<NoInfer<T>>>(
   schema: Schema<T>,
   of: F,
@@ -129,7 +129,7 @@ function kept<T>() {
 /**
  * A row for each field of the usage log: everything needed to explain and to replay a charge (wire.md 6, guarantees.md
  * I17). No bodies, no secrets. A new field is a row here and a value where requests end (docs/architecture.md, "To
- * add"): the store keeps it, and the readers that the row names see it. Fields without a column in the store are
+ * add"): the store retains it, and the readers that the row names see it. Fields without a column in the store are
  * written in this order.
  */
 export const LOG_FIELDS = {
@@ -213,15 +213,15 @@ export const LOG_FIELDS = {
     lost: null,
     shown: { name: 'native_finish_reason', in: 'request', place: 2 },
   }),
-  /** The key of the endpoint's price by resolution; absent where it has one price. */
+  /** The key of the endpoint's price by resolution; absent = it has one price. */
   variant: kept<string>()({ by: 'request', optional: true }),
-  /** What the provider says it has served; absent = it says nothing. */
+  /** The service tier that the provider says it has served; absent = it says none. */
   serviceTier: field(text('The service tier that the provider says it has served.'), {
     by: 'request',
     operator: { name: 'service_tier', place: 16 },
     optional: true,
   }),
-  /** Names of parts of the request, one after another; absent = all of it was sent as it came. */
+  /** Names of parts of the request, one after another; absent = the whole request was sent. */
   dropped: field(text('Parts of the request that its provider was not sent, or was sent otherwise; null = none.'), {
     by: 'request',
     operator: { name: 'dropped', place: 19 },
@@ -246,7 +246,7 @@ export const LOG_FIELDS = {
     },
     optional: true,
   }),
-  /** The condition of the provider's bill where it is another one: an own price for customers has its own. */
+  /** The condition of the provider's bill if it differs: a separate price for customers has conditions of its own. */
   billedCondition: field(text("The condition of the provider's price; null = the plain one."), {
     by: 'request',
     operator: { name: 'provider_price_condition', place: 18 },
@@ -254,7 +254,7 @@ export const LOG_FIELDS = {
   }),
   /** The usage that the charge is computed from. */
   usage: field(narrowed<Usage>(map(number())), { by: 'request', lost: {}, operator: { name: 'meters', place: 10 } }),
-  /** The usage that the provider reported and bills; absent where it is the same. */
+  /** The usage that the provider reported and bills; absent = it is the same. */
   reportedUsage: field(
     narrowed<Usage>(map(number(), 'What the provider reported and bills us; null where it is what is charged.')),
     { by: 'request', operator: { name: 'reported_meters', place: 11 }, optional: true },
@@ -283,7 +283,7 @@ export const LOG_FIELDS = {
     api: { name: 'reasoning_tokens', place: 14 },
     shown: { name: 'reasoning_tokens', in: 'log', place: 18, csv: true },
   }),
-  /** Savings of the account by the prompt cache, micro-rubles; absent where there are none. */
+  /** Savings of the account by the prompt cache, micro-rubles; absent = none. */
   cacheSaved: kept<number>()({ by: 'request', optional: true }),
   billingBasis: field(oneOf(BILLING_BASES), {
     by: 'request',
@@ -291,7 +291,7 @@ export const LOG_FIELDS = {
     api: { name: 'billing_basis', place: 16 },
     shown: { name: 'billing_basis', in: 'request', place: 3 },
   }),
-  /** The provider reported an impossible number, or one that cannot be read. */
+  /** Whether the provider reported an impossible number, or one that cannot be read. */
   flagged: field(
     flag('The provider reported more than there can be, which is not charged, or no number that can be read.'),
     {
@@ -306,7 +306,7 @@ export const LOG_FIELDS = {
     operator: { name: 'price_version', place: 9 },
     shown: { name: 'price_version', in: 'request', place: 6 },
   }),
-  /** Of the account or its group, when the request was held; absent = everybody's prices. */
+  /** The markup of the account or its group when the request was held; absent = everybody's prices. */
   markup: field(text('What the prices were multiplied with, by the rule of the account or its group.'), {
     by: 'request',
     operator: { name: 'markup', place: 15 },
@@ -318,7 +318,7 @@ export const LOG_FIELDS = {
     shown: { name: 'streamed', in: 'log', place: 20, csv: true },
   }),
   attempts: field(whole(), { by: 'request', lost: 0, operator: { name: 'attempts', place: 6 } }),
-  /** Absent where none failed. */
+  /** Absent = no attempt failed. */
   failedAttempts: kept<readonly FailedAttemptNote[] | undefined>()({ by: 'request', optional: true }),
   /** ms from arrival to the first upstream event; null when none came. */
   latencyMs: field(nullable(whole('To the first token.')), {
@@ -450,10 +450,10 @@ export function viewSchemas<V extends LogView>(view: V): ViewSchemas<V> {
 
 type LostName = { [K in FieldName]: LogFieldRows[K] extends { readonly lost: unknown } ? K : never }[FieldName]
 
-/** Values for a request whose process died, beside those in its hold. */
+/** Values for a request whose process died, in addition to those in its hold. */
 export const LOST_FIELDS = Object.fromEntries(
   Object.entries(LOG_FIELDS).flatMap(([name, row]) => ('lost' in row ? [[name, row.lost]] : [])),
-  // Each of the names has a value.
+  // Each of these names has a value.
 ) as Pick<GenerationRecord, LostName>
 
 const FIELDS: Readonly<Record<LogView, readonly ViewField[]>> = {

@@ -18,8 +18,8 @@ export interface ChainedEntry {
 }
 
 /**
- * Entries are chained by account: the account's row is locked when an entry is written, so nodes never wait for each
- * other and no job has to chain later.
+ * Entries are chained by account. The account's row is locked when an entry is written, so nodes never wait for each
+ * other for the chain, and no job has to chain entries later.
  */
 export function entryHash(previous: string, entry: ChainedEntry): string {
   const { debit, credit, amountMicro, kind, reference, accountId, reason, actor, atMs } = entry

@@ -21,7 +21,7 @@ export function resetPeriod(reset: LimitReset | null): SpendPeriod {
   return reset === null ? 'total' : RESET_PERIODS[reset]
 }
 
-/** The period that a key's limit counts in; null without a limit. */
+/** The current period of a key's limit; null = the key has no limit. */
 export function limitPeriod(
   key: Pick<KeyRow, 'id' | 'limitMicro' | 'limitReset'>,
   periods: PeriodStarts,
@@ -32,9 +32,9 @@ export function limitPeriod(
 }
 
 /**
- * The size of an allowance that its node gives back, but for what is drawn, or would like to be larger. It draws
- * meanwhile, so it never gets smaller then; a new one has at most one part in `2 × nodes` of what is free. null =
- * nothing is set aside for it any more.
+ * The size of an allowance after its node gives it back, except for what is drawn, or asks for a larger one. The node
+ * draws meanwhile, so a request for more never makes it smaller; a new allowance gets at most one part in `2 × nodes`
+ * of the free money. `freeMicro` null = nothing more is set aside for it.
  */
 export function resized(
   { wantedMicro, leastMicro, keepMicro, nodes }: AllowanceRequest,
@@ -47,7 +47,10 @@ export function resized(
   return grantedMicro >= leastMicro && grantedMicro > beforeMicro ? grantedMicro : beforeMicro
 }
 
-/** Those that do not hold what they held before: what is drawn from an allowance and put back into it changes nothing. */
+/**
+ * The keys whose held amount differs from the one before the batch: money that was drawn from an allowance and put back
+ * changes nothing.
+ */
 export function changedKeys(before: ReadonlyMap<KeyRow, Micro>): ReadonlySet<KeyRow> {
   const changed = new Set<KeyRow>()
   for (const [key, beforeMicro] of before) {
@@ -70,7 +73,7 @@ export function refusal(
   return key.disabled ? 'key_deactivated' : null
 }
 
-/** An expired hold whose request ended free: like a voided one, except for its state's name. */
+/** Whether an expired hold's request has ended free: like a voided hold, except for the name of its state. */
 export function closedAfterExpiry(hold: HoldRow): boolean {
   return hold.state === 'expired' && hold.chargedMicro !== null
 }
@@ -82,7 +85,10 @@ export function voidOfCharged({ chargedMicro, shortfallMicro }: HoldRow, { guard
     : { status: 'charged', chargedMicro: chargedMicro ?? 0n, shortfallMicro: shortfallMicro ?? 0n }
 }
 
-/** The day of a charge: the day it is made, and never in a closed month, whose statement the customer has seen. */
+/**
+ * The day of a charge in statements: the day on which it is made, but never one in a closed month, whose statement the
+ * customer has seen.
+ */
 export function bookedDay(hold: HoldRow, account: AccountRow, day = ''): string {
   const { day: placed } = hold.periods
   const booked = [day, account.openDay].reduce((latest, each) => (each > latest ? each : latest), placed)

@@ -4,14 +4,14 @@ import type { Micro } from '../base/money.ts'
 /** The status that clients see (wire.md D-4.2). */
 export type JobStatus = 'pending' | 'in_progress' | 'completed' | 'failed' | 'expired' | 'cancelled'
 
-/** Whether a job still goes on, and so keeps its hold open. */
+/** Whether a job continues, and so keeps its hold open. */
 export function isLive({ status }: { readonly status: JobStatus }): boolean {
   return status === 'pending' || status === 'in_progress'
 }
 
 /**
- * The state of its submission: `ready` none is under way; `sending` one is recorded and may be on its way; `parked` one
- * may have arrived, and nobody knows; `accepted` a provider has it.
+ * The state of a job's submission: `ready` = none is under way; `sending` = one is recorded and may be on its way;
+ * `parked` = one may have arrived, and nobody knows; `accepted` = a provider has the job.
  */
 export type JobPhase = 'ready' | 'sending' | 'parked' | 'accepted'
 
@@ -21,45 +21,45 @@ export interface JobCandidate {
   readonly providerSlug: string
   readonly providerName: string
   readonly upstreamModel: string
-  /** The key of the endpoint's price, such as a resolution; null = it has one price. */
+  /** The key of the endpoint's price, such as a resolution; null = the endpoint has one price. */
   readonly variant: string | null
-  /** The client's price with this candidate, and our cost; µRUB as text, since JSON has no bigint. */
+  /** The client's price with this candidate, and our cost, in µRUB as text, since JSON has no bigint. */
   readonly costMicro: string
   readonly buyMicro: string
-  /** The conditions of the two prices, by those of the log; null or absent = none. */
+  /** The names of the conditions of the two prices, as in the log; null or absent = none. */
   readonly condition?: string | null
   readonly billedCondition?: string | null
 }
 
-/** Fields that change during the job's life and are not searched by. */
+/** Fields that change during the job's life and by which nobody searches. */
 export interface JobDetails {
   readonly candidates: readonly JobCandidate[]
-  /** Index of the candidate that has it, or had it last. */
+  /** The index of the candidate that has the job, or had it last. */
   readonly current: number
-  /** Indexes of the candidates that refused it. */
+  /** The indexes of the candidates that refused it. */
   readonly refused: readonly number[]
   /** The number of recorded submissions. */
   readonly attempts: number
-  /** Fingerprint of the provider key of the submission; null without a key. */
+  /** The fingerprint of the provider key with which it was submitted; null = no key was used. */
   readonly keyPrint: string | null
   /** The adapter's reference to the job; null until it is accepted. */
   readonly reference: string | null
   readonly upstreamId: string | null
-  /** The number of polls, and of polls in a row without a useful answer. */
+  /** The number of polls, and the number of the last polls in a row without a useful answer. */
   readonly polls: number
   readonly misses: number
   /** When a provider accepted it, Unix ms. */
   readonly acceptedAtMs: number | null
-  /** The number of stored videos, the files `<id>-0`, `<id>-1` …; 0 again when the owner has removed them. */
+  /** The number of stored videos, which are the files `<id>-0`, `<id>-1` …; 0 after the owner has removed them. */
   readonly files: number
   readonly costMicro: string
-  /** The client's message if the job failed. */
+  /** The message for the client if the job failed. */
   readonly error: string | null
   readonly errorType: ErrorType | null
   readonly appUrl: string | null
   readonly appTitle: string | null
   readonly sessionId: string | null
-  /** Of the account or its group, in the candidates' costs; absent = none. */
+  /** The markup of the account or its group, included in the candidates' costs; absent = none. */
   readonly markup?: string
 }
 
@@ -90,7 +90,7 @@ export interface JobState {
   readonly phase: JobPhase
   /** Percent. */
   readonly progress: number
-  /** The time of the next look, Unix ms; unused once it has ended. */
+  /** The time of the next work on it, Unix ms; unused after the job has ended. */
   readonly dueAtMs: number
   readonly completedAtMs: number | null
   /** The time when its files are removed. */
@@ -109,14 +109,14 @@ export interface NewJob extends JobState {
   readonly priceVersion: number
   readonly holdMicro: Micro
   readonly createdAtMs: number
-  /** A job that is not finished by then expires. */
+  /** A job that is not finished at this time expires. */
   readonly deadlineMs: number
 }
 
 export interface JobRow extends NewJob {
-  /** Grows with every change; a change names the version that it was made from. */
+  /** Grows with every change; a change names the version on which it is based. */
   readonly version: number
-  /** The process that works on it, and until when; empty and 0 for none. */
+  /** The process that works on it, and the end of its lease; empty and 0 = none does. */
   readonly leaseOwner: string
   readonly leaseUntilMs: number
 }
@@ -126,17 +126,17 @@ export interface JobMove {
   readonly id: string
   readonly version: number
   readonly state: JobState
-  /** Whether the mover continues to work on it. */
+  /** Whether the process that moves it continues to work on it. */
   readonly keepsLease: boolean
-  /** The request in a shorter form, encrypted; absent = unchanged. */
+  /** The request in a shorter form, encrypted; absent = it stays unchanged. */
   readonly request?: Buffer
 }
 
 /** The jobs of an account to list. */
 export interface JobPage {
   readonly limit: number
-  /** The job before the first one; null = from the beginning. */
+  /** The job before the first one of the page; null = from the beginning. */
   readonly after: string | null
-  /** Oldest first. */
+  /** Whether the oldest comes first. */
   readonly ascending: boolean
 }

@@ -6,7 +6,10 @@ const TAG_BYTES = 16
 const KEY_ID_BYTES = 4
 const KEY_BYTES = 32
 
-/** An encrypted value of the store cannot be decrypted: the wrapping key is another one, or the value was changed. */
+/**
+ * Thrown if an encrypted value of the store cannot be decrypted: the wrapping key is another one, or the value was
+ * changed.
+ */
 export class WrappingKeyError extends OperatorError {
   override readonly name = 'WrappingKeyError'
 }
@@ -41,12 +44,12 @@ export class KeyWrap {
     return Buffer.concat([this.#first.id, iv, cipher.getAuthTag(), body])
   }
 
-  /** A key for another purpose from each wrapping key, in their order; none reveals anything about the others. */
+  /** Keys for another purpose, one derived from each wrapping key, in order; none reveals the others. */
   derived(purpose: string): readonly Buffer[] {
     return this.#keys.map(({ key }) => Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES)))
   }
 
-  /** Throws a WrappingKeyError, with one sentence, when it cannot be decrypted. */
+  /** Throws a WrappingKeyError, with one sentence, if the value cannot be decrypted. */
   decrypt(encrypted: Buffer, purpose: string): Buffer {
     const id = encrypted.subarray(0, KEY_ID_BYTES)
     const wrapping = this.#keys.find((key) => key.id.equals(id))
@@ -70,7 +73,7 @@ export class KeyWrap {
   }
 }
 
-/** Keys of a comma list of base64 texts; null when one of them is not 32 bytes. */
+/** The keys in a comma-separated list of base64 texts; null = one of them is not 32 bytes long. */
 export function parseWrappingKeys(text: string): readonly Buffer[] | null {
   const keys = text.split(',').map((part) => Buffer.from(part.trim(), 'base64'))
   return keys.length > 0 && keys.every((key) => key.length === KEY_BYTES) ? keys : null

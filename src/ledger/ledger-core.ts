@@ -48,19 +48,19 @@ import {
 type Charged = Extract<SettleOutcome, { status: 'settled' | 'settled_late' | 'replayed' }>
 
 /**
- * The ledger's rules as a pure class: hold → settle | void | expire → late settle over loaded rows, operations in
- * arrival order. It changes the working copies and tells which of them to write.
+ * The ledger's rules as a pure class: hold → settle | void | expire → late settle over loaded rows, operations in the
+ * order of arrival. It changes the working copies of rows and returns the rows to write.
  */
 export class LedgerBatch {
   readonly #rows: LedgerRows
   readonly #lowBalanceMicro: Micro
   readonly #accounts = new Set<AccountRow>()
-  /** What each held before the batch. */
+  /** The amount that each key held before the batch. */
   readonly #keys = new Map<KeyRow, Micro>()
   readonly #newHolds = new Set<HoldRow>()
   readonly #endedHolds = new Set<HoldRow>()
   readonly #allowances = new AllowanceChanges()
-  /** Of a hold that this batch draws: what it was drawn from. */
+  /** By hold that this batch draws: the allowance from which it was drawn. */
   readonly #sources = new Map<HoldRow, HoldRow>()
   readonly #spends = new Map<string, SpendChange>()
   readonly #entries: EntryRow[] = []
@@ -116,7 +116,7 @@ export class LedgerBatch {
     assert(asked.amountMicro >= 0n, `Hold ${asked.generationId} would hold less than nothing.`)
     const known = this.#rows.holds.get(asked.generationId)
     if (known !== undefined) {
-      // A hold with a lost answer may be repeated while it is open; an ended one must never pay for a second answer.
+      // A hold whose answer was lost may be repeated while it is open; an ended one must never pay for a second answer.
       assert(
         known.state === 'open' && known.accountId === asked.accountId,
         `Hold ${known.id} is placed again after it was ${known.state}.`,
@@ -144,8 +144,9 @@ export class LedgerBatch {
   }
 
   /**
-   * What the account has cost us in this hour is held beside, as far as there is money: the known cost of such
-   * requests. So few of them run at once; a single one is never refused for it.
+   * The hold also covers what the account has cost us in this hour, as far as there is money, since a request that may
+   * cost more than its hold could cost as much. So only few such requests run at once, but a single one is never
+   * refused for this.
    */
   #withReserve(request: HoldRequest, account: AccountRow, key: KeyRow): HoldRequest {
     const { amountMicro, periods, atMs } = request
@@ -187,7 +188,7 @@ export class LedgerBatch {
     >,
   ): Charged {
     const { account, key } = this.#owners(hold)
-    // An expired hold has returned its money: a late settle takes what account and key have now.
+    // An expired hold has returned its money: a late settle takes the money that account and key have now.
     const late = hold.state === 'expired'
     const coveredMicro = late ? 0n : hold.amountMicro
     if (!late) this.#move(account, key, hold.amountMicro, -hold.amountMicro)
@@ -266,7 +267,7 @@ export class LedgerBatch {
       this.#move(account, key, hold.amountMicro, -hold.amountMicro)
       this.#end(hold, 'voided', request.atMs, null, null)
     } else {
-      // The money is back already and `expired` is the final state: a charge of 0 marks that no settle may follow.
+      // The money is already back and `expired` is the final state: a charge of 0 shows that no settle may follow.
       hold.chargedMicro = 0n
       if (!this.#newHolds.has(hold)) this.#endedHolds.add(hold)
     }
@@ -284,7 +285,7 @@ export class LedgerBatch {
     return { status: 'voided' }
   }
 
-  /** Records what the operator paid without charging anybody. */
+  /** Records what the operator paid without a charge to anybody. */
   #insure(
     account: AccountRow,
     hold: HoldRow,
@@ -304,7 +305,7 @@ export class LedgerBatch {
 
   #expire(request: ExpireRequest): ExpireOutcome {
     const hold = this.#rows.holds.get(request.generationId)
-    // It was found without a lock, so it may have ended or been renewed since.
+    // The sweep found it without a lock, so it may have ended or been renewed since.
     if (hold === undefined || hold.state !== 'open' || hold.leaseUntilMs >= request.atMs) return { status: 'kept' }
     const { account, key } = this.#owners(hold)
     this.#move(account, key, hold.amountMicro, -hold.amountMicro)
@@ -312,7 +313,7 @@ export class LedgerBatch {
     return { status: 'expired' }
   }
 
-  /** Opens an allowance, makes it larger, or gives it back but for what is drawn. */
+  /** Opens an allowance, makes it larger, or gives it back except for what is drawn. */
   #allow(request: AllowanceRequest): AllowanceOutcome {
     const known = this.#rows.holds.get(request.generationId)
     const account = this.#rows.accounts.get(request.accountId)
@@ -334,14 +335,15 @@ export class LedgerBatch {
     return { status: isClosed ? 'closed' : 'allowed', allowance: known ?? made }
   }
 
-  /** The free amount of the account, or of a limit if that is less. */
+  /** The free amount of the account, or what a limit leaves if that is less. */
   #free(account: AccountRow, key: KeyRow, periods: PeriodStarts): Micro {
     return least(account.availableMicro, limitRoom(account, key, periods, this.#rows.spends) ?? account.availableMicro)
   }
 
   /**
-   * The hold that an end brings with it: taken out of the allowance. Where that is over, as after a pause longer than
-   * its lease, the money has gone back: the hold has expired too, and a late settle takes what is left.
+   * The hold that an end carries, taken out of its allowance. If the allowance is over, as after a pause longer than
+   * its lease, its money has gone back. Then the hold counts as expired too, and a late settle takes the money that is
+   * left.
    */
   #drawn({ draw, atMs }: SettleRequest | VoidRequest): HoldRow | undefined {
     if (draw === undefined) return undefined
@@ -363,8 +365,9 @@ export class LedgerBatch {
   }
 
   /**
-   * Puts back into the allowance what the hold has taken, as far as it is free: a node at work changes no row of its
-   * allowance. Where little is left, or the key is closed, nothing is put back, and the database decides again.
+   * Puts the hold's money back into the allowance, as far as that much is free, so that a busy node changes no row of
+   * its allowance. If little is left, or the key is closed, nothing is put back, and the database decides the next
+   * holds.
    */
   #refilled<T extends SettleOutcome | VoidOutcome>(
     { draw, generationId, atMs }: SettleRequest | VoidRequest,
@@ -378,11 +381,11 @@ export class LedgerBatch {
     if (allowance === undefined || allowance.state !== 'open') return { ...end, allowance: null }
     const { account, key } = this.#owners(allowance)
     const freeMicro = this.#free(account, key, allowance.periods)
-    // Less than nothing is free where the key's limit was lowered.
+    // The free amount is negative after the key's limit was lowered.
     const isClosed = freeMicro < 0n || account.exactHolds || refusal(account, key, atMs) !== null
     if (hold !== undefined && source !== undefined && draw.nodes !== null && !isClosed) {
       const wholeMicro = allowance.amountMicro + hold.amountMicro
-      // No node is without another: so what is put back is free.
+      // Money is put back only if every node could have as much.
       if (freeMicro + allowance.amountMicro >= BigInt(draw.nodes) * wholeMicro) {
         this.#move(account, key, -hold.amountMicro, hold.amountMicro)
         allowance.amountMicro = wholeMicro
@@ -391,7 +394,7 @@ export class LedgerBatch {
     return { ...end, allowance: isClosed ? null : allowance }
   }
 
-  /** Compare and set: false when another process was faster, so that job and money stay consistent. */
+  /** Compare and set: false = another process was faster. So the job and its money stay consistent. */
   #moveJob(move: JobMove | undefined): boolean {
     if (move === undefined) return true
     if (this.#rows.jobs.get(move.id) !== move.version) return false
@@ -406,8 +409,8 @@ export class LedgerBatch {
   }
 
   /**
-   * The chargeable cost: all that the hold covers and, beyond it, what account and key still have (guarantees.md rule
-   * 11).
+   * The part of a cost that can be charged: all that the hold covers and, beyond it, what account and key still have
+   * (guarantees.md rule 11).
    */
   #chargeable(costMicro: Micro, coveredMicro: Micro, account: AccountRow, key: KeyRow, hold: HoldRow): Micro {
     if (costMicro <= coveredMicro) return costMicro
@@ -448,11 +451,11 @@ export class LedgerBatch {
     hold.endedAtMs = atMs
     hold.chargedMicro = chargedMicro
     hold.shortfallMicro = shortfallMicro
-    // A hold of this same batch is written once, in its final state.
+    // A hold placed in this batch is written once, in its final state.
     if (!this.#newHolds.has(hold)) this.#endedHolds.add(hold)
   }
 
-  /** Counts a charge in the periods its hold was placed in (wire.md D-9.1). */
+  /** Counts a charge in the periods in which its hold was placed (wire.md D-9.1). */
   #spend(hold: HoldRow, chargedMicro: Micro, coveredMicro: Micro): void {
     const excessMicro = chargedMicro > coveredMicro ? chargedMicro - coveredMicro : 0n
     const { day, week, month } = hold.periods

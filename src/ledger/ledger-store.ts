@@ -7,14 +7,14 @@ import { UnavailableError } from '../base/errors.ts'
 export type LimitReset = 'daily' | 'weekly' | 'monthly'
 export type HoldState = 'open' | 'settled' | 'voided' | 'expired' | 'settled_late'
 
-/** Starts of the spending-limit periods a hold is placed in, as local days such as `2026-11-01` (wire.md D-9.1). */
+/** Starts of the spending periods in which a hold is placed, as local days such as `2026-11-01` (wire.md D-9.1). */
 export interface PeriodStarts {
   readonly day: string
   readonly week: string
   readonly month: string
 }
 
-/** Fields of a log row that are kept for a request whose process dies. */
+/** Fields of a log row that the hold stores, for a request whose process dies. */
 export interface HoldSubject {
   readonly type: GenerationRecord['type']
   readonly model: string
@@ -36,39 +36,39 @@ export interface HoldRequest {
   readonly atMs: number
   readonly leaseUntilMs: number
   readonly node: string
-  /** The request may cost more than its hold: refused when the account has used up its free hour. */
+  /** The request may cost more than its hold, so it is refused if the account has used up its free hour. */
   readonly mayExceed?: true
   /** Created in the commit of its hold, so that neither exists without the other. */
   readonly job?: NewJob
 }
 
-/** A hold that a node decided against one of its allowances: written with its end. */
+/** A hold that a node decided against one of its allowances; it is written with its end. */
 export interface Draw {
   /** Id of the allowance. */
   readonly allowance: string
   readonly hold: HoldRequest
-  /** Live nodes, for the share that the allowance may have; null = what is drawn is not put back. */
+  /** The number of live nodes, which bounds the allowance; null = what is drawn is not put back. */
   readonly nodes: number | null
 }
 
-/** The allowance as the batch leaves it that ended a hold drawn from it; null = nothing more may be drawn. */
+/** The allowance after the batch that ended a hold drawn from it; null = nothing more may be drawn. */
 export interface AfterDraw {
   readonly allowance?: Readonly<HoldRow> | null
 }
 
 /**
- * Money of one key that a node holds for requests to come, so that it can decide their holds without a commit. In the
- * books it is an open hold. The operation opens it, gives it another size, or ends it.
+ * A request about an allowance: money of one key that is set aside for a node, so that the node can decide holds
+ * without a commit. In the books it is an open hold. The operation opens it, changes its size, or ends it.
  */
 export interface AllowanceRequest {
   readonly op: 'allowance'
-  /** Its own id, that of a hold. */
+  /** The id of the allowance, as that of a hold. */
   readonly generationId: string
   readonly accountId: string
   readonly keyId: string
-  /** The amount that the node wishes to have; 0 = it gives the allowance back. */
+  /** The amount that the node asks for; 0 = it gives the allowance back. */
   readonly wantedMicro: Micro
-  /** A new one of less is of no use to it. */
+  /** The least amount of a new allowance that is of use to the node. */
   readonly leastMicro: Micro
   /** The amount that running requests have drawn; it is not given back. */
   readonly keepMicro: Micro
@@ -84,11 +84,11 @@ export interface AllowanceRequest {
 /** `closed`: nothing more may be drawn from it. */
 export interface AllowanceOutcome {
   readonly status: 'allowed' | 'closed'
-  /** As the whole commit has left it, in which ends may have made it smaller; null = there is none. */
+  /** The allowance after the whole commit, in which ends may have made it smaller; null = there is none. */
   readonly allowance: Readonly<HoldRow> | null
 }
 
-/** The ids of holds that are allowances begin with it. */
+/** The prefix of the ids of holds that are allowances. */
 export const ALLOWANCE_PREFIX = 'allowance-'
 
 export type HoldOutcome =
@@ -100,7 +100,7 @@ export type HoldOutcome =
       readonly limitReset: LimitReset | null
       readonly spentMicro: Micro
       readonly heldMicro: Micro
-      /** The limit is the account's; absent = the key's. */
+      /** Whether the limit is the account's; absent = it is the key's. */
       readonly ofAccount?: true
     }
   | {
@@ -117,36 +117,39 @@ export type HoldOutcome =
 /** The Idempotency-Key of a request: its claim ends, with the kept answer, in the commit of the charge. */
 export interface SettledClaim {
   readonly id: string
-  /** The encrypted answer with this charge; null = it is not kept. May be called more than once. */
+  /** The encrypted answer, which contains this charge; null = it is not kept. May be called more than once. */
   readonly answer: (chargedMicro: Micro) => Buffer | null
 }
 
-/** The answer of a request that keeps it (clients.md 3), written in the commit that charges it. */
+/** The kept answer of a request (clients.md 3), written in the commit that charges the request. */
 export interface SettledAnswer {
-  /** The answer, encrypted, as it reads with this charge; null = it is too large. May be called more than once. */
+  /** The encrypted answer, which contains this charge; null = it is too large. May be called more than once. */
   readonly answer: (chargedMicro: Micro) => Buffer | null
 }
 
 export interface SettleRequest {
   readonly op: 'settle'
   readonly generationId: string
-  /** price(usage) of the answer; what exceeds the hold is taken only as far as account and key still have it. */
+  /** price(usage) of the answer; the part beyond the hold is taken only as far as account and key still have it. */
   readonly costMicro: Micro
-  /** The provider's charge for it. */
+  /** The provider's bill for the answer. */
   readonly providerCostMicro: Micro
-  /** The most that providers may bill for failed attempts before it, booked as `insured`. */
+  /** The most that providers may bill for failed attempts before the answer, booked as `insured`. */
   readonly insuredMicro: Micro
-  /** The part of it that no customer caused, such as a provider's stall: it is not counted for rule 20; absent = none. */
+  /**
+   * The part of `insuredMicro` that no customer caused, such as a provider's stall, which rule 20 does not count;
+   * absent = none.
+   */
   readonly blamelessMicro?: Micro
   readonly record: GenerationRecord
   /** The last move of the job that the hold belongs to, in the same commit. */
   readonly job?: JobMove
   readonly claim?: SettledClaim
   readonly kept?: SettledAnswer
-  /** The hold, where the store does not have it yet. */
+  /** The hold, if the store does not have it yet. */
   readonly draw?: Draw
   readonly atMs: number
-  /** Local day of `atMs`; absent = the day of the hold. */
+  /** The local day of `atMs`; absent = the day of the hold. */
   readonly day?: string
 }
 
@@ -159,7 +162,8 @@ type SettleEnd =
       readonly shortfallMicro: Micro
     }
   /**
-   * On this machine's disk, and in the store as soon as it answers: the charge may then still be less than the cost.
+   * The end is on this machine's disk, and goes to the store as soon as the store answers: the charge may then still be
+   * less than the cost.
    */
   | { readonly status: 'journaled'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
   /**
@@ -171,15 +175,15 @@ type SettleEnd =
 export interface VoidRequest {
   readonly op: 'void'
   readonly generationId: string
-  /** Provider cost of a free answer, booked as `insured`; 0 when nothing was spent. */
+  /** The provider cost of a free answer, booked as `insured`; 0 = nothing was spent. */
   readonly insuredMicro: Micro
   /** As for a settle. */
   readonly blamelessMicro?: Micro
-  /** null = never sent to a provider: no usage-log row. */
+  /** null = nothing was sent to a provider, so there is no row of the usage log. */
   readonly record: GenerationRecord | null
   /** The last move of the job that the hold belongs to, in the same commit. */
   readonly job?: JobMove
-  /** Present where the free rules can be abused; absent = free in any case. */
+  /** Present if the rules for free answers can be abused here; absent = it is free in any case. */
   readonly guarded?: GuardedCharge
   /** As for a settle. */
   readonly draw?: Draw
@@ -188,11 +192,11 @@ export interface VoidRequest {
   readonly day?: string
 }
 
-/** The charge for a free answer when its account has used up its free hour (guarantees.md rule 20). */
+/** The charge for a free answer if its account has used up its free hour (guarantees.md rule 20). */
 export interface GuardedCharge {
-  /** The recorded usage at the provider's price. */
+  /** The charge: the recorded usage at the provider's price. */
   readonly costMicro: Micro
-  /** The provider's bill for it, at least as much; a part of the void's `insuredMicro`. */
+  /** The provider's bill for it, which is at least as much, and a part of the void's `insuredMicro`. */
   readonly providerCostMicro: Micro
   readonly record: GenerationRecord
   readonly claim?: SettledClaim
@@ -201,11 +205,11 @@ export interface GuardedCharge {
 export type VoidOutcome = AfterDraw & VoidEnd
 type VoidEnd =
   | { readonly status: 'voided' | 'replayed' | 'journaled' }
-  /** Not free after all. */
+  /** The answer was charged after all. */
   | { readonly status: 'charged'; readonly chargedMicro: Micro; readonly shortfallMicro: Micro }
   | { readonly status: 'not_open'; readonly state: 'settled' | 'missing' | 'job_moved' }
 
-/** The sweeper's end of a hold whose lease ended: the money returns, and a late settle stays possible. */
+/** The sweep's end of a hold whose lease ended: the money returns, and a late settle stays possible. */
 export interface ExpireRequest {
   readonly op: 'expire'
   readonly generationId: string
@@ -227,13 +231,13 @@ export interface AccountRow {
   /** Hash of its newest entry, which the next one is chained to; empty before the first. */
   entryHead: string
   /**
-   * Start of the hour of these two sums, Unix ms: the hour's insured and short amounts, and its charges; for
-   * `free-hour.ts`.
+   * The start of the hour of the next two sums, Unix ms: the hour's insured and short amounts, and its charges
+   * (`free-hour.ts`).
    */
   freeHourMs: number
   freeInsuredMicro: Micro
   freeSpentMicro: Micro
-  /** These four as stored: under the account's seal, and not read here. */
+  /** These four as stored: the account's seal covers them, but the ledger does not read them. */
   readonly rateLimitText: string | null
   readonly allowedModelsText: string | null
   readonly groupId: string | null
@@ -242,18 +246,18 @@ export interface AccountRow {
   readonly logDropped: bigint
   /** The first day that is not in a closed month; empty = no month is closed. */
   readonly openDay: string
-  /** Its owner is told when the balance falls below this; null = below the service's own. */
+  /** People of the account get a notice when the balance falls below this; null = the default of the service. */
   readonly lowBalanceMicro: Micro | null
-  /** No node has an allowance of its money: the database decides each of its holds. */
+  /** Whether no node may have an allowance of its money, so that the database decides each of its holds. */
   readonly exactHolds: boolean
-  /** What all its keys together may spend in a period; null = no limit. */
+  /** The most that all its keys together may spend in a period; null = no limit. */
   readonly limitMicro: Micro | null
   readonly limitReset: LimitReset | null
-  /** The newest period that the limit has counted, such as `month 2026-11-01`; null = none yet. */
+  /** The newest period of the limit that has been counted, such as `month 2026-11-01`; null = none yet. */
   limitStart: string | null
-  /** Charges of holds that were placed in that period. */
+  /** The charges of holds that were placed in that period. */
   limitSpentMicro: Micro
-  /** These two as stored: under the account's seal, and read by the audit. */
+  /** These two as stored: the account's seal covers them, and only the audit reads them. */
   readonly limitOverMicro: Micro | null
   readonly limitOverStart: string | null
   /** Whether its seal was right when it was read. */
@@ -275,7 +279,7 @@ export interface HoldRow {
   readonly id: string
   readonly accountId: string
   readonly keyId: string
-  /** Only that of an allowance changes. */
+  /** Changes only in an allowance. */
   amountMicro: Micro
   state: HoldState
   readonly priceVersion: number
@@ -327,7 +331,7 @@ export interface LogRow {
   readonly insuredMicro: Micro
   /** Local day of the hold, for the roll-up. */
   readonly day: string
-  /** As of its hold. */
+  /** As in its hold. */
   readonly bookedDay: string
   readonly atMs: number
 }
@@ -338,8 +342,8 @@ export interface LedgerRows {
   readonly keys: ReadonlyMap<string, KeyRow>
   readonly holds: Map<string, HoldRow>
   /**
-   * Spending so far in each period that a limit of the batch counts in: of a key by `spendKeyText`, of an account,
-   * where its row has another period, by `accountSpendText`. Other periods are absent.
+   * The spending so far in each period of a limit that the batch touches: of a key by `spendKeyText`, and by
+   * `accountSpendText` of an account whose row has another period. Other periods are absent.
    */
   readonly spends: Map<string, Micro>
   /** Versions of the jobs that operations of the batch move. */
@@ -354,7 +358,7 @@ export interface LedgerChanges {
   readonly keys: ReadonlySet<KeyRow>
   readonly newHolds: ReadonlySet<HoldRow>
   readonly endedHolds: ReadonlySet<HoldRow>
-  /** Of another size than before, or given back. */
+  /** Allowances whose size changed, or that were given back. */
   readonly allowances: readonly HoldRow[]
   readonly spends: readonly SpendChange[]
   readonly entries: readonly EntryRow[]
@@ -378,7 +382,7 @@ export function drawOf(operation: LedgerOperation): Draw | null {
   return operation.op === 'settle' || operation.op === 'void' ? (operation.draw ?? null) : null
 }
 
-/** Whose money the operation moves, as far as it says so itself. */
+/** The account and key of the money that the operation moves; null = only its hold knows them. */
 export function ownerOf(
   operation: LedgerOperation,
 ): { readonly accountId: string; readonly keyId: string; readonly periods: PeriodStarts } | null {
@@ -397,16 +401,16 @@ export function spendKeyText(key: SpendKey): string {
 }
 
 /**
- * The store's part for money. It loads and writes; the ledger's pure core decides on the rows. Both stores implement it
- * and share one contract test.
+ * The store of money. It loads and writes; the ledger's pure core decides on the rows. Both stores implement it and
+ * share one contract test.
  */
 export interface LedgerStore {
-  /** The store has one writer and keeps the rows it works with: holds are decided without a write. */
+  /** Whether the store has one writer and keeps its working rows in memory, so holds are decided without a write. */
   readonly decidesHoldsInMemory: boolean
   /**
-   * Loads and locks the rows of the operations, lets `decide` change them and writes its changes in one commit.
-   * Resolves when the commit is durable, where `durable` asks for it. A hold need not survive a crash, since its
-   * request dies with the process: a batch of only holds may be written with the next one.
+   * Loads and locks the rows of the operations, lets `decide` change them and writes the changes in one commit. If
+   * `durable`, it resolves when the commit is durable. A hold need not survive a crash, since its request dies with the
+   * process: a batch of only holds may be written with the next one.
    */
   commit(
     operations: readonly LedgerOperation[],
@@ -416,11 +420,14 @@ export interface LedgerStore {
   /** Writes the unwritten changes of earlier batches of holds. */
   flush(): Promise<void>
   /**
-   * Brings a part of what is durable where readers look for it, and answers whether more is on its way; absent = it is
-   * there with its commit.
+   * Moves a part of what is durable to where readers look for it, and resolves to whether more remains; absent = the
+   * commit itself puts it there.
    */
   checkpoint?(): Promise<boolean>
-  /** A checkpoint failed, and nothing has been written there since: a commit that was durable says nothing against it. */
+  /**
+   * Whether a checkpoint failed and nothing has been written there since; a durable commit does not prove that this is
+   * over.
+   */
   readonly isFailing?: boolean
   /** The damage that its start found, as a sentence; null or absent = none. */
   readonly openingNotice?: string | null
@@ -431,28 +438,28 @@ export interface LedgerStore {
   probe?(): Promise<void>
   /** Moves the leases of running holds. */
   renewLeases(generationIds: readonly string[], leaseUntilMs: number): Promise<void>
-  /** Open holds whose lease ended before `nowMs`; all open ones when null. */
+  /** Open holds whose lease ended before `nowMs`; null = all open holds. */
   openHolds(nowMs: number | null): Promise<readonly HoldRow[]>
 }
 
-/** Something that people are to be told, as its cause writes it. */
+/** A notice as its cause writes it. */
 export interface NewNotice {
   readonly id: string
   readonly kind: NoticeKind
-  /** The account that it is about; null = none. */
+  /** The account that the notice is about; null = none. */
   readonly accountId: string | null
-  /** Written once while another notice has the same one; null = always. */
+  /** The notice is not written while another one has the same subject; null = it always is. */
   readonly subject: string | null
-  /** The balance at which the subject may be told again; null = never. */
+  /** The balance from which the subject is free for another notice; null = it never is. */
   readonly clearAtMicro: Micro | null
   readonly atMs: number
-  /** For people and programs: `data` of a webhook. */
+  /** The details for people and programs: `data` of a webhook. */
   readonly detail: Readonly<Record<string, unknown>>
 }
 
 /**
- * The database does not answer: it is unknown whether its last transaction was committed, and a repeat with the same
- * ids is safe.
+ * Thrown if the database does not answer: it is unknown whether its last transaction was committed, and a repeat with
+ * the same ids is safe.
  */
 export class StoreUnavailableError extends UnavailableError {
   override readonly name = 'StoreUnavailableError'

@@ -23,26 +23,26 @@ const LEASE_MS = 60_000
 const RENEW_MS = 20_000
 const SWEEP_MS = 15_000
 const PERIODS_CACHE_MS = 1_000
-/** Time between two tests whether a failed store can write again. */
+/** The time between two tests whether a failed store can write again. */
 const PROBE_MS = 1_000
 const UNWRITABLE_RETRY_SECONDS = 5
-/** How long a hold that was decided in memory may wait for the write of a settle; then it is written by itself. */
+/** How long a hold that was decided in memory may wait to be written with a settle; then it is written alone. */
 const FLUSH_MS = 25
-/** How long rows may wait beside their tables; under load they are written sooner. */
+/** How long durable rows may wait before they are moved to their tables; under load they are moved sooner. */
 const CHECKPOINT_MS = 1_000
-/** Time for others between two parts of them. */
+/** The pause between two parts of a checkpoint, for other work. */
 const SLICE_MS = 2
-/** With this many running requests commits keep their full distance; with fewer, a part of it; with one, none. */
+/** With this many running requests commits keep their full distance; with fewer a part of it, with one almost none. */
 const FULL_SPACING_REQUESTS = 16
 
 /** How much waits for the store, and whether it answers. */
 export interface LedgerLoad {
-  /** Holds and ends. */
+  /** The number of holds and ends. */
   readonly waiting: number
-  /** Running holds that the store will hear of with their ends. */
+  /** Running holds that the store gets only with their ends. */
   readonly drawn: number
   readonly down: boolean
-  /** Ends that only the journal has. */
+  /** Ends that are in the journal but not in the store. */
   readonly journaled: number
 }
 
@@ -53,7 +53,7 @@ export interface LedgerPorts {
   readonly node: string
   /** The service's time zone now, for the periods of spending limits. */
   readonly timezone: () => string
-  /** The store has one process: holds that are open at the start belong to a dead one. */
+  /** The store has one process: holds that are open at the start belong to a dead process. */
   readonly singleProcess: boolean
   /**
    * Waits for everything that arrives in this turn of the event loop, so that it shares a commit; absent = writes at
@@ -62,13 +62,13 @@ export interface LedgerPorts {
   readonly gather?: () => Promise<void>
   /** Least time between the starts of two commits when many requests run, ms; absent = none. */
   readonly commitSpacingMs?: number
-  /** For outages of the store; absent = an answer whose settle is not confirmed in time is refused. */
+  /** The journal for outages of the store; absent = an answer whose settle is not confirmed in time is refused. */
   readonly journal?: EndJournal
-  /** Live nodes that share the store: holds are decided against allowances. Absent = the store decides each of them. */
+  /** The number of live nodes, which decide holds against allowances; absent = the store decides each hold. */
   readonly nodes?: () => number
-  /** Balances below it are low where an account says nothing else; absent = none is. */
+  /** The balance below which an account without its own threshold is low; absent = no account counts as low. */
   readonly lowBalanceMicro?: () => Micro
-  /** A sentence for the operator. */
+  /** Writes one sentence for the operator as a log line. */
   readonly notice?: (message: string) => void
 }
 
@@ -152,19 +152,19 @@ export class Ledger {
   }
 
   /**
-   * Why nothing may be sold now: the only process's store cannot write; null = it can. With several nodes others may
-   * reach a database that this one does not.
+   * Why nothing may be sold now: this is the only process of the store, which cannot write; null = it can. With several
+   * nodes, others may reach a database that this node does not reach.
    */
   get unwritable(): string | null {
     return this.#ports.store.probe !== undefined && this.#ends.down ? 'The store cannot be written' : null
   }
 
   /**
-   * Recovers a dead process's holds and continues its journal, then renews leases and sweeps ended ones. Answers the
-   * number of recovered holds.
+   * Recovers the holds of a dead process and continues its journal, then renews leases and sweeps holds whose lease
+   * ended. Returns the number of recovered holds.
    */
   async start(): Promise<number> {
-    // Before any other request to the store, and without waiting for it.
+    // This comes before any other request to the store, and does not wait for it.
     const left = this.#ports.journal?.left() ?? []
     for (const end of left) this.#ends.resume(end)
     if (left.length > 0)
@@ -195,7 +195,7 @@ export class Ledger {
   /** Moves the worst case of a request from available to held; the lease is renewed until its settle or void. */
   async hold(
     request: Omit<HoldRequest, 'op' | 'atMs' | 'leaseUntilMs' | 'node' | 'periods'> & {
-      /** Its end brings what others look for in the store: the hold is there when this resolves. */
+      /** Others will look in the store for this request's hold, so it must be there when this resolves. */
       readonly isShared?: boolean
     },
   ): Promise<HoldOutcome> {
@@ -211,13 +211,13 @@ export class Ledger {
       subject: request.subject,
       periods: this.periods(atMs),
       atMs,
-      // A job's hold lives as long as the job, at most until its deadline.
+      // The hold of a job lives as long as the job, at most until the job's deadline.
       leaseUntilMs: (job?.deadlineMs ?? atMs) + LEASE_MS,
       node: this.#ports.node,
       ...(mayExceed === undefined ? {} : { mayExceed }),
       ...(job === undefined ? {} : { job }),
     }
-    // It outlives this process, so it is durable when this resolves.
+    // The hold outlives this process, so it must be durable when this resolves.
     if (job !== undefined) return this.#placeDurably(operation)
     if (this.#own.draw(operation, isShared)) return { status: 'held' }
     const outcome = await this.#own.place(operation, isShared)
@@ -254,7 +254,7 @@ export class Ledger {
     return (await this.#own.end(operation)) as SettleOutcome
   }
 
-  /** Gives a hold back, durably; a guarded void may charge a part of it. */
+  /** Gives a hold back durably; a guarded void may charge a part of it. */
   async void(request: Omit<VoidRequest, 'op' | 'atMs'>): Promise<VoidOutcome> {
     this.#running.delete(request.generationId)
     const { generationId, insuredMicro, blamelessMicro, record, job, guarded } = request
@@ -274,11 +274,11 @@ export class Ledger {
     return (await this.#own.end(operation)) as VoidOutcome
   }
 
-  /** The current periods of spending limits, cached for one second of the clock. */
+  /** The current periods of spending limits, cached for one second. */
   periods(atMs: number): PeriodStarts {
     const timezone = this.#ports.timezone()
     const known = this.#periods
-    // A second of the clock never spans a boundary, since boundaries are whole seconds.
+    // No boundary lies within a second, since boundaries are whole seconds.
     if (
       known !== null &&
       known.timezone === timezone &&
@@ -298,7 +298,7 @@ export class Ledger {
     const outcome = (await writer.submit(operation)) as HoldOutcome
     if (writer === this.#ends) return outcome
     if (outcome.status === 'held') this.#flushSoon()
-    // Refused only after the operations that arrived earlier, since a queued settle may free money.
+    // The hold is refused only after the operations that arrived before it, since a queued settle may free money.
     const short = outcome.status === 'insufficient_balance' || outcome.status === 'limit_exceeded'
     return short && this.#ends.busy ? ((await this.#ends.submit(operation)) as HoldOutcome) : outcome
   }
@@ -310,7 +310,7 @@ export class Ledger {
     return (await this.#ends.submit(operation)) as HoldOutcome
   }
 
-  /** Nothing is bought from a provider that could not be charged. */
+  /** Refuses new work while the store cannot write: nothing may be bought from a provider that could not be charged. */
   #refuseUnwritable(): void {
     if (this.unwritable !== null) throw storeUnavailable(null, UNWRITABLE_RETRY_SECONDS)
   }
@@ -341,7 +341,7 @@ export class Ledger {
     if (isMore === true) this.#checkpointSoon(SLICE_MS)
   }
 
-  /** The next settle tries again what cannot be written now; until then nothing is sold. */
+  /** The next settle tries again to write what cannot be written now; until then nothing is sold. */
   async #written(write: Promise<void> | undefined): Promise<void> {
     try {
       await write
@@ -377,7 +377,7 @@ export class Ledger {
     return holds.length
   }
 
-  /** Moves the leases of the holds that run here; done every 20 s. */
+  /** Extends the leases of the holds that run here; called every 20 s. */
   async renew(): Promise<void> {
     const ids = [...this.#running, ...this.#own.ids]
     if (ids.length > 0) await this.#ports.store.renewLeases(ids, this.#ports.clock.now() + LEASE_MS)
@@ -388,11 +388,11 @@ export class Ledger {
     return this.#own.tidy()
   }
 
-  /** Gives back the money of holds that no process renews any more; runs every 15 s. */
+  /** Gives back the money of holds whose leases no process renews any more; called every 15 s. */
   async sweep(): Promise<void> {
     const atMs = this.#ports.clock.now()
     const holds = await this.#ports.store.openHolds(atMs)
-    // A clock that jumped ahead must not expire what still runs here: its lease is only late to be renewed.
+    // A clock that jumped ahead must not expire a hold of a request that runs here: its lease is only renewed late.
     const lost = holds.filter(({ id }) => !this.#running.has(id) && !this.#own.owns(id))
     await Promise.all(lost.map(({ id }) => this.#ends.submit({ op: 'expire', generationId: id, atMs })))
   }
@@ -404,7 +404,7 @@ export class Ledger {
       if (!stopped) stop = this.#ports.clock.after(everyMs, run)
     }
     const run = (): void => {
-      // If the store is down now, it is asked again at the next beat.
+      // If the store is down now, the task runs again at the next beat.
       void task().then(next, next)
     }
     next()
@@ -415,7 +415,7 @@ export class Ledger {
   }
 }
 
-/** The log row of a request whose process died before it could tell more. */
+/** The log row of a request whose process died before it could record more. */
 function recordOfLost(hold: HoldRow): GenerationRecord {
   return {
     ...LOST_FIELDS,

@@ -4,7 +4,7 @@ import { choiceParameter, onlyParameter, textParameter, timeParameter } from '..
 import { oneOf, only, optional, text, time, type OptionalField, type Schema } from '../base/schema.ts'
 import { RequestStatus, type GenerationRow } from './generation-record.ts'
 
-/** Who filters the log: the API of a customer, the operator, and the log in the console of a customer. */
+/** The readers who filter the log: a customer through the API, the operator, and a customer in the console. */
 export type LogReader = 'api' | 'operator' | 'console'
 /** The name of a filter's parameter for each reader; null = this reader does not have the filter. */
 type ParameterNames = Readonly<Record<LogReader, string | null>>
@@ -19,7 +19,7 @@ function filter<T, W, const P extends ParameterNames>(parameters: P, of: FilterR
   return { ...of, parameters }
 }
 
-/** The rows whose field has exactly this text. */
+/** A filter for rows whose field has exactly this text. */
 function exact<const P extends ParameterNames>(
   field: 'accountId' | 'keyId' | 'generationId' | 'requestId' | 'model' | 'type' | 'providerSlug',
   parameters: P,
@@ -32,8 +32,8 @@ function exact<const P extends ParameterNames>(
 const ErrorName = oneOf(ERROR_TYPES, 'Only requests that failed for this reason.')
 
 /**
- * A row for each filter of the usage log: what a reader asks for, and which rows it finds. The query's schema and
- * reading derive from it, and the store has a condition for each row.
+ * A row for each filter of the usage log: how readers ask for it, and which rows it finds. The query's schema and its
+ * reader derive from it, and the store has a condition for each row.
  */
 export const LOG_FILTERS = {
   accountId: exact('accountId', { api: null, operator: 'account', console: null }),
@@ -98,7 +98,7 @@ export type LogFilterName = keyof Filters
 export type LogFilterValues = {
   readonly [K in LogFilterName]: Filters[K] extends FilterRow<infer T, infer _> ? T : never
 }
-/** What somebody asks the log for; a filter that is absent finds every row. */
+/** The filter of a reader's query; a part that is absent finds every row. */
 export type LogFilter = Partial<LogFilterValues>
 
 type ParameterOf<K extends LogFilterName, R extends LogReader> = Filters[K]['parameters'][R]

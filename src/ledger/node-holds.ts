@@ -60,7 +60,7 @@ export class NodeHolds {
 
   async #placeBeside(hold: HoldRequest, isShared: boolean): Promise<HoldOutcome> {
     const placing = this.#ports.place(hold)
-    // It follows the hold in the queue, and so shares its commit.
+    // The request for an allowance follows the hold in the queue, and so shares its commit.
     const wish = isDecidable(hold, isShared) ? this.#allowances.wish(hold) : null
     const wished = wish === null ? null : this.#ask(wish)
     const outcome = await placing
@@ -73,7 +73,7 @@ export class NodeHolds {
     return again
   }
 
-  /** Sends the end of a hold, with the hold where it is only in memory. */
+  /** Sends the end of a hold, together with the hold if only memory has it. */
   async end(operation: SettleRequest | VoidRequest): Promise<SettleOutcome | VoidOutcome> {
     const open = this.#allowances.take(operation.generationId)
     // The core answers each operation with an outcome of its own type.
@@ -123,7 +123,7 @@ function isDecidable({ mayExceed }: HoldRequest, isShared: boolean): boolean {
   return !isShared && mayExceed === undefined
 }
 
-/** Whether an end goes with an Idempotency-Key or a kept answer, which others find by the hold. */
+/** Whether an end carries an Idempotency-Key or a kept answer, which others find by the hold. */
 function endIsShared(operation: SettleRequest | VoidRequest): boolean {
   if (operation.op === 'void') return operation.guarded?.claim !== undefined
   return operation.claim !== undefined || operation.kept !== undefined

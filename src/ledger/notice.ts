@@ -9,7 +9,7 @@ import { accountPeriod, accountSpent, keySpent } from './account-limit.ts'
 import { limitPeriod } from './hold-rules.ts'
 import { DAY_MS, HOUR_MS } from '../base/time.ts'
 
-/** Events of the audit log that people are told of. */
+/** Events of the audit log that cause notices. */
 const EVENT_KINDS: ReadonlyMap<EventAction, 'usage.flagged' | 'rates.held' | 'prices.held'> = new Map([
   ['usage.flagged', 'usage.flagged'],
   ['rates.failed', 'rates.held'],
@@ -22,13 +22,13 @@ const NONE: readonly NewNotice[] = []
 const NO_LIMITS: readonly LimitSpending[] = []
 const ID_LETTERS = 24
 
-/** The same for the same cause, so that a repeated write is none. */
+/** The id of a notice. Equal causes have equal ids, so that a repeated write does nothing. */
 export function noticeId(kind: NoticeKind, cause: string): string {
   const digest = createHash('sha256').update(`${kind} ${cause}`).digest('base64url')
   return `ntc_${digest.replaceAll(/[-_]/g, '').slice(0, ID_LETTERS)}`
 }
 
-/** `cause`: see `noticeId`; absent = the subject. */
+/** Makes a notice. `cause`: see `noticeId`; absent = the subject. */
 function noticeOf(
   kind: NoticeKind,
   told: Pick<NewNotice, 'atMs' | 'detail'> &
@@ -40,7 +40,7 @@ function noticeOf(
   return { id: noticeId(kind, cause), kind, accountId, subject, clearAtMicro, atMs, detail }
 }
 
-/** The balance before and after a change, and below which it is low. */
+/** The balance before and after a change, and the amount below which it is low. */
 export interface BalanceChange {
   readonly accountId: string
   readonly beforeMicro: Micro
@@ -48,7 +48,10 @@ export interface BalanceChange {
   readonly lowMicro: Micro
 }
 
-/** null where the balance was low before, or is not. It is told again only after it was a tenth above the threshold. */
+/**
+ * null = the balance is not low, or was low before. The next notice needs a balance that was a tenth above the
+ * threshold meanwhile.
+ */
 export function lowBalance(
   { accountId, beforeMicro, afterMicro, lowMicro }: BalanceChange,
   cause: string,
@@ -73,7 +76,7 @@ export function lowBalanceSubject(accountId: string): string {
   return `balance.low ${accountId}`
 }
 
-/** The kind of notice that a spending of at least 80 % calls for, and did not before; null = none. */
+/** The kind of notice for a spending that now reaches 80 or 100 % of the limit and did not before; null = none. */
 function limitKind(limitMicro: Micro, beforeMicro: Micro, afterMicro: Micro): 'limit.near' | 'limit.reached' | null {
   if (afterMicro >= limitMicro) return beforeMicro < limitMicro ? 'limit.reached' : null
   return isNearLimit(limitMicro, beforeMicro) ? null : 'limit.near'
@@ -94,7 +97,7 @@ interface LimitSpending {
   readonly afterMicro: Micro
 }
 
-/** null where the charge passes neither 80 nor 100 % of the limit. */
+/** null = the charge does not pass 80 or 100 % of the limit. */
 function limitNotice(spending: LimitSpending, chargedMicro: Micro, atMs: number): NewNotice | null {
   const { limitMicro, afterMicro } = spending
   const kind = limitKind(limitMicro, afterMicro - chargedMicro, afterMicro)
@@ -106,13 +109,13 @@ function ofLimit(
   { accountId, keyId, limitReset, period, limitMicro, afterMicro }: LimitSpending,
   atMs: number,
 ): NewNotice {
-  // A limit that was changed is another one.
+  // A limit that was changed counts as a new one.
   const subject = `${kind} ${keyId ?? accountId} ${period.period} ${period.start} ${limitMicro}`
   const detail = { limit: rubles(limitMicro), limit_reset: limitReset, spent: rubles(afterMicro) }
   return noticeOf(kind, { accountId, subject, atMs, detail: keyId === undefined ? detail : { key: keyId, ...detail } })
 }
 
-/** Those of the limits of key and account of which at least 80 % are spent. */
+/** The limits of key and account of which at least 80 % are spent. */
 function nearLimits(charge: Charge, spends: LedgerRows['spends']): readonly LimitSpending[] {
   const { hold, account, key } = charge
   if (key.limitMicro === null && account.limitMicro === null) return NO_LIMITS
@@ -133,7 +136,7 @@ function nearLimits(charge: Charge, spends: LedgerRows['spends']): readonly Limi
   ]
 }
 
-/** Once an account and day. */
+/** Sent once for each account and day. */
 function shortfallNotice(hold: HoldRow, shortfallMicro: Micro, atMs: number): NewNotice {
   const subject = `shortfall ${hold.accountId} ${hold.periods.day}`
   return noticeOf('shortfall', {
@@ -144,7 +147,7 @@ function shortfallNotice(hold: HoldRow, shortfallMicro: Micro, atMs: number): Ne
   })
 }
 
-/** None while the job goes on. */
+/** No notices while the job continues. */
 export function jobNotices(hold: HoldRow, move: JobMove | undefined, atMs: number): readonly NewNotice[] {
   if (move === undefined) return NONE
   if (isLive(move.state)) return NONE
@@ -152,7 +155,7 @@ export function jobNotices(hold: HoldRow, move: JobMove | undefined, atMs: numbe
   return [noticeOf('job.ended', { cause: move.id, accountId: hold.accountId, subject: null, atMs, detail })]
 }
 
-/** A charge, with account and key as it leaves them. */
+/** A charge, with account and key in their state after it. */
 interface Charge {
   readonly hold: HoldRow
   readonly account: AccountRow
@@ -162,7 +165,7 @@ interface Charge {
   readonly atMs: number
 }
 
-/** Compares what the batch knows: no row is read for it, and one is written only when a threshold is passed. */
+/** Compares only what the batch knows: no row is read for notices, and one is written only if a threshold is passed. */
 export function chargeNotices(
   charge: Charge,
   spends: LedgerRows['spends'],
@@ -185,8 +188,8 @@ export function chargeNotices(
 export const RATES_HELD = 'rates.held'
 
 /**
- * What of the audit log people are told: doubtful usage once an hour and provider, held rates until they are mended,
- * held prices when they change.
+ * The notice of an event of the audit log: of doubtful usage once for each hour and provider, of held rates until they
+ * are current again, of held prices when they change.
  */
 export function noticeOfEvent({
   action,
@@ -202,7 +205,7 @@ export function noticeOfEvent({
   const kind = EVENT_KINDS.get(action)
   if (kind === undefined) return null
   const subject = kind === 'rates.held' ? RATES_HELD : `${kind} ${object} ${Math.floor(atMs / HOUR_MS)}`
-  // This program wrote the text, of an object.
+  // This program wrote the text of an object.
   const told = (after === null ? {} : JSON.parse(after)) as Readonly<Record<string, unknown>>
   if (kind === 'prices.held') {
     // The whole list stays in the audit log.
@@ -214,7 +217,7 @@ export function noticeOfEvent({
   return noticeOf(kind, { cause: `${subject} ${atMs}`, subject, atMs, detail })
 }
 
-/** Once a day, whoever runs the audit. null where the books are right. */
+/** Sent once a day, whoever runs the audit. null = the books are right. */
 export function auditNotice(
   checks: readonly { readonly id: string; readonly violations: readonly string[] }[],
   atMs: number,
@@ -226,7 +229,7 @@ export function auditNotice(
   return noticeOf(kind, { subject, atMs, detail: { checks: broken } })
 }
 
-/** A key of a provider that it refuses, once a day. */
+/** A provider refuses one of its keys; sent once a day. */
 export function keyRefusedNotice(
   {
     provider,
@@ -247,7 +250,7 @@ export function providerBalanceSubject(provider: string, key: number): string {
 }
 
 /**
- * Little money is left with a provider; told again only after it was a tenth above the threshold. Amounts are of
+ * The balance with a provider is low; sent again only after it was a tenth above the threshold. Amounts are in
  * `currency`.
  */
 export function providerBalanceNotice(
@@ -265,7 +268,10 @@ export function providerBalanceNotice(
   return noticeOf('provider.balance_low', { cause: `${subject} ${atMs}`, subject, atMs, detail })
 }
 
-/** An endpoint that was taken out of service because it fails, once an hour; `<provider>/<its name of the model>`. */
+/**
+ * An endpoint was taken out of service because it fails; sent once an hour. `endpointId`: `<provider>/<its name of the
+ * model>`.
+ */
 export function failingNotice(endpointId: string, atMs: number): NewNotice {
   const kind = 'provider.failing'
   const slash = endpointId.indexOf('/')
@@ -273,7 +279,7 @@ export function failingNotice(endpointId: string, atMs: number): NewNotice {
   return noticeOf(kind, { subject: `${kind} ${endpointId} ${Math.floor(atMs / HOUR_MS)}`, atMs, detail })
 }
 
-/** Below it a balance is low, where its account says nothing else; 0 = none is. */
+/** The balance below which an account is low unless it has a threshold of its own; 0 = no account is. */
 export function serviceLowBalance({ notices }: Pick<PlainSettings, 'notices'>): Micro {
   return BigInt(notices.low_balance) * MICRO_PER_RUB
 }

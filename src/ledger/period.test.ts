@@ -25,7 +25,7 @@ function localDay(atMs: number, timezone: string): { readonly iso: string; reado
   return { iso, weekday }
 }
 
-/** Walks the calendar back day by day, where the module calculates. */
+/** Searches the calendar day by day, while the module calculates. */
 function scannedStarts(
   atMs: number,
   timezone: string,
@@ -70,14 +70,14 @@ test('F9: a period ends at its first instant that belongs to the next one', () =
 test('F9: boundaries of daylight saving, zone changes and calendars', () => {
   const end = (iso: string, reset: 'daily' | 'weekly' | 'monthly', zone: string): string =>
     new Date(periodEndMs(Date.parse(iso), reset, zone)).toISOString()
-  // New York springs forward and falls back: days of 23 and 25 hours.
+  // New York changes its clocks: these days have 23 and 25 hours.
   assert.equal(end('2026-03-08T05:00:00Z', 'daily', 'America/New_York'), '2026-03-09T04:00:00.000Z')
   assert.equal(end('2026-11-01T04:00:00Z', 'daily', 'America/New_York'), '2026-11-02T05:00:00.000Z')
   assert.equal(Date.parse('2026-11-02T05:00:00Z') - Date.parse('2026-11-01T04:00:00Z'), 25 * HOUR_MS)
   // Moscow went from +4 to +3 in the night to 26 October 2014.
   assert.equal(end('2014-10-25T12:00:00Z', 'daily', 'Europe/Moscow'), '2014-10-25T20:00:00.000Z')
   assert.equal(end('2014-10-26T12:00:00Z', 'daily', 'Europe/Moscow'), '2014-10-26T21:00:00.000Z')
-  // Havana springs forward at midnight: that day begins at 01:00.
+  // Havana moves its clocks forward at midnight: that day begins at 01:00.
   assert.equal(end('2026-03-08T04:30:00Z', 'daily', 'America/Havana'), '2026-03-08T05:00:00.000Z')
   // Apia skipped the whole of 30 December 2011.
   assert.deepEqual(periodStarts(Date.parse('2011-12-30T10:00:00Z'), 'Pacific/Apia').day, '2011-12-31')

@@ -7,7 +7,7 @@ const formatters = new Map<string, Intl.DateTimeFormat>()
 /** A calendar day without a zone, as the Unix ms of its midnight in UTC, for arithmetic. */
 type CivilDay = number
 
-/** The local day that `atMs` falls in. */
+/** The local day that contains `atMs`. */
 function civilDay(atMs: number, timezone: string): CivilDay {
   if (timezone === 'UTC') return Math.floor(atMs / DAY_MS) * DAY_MS
   const parts: Record<string, string> = {}
@@ -43,7 +43,7 @@ function firstOfMonth(day: CivilDay, monthsLater = 0): CivilDay {
 }
 
 /**
- * The periods of spending limits that `atMs` falls in: a day, a week from Monday, a month, in the service's time zone
+ * The spending-limit periods that contain `atMs`: a day, a week from Monday, a month, in the service's time zone
  * (wire.md D-9.1).
  */
 export function periodStarts(atMs: number, timezone: string): PeriodStarts {

@@ -29,7 +29,7 @@ export interface MeteredRow<M extends KnownMeter> {
   readonly model: string
   readonly endpointId: string | null
   readonly variant?: string
-  /** Of the customer. */
+  /** The markup of the customer. */
   readonly markup?: string
   readonly billingBasis: string
   /** Unix ms. */
@@ -44,8 +44,8 @@ type Units = Readonly<Record<string, number | undefined>>
 type Fraction = readonly [above: bigint, below: bigint]
 
 /**
- * The price key, the cost in µRUB of one unit at a price of 1 RUB, and the meter whose price applies without an own
- * one.
+ * The price key, the cost in µRUB of one unit at a price of 1 RUB, and the meter whose price applies if the key has
+ * none.
  */
 type Rule = readonly [key: string, micro: Fraction, parent?: string]
 
@@ -70,7 +70,7 @@ const METERS = {
   video_seconds: ['video_second', [1_000_000n, 1n]],
   deciseconds: ['second', [1_000_000n, 10n]],
 } as const satisfies Readonly<Record<string, Rule>>
-/** The caller's meters as a type: a meter that is missing here does not compile. */
+/** The caller's meters as a type: if one of them is missing here, the code does not compile. */
 type KnownMeter = keyof typeof METERS
 
 const RULES: ReadonlyMap<string, Rule> = new Map(Object.entries(METERS))
@@ -127,8 +127,8 @@ export function recheckedCharge<M extends KnownMeter>(
 }
 
 /**
- * The keys of a price for one request: those of its service tier, else of the first hours that it arrived in, else its
- * own; and over them those of the last length that is less than all its input tokens.
+ * The keys of a price for one request: those of its service tier, else of the first hours in which it arrived, else its
+ * own. Over them come those of the last length that is less than all its input tokens.
  */
 function underCondition(
   price: Keys,
@@ -144,15 +144,15 @@ function underCondition(
   return { ...price, ...own, ...reached.at(-1) }
 }
 
-/** A token of the input, cached, written or of sound. */
+/** Whether a meter counts tokens of the input: plain, cached, written or of sound. */
 function isInput(meter: string): boolean {
   const [, , parent] = RULES.get(meter) ?? []
   return meter === 'input' || (parent !== undefined && isInput(parent))
 }
 
 /**
- * Times of a day compare as texts do. Hours that end before they begin go on through midnight, and are then of the day
- * before.
+ * Times of a day can be compared as texts. Hours that end before they begin continue through midnight, and then belong
+ * to the day before.
  */
 function isDuring({ from, to, timezone, days }: Keys, atMs: number): boolean {
   const at = new Date(atMs)

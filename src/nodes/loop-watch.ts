@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 
 /** The data for the thread. */
 export interface LoopWatchOrder {
-  /** One 32-bit number that the watched thread counts up. */
+  /** One 32-bit number, which the watched thread increments. */
   readonly beats: SharedArrayBuffer
   readonly limitMs: number
 }
@@ -10,8 +10,8 @@ export interface LoopWatchOrder {
 const BEAT_MS = 1_000
 
 /**
- * Ends the process when its event loop has not turned for `limitMs`: it serves nobody and does not even react to
- * SIGTERM, while its supervisor thinks it alive. The next start voids its holds, as after any crash. The returned
+ * Ends the process if its event loop has not turned for `limitMs`. Such a process serves nobody and does not even react
+ * to SIGTERM, while its supervisor considers it alive. The next start voids its holds, as after any crash. The returned
  * function ends the watch. The thread takes 30 MB and 80 ms of CPU to start.
  */
 export function watchLoop(limitMs: number, notice: (message: string) => void): () => void {

@@ -18,7 +18,7 @@ export interface NodePorts {
   readonly refreshCatalog: () => Promise<unknown>
 }
 
-/** Services of this process to other nodes, once it takes requests. */
+/** What this process does for other nodes once it takes requests. */
 export interface NodeDuties extends SharedDuties {
   readonly block: (ip: string, leftMs: number, blocks: number) => void
 }
@@ -41,7 +41,7 @@ export class Nodes {
     })
   }
 
-  /** Whether this node does the work that one node does for all. */
+  /** Whether this node is the leader. */
   get leads(): boolean {
     return this.#beat.leads
   }
@@ -51,20 +51,20 @@ export class Nodes {
     return this.#beat.nodes
   }
 
-  /** For the rate limits and the guard of addresses. */
+  /** The state that the rate limits and the guard of addresses share. */
   get access(): NonNullable<AccessOptions['shared']> {
     const { store } = this.#ports
     return {
       nodes: () => this.#beat.nodes,
       windows: this.shared?.windows ?? null,
       guard: this.shared?.guard ?? null,
-      // The others read it at their next beat; a block that cannot be written stays on this node.
+      // The other nodes read the block at their next beat; a block that cannot be written applies only on this node.
       blocked: (ip, leftMs, blocks) => void store?.block({ ip, leftMs, blocks }).catch(() => undefined),
       unblocked: async (ip) => await store?.unblock(ip),
     }
   }
 
-  /** For the limits of keys. */
+  /** The state that the limits of keys share. */
   get keyLimits(): LimitShare {
     return { nodes: () => this.#beat.nodes, shared: this.shared?.keyLimits ?? null }
   }
@@ -92,14 +92,14 @@ interface NodeBeatPorts {
   /** null = there are no other nodes. */
   readonly store: NodeStore | null
   readonly clock: Clock
-  /** Takes over changes from elsewhere. The view was read between the two monotonic times. */
+  /** Takes over changes that other nodes have made. The view was read between the two monotonic times. */
   readonly heard: (view: NodeView, askedMs: number, answeredMs: number) => Promise<void> | void
 }
 
 /**
- * Every two seconds this node records that it is alive and reads changes. It polls rather than LISTENs: polling works
- * through every pooler and on every database with PostgreSQL's protocol, bounds staleness, and would be needed anyway
- * for lost notifications.
+ * Every two seconds this node records that it is alive and reads changes. It polls instead of using LISTEN: polling
+ * works through every pooler and on every database with PostgreSQL's protocol, bounds staleness, and would be needed
+ * anyway for lost notifications.
  */
 class NodeBeat {
   readonly #ports: NodeBeatPorts
@@ -118,19 +118,19 @@ class NodeBeat {
     return this.#view.nodes
   }
 
-  /** Whether this node does the work that one node does for all. */
+  /** Whether this node is the leader. */
   get leads(): boolean {
     return this.#view.leads
   }
 
-  /** Resolves after the first beat. Rejects when the database does not answer. */
+  /** Resolves after the first beat. Rejects if the database does not answer. */
   async start(): Promise<void> {
     if (this.#ports.store === null) return
     await this.#beat(this.#ports.store)
     this.#next(this.#ports.store)
   }
 
-  /** From now on the others do not count this node. */
+  /** Other nodes no longer count this node from now on. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancel()
@@ -140,7 +140,7 @@ class NodeBeat {
 
   #next(store: NodeStore): void {
     this.#cancel = this.#ports.clock.after(BEAT_MS, () => {
-      // If the database is down, it is asked again at the next beat; meanwhile nothing is sold.
+      // If the database is down, the next beat asks it again; meanwhile nothing is sold.
       this.#running = this.#beat(store)
         .catch(() => undefined)
         .then(() => {

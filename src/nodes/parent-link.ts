@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { MetricReading, WorkerReadings } from '../base/prometheus.ts'
 
-/** Longer than the parent waits for the other workers. */
+/** How long a worker waits for its parent's answer: longer than the parent waits for the other workers. */
 const ANSWER_MS = 2_000
 
 export interface ParentLinkPorts {
@@ -23,7 +23,7 @@ export class ParentLink {
     this.#beat()
   }
 
-  /** Reports that it takes requests. */
+  /** Reports that the worker takes requests. */
   ready(url: string): void {
     this.#ports.send({ ready: url })
   }

@@ -24,7 +24,7 @@ export interface Shared {
 export interface SharedDuties {
   /** Called when the shared state can be reached again, which may have missed or lost accepted requests. */
   readonly tellWindows: () => Promise<void>
-  /** A stream of this node by its `reachName` and its generation id or X-Request-Id. */
+  /** Finds a stream of this node by its `reachName` and its generation id or X-Request-Id. */
   readonly findStream: (owner: string, id: string) => OwnStream | null
 }
 
@@ -33,10 +33,10 @@ export interface OwnStream {
   readonly finished: boolean
   readonly input: { readonly generationId: string }
   readonly done: Promise<unknown>
-  /** Resolves when it is settled, or at once where it is only drained for the bill. */
+  /** Resolves when the stream is settled, or at once if it is only drained for its bill. */
   cancel(): Promise<unknown>
   attach(reader: ClientStream, after: number): void
-  /** The client of `reader` is gone. */
+  /** Reports that the client of `reader` has left. */
   detached(reader: ClientStream): void
   /** Its Response, now or at its end; null for a stream of another kind. */
   response(): Promise<ResponseBody | null>
@@ -64,7 +64,7 @@ export interface SharedToken {
 
 /** Tokens of providers, under the print of how they are got. */
 export interface SharedTokens {
-  /** null = none, or nobody answers. */
+  /** null = there is none, or Valkey does not answer. */
   read(print: string): Promise<SharedToken | null>
   write(print: string, token: SharedToken): Promise<void>
 }

@@ -3,22 +3,22 @@ import type { Clock } from '../base/clock.ts'
 import { mergeReadings, type MetricReading } from '../base/prometheus.ts'
 import { BEAT_MS, type FromWorker, type ToWorker } from './parent-link.ts'
 
-/** A worker that is busy for longer is reported with its last numbers. */
+/** A worker that is busy for longer than this is reported with its last numbers. */
 const COLLECT_MS = 1_000
 
 /** A worker that dies sooner than this after its start is restarted only after a pause. */
 const HASTE_MS = 10_000
 const PAUSE_MS = 1_000
-/** Longer than a stopping worker lets answers run. */
+/** The time after which a stopping worker is killed: longer than it lets answers run. */
 const KILL_MS = 140_000
-/** Checks (one a second) without a message after which a worker is killed, also before its first message. */
+/** The number of checks (one a second) without a message after which a worker is killed. */
 const SILENT_LOOKS_MAX = 10
 const STARTING_LOOKS_MAX = 120
 
 export interface WorkerGroupPorts {
   readonly count: number
   readonly clock: Clock
-  /** One line for the operator. */
+  /** Writes one line for the operator. */
   readonly say: (line: string) => void
   /** How often it checks for messages from workers; absent = once a second. */
   readonly lookMs?: number
@@ -30,16 +30,19 @@ export type WorkerRole = 'first' | 'other'
 
 /** The parent's state of a worker. */
 interface Known {
-  /** Checks since its last message. Not time: a parent that was stopped, or a machine that slept, must kill nobody. */
+  /**
+   * Checks since its last message. Time is not used: a parent that was stopped, or a machine that slept, must not kill
+   * workers.
+   */
   silentLooks: number
   spoke: boolean
   ready: boolean
 }
 
 /**
- * Several processes behind one port. The parent accepts connections and deals them out in turn, so that a worker that
- * stops or dies loses only its own connections; with SO_REUSEPORT the kernel would have queued more for it. A worker
- * whose loop stands still is killed and replaced.
+ * Several processes behind one port. The parent accepts connections and gives them to the workers in turn, so that a
+ * worker that stops or dies loses only its own connections; with SO_REUSEPORT the kernel would have queued more for it.
+ * A worker whose loop stands still is killed and replaced.
  */
 export class WorkerGroup {
   readonly #ports: WorkerGroupPorts
@@ -47,7 +50,7 @@ export class WorkerGroup {
   readonly #metrics: WorkerMetrics
   #ready = 0
   #url: string | null = null
-  /** The workers have been told to end. */
+  /** Whether the workers have been asked to end. */
   stopping = false
   #failed = false
   #finish: (code: number) => void = () => undefined
@@ -66,7 +69,7 @@ export class WorkerGroup {
     })
   }
 
-  /** Tells every worker to end its answers. */
+  /** Asks every worker to let its answers end. */
   stop(): void {
     if (this.stopping) return
     this.stopping = true
@@ -79,21 +82,21 @@ export class WorkerGroup {
     for (const worker of this.#workers.keys()) worker.process.kill(name)
   }
 
-  /** One worker reads the catalogue file again; the others get the result from the store. */
+  /** Makes one worker read the catalogue file again; the others get the result from the store. */
   reload(): void {
     const [worker] = this.#workers.keys()
     worker?.process.kill('SIGHUP')
   }
 
   #fork(role: WorkerRole): void {
-    // All ask for the same port, even for 0: the parent gives each the one that it has.
+    // All ask for the same port, even if it is 0: the parent gives them the port that it already has.
     const worker = cluster.fork({ [WORKER_ROLE]: role })
     const startedMs = this.#ports.clock.monotonic()
     const known: Known = { silentLooks: 0, spoke: false, ready: false }
     this.#workers.set(worker, known)
     worker.on('message', (message: FromWorker) => this.#heard(worker, known, message))
-    // A message to a worker that has just died is lost with it; unheard, this would end the parent, and leave behind a
-    // worker that stands still.
+    // A message to a worker that has just died is lost. Without this listener the error would end the parent, and leave
+    // a worker that stands still behind.
     worker.on('error', () => undefined)
     worker.on('exit', (code) => this.#ended(worker, code, startedMs))
   }
@@ -115,7 +118,7 @@ export class WorkerGroup {
     }
   }
 
-  /** While stopping too: a worker that stands still does not hear SIGTERM. */
+  /** This also runs while stopping: a worker that stands still does not react to SIGTERM. */
   #look(): void {
     const { clock, say, lookMs = BEAT_MS } = this.#ports
     clock.after(lookMs, () => {
@@ -143,12 +146,12 @@ export class WorkerGroup {
     this.#workers.delete(worker)
     this.#metrics.left(worker)
     if (this.stopping) {
-      // A worker that was still starting ends by the signal itself.
+      // A worker that was still starting ends directly by the signal.
       if (code !== 0 && worker.process.signalCode !== 'SIGTERM') this.#failed = true
       if (this.#workers.size === 0) this.#finish(this.#failed ? 1 : 0)
       return
     }
-    // Before all were ready the cause is usually the settings, which the worker has reported.
+    // Before all workers were ready, the cause is usually the settings, which the worker has reported.
     if (this.#ready < this.#ports.count) {
       this.stopping = true
       this.signal('SIGTERM')
@@ -163,7 +166,7 @@ export class WorkerGroup {
   }
 }
 
-/** A worker, as far as metrics need it. */
+/** A worker as far as metrics are concerned. */
 interface MeasuredWorker {
   readonly process: { readonly pid?: number | undefined }
   send(message: ToWorker): void
@@ -177,10 +180,10 @@ interface Collection {
 /** Collects the metrics of all workers. */
 class WorkerMetrics {
   readonly #clock: Clock
-  /** The last metrics of each worker. */
+  /** The last known metrics of each worker. */
   readonly #said = new Map<MeasuredWorker, readonly MetricReading[]>()
   readonly #collections = new Map<number, Collection>()
-  /** The counts of workers that have ended: a sum that fell would look like a restart of all. */
+  /** The counts of workers that have ended. Without them a sum would fall, which looks like a restart of all. */
   #departed: readonly MetricReading[] = []
   #lastId = 0
 
@@ -188,7 +191,7 @@ class WorkerMetrics {
     this.#clock = clock
   }
 
-  /** Asks all `workers` and answers `asker`, whose question has this `id`. */
+  /** Asks all `workers` for metrics and answers `asker`, whose question has this `id`. */
   collect(workers: Iterable<MeasuredWorker>, asker: MeasuredWorker, id: number): void {
     this.#lastId += 1
     const own = this.#lastId

@@ -3,7 +3,7 @@ import { body, filled, flag, list, object, oneOf, optional, text, time, type Sta
 
 export const CHANNEL_TYPES = ['email', 'telegram', 'webhook'] as const
 const LANGUAGES = ['en', 'ru'] as const
-const Kinds = list(oneOf(CHOSEN_KINDS), 'Kinds of notices that it is told of.', { maxItems: 50 })
+const Kinds = list(oneOf(CHOSEN_KINDS), 'Kinds of notices that it gets.', { maxItems: 50 })
 
 export const NoticeChannel = object(
   {

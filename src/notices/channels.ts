@@ -19,7 +19,7 @@ export interface ChannelPorts {
   readonly ids: IdSource
   readonly clock: Clock
   readonly cipher: Cipher
-  /** Types that this service is set up for. */
+  /** The types that are set up on this service. */
   readonly channelTypes: ReadonlySet<ChannelType>
 }
 
@@ -39,7 +39,7 @@ export function newChannel(
     readonly accountId: string | null
     readonly allowPrivate: boolean
     readonly externalId?: string | null
-    /** An operator names it: their word is enough. */
+    /** An operator named the receiver, so it needs no confirmation. */
     readonly vouched?: boolean
   },
 ): { readonly channel: Channel; readonly secret: string | null } {
@@ -59,20 +59,20 @@ export function newChannel(
       language,
       enabled: true,
       createdAtMs: clock.now(),
-      // A customer could name somebody else's mailbox.
+      // A customer could name the mailbox of somebody else, so it must be confirmed.
       confirmed: vouched || type === 'webhook',
     },
   }
 }
 
-/** Of an account. */
+/** The most channels of an account. */
 export const ACCOUNT_CHANNELS_MAX = 5
 
 export function tooManyChannels(most: number): ApiError {
   return reasonError('channels_most', { most })
 }
 
-/** A notice that only this channel gets. Answers its id. */
+/** Raises a notice that only this channel gets. Returns its id. */
 export async function raiseTest(
   { ids, clock, store }: Pick<ChannelPorts, 'ids' | 'clock'> & { readonly store: { readonly notices: NoticeStore } },
   { id: channelId, accountId }: Channel,
@@ -90,7 +90,10 @@ export function wireChannel(channel: Channel): NoticeChannel {
   return wire(NoticeChannel, channel, { kinds: channel.kinds.filter(isChosen) })
 }
 
-/** A record as events keep it: of a webhook's address only the host, since its path and query are secrets. */
+/**
+ * A record in the form in which events store it: of a webhook's address only the host, since the path and query are
+ * secrets.
+ */
 export function eventText(action: string, record: unknown): string | null {
   if (record === null) return null
   if (!action.startsWith('notice_channel.')) return JSON.stringify(record)
@@ -112,7 +115,7 @@ export function wireDelivery(delivery: Delivery): NoticeDelivery {
     channel: channel.id,
     notice: {
       id: notice.id,
-      // A newer program may have written another, which is shown as it is.
+      // A newer program may have written an unknown kind, which is shown unchanged.
       type: notice.kind as NoticeKind,
       account: notice.accountId,
       created_at: isoTime(notice.atMs),

@@ -4,25 +4,28 @@ import { isTagged, mailboxOf } from '../base/mail-address.ts'
 import type { Language } from './text-format.ts'
 import type { Send } from './way.ts'
 
-/** Letters that wait, and those of one sender; more are dropped, and their readers ask again. */
+/** The most letters that wait, in all and of one sender; further ones are dropped, and their recipients ask again. */
 const WAITING_MAX = 1_000
 const SENDER_WAITING_MAX = 20
 const PAUSES_MS = [10_000, 60_000] as const
 
-/** The bound that a sender's letters count in, and the sender; null = the reader has asked for a link of their own. */
+/** The bound that counts a sender's letters, and the sender; null = the recipient asked for the link. */
 export type LetterSender = readonly ['letters' | 'admin_letters', string] | null
 
 export interface Recipient {
   readonly by: 'email' | 'telegram'
   readonly to: string
-  /** null = in both. */
+  /** null = the letter is in both languages. */
   readonly language: Language | null
   readonly from: LetterSender
 }
 
 export type LetterKind = 'code' | 'password' | 'invitation' | 'join'
 
-/** What somebody has just asked for, and can ask for again: it is not in the outbox, which would keep its secret. */
+/**
+ * A message that a person has just asked for, and can ask for again. It is not put into the outbox, which would store
+ * its secret.
+ */
 interface Letter extends Recipient {
   readonly kind: LetterKind
   /** A code or a link. */
@@ -30,13 +33,13 @@ interface Letter extends Recipient {
 }
 
 export interface LetterPorts {
-  /** The ways that are set up. */
+  /** The ways of sending that are set up. */
   readonly ways: ReadonlyMap<string, Send>
   readonly clock: Clock
-  /** A sentence for the operator. */
+  /** Writes one sentence for the operator as a log line. */
   readonly log: (message: string) => void
   readonly newId: () => string
-  /** Takes a turn of a bound; false = there is none left. */
+  /** Takes a turn of a bound; false = none is left. */
   readonly has: (
     bound: 'letters' | 'admin_letters' | 'mailbox' | 'reset_letters' | 'tagged_resets',
     of: string,
@@ -80,13 +83,13 @@ function inLanguage(text: Label, language: Language | null, between: string): st
 }
 
 /**
- * Sends letters one after another, each up to three times; what waits when the process ends is lost. Links that readers
- * have asked for go first, then a letter of each sender in turn.
+ * Sends letters one after another, each up to three times; letters that still wait when the process ends are lost.
+ * Links for passwords go first, then a letter of each sender in turn.
  */
 export class Letters {
   readonly #ports: LetterPorts
   readonly #stop = new AbortController()
-  /** By sender. */
+  /** Waiting letters by sender. */
   readonly #queues = new Map<string, Letter[]>()
   #waiting = 0
   #sending: Promise<void> | null = null
@@ -96,9 +99,9 @@ export class Letters {
   }
 
   /**
-   * Makes the secret and sends it, unless the sender or the mailbox has had its letters (guarantees.md 5) or too many
-   * wait. false = it is not sent. Links for passwords have turns of their own: whoever uses up those of a mailbox must
-   * not keep its user from one.
+   * Makes the secret and sends it, unless the sender or the mailbox has had too many letters (guarantees.md 5), or too
+   * many wait. false = it is not sent. Links for passwords have bounds of their own: a person who uses up the other
+   * bounds of a mailbox must not keep its user from getting a link.
    */
   async post(recipient: Recipient, kind: LetterKind, secret: () => Promise<string> | string): Promise<boolean> {
     const { to, from } = recipient
@@ -110,7 +113,7 @@ export class Letters {
     if (kind === 'password' && !(await has('reset_letters', to))) return false
     if (kind === 'password' && isTagged(to) && !(await has('tagged_resets', mailboxOf(to)))) return false
     const letter = { ...recipient, kind, secret: await secret() }
-    // Others have come while this one waited for its turn.
+    // Other letters may have come while the bounds were checked.
     if (this.#isFull(sender)) return false
     this.#queues.set(sender, [...(this.#queues.get(sender) ?? []), letter])
     this.#waiting += 1
@@ -161,7 +164,7 @@ export class Letters {
       if (signal.aborted) return
       const pauseMs = PAUSES_MS[failures]
       if (pauseMs === undefined) log(`A letter could not be sent: ${thrownMessage(thrown)}`)
-      // Others do not wait for it.
+      // The other letters do not wait for the next try.
       else clock.after(pauseMs, () => void this.#send(letter, id, failures + 1))
     }
   }

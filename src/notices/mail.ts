@@ -5,12 +5,12 @@ import type { NoticeText } from './notice-text.ts'
 import { DeliveryError, SILENT_REST_MS } from './notifier.ts'
 import type { MailConfig, Message, Way } from './way.ts'
 
-/** Of one message; shorter than the lease of a delivery, however slowly the server answers. */
+/** The time limit of one message; shorter than the lease of a delivery, however slowly the server answers. */
 const TIMEOUT_MS = 30_000
 const STEP_MS = 10_000
 const SUBJECT_CHARACTERS_MAX = 150
 
-/** Hands mail to the operator's server, a connection a message. The library is loaded with the first one. */
+/** Sends mail through the operator's server, with a connection per message. The first one loads the library. */
 export const MAIL: Way = {
   open: ({ mail }) =>
     mail === null ? null : async (message, stop) => await sendMail(mail, message, await message.text(), stop),
@@ -48,10 +48,10 @@ async function sendMail(
       // An object is one address; a text would be read as a list.
       to: { name: '', address: to },
       subject: oneLine(subject, SUBJECT_CHARACTERS_MAX),
-      // Plain text: nothing in it is markup.
+      // The body is plain text: nothing in it is markup.
       text,
       messageId: `<${id}@${from.split('@')[1] ?? 'tollgate'}>`,
-      // No automatic reply comes back (RFC 3834).
+      // Prevents automatic replies (RFC 3834).
       headers: { 'Auto-Submitted': 'auto-generated' },
       signal: AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]),
     })

@@ -3,7 +3,7 @@ import type { Language } from './text-format.ts'
 
 export interface MailedLink {
   readonly email: string
-  /** null = of a person who has not said; the letter has both. */
+  /** null = the person has chosen no language, so the letter has both. */
   readonly language: Language | null
   /** `join`: an invitation to an account. */
   readonly kind: 'password' | 'invitation' | 'join'
@@ -11,8 +11,8 @@ export interface MailedLink {
 }
 
 /**
- * Mails links with which people choose a password or join an account. Their address is the configured one: a request's
- * Host may lie.
+ * Mails links with which people choose a password or join an account. The links begin with the configured address,
+ * since the Host of a request may be forged.
  */
 export class MailedLinks {
   readonly #letters: Pick<Letters, 'post'>

@@ -5,13 +5,13 @@ import { textFormat, type Language, type TextFormat } from './text-format.ts'
 
 const WORD_CHARACTERS_MAX = 120
 
-/** Of what a notice names by id; null = there is none, or it is gone. */
+/** Names of what a notice names by id; null = there is none, or it is gone. */
 export interface NoticeNames {
   readonly account: string | null
   readonly key: string | null
 }
 
-/** A message for people. Both texts are plain: no part of them is markup. */
+/** A message for people. Both of its texts are plain: no part of them is markup. */
 export interface NoticeText {
   readonly subject: string
   readonly text: string
@@ -19,7 +19,7 @@ export interface NoticeText {
 
 /** The values of a notice as people read them, in one language. */
 interface NoticeWords {
-  /** A value that is a name or another text; somebody else chose it. */
+  /** The value of a name or another text that somebody else chose. */
   readonly word: (name: string) => string
   readonly money: (name: string) => string
   readonly number: (name: string) => string
@@ -44,14 +44,14 @@ function periodOf({ detail }: NoticeWords): Label {
   return PERIODS.get(detail['limit_reset']) ?? LIMIT
 }
 
-/** Whose limit it is: a notice about a key names it. */
+/** The owner of the limit; a notice about a key names the key. */
 function limitOwner({ keyName, detail }: NoticeWords): Label {
   return detail['key'] === undefined
     ? { en: 'The account', ru: 'Аккаунт' }
     : { en: `The key ${keyName}`, ru: `Ключ ${keyName}` }
 }
 
-/** What happened, and what follows from it. */
+/** The sentences of each kind: what happened, and what follows from it. */
 const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
   'balance.low': ({ money }) => ({
     en: `The balance is ${money('balance')}, below ${money('threshold')}. Requests that it does not cover are refused.`,
@@ -122,7 +122,7 @@ const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
 function ratesOf(detail: Notice['detail']): string {
   const { rates } = detail
   if (!Array.isArray(rates)) return ''
-  // As the feed of the exchange rates writes them.
+  // The feed of the exchange rates writes them in this form.
   return (rates as readonly Readonly<Record<string, unknown>>[])
     .map(({ currency, rate, held }) => shown(`${String(currency)} ${String(rate)} (${String(held)})`))
     .join(', ')
@@ -132,12 +132,12 @@ function shown(value: unknown): string {
   return oneLine(typeof value === 'string' ? value : JSON.stringify(value ?? null), WORD_CHARACTERS_MAX)
 }
 
-/** An unknown kind, of a newer program, is told by its name. */
+/** A notice of a kind that only a newer program knows is shown by the kind's name. */
 function isKnown(kind: string): kind is NoticeKind {
   return Object.hasOwn(NOTICES, kind)
 }
 
-/** The message about a notice. `publicUrl`: of the console; null = unknown, and not shown. */
+/** The message of a notice. `publicUrl`: the address of the console; null = it is unknown, and not shown. */
 export function noticeText(
   notice: Notice,
   names: NoticeNames,

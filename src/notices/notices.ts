@@ -13,13 +13,13 @@ import { TELEGRAM } from './telegram.ts'
 import type { Send, Way, WayPorts } from './way.ts'
 import { WEBHOOK } from './webhook.ts'
 
-/** The ways to tell people. */
+/** The ways of sending notices. */
 const WAYS: ReadonlyMap<ChannelType, Way> = new Map([
   ['webhook', WEBHOOK],
   ['email', MAIL],
   ['telegram', TELEGRAM],
 ])
-/** What is missing where a way is not set up. */
+/** What is missing if a way is not set up. */
 const MISSING: Readonly<Record<ChannelType, string>> = {
   webhook: 'no webhooks are sent',
   email: 'no mail server is set',
@@ -31,7 +31,7 @@ export interface NoticesPorts extends WayPorts {
   readonly clock: Clock
   readonly ids: IdSource
   readonly leads: () => boolean
-  /** Of the service, for the times in messages. */
+  /** The service's time zone, for times in messages. */
   readonly timezone: () => string
   readonly publicUrl: string | null
   readonly has: LetterPorts['has']
@@ -41,7 +41,7 @@ export interface NoticesPorts extends WayPorts {
 export interface Notices {
   readonly notifier: Notifier
   readonly letters: Letters
-  /** The ways that are set up. */
+  /** The ways of sending that are set up. */
   readonly channelTypes: ReadonlySet<ChannelType>
   start(): void
   stop(): Promise<void>
@@ -84,7 +84,7 @@ async function deliver(
   await send({ to, id: notice.id, text, delivery }, stop)
 }
 
-/** The receiver as it is kept; throws for one that cannot be reached. */
+/** The receiver in the form in which it is stored; throws if it cannot be reached. */
 export function checkedTarget(type: ChannelType, given: string, allowPrivate: boolean): string {
   const way = WAYS.get(type)
   if (way === undefined) throw notSetUp(type)

@@ -3,15 +3,14 @@ import type { Delivery, Lane } from '../store/notices/notice-rows.ts'
 import type { NoticeStore, Taken } from '../store/notices/notice-store.ts'
 import { thrownMessage } from '../base/text.ts'
 
-/** Rest of a receiver that did not answer: those that do are not kept from the slots. */
+/** How long a receiver that did not answer rests, so that it does not occupy slots that others need. */
 export const SILENT_REST_MS = 10_000
 
-/** A message was not taken. `message` is for its owner; it holds nothing of the answer but its status. */
+/** Thrown if a message was not accepted. `message` is for the receiver's owner; it quotes only the answer's status. */
 export class DeliveryError extends Error {
   override readonly name = 'DeliveryError'
   /**
-   * For how long nothing else is sent to the same receiver, as it asked or because it did not answer; 0 = it need not
-   * wait.
+   * How long nothing else is sent to the same receiver, because it asked for the pause or did not answer; 0 = no pause.
    */
   readonly restMs: number
 
@@ -22,9 +21,12 @@ export class DeliveryError extends Error {
 }
 
 const EVERY_MS = 2_000
-/** Longer than an attempt may take: what is still under way is not taken by another node. */
+/** Longer than an attempt may take, so that no other node takes a message that is still being sent. */
 const LEASE_MS = 60_000
-/** Messages that are sent at once, each to another channel: receivers that hang take no slot of another lane. */
+/**
+ * How many messages are sent at once, each to another channel. The lanes are separate: receivers that hang take no slot
+ * of another lane.
+ */
 const SLOTS: Readonly<Record<Lane, number>> = { operator: 8, well: 16, troubled: 8 }
 /** Pauses after each failed attempt, before jitter; after the last one the message is dead. */
 const PAUSES_MS = [10_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_600_000, 43_200_000] as const
@@ -32,30 +34,36 @@ const PAUSES_MS = [10_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_60
 export interface NotifierPorts {
   readonly store: Pick<NoticeStore, 'address' | 'take' | 'ended' | 'counts'>
   readonly clock: Clock
-  /** Whether this node does the work that one node does for all; leases keep two that believe it apart. */
+  /** Whether this node is the leader; leases keep two nodes apart that both believe it. */
   readonly leads: () => boolean
-  /** Rejects when the message was not taken, with a sentence for the channel's owner. */
+  /** Rejects if the message was not accepted, with a sentence for the channel's owner. */
   readonly send: (delivery: Delivery, stop: AbortSignal) => Promise<void>
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random: () => number
-  /** A sentence for the operator. */
+  /** Writes one sentence for the operator as a log line. */
   readonly log: (message: string) => void
 }
 
-/** The pause after the failed attempt with this number, half to one and a half times its length; null = there is none. */
+/**
+ * The pause after the failed attempt with this number, half to one and a half times its nominal length; null = there
+ * are no more attempts.
+ */
 export function retryPauseMs(attempts: number, random: number): number | null {
   const pauseMs = PAUSES_MS[attempts - 1]
   return pauseMs === undefined ? null : Math.round(pauseMs * (0.5 + random))
 }
 
-/** Sends what the outbox holds, at least once each: a message that a process died over is sent again after its lease. */
+/**
+ * Sends the messages of the outbox, each at least once: if a process dies while it sends a message, the message is sent
+ * again after its lease.
+ */
 export class Notifier {
   readonly #ports: NotifierPorts
   readonly #stop = new AbortController()
   readonly #running = new Map<Promise<void>, Lane>()
   #turning: Promise<void> | null = null
   #cancel: () => void = () => undefined
-  /** Attempts since the start. */
+  /** The number of attempts since the start, by their result. */
   readonly counts = { sent: 0, failed: 0, dead: 0 }
   #isDown = false
 
@@ -82,7 +90,7 @@ export class Notifier {
     })
   }
 
-  /** If the store does not answer, it is asked again the next time. */
+  /** If the store does not answer, the next turn asks it again. */
   async #work(): Promise<void> {
     const { store, clock, log } = this.#ports
     try {
@@ -102,7 +110,7 @@ export class Notifier {
   #begin({ delivery, lane }: Taken): void {
     const running = this.#send(delivery).finally(() => {
       this.#running.delete(running)
-      // The next message of this channel waits no longer.
+      // The next message of this channel need not wait any longer.
       if (!this.#stop.signal.aborted) this.#turn()
     })
     this.#running.set(running, lane)
@@ -125,7 +133,7 @@ export class Notifier {
       }
     }
     this.counts[end === 'sent' ? 'sent' : end.dueAtMs === null ? 'dead' : 'failed'] += 1
-    // What could not be noted is sent again after its lease.
+    // If the end cannot be recorded, the message is sent again after its lease.
     await store.ended(delivery, end, clock.now()).catch(() => undefined)
   }
 }

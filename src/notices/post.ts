@@ -5,12 +5,12 @@ import { DeliveryError, SILENT_REST_MS } from './notifier.ts'
 const TIMEOUT_MS = 10_000
 const TOO_MANY = 429
 const UNAVAILABLE = 503
-/** The longest rest that a receiver may ask for. */
+/** The longest pause that a receiver may ask for. */
 const REST_MS_MAX = 3_600_000
-/** Read of an answer before its connection is closed. */
+/** The most bytes of an answer that are read before its connection is closed. */
 const ANSWER_BYTES_MAX = 16_384
 
-/** Posts JSON; throws a DeliveryError where it is not taken. No redirect is followed. */
+/** Posts JSON; throws a DeliveryError if it is not accepted. No redirect is followed. */
 export async function post(
   url: string,
   {
@@ -24,7 +24,7 @@ export async function post(
     readonly headers?: Readonly<Record<string, string>>
     readonly body: string
     readonly stop: AbortSignal
-    /** How long the body of an answer asks to wait; null = it does not say. */
+    /** The pause that the body of an answer asks for; null = it asks for none. */
     readonly restSeconds?: (body: string) => number | null
   },
 ): Promise<void> {
@@ -49,7 +49,7 @@ export async function post(
   }
 }
 
-/** Seconds that the answer asks to wait, in its body or else in `Retry-After`; a date there is not read. */
+/** The seconds of pause that the answer asks for, in its body or else in `Retry-After`; a date there is not read. */
 async function restOf(
   { body, headers }: Awaited<ReturnType<typeof request>>,
   restSeconds: (text: string) => number | null,

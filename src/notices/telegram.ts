@@ -2,7 +2,7 @@ import { fieldError } from '../base/refusals.ts'
 import { post } from './post.ts'
 import type { Way } from './way.ts'
 
-/** Plain text, so that nothing in it is markup, and no page that it names is fetched for a preview. */
+/** Messages are plain text: nothing in them is markup, and Telegram fetches no page for a preview. */
 export const TELEGRAM: Way = {
   open: ({ telegram, own: dispatcher }) =>
     telegram === null
@@ -18,7 +18,7 @@ export const TELEGRAM: Way = {
   },
 }
 
-/** `parameters.retry_after` of a refusal. */
+/** Reads `parameters.retry_after` of a refusal. */
 function restSeconds(body: string): number | null {
   const found = /"retry_after"\s*:\s*(\d{1,9})\b/.exec(body)?.[1]
   return found === undefined ? null : Number(found)

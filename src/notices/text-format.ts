@@ -2,9 +2,9 @@ export type Language = 'en' | 'ru'
 
 const MICRO_DIGITS = 6
 
-/** Figures and times in the words of a language, as the console shows them. */
+/** Formats of figures and times in a language, as the console shows them. */
 export interface TextFormat {
-  /** Of rubles. */
+  /** Formats an amount in rubles. */
   readonly money: (rubles: number) => string
   readonly number: (value: number) => string
   readonly time: (atMs: number) => string

@@ -8,13 +8,13 @@ import type { NoticeText } from './notice-text.ts'
 export interface MailConfig {
   readonly host: string
   readonly port: number
-  /** `starttls`: refused without it; `implicit`: from the first byte; `none`: in the clear. */
+  /** `starttls`: a server without it is refused; `implicit`: TLS from the first byte; `none`: unencrypted. */
   readonly tls: 'starttls' | 'implicit' | 'none'
-  /** null = without signing in. */
+  /** null = the service does not sign in. */
   readonly login: { readonly user: string; readonly password: string } | null
-  /** The address that mail comes from. */
+  /** The address from which mail is sent. */
   readonly from: string
-  /** The name beside it. */
+  /** The name next to that address. */
   readonly fromName: string
 }
 
@@ -27,34 +27,37 @@ export interface TelegramConfig {
 export interface WayPorts {
   readonly cipher: Cipher
   readonly clock: Pick<Clock, 'now'>
-  /** null = no mail server is set. */
+  /** null = no mail server is configured. */
   readonly mail: MailConfig | null
-  /** null = no bot is set. */
+  /** null = no bot is configured. */
   readonly telegram: TelegramConfig | null
-  /** Connects to public addresses only. */
+  /** Connects only to public addresses. */
   readonly guarded: Dispatcher
-  /** Connects to what the operator chose: to private addresses too, to those of clouds' credentials never. */
+  /**
+   * Connects to receivers that the operator chose: also to private addresses, but never to those that serve credentials
+   * of clouds.
+   */
   readonly own: Dispatcher
-  /** Receivers that the operator chose may have private addresses. */
+  /** Whether receivers that the operator chose may have private addresses. */
   readonly allowPrivate: boolean
 }
 
 export interface Message {
   readonly to: string
-  /** The same in each attempt, so that a receiver may know a repeated message. */
+  /** The same in each attempt, so that a receiver can recognise a repeated message. */
   readonly id: string
   readonly text: () => NoticeText | Promise<NoticeText>
-  /** null = a letter that somebody has just asked for. */
+  /** null = a letter that a person has just asked for. */
   readonly delivery: Pick<Delivery, 'channel' | 'notice'> | null
 }
 
-/** Sends one message; throws a DeliveryError when it is not taken. */
+/** Sends one message; throws a DeliveryError if it is not accepted. */
 export type Send = (message: Message, stop: AbortSignal) => Promise<void>
 
-/** A way to tell people. */
+/** A way of sending notices. */
 export interface Way {
   /** null = it is not set up on this service. */
   open(ports: WayPorts): Send | null
-  /** The receiver as it is kept; throws for one that cannot be reached in this way. */
+  /** The receiver in the form in which it is stored; throws if it cannot be reached in this way. */
   target(given: string, allowPrivate: boolean): string
 }

@@ -17,7 +17,7 @@ export const WEBHOOK: Way = {
   target: webhookAddress,
 }
 
-/** What a name resolves to is checked again with each connection. */
+/** Checks the address. The addresses to which its name resolves are checked again at each connection. */
 function webhookAddress(given: string, allowPrivate: boolean): string {
   const url = URL.canParse(given) ? new URL(given) : null
   const isHttp = url !== null && (url.protocol === 'https:' || (allowPrivate && url.protocol === 'http:'))
@@ -27,7 +27,7 @@ function webhookAddress(given: string, allowPrivate: boolean): string {
   return url.href
 }
 
-/** The body of a webhook, and `data` by kind as docs/notifications.md lists them. */
+/** The body of a webhook; docs/notifications.md lists `data` by kind. */
 function webhookBody({ id, kind, accountId, atMs, detail }: Notice): string {
   return JSON.stringify({ id, type: kind, created_at: isoTime(atMs), account: accountId, data: detail })
 }

@@ -27,7 +27,7 @@ export interface PayPorts {
   readonly adapters: AdapterTable
   /** What they are built from. */
   readonly upstream: AdapterPorts
-  /** The node's budget for whole answers. */
+  /** The node's memory budget for plain answers. */
   readonly answers: AnswerBudget
   readonly keyWrap: KeyWrap
   readonly clock: SyncedClock
@@ -37,7 +37,7 @@ export interface PayPorts {
   /** null = no other node reads a copy of this one's streams. */
   readonly copyStream: CopyStream | null
   readonly singleProcess: boolean
-  /** A sentence for the operator. */
+  /** Writes one sentence for the operator as a log line. */
   readonly notice: (message: string) => void
 }
 
@@ -53,14 +53,14 @@ export interface RoomPorts extends PayPorts, AttemptQueuePorts {
 export interface RoomEdge {
   /** null = taken from the request's Host. */
   readonly publicUrl: string | null
-  /** The form that a name of an account has at providers. */
+  /** The form in which providers see a name of an account. */
   readonly outwardName: (accountId: string, name: string) => string
   /** Answers of other nodes, by generation id; null = no other nodes can be reached. */
   readonly elsewhere: {
     /** Sends the events after number `after`, then the live ones; false = there is no such stream. */
     attach(call: Call<Principal>, id: string, after: number): Promise<boolean>
     cancel(reach: Reach, id: string): Promise<unknown>
-    /** null = no node has it. */
+    /** null = no other node has it. */
     body(reach: Reach, id: string): Promise<Readonly<Record<string, unknown>> | null>
   } | null
 }

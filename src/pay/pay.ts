@@ -28,9 +28,9 @@ export interface Pay {
   readonly idempotency: IdempotentCalls
   readonly rooms: readonly PaidRoom[]
   readonly sse: SseStreams
-  /** Goes on with the jobs of the store. */
+  /** Continues the jobs in the store. */
   start(): Promise<void>
-  /** Lets running answers end within `drainMs`; `closed` = the edge has let go of its last connection. */
+  /** Lets running answers end within `drainMs`; `closed` resolves when the edge has closed its last connection. */
   stop(drainMs: number, closed: Promise<void>): Promise<void>
 }
 
@@ -90,7 +90,7 @@ export function openPay(ports: PayPorts): Pay {
   }
 }
 
-/** Events that the server itself writes; they are lost while the store is down. */
+/** Writes events whose author is the server itself; they are lost while the store is down. */
 function systemEvents({
   store,
   clock,

@@ -1,15 +1,15 @@
-/** Bytes on one node of whole answers that arrive or are read, and of replies that wait for their clients. */
+/** Bytes on one node of plain answers that arrive or are read, and of replies that wait for their clients. */
 const ANSWER_BUDGET_BYTES = 256 * 1_048_576
-/** The step in which room is taken where the length of an answer is not known. */
+/** The steps in which room is taken if the length of an answer is not known. */
 const STEP_BYTES = 1_048_576
 
-/** The room needed for an answer of which this many bytes have come. */
+/** The room needed by an answer of which so many bytes have come. */
 export function roomFor(bytes: number): number {
   return Math.ceil(bytes / STEP_BYTES) * STEP_BYTES
 }
 
 /**
- * The process-wide budget for bytes of whole answers. An answer without room is not refused, since it is paid for: its
+ * The process-wide memory budget for plain answers. An answer without room is not refused, since it is paid for: its
  * socket waits until others have been read. The oldest answer always gets room unless replies fill the budget, so one
  * of them always ends; the provider's time limits bound how long that takes. A reply comes from an answer that had room
  * and never waits; its client must read it in time while others wait (`src/http/slow-readers.ts`).
@@ -31,7 +31,7 @@ export class AnswerBudget {
     return this.#bytes
   }
 
-  /** As many bytes as the whole budget wait for room already: a new answer would wait for long. */
+  /** Whether as many bytes as the whole budget already wait for room, so that a new answer would wait for long. */
   get isFull(): boolean {
     let waitingBytes = 0
     for (const { wanted } of this.#waiting) waitingBytes += wanted
@@ -43,7 +43,7 @@ export class AnswerBudget {
     return this.#waiting.size > 0
   }
 
-  /** Counts a reply that waits for its client; the result gives its room back. */
+  /** Counts a reply that waits for its client; the returned function gives the room back. */
   unsent(bytes: number): () => void {
     this.#bytes += bytes
     this.#unsentBytes += bytes
@@ -69,7 +69,7 @@ export class AnswerBudget {
   #take(hold: AnswerHold, bytes: number): boolean {
     this.#holds.add(hold)
     const [first] = this.#holds
-    // No hold overtakes those that wait, except the oldest, which must always be able to go on.
+    // No hold overtakes those that wait, except the oldest, which must always be able to continue.
     const mayGo =
       (hold === first && this.#unsentBytes < this.#bytesMax) ||
       (this.#bytes + bytes <= this.#bytesMax && (this.#waiting.size === 0 || this.#waiting.has(hold)))
@@ -91,7 +91,7 @@ export class AnswerBudget {
     for (const waiting of this.#waiting) if (!this.#wake(waiting)) return
   }
 
-  /** false: there is still no room for it. */
+  /** false = there is still no room for it. */
   #wake(hold: AnswerHold): boolean {
     if (!hold.retry()) return false
     this.#waiting.delete(hold)
@@ -128,7 +128,7 @@ export class AnswerHold {
   }
 
   /**
-   * Grows to `bytes` in all. false: there is no room yet; `onRoom` is called when there is, and `reach` must not be
+   * Grows to `bytes` in all. false = there is no room yet; `onRoom` is called when there is, and `reach` must not be
    * called before.
    */
   reach(bytes: number, onRoom: () => void): boolean {
@@ -140,7 +140,7 @@ export class AnswerHold {
     return false
   }
 
-  /** The same, awaited until the signal ends it. */
+  /** The same as a promise; the signal ends the wait. */
   async reached(bytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     const room = Promise.withResolvers<void>()
@@ -161,7 +161,7 @@ export class AnswerHold {
     this.#ports.leave(this)
   }
 
-  /** For the budget: takes the wanted bytes if there is room. */
+  /** Called by the budget: takes the wanted bytes if there is room. */
   retry(): boolean {
     const more = this.#wanted - this.#bytes
     if (!this.#ports.take(this, more)) return false
@@ -169,7 +169,7 @@ export class AnswerHold {
     return true
   }
 
-  /** For the budget: reports that there was room. */
+  /** Called by the budget: reports that there was room. */
   go(): void {
     const onRoom = this.#onRoom
     this.#onRoom = null

@@ -6,7 +6,7 @@ import { OLLAMA } from './ollama/client/calls.ts'
 import { RESPONSES } from './responses/client/calls.ts'
 import type { ClientSide } from './ports/client-call.ts'
 
-/** The protocols of clients beside OpenAI's. */
+/** The protocols of clients other than OpenAI's. */
 export const CLIENTS: Readonly<Partial<Record<ClientProtocol, ClientSide>>> = {
   responses: RESPONSES,
   anthropic: ANTHROPIC,

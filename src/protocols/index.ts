@@ -24,21 +24,21 @@ export interface Adapters {
   readonly adapters: AdapterTable
   /** What they are built from, for kinds that bring their own sides of adapters. */
   readonly upstream: AdapterPorts
-  /** The budget for whole answers that all adapters share. */
+  /** The memory budget for plain answers that all adapters share. */
   readonly answers: AnswerBudget
   /** Tokens of providers with an `auth`. */
   readonly providerTokens: TokenCache
   close(): Promise<void>
 }
 
-/** Gemini takes no limit on searches; no answer with more was ever seen, and one would be charged all the same. */
+/** Gemini takes no limit on searches. No answer with more was seen; if one came, all would be charged. */
 const GEMINI_SEARCHES_MAX = 8
 
 interface Protocol extends AdapterFacts {
   readonly create: (ports: AdapterPorts) => Adapter
 }
 
-/** Every adapter, by its name in the catalogue. A new protocol is a folder beside this file and a row here. */
+/** Every adapter, by its name in the catalogue. A new protocol is a folder next to this file and a row here. */
 const PROTOCOLS: Readonly<Record<string, Protocol>> = {
   openai: { create: createOpenai, baseUrl: 'https://api.openai.com/v1', searchesMax: 1 },
   anthropic: { create: createAnthropic, baseUrl: 'https://api.anthropic.com/v1' },

@@ -10,7 +10,7 @@ import { IMAGE_TRAITS } from './openai/provider/image-traits.ts'
 import { SPEECH_TRAITS } from './openai/provider/speech.ts'
 import { TRANSCRIPTION_TRAITS } from './openai/provider/transcription.ts'
 
-/** A slash in a name separates a collection from it, which is no trait. */
+/** A slash in a name separates a collection from it, and is no trait. */
 const BY_NAME =
   /(?:test|exec)\([^)]*upstreamModel|upstreamModel\w*\.(?!includes\('\/'\))(?:includes|startsWith|endsWith|match)\(/
 
@@ -116,7 +116,7 @@ test("Claude's traits, whatever the name's spelling", () => {
       'claude-fable-5-1',
       'claude-fable-5.2',
       'claude-mythos-5-1',
-      // Unknown ones.
+      // Unknown models.
       'claude-opus-6',
       'claude-sonnet-6',
       'claude-haiku-6-1',
@@ -161,7 +161,7 @@ test("Gemini's traits, whatever the name's spelling", () => {
       'gemini-3.6-flash',
       'models/gemini-3.7-flash',
       'publishers/google/models/gemini-3.8-flash-001',
-      // Unknown ones.
+      // Unknown models.
       'gemini-4-flash',
       'gemini-3.10-flash-preview',
       'gemini-flash-latest',

@@ -15,7 +15,7 @@ const OURS = { id: 'gen-ours', model: 'maker/model' }
 const CALL = { endpoint: endpoint('upstream'), apiKey: null, generationId: OURS.id, streaming: true }
 const TEXTS = ['Toll', ' gate\n', ' «Ж»', ' 😀', ' "q" \\', '', ' 1', ' {}', ' \u2028', ' end']
 
-/** As SDKs of other languages write JSON: letters beyond ASCII as escapes. */
+/** JSON as SDKs of other languages write it: characters beyond ASCII are escaped. */
 function ascii(value: unknown): string {
   return JSON.stringify(value).replaceAll(
     /[\u0080-\uffff]/g,
@@ -89,7 +89,7 @@ const FORMS = {
   },
 } as const
 
-/** What the client gets, its JSON parsed, and what is charged for. */
+/** What the client gets, with its JSON parsed, and what is charged. */
 function seen(events: readonly AnswerEvent[]): unknown {
   const passed = events.flatMap((event): readonly unknown[] => {
     if (event.type !== 'wire') return []
@@ -101,7 +101,7 @@ function seen(events: readonly AnswerEvent[]): unknown {
   }
 }
 
-/** A chunk of Gemini's is JSON, an event of Messages has its type before. */
+/** A chunk of Gemini's is JSON; an event of Messages has its type before the JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text.slice(text.indexOf('{')))
@@ -110,7 +110,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The body with one to three bytes changed, half of them to bytes that stand elsewhere in it. */
+/** The body with one to three bytes changed, half of them to bytes that occur elsewhere in it. */
 function damaged(body: Buffer, random: () => number): Buffer {
   const below = (count: number): number => Math.floor(random() * count)
   const copy = Buffer.from(body)

@@ -10,27 +10,30 @@ import { SELECT_POSITION, SET_POSITION } from './sqlite/table-writes.ts'
 import { runAll } from './sqlite/pending-rows.ts'
 import { thrownMessage } from '../base/text.ts'
 
-/** All pages in one step: a step is a snapshot, and with several steps a write to the store would restart the copy. */
+/**
+ * All pages are copied in one step: a step is a snapshot, and with several steps a write to the store would restart the
+ * copy.
+ */
 const PAGES_PER_STEP = 2 ** 31 - 1
 const DATABASE = 'tollgate.db'
 const FILES = 'files'
 
 export interface BackupReport {
-  /** Bytes of the database and the stored files. */
+  /** The bytes of the database and the stored files. */
   readonly bytes: number
   readonly files: number
   /** Stored files that were removed between the snapshot and their copying; their rows are not in the copy either. */
   readonly missing: number
 }
 
-/** The copy could not be made; the message says what the operator can do. */
+/** Thrown if the copy could not be made; the message says what the operator can do. */
 export class BackupError extends OperatorError {
   override readonly name = 'BackupError'
 }
 
 /**
- * Copies the embedded store into a new directory while the server runs. The directory gets its name last, so one that
- * exists is complete.
+ * Copies the embedded store into a new directory while the server runs. The directory gets its name last, so a
+ * directory with the name is complete.
  */
 export async function backupStore(dataDir: string, directory: string): Promise<BackupReport> {
   const source = join(dataDir, DATABASE)
@@ -42,7 +45,7 @@ export async function backupStore(dataDir: string, directory: string): Promise<B
   try {
     await rm(part, { recursive: true, force: true })
     makeFolder(join(part, FILES))
-    // Before the database: what is no longer in this journal is in its tables by then.
+    // The journal is read before the database: rows that are no longer in it are in their tables by then.
     const journal = readRowJournal(dataDir)
     await copyDatabase(source, join(part, DATABASE))
     addJournaled(join(part, DATABASE), journal)
@@ -68,7 +71,7 @@ async function copyDatabase(source: string, target: string): Promise<void> {
   }
   const copy = new DatabaseSync(target)
   try {
-    // Makes one file of it: the contents of the original's WAL are in it.
+    // Merges the contents of the original's WAL into the one file.
     copy.exec('PRAGMA journal_mode=DELETE')
     const [result] = copy.prepare('PRAGMA quick_check(1)').all()
     const said = Object.values(result ?? {})[0]
@@ -78,7 +81,7 @@ async function copyDatabase(source: string, target: string): Promise<void> {
   }
 }
 
-/** The copy has no journal: rows that wait in it go to their tables. */
+/** The copy has no journal, so rows that wait in the original's journal are written to their tables. */
 function addJournaled(path: string, journal: Buffer): void {
   const copy = new DatabaseSync(path, { readBigInts: true })
   try {
@@ -87,7 +90,7 @@ function addJournaled(path: string, journal: Buffer): void {
     copy.exec('BEGIN')
     const { rows, position } = leftRows(journal, copy.prepare(SELECT_POSITION).get() ?? {})
     runAll(rows.write((text, values) => void copy.prepare(text).run(...values)))
-    // Another mark: the journal of the original is none of this copy.
+    // The mark is a new one: the journal of the original does not belong to this copy.
     copy.prepare(SET_POSITION).run(position, BigInt(newMark()))
     copy.exec('COMMIT')
   } finally {

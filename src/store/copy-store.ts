@@ -20,28 +20,28 @@ export interface CopyReport {
   readonly tables: number
   readonly rows: number
   readonly files: number
-  /** Rows of files whose bytes are not on the disk any more; they are not in the copy either. */
+  /** Rows of files whose bytes are no longer on the disk; the copy does not have them either. */
   readonly missing: number
 }
 
 export interface CopyOptions {
   readonly dataDir: string
   readonly databaseUrl: string
-  /** Decrypts the key of the seals, here and there. */
+  /** Decrypts the key of the seals in both stores. */
   readonly keyWrap: KeyWrap
 }
 
-/** Tables that each store has for itself: versions of its schema, and how far the embedded one has got. */
+/** Tables that each store has only for itself: versions of its schema, and how far the embedded store has got. */
 const OWN = ['schema_version', 'rolled_up', 'row_journal']
-/** Rows of one statement: with the widest table some ten thousand values of at most 65,535. */
+/** The rows of one statement: the widest table makes some ten thousand values, of which at most 65,535 are allowed. */
 const BATCH_ROWS = 400
 const ROW_NAME_CHARS_MAX = 100
 const OPEN_HOLDS = `SELECT COUNT(*) AS rows FROM hold WHERE state = 'open' AND id NOT IN (SELECT id FROM job)`
 
 /**
- * Copies the embedded store into an empty PostgreSQL database: every row in one transaction, each compared as it was
- * written, the bytes of stored files before them. Throws an OperatorError if the database is not empty or a server that
- * was killed has left open holds, StoreBusyError while a server has the embedded store open.
+ * Copies the embedded store into an empty PostgreSQL database: every row in one transaction, each compared with what
+ * was written, after the bytes of stored files. Throws an OperatorError if the database is not empty, or if a killed
+ * server has left open holds; throws StoreBusyError while a server has the embedded store open.
  */
 export async function copyStore({ dataDir, databaseUrl, keyWrap }: CopyOptions): Promise<CopyReport> {
   const source = new SqliteDatabase(dataDir)
@@ -70,7 +70,10 @@ export async function copyStore({ dataDir, databaseUrl, keyWrap }: CopyOptions):
   }
 }
 
-/** The next start of the embedded store ends them; on PostgreSQL they would expire, and leave no row in the log. */
+/**
+ * Refuses a store with open holds: the next start of the embedded store ends them, but on PostgreSQL they would expire
+ * and leave no row in the log.
+ */
 async function refuseOpenHolds(source: SqliteDatabase): Promise<void> {
   const [open = {}] = await source.all(OPEN_HOLDS)
   if (big(open, 'rows') > 0n)
@@ -87,14 +90,14 @@ async function refuseUsed(target: PostgresDatabase): Promise<void> {
   }
 }
 
-/** Partitions of the log for all numbers that are given. */
+/** Makes partitions of the log for all row numbers in use. */
 async function makeRoom(source: SqliteDatabase, target: PostgresDatabase, upkeep: LogUpkeep): Promise<void> {
   const [newest = {}] = await source.all('SELECT COALESCE(MAX(id), 0) AS id FROM generation')
   await target.all(`SELECT setval('generation_number', ?, false)`, [big(newest, 'id') + 1n])
   await upkeep.makeRoom()
 }
 
-/** If a copy fails, the next one overwrites these bytes. */
+/** Copies the bytes of files. If a copy fails, the next one overwrites them. */
 async function copyFiles(
   source: SqliteDatabase,
   target: PostgresDatabase,
@@ -118,7 +121,7 @@ interface Table {
   readonly columns: readonly string[]
 }
 
-/** A table that another refers to comes before it. */
+/** The tables in an order in which a table comes before those that refer to it. */
 async function tablesOf(source: SqliteDatabase): Promise<readonly Table[]> {
   const names = (
     await source.all(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name`)
@@ -145,7 +148,7 @@ async function copyTables(
   for (const one of tables) {
     const { name: table } = one
     const columns = one.columns.join(', ')
-    // Migrations write some rows.
+    // Migrations have written some rows.
     await sql.run(`DELETE FROM ${table}`)
     let batch: Row[] = []
     for (const row of source.prepare(`SELECT ${columns} FROM ${table}`).iterate()) {
@@ -161,7 +164,7 @@ async function copyTables(
   return copied
 }
 
-/** Answers the number of rows. */
+/** Returns the number of rows. */
 async function insert(sql: Sql, { name: table, columns: names }: Table, rows: readonly Row[]): Promise<number> {
   if (rows.length === 0) return 0
   const columns = names.join(', ')
@@ -178,10 +181,10 @@ async function insert(sql: Sql, { name: table, columns: names }: Table, rows: re
   return rows.length
 }
 
-/** Whose rows the hash chains and seals verify. */
+/** Tables whose rows the hash chains and seals verify. */
 const FINAL_TABLES: ReadonlySet<string> = new Set(['entry', 'event', 'generation'])
 
-/** The embedded store can keep what PostgreSQL cannot. */
+/** Refuses NUL, which the embedded store can hold in a text but PostgreSQL cannot. */
 function refuseNulRow(table: string, columns: readonly string[], row: Row): void {
   const column = columns.find((name) => {
     const value = row[name]
@@ -201,7 +204,7 @@ function valueOf(row: Row, column: string): SqlValue {
   throw new TypeError(`Column ${column} has a value of no known type.`)
 }
 
-/** Numbers that the database gives go on after the copied ones. */
+/** Makes the numbers that the database assigns continue after the copied ones. */
 async function goOnAfter(sql: Sql, table: string): Promise<void> {
   const [identity] = await sql.all(
     `SELECT column_name AS name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = ? AND is_identity = 'YES'`,

@@ -7,36 +7,36 @@ import { ApiError } from '../base/errors.ts'
 export type SqlValue = string | bigint | Uint8Array | null
 export type Row = Readonly<Record<string, unknown>>
 
-/** One connection's statements. Placeholders are `?`, in order, in both dialects. */
+/** The statements of one connection. Placeholders are `?`, in order, in both dialects. */
 export interface Sql {
   all(text: string, values?: readonly SqlValue[]): Promise<readonly Row[]>
-  /** Answers the number of changed rows. */
+  /** Returns the number of changed rows. */
   run(text: string, values?: readonly SqlValue[]): Promise<number>
 }
 
 export interface TransactionOptions {
   /**
-   * `snapshot`: reads one state of the data beside all other work. `migration`: changes the schema. Both take the time
-   * they need. `charge`: holds and their ends, which wait for no other work of this process. `note`: writes data on
-   * which nothing depends, such as a time of use. `change`: what a person decides about an account, its keys and its
-   * people, which is tried for longer: a key under load must be able to be switched off.
+   * `snapshot`: reads one state of the data without delaying other work. `migration`: changes the schema. Both take the
+   * time that they need. `charge`: holds and their ends, which wait for no other work of this process. `note`: writes
+   * data on which nothing depends, such as a time of use. `change`: a person's decision about an account, its keys and
+   * its people. It is tried for longer, since it must be possible to switch off a key under load.
    */
   readonly purpose?: 'snapshot' | 'migration' | 'charge' | 'note' | 'change'
-  /** Of a migration: how long it waits for a busy table. */
+  /** For a migration: how long it waits for a busy table. */
   readonly lockMs?: number
 }
 
 export interface ReadOptions {
-  /** Reads no amount that holds and settles change, so unwritten holds need not be written first. */
+  /** Reads no amount that holds and settles change, so holds that wait to be written need not be written first. */
   readonly withoutAmounts?: boolean
-  /** Finds a row by its key, over and over: it is planned once, and no report makes it wait for a connection. */
+  /** Finds a row by its key, again and again: it is planned once, and no report makes it wait for a connection. */
   readonly byKey?: boolean
 }
 
-/** What each request needs before it is paid: the rules of a key and of its account. */
+/** Options for what each request needs before it is paid: the rules of a key and of its account. */
 export const LOOK_UP: ReadOptions = { withoutAmounts: true, byKey: true }
 
-/** A decision about an account, its keys or its people. */
+/** Options for a decision about an account, its keys or its people. */
 export const CHANGE: TransactionOptions = { purpose: 'change' }
 
 /** A SQL database, embedded or PostgreSQL. */
@@ -44,7 +44,7 @@ export interface Database extends Sql {
   readonly dialect: 'sqlite' | 'postgres'
   /**
    * Grows with every write that is neither the ledger's nor a note, so that rows read at the same number are known to
-   * be unchanged; null when other processes write too.
+   * be unchanged; null = other processes write too.
    */
   readonly coldWrites: number | null
   all(text: string, values?: readonly SqlValue[], options?: ReadOptions): Promise<readonly Row[]>
@@ -53,12 +53,12 @@ export interface Database extends Sql {
   close(): Promise<void>
 }
 
-/** Reads one state of the data beside all other work: of all accounts together there may be millions of rows. */
+/** Reads one state of the data without delaying other work: for all accounts together there may be millions of rows. */
 export function readBeside(database: Database, sqlText: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
   return database.transaction((sql) => sql.all(sqlText, values), { purpose: 'snapshot' })
 }
 
-/** Reads a column that the schema makes a text. */
+/** Reads a column that the schema defines as a text. */
 export function text(row: Row, column: string): string {
   const value = row[column]
   if (typeof value !== 'string') throw new TypeError(`Column ${column} is not a text.`)
@@ -69,7 +69,7 @@ export function textOrNull(row: Row, column: string): string | null {
   return row[column] === null || row[column] === undefined ? null : text(row, column)
 }
 
-/** Both drivers are set to answer every integer as a bigint. */
+/** Reads an integer; both drivers are set to return every integer as a bigint. */
 export function big(row: Row, column: string): bigint {
   const value = row[column]
   if (typeof value !== 'bigint') throw new TypeError(`Column ${column} is not an integer.`)
@@ -91,7 +91,7 @@ export function integerOrNull(row: Row, column: string): number | null {
 
 export function json<T>(row: Row, column: string): T | null {
   const value = textOrNull(row, column)
-  // The store wrote it itself, so it needs no validation.
+  // The store itself wrote it, so it needs no validation.
   return value === null ? null : (JSON.parse(value) as T)
 }
 
@@ -106,8 +106,8 @@ export function bit(value: boolean): bigint {
 }
 
 /**
- * PostgreSQL refuses NUL in a text, and the embedded store would keep it until it is copied there. The edge names the
- * field of a request that has one; here is what came another way.
+ * PostgreSQL refuses NUL in a text, and the embedded store would hold it until the store is copied there. The edge
+ * names the request's field that has one; this refuses NUL that came another way.
  */
 export function refuseNul(values: readonly SqlValue[]): void {
   for (const value of values)

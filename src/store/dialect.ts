@@ -1,20 +1,21 @@
 import type { Database, Sql } from './database.ts'
 
-/** Where the words of SQLite and PostgreSQL differ; other statements are the same in both. */
+/** The dialect of SQL; the statements of this file differ between the two, all others are the same in both. */
 export type Dialect = Database['dialect']
 
 /**
- * The end of a SELECT whose rows stay as they are until the transaction ends. Rows that refer to them may still come:
- * the check of a foreign key would wait for FOR UPDATE, out of the common order of locks, and so end in a deadlock.
+ * The end of a SELECT whose rows must stay unchanged until the transaction ends. Rows that refer to them may still be
+ * inserted: with FOR UPDATE, the check of a foreign key would wait, outside the common order of locks, and so end in a
+ * deadlock.
  */
 export const ROW_LOCK = ' FOR NO KEY UPDATE'
 
-/** The statement for SQLite, which has no locks of rows: a process owns its embedded store. */
+/** The statement for SQLite, which has no row locks: one process owns its embedded store. */
 export function withoutLocks(statement: string): string {
   return statement.replaceAll(/ FOR (?:NO KEY )?UPDATE(?: SKIP LOCKED)?/g, '')
 }
 
-/** The condition that a column is in a list of texts, which is one parameter: JSON. */
+/** The condition that a column is in a list of texts; the list is one parameter, as JSON. */
 export function listedIds(dialect: Dialect, column = 'id'): string {
   return dialect === 'sqlite'
     ? `${column} IN (SELECT value FROM json_each(?))`
@@ -22,8 +23,8 @@ export function listedIds(dialect: Dialect, column = 'id'): string {
 }
 
 /**
- * The same for the ids of a table whose rows change. On PostgreSQL it locks them in the order in which charges lock
- * them, in the same statement: charges wait for no second round trip, and no deadlock arises.
+ * The same for the ids of a table whose rows will change. On PostgreSQL the same statement locks them, in the order in
+ * which charges lock them: charges need no second round trip, and no deadlock arises.
  */
 export function lockedIds(dialect: Dialect, table: string): string {
   const condition = listedIds(dialect)
@@ -33,7 +34,7 @@ export function lockedIds(dialect: Dialect, table: string): string {
 /**
  * The condition `column = ?` for values that a partial index `WHERE column <> 'common'` covers completely. SQLite uses
  * the index only if the text repeats that condition. PostgreSQL derives it from the value; if it is repeated,
- * PostgreSQL takes the two for independent, expects a hundredth of the rows and sorts all of them instead of reading
+ * PostgreSQL considers the two independent, expects a hundredth of the rows and sorts all of them instead of reading
  * the index in order.
  */
 export function uncommon(dialect: Dialect, column: string, common: string): string {

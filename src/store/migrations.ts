@@ -12,13 +12,14 @@ export interface Migration {
   readonly version: number
   readonly name: string
   /**
-   * The oldest program that works on this schema, by the newest version that it knows; absent = this one. During a
-   * rolling restart the previous program still runs, so a column that it uses is removed one release later.
+   * The oldest program that works with this schema, named by the newest version that it knows; absent = only programs
+   * that know this version. During a rolling restart the previous program still runs, so a column that it uses is
+   * removed one release later.
    */
   readonly least?: number
   /**
-   * Change one busy table at most: a migration keeps the first one locked while it waits for the second. None changes
-   * once it is released, since a store that has it refuses another.
+   * They change one busy table at most, since a migration would keep the first one locked while it waits for the
+   * second. Released statements never change: a store that has run them refuses different ones.
    */
   readonly statements: Readonly<Record<Database['dialect'], readonly string[]>>
 }
@@ -29,7 +30,7 @@ const BASELINE = {
   sqlite: new URL('./sqlite-schema.sql', import.meta.url),
   postgres: new URL('./postgres-schema.sql', import.meta.url),
 } as const
-/** The next statement begins at the margin. */
+/** Only the beginning of a statement is not indented. */
 const BETWEEN_STATEMENTS = /;\n(?! )/
 
 function migrations(dialect: Database['dialect'], later: readonly Migration[]): readonly Step[] {
@@ -50,16 +51,16 @@ interface Step {
   readonly statements: readonly string[]
 }
 
-/** An arbitrary advisory lock that no other program uses in this database. */
+/** An arbitrary advisory lock number that no other program uses in this database. */
 const MIGRATION_LOCK = 7_465_617_204n
 
 /**
- * How long the tries of a migration wait for a busy table, one after another and again from the first. Whoever comes
- * later waits behind it, a charge up to a second. Short waits get in between transactions that wait for each other
- * behind the migration, long ones after a slow transaction.
+ * How long a migration waits for a busy table: in the first try, the second and so on, then from the first again. All
+ * others wait behind the migration meanwhile, a charge up to a second. Short waits help when transactions wait for each
+ * other behind the migration, long ones when one transaction is slow.
  */
 const WAITS_MS = [200, 400, 600, 800]
-/** Time between two looks at the one who migrates. */
+/** Pause before checking again whether another process has migrated. */
 const LOOK_MS = 250
 const PATIENCE_MS = 60_000
 
@@ -81,8 +82,8 @@ export async function migrate(database: Database, later = LATER): Promise<void> 
 }
 
 /**
- * A statement that waits for a busy table blocks everybody after it, so it gives up soon, lets them through for about
- * as long and tries again. A starting node waits for one that migrates, and blocks nobody.
+ * A statement that waits for a busy table blocks all later ones, so it soon gives up, pauses for about as long to let
+ * them through, and tries again. A starting node waits while another one migrates, and blocks nothing.
  */
 async function patiently(work: (lockMs: number) => Promise<void>): Promise<void> {
   const untilMs = performance.now() + PATIENCE_MS
@@ -105,7 +106,7 @@ function isBusy(thrown: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === '55P03'
 }
 
-/** One migrator at a time. On SQLite the transaction itself is exclusive. */
+/** One process migrates at a time. On SQLite the transaction itself is exclusive. */
 async function lock({ dialect }: Database, sql: Sql): Promise<void> {
   if (dialect === 'sqlite') return
   const [row] = await sql.all('SELECT pg_try_advisory_xact_lock(?)::int::bigint AS taken', [MIGRATION_LOCK])
@@ -114,7 +115,7 @@ async function lock({ dialect }: Database, sql: Sql): Promise<void> {
 }
 
 async function begin(database: Database, sql: Sql, steps: readonly Step[]): Promise<void> {
-  // Locked before the first table: CREATE TABLE IF NOT EXISTS fails when two processes run it at once.
+  // The lock comes before the first table: CREATE TABLE IF NOT EXISTS fails when two processes run it at once.
   await lock(database, sql)
   await sql.run(
     'CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, name TEXT NOT NULL, least BIGINT NOT NULL, checksum TEXT NOT NULL)',
@@ -147,7 +148,7 @@ async function apply(database: Database, sql: Sql, step: Step): Promise<void> {
   ])
 }
 
-/** Of the statements alone: their layout and comments may change. */
+/** A checksum of the statements alone, so that their layout and comments may change. */
 function checksum({ statements }: Step): string {
   return createHash('sha256').update(statements.join(';').replaceAll(/\s+/g, ' ')).digest('hex')
 }

@@ -25,8 +25,8 @@ const DATABASE_FAULTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Why the store cannot be opened, as a sentence for the operator; an error that is neither the database's nor the
- * disk's is a bug and returned unchanged.
+ * Why the store cannot be opened, as a sentence for the operator; an error of neither the database nor the disk is a
+ * bug, and is returned unchanged.
  */
 export function openFailure(
   thrown: unknown,
@@ -49,12 +49,12 @@ export function folderFailure(thrown: unknown, dataDir: string): unknown {
 function databaseFailure(thrown: unknown, databaseUrl: string): unknown {
   const all = causes(thrown)
   const said = all.filter((cause) => 'code' in cause || /time-?out|terminated/i.test(cause.message))
-  // The driver's own errors, such as a missing password, have no code; a StoreUnavailableError above them tells them
-  // from bugs.
+  // The driver's own errors, such as a missing password, have no code; a StoreUnavailableError as their outermost error
+  // distinguishes them from bugs.
   const last = said.at(-1) ?? (all[0] instanceof StoreUnavailableError ? all.at(-1) : undefined)
   if (last === undefined) return thrown
   const code = 'code' in last ? String(last.code) : ''
-  // For a host with two addresses both failures come as one error without a message.
+  // If a host has two addresses, both failures come as one error without a message.
   const words = last.message === '' ? code : last.message
   const fault = ownValue(DATABASE_FAULTS, code)
   return new OperatorError(

@@ -71,7 +71,7 @@ async function opened({ dataDir, databaseUrl, keyWrap, clock = systemClock }: Se
   )
 }
 
-/** Whether there is a store already; none is made. */
+/** Whether a store exists; none is created. */
 export async function hasStore(options: StoreOptions): Promise<boolean> {
   const { dataDir, databaseUrl } = options
   if (databaseUrl === null) return existsSync(join(dataDir, 'tollgate.db'))
@@ -87,7 +87,7 @@ export async function hasStore(options: StoreOptions): Promise<boolean> {
   }
 }
 
-/** Brings the schema up to date and does nothing else. */
+/** Brings the schema up to date without opening the store. */
 export async function migrateStore(options: StoreOptions): Promise<void> {
   const { dataDir, databaseUrl } = options
   try {

@@ -4,10 +4,10 @@ import { integer, type Database, type Row, type SqlValue, big, text, type Sql } 
 import { sealedSelect, type BookSeal } from './audit/book-seal.ts'
 import { ROW_LOCK } from './dialect.ts'
 
-/** Tables whose rows are never removed, and where nothing else shows a missing row. */
+/** Tables whose rows are never removed, and where nothing else would reveal a missing row. */
 type CountedTable = 'account' | 'api_key' | 'redeem_code' | 'payment_order' | 'payment_refund' | 'catalog_version'
 
-/** The name of each table's rows in a violation. */
+/** What a violation calls the rows of each table. */
 const TABLES: Readonly<Record<CountedTable, string>> = {
   account: 'accounts',
   api_key: 'keys',
@@ -22,7 +22,7 @@ const SELECT = `SELECT ${sealedSelect('row_count')} FROM row_count`
 /** Counts rows in the transaction that adds them. */
 export async function countRows(sql: Sql, seal: BookSeal, table: CountedTable, added = 1n): Promise<void> {
   const [before] = await sql.all(`${SELECT} WHERE name = ?${ROW_LOCK}`, [table])
-  // Somebody has removed the count itself; the audit reports it.
+  // The count itself was removed from outside; the audit reports it.
   if (before === undefined) return
   const rows = big(before, 'rows') + added
   await sql.run('UPDATE row_count SET rows = ?, seal = ? WHERE name = ?', [
@@ -32,7 +32,7 @@ export async function countRows(sql: Sql, seal: BookSeal, table: CountedTable, a
   ])
 }
 
-/** Counts that show rows removed or inserted without us. */
+/** Tables whose number of rows differs from the count, so rows were removed or inserted from outside. */
 export async function wrongCounts(sql: Sql): Promise<readonly string[]> {
   const counts = new Map((await sql.all(SELECT)).map((row) => [text(row, 'name'), big(row, 'rows')]))
   const violations: string[] = []
@@ -48,18 +48,18 @@ export async function wrongCounts(sql: Sql): Promise<readonly string[]> {
 export interface Page<T> {
   readonly data: readonly T[]
   readonly total: number
-  /** Where the rows after these begin; absent = there are none, or the rows have no cursors. */
+  /** The cursor of the next page; absent = there is none, or these rows have no cursors. */
   readonly next?: string
 }
 
 /** Which of the matching rows. */
 export interface PageRange {
   readonly limit: number
-  /** Rows that are skipped. */
+  /** The number of rows to skip. */
   readonly offset: number
-  /** As a page before it gave; the page begins after that one's rows. */
+  /** The `next` of an earlier page; the result begins after that page. */
   readonly cursor?: string | null
-  /** A file is read page by page, and nobody asks how many rows there are. */
+  /** Does not count the rows, as for a file that is read page by page. */
   readonly uncounted?: boolean
 }
 
@@ -72,7 +72,7 @@ export interface Ordered {
 /** A column that has an index, the largest first after `-`. */
 export type Order<Column extends string> = Column | `-${Column}`
 
-/** The order and the id that most tables have. */
+/** The order and the id of most tables. */
 export const CREATED_AT: Ordered = { sql: 'created_at', is: 'number' }
 const ROW_ID: Ordered = { sql: 'id', is: 'text' }
 
@@ -83,13 +83,13 @@ export interface PageQuery<Column extends string, T> {
     readonly from: string
     readonly read: (row: Row) => T
   }
-  /** The tables of the rows for counting them, where fewer do. */
+  /** Other tables to count the rows in, if fewer are enough. */
   readonly counted?: string
   readonly conditions?: readonly string[]
   readonly values?: readonly SqlValue[]
   readonly order: Order<Column>
   readonly columns: Readonly<Record<Column, Ordered>>
-  /** No two rows have the same; absent = the column `id`. */
+  /** Its value is unique; absent = the column `id`. */
   readonly id?: Ordered
 }
 
@@ -107,7 +107,7 @@ export async function readPage<Column extends string, T>(
   const { limit, offset, cursor = null, uncounted = false } = range
   refuseDepth(offset)
   const falling = query.order.startsWith('-')
-  // What is left of an Order without its sign is a Column.
+  // An Order without its sign is a Column.
   const by = query.columns[query.order.replace(/^-/, '') as Column]
   const place = cursor === null ? null : placeOf(cursor, [query.order, by, id])
   const all = whereOf(conditions)
@@ -131,7 +131,7 @@ export async function readPage<Column extends string, T>(
   }
 }
 
-/** A page of rows that are all in memory. Its cursor is the number of rows before the next page. */
+/** A page of rows in memory. Its cursor is the number of rows before the next page. */
 export function pageOf<T>(rows: readonly T[], { limit, offset, cursor = null }: PageRange): Page<T> {
   if (cursor !== null && !/^\d{1,15}$/.test(cursor)) throw fieldError('cursor', 'cursor')
   const first = Number(cursor ?? 0) + offset
@@ -139,7 +139,7 @@ export function pageOf<T>(rows: readonly T[], { limit, offset, cursor = null }: 
   return { data: rows.slice(first, end), total: rows.length, ...(end < rows.length ? { next: String(end) } : {}) }
 }
 
-/** Of a list that is paged by numbers. */
+/** Refuses a large offset, for lists that are paged by offset. */
 export function refuseDepth(offset: number): void {
   if (offset > PAGE_DEPTH_MAX)
     throw fieldError(
@@ -151,8 +151,8 @@ export function refuseDepth(offset: number): void {
 }
 
 /**
- * Equals have the newest id last, or first where the largest are first: one index serves both ways. The first condition
- * is a range of that index.
+ * Rows with equal values are in the order of their ids, in the same direction, so one index serves both directions. The
+ * first condition is a range of that index.
  */
 function after(column: string, id: string, falling: boolean): string {
   const [before, beyond] = falling ? ['<', '>'] : ['>', '<']

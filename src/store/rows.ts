@@ -22,7 +22,7 @@ import { ROW_LOCK } from './dialect.ts'
 /** A column as a field of a record: how it is read and written. */
 interface Column<T> {
   readonly name: string
-  /** Stands in place of the column in a SELECT; such a field is not written. */
+  /** An expression that replaces the column in a SELECT; such a field is not written. */
   readonly sql: string | undefined
   read(row: Row, name: string): T
   write(value: T): SqlValue
@@ -31,19 +31,19 @@ interface Column<T> {
 type Columns = Readonly<Record<string, Column<unknown>>>
 type ValueOf<C> = C extends Column<infer T> ? T : never
 type Read<C extends Columns> = { readonly [K in keyof C]: ValueOf<C[K]> }
-/** The record that a table's rows are read as. */
+/** The record type of a table's rows. */
 export type RecordOf<R> = R extends Rows<infer C> ? Read<C> : never
 
 /** Columns with their values; one that is undefined is left out. */
 export type Cells = Readonly<Record<string, SqlValue | undefined>>
 
-/** `of` is the table's letter in the query, and `prefix` stands before the names of its columns there, for joins. */
+/** `of` is the table's alias in the query; `prefix` comes before the names of its columns in the result, for joins. */
 interface Naming {
   readonly of?: string
   readonly prefix?: string
 }
 
-/** What a table's rows are to the program: each field with its column, in one place. */
+/** The record that a table's rows are read as: each field with its column, in one place. */
 export class Rows<C extends Columns> {
   /** The columns of a SELECT. */
   readonly list: string
@@ -69,11 +69,11 @@ export class Rows<C extends Columns> {
   read(row: Row): Read<C> {
     const record: Record<string, unknown> = {}
     for (const [field, name, own] of this.#entries) record[field] = own.read(row, name)
-    // Each field is read by its column.
+    // The loop has set each field from its column.
     return record as Read<C>
   }
 
-  /** The rows that `rest` finds: what follows the table in the statement. */
+  /** `rest`: what follows the table's name in the statement. */
   async all(
     sql: Pick<Database, 'all'>,
     rest: string,
@@ -85,12 +85,12 @@ export class Rows<C extends Columns> {
     return rows.map((row) => this.read(row))
   }
 
-  /** The first of these rows; null = there is none. */
+  /** null = no row matches. */
   async one(...query: Parameters<Rows<C>['all']>): Promise<Read<C> | null> {
     return (await this.all(...query))[0] ?? null
   }
 
-  /** The given fields as they are written. */
+  /** The given fields as columns to write. */
   cells(fields: { readonly [K in keyof C]?: ValueOf<C[K]> | undefined }): Cells {
     const cells: Record<string, SqlValue> = {}
     for (const [field, , own] of this.#entries) {
@@ -107,7 +107,7 @@ const kind =
 
 const asIs = (value: SqlValue): SqlValue => value
 
-/** The kinds of columns. A text may be one of the words to which a CHECK of the schema, or its only writer, bounds it. */
+/** Kinds of columns. A text may have a narrower type if a CHECK, or its only writer, allows no other words. */
 export const column = {
   text: <T extends string = string>(name: string, sql?: string): Column<T> =>
     kind<T>((row, own) => text(row, own) as T, asIs)(name, sql),
@@ -120,12 +120,11 @@ export const column = {
   flag: kind((row, name) => big(row, name) !== 0n, bit),
   bytes: kind(bytes, asIs),
   bytesOrNull: kind((row, name) => (row[name] === null ? null : bytes(row, name)), asIs),
-  /** The store wrote it itself, so it needs no validation. */
+  /** The store wrote the JSON itself, so it needs no validation. */
   json: <T>(name: string): Column<T> => kind<T>((row, own) => JSON.parse(text(row, own)) as T, JSON.stringify)(name),
   jsonOrNull: <T>(name: string): Column<T | null> => kind<T | null>(json<T>, jsonText)(name),
 } as const
 
-/** A number as a column of integers has it. */
 export function bigintOrNull(value: number | null): bigint | null {
   return value === null ? null : BigInt(value)
 }
@@ -141,7 +140,7 @@ function givenOf(cells: Cells): readonly (readonly [string, SqlValue])[] {
 /** A statement with its values. */
 export type Statement = readonly [text: string, values: readonly SqlValue[]]
 
-/** Adds a row. `conflict` = what becomes of one that is there already. */
+/** Adds a row. `conflict`: the clause for a row that exists already. */
 export function insertion(table: string, cells: Cells, conflict = ''): Statement {
   const given = givenOf(cells)
   const names = given.map(([name]) => name)
@@ -149,12 +148,12 @@ export function insertion(table: string, cells: Cells, conflict = ''): Statement
   return [`INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks})${conflict}`, given.map(([, value]) => value)]
 }
 
-/** The same with its seal, which takes a column that is not given for null. */
+/** The same with its seal, for which a missing column is null. */
 export function sealedInsertion(seal: BookSeal, table: SealedTable, cells: Cells, conflict = ''): Statement {
   return insertion(table, { ...cells, seal: seal.ofRow(table, cells) }, conflict)
 }
 
-/** Answers how many rows were added. */
+/** Returns how many rows were added. */
 export function insertRow(sql: Pick<Sql, 'run'>, ...row: Parameters<typeof insertion>): Promise<number> {
   return sql.run(...insertion(...row))
 }
@@ -163,7 +162,7 @@ export function insertSealed(sql: Pick<Sql, 'run'>, ...row: Parameters<typeof se
   return sql.run(...sealedInsertion(...row))
 }
 
-/** Changes rows by their id; answers how many. */
+/** Changes rows by id; returns their number. */
 export async function updateRow(sql: Pick<Sql, 'run'>, table: string, id: string, cells: Cells): Promise<number> {
   const given = givenOf(cells)
   if (given.length === 0) return 0
@@ -174,8 +173,8 @@ export async function updateRow(sql: Pick<Sql, 'run'>, table: string, id: string
 const CHANGED_PAGE = 100n
 
 /**
- * Changes rows one by one, a hundred in a transaction; answers their number. `select` ends as `id > ? ORDER BY id LIMIT
- * ?`.
+ * Changes rows one by one, a hundred in each transaction; returns their number. `select` ends with `id > ? ORDER BY id
+ * LIMIT ?`.
  */
 export async function changeEach(
   database: Database,
@@ -194,16 +193,16 @@ export async function changeEach(
   }
 }
 
-/** If it does not hold, nothing changes. */
+/** If it is not met, nothing changes. */
 export interface RowCondition {
   readonly where: string
   readonly values?: readonly SqlValue[]
 }
 
 /**
- * Changes a row by its id and renews its seal, unless the seal was broken; answers how many rows changed, 0 or 1. One
- * statement writes both: a row that its own transaction has written is checked again for its foreign keys, and that
- * check would lock the account after the key.
+ * Changes a row by its id and renews its seal, unless the seal was broken; returns how many rows changed, 0 or 1. One
+ * statement writes both: if a transaction writes a row twice, PostgreSQL checks its foreign keys again, and that check
+ * would lock the account after the key.
  */
 export async function changeRow(
   sql: Sql,

@@ -1,9 +1,9 @@
 -- The schema of the embedded store. postgres-schema.sql has the same tables for PostgreSQL.
 --
--- Amounts are micro-rubles, times are Unix milliseconds, days are local dates such as 2026-11-27, and yes and no are
--- 1 and 0. A digest or hash of a secret is stored, never the secret. A seal proves that nobody but Tollgate has written
--- the row; it is empty until the first start makes the key of the seals.
--- A statement ends with a semicolon at the end of a line, and only the next one begins at the margin.
+-- Amounts are micro-rubles, times are Unix milliseconds, days are local dates such as 2026-11-27, and yes and no are 1
+-- and 0. A digest or hash of a secret is stored, never the secret. A seal proves that only Tollgate has written the
+-- row; it is empty until the first start makes the key of the seals. A statement ends with a semicolon at the end of a
+-- line, and only the first line of a statement is not indented.
 
 -- Accounts and their keys
 
@@ -18,20 +18,20 @@ CREATE TABLE account (
   status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active','deactivated','locked')),
   group_id TEXT REFERENCES account_group(id), markup TEXT, default_model TEXT, allowed_models TEXT, rate_limit TEXT,
   available BIGINT NOT NULL DEFAULT 0 CHECK (available >= 0), held BIGINT NOT NULL DEFAULT 0 CHECK (held >= 0),
-  -- A balance below this is told to the account.
+  -- Below this balance the account's channels get a notice.
   low_balance BIGINT,
   -- 1 = the database decides each hold, and no node has an allowance.
   exact_holds BIGINT NOT NULL DEFAULT 0,
-  -- What all keys may spend in a period, the newest period that is counted, such as 'month 2026-11-01', and its sum.
+  -- What all keys may spend in a period; the newest period with a sum, such as 'month 2026-11-01'; and that sum.
   spend_limit BIGINT CHECK (spend_limit >= 0), limit_reset TEXT CHECK (limit_reset IN ('daily','weekly','monthly')),
   limit_start TEXT, limit_spent BIGINT NOT NULL DEFAULT 0 CHECK (limit_spent >= 0),
   -- What was spent and held above a lowered limit, and the period in which it was lowered.
   limit_over BIGINT, limit_over_start TEXT,
-  -- The hour of free answers that is counted, and what was insured and spent in it.
+  -- The hour whose free answers are counted, and what was insured and spent in it.
   free_hour BIGINT NOT NULL DEFAULT 0, free_insured BIGINT NOT NULL DEFAULT 0, free_spent BIGINT NOT NULL DEFAULT 0,
   -- Rows of the log are numbered without gaps; those up to log_dropped are removed.
   log_rows BIGINT NOT NULL DEFAULT 0, log_dropped BIGINT NOT NULL DEFAULT 0 CHECK (log_dropped >= 0),
-  -- The hash of its newest entry.
+  -- The hash of the account's newest entry.
   entry_head TEXT NOT NULL DEFAULT '',
   -- The first day that is not in a closed month; empty = no month is closed.
   open_day TEXT NOT NULL DEFAULT '',
@@ -50,7 +50,7 @@ CREATE TABLE api_key (
   disabled BIGINT NOT NULL DEFAULT 0, deleted BIGINT NOT NULL DEFAULT 0, allowed_models TEXT,
   limits TEXT, held BIGINT NOT NULL DEFAULT 0 CHECK (held >= 0), spend_limit BIGINT CHECK (spend_limit >= 0),
   limit_reset TEXT CHECK (limit_reset IN ('daily','weekly','monthly')),
-  -- As those of an account.
+  -- As in account.
   limit_over BIGINT, limit_over_start TEXT,
   created_at BIGINT NOT NULL, expires_at BIGINT, last_used_at BIGINT,
   seal TEXT NOT NULL DEFAULT ''
@@ -58,21 +58,21 @@ CREATE TABLE api_key (
 CREATE INDEX api_key_account ON api_key (account_id, created_at);
 CREATE INDEX api_key_made_by ON api_key (made_by) WHERE made_by IS NOT NULL;
 
--- A replaced secret of a key, which works until it ends.
+-- A replaced secret of a key, which is valid for a while longer.
 CREATE TABLE key_secret (
   id TEXT PRIMARY KEY, key_id TEXT NOT NULL REFERENCES api_key(id), digest BLOB NOT NULL UNIQUE,
   ends_at BIGINT NOT NULL, seal TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX key_secret_key ON key_secret (key_id);
 
--- What a key has spent in each period; excess is what charges took beyond their holds.
+-- What a key has spent in each period; excess = what charges took beyond their holds.
 CREATE TABLE key_spend (
   key_id TEXT NOT NULL REFERENCES api_key(id), period TEXT NOT NULL, start TEXT NOT NULL,
   spent BIGINT NOT NULL DEFAULT 0 CHECK (spent >= 0), excess BIGINT NOT NULL DEFAULT 0 CHECK (excess >= 0),
   PRIMARY KEY (key_id, period, start)
 ) WITHOUT ROWID;
 
--- A secret that makes and changes keys of its account, and pays for nothing.
+-- A secret that can make and change keys of its account, and cannot pay for requests.
 CREATE TABLE management_key (
   id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), name TEXT NOT NULL,
   digest BLOB NOT NULL UNIQUE, label TEXT NOT NULL, made_by TEXT, created_at BIGINT NOT NULL, expires_at BIGINT,
@@ -80,7 +80,7 @@ CREATE TABLE management_key (
 ) WITHOUT ROWID;
 CREATE INDEX management_key_account ON management_key (account_id, created_at);
 
--- Names that clients give to records of each kind.
+-- Ids that clients give to records of each kind.
 CREATE TABLE external_id (
   kind TEXT NOT NULL, name TEXT NOT NULL, object_id TEXT NOT NULL,
   PRIMARY KEY (kind, name),
@@ -95,7 +95,7 @@ CREATE TABLE hold (
   amount BIGINT NOT NULL CHECK (amount >= 0),
   state TEXT NOT NULL CHECK (state IN ('open','settled','voided','expired','settled_late')),
   price_version BIGINT NOT NULL, subject TEXT NOT NULL,
-  -- The periods in which it was placed.
+  -- The periods in which the hold was placed.
   day TEXT NOT NULL, week TEXT NOT NULL, month TEXT NOT NULL,
   -- The day of its charge in statements; empty = the day on which it was placed.
   booked TEXT NOT NULL DEFAULT '',
@@ -105,7 +105,8 @@ CREATE TABLE hold (
 ) WITHOUT ROWID;
 CREATE INDEX hold_open ON hold (lease_until) WHERE state = 'open';
 
--- One movement of money from one side to another, for ever; each has the hash of those of its account before it.
+-- A movement of money from one side to another, never changed or removed; its hash covers the account's entries before
+-- it.
 CREATE TABLE entry (
   id INTEGER PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), debit TEXT NOT NULL, credit TEXT NOT NULL,
   amount BIGINT NOT NULL CHECK (amount >= 0), kind TEXT NOT NULL, ref TEXT NOT NULL, reason TEXT, actor TEXT,
@@ -118,7 +119,7 @@ CREATE INDEX entry_money ON entry (account_id, id) WHERE kind <> 'charge';
 CREATE TRIGGER entry_no_update BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, 'entry is append-only'); END;
 CREATE TRIGGER entry_no_delete BEFORE DELETE ON entry BEGIN SELECT RAISE(ABORT, 'entry is append-only'); END;
 
--- The number and the balance of an account's entries up to every 256th of them.
+-- The number and the balance of an account's entries at every 256th of them.
 CREATE TABLE entry_mark (
   account_id TEXT NOT NULL REFERENCES account(id), nth BIGINT NOT NULL, last_id BIGINT NOT NULL,
   balance BIGINT NOT NULL,
@@ -135,7 +136,7 @@ CREATE TABLE statement_month (
 
 -- The usage log
 
--- One answered request; record is the rest of it as JSON.
+-- One answered request; record = the fields without a column, as JSON.
 CREATE TABLE generation (
   id INTEGER PRIMARY KEY, generation_id TEXT NOT NULL UNIQUE, account_id TEXT NOT NULL,
   -- Its number in the account's log.
@@ -160,7 +161,7 @@ INSERT INTO log_kept (id, before_at) VALUES (1, 0);
 -- Sums of the log by day, key, model and provider.
 CREATE TABLE usage_day (
   account_id TEXT NOT NULL, day TEXT NOT NULL, key_id TEXT NOT NULL, model TEXT NOT NULL, provider TEXT NOT NULL,
-  -- Of the price that was charged; empty = the plain one.
+  -- The condition of the price that was charged; empty = none.
   condition TEXT NOT NULL DEFAULT '',
   requests BIGINT NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL, revenue BIGINT NOT NULL,
   provider_cost BIGINT NOT NULL, insured BIGINT NOT NULL, shortfall BIGINT NOT NULL,
@@ -186,24 +187,25 @@ CREATE TABLE app_day (
   PRIMARY KEY (account_id, day, key_id, model, app)
 ) WITHOUT ROWID;
 
--- Sums of charges that statements have on a later day than the one on which their hold was placed.
+-- Sums of charges that statements show on a later day than that of their hold.
 CREATE TABLE booked_later (
   account_id TEXT NOT NULL, booked TEXT NOT NULL, placed TEXT NOT NULL, model TEXT NOT NULL, requests BIGINT NOT NULL,
   amount BIGINT NOT NULL,
   PRIMARY KEY (account_id, booked, placed, model)
 ) WITHOUT ROWID;
 
--- The last row of the log that these sums have: they follow in steps.
+-- The last row of the log that these sums include: they are updated for many rows at a time.
 CREATE TABLE rolled_up (generation BIGINT NOT NULL);
 INSERT INTO rolled_up VALUES (0);
 
--- How far the rows that wait in the file tollgate.rows are in their tables, and which such file is this store's.
+-- Up to which position the rows of the file tollgate.rows are in their tables, and the mark of the file that belongs to
+-- this store.
 CREATE TABLE row_journal (position BIGINT NOT NULL, mark BIGINT NOT NULL);
 INSERT INTO row_journal (position, mark) VALUES (0, 0);
 
 -- Requests that last
 
--- A request that a provider works on for minutes, with the hold of its money.
+-- A request that a provider works on for minutes, with the hold for its cost.
 CREATE TABLE job (
   id TEXT PRIMARY KEY REFERENCES hold(id), account_id TEXT NOT NULL REFERENCES account(id),
   key_id TEXT NOT NULL REFERENCES api_key(id), request_id TEXT NOT NULL, model TEXT NOT NULL, request BLOB NOT NULL,
@@ -211,7 +213,7 @@ CREATE TABLE job (
   status TEXT NOT NULL CHECK (status IN ('pending','in_progress','completed','failed','expired','cancelled')),
   phase TEXT NOT NULL CHECK (phase IN ('ready','sending','parked','accepted')), progress BIGINT NOT NULL,
   details TEXT NOT NULL,
-  -- Grows with each change, so that nobody writes over another's.
+  -- Grows with each change, so that no writer overwrites the change of another.
   version BIGINT NOT NULL,
   lease_owner TEXT NOT NULL, lease_until BIGINT NOT NULL, due_at BIGINT NOT NULL,
   deadline BIGINT NOT NULL, created_at BIGINT NOT NULL, completed_at BIGINT, expires_at BIGINT,
@@ -221,16 +223,16 @@ CREATE INDEX job_due ON job (due_at) WHERE status IN ('pending','in_progress');
 CREATE INDEX job_history ON job (account_id, completed_at) WHERE status = 'completed';
 CREATE INDEX job_account ON job (account_id, created_at, id);
 
--- A picture, sound or video that a customer may fetch for a while.
+-- A picture, sound or video that a customer can download for a while.
 CREATE TABLE stored_file (
   id TEXT PRIMARY KEY, account_id TEXT NOT NULL, media_type TEXT NOT NULL, bytes BIGINT NOT NULL CHECK (bytes >= 0),
-  -- The name of its bytes in the folder files.
+  -- The file's name in the folder files.
   content TEXT NOT NULL UNIQUE,
   token_digest BLOB, created_at BIGINT NOT NULL, expires_at BIGINT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX stored_file_expiry ON stored_file (expires_at);
 
--- A request that may come again, and its encrypted answer.
+-- A request that may be repeated, and its encrypted answer.
 CREATE TABLE idempotency_key (
   id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), request_digest TEXT NOT NULL,
   generation_id TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('running','ended')), answer BLOB,
@@ -238,22 +240,22 @@ CREATE TABLE idempotency_key (
 ) WITHOUT ROWID;
 CREATE INDEX idempotency_key_expiry ON idempotency_key (expires_at);
 
--- The sizes of those answers by account and the hour in which they end.
+-- The sizes of those answers, by account and by the hour in which they expire.
 CREATE TABLE kept_answer (
   account_id TEXT NOT NULL, hour BIGINT NOT NULL, bytes BIGINT NOT NULL,
   PRIMARY KEY (account_id, hour)
 ) WITHOUT ROWID;
 
--- An answer of the Responses API that later requests may go on from, encrypted.
+-- An answer of the Responses API that later requests can continue from, encrypted.
 CREATE TABLE kept_response (
   id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), key_id TEXT, previous_id TEXT,
   state TEXT NOT NULL CHECK (state IN ('running','ended')),
-  -- 1 = its customer wants it to stop.
+  -- 1 = to be stopped, 2 = stopped.
   stopped BIGINT NOT NULL DEFAULT 0,
   bytes BIGINT NOT NULL, created_at BIGINT NOT NULL, input BLOB NOT NULL,
   answer BLOB NOT NULL
 );
--- Counting the kept answers of an account reads only this index.
+-- An index that alone is enough to count the kept answers of an account.
 CREATE INDEX kept_response_account ON kept_response (account_id, created_at, id, bytes);
 CREATE INDEX kept_response_age ON kept_response (created_at);
 
@@ -264,7 +266,7 @@ CREATE TABLE console_user (
   id TEXT PRIMARY KEY, email TEXT NOT NULL UNIQUE, name TEXT NOT NULL,
   role TEXT NOT NULL CHECK (role IN ('user','admin')),
   operator_role TEXT CHECK (operator_role IN ('owner','administrator','billing','support','read_only')),
-  -- The account that the person has made.
+  -- The account that the person created.
   account_id TEXT REFERENCES account(id),
   password_hash TEXT, disabled BIGINT NOT NULL DEFAULT 0, timezone TEXT,
   language TEXT CHECK (language IN ('en','ru')),
@@ -276,13 +278,13 @@ CREATE TABLE console_user (
 CREATE INDEX console_user_account ON console_user (account_id);
 CREATE INDEX console_user_created ON console_user (created_at DESC, id);
 
--- A one-time link that sets a password; without a person it makes the first operator.
+-- A one-time link that sets a password; without a person it creates the first operator.
 CREATE TABLE setup_token (
   hash TEXT PRIMARY KEY, user_id TEXT REFERENCES console_user(id), clear_totp BIGINT NOT NULL DEFAULT 0,
   expires_at BIGINT NOT NULL
 );
 
--- A code that stands in once for a lost second step.
+-- A code that replaces a lost second factor once.
 CREATE TABLE recovery_code (
   user_id TEXT NOT NULL REFERENCES console_user(id), hash TEXT NOT NULL,
   PRIMARY KEY (user_id, hash)
@@ -296,7 +298,7 @@ CREATE TABLE console_session (
 ) WITHOUT ROWID;
 CREATE INDEX console_session_user ON console_session (user_id);
 
--- A try to sign in.
+-- An attempt to sign in.
 CREATE TABLE sign_in (
   id INTEGER PRIMARY KEY, at BIGINT NOT NULL, email TEXT NOT NULL, user_id TEXT, ip TEXT NOT NULL,
   ip_key TEXT NOT NULL, user_agent TEXT NOT NULL, device TEXT, method TEXT NOT NULL,
@@ -308,7 +310,7 @@ CREATE INDEX sign_in_user ON sign_in (user_id, id);
 CREATE INDEX sign_in_device ON sign_in (device, at) WHERE device IS NOT NULL;
 CREATE INDEX sign_in_known ON sign_in (email, ip_key, at) WHERE outcome = 'succeeded';
 
--- A person who was invited to an account; who has made the account has no row here.
+-- A person who was invited to an account; the person who created the account has no row here.
 CREATE TABLE account_member (
   account_id TEXT NOT NULL REFERENCES account(id), user_id TEXT NOT NULL REFERENCES console_user(id),
   role TEXT NOT NULL CHECK (role IN ('owner','member','billing')), monthly_limit BIGINT CHECK (monthly_limit >= 0),
@@ -325,7 +327,7 @@ CREATE TABLE account_invitation (
 ) WITHOUT ROWID;
 CREATE INDEX account_invitation_account ON account_invitation (account_id, created_at);
 
--- A secret of the admin API with its scopes; made_by is the token or person that it never outlives.
+-- A secret of the admin API with its scopes; after the end of made_by, a token or a person, it is not valid either.
 CREATE TABLE admin_token (
   id TEXT PRIMARY KEY, name TEXT NOT NULL, digest BLOB NOT NULL UNIQUE, label TEXT NOT NULL, scopes TEXT NOT NULL,
   made_by TEXT, created_by TEXT NOT NULL, created_at BIGINT NOT NULL, expires_at BIGINT, revoked_at BIGINT,
@@ -335,7 +337,7 @@ CREATE UNIQUE INDEX admin_token_name ON admin_token (name) WHERE revoked_at IS N
 
 -- Payments
 
--- A code that adds money to an account, each use once.
+-- A code that adds money to the account that redeems it, up to uses_max times.
 CREATE TABLE redeem_code (
   id TEXT PRIMARY KEY, digest BLOB NOT NULL UNIQUE, label TEXT NOT NULL, amount BIGINT NOT NULL CHECK (amount > 0),
   uses_max BIGINT NOT NULL, uses BIGINT NOT NULL DEFAULT 0, note TEXT, disabled BIGINT NOT NULL DEFAULT 0,
@@ -344,7 +346,7 @@ CREATE TABLE redeem_code (
 );
 CREATE INDEX redeem_code_created ON redeem_code (created_at DESC, id);
 
--- A payment that a customer has begun; an open one is asked for when it is due.
+-- A payment that a customer has begun; the payment service is asked about an open one when it is due.
 CREATE TABLE payment_order (
   id TEXT PRIMARY KEY, account_id TEXT NOT NULL REFERENCES account(id), method TEXT NOT NULL,
   amount BIGINT NOT NULL CHECK (amount > 0), currency TEXT NOT NULL,
@@ -357,7 +359,7 @@ CREATE INDEX payment_order_account ON payment_order (account_id, created_at);
 CREATE INDEX payment_order_created ON payment_order (created_at DESC, id);
 CREATE INDEX payment_order_due ON payment_order (due_at) WHERE state = 'pending';
 
--- Money that a payment service has given back; booked is the part that the account still had.
+-- Money that a payment service has given back; booked = the part of it that the account still had.
 CREATE TABLE payment_refund (
   id TEXT PRIMARY KEY, order_id TEXT NOT NULL REFERENCES payment_order(id),
   account_id TEXT NOT NULL REFERENCES account(id), amount BIGINT NOT NULL CHECK (amount > 0),
@@ -367,7 +369,8 @@ CREATE INDEX payment_refund_order ON payment_refund (order_id);
 
 -- Notices
 
--- Something that people are told, written with its cause; its subject keeps out another one until it clears.
+-- An event that people are notified of, written together with its cause. While it has a subject, no other notice with
+-- that subject is written.
 CREATE TABLE notice (
   id TEXT PRIMARY KEY, kind TEXT NOT NULL, account_id TEXT REFERENCES account(id), subject TEXT UNIQUE,
   clear_at BIGINT, at BIGINT NOT NULL, detail TEXT NOT NULL, channel_id TEXT, addressed_at BIGINT
@@ -375,7 +378,7 @@ CREATE TABLE notice (
 CREATE INDEX notice_new ON notice (at) WHERE addressed_at IS NULL;
 CREATE INDEX notice_age ON notice (at);
 
--- A receiver of notices, which proves itself with a code.
+-- A receiver of notices, which is confirmed with a code.
 CREATE TABLE notice_channel (
   id TEXT PRIMARY KEY, account_id TEXT REFERENCES account(id),
   type TEXT NOT NULL CHECK (type IN ('email','telegram','webhook')), target TEXT NOT NULL, secret BLOB,
@@ -417,7 +420,7 @@ CREATE TABLE catalog_version (
   created_at BIGINT NOT NULL, seal TEXT NOT NULL DEFAULT ''
 );
 
--- What somebody has changed, for ever; each has the hash of those before it.
+-- What a person or program has changed, never removed; its hash covers the events before it.
 CREATE TABLE event (
   id INTEGER PRIMARY KEY, at BIGINT NOT NULL, actor TEXT NOT NULL, ip TEXT, action TEXT NOT NULL,
   object TEXT NOT NULL, before TEXT, after TEXT, hash TEXT NOT NULL
@@ -430,7 +433,7 @@ CREATE TRIGGER event_no_delete BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 
 CREATE TABLE event_head (id BIGINT PRIMARY KEY CHECK (id = 1), hash TEXT NOT NULL, seal TEXT NOT NULL);
 INSERT INTO event_head (id, hash, seal) VALUES (1, '', '');
 
--- How many rows a table has: nothing else shows that one is gone.
+-- The number of rows of a table where nothing else would reveal a missing row.
 CREATE TABLE row_count (name TEXT PRIMARY KEY, rows BIGINT NOT NULL, seal TEXT NOT NULL) WITHOUT ROWID;
 INSERT INTO row_count (name, rows, seal) VALUES
   ('account', 0, ''), ('api_key', 0, ''), ('redeem_code', 0, ''), ('payment_order', 0, ''), ('payment_refund', 0, ''),

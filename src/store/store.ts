@@ -56,7 +56,7 @@ import { UserStore } from './people/user-store.ts'
  */
 export type Store = Readonly<ReturnType<typeof storeOf>>
 
-/** The store over a database that is open. */
+/** The store over an open database. */
 export function storeOf(
   { kind, keyWrap }: { readonly kind: 'embedded' | 'postgres'; readonly keyWrap: KeyWrap },
   database: Database,
@@ -97,7 +97,7 @@ export function storeOf(
     responses: new ResponseStore(database),
     notices: new NoticeStore(database, keyWrap),
     audit: new AuditStore(database, seal),
-    /** null = the store has one process. */
+    /** null = only one process uses the store. */
     nodes: kind === 'postgres' ? new NodeStore(database) : null,
     close: () => database.close(),
   }

@@ -1,7 +1,7 @@
 /**
- * The permissions of callers of the admin API. A route names the one that it needs, and those of the parts of its body
- * that need another. Who makes or rotates a key can spend and read what its account can, which is more than to switch
- * it off: that is `keys:issue`.
+ * The permissions of callers of the admin API. A route names the one that it needs, and the others that parts of its
+ * body need. A caller who makes or rotates a key can spend and read all that its account can, which is more than
+ * switching a key off, and therefore has its own scope `keys:issue`.
  */
 export const ADMIN_SCOPES = [
   'accounts:read',
@@ -34,7 +34,10 @@ export type OperatorRole = (typeof OPERATOR_ROLES)[number]
 
 const WITHOUT_TOKENS = ADMIN_SCOPES.filter((scope) => scope !== 'tokens:write')
 
-/** The roles of the console's operators. Who makes admin tokens could make one with every scope, so only an owner does. */
+/**
+ * The roles of the console's operators. A person who can make admin tokens could make one with every scope, so only an
+ * owner can.
+ */
 export const ROLE_SCOPES: Readonly<Record<OperatorRole, ReadonlySet<AdminScope>>> = {
   owner: new Set(ADMIN_SCOPES),
   administrator: new Set(WITHOUT_TOKENS),
@@ -54,7 +57,7 @@ export const ROLE_SCOPES: Readonly<Record<OperatorRole, ReadonlySet<AdminScope>>
   read_only: new Set(ADMIN_SCOPES.filter((scope) => scope.endsWith(':read'))),
 }
 
-/** Whether somebody with the scopes `own` may hand out or take away `others`: nobody may more than they themselves can. */
+/** Whether a caller with the scopes `own` may grant or remove `others`: nobody may grant more than they have. */
 export function covers(own: ReadonlySet<AdminScope>, others: Iterable<AdminScope>): boolean {
   return [...others].every((scope) => own.has(scope))
 }

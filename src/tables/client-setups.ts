@@ -9,7 +9,7 @@ export interface SetupFacts {
 }
 
 export interface SetupPart {
-  /** Name of the file that the text goes into; absent = a terminal. */
+  /** Name of the file that the text belongs in; absent = a terminal. */
   readonly file?: string
   /** The lines are fields of a form. */
   readonly form?: true
@@ -20,7 +20,7 @@ export interface ClientSetup {
   readonly name: string
   /** Its page among the documents of clients, which holds the same settings. */
   readonly page: string
-  /** The model that its page shows. */
+  /** The model that the page uses as an example. */
   readonly pageModel: string
   readonly parts: (facts: SetupFacts) => readonly SetupPart[]
 }
@@ -28,7 +28,7 @@ export interface ClientSetup {
 const PYTHON = 'main.py'
 const TYPESCRIPT = 'main.ts'
 
-/** Programs of a terminal; the first word of its page is the name of each in `tollgate launch`. */
+/** Programs that run in a terminal; the first word of its page's name is the program's name in `tollgate launch`. */
 export const AGENTS: readonly ClientSetup[] = [
   {
     name: 'Claude Code',
@@ -219,7 +219,7 @@ copilot`,
   },
 ]
 
-/** Programs with settings in forms, or that were not run: their pages say which. */
+/** Programs that are set up in forms, or that we did not run; their pages say which. */
 const APPLICATIONS: readonly ClientSetup[] = [
   {
     name: 'Cursor',

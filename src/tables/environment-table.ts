@@ -1,6 +1,6 @@
 import type { VariableRows } from '../base/setting-reader.ts'
 
-/** Published by YooKassa; its notifications carry no signature. */
+/** The networks that YooKassa publishes, since its notifications have no signature. */
 const YOOKASSA_NETWORKS =
   '185.71.76.0/27,185.71.77.0/27,77.75.153.0/25,77.75.156.11,77.75.156.35,77.75.154.128/25,2a02:5180::/32'
 
@@ -265,7 +265,7 @@ export const VARIABLE_SECTIONS: Readonly<Record<string, VariableRows>> = {
 export const VARIABLES = { ...SERVER, ...NODES, ...ACCESS, ...MESSAGES, ...PAYMENTS, ...TELEMETRY } as const
 export type Variable = keyof typeof VARIABLES
 
-/** Variables that Node, the C library or a package reads, where that changes what the process does. */
+/** A variable that Node, the C library or a package reads and that changes what the process does. */
 export interface ForeignVariable {
   readonly names: readonly string[]
   readonly value: string
@@ -273,7 +273,7 @@ export interface ForeignVariable {
   readonly meaning: string
 }
 
-/** In the order of docs/settings.md. Each is tried by test/long/api/foreign-environment.test.ts. */
+/** In the order of docs/settings.md. test/long/api/foreign-environment.test.ts tries each of them. */
 export const FOREIGN_VARIABLES = [
   {
     names: ['PGHOST', 'PGPORT', 'PGDATABASE', 'PGUSER'],
@@ -324,7 +324,7 @@ export const FOREIGN_VARIABLES = [
     names: ['OTEL_EXPORTER_OTLP_COMPRESSION', 'OTEL_EXPORTER_OTLP_TIMEOUT', 'OTEL_EXPORTER_OTLP_CERTIFICATE'],
     value: '`gzip`; milliseconds; a file',
     absent: '`none`; `10000`; –',
-    meaning: 'of traces alone; an authority for both traces and metrics stands in `NODE_EXTRA_CA_CERTS`',
+    meaning: 'of traces alone; an authority for both traces and metrics belongs in `NODE_EXTRA_CA_CERTS`',
   },
   {
     names: ['NODE_OPTIONS'],

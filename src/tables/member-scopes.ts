@@ -19,8 +19,8 @@ export const MEMBER_ROLES = ['owner', 'member', 'billing'] as const
 export type MemberRole = (typeof MEMBER_ROLES)[number]
 
 /**
- * A member works with the keys that they have made themselves; `keys:all` is for those of others too. Billing pays and
- * sees what is spent, but makes no key and asks no model.
+ * A member manages the keys that they have made; `keys:all` is for the keys of others too. `billing` pays and sees what
+ * is spent, but makes no keys and calls no models.
  */
 export const MEMBER_ROLE_SCOPES: Readonly<Record<MemberRole, ReadonlySet<MemberScope>>> = {
   owner: new Set(MEMBER_SCOPES),

@@ -1,15 +1,15 @@
 import type { Label } from '../base/text.ts'
 
 /**
- * The unit of a catalogue price, in RUB. `places` turns it into µRUB a unit of the meter; `wirePlaces` turns
- * µRUB a unit into the RUB that `pricing` of a model record shows.
+ * The unit of a catalogue price, in RUB. Powers of ten: `places` converts it into µRUB per unit of the meter,
+ * `wirePlaces` converts µRUB per unit into the RUB that `pricing` of a model record shows.
  */
 export const PRICE_SCALES = {
   million_tokens: { places: 0, wirePlaces: -6, label: { en: 'per 1M', ru: 'за 1 млн' } },
   million_characters: { places: 0, wirePlaces: -6, label: { en: 'per 1M', ru: 'за 1 млн' } },
-  // The price's name says its unit.
+  // The name of the price says its unit.
   unit: { places: 6, wirePlaces: -6, label: null },
-  // The price is for a second, and the meter counts tenths of one.
+  // The price is for a second, and the meter counts tenths of a second.
   ten_units: { places: 5, wirePlaces: -5, label: null },
 } as const satisfies Record<
   string,
@@ -18,26 +18,29 @@ export const PRICE_SCALES = {
 export type PriceScale = keyof typeof PRICE_SCALES
 
 interface Row {
-  /** Its key in a price of the catalogue file. */
+  /** The key of its price in the catalogue file. */
   readonly priceKey: string
   /** Its name and place in `pricing` of a model record; null = not shown there. */
   readonly wire: { readonly name: string; readonly place: number } | null
   readonly scale: PriceScale
-  /** The meter whose price it takes where it has none; null = it is then free. Parents come first. */
+  /** The meter whose price it uses if it has no price of its own; null = it is then free. Parents come first. */
   readonly parent: string | null
-  /** Lines of a bill: the input's, the output's, then the rest. A token also counts to the sum of its side. */
+  /**
+   * The group of its line on a bill: the input's lines come first, then the output's, then the rest. Tokens also count
+   * to the sum of their side.
+   */
   readonly side: 'input' | 'output' | null
-  /** The detail of a usage report that counts it. */
+  /** The detail of a usage report that it counts to. */
   readonly detail?: 'cached' | 'cache_write' | 'reasoning'
-  /** The meter that counts the same tokens where none came from the cache; absent = the parent. */
+  /** The meter that would count the same tokens without the cache; absent = the parent. */
   readonly uncached?: string
   /** The modality that the request or the model must have for the meter to count. */
   readonly modality?: string
-  /** The options that its price may depend on, which make the price a map. */
+  /** The options that its price may depend on; such a price is a map. */
   readonly varies?: 'resolution' | 'size_and_quality'
   /** The units of a typical call, for comparing the costs of endpoints. */
   readonly typicalUnits: number
-  /** Types of the models whose answers it measures. */
+  /** Types of the models whose answers it counts. */
   readonly types: readonly [string, ...string[]]
   /** Its label as a line of a bill. */
   readonly label: Label
@@ -46,11 +49,11 @@ interface Row {
 }
 
 /**
- * A row for each meter of a paid answer, in the order in which prices are written. No unit is ever counted by two
- * meters: `input` excludes what the cache meters, `audio_input` and `image_tokens` hold, `output` excludes `reasoning`,
- * `audio_output` and `image_output_tokens`. Tokens of pictures, and of sound from the cache, are counted apart only
- * where the provider tells them apart. A new meter is a row here. The audit calculates charges from a second table
- * (`src/ledger/recheck.ts`), which does not compile without the meter.
+ * A row for each meter of a paid answer, in the order in which prices are written. No unit is counted by two meters:
+ * `input` excludes what the cache meters, `audio_input` and `image_tokens` hold, `output` excludes `reasoning`,
+ * `audio_output` and `image_output_tokens`. Tokens of pictures, and of sound from the cache, are counted separately
+ * only if the provider reports them separately. A new meter is a row here. The audit calculates charges from a second
+ * table (`src/ledger/recheck.ts`), which does not compile without the meter.
  */
 const ROWS = {
   input: {

@@ -17,7 +17,7 @@ export const METERS: readonly Meter[] = SIDES.flatMap((side) =>
   PRICED_METERS.filter((row) => row.side === side).map(({ meter }) => meter),
 )
 
-/** The meters of input tokens and of output tokens; the plain one comes first. */
+/** The meters of input tokens and of output tokens; the one without special conditions comes first. */
 export const INPUT_METERS = tokenMeters('input')
 export const OUTPUT_METERS = tokenMeters('output')
 /** Meters whose sums a usage report shows separately. */
@@ -43,7 +43,7 @@ export function isTokenMeter({ scale }: Pick<MeterRow, 'scale'>): boolean {
 /** Whole units per meter; an absent meter is 0. */
 export type Usage = Readonly<Partial<Record<Meter, number>>>
 
-/** One unit of everything that a call of any type may use, to compare endpoints by price without a request. */
+/** One unit of everything that a call of any type may use, to compare the prices of endpoints without a request. */
 export const TYPICAL_USAGE: Usage = Object.fromEntries(
   PRICED_METERS.filter(({ typicalUnits }) => typicalUnits > 0).map(({ meter, typicalUnits }) => [meter, typicalUnits]),
 )
@@ -89,10 +89,10 @@ export function chargeMicro(usage: Usage, prices: PriceSheet): Micro {
   return ceilMicro(exactCost(usage, prices))
 }
 
-/** A hundred million rubles: no answer costs as much, and ninety thousand rows of it still fit into int8. */
+/** A hundred million rubles: no answer costs as much, and the sum of ninety thousand such rows still fits into int8. */
 const COST_MICRO_MAX = 100_000_000n * MICRO_PER_RUB
 
-/** The provider's charge for its reported usage, however absurd. */
+/** The provider's cost of the usage that it reported, bounded even if the report is absurd. */
 export function providerCostMicro(reported: Usage, buy: PriceSheet): Micro {
   const cost = chargeMicro(reported, buy)
   return cost < COST_MICRO_MAX ? cost : COST_MICRO_MAX

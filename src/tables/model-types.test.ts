@@ -8,7 +8,7 @@ function assertUnique(names: readonly string[]): void {
 
 test('no value of `filter`, list or route leads to two types', () => {
   const lists = MODEL_TYPES.map((type) => MODEL_TYPE_TABLE[type].list)
-  // An alias may be the name of the list itself.
+  // An alias may repeat the name of its own list.
   assertUnique(lists.flatMap(({ filter, aliases }) => [...new Set([filter, ...aliases])]))
   assertUnique(lists.flatMap(({ path }) => (path === null ? [] : [path])))
   const requests = REQUEST_TYPES.map((type) => REQUEST_TYPE_TABLE[type])

@@ -31,15 +31,15 @@ interface ModelTypeRow<Key extends PriceKey = PriceKey> {
   /** Default modalities of a model. */
   readonly input: readonly Modality[]
   readonly output: readonly Modality[]
-  /** A chat model with this output modality serves the type too. */
+  /** Chat models with this output modality serve this type too; null = none do. */
   readonly chatModelsWith: Modality | null
-  /** A price needs all keys of one of these lists; forms begin with the first list. */
+  /** A price must have all keys of one of these lists; forms show the first list by default. */
   readonly complete: readonly (readonly Key[])[]
   /** Prices that are shown even when they are 0. */
   readonly alwaysShown: readonly Key[]
-  /** A request has no token limit, so only the model's own limit bounds its cost. */
+  /** Requests have no token limit, so only the model's own limit bounds their cost. */
   readonly boundedByModel: boolean
-  /** The value of `filter` that lists its models, other values for it, and the list's own path. */
+  /** The value of `filter` that lists the models of this type, other such values, and the path of the list. */
   readonly list: { readonly filter: string; readonly aliases: readonly string[]; readonly path: string | null }
   /** Extra fields of this type's records. */
   readonly recordFields: 'speech' | 'video' | null
@@ -128,7 +128,7 @@ const MODEL_TYPE_ROWS = {
   },
 } as const satisfies { readonly [Type in MeasuredType]: ModelTypeRow<PriceKeyOf<Type>> }
 
-/** A type of models in the catalogue. A type without a meter does not compile. */
+/** A type of models in the catalogue. A type that no meter measures does not compile. */
 export type ModelType = keyof typeof MODEL_TYPE_ROWS
 export type ListFilter = (typeof MODEL_TYPE_ROWS)[ModelType]['list']['filter']
 
@@ -137,14 +137,14 @@ export const MODEL_TYPE_TABLE: Readonly<Record<ModelType, ModelTypeRow & { reado
 // The keys of the table are exactly the types.
 export const MODEL_TYPES = Object.keys(MODEL_TYPE_ROWS) as readonly ModelType[]
 
-/** Facts of a kind of requests, by its `type` in the usage log. */
+/** Facts of a kind of request, by its `type` in the usage log. */
 interface RequestTypeRow {
   readonly modelType: ModelType
-  /** Its name in messages and in the health record: the path without `/v1/`. */
+  /** The name in messages and in the health record: the path without `/v1/`. */
   readonly endpointName: string
-  /** Its routes; the first is its own. */
+  /** Its routes; the first is the main one. */
   readonly paths: readonly [string, ...string[]]
-  /** `gen_ai.operation.name`, by the conventions where they have one; null = its calls have no spans. */
+  /** `gen_ai.operation.name`, as the conventions call it if they do; null = its calls have no spans. */
   readonly span: string | null
   /** `api_type` of OpenRouter's record. */
   readonly apiType: string
@@ -273,9 +273,9 @@ const REQUEST_TYPE_ROWS = {
   },
 } as const satisfies Readonly<Record<ModelType, RequestTypeRow>> & Readonly<Record<string, RequestTypeRow>>
 
-/** A kind of requests. Each type of models has one with the same name. */
+/** A kind of request. Each type of model has one of the same name. */
 export type RequestType = keyof typeof REQUEST_TYPE_ROWS
-/** A kind of requests whose answer comes with the request. */
+/** A kind of request whose answer comes in the response to the request. */
 export type AnsweredType = {
   [Type in RequestType]: (typeof REQUEST_TYPE_ROWS)[Type] extends { readonly job: true } ? never : Type
 }[RequestType]
@@ -290,7 +290,7 @@ interface ServingModel {
   readonly outputModalities: readonly string[]
 }
 
-/** Whether a model serves requests of a type: it is of that type, or a chat model with that output. */
+/** Whether a model serves requests of a type: it has that type, or is a chat model with that output. */
 export function servesType({ type, outputModalities }: ServingModel, wanted: ModelType): boolean {
   if (type === wanted) return true
   const { chatModelsWith } = MODEL_TYPE_TABLE[wanted]

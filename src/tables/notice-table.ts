@@ -1,14 +1,17 @@
 import type { Label } from '../base/text.ts'
 
 interface NoticeRow {
-  /** Who may choose it: the account that it is about, and the operator; or the operator alone. */
+  /**
+   * Who may choose this kind for a channel: `account` = the account that it concerns and the operator; `operator` = the
+   * operator alone.
+   */
   readonly audience: 'account' | 'operator'
   readonly label: Label
 }
 
 /**
- * A row for each kind of notice: something that people are told of by e-mail, Telegram or a webhook. The contracts, the
- * texts and the console derive from it.
+ * A row for each kind of notice that people get by e-mail, Telegram or a webhook. The contracts, the texts and the
+ * console derive from it.
  */
 export const NOTICES = {
   'balance.low': { audience: 'account', label: { en: 'The balance is low', ru: 'Баланс на исходе' } },
@@ -52,10 +55,10 @@ export const NOTICES = {
 
 export type NoticeKind = keyof typeof NOTICES
 
-// The table's own names.
+// These are exactly the names of the table.
 export const NOTICE_KINDS = Object.keys(NOTICES) as readonly NoticeKind[]
 
-/** What a channel may be told of. A test is sent on request only. */
+/** The kinds that a channel can choose. A test is sent on request only. */
 export const CHOSEN_KINDS = NOTICE_KINDS.filter((kind) => kind !== 'test')
-/** What a channel of an account may be told of. */
+/** The kinds that a channel of an account can choose. */
 export const ACCOUNT_KINDS = CHOSEN_KINDS.filter((kind) => NOTICES[kind].audience === 'account')

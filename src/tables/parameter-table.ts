@@ -1,25 +1,28 @@
 import type { PriceKey } from './meter-table.ts'
 
-/** A parameter that can add to the provider's bill beyond the units that every request is held for. */
+/** The fee of a parameter that can add to the provider's bill beyond the usage that every request has a hold for. */
 interface Fee {
   /** The item on the provider's bill. */
   readonly bills: string
   /**
-   * The price that the endpoint's row must have before the parameter is sent; null = no price can cover it, so it is
-   * never sent.
+   * The price that the endpoint must have for the parameter to be sent; null = no price can cover it, so it is never
+   * sent.
    */
   readonly price: PriceKey | null
-  /** `listed` = sent only to an endpoint whose row names it; `carried` = also to one that lists nothing. */
+  /** `listed` = sent only to an endpoint that lists it; `carried` = also to one that lists no parameters. */
   readonly where: 'listed' | 'carried'
 }
 
 interface ParameterRow {
   /**
-   * `units` = only the tokens, pictures, characters or seconds that are counted and held for. A parameter with a fee
-   * goes only to an endpoint that lists and prices it; elsewhere it is dropped.
+   * `units` = it changes only the number of tokens, pictures, characters or seconds, which are counted and covered by
+   * the hold. A parameter with a fee goes only to an endpoint that lists and prices it; elsewhere it is dropped.
    */
   readonly cost: 'units' | Fee
-  /** A parameter of OpenAI's chat and its dialects; `sampling` = of every protocol that samples text, of the same name. */
+  /**
+   * `chat` = a parameter of OpenAI's chat and its dialects; `sampling` = one that every protocol that samples text has,
+   * under the same name.
+   */
   readonly of?: 'chat' | 'sampling'
 }
 
@@ -59,7 +62,7 @@ const ROWS = {
     of: 'chat',
   },
   service_tier: {
-    // Sent where its price is among the conditions (`parameter-costs.ts`).
+    // Sent if the conditional prices include it (`parameter-costs.ts`).
     cost: { bills: 'all tokens, at up to several times the price', price: null, where: 'listed' },
     of: 'chat',
   },
@@ -81,7 +84,7 @@ const ROWS = {
   encoding_format: { cost: 'units' },
   input_type: { cost: 'units' },
   top_n: { cost: 'units' },
-  // One price for all values, or the price by size and quality names them (`image-price.ts`, `resolution.ts`).
+  // One price covers all values, or the price by size and quality lists them (`picture-price.ts`, `resolution.ts`).
   size: { cost: 'units' },
   aspect_ratio: { cost: 'units' },
   image_size: { cost: 'units' },

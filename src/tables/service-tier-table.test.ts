@@ -32,7 +32,7 @@ test('what each service is asked for flex and priority, what it is sent for the 
       false,
     ],
     ['bedrock', 'https://bedrock-runtime.us-east-1.amazonaws.com', 'flex', 'priority', null, true],
-    // Their protocols have no word for a tier.
+    // Their protocols have no field for a tier.
     ['cohere', 'https://api.cohere.com', null, null, null, false],
     ['ai-sdk', 'https://api.openai.com/v1', null, null, null, false],
   ] as const) {

@@ -1,15 +1,18 @@
-/** Our word for the tier that a request has which names none; the other tiers are called as OpenAI calls them. */
+/** Our name for the tier of a request that names none; the other tiers have OpenAI's names. */
 export const PLAIN_TIER = 'default'
-/** Bedrock's faster form of some models, which is asked for and told as their performance, and not as a tier. */
+/**
+ * Bedrock's faster form of some models. Its API has it as a performance setting, in requests and answers, and not as a
+ * tier.
+ */
 export const OPTIMIZED_TIER = 'optimized'
 
-/** Where a word was read, and when. */
+/** The page and the date of a source. */
 interface Sourced {
   readonly source: string
   readonly date: string
 }
 
-/** A service's word for a tier that has another name here, in lower case; null = it names none. */
+/** A service's name for a tier, in lower case, if it differs from ours; null = it means no certain tier. */
 interface TierWord extends Sourced {
   readonly word: string
   readonly tier: string | null
@@ -49,13 +52,13 @@ const WORDS: readonly TierWord[] = [
   { word: 'service_tier_flex', tier: 'flex', ...GEMINI },
   { word: 'service_tier_priority', tier: 'priority', ...GEMINI },
   { word: 'fast', tier: 'priority', ...OPENAI },
-  // A wish, and no tier: the service decides.
+  // The service decides the tier.
   { word: 'auto', tier: null, ...OPENAI },
 ]
 const TIERS: ReadonlyMap<string, string | null> = new Map(WORDS.map(({ word, tier }) => [word, tier]))
 const WORD_CHARS_MAX = 64
 
-/** The tier that a service or a client means by a word; null = none. A word that is not known is its own. */
+/** The tier that a service or a client means by a word; null = none. An unknown word is a tier of that name. */
 export function tierNamed(word: unknown): string | null {
   if (typeof word !== 'string' || word === '' || word.length > WORD_CHARS_MAX) return null
   const lower = word.toLowerCase()
@@ -63,21 +66,21 @@ export function tierNamed(word: unknown): string | null {
   return tier === undefined ? lower : tier
 }
 
-/** How a service is asked for a tier. */
+/** How to request a tier from a service. */
 interface TierService extends Sourced {
   readonly adapter: string
-  /** A host with all names below it; absent = every other one of the protocol. */
+  /** A host and all names below it; absent = every other host of the protocol. */
   readonly host?: string
-  /** A part of the address' path; absent = any path. */
+  /** A part of the address's path; absent = any path. */
   readonly path?: string
-  /** Its words by ours, and no others; null = the same as ours. */
+  /** The service's words by our names; other tiers cannot be requested. null = its words are ours. */
   readonly words: ReadonlyMap<string, string> | null
   /**
-   * Its word for the plain tier, sent where it would else decide by a setting of the operator's account; null = it is
-   * sent none, since it may refuse one.
+   * Its word for the plain tier, sent where a setting of the operator's account would otherwise decide; null = none is
+   * sent, since the service may refuse it.
    */
   readonly plain: string | null
-  /** Whether it serves the plain tier where it is asked for none; else it may serve any. */
+  /** Whether a request without a tier gets the plain tier; otherwise it may get any. */
   readonly isPlain: boolean
 }
 
@@ -85,10 +88,10 @@ function same(...words: readonly string[]): ReadonlyMap<string, string> {
   return new Map(words.map((word) => [word, word]))
 }
 
-/** The first row of an address counts. */
+/** The first row that matches an address counts. */
 export const TIER_SERVICES: readonly TierService[] = [
   { adapter: 'openai', host: 'api.openai.com', words: null, plain: 'default', isPlain: false, ...OPENAI },
-  // A deployment has a tier of its own. Older versions of the protocol there refuse the word.
+  // A deployment has a default tier of its own. Older versions of Azure's protocol refuse the word.
   {
     adapter: 'openai',
     host: 'openai.azure.com',
@@ -101,7 +104,7 @@ export const TIER_SERVICES: readonly TierService[] = [
   { adapter: 'openai', host: 'openai.azure.com', words: same('priority'), plain: null, isPlain: false, ...AZURE },
   { adapter: 'openai', host: 'api.groq.com', words: same('flex', 'performance'), plain: null, isPlain: true, ...GROQ },
   { adapter: 'openai', host: 'api.x.ai', words: same('priority'), plain: null, isPlain: true, ...XAI },
-  // What the makers behind it do without a word, no page says.
+  // No page says what the providers behind it do with a request without a tier.
   {
     adapter: 'openai',
     host: 'openrouter.ai',
@@ -111,7 +114,7 @@ export const TIER_SERVICES: readonly TierService[] = [
     ...OPENROUTER,
   },
   { adapter: 'openai', words: null, plain: null, isPlain: false, ...OPENAI },
-  // It serves priority where the operator has bought it, and says so afterwards.
+  // It serves priority if the operator has bought it, and reports the tier in the answer.
   {
     adapter: 'anthropic',
     host: 'api.anthropic.com',
@@ -121,7 +124,7 @@ export const TIER_SERVICES: readonly TierService[] = [
     ...ANTHROPIC,
   },
   { adapter: 'anthropic', words: new Map([['priority', 'auto']]), plain: null, isPlain: false, ...ANTHROPIC },
-  // Without a word it may serve from bought throughput.
+  // A request without a tier may be served from bought throughput.
   {
     adapter: 'gemini',
     path: '/publishers/',
@@ -158,27 +161,27 @@ function serviceAt(adapter: string, baseUrl: string): TierService | undefined {
   )
 }
 
-/** Who is asked: an adapter, and the address before each operation's path. */
+/** The adapter, and the base URL before each operation's path. */
 type Address = Readonly<Record<'adapter' | 'baseUrl', string>>
 
-/** The word by which a service is asked for a tier; null = it cannot be. */
+/** The word that requests a tier from a service; null = the tier cannot be requested. */
 export function askedWord({ adapter, baseUrl }: Address, tier: string): string | null {
   const service = serviceAt(adapter, baseUrl)
   return service === undefined ? null : service.words === null ? tier : (service.words.get(tier) ?? null)
 }
 
-/** The word that asks a service for the plain tier; null = it is not sent one. */
+/** The word that requests the plain tier from a service; null = none is sent. */
 export function plainWordAt({ adapter, baseUrl }: Address): string | null {
   return serviceAt(adapter, baseUrl)?.plain ?? null
 }
 
-/** Whether a service serves no tier that it was not asked for, given the word that it is sent for the plain one. */
+/** Whether a service serves only the requested tier, given the word that is sent for the plain one. */
 export function servesAsAsked({ adapter, baseUrl }: Address, plainWord: string | null): boolean {
   const service = serviceAt(adapter, baseUrl)
   return service !== undefined && (plainWord !== null || service.isPlain)
 }
 
-/** The words of Anthropic's and of Gemini's clients, by ours. */
+/** The words of Anthropic's and of Gemini's clients, by our names. */
 const TOLD = {
   messages: new Map([[PLAIN_TIER, 'standard']]),
   gemini: new Map([

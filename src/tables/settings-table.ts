@@ -34,8 +34,8 @@ const PERIOD = {
 } as const
 
 /**
- * A row for each live setting that needs no reading of its own (operator.md 3), in the order in which they are written.
- * The catalogue file, the admin API, a snapshot's settings and the console's form derive from it.
+ * A row for each live setting that needs no code of its own to read (operator.md 3), in the order in which they are
+ * written. The catalogue file, the admin API, a snapshot's settings and the console's form derive from it.
  */
 export const SETTINGS = {
   rate_limit: {
@@ -134,7 +134,7 @@ export const SETTINGS = {
       },
     },
   },
-  /** How often it is looked for models, prices and limits that are new to the store; they wait for a hand. */
+  /** How often to look for models, prices and limits that the store does not have yet; a person then decides. */
   catalog_look: {
     as: 'catalogLook',
     kind: 'numbers',
@@ -144,13 +144,13 @@ export const SETTINGS = {
         most: 720,
         fallback: 24,
         label: {
-          en: 'Look for new models, prices and limits, hours; they wait for a hand (0: never)',
+          en: 'Look for new models, prices and limits, every so many hours; a person decides on them (0: never)',
           ru: 'Искать новые модели, цены и пределы, раз в столько часов; они ждут решения (0: никогда)',
         },
       },
     },
   },
-  /** Models and prices of a release, and of the published lists, that are new to the store. */
+  /** How often to add models and prices of a release, and of the published lists, that the store does not have yet. */
   catalog_update: {
     as: 'catalogUpdate',
     kind: 'numbers',
@@ -169,7 +169,7 @@ export const SETTINGS = {
         most: 1_000,
         fallback: 10,
         label: {
-          en: 'A price that rises more waits for a hand, percent',
+          en: "A price that rises more waits for a person's decision, percent",
           ru: 'Цена, выросшая сильнее, ждёт решения, процентов',
         },
       },
@@ -181,7 +181,7 @@ export const SETTINGS = {
     label: { en: 'Download files from URLs in requests', ru: 'Загружать файлы по ссылкам из запросов' },
     fallback: false,
   },
-  /** Whether anybody may sign up in the console. The default depends on the store: open on the embedded one. */
+  /** Whether anybody may sign up in the console. The default depends on the store: the embedded one allows it. */
   signup: {
     as: 'signup',
     kind: 'choice',
@@ -191,7 +191,7 @@ export const SETTINGS = {
   },
 } as const satisfies Readonly<Record<string, SettingRow>>
 
-/** Default time limits of a provider in seconds; the first byte of a plain answer may take 300. */
+/** Default timeouts of a provider in seconds; the first byte of an answer without streaming may take 300. */
 export const PROVIDER_TIMEOUTS = { connect: 3, first_byte: 60, progress: 60, total: 1_800 } as const
 
 type Rows = typeof SETTINGS
@@ -211,17 +211,17 @@ export type PlainSettings = {
     | (Rows[N] extends { readonly fallback: null } ? null : never)
 }
 
-// The table's own names and rows.
+// These are exactly the names and rows of the table.
 export const SETTING_ROWS = Object.entries(SETTINGS) as unknown as readonly (readonly [
   SettingName,
   SettingRow & { readonly as: keyof PlainSettings },
 ])[]
 
-/** The given settings, with the fallbacks of the others. */
+/** The given settings, with the fallbacks for the others. */
 export function plainSettings(given: GivenSettings): PlainSettings {
   const settings: Record<string, unknown> = {}
   for (const [name, row] of SETTING_ROWS) settings[row.as] = Object.freeze(given[name] ?? fallbackOf(row))
-  // Each name of the type has been set.
+  // The loop has set each name of the type.
   return settings as PlainSettings
 }
 
@@ -233,7 +233,7 @@ export type NamedSettings = {
 export function namedSettings(settings: PlainSettings): NamedSettings {
   const named: Partial<Record<SettingName, unknown>> = {}
   for (const [name, row] of SETTING_ROWS) named[name] = settings[row.as]
-  // Each name of the type has been set.
+  // The loop has set each name of the type.
   return named as NamedSettings
 }
 

@@ -2,7 +2,7 @@ import type { AttemptSpan, LogFields, RequestStory } from '../http/request-log.t
 import { Histogram, type Metric } from '../base/prometheus.ts'
 import { operationOf, providerOf } from './span-attributes.ts'
 
-/** The buckets that the conventions advise. */
+/** The buckets that the conventions recommend. */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92] as const
 const FIRST_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10] as const
 const TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5] as const
@@ -15,8 +15,8 @@ const MODEL = 'gen_ai.request.model'
 const ERROR = 'error.type'
 
 /**
- * Metrics by the GenAI conventions of OpenTelemetry. `gen_ai.client.*` is of our calls to providers, by their names of
- * the models; `gen_ai.server.*` is of our answers to clients, by ours.
+ * Metrics by the GenAI conventions of OpenTelemetry. `gen_ai.client.*` are about our calls to providers, with their
+ * names of models; `gen_ai.server.*` are about our answers to clients, with our names.
  */
 export class GenAiMetrics {
   readonly #durations = new Histogram(

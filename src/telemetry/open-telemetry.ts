@@ -4,7 +4,7 @@ import type { SenderOptions } from './telemetry.ts'
 
 type Options = Omit<SenderOptions, 'target'> & { readonly target: SenderOptions['target'] | null }
 
-/** Counts each request, and sends it to a collector where there is one; only then the sender's modules are loaded. */
+/** Counts each request, and sends it to a collector if there is one. The modules that send are loaded only then. */
 export async function openTelemetry({ target, ...options }: Options): Promise<RequestListener> {
   const genAi = new GenAiMetrics()
   const { metrics } = genAi

@@ -9,7 +9,7 @@ const OPERATIONS: ReadonlyMap<string, string> = new Map(
     span === null ? [] : paths.map((path) => [path, span] as const),
   ),
 )
-/** `gen_ai.provider.name` by slug, where the conventions have another name than our slug. */
+/** `gen_ai.provider.name` by slug, if the conventions have another name than our slug. */
 const PROVIDERS: Readonly<Record<string, string>> = {
   gemini: 'gcp.gemini',
   google: 'gcp.gemini',
@@ -23,7 +23,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   xai: 'x_ai',
 }
 
-/** `gen_ai.provider.name` of a provider of ours. */
+/** The `gen_ai.provider.name` of one of our providers. */
 export function providerOf(slug: string): string {
   return ownValue(PROVIDERS, slug) ?? slug
 }
@@ -52,8 +52,8 @@ export function requestAttributes(fields: LogFields): Attributes {
 }
 
 /**
- * Attributes of a call to a provider (OpenTelemetry GenAI conventions); only the successful call has tokens and the
- * like.
+ * Attributes of a call to a provider (OpenTelemetry GenAI conventions); only the successful call has tokens and other
+ * facts of the answer.
  */
 export function attemptAttributes(
   { provider, model, address, failure }: AttemptSpan,
@@ -74,7 +74,7 @@ export function attemptAttributes(
       ...asked,
       'gen_ai.usage.input_tokens': fields['input_tokens'],
       'gen_ai.usage.output_tokens': fields['output_tokens'],
-      // Parts of the two above.
+      // These are included in the two above.
       'gen_ai.usage.cache_read.input_tokens': answer?.cacheReadTokens,
       'gen_ai.usage.cache_creation.input_tokens': answer?.cacheWriteTokens,
       'gen_ai.usage.reasoning.output_tokens': answer?.reasoningTokens,

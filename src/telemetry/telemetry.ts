@@ -18,7 +18,7 @@ import { resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, BatchSpanProcessor, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
 import { attemptAttributes, operationOf, requestAttributes } from './span-attributes.ts'
 
-/** Machines poll these every second or two; their traces are useless. */
+/** Routes that machines poll every second or two; their traces would be useless. */
 const UNTRACED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 /** W3C Trace Context, version 00. */
 const TRACE_PARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
@@ -40,7 +40,7 @@ interface SenderPorts {
 /**
  * Traces over OTLP: a span for each request, by the HTTP conventions, with a child for each attempt at a provider, by
  * the GenAI conventions. Spans are made from the request's one log line after its end, so they cannot contain a prompt
- * or a key, and no request waits for them. A collector that does not answer loses spans, never requests.
+ * or a key, and no request waits for them. If a collector does not answer, spans are lost, never requests.
  */
 class RequestTraces {
   readonly #clock: Clock
@@ -128,8 +128,8 @@ const TIMEOUT_MS = 10_000
 type Attributes = readonly { readonly key: string; readonly value: { readonly stringValue: string } }[]
 
 /**
- * Sends this process's metrics over OTLP/HTTP in JSON, from time to time and at the stop. Nothing is measured for it:
- * it reads what `GET /metrics` shows, off the way of any request.
+ * Sends this process's metrics over OTLP/HTTP in JSON, at intervals and when it stops. Nothing is measured for it: it
+ * reads what `GET /metrics` shows, and no request waits for it.
  */
 class OtlpMetrics {
   readonly #ports: SenderPorts
@@ -144,7 +144,7 @@ class OtlpMetrics {
     this.#stop = this.#later(intervalMs)
   }
 
-  /** Sends the last values. */
+  /** Sends the metrics a last time. */
   async stop(): Promise<void> {
     this.#stop()
     await this.#send()
@@ -157,7 +157,7 @@ class OtlpMetrics {
     })
   }
 
-  /** Never rejects: a collector that does not answer costs a message, and the next sending has all counts again. */
+  /** Never rejects: if a collector does not answer, a message is logged, and the next sending includes all counts. */
   async #send(): Promise<void> {
     const { target, failed, resource, clock } = this.#ports
     const body = JSON.stringify(exportOf(this.#read(), resource, this.#startedMs, clock.now()))
@@ -195,7 +195,7 @@ interface Times {
   readonly timeUnixNano: string
 }
 
-/** A counter's name has no `_total`, which exporters to Prometheus add. */
+/** Our name of a counter ends in `_total`, which is removed, since exporters to Prometheus add it. */
 function metricOf({ name, help, type, unit, samples }: MetricReading, times: Times): unknown {
   const named = {
     name: type === 'counter' ? name.replace(/_total$/, '') : name,
@@ -222,7 +222,7 @@ function points(samples: readonly Sample[], times: Times): readonly unknown[] {
   return samples.map(({ labels = {}, value }) => ({ ...times, attributes: attributesOf(labels), asDouble: value }))
 }
 
-/** Prometheus' buckets count what is at most their bound; OTLP's what is between two. */
+/** A bucket of Prometheus counts all values up to its bound, one of OTLP the values between two bounds. */
 function histogramPoints(samples: readonly Sample[], times: Times): readonly unknown[] {
   const series = Map.groupBy(samples, ({ labels: { le: _bound, ...labels } = {} }) => JSON.stringify(labels))
   return [...series.values()].map((parts) => {
@@ -262,7 +262,7 @@ export interface SenderOptions {
   /** The name that distinguishes this process. */
   readonly instance: string
   readonly clock: Clock
-  /** Writes a sentence for the operator. */
+  /** Writes a line for the operator. */
   readonly notice: (message: string) => void
 }
 

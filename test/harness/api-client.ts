@@ -19,7 +19,10 @@ export interface RequestOptions {
   readonly dispatcher?: Dispatcher
 }
 
-/** Talks to a running server, as an administrator and as a customer; each answer is held against its route's contract. */
+/**
+ * Sends requests to a running server, as an administrator and as a customer, and checks each answer against its route's
+ * contract.
+ */
 export class ApiClient {
   readonly url: string
   readonly adminToken: string
@@ -93,7 +96,7 @@ export class ApiClient {
   }
 }
 
-/** `tollgate audit` of a running server, as every server is audited when a test stops it: fails with each violation. */
+/** Runs `tollgate audit` on a running server, as each test does with its server; fails with every violation. */
 export async function auditClean(server: ApiClient): Promise<void> {
   const audit = await reportOf(server)
   if (audit === null) return
@@ -101,7 +104,7 @@ export async function auditClean(server: ApiClient): Promise<void> {
   assert.equal(audit.body.violations, 0, audit.text)
 }
 
-/** null = it no longer listens. */
+/** null = the server no longer listens. */
 async function reportOf(server: ApiClient): Promise<Answer | null> {
   try {
     return await server.admin('GET', '/admin/v1/audit')

@@ -3,7 +3,7 @@ import { audioLength } from '../../src/kinds/transcription/audio-length.ts'
 
 /** Small audio files, built byte by byte: containers as encoders write them, filled with silence. */
 
-/** The length that we read, in seconds; null = none. */
+/** The duration that we read from the file, in seconds; null = none. */
 export async function soundSeconds(bytes: Buffer): Promise<number | null> {
   return (await audioLength(bytes, audioContainer(bytes))).seconds
 }
@@ -14,7 +14,7 @@ function u32(value: number): Buffer {
   return bytes
 }
 
-/** 16-bit mono PCM; `declared` is the audio size in the header. */
+/** A WAV file of 16-bit mono PCM; `declared` is the audio size in its header. */
 export function wavFile(
   seconds: number,
   { rate = 16_000, declared }: { rate?: number; declared?: number } = {},
@@ -36,14 +36,14 @@ export function wavFile(
   return Buffer.concat([head, data])
 }
 
-/** A file of so many bytes, of which the header declares only the first, as of a recording that was cut off. */
+/** A WAV file of `bytes` bytes whose header declares only the start of the audio, like a recording cut off. */
 export function wavOf(bytes: number): Buffer {
   const head = wavFile(0)
   head.writeUInt32LE(0, 40)
   return Buffer.concat([head, Buffer.alloc(bytes - head.length)])
 }
 
-/** Frames of MPEG-1 layer 3, 44.1 kHz: 1,152 samples each, of the bit rates in turn. */
+/** Frames of MPEG-1 layer 3, 44.1 kHz, 1,152 samples each; `bitRates` are used in turn. */
 export function mp3Frames(count: number, bitRates: readonly (64 | 128 | 320)[] = [128]): Buffer {
   return Buffer.concat(
     Array.from({ length: count }, (_value, index) => {
@@ -55,7 +55,7 @@ export function mp3Frames(count: number, bitRates: readonly (64 | 128 | 320)[] =
   )
 }
 
-/** A tag of `size` bytes before the audio. */
+/** An ID3 tag of `size` bytes before the audio. */
 export function id3Tag(size: number): Buffer {
   return Buffer.concat([
     Buffer.from('ID3\u0004\u0000\u0000', 'latin1'),
@@ -82,7 +82,7 @@ export function opusHead(preSkip: number): Buffer {
   return head
 }
 
-/** Mark and STREAMINFO of FLAC; no frames follow. */
+/** FLAC's marker and its STREAMINFO, without frames. */
 export function flacFile(rate: number, samples: number): Buffer {
   const info = Buffer.alloc(34)
   info.writeUIntBE(rate << 4, 10, 3)
@@ -91,7 +91,7 @@ export function flacFile(rate: number, samples: number): Buffer {
   return Buffer.concat([Buffer.from('fLaC'), Buffer.from([0x80, 0, 0, 34]), info])
 }
 
-/** 16-bit mono PCM; `frames` is the length in the header. */
+/** An AIFF file of 16-bit mono PCM; `frames` is the length in its header. */
 export function aiffFile(
   seconds: number,
   { rate = 16_000, frames, type }: { rate?: number; frames?: number; type?: string } = {},
@@ -119,7 +119,7 @@ export function aiffFile(
   ])
 }
 
-/** Frames of AMR of 20 ms, of a form of the narrow or the wide band; form 15 has no sound. */
+/** Frames of AMR, 20 ms each, of a narrow-band or wide-band frame type; type 15 has no sound. */
 export function amrFile(count: number, band: 'narrow' | 'wide', form: 7 | 8 | 15): Buffer {
   const size = form === 15 ? 1 : form === 7 ? (band === 'narrow' ? 32 : 59) : band === 'narrow' ? 6 : 61
   const frame = Buffer.alloc(size)
@@ -156,7 +156,7 @@ function track(id: number, handler: string, timescale: number, duration: number)
   )
 }
 
-/** A video track of an hour beside the audio; the index is behind the data, as cameras write it. */
+/** An M4A file that also has a video track of an hour; its index comes after the data, as cameras write it. */
 export function m4aFile(timescale: number, duration: number): Buffer {
   const movie = box(
     'moov',
@@ -174,7 +174,7 @@ export function element(id: string, content: Buffer, size: 'known' | 'unknown' =
   return Buffer.concat([Buffer.from(id, 'hex'), length, content])
 }
 
-/** A multipart body as a client's `FormData` would be, with a file of this name; a list gives a field several times. */
+/** A multipart body as a client's `FormData` writes it, with a file of this name; a list repeats a field. */
 export function audioForm(
   fields: Readonly<Record<string, string | readonly string[]>>,
   file: { readonly bytes: Buffer; readonly name?: string; readonly type?: string } | null,

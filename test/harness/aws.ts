@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { createHash, createHmac } from 'node:crypto'
 
-/** One message of `application/vnd.amazon.eventstream`, as AWS frames it. */
+/** One message of `application/vnd.amazon.eventstream`, as AWS encodes it. */
 export function eventStreamMessage(headers: Readonly<Record<string, string>>, payload: string): Buffer {
   const fields = Buffer.concat(
     Object.entries(headers).flatMap(([name, value]) => [
@@ -47,9 +47,9 @@ function sum(bytes: Buffer): Buffer {
 
 interface SignedRequest {
   readonly method: string
-  /** As on the wire; without a query. */
+  /** As sent, without the query. */
   readonly path: string
-  /** Those that are signed, the host among them; names in lower case. */
+  /** The signed headers, the host among them; names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
   readonly region: string
@@ -59,8 +59,8 @@ interface SignedRequest {
 }
 
 /**
- * The `authorization` that AWS expects (Signature Version 4), written from its specification and not from the library
- * under test.
+ * The `authorization` that AWS expects (Signature Version 4), written after the specification, without the code under
+ * test.
  */
 export function authorizationOf({
   method,
@@ -91,8 +91,8 @@ export function authorizationOf({
 }
 
 /**
- * Every byte but the unreserved characters of RFC 3986: a path that is already encoded is encoded again, as all
- * services but S3 do.
+ * Encodes every byte but the unreserved characters of RFC 3986. A path that is already encoded is encoded again, as all
+ * services but S3 require.
  */
 function uriEncoded(text: string): string {
   return [...Buffer.from(text)]

@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
 import { oneOf } from './form.ts'
 
-/** Runs in the page before its own scripts; a text, since the project's types do not know a document. */
+/** Runs in the page before its own scripts; it is a text, since the project's types have no `document`. */
 const REPORT_VIOLATIONS =
   "document.addEventListener('securitypolicyviolation', (event) => reportViolation(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
-/** Everything that a page may store, except cookies and compiled code. */
+/** All storage of a page, except cookies and compiled code. */
 const STORAGE = 'local_storage,indexeddb,file_systems,service_workers,cache_storage'
 const FRAME = 'new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))'
-/** Whether an outline replaces data that has not arrived. */
+/** Whether a skeleton still replaces data that has not arrived. */
 const LOOK = "document.querySelector('main .mantine-Skeleton-root, main .mantine-Loader-root') !== null"
 const CALM_LOOKS = 4
-/** A new page has a new heading. */
+/** Each page has its own heading. */
 const HEADING = 'main h1, main [role=alert]'
 const LEFT_MS = 60_000
 const LEFT = `new Promise((resolve, reject) => {
@@ -23,7 +23,7 @@ const LEFT = `new Promise((resolve, reject) => {
   }
   look()
 })`
-/** The first is Chromium without windows, which takes a fifth less of the CPU. */
+/** The first is Chromium without windows, which takes a fifth less CPU time. */
 const PATHS = [
   '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
@@ -37,7 +37,7 @@ export function findChromium(): string | null {
 }
 
 /**
- * The reason why browser tests are skipped here, for `test`'s option; false if they run. In CI they always run, and
+ * The reason to skip browser tests here, for the `skip` option of `test`; false = they run. In CI they always run, and
  * fail without a browser.
  */
 export function browserSkip(): string | false {
@@ -54,11 +54,11 @@ export async function openBrowser(more: readonly string[] = []): Promise<Browser
 export interface Visitor {
   readonly page: Page
   readonly context: BrowserContext
-  /** Errors: violations of the content security policy, console errors, exceptions, requests to other hosts. */
+  /** Problems: violations of the content security policy, console errors, exceptions, requests to other hosts. */
   readonly troubles: string[]
-  /** Resolves when there is a heading or an alert, no request is running, and no outline is shown. */
+  /** Resolves when there is a heading or an alert, no request is running, and no skeleton is shown. */
   settled(): Promise<void>
-  /** Goes to a page of another route by a link, without loading the console again, which takes four times the work. */
+  /** Goes to a page of another route by a link, without reloading the console, which takes four times the work. */
   follow(path: string): Promise<void>
   close(): Promise<void>
 }
@@ -70,12 +70,12 @@ export interface VisitorOptions {
   readonly height?: number
 }
 
-/** Unused visitors by browser and look: a new one takes three times the work, since it loads the console. */
+/** Unused visitors by browser and options: a new one takes three times the work, since it loads the console. */
 const LEFT_VISITORS = new WeakMap<Browser, Map<string, Visitor[]>>()
 
 /**
- * A browser without cookies or anything else of those before it, which records every error. `origin` is the only host
- * that it may ask.
+ * A browser context without cookies or other data of earlier ones, which records every error. `origin` is the only host
+ * that it may call.
  */
 export async function visitor(browser: Browser, origin: string, options: VisitorOptions = {}): Promise<Visitor> {
   const looks = LEFT_VISITORS.get(browser) ?? new Map<string, Visitor[]>()
@@ -87,7 +87,7 @@ export async function visitor(browser: Browser, origin: string, options: Visitor
   if (before !== undefined) return before
   const made = await newVisitor(browser, origin, options)
   const close = async (): Promise<void> => {
-    // A page that is still loading, as after a failed test, is not kept.
+    // A page that is still loading, as after a failed test, is not used again.
     if (await forgets(made, origin).catch(() => false)) left.push(visited)
     else await made.context.close()
   }
@@ -95,9 +95,9 @@ export async function visitor(browser: Browser, origin: string, options: Visitor
   return visited
 }
 
-/** Clears a visit; whether only compiled code is left of it. */
+/** Clears the data of a visit; returns whether nothing but compiled code is left. */
 async function forgets({ page, context, troubles }: Visited, origin: string): Promise<boolean> {
-  // If it may request several hosts, clearing one is not enough.
+  // If it may call several hosts, clearing one is not enough.
   if (!URL.canParse(origin) || page.isClosed() || context.pages().length > 1) return false
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   page.removeAllListeners('response')
@@ -132,7 +132,7 @@ async function newVisitor(
   const page = await context.newPage()
   const asked = new Set<Request>()
   page.on('console', (message) => {
-    // Some tests cause a refused call; the browser logs it by itself.
+    // Some tests cause a call to be refused, which the browser logs by itself.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       troubles.push(`console: ${message.text()}`)
   })
@@ -146,7 +146,7 @@ async function newVisitor(
     page.on(end as 'requestfinished', (request) => void asked.delete(request))
   const settled = async (): Promise<void> => {
     await page.locator('h1, [role=alert]').first().waitFor()
-    // Received data is painted, or causes another request, within a frame or two.
+    // Received data is drawn, or causes another request, within one or two frames.
     for (let calm = 0; calm < CALM_LOOKS; calm = asked.size > 0 || (await page.evaluate<boolean>(LOOK)) ? 0 : calm + 1)
       await page.evaluate(FRAME)
   }
@@ -161,8 +161,7 @@ async function newVisitor(
 }
 
 /**
- * Languages and colours in which a journey is made: each of both once. `pages.test.ts` opens every page in more of
- * them.
+ * Languages and colour schemes for a journey; each occurs once. `pages.test.ts` opens every page in more combinations.
  */
 export const LOOKS = oneOf(2, [
   { language: 'ru', dark: true },

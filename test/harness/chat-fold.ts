@@ -1,6 +1,6 @@
 import { request, type Dispatcher } from 'undici'
 
-/** An answer as it came. */
+/** An answer as it was received. */
 export interface Posted {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
@@ -42,7 +42,7 @@ function empty(): FoldedChoice {
   return { text: '', reasoning: '', refusal: '', finish: null, native: null, toolCalls: [] }
 }
 
-/** Sends a chat request, or one of a kind with the same form of answer, and folds the answer. */
+/** Sends a chat request, or a request of a kind with the same form of answer, and folds the answer. */
 export async function chat(
   url: string,
   key: string,
@@ -113,7 +113,7 @@ function foldChoice(choices: Map<number, FoldedChoice>, choice: any): void {
   folded.native = choice.native_finish_reason ?? folded.native
 }
 
-/** Reads a stream until it has so many events, then closes the connection; returns the text so far. */
+/** Reads a stream until it has `events` events, then closes the connection; returns the text so far. */
 export async function leaveAfter(answer: Dispatcher.ResponseData, events: number): Promise<string> {
   let text = ''
   for await (const piece of answer.body) {

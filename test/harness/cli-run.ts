@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { randomIds } from '../../src/base/ids.ts'
 import { adaptersNamed } from './adapters-named.ts'
 
-/** As `TOLLGATE_KEK` names it. */
+/** As in `TOLLGATE_KEK`. */
 export const KEK = Buffer.alloc(32, 'k').toString('base64')
 
 export interface Outcome {

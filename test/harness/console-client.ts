@@ -3,7 +3,7 @@ import type { App } from '../../src/app/app.ts'
 
 export const PASSWORD = 'seven quiet lanterns'
 
-/** A browser at the console: keeps its cookie and sends requests as our own page does. */
+/** A browser on the console: stores its cookie and sends requests as our own page does. */
 export class ConsoleClient {
   readonly #server: ApiClient
   #cookie = ''
@@ -43,7 +43,7 @@ export class ConsoleClient {
     return this.post('sign-in', { email, password, ...(code === undefined ? {} : { code }) })
   }
 
-  /** The same browser with another session, or without one. */
+  /** A copy of the browser with another session, or with none. */
   copy(): ConsoleClient {
     return new ConsoleClient(this.#server, this.#cookie)
   }
@@ -67,7 +67,7 @@ export async function signedUp(
   return { browser, email, accountId: answer.body.profile.account_id, userId: answer.body.profile.user_id }
 }
 
-/** An administrator, by way of a set-up link. */
+/** An administrator, created with a set-up link. */
 export async function administrator(server: ApiClient, email: string): Promise<ConsoleClient> {
   const invited = await server.admin('POST', '/admin/v1/administrators', { email })
   const token = new URL(String(invited.body.link)).searchParams.get('token')
@@ -77,7 +77,7 @@ export async function administrator(server: ApiClient, email: string): Promise<C
   return browser
 }
 
-/** Money for an account. */
+/** Tops up an account. */
 export async function topUp(server: ApiClient, accountId: string, amount: number): Promise<void> {
   const answer = await server.admin('POST', `/admin/v1/accounts/${accountId}/ledger`, {
     kind: 'topup',
@@ -88,7 +88,7 @@ export async function topUp(server: ApiClient, accountId: string, amount: number
   if (answer.status !== 201) throw new Error(`top-up answered ${answer.status}: ${answer.text}`)
 }
 
-/** A receiver of the operator's and one of a customer's, with a dead message to each. */
+/** A receiver of the operator and one of a customer, each with a message that was given up. */
 export async function madeNotice(
   server: ApiClient & { readonly app: Pick<App, 'store'> },
   customer: ConsoleClient,

@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '../..')
 export const CONSOLE_DIR = join(ROOT, 'console/dist')
 export const PASSWORD = 'a gate with seven hinges'
 
-/** Builds the console where it is missing or old. */
+/** Builds the console if its build is missing or old. */
 export function buildConsole(): void {
   const built = spawnSync(
     process.execPath,
@@ -24,7 +24,7 @@ export function buildConsole(): void {
 
 /** All texts of the console in a language, also those of the operator's pages. */
 export function localeTexts(language: 'en' | 'ru'): object {
-  // JSON of texts in objects; a section may stand in both.
+  // JSON of texts in objects; a section may be in both files.
   const parts = ['', 'operator.'].map(
     (part) =>
       JSON.parse(readFileSync(join(ROOT, `console/src/locales/${part}${language}.json`), 'utf8')) as Readonly<
@@ -39,7 +39,7 @@ export function localeTexts(language: 'en' | 'ru'): object {
   }
 }
 
-/** The console's texts in a language by their path, with the given numbers and names. */
+/** The console's texts in a language by path, with the given numbers and names. */
 export function texts(language: 'en' | 'ru'): (path: string, values?: Readonly<Record<string, string>>) => string {
   const all = localeTexts(language)
   return (path, values = {}) => {
@@ -54,7 +54,7 @@ export function texts(language: 'en' | 'ru'): (path: string, values?: Readonly<R
 
 const PLURALS = ['', '_one', '_few', '_many', '_other']
 
-/** The text at a path in all of its plural forms, with any numbers and names. */
+/** A pattern for the text at a path in all of its plural forms, with any numbers and names. */
 export function textPattern(language: 'en' | 'ru', path: string): RegExp {
   const [section = '', name = ''] = path.split('.')
   // JSON of texts in objects.
@@ -81,7 +81,7 @@ export interface Customer {
   readonly email: string
   /** `name=value` of the session. */
   readonly cookie: string
-  /** Cookies and Origin of the console's own page. */
+  /** Cookies and Origin, as the console's own page sends them. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -108,7 +108,7 @@ export async function signUp(
   return { accountId, email, cookie, headers: { cookie, origin: server.url } }
 }
 
-/** A key as the cabinet makes it; answers the key itself. */
+/** A key that the cabinet makes; returns the key itself. */
 export async function makeKey(
   server: ApiClient,
   customer: Customer,
@@ -119,7 +119,7 @@ export async function makeKey(
   return { id: String(made.body.id), key: String(made.body.key) }
 }
 
-/** The user's role becomes administrator; their session ends with it, so they sign in again. */
+/** Makes the user an administrator; that ends their session, so they sign in again. */
 export async function promote(server: ApiClient, customer: Customer): Promise<Customer> {
   const found = await server.admin('GET', `/admin/v1/users?account=${customer.accountId}`)
   const changed = await server.admin('PATCH', `/admin/v1/users/${found.body.data[0].id}`, { role: 'admin' })
@@ -133,7 +133,7 @@ export async function promote(server: ApiClient, customer: Customer): Promise<Cu
   return { ...customer, cookie, headers: { cookie, origin: server.url } }
 }
 
-/** The browser takes over the session. */
+/** Lets the browser use the session. */
 export async function enter(context: BrowserContext, server: ApiClient, customer: Customer): Promise<void> {
   const [name = '', value = ''] = customer.cookie.split('=')
   await context.addCookies([{ name, value, url: server.url, httpOnly: true, sameSite: 'Lax' }])

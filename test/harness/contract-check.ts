@@ -12,7 +12,7 @@ import { errorsOf, wireRouteOf, type ServedRoute } from '../../src/api/reference
 import type { JsonSchema } from '../../src/base/schema.ts'
 import type { WireRoute } from '../../src/base/wire-route.ts'
 
-/** Routes of customers, in every protocol. */
+/** Routes for customers, in every protocol. */
 const CALLS = /^\/(?:v(?:1|1beta|1alpha|2)|api)\//
 const OPEN = /^\/cabinet\/v1\/(session|sign-up|sign-in|password-reset|setup|oidc|payments\/notifications)\b/
 const ROWS: Readonly<Record<string, WireRoute>> = {
@@ -21,7 +21,7 @@ const ROWS: Readonly<Record<string, WireRoute>> = {
   ...CABINET_ROUTES,
   ...ADMIN_ROUTES,
 }
-/** The routes of the contracts, by their address as a client sees it. */
+/** The routes of the contracts, by the path that a client sees. */
 const ROUTER = new Router<ServedRoute>(
   Object.entries(ROWS).flatMap(([name, row]): ServedRoute[] => {
     const [method = '', path = ''] = name.split(' ')
@@ -46,7 +46,7 @@ function planeOf(method: string, path: string, { open }: WireRoute): RoutePlane 
   return path.startsWith('/cabinet/') && !(OPEN.test(path) && method !== 'DELETE') ? 'session' : 'open'
 }
 
-/** The schema without room for unknown fields: a further field of an answer is in no contract. */
+/** The schema without unknown fields, since no contract has further fields of an answer. */
 export function closed(schema: JsonSchema): JsonSchema {
   const made = Object.fromEntries(
     Object.entries(schema).map(([keyword, value]: [string, unknown]) => [keyword, closedRule(keyword, value)]),
@@ -57,7 +57,7 @@ export function closed(schema: JsonSchema): JsonSchema {
 }
 
 function closedRule(keyword: string, value: unknown): unknown {
-  // The rules of JSON Schema that hold schemas.
+  // Keywords of JSON Schema whose values are schemas.
   if (keyword === 'anyOf') return (value as readonly JsonSchema[]).map(closed)
   if (keyword === 'properties')
     return Object.fromEntries(
@@ -68,7 +68,7 @@ function closedRule(keyword: string, value: unknown): unknown {
     : value
 }
 
-/** The faults of a value, a line each; empty = none. */
+/** What is wrong with a value, one line each; empty = nothing. */
 export function faultsOf(schema: JsonSchema, value: unknown): readonly string[] {
   const [holds, errors] = Errors(schema, value)
   return holds
@@ -76,7 +76,7 @@ export function faultsOf(schema: JsonSchema, value: unknown): readonly string[] 
     : errors.map(({ instancePath, message }) => `${instancePath === '' ? '/' : instancePath} ${message}`)
 }
 
-/** The protocol of an error if it is not the route's: those of `GET /v1/models` follow the request. */
+/** The protocol of an error if it differs from the route's: `GET /v1/models` follows the request. */
 function protocolSaid(body: unknown): ClientProtocol | null {
   if (typeof body !== 'object' || body === null) return null
   if ('type' in body && body.type === 'error') return 'anthropic'
@@ -92,7 +92,7 @@ function strictly(schema: JsonSchema): JsonSchema {
   return made
 }
 
-/** Checked answers for each route and status: a flood of requests measures something else. */
+/** The most answers that are checked for each route and status: a flood of requests measures something else. */
 const LOOKED_AT_MAX = 300
 const lookedAt = new Map<string, number>()
 
@@ -107,7 +107,7 @@ export function checkAnswer(method: string, target: string, status: number, cont
   lookedAt.set(what, times)
   if (times > LOOKED_AT_MAX) return
   if (status >= 400) {
-    // A route of several protocols answers in that of its request.
+    // A route of several protocols answers in the protocol of its request.
     const protocol = protocolSaid(body) ?? documentedProtocol(found.route)
     assert.deepEqual(faultsOf(ERROR_BODIES[protocol], body), [], what)
     if (protocol !== 'openai') {

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 
 /**
- * Loaded by the runner before a test file: writes the file's cost into this folder, with every process that it started
- * and waited for.
+ * The runner loads this module before a test file. It writes the file's CPU time into this folder, including every
+ * process that the file started and waited for.
  */
 const FOLDER = 'TOLLGATE_TEST_CPU'
-/** Of Linux, on every architecture that it counts for user programs. */
+/** Linux uses this value for user programs on every architecture. */
 const TICKS_A_SECOND = 100
 
 export interface FileCost {
@@ -16,15 +16,15 @@ export interface FileCost {
   readonly wallSeconds: number
 }
 
-/** A process that lives longer has hung, or cannot end: it prints what keeps it alive, and fails. */
+/** A process that runs longer hangs or cannot end: it prints what keeps it alive, and fails. */
 const MINUTES_MAX = 12
 
 const folder = process.env[FOLDER]
-/** The cost of the process when the current file began; the start of the process belongs to the first file. */
+/** The CPU time of the process when the current file began; the start of the process counts for the first file. */
 const current = { file: process.argv[1] ?? '', cpuSeconds: 0, wallSeconds: 0, number: 0 }
 
 if (isMainThread && folder !== undefined && process.env['NODE_TEST_CONTEXT'] !== undefined) {
-  // Not for child processes: their cost is counted here.
+  // Child processes must not write it, since their time is counted here.
   delete process.env[FOLDER]
   process.on('exit', writeCost)
   // oxlint-disable-next-line eslint/no-restricted-globals -- ends a test process that hangs
@@ -37,7 +37,7 @@ function giveUp(): void {
   process.exit(1)
 }
 
-/** Where one process runs several test files: its cost from now on is this file's. */
+/** For a process that runs several test files: from now on its CPU time counts for this file. */
 export function meter(file: string): void {
   if (current.number > 0) {
     writeCost()
@@ -56,11 +56,11 @@ function writeCost(): void {
   writeFileSync(join(folder, `${process.pid}-${current.number}.json`), JSON.stringify(cost))
 }
 
-/** `getrusage` includes the children too, but Node asks it only for the process itself. */
+/** `getrusage` can include child processes, but Node asks only about the process itself. */
 function cpuSeconds(): number {
   try {
     const stat = readFileSync('/proc/self/stat', 'utf8')
-    // utime, stime, cutime and cstime, counted after the program's name, which may contain anything.
+    // utime, stime, cutime and cstime; fields are counted after the program's name, which may contain anything.
     const ticks = stat
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')

@@ -7,7 +7,7 @@ import type { Route } from '../../src/http/edge.ts'
 import type { Answer } from './api-client.ts'
 import { calledModel } from './route-calls.ts'
 
-/** Routes that take a body from a customer's program, with whatever protocol they speak. */
+/** Routes that take a body from a customer's program, in whatever protocol. */
 export function doorsOf(routes: readonly Route<unknown>[]): readonly Route<unknown>[] {
   return routes.filter(
     ({ plane, body, method }) => body !== 'none' && method === 'POST' && (plane === 'key' || plane === 'management'),
@@ -15,20 +15,20 @@ export function doorsOf(routes: readonly Route<unknown>[]): readonly Route<unkno
 }
 
 export function protocolOf({ protocol, path }: Route<unknown>): ClientProtocol {
-  // A door that several protocols share takes no body.
+  // A route that several protocols share takes no body.
   return typeof protocol === 'function'
     ? protocol({ headers: {} } as IncomingMessage)
     : (protocol ?? protocolOfPath(path))
 }
 
-/** The address of a door, with a model of the sandbox where the path names one. */
+/** The path of a route, with a model of the sandbox if the path names one. */
 export function addressOf({ path }: Pick<Route<unknown>, 'path'>, model?: string): string {
   return path.replace(/\*model(:\w+)$/, (segment, word: string) =>
     model === undefined ? (calledModel(segment) ?? '') : model + word,
   )
 }
 
-/** Types of Anthropic's errors, and words of Google's, by status; written from their documents. */
+/** Anthropic's error types and Google's status names by HTTP status, copied from their documentation. */
 const ANTHROPIC: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
@@ -61,10 +61,10 @@ const GOOGLE: Readonly<Record<number, string>> = {
   503: 'UNAVAILABLE',
   504: 'DEADLINE_EXCEEDED',
 }
-/** What a client must never read: how we are built, where we run, whom we ask. */
+/** What a client must never see: how Tollgate is built, where it runs, which providers it calls. */
 const OURS = /node_modules|\.ts:\d|file:\/\/|at \S+ \(|SQLITE|ECONN|undefined|\[object /
 
-/** Asserts that a refusal has the whole form of the door's protocol; returns its message. */
+/** Asserts that a refusal has the whole form of the route's protocol; returns its message. */
 export function checkShape(answer: Answer, protocol: ClientProtocol, what: string): string {
   const { status, headers, body, text } = answer
   assert.equal(headers['content-type'], 'application/json; charset=utf-8', what)
@@ -117,7 +117,7 @@ function messageOf({ status, headers, body, text }: Answer, protocol: ClientProt
   }
 }
 
-/** Asserts this row of the error table in the form of the door's protocol. */
+/** Asserts this row of the error table in the form of the route's protocol. */
 export function checkError(answer: Answer, protocol: ClientProtocol, name: ErrorName, what: string): void {
   const isUnknownModel = name === 'model_not_found' && protocol !== 'openai' && protocol !== 'responses'
   assert.equal(answer.status, isUnknownModel ? 404 : ERRORS[name].status, `${what}: ${answer.text.slice(0, 500)}`)

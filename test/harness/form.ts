@@ -1,6 +1,6 @@
 /**
- * Whether this process runs the long form of its tests, as `npm run test:all` does. A server that a test starts gets
- * the variable too, and would warn of one with its own prefix.
+ * Whether this process runs the long form of its tests, as `npm run test:all` does. A server that a test starts
+ * inherits the variable, and would warn about an unknown one with the prefix TOLLGATE_.
  */
 export const isLong = process.env['TEST_FORM'] === 'long'
 /** Whether crashes and faults run for an hour: `npm run test:chaos`. */
@@ -12,12 +12,12 @@ export function form<T>({ short, long, chaos }: { readonly short: T; readonly lo
   return isLong ? long : short
 }
 
-/** The cases of a test: `short` of them in the short form, all in the others. */
+/** The cases of a test: those in `short` in the short form, all in the other forms. */
 export function casesOf<const T>(cases: readonly T[], short: readonly T[]): readonly T[] {
   return isLong || isChaos ? cases : short
 }
 
-/** One case of so many in the short form, all in the others. */
+/** One in `every` cases in the short form, all in the other forms. */
 export function oneOf<const T>(every: number, cases: readonly T[]): readonly T[] {
   return casesOf(
     cases,

@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 const STEP_ROWS = 250_000
 
 /**
- * SQL that writes a top-up and then `rows` charges of an account, of one micro-ruble more each time, the same in both
- * dialects. The account's balance is 1,000 ₽ after them.
+ * SQL that writes a top-up and then `rows` charges of an account, each one micro-ruble more than the one before; the
+ * same in both dialects. The account's balance is 1,000 ₽ after them.
  */
 export function* ledgerStatements(accountId: string, rows: number, startMs: number): Generator<string> {
   const own = `'account:${accountId}'`
@@ -21,7 +21,7 @@ export function* ledgerStatements(accountId: string, rows: number, startMs: numb
   yield `UPDATE account SET available = available + 1000000000, log_rows = ${rows} WHERE id = '${accountId}'`
 }
 
-/** SQL that makes so many accounts with names of their own. */
+/** SQL that creates `rows` accounts, each with its own name. */
 export function accountsStatement(rows: number, startMs: number): string {
   return `INSERT INTO account (id, name, email, created_at)
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${rows})
@@ -70,15 +70,15 @@ const RECORDS = {
 
 export interface FullLog {
   readonly rows: number
-  /** Whose half the log is; there already, or made by `accountStatements`. */
+  /** The account that half of the log belongs to; it exists, or `accountStatements` creates it. */
   readonly large: string
-  /** Of row number 0; one follows a second. */
+  /** The time of row number 0; each row is a second later. */
   readonly startMs: number
 }
 
 /**
- * Row number n of the log as SQL, the same in both dialects: 20 models by turns and one that stands in every 50,000th,
- * one failure in a hundred, an app in one of eight, a row a second. `n` and `half` are the number and half of it,
+ * Row number n of the log as SQL, the same in both dialects: 20 models in turn and another one in every 50,000th row, a
+ * failure in every hundredth, an app in every eighth, a row per second. `n` and `half` are the number and half of it,
  * rounded down.
  */
 function rowSql({ large, startMs }: FullLog): string {
@@ -89,7 +89,7 @@ function rowSql({ large, startMs }: FullLog): string {
   CASE WHEN n % 8 = 0 THEN '${RECORDS.app}' WHEN n % 4 < 2 THEN '${RECORDS.openai}' ELSE '${RECORDS.azure}' END`
 }
 
-/** How many steps of rows there are, and the statement that writes one of them. */
+/** The statements that write the rows in batches; `to`: how many rows are written after each. */
 export function* rowStatements(
   log: FullLog,
   dialect: 'sqlite' | 'postgres',
@@ -105,7 +105,7 @@ export function* rowStatements(
 }
 
 /**
- * Accounts and their keys, as the rows name them; with `there`, the large account exists and only gets its keys and its
+ * The accounts and keys to which the rows refer; with `there`, the large account exists and only gets its keys and its
  * count.
  */
 export function accountStatements(
@@ -158,7 +158,7 @@ export function fillEmbeddedLog(
   database.close()
 }
 
-/** What the roll-up would have written for the large account; the rows have no holds that it could read the days of. */
+/** Writes the sums of the large account, since the roll-up reads days from holds, and these rows have none. */
 function sums(database: DatabaseSync, { large }: FullLog): void {
   const own = `SELECT account_id, DATE(ended_at / 1000, 'unixepoch') AS day, key_id, model`
   const group = `FROM generation NOT INDEXED WHERE account_id = '${large}' GROUP BY account_id, day, key_id, model`

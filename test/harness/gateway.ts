@@ -15,18 +15,18 @@ export type { Answer } from './api-client.ts'
 export interface GatewayOptions {
   /** Applied like the file of `TOLLGATE_CONFIG`; without it the server has the bundled catalogue. */
   readonly catalog?: string
-  /** Settings beside those of every test. Servers on one database have the same token and key. */
+  /** Settings in addition to those of every test. Servers on one database have the same token and key. */
   readonly env?: Readonly<Record<string, string>>
   readonly consoleDir?: string
-  /** A store that the test keeps, for example over a restart. */
+  /** A store that outlives the server, for example for a restart. */
   readonly dataDir?: string
 }
 
-/** What a server has written to its log. */
+/** What a server has logged. */
 class Log implements AppLog {
-  /** As the program writes them. */
+  /** In the form in which the program writes them. */
   readonly lines: string[] = []
-  /** Messages to the operator, bugs included. */
+  /** Messages to the operator, errors of bugs included. */
   readonly notices: string[] = []
   readonly bugs: string[] = []
 
@@ -78,12 +78,12 @@ export class Gateway extends ApiClient {
     return this.#log.lines
   }
 
-  /** Messages to the operator so far, bugs included. */
+  /** Messages to the operator so far, errors of bugs included. */
   get notices(): readonly string[] {
     return this.#log.notices
   }
 
-  /** Errors of ours that requests have met so far, with their stacks. */
+  /** Bugs that requests have met so far, with their stacks. */
   bugs(): readonly string[] {
     return this.#log.bugs
   }
@@ -102,10 +102,10 @@ export class Gateway extends ApiClient {
   }
 }
 
-/** The clock of a moving server also moves by itself, so that short delays of the server end. */
+/** A moving server's clock also advances by itself, so that short delays of the server end. */
 const STEP_MS = 5
 
-/** The same with a clock that the test moves ahead: every time limit follows it; sockets and the store are real. */
+/** The same with a clock that the test advances. Every time limit uses it; sockets and the store are real. */
 export class MovingGateway extends Gateway {
   readonly clock: MovingClock
   readonly #ticking: NodeJS.Timeout
@@ -117,8 +117,7 @@ export class MovingGateway extends Gateway {
   }
 
   /**
-   * Advances the clock by so many seconds, one by one; sockets and the disk, which follow real time, get a moment after
-   * each.
+   * Advances the clock second by second, with a short pause after each for sockets and the disk, which use real time.
    */
   async pass(seconds: number, momentMs = 2): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {
@@ -140,7 +139,7 @@ export async function gateway(options: GatewayOptions = {}): Promise<Gateway> {
   return new Gateway(await opened(options))
 }
 
-/** `startUnixMs`: the first time of its clock. */
+/** `startUnixMs`: the time at which its clock begins. */
 export async function movingGateway({
   startUnixMs,
   ...options
@@ -180,7 +179,7 @@ interface Served<Upstream> {
   readonly upstream: Upstream
   readonly tollgate: Gateway
   readonly account: Account
-  /** Of the account. */
+  /** The account's key. */
   readonly key: string
 }
 
@@ -196,7 +195,7 @@ export async function serve<Upstream extends { close(): unknown } | null>(
   return { upstream, tollgate, account, key: account.key }
 }
 
-/** The same with only the sandbox as its provider. */
+/** The same with the sandbox as its only provider. */
 export function serveSandbox(catalog = '', balance = 1_000): Promise<Served<null>> {
   return serve(
     async () => null,

@@ -8,7 +8,7 @@ export interface ReadInvoice {
   readonly charged: number
 }
 
-/** The sums of an invoice that do not come out, to the last digit. */
+/** The sums of an invoice that are wrong, compared to the last digit. */
 export function wrongSums({ lines, total, adjustments, charged }: ReadInvoice): readonly string[] {
   const sum = sumOf(lines.map(({ cost }) => cost))
   const booked = sumOf([total ?? '0', ...adjustments.map(({ amount }) => amount)])

@@ -4,7 +4,10 @@ import { PostgresDatabase } from '../../src/store/postgres/database.ts'
 
 const STATEMENTS = ['ALTER TABLE api_key ADD COLUMN later BIGINT NOT NULL DEFAULT 7']
 
-/** A made-up migration of the next release, with which this program still works. As a program it migrates a database. */
+/**
+ * A made-up migration of the next release, with which this program still works. Run as a program, this file migrates a
+ * database.
+ */
 export const LATER: Migration = {
   version: 2,
   name: 'of the next release',
@@ -12,7 +15,7 @@ export const LATER: Migration = {
   statements: { sqlite: STATEMENTS, postgres: STATEMENTS },
 }
 
-/** As a node of the next release at its start. */
+/** Migrates as a node of the next release does at its start. */
 export async function migrateLater(url: string): Promise<void> {
   const database = new PostgresDatabase(url)
   try {

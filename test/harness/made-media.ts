@@ -1,11 +1,11 @@
 import { crc32 } from 'node:zlib'
 import { box, m4aFile, opusHead } from './audio-files.ts'
 
-/** The made bytes for a recorded image or audio: a file of that format that decodes, of exactly that length. */
+/** A generated file in place of a recorded image or sound: it can be decoded and has exactly that length. */
 export interface MediaSpec {
   readonly format: MediaFormat
   readonly bytes: number
-  /** Distinguishes several of one length. */
+  /** Distinguishes several files of one length. */
   readonly seed: number
 }
 
@@ -21,7 +21,7 @@ export function madeMedia({ format, bytes, seed }: MediaSpec): Buffer {
   return made
 }
 
-/** The format by the first bytes, if it can be made. */
+/** The format of a file by its first bytes; null = such files cannot be generated. */
 export function formatOf(bytes: Buffer): MediaFormat | null {
   const head = bytes.subarray(0, 12).toString('latin1')
   if (head.startsWith('\x89PNG')) return 'png'
@@ -47,8 +47,8 @@ function pngChunk(type: string, data: Buffer): Buffer {
 }
 
 /**
- * One black pixel, grey or in colours: the smallest file of its kind, with a private chunk that decoders skip if there
- * is room.
+ * One black pixel, in grey or colour: the smallest PNG file, with a private chunk that decoders skip if it must be
+ * longer.
  */
 function png(bytes: number, seed: number): Buffer {
   const isColour = bytes === PNG_COLOUR_BYTES
@@ -66,9 +66,9 @@ function segment(marker: number, data: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0xff, marker, (data.length + 2) >> 8, (data.length + 2) & 255]), data])
 }
 
-/** Eight by eight equal grey pixels, and comments. */
+/** Eight by eight equal grey pixels, and comments to reach the length. */
 function jpeg(bytes: number, seed: number): Buffer {
-  // One code each: no difference, and the end of the block.
+  // One code for each table: no difference, and the end of the block.
   const table = (id: number): Buffer => Buffer.concat([Buffer.from([id, 1]), Buffer.alloc(15), Buffer.from([0])])
   const head = Buffer.concat([
     Buffer.from([0xff, 0xd8]),
@@ -84,7 +84,7 @@ function jpeg(bytes: number, seed: number): Buffer {
   ])
   const comments: Buffer[] = []
   for (let left = bytes - head.length - tail.length; left > 0;) {
-    // At least a whole comment is left for the next one.
+    // At least a whole comment segment must be left for the next step.
     const size = left > 60_004 ? 60_000 : left
     comments.push(segment(0xfe, padding(size - 4, seed)))
     left -= size
@@ -118,7 +118,7 @@ function oggPage(sequence: number, flags: number, granule: bigint, packet: Buffe
   return page
 }
 
-/** A fiftieth of a second of silence in Opus, with tags as long as needed. */
+/** A fiftieth of a second of silence in Opus, with tags to reach the length. */
 function ogg(bytes: number, seed: number): Buffer {
   const channels = opusHead(0)
   channels.set([1, 1], 8)
@@ -140,7 +140,7 @@ function mp3(bytes: number): Buffer {
   return Buffer.concat(Array.from({ length: Math.round(bytes / MP3_FRAME_BYTES) }, () => frame))
 }
 
-/** The boxes of a film without frames, and free space. */
+/** The boxes of an MP4 film without frames, and free space. */
 function mp4(bytes: number, seed: number): Buffer {
   const film = m4aFile(1_000, 1_000)
   return Buffer.concat([film, box('free', padding(bytes - film.length - 8, seed))])

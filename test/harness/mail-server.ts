@@ -5,7 +5,7 @@ import { endsLater } from './lasting.ts'
 export interface ReceivedMail {
   readonly from: string
   readonly to: readonly string[]
-  /** As it came over the wire. */
+  /** As received over the network. */
   readonly raw: string
   readonly headers: ReadonlyMap<string, string>
   /** Decoded. */
@@ -15,16 +15,19 @@ export interface ReceivedMail {
 export interface MailServer {
   readonly port: number
   readonly received: readonly ReceivedMail[]
-  /** Messages that came whole, whatever it said to them. */
+  /** Messages that were received in full, whatever the server answered. */
   readonly offered: number
-  /** What it says to the next messages; null = it takes them. `hang`: it answers when it is told to. */
+  /** How the server answers the next messages; null = it accepts them. `hang`: it does not answer until `release`. */
   answer: null | { readonly code: number } | 'hang'
-  /** Takes what it holds, and what comes. */
+  /** Accepts the held messages, and later ones. */
   release(): void
   close(): Promise<void>
 }
 
-/** A real mail server on loopback that keeps what it takes. Settings of a server that uses it: `mailSettings`. */
+/**
+ * A real mail server on loopback that stores the messages it accepts. `mailSettings` are the settings of a Tollgate
+ * server that uses it.
+ */
 export async function startMailServer(
   login: { readonly user: string; readonly password: string } | null = null,
 ): Promise<MailServer> {
@@ -106,7 +109,7 @@ function readMail(raw: string, from: string, to: readonly string[]): ReceivedMai
   return { from, to, raw, headers, text: body(raw.slice(end + 4), headers.get('content-transfer-encoding') ?? '') }
 }
 
-/** The words of a header that are encoded (RFC 2047). */
+/** Decodes the encoded words of a header (RFC 2047). */
 function words(text: string): string {
   return text
     .replaceAll(/\?=\s+=\?/g, '?==?')

@@ -1,12 +1,12 @@
 import { listen, sendJson } from './scripted-upstream.ts'
 
-/** A provider of OpenAI's protocol that lists models to whoever has its key. */
+/** A provider with OpenAI's protocol that lists models to callers with its key. */
 export interface ModelLister {
   /** The base address. */
   readonly url: string
   /** Each request's path and `authorization`. */
   readonly asked: string[]
-  /** Answers every request so from now on; null = as it should. */
+  /** The answer to every request from now on; null = the normal answer. */
   answer: { readonly status: number; readonly body: unknown } | null
   close(): Promise<void>
 }

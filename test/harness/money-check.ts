@@ -4,7 +4,7 @@ import { until, found } from './patience.ts'
 
 const LIMIT_MS = 10_000
 
-/** The log row of a generation; it is written a moment after the client has its answer or has left. */
+/** The log row of a generation, which is written a moment after the client got its answer or disconnected. */
 export function loggedRow(server: ApiClient, key: string, generationId: unknown): Promise<Answer['body']> {
   return found(LIMIT_MS, `the log row of ${String(generationId)}`, async () => {
     const { body } = await server.get(`/v1/generation?generation_id=${String(generationId)}`, key)
@@ -13,8 +13,8 @@ export function loggedRow(server: ApiClient, key: string, generationId: unknown)
 }
 
 /**
- * After a fault: no hold is left, the account's loss is the sum of its log, and the audit is clean. Waits for running
- * ends.
+ * Checks the books after a fault: no hold is left, the account has lost the sum of its log, and the audit finds
+ * nothing. Waits until requests that are still ending have ended.
  */
 export async function checkBooks(
   server: ApiClient,

@@ -1,13 +1,13 @@
 import type { Clock } from '../../src/base/clock.ts'
 
 export interface MovingClock extends Clock {
-  /** Moves both clocks and runs the tasks that fall due, in order. */
+  /** Advances both clocks and runs the tasks that become due, in order. */
   advance(ms: number): void
-  /** Moves only the wall clock, as an operator or a time server does. */
+  /** Changes only the wall clock, as an operator or a time server does. */
   jump(ms: number): void
 }
 
-/** A clock that stands still until a test moves it. */
+/** A clock that stands still until a test advances it. */
 export function movingClock(startUnixMs = 1_764_547_200_000): MovingClock {
   let nowMs = 0
   let jumpedMs = 0

@@ -7,7 +7,7 @@ import { direct, startPostgres, type Postgres } from './postgres.ts'
 import { startTollgate, type Answer, type Tollgate } from './server.ts'
 import { startValkey, startValkeyCluster, type TestValkey } from './valkey.ts'
 
-/** On a busy machine Valkey may answer late: for exact counts a node must wait for it. */
+/** Valkey may answer late on a busy machine; for exact counts a node must wait for it. */
 const VALKEY_TIMEOUT_MS = 30_000
 
 const VALKEYS = { one: startValkey, cluster: startValkeyCluster }
@@ -18,7 +18,7 @@ export class NodeBench {
   readonly valkey: TestValkey | null
   readonly pooler: PgBouncer | null
   readonly #env: Record<string, string>
-  /** Each node with its database. */
+  /** Each node, with its database. */
   readonly #nodes = new Map<Tollgate, string>()
   #databases = 0
 
@@ -51,7 +51,7 @@ export class NodeBench {
     return null
   }
 
-  /** The address of an empty database. */
+  /** Creates an empty database, and returns its URL. */
   async newDatabase(): Promise<string> {
     this.#databases += 1
     await direct(this.postgres.url, `CREATE DATABASE nodes_${this.#databases}`)
@@ -60,8 +60,8 @@ export class NodeBench {
   }
 
   /**
-   * Another server on that database. Unless `valkey: false`, it uses the Valkey and waits for it; `hasty` = as short as
-   * a server does by default.
+   * Starts another server on that database. Unless `valkey: false`, it uses the Valkey and waits long for it; `hasty` =
+   * it waits as briefly as a server does by default.
    */
   async node(
     database: string,
@@ -84,7 +84,7 @@ export class NodeBench {
     return node
   }
 
-  /** Two servers on that database, without a rate limit that a test would meet. */
+  /** Two servers on that database, with a rate limit that no test reaches. */
   pair(database: string): Promise<readonly [Tollgate, Tollgate]> {
     const options = { catalog: 'rate_limit: { requests: 100000, window: 60 }' }
     return Promise.all([this.node(database, options), this.node(database, options)])
@@ -97,7 +97,7 @@ export class NodeBench {
     try {
       for (const node of living.values()) await auditClean(node)
     } finally {
-      // Their last seconds are not tested; but a killed process does not report its coverage.
+      // Their last seconds are not tested, so they are killed; but a killed process would not report its coverage.
       if (process.env['NODE_V8_COVERAGE'] === undefined) await Promise.all(nodes.map((node) => node.kill('SIGKILL')))
       await Promise.all(nodes.map((node) => node.stop()))
       await this.pooler?.stop()

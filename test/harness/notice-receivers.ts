@@ -6,28 +6,28 @@ import { listen, sendJson } from './scripted-upstream.ts'
 export const RECEIVERS = ['webhook', 'telegram', 'email'] as const
 type Receiver = (typeof RECEIVERS)[number]
 
-/** A message that a receiver has taken. */
+/** A message that a receiver has accepted. */
 interface Taken {
   readonly by: Receiver
-  /** Of the notice. */
+  /** The id of the notice. */
   readonly id: string
-  /** All that it says, but the time and signature of the attempt. */
+  /** The whole message, without the time and signature of the attempt. */
   readonly said: string
 }
 
 export interface NoticeReceivers {
   readonly env: Readonly<Record<string, string>>
   taken(): readonly Taken[]
-  /** How many messages each was offered, whatever it answered. */
+  /** How many messages each receiver was offered, whatever it answered. */
   offered(): Readonly<Record<Receiver, number>>
-  /** They take what is offered and never answer; those under way stay so. */
+  /** While true, receivers read messages but never answer; messages that arrived then are never answered. */
   hang(doHang: boolean): void
-  /** Makes them the operator's receivers of those kinds. */
+  /** Makes these the operator's receivers of the given kinds. */
   connect(server: ApiClient, kinds: readonly string[]): Promise<void>
   close(): Promise<void>
 }
 
-/** A receiver of webhooks, Telegram's API and a mail server, on loopback. */
+/** A receiver of webhooks, an imitation of Telegram's API, and a mail server, on loopback. */
 export async function startReceivers(): Promise<NoticeReceivers> {
   const mail = await startMailServer()
   const taken: Taken[] = []

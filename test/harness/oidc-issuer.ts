@@ -12,9 +12,12 @@ export interface IssuedClaims {
 /** A small OpenID provider: discovery, authorization code with PKCE, signed id tokens. */
 export interface OidcIssuer {
   readonly url: string
-  /** The person who is signed in there: a browser is redirected back at once. null = nobody, 404. */
+  /**
+   * The person who is signed in at the provider: a browser is redirected back at once. null = nobody, and the answer is
+   * 404.
+   */
   person: IssuedClaims | null
-  /** The work of the login page: returns the address to which the browser is redirected. */
+  /** Acts as the login page: returns the address to which the browser is redirected. */
   approve(authorizationUrl: string, claims: IssuedClaims): string
   close(): Promise<void>
 }

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 
 /**
- * Two or more words of Latin letters in a row, in the console's own texts. Data is removed: code, the server's words
- * (which are set off as code), and the values of fields.
+ * Finds two or more Latin words in a row in the console's own texts. Data is removed first: code, the server's words
+ * (which are marked as code), and the values of fields.
  */
 const ENGLISH = `(() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
@@ -20,14 +20,14 @@ const ENGLISH = `(() => {
   return found
 })()`
 /**
- * Addresses, names of people, products and models, the catalogue's descriptions of models, words of the file that are
- * the same in every language, and the texts that this test sets.
+ * Addresses, names of people, products and models, the catalogue's descriptions of models, words of the text files that
+ * are the same in every language, and the texts that this test sets.
  */
 const NAMES =
   /[\w.]+@[\w.]+|Switch to English|Ann Lee|Sandbox: \w+|first top-up|source: cbr|Answers deterministically without any provider\..*|HTTP-Referer|X-Title|Amazon Bedrock|LM Studio|Anthropic Messages|Google Gemini/g
 const RUN = /[A-Za-z][A-Za-z'’]+(?:[,.:;]?\s[–—-]?\s?[A-Za-z][A-Za-z'’]+)+/g
 
-/** Runs of English words on a page in Russian, each with the text around it. */
+/** Runs of English words on a Russian page, each with the text around it. */
 export async function englishTexts(page: Page): Promise<readonly string[]> {
   const shown = await page.evaluate<readonly string[]>(ENGLISH)
   return shown.flatMap((text) =>
@@ -43,9 +43,9 @@ interface Finding {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[]
 }
 
-/** Serious and critical findings of axe on the page as it stands, one text each. */
+/** Serious and critical findings of axe on the page in its current state, one text each. */
 export async function seriousFindings(page: Page): Promise<readonly string[]> {
-  // Evaluated by the debugger, which the page's policy does not bind.
+  // Evaluated by the debugger, to which the page's policy does not apply.
   if (!(await page.evaluate<boolean>("typeof axe !== 'undefined'"))) await page.evaluate(SOURCE)
   const violations = await page.evaluate<readonly Finding[]>(
     "axe.run(document, { resultTypes: ['violations'], preload: false }).then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ target, failureSummary }) => ({ target, failureSummary })) })))",
@@ -62,7 +62,7 @@ export async function seriousFindings(page: Page): Promise<readonly string[]> {
     )
 }
 
-/** What a user acts with, by its role for assistive technology. */
+/** Interactive elements, by their role for assistive technology. */
 const CONTROLS: ReadonlySet<unknown> = new Set([
   'button',
   'checkbox',
@@ -79,7 +79,7 @@ const CONTROLS: ReadonlySet<unknown> = new Set([
   'textbox',
 ])
 
-/** Controls without a name, as the browser itself tells assistive technology of them. */
+/** Interactive elements without a name, according to the browser's accessibility tree. */
 export async function namelessControls(page: Page): Promise<readonly string[]> {
   const session = await page.context().newCDPSession(page)
   try {
@@ -94,7 +94,7 @@ export async function namelessControls(page: Page): Promise<readonly string[]> {
   }
 }
 
-/** What is wrong with a page as it stands: serious findings of axe, and runs of English words where it is Russian. */
+/** What is wrong with a page as it is: serious findings of axe, and runs of English words if it is Russian. */
 export async function findings(page: Page, language: 'en' | 'ru'): Promise<readonly string[]> {
   return [...(await seriousFindings(page)), ...(language === 'ru' ? await englishTexts(page) : [])]
 }

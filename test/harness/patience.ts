@@ -1,36 +1,37 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
-// oxlint-disable-next-line eslint/no-restricted-imports -- the pauses between two looks, and those that a test gives
+// oxlint-disable-next-line eslint/no-restricted-imports -- the pauses between two checks, and those of `paced`
 import { setTimeout as delay } from 'node:timers/promises'
 
 const LOOK_MS = 10
-/** Checks become rarer: a check with a customer's key counts for its rate limit of 300 a minute. */
+/**
+ * The longest pause between two checks. Pauses grow, since a check with a customer's key counts towards its rate limit
+ * of 300 per minute.
+ */
 const LOOK_MS_MAX = 400
 const LOOK_GROWTH = 1.15
 const SHED_MS = 100
 const STILL_MS = 100
 const RUNS = 3
 /**
- * The longest time, in ms of CPU, for which one request or answer may occupy the main thread at a stretch: everybody
- * else waits meanwhile. On a slower core it is `slowness()` times as long.
+ * The longest CPU time, in ms, for which one request or answer may occupy the main thread without a pause, since all
+ * others wait meanwhile. On a slower core it is `slowness()` times as long.
  */
 export const STALL_MS_MAX = 100
 const STALL_TRIES = 6
-/** CPU time of the work in `slowness`, on the core for which the bounds were chosen. */
+/** CPU time of the work in `slowness`, on the core that the bounds were chosen for. */
 const WORK_MS = 28
 const WORK_RUNS = 8
-/** Beyond this a check would prove nothing. */
+/** The largest factor; beyond it a check would prove nothing. */
 const SLOWNESS_MAX = 2
 
-/**
- * A bound of `ms` on an idle machine, lengthened by the load of this one: other processes share its cores.
- */
+/** A time limit of `ms` on an idle machine, extended by the load of this machine, whose cores other processes share. */
 export function patient(ms: number): number {
   return ms * (1 + Math.max(loadavg()[0] ?? 0, runnable()) / availableParallelism())
 }
 
-/** Running threads, and those that wait for a core; the load average of a minute reacts too late. */
+/** The number of threads that run or wait for a core; the one-minute load average reacts too late. */
 function runnable(): number {
   try {
     return Number(/ (\d+)\//.exec(readFileSync('/proc/loadavg', 'latin1'))?.[1] ?? 0)
@@ -40,7 +41,7 @@ function runnable(): number {
 }
 
 /**
- * Checks until the condition holds, for at most `limitMs` on an idle machine; returns the time it took. `lookMsMax`:
+ * Checks until the condition holds, for at most `limitMs` as on an idle machine; returns the time it took. `lookMsMax`:
  * the longest pause between two checks.
  */
 export async function until(
@@ -59,8 +60,8 @@ export async function until(
 }
 
 /**
- * How many times slower this core is at the moment than the one for which the bounds were chosen: another machine, or a
- * shared core, needs more CPU time for the same work. 1 to 2.
+ * How many times slower this core is now than the one that the bounds were chosen for, 1 to 2: another machine, or a
+ * shared core, needs more CPU time for the same work.
  */
 export function slowness(): number {
   const text = JSON.stringify(
@@ -72,8 +73,8 @@ export function slowness(): number {
 }
 
 /**
- * Whether a measurement is within the longest allowed stretch; asserts it for the last try. A longer one is repeated,
- * since it may include a garbage collection or the other thread of a busy core.
+ * Whether a measured time is within the limit; asserts it in the last try. A longer one is measured again, since it may
+ * include a garbage collection or work of the core's other thread.
  */
 export function isNoStall(what: string, tookMs: number, tried: number): boolean {
   if (tookMs <= STALL_MS_MAX) return true
@@ -83,7 +84,7 @@ export function isNoStall(what: string, tookMs: number, tried: number): boolean 
   return false
 }
 
-/** Asserts that a piece of work takes no more CPU at a stretch than allowed, and returns its result. */
+/** Asserts that a piece of work takes no more CPU time without a pause than allowed, and returns its result. */
 export function noStall<T>(what: string, work: () => T): T {
   for (let tried = 1; ; tried += 1) {
     const results: T[] = []
@@ -107,7 +108,7 @@ export async function found<T>(
   return value ?? assert.fail(what)
 }
 
-/** Checks until a count has stayed the same for so many checks. */
+/** Checks until a count has stayed the same in `looks` checks. */
 export async function untilStill(count: () => number, looks = 3): Promise<void> {
   let last = count()
   for (let same = 0; same < looks;) {
@@ -118,7 +119,7 @@ export async function untilStill(count: () => number, looks = 3): Promise<void> 
   }
 }
 
-/** Repeats `look` while `work` runs, with pauses of `pauseMs`. */
+/** Repeats `look` with pauses of `pauseMs` while `work` runs. */
 export async function meanwhile<T>(work: Promise<T>, look: () => unknown, pauseMs: number): Promise<T> {
   let over = false
   const looks = async (): Promise<void> => {
@@ -131,7 +132,7 @@ export async function meanwhile<T>(work: Promise<T>, look: () => unknown, pauseM
   return result
 }
 
-/** Repeats a request, after a pause, while the answer is a refusal that asks for a retry. */
+/** Repeats a request, after a pause, while the answer is a refusal that may be retried. */
 export async function askedAgain<T>(
   ask: () => Promise<T>,
   isRefusal: (answer: T) => boolean,
@@ -144,7 +145,7 @@ export async function askedAgain<T>(
   }
 }
 
-/** On a busy machine a node refuses some requests: they are sent again, as the answer says. */
+/** On a busy machine a node refuses some requests; they are sent again, as the refusal asks. */
 export function admitted<A extends { readonly status: number; readonly text: string }>(
   ask: () => Promise<A>,
 ): Promise<A> {
@@ -152,8 +153,8 @@ export function admitted<A extends { readonly status: number; readonly text: str
 }
 
 /**
- * CPU time of this thread, ms: what others do on the machine is not in it. What is compiled or collected just then is:
- * beyond `boundMs` the least of three runs counts.
+ * CPU time of this thread, ms, so the load of other processes does not count. Compilation and garbage collection do
+ * count: if it exceeds `boundMs`, the least of three runs is returned.
  */
 export function cpuMs(work: () => unknown, boundMs = Number.POSITIVE_INFINITY): number {
   let least = Number.POSITIVE_INFINITY
@@ -167,15 +168,15 @@ export function cpuMs(work: () => unknown, boundMs = Number.POSITIVE_INFINITY): 
 }
 
 /**
- * A pause that a test gives to the program: a client that asks at a pace, a provider that answers late, a death at a
- * chosen moment. `what` names it. To wait for something, a test uses `until`, never a time.
+ * A pause that is part of a scenario: a client that sends at a fixed rate, a provider that answers late, a kill at a
+ * chosen moment. `what` describes it. To wait for something to happen, a test uses `until`, never a pause.
  */
 export async function paced(ms: number, what: string): Promise<void> {
   if (what === '') throw new TypeError('paced: say what the pause is a part of')
   if (ms > 0) await delay(ms)
 }
 
-/** Done once, however often it is asked for. */
+/** Runs `work` once, however often it is called. */
 export function lazily<T>(work: () => Promise<T>): () => Promise<T> {
   let done: Promise<T> | null = null
   return () => (done ??= work())

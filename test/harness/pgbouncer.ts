@@ -5,17 +5,20 @@ import { freePort, missing, stopped } from './program.ts'
 import { asOwner, ownedFolder, ready, serverOwner } from './postgres.ts'
 
 const BINARY = '/usr/sbin/pgbouncer'
-/** Fewer connections than the nodes together would open. */
+/** Fewer connections than the nodes would open in all. */
 const POOL = 8
 
 /** A PgBouncer in transaction mode in front of a PostgreSQL. */
 export interface PgBouncer {
-  /** As the setting DATABASE_URL has it; `ignore` = of the form that hides it. */
+  /** The URL for the setting DATABASE_URL; `ignore` = through a pooler with `ignore_startup_parameters`. */
   url(database: string, ignore?: boolean): string
   stop(): Promise<void>
 }
 
-/** Before the server at `url`. Returns null, with a message, if none is installed; under CI that is a failure. */
+/**
+ * Starts a PgBouncer for the server at `url`. Returns null, with a message, if none is installed; under CI that is a
+ * failure.
+ */
 export async function startPgBouncer(url: string): Promise<PgBouncer | null> {
   if (!existsSync(BINARY)) return missing('no PgBouncer', 'pgbouncer')
   const { hostname, port, username } = new URL(url)

@@ -10,12 +10,12 @@ import type { AdapterParameters } from '../../src/pay/plan/endpoint-filter.ts'
 import type { EndpointHealth } from '../../src/pay/plan/endpoint-order.ts'
 import { plainSettings } from '../../src/tables/settings-table.ts'
 
-/** Test values of the catalogue, each with only the fields that a test needs. */
+/** Test values for the catalogue, each with only the fields that a test needs. */
 export function decimal(text: string): Decimal {
   return parseDecimal(text) ?? ZERO
 }
 
-/** A sheet with `input` and `output` in RUB per 1M tokens, their children priced like them, all else 0. */
+/** A price sheet with `input` and `output` in RUB per million tokens; children cost the same, all others 0. */
 export function prices(
   input: string,
   output: string,
@@ -27,7 +27,7 @@ export function prices(
     return own[meter] ?? (parent === null ? '0' : priceOf(parent))
   }
   const entries = METERS.map((meter) => [meter, decimal(priceOf(meter))])
-  // Every meter is among the entries.
+  // The entries contain every meter.
   return Object.fromEntries(entries) as PriceSheet
 }
 
@@ -110,7 +110,7 @@ export function chat(fields: Readonly<Record<string, unknown>> = {}): ChatReques
 /** The inputs of a plan besides its request, in the ordinary case. */
 export const NO_ADAPTERS: AdapterParameters = new Map()
 
-/** All are healthy, and nothing is measured. */
+/** All endpoints are healthy, and nothing is measured. */
 export const QUIET: EndpointHealth = {
   ejected: () => false,
   unhealthy: () => false,
@@ -118,7 +118,7 @@ export const QUIET: EndpointHealth = {
   latency: () => null,
 }
 
-/** Money enough for everything. */
+/** Enough money for everything. */
 export const ENDLESS = { availableMicro: 9_000_000_000_000_000n, keyRoomMicro: null }
 
 /** A request to plan, of an account that may use everything. */

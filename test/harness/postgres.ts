@@ -9,33 +9,33 @@ import { freePort, missing, stopped } from './program.ts'
 
 const INSTALLATIONS = '/usr/lib/postgresql'
 const READY_MS = 20_000
-/** fsync is off: these tests kill processes, never the machine. */
+/** fsync is off, since these tests kill processes, never the machine. */
 const TEST_SETTINGS = ['fsync=off', 'max_connections=100', 'shared_buffers=32MB']
 const POLL_MS = 50
 const run = promisify(execFile)
 
 export interface Postgres {
   readonly url: string
-  /** Of its first process, the parent of the others. */
+  /** The pid of the first process, the parent of the others. */
   readonly pid: () => number
   /** Ends every server process at once, as a crash would, and starts again on the same data. */
   crash(): Promise<void>
   /** Ends every server process at once, until `start`. */
   halt(): Promise<void>
   start(): Promise<void>
-  /** Stops every server process at once, like a machine that hangs; the returned function lets them go on. */
+  /** Stops every server process at once, like a machine that hangs; the returned function lets them continue. */
   stall(): Promise<() => void>
   stop(): Promise<void>
 }
 
 export interface Standby extends Postgres {
-  /** Makes it the primary. */
+  /** Makes the standby the primary. */
   promote(): Promise<void>
 }
 
 /**
- * A PostgreSQL in a temporary directory of `parent`, on a free port of 127.0.0.1. Returns null, with a message, if none
- * is installed; under CI that is a failure.
+ * Starts a PostgreSQL in a temporary directory in `parent`, on a free port of 127.0.0.1. Returns null, with a message,
+ * if none is installed; under CI that is a failure.
  */
 export async function startPostgres(
   parent = tmpdir(),
@@ -49,7 +49,7 @@ export async function startPostgres(
   return serve(bin, owner, directory, settings)
 }
 
-/** A standby of `primary`, which streams from it. */
+/** Starts a standby of `primary`, with streaming replication. */
 export async function startStandby(primary: Postgres): Promise<Standby> {
   const bin = postgresBin()
   if (bin === null) throw new Error('There is no PostgreSQL.')
@@ -63,7 +63,7 @@ export async function startStandby(primary: Postgres): Promise<Standby> {
   return { ...standby, promote }
 }
 
-/** Starts the server of `directory`/data. */
+/** Starts the server with the data in `directory`/data. */
 async function serve(
   bin: string,
   owner: Owner | null,
@@ -87,7 +87,7 @@ async function serve(
     spawn(...asOwner(owner, join(bin, 'postgres'), options), { cwd: directory, stdio: 'ignore' })
   let child = start()
   const url = `postgres://tollgate@127.0.0.1:${port}/postgres`
-  // SIGQUIT is PostgreSQL's immediate shutdown: the directory is thrown away.
+  // SIGQUIT is PostgreSQL's immediate shutdown; the directory is deleted anyway.
   const halt = (): Promise<void> => stopped(child, 'SIGQUIT')
   const stop = async (): Promise<void> => {
     await halt()
@@ -110,7 +110,7 @@ async function serve(
   return { url, pid: () => child.pid ?? 0, crash, halt, start: startAgain, stall: () => stall(child.pid ?? 0), stop }
 }
 
-/** A directory made by `initdb`, once on this machine: that takes longer than the rest of a start. */
+/** The directory that `initdb` made, once on this machine, since that takes longer than the rest of a start. */
 async function initialised(bin: string, owner: Owner | null): Promise<string> {
   const made = join(
     tmpdir(),
@@ -134,7 +134,7 @@ async function initialised(bin: string, owner: Owner | null): Promise<string> {
   return made
 }
 
-/** The folder of its programs; null = none is installed. */
+/** The folder of PostgreSQL's programs; null = none is installed. */
 export function postgresBin(): string | null {
   if (!existsSync(INSTALLATIONS)) return null
   const versions = readdirSync(INSTALLATIONS)
@@ -150,7 +150,7 @@ interface Owner {
   readonly gid: number
 }
 
-/** PostgreSQL refuses to run as root, so root runs it as the user that its package made. */
+/** PostgreSQL refuses to run as root, so root runs it as the user that the PostgreSQL package created. */
 export async function serverOwner(): Promise<Owner | null> {
   if (userInfo().uid !== 0) return null
   const [uid, gid] = await Promise.all(
@@ -160,7 +160,7 @@ export async function serverOwner(): Promise<Owner | null> {
   return { uid, gid }
 }
 
-/** A new folder in which the server may write. */
+/** A new folder in which the server's user may write. */
 export function ownedFolder(owner: Owner | null, parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, 'tollgate-postgres-'))
   if (owner !== null) chownSync(folder, owner.uid, owner.gid)
@@ -205,7 +205,7 @@ async function stall(postmaster: number): Promise<() => void> {
       try {
         process.kill(pid, signal)
       } catch {
-        // It ended meanwhile.
+        // The process ended meanwhile.
       }
     }
   }
@@ -213,7 +213,7 @@ async function stall(postmaster: number): Promise<() => void> {
   return () => send('SIGCONT')
 }
 
-/** Runs statements on a connection of their own; answers the rows of the last one. */
+/** Runs statements on a connection of their own, and returns the rows of the last one. */
 export async function direct(url: string, ...statements: readonly string[]): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -9,18 +9,18 @@ import { once } from 'node:events'
 import assert from 'node:assert/strict'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Ports that no outgoing connection gets: Linux gives those from 32,768 up. */
+/** Ports below those of outgoing connections, for which Linux uses 32,768 and higher. */
 const LOWEST = 10_000
 const HIGHEST = 32_000
 const TRIES = 100
 const READY_MS = 20_000
 
-/** Whether a program is on this machine. */
+/** Whether a program is installed on this machine. */
 export function hasProgram(name: string): boolean {
   return spawnSync('sh', ['-c', `command -v ${name}`], { stdio: 'ignore' }).status === 0
 }
 
-/** Says that tests are skipped without a program; under CI that is a failure. */
+/** Prints that tests are skipped because a program is missing; under CI that is a failure. */
 export function missing(what: string, debian: string): null {
   const sentence = `SKIPPED: ${what}. Install the package "${debian}" to run these tests.`
   if (process.env['CI'] === 'true') throw new Error(sentence)
@@ -28,11 +28,11 @@ export function missing(what: string, debian: string): null {
   return null
 }
 
-/** Where `.ci/run` puts the programs that it builds. */
+/** The folder of the programs that `.ci/run` builds. */
 const BUILT = join(homedir(), '.cache/tollgate-ci')
 
 /**
- * The path of a program that `.ci/run` has built, the newest of those that match, or that is on this machine; null =
+ * The path of a program that `.ci/run` has built, the newest that matches, or that is installed on this machine; null =
  * none.
  */
 export function builtProgram(name: string | RegExp): string | null {
@@ -88,7 +88,7 @@ export async function stopped(child: ChildProcess, signal: NodeJS.Signals = 'SIG
   await ended
 }
 
-/** A shipped file with other values. Each edit must meet the text that it replaces: else another file was tried. */
+/** A shipped file with other values. Each edit must find the text that it replaces, or another file would be tested. */
 export function edited(text: string, edits: readonly (readonly [from: string, to: string])[]): string {
   return edits.reduce((left, [from, to]) => {
     assert.ok(left.includes(from), `the file has no ${from}`)
@@ -96,7 +96,7 @@ export function edited(text: string, edits: readonly (readonly [from: string, to
   }, text)
 }
 
-/** A port of 127.0.0.1 that nobody listens on, for a program that has to be told one. */
+/** A free port of 127.0.0.1, for a program that must be given one. */
 export async function freePort(): Promise<number> {
   for (let turn = 1; ; turn += 1) {
     const port = randomInt(LOWEST, HIGHEST)
@@ -112,10 +112,10 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** The check of test/long/shipped/schemas.go, which `.ci/run` builds; null = there is none. */
+/** The program test/long/shipped/schemas.go, which `.ci/run` builds; null = it was not built. */
 export const SCHEMAS = builtProgram(/^schemas-/)
 
-/** What the schema of a kind has to say of files; nothing where they are right. */
+/** What the schema of a kind finds wrong in files; empty = nothing. */
 export function schemaFindings(kind: 'dashboard' | 'compose' | 'monitor', ...files: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync(SCHEMAS ?? '', [kind, ...files], {
     encoding: 'utf8',
@@ -125,7 +125,7 @@ export function schemaFindings(kind: 'dashboard' | 'compose' | 'monitor', ...fil
   return status === 0 ? stderr : `${stdout}${stderr}`
 }
 
-/** The npm package of this tree: the path of its tarball, written in `folder`. */
+/** Packs the npm package of this working tree in `folder`; returns the path of the tarball. */
 export function packTarball(folder: string): string {
   return execFileSync(process.execPath, [join(ROOT, 'scripts/package.ts'), folder], {
     cwd: ROOT,

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { isStream, posted, type Posted } from './chat-fold.ts'
 
-/** A parsed answer; a test that reads a field which is not there fails by itself. */
+/** A parsed answer; a test that reads a missing field fails by itself. */
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
 
 /** A Responses answer as a client sees it, streamed or not. */
 export interface FoldedResponse extends Posted {
-  /** That of the HTTP body, or of a failed Response with its `error_type`. */
+  /** The error of the HTTP body, or of a failed Response with its `error_type`. */
   readonly error: Readonly<Record<string, unknown>> | null
   readonly text: string
   readonly reasoning: string
   readonly refusal: string
   readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
-  /** The final Response; of an error before the first byte the error body. */
+  /** The final Response; if the error came before the first byte, the error body. */
   // The bodies are whatever the server sent; the assertions of the tests are their check.
   readonly response: Json
   readonly events: readonly Json[]
 }
 
-/** Sends a Responses request and folds the answer. A stream is checked for everything that clients rely on. */
+/** Sends a Responses request and folds the answer. Streams are checked for everything that clients rely on. */
 export async function respond(
   url: string,
   key: string,
@@ -33,7 +33,7 @@ export async function respond(
   return foldedResponse(answer, events.at(-1)?.response, events)
 }
 
-/** The parsed events of a stream; each one's name must be its type. */
+/** The parsed events of a stream; asserts that the name of each is its type. */
 export function eventsOf(raw: string): Json[] {
   return raw.split('\n\n').flatMap((block) => {
     const lines = block.split('\n').filter((line) => line !== '' && !line.startsWith(':') && !line.startsWith('id: '))
@@ -76,7 +76,10 @@ const TEXTS: Readonly<Record<string, string>> = {
   'response.function_call_arguments.delta': 'arguments',
 }
 
-/** No gaps in the numbers, one id, every item added once and done once, and the pieces add up to the final Response. */
+/**
+ * Asserts that the numbers have no gaps, there is one id, every item is added once and done once, and the pieces form
+ * the final Response.
+ */
 export function checkStream(events: readonly Json[]): void {
   assert.deepEqual(
     events.map(({ sequence_number: number }) => number),
@@ -118,7 +121,7 @@ export function checkStream(events: readonly Json[]): void {
   }
 }
 
-/** An answer of Messages as its client sees it, streamed or not. */
+/** An answer of the Messages API as its client sees it, streamed or not. */
 export interface FoldedMessage extends Posted {
   readonly error: Readonly<Record<string, string>> | null
   readonly text: string
@@ -126,7 +129,7 @@ export interface FoldedMessage extends Posted {
   readonly calls: readonly { readonly name: string; readonly input: unknown }[]
   /** The whole message, as a client assembles it from a stream. */
   readonly message: Json
-  /** Blocks of a stream that were not closed. */
+  /** The number of blocks of a stream that were not closed. */
   readonly unclosed: number
 }
 
@@ -157,7 +160,7 @@ export async function say(
   }
 }
 
-/** The message of a stream, as Anthropic's SDK assembles it. */
+/** The message that Anthropic's SDK assembles from a stream. */
 export function put(events: readonly Json[]): { readonly message: Json; readonly unclosed: number } {
   const last = events.at(-1)
   if (last?.type === 'error') return { message: last, unclosed: 0 }
@@ -204,7 +207,7 @@ function take(block: Json, delta: Json, inputs: Map<number, string>, index: numb
   }
 }
 
-/** The input of a call: an object, or the unparsed text if it is broken. */
+/** The input of a tool call: an object, or the unparsed text if it is not valid JSON. */
 export function inputOf(text: string): unknown {
   if (text.trim() === '') return {}
   try {
@@ -215,14 +218,14 @@ export function inputOf(text: string): unknown {
   }
 }
 
-/** The message of a stream of Cohere's protocol, as its client puts it together. */
+/** The message that a client assembles from a stream of Cohere's protocol. */
 export function foldedCohere(raw: string): Json {
   assert.ok(raw.endsWith('data: [DONE]\n\n'), raw)
   const events = eventsOf(raw.slice(0, -'data: [DONE]\n\n'.length))
   assert.equal(events[0].type, 'message-start')
   const content: Json[] = []
   const calls: Json[] = []
-  /** Calls may be written by turns, texts not. */
+  /** Pieces of several calls may alternate, those of texts may not. */
   const open = new Set<string>()
   for (const { type, index, delta } of events.slice(1, -1)) {
     const { content: said, tool_calls: call } = delta?.message ?? {}
@@ -250,13 +253,13 @@ export interface FoldedContent extends Posted {
   readonly text: string
   readonly thoughts: string
   readonly calls: readonly { readonly id: string; readonly name: string; readonly args: unknown }[]
-  /** Signatures of the parts, with the name of the call that a part holds. */
+  /** The signatures of the parts, each with the name of the call in the same part. */
   readonly signatures: readonly (readonly [call: string | null, signature: string])[]
-  /** Every finish reason: one, in the last chunk, except for an old provider that gives one with each. */
+  /** All finish reasons: one, in the last chunk, unless an old provider sends one with each chunk. */
   readonly finishes: readonly string[]
   readonly usage: Json
   readonly model: string
-  /** All parts in their order, as a client sends them back. */
+  /** All parts in order, as a client sends them back. */
   readonly parts: readonly Json[]
 }
 

@@ -12,7 +12,7 @@ import { cutAtRandom, randomOf, recordedCases, type RecordedCase } from './recor
 export interface ProtocolRead {
   readonly answer: ChatAnswer
   readonly failure: AttemptFailure | null
-  /** The terminal marker has come. */
+  /** Whether the terminal marker has arrived. */
   readonly done: boolean
 }
 
@@ -26,7 +26,7 @@ export const WEATHER = {
 }
 
 export interface Circumstances {
-  /** The provider's name for the model. */
+  /** What the provider calls the model. */
   readonly model?: string
   readonly baseUrl?: string
   readonly apiKey?: string | null
@@ -35,7 +35,7 @@ export interface Circumstances {
   readonly supportedParameters?: readonly string[] | null
 }
 
-/** A call with the given fields of the request's body. */
+/** A call whose request body has the given fields. */
 export function callOf(
   fields: Readonly<Record<string, unknown>> = {},
   {
@@ -74,7 +74,7 @@ interface RequestTools {
   readonly refuses: (fields: Fields, message: RegExp, circumstances?: Circumstances) => void
 }
 
-/** Helpers for the tests of a protocol's requests; `usual`: the circumstances of tests that set no others. */
+/** Helpers for tests of a protocol's requests; `usual`: the circumstances for tests that set none. */
 export function requestsOf(protocol: ChatProtocol, usual: Circumstances = {}): RequestTools {
   const call: RequestTools['callOf'] = (fields, circumstances) => callOf(fields, { ...usual, ...circumstances })
   const requestOf: RequestTools['requestOf'] = (fields, circumstances) => protocol.request(call(fields, circumstances))
@@ -92,14 +92,14 @@ export function requestsOf(protocol: ChatProtocol, usual: Circumstances = {}): R
   }
 }
 
-/** Reads a stream in the given pieces, as the transport would deliver them. */
+/** Reads a stream in the given pieces, as the network would deliver them. */
 export function readPieces(protocol: ChatProtocol, pieces: readonly Buffer[], call = callOf()): ProtocolRead {
   const reader = protocol.reader(call)
   const { events, failure } = eventsOf(reader, protocol.decoder, pieces)
   return { answer: foldAnswer(events), failure, done: reader.state === 'done' }
 }
 
-/** The events of a stream in the given pieces, and why it is not complete. */
+/** The events of a stream in the given pieces, and why the stream is not complete. */
 export function eventsOf(
   reader: EventReader,
   decoding: MessageDecoding,
@@ -127,7 +127,7 @@ export function eventsOf(
   return { events, failure: failure ?? reader.ended() }
 }
 
-/** Reads a plain answer. */
+/** Reads an answer that is not streamed. */
 export function readWhole(protocol: ChatProtocol, body: unknown, call = callOf()): ChatAnswer {
   const events = protocol.reader(call).whole(body)
   assert.ok(!('reason' in events), JSON.stringify(events))
@@ -141,7 +141,7 @@ interface ReadTools {
   readonly foldWhole: (body: unknown, call?: ChatCall) => ChatAnswer
 }
 
-/** Helpers for the tests of a protocol's reader, for an upstream model of the given name. */
+/** Helpers for tests of a protocol's reader, with an upstream model of the given name. */
 export function readsOf(protocol: ChatProtocol, model: string): ReadTools {
   const call: ReadTools['callOf'] = (fields) => callOf({ stream: true, ...fields }, { model, sendMaxTokens: 100 })
   return {
@@ -152,7 +152,7 @@ export function readsOf(protocol: ChatProtocol, model: string): ReadTools {
   }
 }
 
-/** Folds a stream at random cuts and byte by byte: the answer is always the same, and is returned. */
+/** Folds a stream cut at random places and byte by byte; asserts that the answer is always the same, and returns it. */
 export function foldAtEveryCut(protocol: ChatProtocol, body: Buffer, rounds = 40): ProtocolRead {
   const expected = readPieces(protocol, [body])
   for (let seed = 1; seed <= rounds; seed += 1)
@@ -168,7 +168,7 @@ export function foldAtEveryCut(protocol: ChatProtocol, body: Buffer, rounds = 40
   return expected
 }
 
-/** Recorded good answers of a protocol. */
+/** The successful recorded answers of a protocol. */
 export function recordingsOf(protocol: string): readonly RecordedCase[] {
   return recordedCases((recorded) => recorded.protocol === protocol && recorded.status < 400)
 }

@@ -9,13 +9,13 @@ export interface RawAnswer {
 
 export interface RawOptions {
   readonly idleMs?: number
-  /** Ends the exchange as soon as it is true of the received text. */
+  /** Ends the exchange as soon as it returns true for the received text. */
   readonly until?: (text: string) => boolean
 }
 
 /**
- * Sends bytes unchanged and returns, as latin-1, everything received until the connection closed or was silent for
- * `idleMs`, or longer on a busy machine.
+ * Sends bytes unchanged, and returns everything received, as Latin-1, until the connection closes or is silent for
+ * `idleMs` (longer on a busy machine).
  */
 export function exchangeRaw(port: number, bytes: string | Buffer, options: RawOptions = {}): Promise<string> {
   return new Promise((resolve) => {
@@ -24,7 +24,7 @@ export function exchangeRaw(port: number, bytes: string | Buffer, options: RawOp
     let timer: NodeJS.Timeout | undefined
     const arm = (): void => {
       clearTimeout(timer)
-      // oxlint-disable-next-line eslint/no-restricted-globals -- lets go of a silent connection
+      // oxlint-disable-next-line eslint/no-restricted-globals -- closes a silent connection
       timer = setTimeout(() => socket.destroy(), patient(options.idleMs ?? 2_000))
     }
     arm()
@@ -42,7 +42,7 @@ export function exchangeRaw(port: number, bytes: string | Buffer, options: RawOp
   })
 }
 
-/** Whether the first response has all bytes that its Content-Length promises. */
+/** Whether the first response has all bytes of its Content-Length. */
 export function isWhole(text: string): boolean {
   const end = text.indexOf('\r\n\r\n')
   const length = /^content-length: (\d+)\r$/im.exec(text.slice(0, end + 1))?.[1]
@@ -65,7 +65,7 @@ export function parseRaw(text: string): RawAnswer {
   }
 }
 
-/** Writes `size` bytes like a client that does not read: until it is done or the socket refuses more. */
+/** Writes `times` chunks for a client that does not read, until it is done or the socket accepts no more. */
 export async function pump(socket: Socket, chunk: Buffer, times: number): Promise<void> {
   for (let count = 0; count < times && !socket.destroyed; count += 1) {
     if (socket.write(chunk)) continue

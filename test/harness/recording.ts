@@ -5,7 +5,7 @@ import { madeMedia, type MediaSpec } from './made-media.ts'
 
 const FOLDER = join(import.meta.dirname, '../recordings')
 
-/** Adapters of the protocols in which providers answer a chat. */
+/** The adapters of the protocols in which providers answer a chat. */
 export const CHAT_ADAPTERS: Readonly<Record<string, string>> = {
   'openai-chat': 'openai',
   'anthropic-messages': 'anthropic',
@@ -26,7 +26,7 @@ export interface ExpectedChoice {
   readonly finish_reason_native: string | null
 }
 
-/** The result of a recorded answer for a client. */
+/** The answer that a client is expected to get from a recording. */
 export interface Expected {
   readonly choices?: readonly ExpectedChoice[]
   readonly usage?: {
@@ -35,45 +35,45 @@ export interface Expected {
     readonly cached_tokens?: number
     readonly reasoning_tokens?: number
   } | null
-  /** The provider's own object; of a stream its last state. */
+  /** The provider's own usage object; in a stream, its last state. */
   readonly usage_native?: Readonly<Record<string, unknown>> | null
   readonly stream_error?: unknown
   readonly error?: { readonly status: number; readonly message: string | null }
-  /** Types of items that only the provider's protocol has. */
+  /** Types of items that exist only in the provider's protocol. */
   readonly other_items?: readonly string[]
-  /** Of sounds and files. */
+  /** For sounds and files. */
   readonly bytes?: number
   readonly sha256?: string
-  /** Of transcripts. */
+  /** For transcripts. */
   readonly text?: string
   readonly language?: string
   readonly duration?: number
   readonly segments?: number
   readonly words?: number
-  /** Of embeddings. */
+  /** For embeddings. */
   readonly count?: number
   readonly vectors?: readonly { readonly dims: number; readonly first: readonly number[] }[]
-  /** Of rankings. */
+  /** For rankings. */
   readonly results?: readonly { readonly index: number; readonly score: number }[]
   readonly images?: readonly {
     readonly sha256?: string
     readonly url_prefix?: string
     readonly revised_prompt?: string
   }[]
-  /** Of jobs. */
+  /** For jobs. */
   readonly id?: string
   readonly status?: string
 }
 
-/** One exchange: a case has one, or several in order if a job is polled. */
+/** One exchange. A case has one, or several in order if a job is polled. */
 export interface Exchange {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** How the body is framed: json, sse, ndjson, eventstream, or a file's extension. */
+  /** The format of the body: json, sse, ndjson, eventstream, or a file's extension. */
   readonly framing: string
   readonly body: Buffer
   readonly expected: Expected
-  /** Of jobs: its answer. */
+  /** For jobs: the request that it answers. */
   readonly request: {
     readonly method: string
     readonly host: string
@@ -86,13 +86,13 @@ export interface RecordedCase extends Exchange {
   /** `<provider>/<kind>/<case>`. */
   readonly name: string
   readonly protocol: string
-  /** As in the request: an error for a streaming request is one JSON body. */
+  /** As in the request; an error for a streaming request is one JSON body. */
   readonly streaming: boolean
-  /** Empty unless it is a job; then the first of them is the case itself. */
+  /** Empty unless it is a job, whose first step is the case itself. */
   readonly steps: readonly Exchange[]
 }
 
-/** Bytes as they are stored: text, with parts that are made when it is read, or base64 if they are not text. */
+/** A stored body: text, with media that are generated when it is read, or base64 if it is not text. */
 export type KeptBody =
   | string
   | { readonly base64: string }
@@ -118,22 +118,22 @@ export interface KeptCase {
 let cases: readonly RecordedCase[] | null = null
 
 /**
- * The recorded cases of the project, by name, or those chosen; read once in a process. At least one: a test over none
- * could not fail.
+ * The recorded cases of the project, by name, or those that `isChosen` selects; they are read once per process. There
+ * must be at least one, since a test of none could not fail.
  */
 export function recordedCases(isChosen: (recorded: RecordedCase) => boolean = () => true): readonly RecordedCase[] {
   cases ??= globSync('*.jsonl', { cwd: FOLDER })
     .toSorted()
     .flatMap((file) => readFileSync(join(FOLDER, file), 'utf8').split('\n'))
     .filter((line) => line !== '')
-    // Written by scripts/recordings.ts in this form.
+    // scripts/recordings.ts wrote the file in this form.
     .map((line) => caseOf(JSON.parse(line) as KeptCase))
   const chosen = cases.filter(isChosen)
   assert.ok(chosen.length > 0, 'No recorded case is chosen.')
   return chosen
 }
 
-/** The case of that name; an unknown name is a bug of the test. */
+/** The case of that name; throws for an unknown name. */
 export function recordedCase(name: string): RecordedCase {
   const found = recordedCases().find((recorded) => recorded.name === name)
   if (found === undefined) throw new Error(`no recorded case ${name}`)
@@ -163,7 +163,7 @@ export function bytesOf(body: KeptBody): Buffer {
   )
 }
 
-/** A repeatable sequence in [0, 1): a failing cut can be made again. */
+/** A repeatable sequence in [0, 1), so that a failing cut can be reproduced. */
 export function randomOf(seed: number): () => number {
   let state = seed
   return () => {

@@ -4,7 +4,7 @@ import type { Answer } from './api-client.ts'
 import type { Posted } from './chat-fold.ts'
 import { ApiError } from '../../src/base/errors.ts'
 
-/** Asserts this refusal: its status, its name and, if given, its message. */
+/** Asserts this refusal: its status, its error type and, if given, its message. */
 export function refused(answer: Answer | Posted, status: number, errorType: string, message?: RegExp): void {
   const text = 'raw' in answer ? answer.raw : answer.text
   assert.equal(answer.status, status, text)
@@ -14,12 +14,12 @@ export function refused(answer: Answer | Posted, status: number, errorType: stri
   if (message !== undefined) assert.match(error.message, message)
 }
 
-/** A 400 of a paid kind. */
+/** Asserts a 400 of a paid request. */
 export function badRequest(answer: Answer, errorType: string, message: RegExp): void {
   refused(answer, 400, errorType, message)
 }
 
-/** A refusal that the console can show in the reader's language: it names the field and the check, or the reason. */
+/** Asserts a refusal that the console can translate: it names the field and the check, or the reason. */
 export function refusedInWords(answer: Answer, status: number, errorType: string, message?: RegExp): void {
   refused(answer, status, errorType, message)
   const { field, check, problems, reason } = answer.body.error.metadata
@@ -31,7 +31,7 @@ export function refusedInWords(answer: Answer, status: number, errorType: string
 /** What is wrong, the fields that make a good body bad, and what is answered. */
 export type BadRequest = readonly [what: string, fields: object, message: RegExp, errorType?: string]
 
-/** A test for each bad request: it gets 400, and `sent`, the number of upstream requests, stays the same. */
+/** A test for each bad request: it gets a 400, and `sent`, the number of upstream requests, stays the same. */
 export function badRequestTests(
   good: object,
   rows: readonly BadRequest[],
@@ -54,7 +54,7 @@ export function refusal(run: () => unknown): ApiError {
   return thrown
 }
 
-/** The name and the words of the error that `run` throws, or `accepted`. */
+/** The name and the message of the error that `run` throws, or `accepted`. */
 export function verdict(run: () => unknown): string {
   const thrown = refusalOrNull(run)
   return thrown === null ? 'accepted' : `${thrown.errorName} | ${thrown.message}`

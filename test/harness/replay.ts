@@ -6,13 +6,13 @@ import { recordedCases, type Exchange, type RecordedCase, randomOf } from './rec
 import { endsLater } from './lasting.ts'
 
 /**
- * The form of a recorded answer: cut into other pieces, spelled in another way, or broken. Without any, event by event
- * as recorded.
+ * How to send a recorded answer: cut into other pieces, spelled in another way, or broken. Without options it is sent
+ * event by event as recorded.
  */
 export interface ReplayOptions {
   /**
-   * The places at which its bytes are cut into writes: `bytes:7` every seven, `random` by `seed` into pieces of at most
-   * `max` (64).
+   * Where the bytes are cut into writes: `bytes:7` = after every seven, `random` = into pieces of at most `max` (64) by
+   * `seed`.
    */
   readonly split?: 'event' | 'whole' | 'line' | 'random' | `bytes:${number}`
   readonly seed?: number
@@ -29,19 +29,19 @@ export interface ReplayOptions {
   readonly bom?: 1
   readonly tail?: 'none'
   readonly gzip?: 1
-  /** No Content-Length on a plain body. */
+  /** No Content-Length for a body that is not streamed. */
   readonly chunked?: 1
   /** Another status with the same body. */
   readonly status?: number
   readonly 'retry-after'?: number
-  /** An empty body, or a page, instead of the body. */
+  /** An empty body, or an HTML page, instead of the body. */
   readonly body?: 'empty' | 'html'
-  /** The answer ends after so many events: the connection is reset, or `fin` closes it as if all had been sent. */
+  /** The answer ends after this many events: the connection is reset, or with `fin` closed as if complete. */
   readonly cut?: `events:${number}`
   readonly cutmode?: 'reset' | 'fin'
-  /** After so many events nothing follows, and the connection stays open. */
+  /** After this many events nothing more is sent, and the connection stays open. */
   readonly stall?: `events:${number}`
-  /** The request is received and never answered. */
+  /** The request is received but never answered. */
   readonly hang?: 1
 }
 
@@ -55,7 +55,7 @@ export function bodyToSend({ body, framing }: Exchange, options: ReplayOptions):
   return framing === 'sse' ? respelled(body, options) : body
 }
 
-/** The same events spelled in another way; the same bytes without such an option. */
+/** The same events spelled in another way; unchanged without such an option. */
 function respelled(body: Buffer, { crlf, cr, nospace, comments, multiline, bom, tail }: ReplayOptions): Buffer {
   if ([crlf, cr, nospace, comments, multiline, bom, tail].every((option) => option === undefined)) return body
   const text = body.toString('utf8')
@@ -83,7 +83,7 @@ function manyLines(line: string): readonly string[] {
       .split('\n')
       .map((part) => `data: ${part}`)
   } catch {
-    // Some recorded events are no JSON.
+    // Some recorded events are not JSON.
     return [line]
   }
 }
@@ -92,19 +92,19 @@ function manyLines(line: string): readonly string[] {
 export function eventEnds(body: Buffer, framing: string): readonly number[] {
   const ends: number[] = []
   if (framing === 'eventstream') for (let at = 0; at < body.length;) ends.push((at += body.readUInt32BE(at)))
-  // In Latin-1 a byte is a character, so that positions are those of bytes.
+  // In Latin-1 one character is one byte, so positions are positions of bytes.
   const separator = framing === 'sse' ? EVENT_END : framing === 'ndjson' ? /\n/g : null
   if (separator !== null)
     for (const { index, 0: found } of body.toString('latin1').matchAll(separator)) ends.push(index + found.length)
   return ends.at(-1) === body.length ? ends : [...ends, body.length]
 }
 
-/** The number of bytes after which an answer is cut or stalls. */
+/** The number of bytes after which an answer is cut off or stalls. */
 function bytesOfEvents(spec: `events:${number}`, ends: readonly number[]): number {
   return ends[Number(spec.slice('events:'.length)) - 1] ?? Infinity
 }
 
-/** The writes of a body. */
+/** The writes that send a body. */
 export function piecesOf(
   body: Buffer,
   ends: readonly number[],
@@ -140,16 +140,16 @@ function sizes(length: number, split: 'random' | `bytes:${number}`, seed: number
   return ends
 }
 
-/** `/slot/<name>/…`, or `/case[;run=<run>]/<provider>/<kind>/<case>/…`; the rest is the provider's own path. */
+/** `/slot/<name>/…`, or `/case[;run=<run>]/<provider>/<kind>/<case>/…`; the rest is the path at the provider. */
 const ADDRESS = /^\/(?:slot\/([^/]+)|case(?:;run=([^/;]+))?\/([^/]+\/[^/]+\/[^/]+))(\/.*)?$/
-/** Files of recorded jobs are on other hosts, whose part this server plays. */
+/** The prefix for files of recorded jobs, which are on other hosts that this server imitates. */
 const OTHER_HOST = '/__host/'
 const STREAMED = ['sse', 'ndjson', 'eventstream']
 
 export interface SeenRequest {
   readonly case: string
   readonly method: string
-  /** After the part that names the case, with the query. */
+  /** What follows the case in the path, with the query. */
   readonly path: string
   readonly headers: Record<string, string>
   readonly body: string
@@ -160,7 +160,7 @@ export interface SeenRequest {
 export interface Replay {
   readonly url: string
   readonly cases: readonly RecordedCase[]
-  /** Sets the answers of `<url>/slot/<name>`; the last one stays. */
+  /** Sets the answers of `<url>/slot/<name>`, which are used in turn; the last one repeats. */
   slot(name: string, queue: readonly { readonly case: string; readonly opts?: ReplayOptions }[]): Promise<void>
   requests(): Promise<readonly SeenRequest[]>
   close(): Promise<void>
@@ -171,7 +171,7 @@ interface Programmed {
   readonly options: ReplayOptions
 }
 
-/** The recorded traffic of providers, replayed to a server under test. */
+/** A server that replays the recorded traffic of providers to a server under test. */
 export async function startReplayUpstream(): Promise<Replay> {
   const upstream = new ReplayUpstream()
   const server = createServer((request, response) => void upstream.handle(request, response))
@@ -200,7 +200,7 @@ class ReplayUpstream {
   readonly seen: SeenRequest[] = []
   url = ''
   readonly #slots = new Map<string, Programmed[]>()
-  /** Completed steps of a job, by address. */
+  /** The number of completed steps of a job, by its address. */
   readonly #positions = new Map<string, number>()
 
   program(name: string, queue: readonly { readonly case: string; readonly opts?: ReplayOptions }[]): void {
@@ -215,13 +215,13 @@ class ReplayUpstream {
     try {
       for await (const chunk of request) chunks.push(chunk)
     } catch {
-      // The client has left.
+      // The client has disconnected.
       return
     }
     const found = ADDRESS.exec(request.url ?? '')
     const [, slot, run, caseName, path = '/'] = found ?? []
     const programmed = slot === undefined ? this.#named(caseName) : this.#next(slot)
-    // No provider answers with this status: a wrong address is never mistaken for a provider's refusal.
+    // No provider answers with this status, so a wrong path cannot be mistaken for a provider's refusal.
     if (programmed === null) return void response.writeHead(598).end()
     const { recorded, options } = programmed
     this.seen.push(seenOf(recorded.name, path, request, Buffer.concat(chunks).toString('utf8')))
@@ -249,7 +249,7 @@ class ReplayUpstream {
     return (queue.length > 1 ? queue.shift() : queue[0]) ?? null
   }
 
-  /** The next step that fits the request, else an earlier one, else the next of its method. */
+  /** The next step that matches the request, or else an earlier one, or else the next one with its method. */
   #step({ name, steps }: RecordedCase, run: string, method: string, path: string): Exchange | null {
     const key = `${name} ${run}`
     const position = this.#positions.get(key) ?? 0
@@ -288,7 +288,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Changes the addresses in a job's answers to this server. */
+/** Changes the addresses in a job's answers to addresses of this server. */
 function withHosts(exchange: Exchange, { steps }: RecordedCase, base: string): Exchange {
   if (exchange.framing !== 'json') return exchange
   const hosts = new Set(steps.flatMap(({ request }) => (request === null ? [] : [request.host])))
@@ -336,7 +336,7 @@ async function sendPieces(
   }
   if (last === stall) return
   if (last === cut && options.cutmode !== 'fin') {
-    // Written bytes are sent before the reset.
+    // Written bytes are sent before the connection is reset.
     response.write('', () => response.socket?.destroy())
     return
   }

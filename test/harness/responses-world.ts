@@ -19,12 +19,12 @@ export function logged(id: unknown, as = key): Promise<Record<string, unknown>> 
   return loggedRow(tollgate, as, id)
 }
 
-/** The operator's loss by an account in an hour is bounded: the next tests use another account. */
+/** The loss per account and hour is bounded, so the next tests use another account. */
 export async function useNewAccount(): Promise<void> {
   key = (await tollgate.createAccount({ balance: 10_000 })).key
 }
 
-/** A server for the tests of the file that calls it, with one upstream of each protocol. */
+/** A server for the tests of the calling file, with one upstream for each protocol. */
 export async function serveResponses(): Promise<void> {
   upstream = await startScriptedUpstream()
   tollgate = await gateway({

@@ -5,7 +5,7 @@ import { wavFile } from './audio-files.ts'
 const CONTENTS = { contents: [{ role: 'user', parts: [{ text: 'x' }] }] }
 const CONTENT = { parts: [{ text: 'x' }] }
 
-/** Small valid bodies of the calls of Gemini's protocol. */
+/** Small valid bodies for the calls of Gemini's protocol. */
 const GEMINI: Readonly<Record<string, unknown>> = {
   generateContent: CONTENTS,
   streamGenerateContent: CONTENTS,
@@ -14,7 +14,7 @@ const GEMINI: Readonly<Record<string, unknown>> = {
   batchEmbedContents: { requests: [{ content: CONTENT }] },
 }
 
-/** The same by route, with those of Cohere's and Ollama's protocols. */
+/** Small valid bodies by route, including those of Cohere's and Ollama's protocols. */
 const PROTOCOL_BODIES: Readonly<Record<string, unknown>> = {
   ...Object.fromEntries(
     ['v1beta', 'v1', 'v1alpha'].flatMap((version) =>
@@ -28,7 +28,7 @@ const PROTOCOL_BODIES: Readonly<Record<string, unknown>> = {
   'POST /v2/rerank': { model: 'sandbox/rerank', query: 'x', documents: ['a'] },
 }
 
-/** The end of a path that calls a model by a verb; null = it has none. */
+/** The end of a path that calls a method of a model; null = the path has none. */
 export function calledModel(segment: string): string | null {
   const [, word = ''] = segment.slice(1).split(':')
   if (word === '') return null
@@ -83,7 +83,7 @@ export function errorOf(answer: Answer, what: string): { readonly status: number
   return { status: answer.status, type: metadata.error_type }
 }
 
-/** Anthropic's shape has a type for each status, without our own name. */
+/** Anthropic's error form has a type for each status, and not our own error type. */
 function messagesErrorOf({ status, body, headers }: Answer, what: string): ReturnType<typeof errorOf> {
   assert.equal(body.request_id, headers['request-id'], what)
   const type = MESSAGES_TYPES[status]
@@ -92,7 +92,7 @@ function messagesErrorOf({ status, body, headers }: Answer, what: string): Retur
   return { status, type: typeOf(status, body.error.message) }
 }
 
-/** Other protocols have only a text for it. */
+/** Other protocols have only a message. */
 function plainErrorOf({ status }: Answer, message: string, what: string): ReturnType<typeof errorOf> {
   assert.ok(MESSAGES_TYPES[status] !== undefined, `${what}: ${status}`)
   return { status, type: typeOf(status, message) }

@@ -6,16 +6,16 @@ import { endsLater } from './lasting.ts'
 /** A request whose whole body has arrived. */
 export interface Received {
   readonly method: string
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
-  /** undefined where the body is no JSON. */
+  /** undefined if the body is not JSON. */
   readonly json: unknown
 }
 
 export interface LocalServer {
-  /** What stands before a path. */
+  /** The part of the URL before a path. */
   readonly url: string
   close(): Promise<void>
 }
@@ -53,11 +53,11 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-/** Writes an answer; `count` is the number of POSTs before since the script was set. */
+/** Writes an answer; `count` is the number of earlier POSTs since the script was set. */
 export type Script = (response: ServerResponse, request: Received, count: number) => unknown
 
 export interface ScriptedUpstream extends LocalServer {
-  /** Bodies received so far, parsed; those that are not JSON are left out. */
+  /** The parsed bodies of all requests so far; those that are not JSON are left out. */
   readonly requests: readonly Record<string, unknown>[]
   /** All requests so far. */
   readonly received: Received[]
@@ -66,8 +66,8 @@ export interface ScriptedUpstream extends LocalServer {
 }
 
 /**
- * A provider whose answers a test writes byte by byte, for cases without a recording. `forgets`: with each new answer
- * it forgets what it has received.
+ * A provider whose answers a test writes byte by byte, for cases without a recording. `forgets`: each new script also
+ * clears the received requests.
  */
 export async function startScriptedUpstream({ forgets = false } = {}): Promise<ScriptedUpstream> {
   const requests: Record<string, unknown>[] = []
@@ -76,7 +76,7 @@ export async function startScriptedUpstream({ forgets = false } = {}): Promise<S
   let script: Script = (response) => response.writeHead(500).end()
   const { url, close } = await listen((response, request) => {
     received.push(request)
-    // Written by the server under test.
+    // The server under test wrote it.
     if (request.json !== undefined) requests.push(request.json as Record<string, unknown>)
     if (request.method === 'POST') count += 1
     script(response, request, count - 1)
@@ -94,7 +94,7 @@ export async function startScriptedUpstream({ forgets = false } = {}): Promise<S
   }
 }
 
-/** Streams a chat answer of so many words, then breaks the connection or falls silent. */
+/** Streams a chat answer of `words` words, then breaks the connection or sends nothing more. */
 export function breaksAfter(words: number, how: 'cut' | 'stall'): Script {
   return (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -111,7 +111,7 @@ export function sendJson(response: ServerResponse, body: unknown, status = 200):
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** A JSON answer for `answer`. */
+/** A script that answers with JSON. */
 export function answers(body: unknown, status = 200): (response: ServerResponse) => void {
   return (response) => sendJson(response, body, status)
 }

@@ -10,12 +10,12 @@ import { ApiClient, auditClean } from './api-client.ts'
 
 export type { Answer } from './api-client.ts'
 
-/** The bundle, which the runner builds, or the sources if they are newer or their coverage is measured. */
+/** The bundle that the runner builds, or the sources if they are newer or their coverage is measured. */
 export const MAIN =
   process.env['NODE_V8_COVERAGE'] === undefined ? program() : join(import.meta.dirname, '../../src/main.ts')
 /**
- * For the environment of a process: as with bin/tollgate.js, code compiled at one start is used by the next; coverage
- * needs code that is compiled anew.
+ * Environment of the process: as with bin/tollgate.js, compiled code is cached between starts, except for coverage,
+ * which needs code that is compiled anew.
  */
 export const COMPILED: Readonly<Record<string, string>> =
   process.env['NODE_V8_COVERAGE'] === undefined
@@ -23,7 +23,7 @@ export const COMPILED: Readonly<Record<string, string>> =
     : {}
 const READY_MS = 60_000
 const LOG_CHARS_MAX = 67_108_864
-/** The pause between two signals that count separately. */
+/** The pause between two signals, so that they are not counted as one. */
 const SIGNAL_MS = 350
 
 export interface Tollgate extends ApiClient {
@@ -41,9 +41,9 @@ export interface Tollgate extends ApiClient {
 }
 
 /**
- * A real server in a separate process, on a free port, with the embedded store in a fresh directory unless one is
- * given; `command` stands before its own, such as `prlimit`; `main` is the program of another folder. Its books are
- * audited when it is stopped; `audited: false` where they are broken on purpose, or audited by others.
+ * A real server in a separate process, on a free port, with the embedded store in a new directory unless one is given.
+ * `command`: a command to run it with, such as `prlimit`; `main`: the program of another folder. Its books are audited
+ * when it is stopped; `audited: false` if they are broken on purpose, or audited elsewhere.
  */
 export async function startTollgate(
   options: {
@@ -66,7 +66,7 @@ export async function startTollgate(
     TOLLGATE_DATA: dataDir,
     TOLLGATE_ADMIN_TOKEN: adminToken,
     ...COMPILED,
-    // A server counts for the coverage of its test.
+    // The coverage of a server counts for its test.
     ...(process.env['NODE_V8_COVERAGE'] === undefined ? {} : { NODE_V8_COVERAGE: process.env['NODE_V8_COVERAGE'] }),
     ...(options.catalog === undefined ? {} : { TOLLGATE_CONFIG: config }),
     ...options.env,
@@ -96,7 +96,7 @@ function readyUrl(child: ChildProcess, output: { text: string; errors: string })
     let isReady = false
     child.stdout?.on('data', (chunk: Buffer) => {
       output.text = newest(output.text) + chunk.toString()
-      // Looking for a text in a growing log joins the whole log again for every line.
+      // Searching a growing log for a text would join the whole log again for every line.
       if (isReady) return
       const ready = /Tollgate ready on (http:\/\/\S+)/.exec(output.text)
       if (ready?.[1] === undefined) return
@@ -111,7 +111,7 @@ function readyUrl(child: ChildProcess, output: { text: string; errors: string })
   })
 }
 
-/** Of a log that grows for an hour only the newest part is kept: a string has a largest length. */
+/** Only the newest part of a log that grows for an hour is stored, since the length of a string is limited. */
 function newest(text: string): string {
   return text.length > LOG_CHARS_MAX ? text.slice(-LOG_CHARS_MAX / 2) : text
 }
@@ -171,7 +171,7 @@ class ServerProcess extends ApiClient implements Tollgate {
     } finally {
       // oxlint-disable-next-line eslint/no-restricted-globals -- kills a program that does not end
       const timer = setTimeout(() => this.#child.kill('SIGKILL'), 10_000)
-      // One of several nodes waits 5 s for balancers to see its stop: two more Ctrl-C end that.
+      // A node of several waits 5 s for load balancers to notice its stop; two more SIGINT end that wait.
       const hurries = this.#isNode
         ? // oxlint-disable-next-line eslint/no-restricted-globals -- kills a program that does not end
           [1, 2].map((count) => setTimeout(() => this.#child.kill('SIGINT'), count * SIGNAL_MS))

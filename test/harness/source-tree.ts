@@ -4,16 +4,16 @@ import { stripTypeScriptTypes } from 'node:module'
 
 const ROOT = join(import.meta.dirname, '../..')
 const IMPORT = /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s+'([^']+)'|^\s*import\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm
-/** Strings and comments, in the order they begin; a `//` after a colon is an address, not a comment. */
+/** Strings and comments, in the order in which they begin; `//` after a colon is part of a URL, not a comment. */
 const STRING_OR_COMMENT = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|\/\*[\s\S]*?\*\/|(?<!:)\/\/[^\n]*/g
 
 /** One TypeScript file of the project. Paths are relative to the root, with slashes. */
 export interface SourceFile {
   readonly path: string
   readonly text: string
-  /** Files of the project that it names in any import, types included. */
+  /** Files of the project that it imports in any way, types included. */
   readonly imports: readonly string[]
-  /** Those of them that are still imported without types. */
+  /** The imported files that remain when types are removed. */
   readonly runtimeImports: readonly string[]
 }
 
@@ -36,23 +36,23 @@ export function readSourceFile(path: string, text: string): SourceFile {
   }
 }
 
-/** The text with every comment blanked; strings and line numbers stay. */
+/** The text with every comment replaced by spaces; strings and line numbers stay. */
 export function withoutComments(text: string): string {
   return text.replaceAll(STRING_OR_COMMENT, (part) => (part.startsWith('/') ? part.replaceAll(/[^\n]/g, ' ') : part))
 }
 
-/** The text with every comment and every quoted string blanked; template literals stay, since they may contain code. */
+/** The text with comments and quoted strings replaced by spaces; template literals, which may contain code, stay. */
 export function codeOnly(text: string): string {
   return text.replaceAll(STRING_OR_COMMENT, (part) => part.replaceAll(/[^\n]/g, ' '))
 }
 
-/** The folder of `src` to which a file belongs, or its own name if it is at the top. */
+/** The folder of `src` that a file belongs to, or the file's own name if it is directly in `src`. */
 export function unitOf(path: string): string {
   const [, first = '', ...rest] = path.split('/')
   return rest.length > 0 ? first : first.replace(/\.ts$/, '')
 }
 
-/** Everything that can be reached from `roots` by imports. */
+/** All files that can be reached from `roots` by imports. */
 export function reachableFrom(roots: readonly string[], files: ReadonlyMap<string, SourceFile>): ReadonlySet<string> {
   const reached = new Set<string>()
   const waiting = [...roots]

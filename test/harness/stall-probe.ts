@@ -2,9 +2,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * Loaded into a server (`--import`): measures how much CPU its main thread took at a stretch, between two ticks of a
- * timer. The clock is the thread's own, so that other processes of a busy machine do not count. `GET /` returns the
- * longest stretch since the last request, in ms.
+ * Loaded into a server (`--import`): measures how much CPU time its main thread used between two ticks of a timer. It
+ * is the thread's own CPU time, so other processes of a busy machine do not count. `GET /` returns the longest such
+ * time since the last request, in ms.
  */
 const LOOK_MS = 2
 

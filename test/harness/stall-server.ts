@@ -7,7 +7,7 @@ import { startTollgate, type Tollgate } from './server.ts'
 
 const PROBE = join(import.meta.dirname, 'stall-probe.ts')
 
-/** A server whose main thread is watched. */
+/** A server whose main thread is watched for stalls. */
 export class StallServer {
   readonly server: Tollgate
   readonly #probe: string
@@ -21,14 +21,14 @@ export class StallServer {
     return this.server.stop()
   }
 
-  /** Sends a request, asserts that it did not make other requests wait, and returns its answer. */
+  /** Sends a request, asserts that it did not block other requests, and returns its answer. */
   async checked(what: string, method: string, path: string, options: RequestOptions): Promise<Answer> {
     const answer = await this.watched(what, () => this.server.request(method, path, options))
     assert.ok(answer.status !== 500, `${what}: ${answer.text.slice(0, 300)}`)
     return answer
   }
 
-  /** The same for any work, by the longest stretch of CPU of the server's main thread. */
+  /** The same for any work, by the longest CPU time that the server's main thread used without a pause. */
   async watched<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
     for (let tried = 1; ; tried += 1) {
       await this.#look()
@@ -42,7 +42,7 @@ export class StallServer {
   }
 }
 
-/** `dataDir`: a store filled for the test, whose rows are not valid books. */
+/** `dataDir`: a store that the test filled, whose rows are not valid books. */
 export async function startStallServer(catalog: string, dataDir?: string): Promise<StallServer> {
   const server = await startTollgate({
     catalog,

@@ -6,8 +6,8 @@ import { meter } from './cpu-meter.ts'
 const ROOT = join(import.meta.dirname, '../..')
 
 /**
- * Runs test files one after another in this process, each as a suite of its name with its tests and hooks. A file that
- * cannot be loaded is a failed test, and the others run.
+ * Runs test files one after another in this process, each as a suite with the file's name, its tests and its hooks. A
+ * file that cannot be loaded is a failed test, and the others still run.
  */
 export async function runTogether(files: readonly string[]): Promise<void> {
   for (const file of files) {

@@ -2,10 +2,10 @@ import { WebSocket } from 'ws'
 import { connect, type Socket } from 'node:net'
 import { until } from './patience.ts'
 
-/** A connection that has been upgraded, for frames that a client of the library would not send. */
+/** A connection that has been upgraded to WebSocket, for frames that a client library would not send. */
 export class RawSocket {
   readonly socket: Socket
-  /** The code of the server's close frame when the connection has ended; null = it has sent none. */
+  /** The code of the server's close frame once the connection has ended; null = it sent none. */
   readonly closed: Promise<number | null>
   readonly #chunks: Buffer[] = []
   #start = 0
@@ -21,7 +21,7 @@ export class RawSocket {
     this.closed = new Promise((resolve) => this.socket.on('close', () => resolve(this.#code())))
   }
 
-  /** `more`: lines of the handshake. */
+  /** `more`: further lines of the handshake. */
   static async open(url: string, key: string, more = ''): Promise<RawSocket> {
     const raw = new RawSocket(url)
     raw.socket.write(
@@ -46,7 +46,7 @@ export class RawSocket {
     return this.#bytes().toString('utf8', this.#start)
   }
 
-  /** Frames of a server are not masked. */
+  /** The close code; frames of a server are not masked. */
   #code(): number | null {
     const bytes = this.#bytes()
     for (let at = this.#start; at + 4 <= bytes.length;) {
@@ -66,7 +66,7 @@ export class RawSocket {
   }
 }
 
-/** `length`: the length that it announces. */
+/** `length`: the length that the frame announces. */
 export function frame(first: number, payload: Buffer, { masked = true, length = payload.length } = {}): Buffer {
   const mask = Buffer.from([1, 2, 3, 4])
   const sizes =
@@ -90,12 +90,12 @@ function bigEndian(length: number): Buffer {
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
 
-/** A client of the WebSocket of Responses. */
+/** A WebSocket client of the Responses API. */
 export class TurnClient {
   readonly socket: WebSocket
   readonly #messages: Json[] = []
   #wake: () => void = () => undefined
-  /** The code that it was closed with. */
+  /** The code with which the socket was closed. */
   readonly closed: Promise<number>
 
   constructor(socket: WebSocket) {
@@ -136,7 +136,7 @@ export class TurnClient {
     this.socket.send(JSON.stringify({ type: 'response.create', model: 'test/sandbox', ...body }))
   }
 
-  /** Resolves when the server has read whatever this client had sent, its answers to pings included, or has closed. */
+  /** Resolves when the server has read all that this client sent, its answers to pings included, or has closed. */
   async heard(): Promise<void> {
     for (const _turn of ['its pings are here', 'our pongs are there']) {
       if (this.socket.readyState !== WebSocket.OPEN) return

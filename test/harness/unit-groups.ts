@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * Folders whose files share processes, with the most of them in one: starting one costs more than most of them do. A
- * test that starts a program or changes its process stands in another folder (.oxlintrc.json).
+ * Folders whose test files share processes, each with the most files per process: starting a process takes longer than
+ * most of the files. A test that starts a program or changes its process is in another folder (.oxlintrc.json).
  */
 const FILES_MAX: Readonly<Record<string, number>> = {
   'src/': 40,
@@ -16,7 +16,10 @@ const FILES_MAX: Readonly<Record<string, number>> = {
 }
 const TOGETHER = pathToFileURL(join(import.meta.dirname, 'together.ts')).href
 
-/** The runner's input for `paths` below `root`: files in `folder` that load several of them, and all others as they are. */
+/**
+ * The runner's input for `paths` below `root`: generated files in `folder` that each load several of them, and all
+ * others unchanged.
+ */
 export function grouped(paths: readonly string[], root: string, folder: string): readonly string[] {
   const groups = Object.entries(FILES_MAX).flatMap(([of, filesMax]) => {
     const members = paths.filter((path) => path.startsWith(of))

@@ -10,25 +10,25 @@ const NAMES = ['valkey-server', 'redis-server']
 const READY_MS = 10_000
 const POLL_MS = 20
 
-/** A Valkey that belongs to the test. */
+/** A Valkey for one test. */
 export interface TestValkey {
   readonly url: string
   /** Sends one command. */
   command(name: string, ...values: readonly string[]): Promise<unknown>
-  /** The names of its keys, of each shard. */
+  /** The names of all keys, by shard. */
   names(): Promise<readonly (readonly string[])[]>
   /** Ends it at once; `start` makes a new, empty one on the same port. */
   kill(): Promise<void>
   start(): Promise<void>
-  /** Stops the process: connections stay open, nothing answers. */
+  /** Stops the process: connections stay open, but nothing answers. */
   freeze(): void
   thaw(): void
   stop(): Promise<void>
 }
 
 /**
- * On a free port of 127.0.0.1, without files. Returns null, with a message, if none is installed; under CI that is a
- * failure.
+ * Starts a Valkey on a free port of 127.0.0.1, without files. Returns null, with a message, if none is installed; under
+ * CI that is a failure.
  */
 export async function startValkey(): Promise<TestValkey | null> {
   const binary = binaryOrSkip()
@@ -38,7 +38,7 @@ export async function startValkey(): Promise<TestValkey | null> {
   return valkey
 }
 
-/** Three shards without replicas; `kill`, `freeze` and their opposites are those of the first one. */
+/** Starts three shards without replicas; `kill`, `freeze` and their opposites are those of the first one. */
 export async function startValkeyCluster(): Promise<TestValkey | null> {
   const binary = binaryOrSkip()
   if (binary === null) return null
@@ -58,7 +58,7 @@ class ValkeyProcess implements TestValkey {
   readonly url: string
   readonly port: number
   readonly #binary: string
-  /** The port of the cluster's own messages; null = it is no part of one. */
+  /** The port of the cluster bus; null = it is not part of a cluster. */
   readonly #busPort: number | null
   readonly #directory = mkdtempSync(join(tmpdir(), 'tollgate-valkey-'))
   #child: ChildProcess | null = null
@@ -70,7 +70,7 @@ class ValkeyProcess implements TestValkey {
     this.url = `redis://127.0.0.1:${port}`
   }
 
-  /** Where another shard meets it. */
+  /** The arguments of CLUSTER MEET with which another shard joins it. */
   get meetingPoint(): readonly string[] {
     return ['127.0.0.1', String(this.port), String(this.#busPort ?? 0)]
   }

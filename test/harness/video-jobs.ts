@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-// oxlint-disable-next-line eslint/no-restricted-imports -- looks at a job as a customer does
+// oxlint-disable-next-line eslint/no-restricted-imports -- polls a job as a customer does
 import { setTimeout as delay } from 'node:timers/promises'
 import { patient } from './patience.ts'
 import type { Answer, ApiClient } from './api-client.ts'
 
 const POLL_MS = 50
 
-/** Creates a job and answers its record. */
+/** Creates a job and returns its record. */
 export async function createVideo(
   tollgate: ApiClient,
   key: string,
@@ -17,7 +17,7 @@ export async function createVideo(
   return answer.body
 }
 
-/** Polls until the job is as wanted, as a client does. */
+/** Polls a job, as a client does, until it has one of these statuses. */
 export async function videoUntil(
   tollgate: ApiClient,
   key: string,

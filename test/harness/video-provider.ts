@@ -4,18 +4,18 @@ import { listen, sendJson, type Received } from './scripted-upstream.ts'
 
 export interface VideoProviderRequest {
   readonly method: string
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string
   readonly headers: Received['headers']
   /** Parsed JSON; null without a body. */
   readonly body: Record<string, unknown> | null
 }
 
-/** Answers the request and returns true; otherwise the usual answer is given. */
+/** Answers the request and returns true; if it returns false, the usual answer is given. */
 export type VideoScript = (request: VideoProviderRequest, response: ServerResponse) => boolean
 
 export interface VideoProvider {
-  /** What stands before an operation's path. */
+  /** The part of the URL before an operation's path. */
   readonly url: string
   readonly requests: readonly VideoProviderRequest[]
   /** Requests that create a job. */
@@ -23,7 +23,7 @@ export interface VideoProvider {
   readonly polls: readonly VideoProviderRequest[]
   readonly downloads: readonly VideoProviderRequest[]
   readonly video: Buffer
-  /** Sees each request before the usual answers. */
+  /** Handles each request before the usual answers; null = none. */
   script(script: VideoScript | null): void
   /** Resolves when a request that `matches` has arrived. */
   arrival(matches: (request: VideoProviderRequest) => boolean): Promise<VideoProviderRequest>
@@ -47,7 +47,7 @@ export async function startVideoProvider(): Promise<VideoProvider> {
   let script: VideoScript | null = null
   let jobs = 0
   const { url, close } = await listen((response, { method, path, headers, json: sent }) => {
-    // Written by the server under test.
+    // The server under test wrote it.
     const request = { method, path, headers, body: (sent ?? null) as Record<string, unknown> | null }
     requests.push(request)
     for (const waiter of waiting) {

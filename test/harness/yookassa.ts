@@ -17,8 +17,8 @@ interface Refund {
 }
 
 /**
- * The part of YooKassa's API v3 that the server uses: `POST /payments`, `GET /payments/{id}`, `GET /refunds/{id}`. The
- * test makes the payments and sends the notifications.
+ * An imitation of the part of YooKassa's API v3 that the server uses: `POST /payments`, `GET /payments/{id}`, `GET
+ * /refunds/{id}`. The test makes the payments and sends the notifications.
  */
 export interface YookassaImitation {
   readonly url: string
@@ -26,7 +26,7 @@ export interface YookassaImitation {
   readonly refunds: Map<string, Refund>
   /** `METHOD path` of every request with valid credentials. */
   readonly asked: string[]
-  /** Answers 500 while set. */
+  /** While true, every request is answered with 500. */
   broken: boolean
   close(): Promise<void>
 }

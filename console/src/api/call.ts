@@ -4,8 +4,8 @@ import type { ErrorType } from '../../../src/base/errors.ts'
 import { address, type Answer, type AnyInput, type Endpoint, type Input } from './endpoint.ts'
 
 /**
- * `unreachable`: nothing answered; `unknown`: the answer is not from this server, or from another release of it;
- * `released`: a file of the page is gone, because the server runs another release.
+ * `unreachable`: there was no answer; `unknown`: the answer is not from this server, or from another release of it;
+ * `released`: a file of the page no longer exists, because the server runs another release.
  */
 export type FailureType = ErrorType | (typeof OWN_TYPES)[number]
 const OWN_TYPES = ['unreachable', 'unknown', 'released'] as const
@@ -33,7 +33,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** Each type has a text, and nothing else has one. */
+/** Exactly the known types have a text. */
 function isKnown(type: string): type is FailureType {
   return i18n.exists(`error.${type}`) || i18n.exists(`failure.types.${type}`)
 }

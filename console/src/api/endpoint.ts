@@ -29,7 +29,7 @@ type Body<E extends Endpoint> = Api[E] extends { readonly body: infer B }
     : { readonly body: B }
   : unknown
 
-/** The arguments that a call of the endpoint must and may have. */
+/** The arguments of a call of the endpoint, required and optional ones. */
 export type Input<E extends Endpoint> = Parameters<E> & Query<E> & Body<E>
 
 /** Any input, as the sending code sees it. */
@@ -39,7 +39,7 @@ export interface AnyInput {
   readonly body?: unknown
 }
 
-/** The address of a call; a `*name` keeps its slashes. Empty and absent query values are left out. */
+/** The address of a call; a `*name` keeps its slashes. Empty and missing query values are left out. */
 export function address(endpoint: string, { params = {}, query = {} }: AnyInput): string {
   const path = endpoint
     .slice(endpoint.indexOf(' ') + 1)
@@ -61,15 +61,15 @@ export function queryText(query: object): string {
 export function given<Fields extends object>(
   fields: Fields,
 ): { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
-  // What is left out was undefined.
+  // Only undefined values were left out.
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }
 
-/** What was typed into these fields, without the spaces around it; what is empty is left out. */
+/** The values that were typed into these fields, without spaces around them; empty ones are left out. */
 export function typed<Name extends string>(
   texts: Readonly<Record<Name, string>>,
 ): { readonly [Field in Name]?: string } {
-  // The names stay.
+  // The names stay the same.
   return Object.fromEntries(
     Object.entries<string>(texts).flatMap(([name, text]) => (text.trim() === '' ? [] : [[name, text.trim()]])),
   ) as never

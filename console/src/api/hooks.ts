@@ -19,7 +19,7 @@ const TRIES_MAX = 2
 
 export const queryClient = new QueryClient({
   defaultOptions: {
-    // Without a network the call fails and says so, instead of waiting for one.
+    // Without a network the call fails at once with an error, instead of waiting for one.
     mutations: { networkMode: 'always' },
     queries: {
       networkMode: 'always',
@@ -31,21 +31,21 @@ export const queryClient = new QueryClient({
   },
 })
 
-/** A user has signed in: earlier answers belong to someone else. */
+/** A user has signed in: cached answers belong to someone else. */
 export function startSession(client: QueryClient, state: SessionState): void {
   const session = queryKey('GET /cabinet/v1/session')
   client.removeQueries({ predicate: (query) => query.queryKey[0] !== session[0] })
   client.setQueryData(session, state)
 }
 
-/** The user has changed: what the session says of them is out of date. */
+/** The user was changed: what the session has about them is out of date. */
 export function setProfile(client: QueryClient, profile: NonNullable<SessionState['profile']>): void {
   client.setQueryData<SessionState>(queryKey('GET /cabinet/v1/session'), (state) => state && { ...state, profile })
 }
 
 export interface ReadOptions {
   readonly enabled?: boolean
-  /** Shows the last answer while the next one, for other filters, is on its way. */
+  /** Shows the last answer while the next one, for other filters, is loading. */
   readonly keep?: boolean
   readonly everyMs?: number
 }
@@ -68,7 +68,7 @@ export function useRead<E extends ReadEndpoint>(
   })
 }
 
-/** How an endpoint is read, for a component or before there is one. */
+/** The query of an endpoint, for a component or to load it in advance. */
 export function readOptions<E extends ReadEndpoint>(
   endpoint: E,
   input: Input<E>,
@@ -103,20 +103,21 @@ function needsProof(thrown: unknown): thrown is ApiFailure {
   return thrown instanceof ApiFailure && thrown.metadata['reason'] === 'proof_needed'
 }
 
-/** Calls again with a proof of the person where the server asks for one: the sign-in is too long ago. */
+/** Repeats the call with a proof of identity if the server asks for one, because the sign-in is too long ago. */
 async function proven<E extends ActEndpoint>(endpoint: E, input: Input<E>): Promise<Answer<E>> {
   try {
     return await call(endpoint, input)
   } catch (thrown) {
     if (!needsProof(thrown)) throw thrown
     const { askForProof } = await import('../parts/ask-for-proof.tsx')
-    // A field of AnyInput has this type in every Input<E>, or is absent there; a route that asks has a body with a proof.
+    // A field of AnyInput has this type in every Input<E>, or is absent there; a route that asks for a proof has a body
+    // with it.
     const given = input as AnyInput & { readonly body?: object }
     return askForProof(thrown, (proof) => call(endpoint, { ...given, body: { ...given.body, ...proof } } as Input<E>))
   }
 }
 
-/** Calls a changing endpoint when asked to; failures are notifications unless the form shows them. */
+/** Calls a changing endpoint on demand; failures are notifications unless the form shows them. */
 export function useAct<E extends ActEndpoint>(
   endpoint: E,
   options: ActOptions<Answer<E>> = {},
@@ -130,7 +131,7 @@ export function useAct<E extends ActEndpoint>(
       options.done?.(answer)
     },
     onError: (failure) => {
-      // Who closed the question for a proof knows why nothing was done.
+      // A user who closed the dialog for the proof knows why nothing was done.
       if (options.quiet !== true && !needsProof(failure)) tellFailure(failure)
     },
   })

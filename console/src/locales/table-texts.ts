@@ -10,21 +10,21 @@ const FACTS = [...viewFields('log'), ...viewFields('request')].flatMap(({ name, 
   fact === undefined ? [] : [{ name, ...fact }],
 )
 
-/** A field of the log that the page of a request lists. */
+/** A field of the log that the page of a request shows. */
 export interface LogFact {
   readonly name: string
   readonly style: FactStyle
 }
 
-/** In the order of the page. */
+/** In the order of the page of a request. */
 export const LOG_FACTS: readonly LogFact[] = FACTS.map(({ name, style }) => ({ name, style }))
 
-/** Texts that stand in the tables of the server, next to the names that they translate. */
+/** Texts that are in the tables of the server, next to the names that they translate. */
 export interface TableTexts {
   /** A line of a bill. */
   readonly meter: Readonly<Record<Meter, string>>
   readonly price: Readonly<Record<PriceKey, string>>
-  /** A type of requests; also the type of models with the same name. */
+  /** A type of request, and the type of model with the same name. */
   readonly type: Readonly<Record<RequestType, string>>
   readonly modality: Readonly<Record<Modality, string>>
   readonly error: Readonly<Record<ErrorType, string>>

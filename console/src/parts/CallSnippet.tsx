@@ -10,7 +10,7 @@ import { t } from './words.ts'
 
 const PLACEHOLDER = 'sk-tg-…'
 
-/** A chat request as a program, without the key's secret, which the console does not have. */
+/** A chat request as code, without the key's secret, which the console does not have. */
 export function CallSnippet({ body, files = [] }: Pick<ChatCall, 'body' | 'files'>) {
   const { service } = useSession()
   const [language, setLanguage] = useState<SnippetLanguage>('curl')
@@ -47,7 +47,7 @@ interface FirstRequestProps {
   readonly apiKey?: string
 }
 
-/** The first request, ready to paste. Right after a key was created, the request contains it. */
+/** The first request, ready to paste. Right after a key was created, it contains the key. */
 export function FirstRequest({ summary, apiKey }: FirstRequestProps) {
   const { service } = useSession()
   const may = useMay()

@@ -3,7 +3,7 @@ import { scopes } from 'virtual:admin-scopes'
 import type { AdminApi } from '../../../src/api/admin/contract.ts'
 import { useProfile } from '../session.tsx'
 
-/** Whether the role of the signed-in operator opens a route. The server refuses it otherwise. */
+/** Whether the signed-in operator's role may call a route. The server refuses the call otherwise. */
 export function useCan(): (route: keyof AdminApi) => boolean {
   const { scopes: own } = useProfile()
   return (route) => {
@@ -12,7 +12,7 @@ export function useCan(): (route: keyof AdminApi) => boolean {
   }
 }
 
-/** Content for those who may call a route. */
+/** Content for operators who may call a route. */
 export function Can({ call, children }: { readonly call: keyof AdminApi; readonly children: ReactNode }) {
   return useCan()(call) ? children : null
 }

@@ -31,7 +31,7 @@ export function CopyId({ id }: { readonly id: string }) {
   )
 }
 
-/** A text in full with its copy button: a key that is shown once, a snippet. */
+/** A whole text with a copy button: a key that is shown once, or a code snippet. */
 export function CopyBlock({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <div>

@@ -15,43 +15,46 @@ import { Loaded } from './Loaded.tsx'
 import { format, t } from './words.ts'
 import { Note } from './cells.tsx'
 
-/** Rows of a page, of the server's and of ours. */
+/** Rows per page, for pages of the server and of the browser. */
 export const PAGE_ROWS = 50
 const NOTHING: readonly string[] = []
 
-/** A page of the server's. */
+/** A page that the server returned. */
 interface ListPage {
   readonly total: number
-  /** Rows; absent = `PAGE_ROWS`. */
+  /** Rows per page; absent = `PAGE_ROWS`. */
   readonly size?: number
   readonly atLeast?: boolean
-  /** Any page can be asked for; absent = only the first ones. */
+  /** Any page can be requested; absent = only the first ones. */
   readonly deep?: boolean
 }
 
 export interface DataListProps<Row> extends Omit<ListProps<Row>, 'dense' | 'order'> {
-  /** Of its choices in the browser, and of its files. */
+  /** The name under which the browser stores its settings, and the name of its files. */
   readonly name: string
-  /** The server's page that the rows are; absent = the rows are all, or a beginning to which more are added below. */
+  /**
+   * The page of the server that the rows are; absent = these are all rows, or the first rows of a list that grows at
+   * its end.
+   */
   readonly page?: ListPage
-  /** The address of a file of all rows, where `rows` are not all. */
+  /** The address of a file of all rows, if `rows` are not all. */
   readonly file?: string
-  /** What stands before its parameters in the address, if it is not the only list of the page. */
+  /** The prefix of its parameters in the address, unless it is the page's only list. */
   readonly prefix?: string
-  /** A beginning: more rows are added below, and the list has no order but its own. */
+  /** The rows are the first ones of a list that grows at its end and can only have the server's order. */
   readonly begun?: boolean
-  /** On paper it has every row. */
+  /** Every row is printed. */
   readonly printed?: boolean
   readonly denseAtFirst?: boolean
-  /** Columns that are not seen before they are chosen. */
+  /** Columns that are hidden until the user chooses them. */
   readonly hiddenAtFirst?: readonly string[]
-  /** Below saves the height of a line. */
+  /** `below` saves the height of a line. */
   readonly tools?: 'above' | 'below'
 }
 
 /**
- * A list that is sorted, whose columns and height of rows are chosen, and that can be saved as a file. Its order and
- * page are in the address.
+ * A list that can be sorted and saved as a file, and whose columns and row height can be chosen. Its order and page are
+ * in the address.
  */
 export function DataList<Row extends object>({
   name,
@@ -67,7 +70,7 @@ export function DataList<Row extends object>({
 }: DataListProps<Row>) {
   const { sort, offset, go } = useListPlace(prefix)
   const [choice, choose] = useListChoice(name, { hidden: hiddenAtFirst, dense: denseAtFirst })
-  // Rows keep their columns as long as none is hidden or shown. The first column names the row.
+  // Row components keep the same columns until one is hidden or shown. The first column names the row.
   const seen = useMemo(
     () => list.columns.filter(({ id }, index) => index === 0 || !choice.hidden.includes(id)),
     [list.columns, choice.hidden],
@@ -83,7 +86,7 @@ export function DataList<Row extends object>({
   }
   const ordered = isPaged ? list.rows : sortedRows(list.rows, list.columns, order)
   const total = page?.total ?? ordered.length
-  // A page that is there no more is the last one that is.
+  // If a list that is all here no longer has this page, its first page is shown.
   const first = page === undefined && offset >= total ? 0 : offset
   const isWhole = usePaper() && printed
   const rows = isPaged || isWhole ? ordered : ordered.slice(first, first + PAGE_ROWS)
@@ -122,7 +125,7 @@ export function DataList<Row extends object>({
   )
 }
 
-/** A list of all that an endpoint answers, with the states before and instead of the answer. */
+/** A list of everything that an endpoint returns, with the loading, failed and empty states. */
 export function ReadList<Row extends object>({
   of,
   height = 240,
@@ -138,7 +141,7 @@ export function ReadList<Row extends object>({
   )
 }
 
-/** The endpoints that answer a page of rows and the number of all. */
+/** The endpoints that return a page of rows and the number of all rows. */
 type ListEndpoint = {
   [E in ReadEndpoint]: Answer<E> extends { readonly data: readonly object[]; readonly total: number } ? E : never
 }[ReadEndpoint]
@@ -148,19 +151,19 @@ type Asked<E extends ListEndpoint> = Omit<NonNullable<QueryOf<E>>, 'limit' | 'of
 export type ServerListProps<E extends ListEndpoint> = Omit<DataListProps<RowOf<E>>, 'rows' | 'page' | 'file'> & {
   readonly read: E
   readonly params?: Readonly<Record<string, string>>
-  /** They stand above the list; each is a parameter of the address and of the query. */
+  /** Filters above the list; each is a parameter of the address and of the query. */
   readonly filters?: readonly (Filter & { readonly name: keyof Asked<E> & string })[]
-  /** What is asked for at an address, beside the filters, the order and the page. */
+  /** Further parameters of the query for an address, besides the filters, the order and the page. */
   readonly query?: (search: Search) => { readonly [Name in keyof Asked<E>]?: Asked<E>[Name] | undefined }
   readonly everyMs?: number
-  /** Any page can be asked for. */
+  /** Any page can be requested. */
   readonly deep?: boolean
-  /** Where one page holds all rows, they are sorted here. */
+  /** If all rows fit on one page, the browser sorts them. */
   readonly small?: boolean
   readonly height?: number
 }
 
-/** A list of which the server has the pages, the order and the file. */
+/** A list that the server pages, sorts and writes as a file. */
 export function ServerList<E extends ListEndpoint>({
   read,
   params = {},
@@ -174,7 +177,7 @@ export function ServerList<E extends ListEndpoint>({
 }: ServerListProps<E>) {
   const search: Search = useSearch({ strict: false })
   const sorts = list.columns.filter(({ ordered = false }) => ordered).map(({ id }) => id)
-  // The parts of an input of this endpoint.
+  // These parts form an input of this endpoint.
   const inputOf = (at: Search, page: object): Input<E> =>
     ({
       params,
@@ -196,7 +199,7 @@ export function ServerList<E extends ListEndpoint>({
   )
 }
 
-/** A missing value is last in either order. */
+/** A missing value comes last in both orders. */
 function sortedRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], order: ListOrder): readonly Row[] {
   const by = columns.find((column) => !['none', null].includes(order.of(column)))
   const valueOfRow = by && valueOf(by)
@@ -225,7 +228,7 @@ interface PagerProps {
   readonly go: (offset: number) => void
   /** The list has more rows than `total`. */
   readonly atLeast?: boolean
-  /** Any page can be asked for. */
+  /** Any page can be requested. */
   readonly deep?: boolean
 }
 
@@ -258,7 +261,7 @@ export function Pager({ offset, size, total, go, atLeast = false, deep = false }
 
 const paper = window.matchMedia('print')
 
-/** Whether the page is being printed. React writes what it shows then before the browser goes on. */
+/** Whether the page is being printed. React renders the change before the browser goes on to print. */
 function usePaper(): boolean {
   return useSyncExternalStore(subscribe, () => paper.matches)
 }

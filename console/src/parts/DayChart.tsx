@@ -9,27 +9,27 @@ import { format, t } from './words.ts'
 
 interface DayChartProps {
   readonly kind: 'area' | 'bars'
-  /** An object for each day, with its `day` and a number for each series. */
+  /** One object per day, with its `day` and a number for each series. */
   readonly days: readonly Readonly<Record<string, number | string>>[]
   readonly series: readonly ChartSeries[]
   readonly unit: 'money' | 'count'
   /** What the chart shows, for screen readers. */
   readonly label: string
   readonly height?: number
-  /** How a `day` is written, where it is not a day but an hour. */
+  /** The text of a `day`, for charts whose days are hours. */
   readonly nameOf?: (day: string) => string
-  /** The same below the axis, where there is little room. */
+  /** A shorter text, for the axis. */
   readonly tickOf?: (day: string) => string
-  /** Opens what a day, and the series under the pointer, consist of. */
+  /** Opens the records behind a day and the series under the pointer. */
   readonly open?: (day: string, series: string | null) => void
 }
 
-/** The picture is not part of what a page loads first. */
+/** The drawing is not part of what a page loads first. */
 const DayDrawing = onDemand('DayDrawing', () => import('./DayDrawing.tsx'))
 
 /**
- * A chart by day. Arrow keys go through its days, and the same figures are a table below it, which opens by itself
- * where the picture cannot be loaded.
+ * A chart by day. Arrow keys move between its days. A table below it has the same figures, and opens by itself if the
+ * drawing cannot be loaded.
  */
 export function DayChart(props: DayChartProps) {
   const { kind, series, label, height = 240, open } = props
@@ -100,7 +100,7 @@ interface SliderProps {
   readonly children: ReactNode
 }
 
-/** The chart's days as a slider, for keyboard and screen reader. */
+/** The chart's days as a slider, for keyboards and screen readers. */
 function Slider({ frame, figures, label, open, pointed, point, children }: SliderProps) {
   const last = figures.days.length - 1
   const shown = Math.min(pointed ?? last, last)
@@ -132,7 +132,10 @@ function Slider({ frame, figures, label, open, pointed, point, children }: Slide
   )
 }
 
-/** The day that a key goes to from the pointed one, the last where none is; null = another key. */
+/**
+ * The day that a key moves to from the pointed day, or from the last one if none is pointed; null = not a key of the
+ * slider.
+ */
 function nextDay(key: string, pointed: number | null, last: number): number | null {
   if (key === 'Home') return 0
   if (key === 'End') return last
@@ -141,7 +144,7 @@ function nextDay(key: string, pointed: number | null, last: number): number | nu
   return pointed === null ? last : Math.max(0, Math.min(last, pointed + step))
 }
 
-/** A day with its figures, as a screen reader says them. */
+/** The text of a day and its figures for screen readers. */
 function spoken({ days, rows, series, nameOf, valueText }: Figures, at: number): string {
   const day = days[at]
   if (day === undefined) return '–'
@@ -165,7 +168,7 @@ function Legend({ series }: { readonly series: readonly ChartSeries[] }) {
   )
 }
 
-/** The figures of a chart as a table, the newest first. Its rows are made when it is opened. */
+/** The figures of a chart as a table, the newest first. Its rows are rendered when it is opened. */
 function ChartTable({
   label,
   figures: { days, rows, series, nameOf, valueText },
@@ -223,13 +226,13 @@ export interface Figures {
   readonly series: readonly ChartSeries[]
   readonly isWhole: boolean
   readonly nameOf: (day: string) => string
-  /** The same below the axis, where there is little room. */
+  /** A shorter text, for the axis. */
   readonly tickOf: (day: string) => string
   readonly valueText: (value: number) => string
   readonly tickText: (value: number) => string
 }
 
-/** In `base.css`. */
+/** The number of chart colours in `base.css`. */
 const COLOURS = 8
 
 export function colourOf(series: number): string {

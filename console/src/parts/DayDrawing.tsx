@@ -19,11 +19,11 @@ interface Canvas {
 interface DayDrawingProps extends Canvas {
   readonly pointed: number | null
   readonly point: (day: number | null) => void
-  /** Opens a day, and its series under the pointer. */
+  /** Opens a day and its series under the pointer. */
   readonly openAt: (day: number, series: string | null) => void
 }
 
-/** The picture of a chart. Its file, with what it needs of visx, comes after the page's content. */
+/** The drawing of a chart. Its file, with the parts of visx that it needs, is loaded after the page's content. */
 export function DayDrawing({ kind, figures, width, height, pointed, point, openAt }: DayDrawingProps) {
   const scale = chartScale({ kind, figures, width, height })
   const dayOf = (svg: Element, clientX: number): number | null =>
@@ -60,7 +60,7 @@ export function DayDrawing({ kind, figures, width, height, pointed, point, openA
   )
 }
 
-/** Lines with their amounts, and as many names of days as there is room for. */
+/** Grid lines with their amounts, and as many names of days as fit. */
 function Axes({ scale, figures: { days, tickOf }, width, height }: MarksProps & Omit<Canvas, 'kind'>) {
   const { left, x, y, ticks, middle } = scale
   const every = Math.max(1, Math.ceil(DAY_LABEL_PX / Math.max(1, x.step())))
@@ -164,7 +164,7 @@ interface ChartTipProps {
   readonly width: number
 }
 
-/** The figures of the day that the pointer is on, to the side that has more room. */
+/** The figures of the day under the pointer, on the side with more space. */
 function ChartTip({ at, figures: { days, rows, series, nameOf, valueText }, x, width }: ChartTipProps) {
   const day = days[at]
   if (day === undefined) return null
@@ -191,12 +191,12 @@ function ChartTip({ at, figures: { days, rows, series, nameOf, valueText }, x, w
 const TICKS = 4
 const AXIS_LEAST_PX = 66
 const AXIS_GAP_PX = 12
-/** The mean of a digit, a Cyrillic letter and a sign of a currency. */
+/** The mean width of a digit, a Cyrillic letter and a currency sign. */
 const LETTER_PX = 7.2
 const BOTTOM_PX = 26
 const TOP_PX = 8
 
-/** Where things are in a chart by day, in px. */
+/** Positions in a chart by day, in px. */
 function chartScale({ kind, figures: { rows, isWhole, tickText }, width, height }: Canvas) {
   const tops = kind === 'bars' ? rows.map((values) => values.reduce((sum, value) => sum + Math.max(0, value), 0)) : []
   const values = kind === 'bars' ? tops : rows.flat()
@@ -228,7 +228,7 @@ function chartScale({ kind, figures: { rows, isWhole, tickText }, width, height 
 
 type Scale = ReturnType<typeof chartScale>
 
-/** Room for the texts of an axis, of 12 px, with the gap to its lines. */
+/** The width for the labels of an axis, of 12 px, with the gap to its lines. */
 function axisWidthPx(texts: readonly string[]): number {
   return Math.max(AXIS_LEAST_PX, AXIS_GAP_PX + Math.ceil(Math.max(0, ...texts.map((text) => text.length)) * LETTER_PX))
 }

@@ -20,15 +20,18 @@ interface DayFieldProps {
   readonly value?: string
   readonly onChange: (day: string) => void
   readonly error?: ReactNode
-  /** A required day has no button that clears it. */
+  /** A required day has no button to clear it. */
   readonly required?: boolean
   readonly min?: string
   readonly max?: string
-  /** Small, with its name inside. */
+  /** Small, with its label inside the field. */
   readonly compact?: boolean
 }
 
-/** A day that is typed or picked, in the format of the chosen language. A native field would use the browser's language. */
+/**
+ * A day that is typed or picked, in the format of the chosen language. A native date field would use the browser's
+ * language.
+ */
 export function DayField({
   label,
   description,
@@ -58,7 +61,7 @@ export function DayField({
   )
 }
 
-/** The first one whose days are shown is named, so a month comes after the days that it may equal. */
+/** The first preset with the chosen days is shown as selected, so months come after presets with equal days. */
 const PRESETS = {
   days_1: () => lastDays(1),
   days_7: () => lastDays(7),
@@ -76,7 +79,7 @@ interface RangeFieldsProps {
   readonly change: (range: DayRange) => void
 }
 
-/** A range of whole days: a preset, or two days. */
+/** Fields for a range of whole days: a preset, or two days. */
 export function RangeFields({ range, change }: RangeFieldsProps) {
   const preset = NAMES.find((name) => {
     const { from, to } = PRESETS[name]()

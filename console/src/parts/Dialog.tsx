@@ -6,20 +6,20 @@ import { PlusIcon } from './icons.ts'
 import { t } from './words.ts'
 import { Press } from './cells.tsx'
 
-/** Names a dialog in the page: a test opens each name of the source. */
+/** Marks a dialog in the page with its name: a test opens each name that the source has. */
 export function dialogName(name: string): Readonly<Record<string, string>> {
   return { 'data-dialog': name }
 }
 
 interface DialogProps<Shown> extends Pick<ModalProps, 'title' | 'size'> {
-  /** A word of its own, which stands first in its source. */
+  /** A unique word; it is the first prop in the source. */
   readonly name: string
-  /** What it shows; null or false = it is closed. */
+  /** The value that it shows; null or false = it is closed. */
   readonly of: Shown | null | false
   readonly close: () => void
-  /** Only its own button closes it: what it shows is shown this once. */
+  /** Only its own button closes it, since what it shows is not shown again. */
   readonly sealed?: boolean
-  /** A click beside it does not close it. */
+  /** A click outside and the Escape key do not close it. */
   readonly held?: boolean
   readonly children: ReactNode | ((shown: Shown) => ReactNode)
 }
@@ -53,13 +53,13 @@ interface SecretProps {
   readonly text: string
   readonly label: string
   readonly warning: string
-  /** The name of the button that closes it, where only that does. */
+  /** The label of the button that closes the dialog, if only that button does. */
   readonly kept?: string
   readonly close?: () => void
   readonly children?: ReactNode
 }
 
-/** A text that is shown this once, in full. */
+/** A whole text that is shown only this time. */
 export function Secret({ text, label, warning, kept, close, children }: SecretProps) {
   return (
     <Stack>
@@ -71,7 +71,7 @@ export function Secret({ text, label, warning, kept, close, children }: SecretPr
   )
 }
 
-/** A button that opens a form for one more. */
+/** A button that opens a form for a new record. */
 export function AddButton(props: ButtonProps & { readonly onClick: () => void; readonly children: string }) {
   return <Button leftSection={<PlusIcon size={17} />} {...props} />
 }
@@ -99,7 +99,7 @@ export function confirm({ name, title, text, act, harmful = true, onConfirm }: Q
   })
 }
 
-/** Opens a dialog over whatever is there; answers what closes it. */
+/** Opens a dialog over whatever is open; returns the function that closes it. */
 export function ask({
   name,
   title,

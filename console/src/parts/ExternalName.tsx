@@ -7,7 +7,7 @@ import { t } from './words.ts'
 
 const CHARS_MAX = 128
 
-/** The name that a program gave a record, as paths take it; nothing where it has none. */
+/** The external id of a record, in the form that paths take; nothing if it has none. */
 export function ExternalName({ of }: { readonly of: { readonly external_id: string | null } }) {
   if (of.external_id === null) return null
   return (
@@ -17,7 +17,7 @@ export function ExternalName({ of }: { readonly of: { readonly external_id: stri
   )
 }
 
-/** The kinds of records with a name for programs, by what changes one, and the reads that show it. */
+/** The endpoints that change a record with an external id, each with the reads that show it. */
 const SHOWN_IN = {
   'PATCH /admin/v1/accounts/:id': ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'],
   'PATCH /admin/v1/keys/:id': ['GET /admin/v1/accounts/:id/keys'],
@@ -29,11 +29,11 @@ const SHOWN_IN = {
 interface ExternalIdButtonProps {
   readonly change: keyof typeof SHOWN_IN
   readonly of: { readonly id: string; readonly external_id: string | null }
-  /** Of the record, for screen readers. */
+  /** The name of the record, for screen readers. */
   readonly name: string
 }
 
-/** Gives a record a name for programs, changes it or takes it away. */
+/** A button that sets, changes or removes the external id of a record. */
 export function ExternalIdButton({ change, of, name }: ExternalIdButtonProps) {
   const [opened, setOpened] = useState(false)
   const title = `${t('field.external_id')}: ${name}`
@@ -54,7 +54,7 @@ function ExternalIdForm({
   of: { id, external_id: known },
   done,
 }: Omit<ExternalIdButtonProps, 'name'> & { readonly done: () => void }) {
-  // Each of these routes takes the field alike.
+  // Each of these routes has this field.
   const form = useCall(change as 'PATCH /admin/v1/accounts/:id', {
     said: t('common.saved'),
     renews: SHOWN_IN[change],
@@ -80,7 +80,7 @@ export function ExternalIdField(props: TextInputProps) {
   )
 }
 
-/** What the field says; null = the record has none. */
+/** The typed id; null = the record has none. */
 export function externalIdOf(text: string): string | null {
   return text.trim() === '' ? null : text.trim()
 }

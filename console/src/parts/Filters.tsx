@@ -7,12 +7,12 @@ import { SearchIcon } from './icons.ts'
 import { type Search, useFilters, useTyped } from './list-place.ts'
 import { t } from './words.ts'
 
-/** One value of a list, or none: a button clears the choice. */
+/** A choice of one value or none: a button clears the choice. */
 export function ChoiceField(props: SelectProps) {
   return <Select placeholder={t('log.any')} allowDeselect clearable {...props} />
 }
 
-/** The same, small and searchable, with its name inside. */
+/** The same, small and searchable, with its label inside the field. */
 export function CompactChoice({ label, ...props }: SelectProps & { readonly label: string }) {
   return <ChoiceField size="xs" aria-label={label} placeholder={label} searchable {...props} />
 }
@@ -49,11 +49,11 @@ export function withChosen(data: readonly Choice[], chosen: string | undefined):
 
 interface FilterPanelProps {
   readonly children: ReactNode
-  /** Small fields in one line, each with its name inside. */
+  /** Small fields in one line, each with its label inside. */
   readonly compact?: boolean
 }
 
-/** Filters side by side; on a phone behind a button, so that the list comes first. */
+/** Filters side by side; on a phone they are behind a button, so that the list comes first. */
 export function FilterPanel({ children, compact = false }: FilterPanelProps) {
   const isNarrow = useMediaQuery('(max-width: 700px)') === true
   const [opened, setOpened] = useState(false)
@@ -72,27 +72,27 @@ export function FilterPanel({ children, compact = false }: FilterPanelProps) {
 }
 
 export interface Filter {
-  /** In the address. */
+  /** The name of its parameter in the address. */
   readonly name: string
-  /** Absent = the words of a search. */
+  /** Absent = a text search. */
   readonly label?: string
   readonly description?: string
-  /** What is chosen from; absent = a text that is typed. */
+  /** The choices; absent = a text field. */
   readonly data?: readonly Choice[]
-  /** A value from a link is shown even if it is none of `data`. */
+  /** A value from a link is shown even if `data` does not have it. */
   readonly open?: boolean
-  /** The text, where the page narrows its list while it is typed. */
+  /** The state of the text field, if the page filters its list while the user types. */
   readonly typed?: ReturnType<typeof useTyped>
 }
 
-/** What the filters are at an address, without values that are none of their choices. */
+/** The values of the filters at an address, without values that are not among their choices. */
 export function filtersAt(filters: readonly Filter[], at: Search): Search {
   const isKnown = ({ name, data, open = false }: Filter): boolean =>
     data === undefined || open || data.some(({ value }) => value === ownValue(at, name))
   return Object.fromEntries(filters.filter(isKnown).map(({ name }) => [name, ownValue(at, name)]))
 }
 
-/** The filters of the page's list, which are in the address, side by side. */
+/** The filters of the page's list, side by side; their values are in the address. */
 export function Filters({ of, children }: { readonly of: readonly Filter[]; readonly children?: ReactNode }) {
   if (of.length === 0) return null
   return (

@@ -18,11 +18,11 @@ interface Sending {
 interface FieldsOptions<Values extends object> {
   readonly first: Values
   readonly send: (values: Values) => void
-  /** The calls that `send` makes: one of them at a time. */
+  /** The calls that `send` makes, of which only one runs at a time. */
   readonly calls: readonly Sending[]
   /** What is wrong with a value; null = nothing. */
   readonly check?: Readonly<Partial<Record<keyof Values, (value: never, values: Values) => string | null>>>
-  /** The fields of the server that have another name here. */
+  /** The server's names of fields that have another name here. */
   readonly names?: Readonly<Record<string, keyof Values & string>>
 }
 
@@ -30,29 +30,29 @@ export interface Fields<Values extends object> {
   readonly values: Values
   readonly set: (change: Partial<Values>) => void
   readonly reset: () => void
-  /** The value of a field, how it changes, and what is wrong with it: here, or by the server's answer. */
+  /** The value of a field, its change handler, and its error, found here or by the server. */
   readonly field: (
     name: (keyof Values & string) | `${keyof Values & string}.${string}`,
     type?: 'checkbox',
   ) => GetInputPropsReturnType
   readonly submit: (event?: React.FormEvent<HTMLFormElement>) => void
   readonly busy: boolean
-  /** The failure of a call that no field of the form explains. */
+  /** The failure of a call that is not about a field of the form. */
   readonly failure: Error | null
 }
 
-/** The values of a form, and what is wrong with them. */
+/** The values of a form and their errors. */
 export function useFields<Values extends object>(options: FieldsOptions<Values>): Fields<Values> {
   const { first, send, calls, check = {}, names = {} } = options
   const form = useForm<Values>({
     initialValues: first,
-    // Each check is of the value of its field.
+    // Each check gets the value of its field.
     validate: check as Readonly<Record<string, (value: unknown, values: Values) => string | null>> as never,
   })
   const failure = calls.map(({ error }) => error).find((error) => error !== null) ?? null
   const problem = fieldFailure(failure, [...Object.keys(first), ...Object.keys(names)])
   const refused = problem === null ? null : (ownValue(names, problem.field) ?? problem.field)
-  // The names of the values.
+  // The names of the errors are those of the values.
   const errors = form.errors as FormErrors
   return {
     values: form.values,
@@ -70,15 +70,15 @@ export function useFields<Values extends object>(options: FieldsOptions<Values>)
 
 interface CallOptions<E extends ActEndpoint, Values extends object>
   extends Pick<FieldsOptions<Values>, 'first' | 'check' | 'names'>, Omit<ActOptions<Answer<E>>, 'quiet' | 'done'> {
-  /** What is sent for the values. */
+  /** Turns the values into the input of the call. */
   readonly input: (values: Values) => Input<E>
-  /** After the call; `reset` empties the fields. */
+  /** Called after the call; `reset` empties the fields. */
   readonly done?: (answer: Answer<E>, reset: () => void) => void
-  /** Asks before the call is made. */
+  /** Asks for confirmation before the call. */
   readonly ask?: (values: Values, go: () => void) => void
 }
 
-/** The fields of a form that makes one call, and what came of it. */
+/** The fields of a form that makes one call, and the result of the call. */
 export function useCall<E extends ActEndpoint, Values extends object>(
   endpoint: E,
   { first, check, names, input, done, ask = (_values, go) => go(), ...options }: CallOptions<E, Values>,
@@ -95,20 +95,20 @@ export function useCall<E extends ActEndpoint, Values extends object>(
 
 export interface FormProps {
   readonly of: Pick<Fields<object>, 'submit' | 'busy' | 'failure'>
-  /** The name of the button. */
+  /** The label of the button. */
   readonly act: string
-  /** Of the button. */
+  /** Further props of the button. */
   readonly look?: ButtonProps & { readonly disabled?: boolean }
-  /** Further buttons, which stand before it. */
+  /** Further buttons before it. */
   readonly beside?: ReactNode
-  /** One of them: it ends the form without the call. */
+  /** A button before it that closes the form without the call. */
   readonly cancel?: () => void
-  /** `row`: the fields and the button stand in one. `dialog`: the button is at its end. */
+  /** `row`: the fields and the button are in one row. `dialog`: the button is at the end. */
   readonly form?: 'page' | 'narrow' | 'dialog' | 'row'
   readonly children: ReactNode
 }
 
-/** Fields, with what went wrong above them and the button that sends them below. */
+/** The fields, the error of the call above them, and the submit button below. */
 export function Form({ of, act, look, beside, cancel, form = 'page', children }: FormProps) {
   const button = <Press type="submit" loading={of.busy} {...look} text={act} />
   const failed = of.failure !== null && <Failed failure={of.failure} />
@@ -152,22 +152,22 @@ export function Form({ of, act, look, beside, cancel, form = 'page', children }:
 
 type NamesOf<Draft, Value> = { [Name in keyof Draft]: Draft[Name] extends Value ? Name : never }[keyof Draft] & string
 
-/** The props of fields whose values are those of a draft, which has no form of its own. */
+/** Props of fields that edit a draft without a form of its own. */
 export function bound<Draft extends object>(draft: Draft, change: (draft: Draft) => void) {
   const set = (name: string, value: unknown): void => change({ ...draft, [name]: value })
   return {
-    /** Of a field that answers an event. */
+    /** For a field whose change handler gets an event. */
     text: <Name extends NamesOf<Draft, string>>(name: Name) => ({
       value: draft[name],
       onChange: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
         set(name, currentTarget.value),
     }),
-    /** Of a field that answers its value. */
+    /** For a field whose change handler gets the value. */
     value: <Name extends NamesOf<Draft, string>>(name: Name) => ({
       value: draft[name],
       onChange: (value: string | null) => value !== null && set(name, value),
     }),
-    /** Of a choice that may be none. */
+    /** For a choice that may be empty. */
     option: <Name extends NamesOf<Draft, string | null>>(name: Name) => ({
       value: draft[name],
       onChange: (value: string | null) => set(name, value),

@@ -11,7 +11,7 @@ import type { Format } from './format.ts'
 import { Empty, type EmptyProps } from './Loaded.tsx'
 import { format, t, useReader } from './words.ts'
 
-/** How a number is written; `percent` is of hundred, `share` of one, `speed` of tokens per second. */
+/** How a number is written; `percent`: 100 is the whole; `share`: 1 is the whole; `speed`: tokens per second. */
 const NUMBERS = {
   count: (value) => format.number(value),
   compact: (value) => format.compact(value),
@@ -22,7 +22,7 @@ const NUMBERS = {
   speed: (value) => t('request.per_second', { tokens: format.number(value) }),
 } as const satisfies Readonly<Record<string, (value: number) => string>>
 type CellKind = 'text' | 'clip' | 'mono' | 'moment' | 'date' | 'ago' | keyof typeof NUMBERS
-/** Numbers and days are aligned at the end of their cells. */
+/** Numbers and dates are aligned at the end of their cells. */
 const AT_END: ReadonlySet<string> = new Set(['date', 'ago', ...Object.keys(NUMBERS)])
 
 type FieldOf<Row> = { [Name in keyof Row & string]: Row[Name] extends CsvValue ? Name : never }[keyof Row & string]
@@ -38,20 +38,20 @@ export interface Column<in Row> {
    */
   readonly value?: FieldOf<Row> | ((row: Row) => CsvValue)
   readonly as?: CellKind
-  /** The value, where it is a word with the colour of its meaning. */
+  /** The value as a word with a colour for its meaning. */
   readonly word?: (row: Row) => readonly [Tone, string]
-  /** Where the value leads; null = nowhere. */
+  /** The link of the value; null = none. */
   readonly to?: (row: Row) => LinkProps | null
-  /** A code below the value, and what else stands there, both small. */
+  /** A code below the value, and below it other content, both in small type. */
   readonly code?: (row: Row) => string | null
   readonly under?: (row: Row) => ReactNode
-  /** Stands for a value that is missing. */
+  /** Shown in place of a missing value. */
   readonly none?: string
-  /** What is seen, where a value alone does not say it. */
+  /** The content of the cell, if the value alone is not enough. */
   readonly cell?: (row: Row) => ReactNode
   readonly acts?: (row: Row) => readonly Act[]
   readonly end?: boolean
-  /** Takes the whole width of a card on a phone. */
+  /** The cell takes the whole width of a card on a phone. */
   readonly wide?: boolean
   readonly className?: string | undefined
   /** The whole text of a cell that is cut off. */
@@ -60,11 +60,11 @@ export interface Column<in Row> {
   readonly ordered?: boolean
 }
 
-/** A button in a row, a part of its own, or none. */
+/** A button in a row, another element, or nothing. */
 type Act = ButtonAct | ReactElement | false | null
 interface ButtonAct {
   readonly label: string
-  /** With the name of the row, for screen readers. */
+  /** The label with the name of the row, for screen readers. */
   readonly name?: string
   readonly run: () => void
   readonly harmful?: boolean
@@ -73,15 +73,15 @@ interface ButtonAct {
 }
 
 export interface ListProps<Row> {
-  /** Said to screen readers. */
+  /** The accessible name of the table. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  /** Absent = its `id`. */
+  /** Absent = the row's `id`. */
   readonly rowId?: (row: Row) => string | number
   readonly empty: EmptyProps
   readonly dense?: boolean
-  /** The class of the table, in place of the look of lists. */
+  /** The class of the table, instead of that of lists. */
   readonly look?: string | undefined
   readonly rowClass?: (row: Row) => string | undefined
   readonly order?: ListOrder
@@ -101,8 +101,8 @@ export interface ListOrder {
 }
 
 /**
- * A table; on a phone each row is a card. The first column names the row. A page has it for rows that are few by
- * nature, or for those of a form. Records that grow are a `DataList`.
+ * A table; on a phone each row is a card. The first column names the row. It is for rows that are always few, or for
+ * those of a form; for records that become many there is `DataList`.
  */
 export function List<Row>({
   label,
@@ -144,11 +144,11 @@ export function List<Row>({
 }
 
 function idOf(row: unknown): string | number {
-  // A list whose rows have no id says what names them.
+  // Rows without an id come with a `rowId`.
   return (row as { readonly id: string | number }).id
 }
 
-/** What a column is sorted by, and what a file has; absent = it has no value. */
+/** The value by which a column is sorted and which a file contains; absent = it has none. */
 export function valueOf<Row>({ value, word }: Column<Row>): ((row: Row) => CsvValue) | undefined {
   if (value === undefined) return word && ((row) => word(row)[1])
   // The type FieldOf has only fields with such values.
@@ -163,7 +163,7 @@ interface ListRowProps<Row> {
   readonly words: Format
 }
 
-/** It is drawn again when its record or the columns change: a page with long lists keeps both. */
+/** It is drawn again only when its record or the columns change, so a page with long lists keeps both the same. */
 const ListRow = memo(function ListRow<Row>({ row, columns, look }: ListRowProps<Row>) {
   return (
     <tr role="row" className={look}>
@@ -192,7 +192,7 @@ export function isAtEnd<Row>({ as = 'text', acts, end = acts !== undefined || AT
   return end
 }
 
-/** A cell of a column: what the column makes of a row, its buttons, or its value. */
+/** The content of a cell: what the column's `cell` returns, its buttons, or its value. */
 function drawn<Row>(column: Column<Row>, row: Row) {
   if (column.acts !== undefined) return <Acts acts={column.acts(row)} />
   const { code, under, to } = column
@@ -261,7 +261,7 @@ function Acts({ acts }: { readonly acts: readonly Act[] }) {
 function Head<Row>({ column, order }: { readonly column: Column<Row>; readonly order: ListOrder | undefined }) {
   const { title = '', className } = column
   const sorted = order?.of(column) ?? null
-  // A column of numbers begins with the largest.
+  // A column of numbers is first sorted from the largest.
   const steps = isAtEnd(column) ? DESCENDING_FIRST : ASCENDING_FIRST
   const next = steps[(steps.indexOf(sorted ?? 'none') + 1) % steps.length]
   return (

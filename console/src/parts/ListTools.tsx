@@ -15,7 +15,7 @@ import { Press } from './cells.tsx'
 
 export interface ListToolsProps<Row> {
   readonly name: string
-  /** All, also those that are not seen. */
+  /** All columns, hidden ones included. */
   readonly columns: readonly Column<Row>[]
   readonly seen: readonly Column<Row>[]
   readonly rows: readonly Row[]
@@ -23,14 +23,14 @@ export interface ListToolsProps<Row> {
   readonly choose: (change: Partial<ListChoice>) => void
   /** Absent = the list has one order. */
   readonly order?: ListOrder
-  /** The address of the server's file; absent = the rows are all here; null = it stands elsewhere on the page. */
+  /** The address of the server's file; absent = all rows are here; null = another part of the page has the link. */
   readonly file?: string | null | undefined
 }
 
 /** What a reader chooses of a list. */
 export type ListViewProps = Pick<ListToolsProps<never>, 'columns' | 'choice' | 'choose' | 'order'>
 
-/** What a list is seen by, above it: its file, its order, its columns and the height of its rows. */
+/** The tools above a list: its file, its order, its columns and the height of its rows. */
 export function ListTools<Row>(props: ListToolsProps<Row>) {
   return (
     <div className={clsx(css.tools, 'off-paper')}>
@@ -40,7 +40,10 @@ export function ListTools<Row>(props: ListToolsProps<Row>) {
   )
 }
 
-/** A file of what is filtered: the server's, or one of the rows that are here, with the columns that are seen. */
+/**
+ * A button for a file of the filtered rows: the server's file, or one of the rows that are here with the columns that
+ * are shown.
+ */
 function CsvButton<Row>({ name, seen, rows, file }: ListToolsProps<Row> & { readonly file: string | undefined }) {
   const look = {
     size: 'compact-sm',
@@ -59,7 +62,7 @@ function CsvButton<Row>({ name, seen, rows, file }: ListToolsProps<Row> & { read
   )
 }
 
-/** How a reader wants to see a list; kept in the browser. */
+/** A user's settings of a list, stored in the browser. */
 interface ListChoice {
   readonly hidden: readonly string[]
   readonly dense: boolean
@@ -81,7 +84,7 @@ export function useListChoice(
   return [choice, (change) => setChoices((before) => ({ ...before, [name]: { ...choice, ...change } }))]
 }
 
-/** What another release or a person has stored may be anything. */
+/** The stored value may be anything, since another release or a person may have written it. */
 function parsed(text: string | undefined): Choices {
   try {
     const value: unknown = JSON.parse(text ?? '{}')
@@ -105,17 +108,17 @@ function isChoice(value: unknown): value is ListChoice {
   )
 }
 
-/** Spreadsheets take a text for UTF-8 only with it. */
+/** Without it spreadsheets do not read a text as UTF-8. */
 const BYTE_ORDER_MARK = '\uFEFF'
 
-/** The address of the server's file of all that a list's query finds. */
+/** The address of the server's file of all rows that a list's query finds. */
 export function fileAddress<E extends ReadEndpoint>(endpoint: E, input: Input<E>): string {
   // A field of AnyInput has this type in every Input<E>, or is absent there.
   const { params = {}, query = {} } = input as AnyInput
   return address(endpoint, { params, query: { ...query, format: 'csv' } })
 }
 
-/** Saves the columns that have a value, as they stand in a list whose rows are all here. */
+/** Saves the columns that have a value, in the order that is shown, for a list whose rows are all here. */
 function saveCsv<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[]): void {
   const written = columns.flatMap((column) => {
     const value = valueOf(column)
@@ -126,14 +129,14 @@ function saveCsv<Row>(name: string, columns: readonly Column<Row>[], rows: reado
   saveFile(`tollgate-${name}-${today()}.csv`, CSV_TYPE, text)
 }
 
-/** Hands a text over to the browser as a file. */
+/** Lets the browser save a text as a file. */
 export function saveFile(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }))
   Object.assign(document.createElement('a'), { href: url, download: name }).click()
   URL.revokeObjectURL(url)
 }
 
-/** How the button of a list's view looks, before its first use and after. */
+/** The look of the button before its first use and after it. */
 export const VIEW_LOOK = {
   size: 'compact-sm',
   variant: 'subtle',

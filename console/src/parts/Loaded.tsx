@@ -10,14 +10,13 @@ import { Said } from './cells.tsx'
 
 interface LoadedProps<A> {
   readonly of: UseQueryResult<A>
-  /** How tall the content will be, roughly, in px. */
+  /** The approximate height of the content, in px. */
   readonly height?: number
   readonly children: (answer: A) => ReactNode
 }
 
 /**
- * The content of an answer. Before the answer there is an outline, after a failure the error with a button to try
- * again.
+ * The content of an answer. While it loads there is an outline, after a failure the error with a button to try again.
  */
 export function Loaded<A>({ of, height = 220, children }: LoadedProps<A>) {
   if (of.data !== undefined) return children(of.data)
@@ -34,7 +33,7 @@ export function Failed({ failure, retry }: { readonly failure: unknown; readonly
   )
 }
 
-/** The same in the place of what was to be shown there. */
+/** A failure in the place where the content would be. */
 export function FailedPlace({ failure, retry }: { readonly failure: unknown; readonly retry: () => void }) {
   return (
     <Place picture={pictureOf(failure)} title={t('failure.title')} failed>
@@ -69,7 +68,7 @@ export interface EmptyProps {
   readonly picture?: PictureName
 }
 
-/** Says that a list is empty, and what to do about it. */
+/** Tells the user that a list is empty, and what they can do about it. */
 export function Empty({ title, text, action, picture = 'list' }: EmptyProps) {
   return (
     <Place picture={picture} title={title}>
@@ -96,7 +95,7 @@ function Place({ picture, title, failed = false, children }: PlaceProps) {
   )
 }
 
-/** An error in the reader's language. Words of the server stand apart and are marked as English. */
+/** An error in the reader's language. The server's own words are set apart and marked as English. */
 function FailureWords({ failure }: { readonly failure: unknown }) {
   useReader()
   const words = serverWords(failure)
@@ -132,7 +131,7 @@ interface RetryButtonProps {
   readonly reload?: () => void
 }
 
-/** Tries again what failed. What a new release of the console has replaced comes only with the page. */
+/** A button that tries again. If a new release of the console has replaced the file, only reloading the page helps. */
 function RetryButton({ failure, retry, reload = () => window.location.reload() }: RetryButtonProps) {
   useReader()
   const isOld = failure instanceof ApiFailure && failure.errorType === 'released'
@@ -145,13 +144,13 @@ function RetryButton({ failure, retry, reload = () => window.location.reload() }
 
 const WITH_RETRY = 'with-retry'
 
-/** A second try, and the way to the same end by loading the console anew. */
+/** How to try again, and how to do so by reloading the console. */
 interface Again {
   readonly retry: () => void
   readonly reload?: () => void
 }
 
-/** A notification of a failure. With `again` it stays until it is answered, and there is one at a time. */
+/** Shows a failure as a notification. With `again` it stays until the user responds, one at a time. */
 export function tellFailure(failure: unknown, again?: Again): void {
   const retry = (): void => {
     notifications.hide(WITH_RETRY)
@@ -170,7 +169,7 @@ export function tellFailure(failure: unknown, again?: Again): void {
   })
 }
 
-/** The shape, which is filled softly, and the lines upon it. A place is 96 by 72. */
+/** The lightly filled shape, and the lines on it, within 96 by 72. */
 const PICTURES = {
   list: ['M32 8h32a6 6 0 0 1 6 6v44a6 6 0 0 1-6 6h-32a6 6 0 0 1-6-6v-44a6 6 0 0 1 6-6z', 'M36 22h16M36 34h24M36 46h12'],
   log: [
@@ -230,7 +229,7 @@ const PICTURES = {
 
 type PictureName = keyof typeof PICTURES
 
-/** A small drawing for a place that has nothing else to show. It takes the colour of the text around it. */
+/** A small drawing for a place without content. It has the colour of the text around it. */
 function Picture({ name }: { readonly name: PictureName }) {
   const [shape, lines] = PICTURES[name]
   return (

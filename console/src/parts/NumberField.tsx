@@ -8,17 +8,17 @@ import { Note } from './cells.tsx'
 const TEXT_CHARS_MAX = 60
 
 interface NumberFieldProps extends NumberBounds, Omit<TextInputProps, 'value' | 'onChange' | 'defaultValue'> {
-  /** A plain decimal such as `1234.5`, or the unreadable text; empty = nothing. */
+  /** A plain decimal such as `1234.5`, or a text that could not be read; empty = no number. */
   readonly value?: string
   readonly onChange: (value: string) => void
-  /** Stands after the number, such as ₽. */
+  /** Shown after the number, such as ₽. */
   readonly unit?: string
 }
 
 /**
- * The field for every number that a person types: an amount, a price, a count. It reads English and Russian notation,
- * and shows how it read the number when the focus leaves it. It never changes a number in silence: an ambiguous number,
- * or one out of bounds, gets a message and keeps the form from being sent.
+ * The field for every number that a user types: an amount, a price, a count. It reads English and Russian notation, and
+ * shows how it read the number when the focus leaves it. It never changes a number silently: for an ambiguous number,
+ * or one out of bounds, it shows a message and the form cannot be sent.
  */
 export function NumberField({
   value = '',
@@ -37,13 +37,13 @@ export function NumberField({
   const input = useRef<HTMLInputElement>(null)
   const bounds: NumberBounds = { decimals, ...given({ least, most }) }
   if (value !== told) {
-    // The value was set from outside: the form was reset, or a button has a ready amount.
+    // The value was set from outside: the form was reset, or a button has set an amount.
     setTold(value)
     setText(writtenNumber(value, decimalMark))
   }
   const reading = text.trim() === '' ? null : readNumber(text, bounds)
   const problem = reading !== null && 'problem' in reading ? t(`number.${reading.problem}`, { ...reading.shown }) : null
-  // The browser refuses to send a form with a field that has a problem.
+  // The browser does not send a form that has a field with a custom validity message.
   useEffect(() => input.current?.setCustomValidity(problem ?? ''), [problem])
   const type = (typed: string): void => {
     const read = typed.trim() === '' ? null : readNumber(typed, bounds)

@@ -4,32 +4,32 @@ import { ApiFailure } from '../api/call.ts'
 import { Loaded } from './Loaded.tsx'
 import { useReader } from './words.ts'
 
-/** The files of the console that were asked for. They belong to no user, so a sign-out does not forget them. */
+/** The files of the console that were loaded. They belong to no user, so a sign-out does not remove them. */
 const files = new QueryClient({
   defaultOptions: {
     queries: { staleTime: Infinity, gcTime: Infinity, networkMode: 'always', retry: 1, retryDelay: 300 },
   },
 })
 
-/** What the three browsers and the build's loader of styles say of a file that they did not get. */
+/** The errors of the three browsers, and of the build's loader of styles, for a file that could not be loaded. */
 const NOT_FETCHED = /dynamically imported module|importing a module script|preload CSS/i
 
 /** Loads the file that has the component of that name; no other file has one. */
 type File<Name extends string, Props> = () => Promise<Readonly<Record<Name, ComponentType<Props>>>>
 
-/** A component whose file is loaded when it is first shown, or before by `load`, which throws an ApiFailure. */
+/** A component whose file is loaded when it is first shown, or earlier by `load`, which throws an ApiFailure. */
 export interface OnDemand<Props extends object> {
   (props: Props): ReactNode
   readonly load: () => Promise<unknown>
-  /** The file itself, for what shows its place and its failure in its own way. */
+  /** The query of the file, for callers that show its loading and failure themselves. */
   readonly useFile: () => UseQueryResult<ComponentType<Props>>
-  /** The router's name for loading that does not have to succeed. */
+  /** The router calls this to load the file in advance; it never rejects. */
   readonly preload: () => Promise<void>
 }
 
 /**
- * Until its file is there the component is an outline `height` px tall; a file that cannot be loaded is a sentence with
- * a button to try again. What stands around it, a form above all, stays as it is.
+ * While its file loads, the component is an outline `height` px tall; if the file cannot be loaded, it is an error with
+ * a button to try again. Everything around it, especially a form, stays as it is.
  */
 export function onDemand<Name extends string, Props extends object>(
   name: Name,
@@ -53,7 +53,7 @@ export function onDemand<Name extends string, Props extends object>(
   })
 }
 
-/** The same, where `Plain` stands for the part until its file is there, or for good if it cannot be loaded. */
+/** The same, but `Plain` is shown until the file is loaded, or for good if it cannot be loaded. */
 export function onDemandOr<Name extends string, Props extends object>(
   name: Name,
   read: File<Name, Props>,
@@ -66,7 +66,7 @@ export function onDemandOr<Name extends string, Props extends object>(
   }
 }
 
-/** Says why a file is not there: the line is broken, or a new release of the console has files of other names. */
+/** Throws the reason why a file is missing: the connection failed, or a new release has other file names. */
 async function notLoaded(thrown: unknown): Promise<never> {
   if (!(thrown instanceof Error) || !NOT_FETCHED.test(thrown.message)) throw thrown
   const page = await fetch('/', { headers: { accept: 'text/html' }, cache: 'no-store' }).catch(() => null)

@@ -5,7 +5,7 @@ import { useOpenedAtOnce } from './first-use.ts'
 import { t } from './words.ts'
 import { Press } from './cells.tsx'
 
-/** The order of a list, its columns and the height of its rows, open at once. */
+/** The order of a list, its columns and the height of its rows; the menu is open from the start. */
 export function OpenedListView({ columns, choice, choose, order }: ListViewProps) {
   const sortable = columns.filter((column) => order !== undefined && order.of(column) !== null)
   const hideable = columns.slice(1).filter(({ title = '' }) => title !== '')
@@ -50,7 +50,7 @@ export function OpenedListView({ columns, choice, choose, order }: ListViewProps
   )
 }
 
-/** The order of a list whose head is not seen, as on a phone. */
+/** The order of a list without visible headers, as on a phone. */
 function SortField({ columns, order: { sort, setSort } }: Pick<Required<ListViewProps>, 'columns' | 'order'>) {
   return (
     <NativeSelect

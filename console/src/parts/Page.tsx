@@ -42,7 +42,7 @@ interface SectionProps {
   readonly title: string
   readonly lead?: ReactNode
   readonly actions?: ReactNode
-  /** Around what is filled in and sent as one thing. Figures and lists stand on the page itself. */
+  /** A box around what is filled in and sent together. Figures and lists have no box. */
   readonly boxed?: boolean
   readonly children: ReactNode
 }
@@ -68,7 +68,7 @@ export function Section({ title, lead, actions, boxed = false, children }: Secti
   )
 }
 
-/** Names with their values, a line each. Empty values are left out. */
+/** Names with their values, one per line. Empty values are left out. */
 export function Facts({ items }: { readonly items: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className="facts">
@@ -84,20 +84,20 @@ export function Facts({ items }: { readonly items: readonly (readonly [name: str
   )
 }
 
-/** Characters of a value whose text is not known here. */
+/** The assumed length of a value that is not a text. */
 const CHARACTERS = 10
 
 interface TileProps {
   readonly label: string
   readonly value: ReactNode
   readonly note?: ReactNode
-  /** The figure that the page is about: it stands first, and larger than the others. */
+  /** The main figure of the page: it comes first, and is larger than the others. */
   readonly lead?: boolean
 }
 
 /** One important number, with its name above and its meaning below. */
 export function Tile({ label, value, note, lead = false }: TileProps) {
-  // A long value is written smaller, so that it stays on its line. The type CSSProperties does not have custom properties.
+  // A long value is smaller, so that it fits on its line. The type CSSProperties does not have custom properties.
   const style = { '--characters': typeof value === 'string' ? value.length : CHARACTERS } as CSSProperties
   return (
     <div className="tile" data-lead={lead}>
@@ -118,7 +118,7 @@ interface LimitBarProps {
   readonly plain?: boolean
 }
 
-/** A bar of the used share, 0 to 1. It warns from 80% on, unless it is `plain`. */
+/** A bar of the used share, 0 to 1. From 80% on it has a warning colour, unless it is `plain`. */
 export function LimitBar({ share, label, plain = false }: LimitBarProps) {
   const shown = Math.max(0, Math.min(1, share))
   // The type CSSProperties does not have custom properties.
@@ -143,7 +143,7 @@ export function LimitBar({ share, label, plain = false }: LimitBarProps) {
   )
 }
 
-/** What is used of the limit that all keys of an account have together, and when it starts again. */
+/** How much of the account's common limit of all keys is used, and when it starts again. */
 export function SpendingLimitTile({ of }: { readonly of: AccountLimit }) {
   const { limit, limit_reset: reset, limit_used: used, limit_resets_at: resetsAt } = of
   if (limit === null || used === null) return null

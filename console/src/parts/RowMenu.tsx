@@ -3,7 +3,7 @@ import { Link, type LinkProps } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { MoreIcon } from './icons.ts'
 
-/** A line of a menu: what it does or where it leads, a name above further lines, or a line between others. */
+/** An item of a menu: an action, a link, a heading of further items, or a divider. */
 export type MenuEntry =
   | 'line'
   | { readonly heading: string }
@@ -35,14 +35,14 @@ export function MenuEntries({ entries }: { readonly entries: readonly (MenuEntry
 }
 
 interface RowMenuProps {
-  /** With the name of the row, for screen readers. */
+  /** The label with the name of the row, for screen readers. */
   readonly label: string
   readonly entries: readonly (MenuEntry | false)[]
-  /** Instead of three dots. */
+  /** The content of the button; absent = three dots. */
   readonly button?: ReactNode
 }
 
-/** What may be done with the record of a row. */
+/** A menu of actions on the record of a row. */
 export function RowMenu({ label, entries, button }: RowMenuProps) {
   return (
     <Menu position="bottom-end" width={button === undefined ? 210 : 'max-content'}>

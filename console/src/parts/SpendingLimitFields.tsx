@@ -23,7 +23,7 @@ interface SpendingLimitFieldsProps {
   readonly kind: LimitKind
   readonly props: (name: keyof SpendingLimit) => GetInputPropsReturnType
   readonly label: string
-  /** What the keys of this person may spend in a month; null = as much as the account has. */
+  /** What the keys of this person may spend in a month; null = no limit of their own. */
   readonly most?: number | null
 }
 
@@ -66,7 +66,7 @@ export function SpendingLimitFields({ kind, props, label, most = null }: Spendin
   )
 }
 
-/** The only models that may be used; none = all. */
+/** A field for the only models that may be used; none = all. */
 export function ModelsField(props: MultiSelectProps) {
   return (
     <MultiSelect

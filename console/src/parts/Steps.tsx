@@ -13,20 +13,20 @@ export interface Step {
   readonly title: string
   readonly text: string
   readonly done: boolean
-  /** Where it is done; null = not by this reader. */
+  /** The page where the step is done; null = this user cannot do it. */
   readonly link: LinkProps | null
 }
 
 interface StepsProps {
   readonly title: string
-  /** How many of how many are done. */
+  /** The text for how many of all steps are done. */
   readonly count: (done: number, all: number) => string
   readonly steps: readonly Step[]
   readonly actions?: ReactNode
   readonly children?: ReactNode
 }
 
-/** The way to something: each step ticks itself, and the next one stands out. */
+/** The steps to a goal. Each step is ticked when it is done, and the next one is highlighted. */
 export function Steps({ title, count, steps, actions, children }: StepsProps) {
   const done = steps.filter((step) => step.done).length
   const next = steps.find((step) => !step.done)

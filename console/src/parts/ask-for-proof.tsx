@@ -10,9 +10,9 @@ import { t } from './words.ts'
 
 const KINDS = ['password', 'code'] as const
 
-/** Asks for the proof that a refusal names, and calls again with it. Rejects with the refusal if nobody gives one. */
+/** Asks for the proof that a refusal names, and repeats the call with it. Rejects with the refusal without one. */
 export function askForProof<A>(refusal: ApiFailure, again: (proof: ProofBody) => Promise<A>): Promise<A> {
-  // The server's list of what it needs.
+  // The server lists what it needs.
   const { with: needed } = refusal.metadata['params'] as { readonly with: string }
   return new Promise((resolve, reject) => {
     const close = ask({

@@ -10,25 +10,25 @@ export interface ChatCall {
   /** For example `https://ai.example.com/v1`. */
   readonly base: string
   readonly key: string
-  /** Fields of the request, in their order: numbers, texts, lists and objects. */
+  /** Fields of the request, in order: numbers, texts, lists and objects. */
   readonly body: Readonly<Record<string, unknown>>
-  /** Files whose base64 stands in the body as `fileMark(index)`; the program reads them. */
+  /** Files whose base64 the body represents by `fileMark(index)`; the code reads them. */
   readonly files?: readonly string[]
 }
 
-/** Stands in a body for the base64 of a file that the program reads. */
+/** Stands in a body for the base64 of a file that the code reads. */
 export function fileMark(index: number): string {
   return `\u0001${index}\u0001`
 }
 
 const MARK = /\\u0001(\d+)\\u0001/
 
-/** A chat request, ready to be pasted into a shell or a file. */
+/** A chat request as code that can be pasted into a shell or a file. */
 export function chatSnippet(language: SnippetLanguage, call: ChatCall): string {
   return { curl, python, typescript }[language](call)
 }
 
-/** The body comes through a here-document: an argument of a command has at most 128 kB. */
+/** The body is a here-document, since an argument of a command has at most 128 kB. */
 function curl({ base, key, body, files = [] }: ChatCall): string {
   const json = JSON.stringify(body, null, 2)
   const quoted = files.length === 0
@@ -78,12 +78,12 @@ function typescript({ base, key, body, files = [] }: ChatCall): string {
 
 interface FieldStyle {
   readonly indent: number
-  /** Between a name and its value. */
+  /** The separator between a name and its value. */
   readonly mark: string
   readonly reading: (name: string) => string
 }
 
-/** JSON of numbers, texts, lists and objects is a literal of both languages. */
+/** JSON of numbers, texts, lists and objects is a valid literal in both languages. */
 function fields(
   body: ChatCall['body'],
   files: readonly string[],
@@ -102,7 +102,7 @@ interface PieceStyle {
   readonly escaped: (part: string) => string
 }
 
-/** A JSON text in which each mark is replaced by the code that reads its file. */
+/** Splits a JSON text and replaces each mark by the code that reads its file. */
 function pieces(json: string, files: readonly string[], { reading, escaped }: PieceStyle): string {
   return json
     .split(MARK)

@@ -7,7 +7,7 @@ import css from '../style/list.module.css'
 import { errorName } from './failure-text.ts'
 import { format, t } from './words.ts'
 
-/** A text on one line. Where it is cut off it is whole under the pointer, and on focus, which a tap gives it too. */
+/** A text on one line. If it is cut off, a tooltip shows all of it on hover and on focus, which a tap also gives. */
 export function Clip({ text, mono = false }: { readonly text: string; readonly mono?: boolean }) {
   const line = useRef<HTMLSpanElement>(null)
   const [isCut, setCut] = useState(false)
@@ -15,7 +15,7 @@ export function Clip({ text, mono = false }: { readonly text: string; readonly m
     const element = line.current
     if (element === null) return undefined
     const watch = new ResizeObserver(() => {
-      // On focus it is whole, and stays focusable.
+      // On focus the whole text is shown, and the element must stay focusable.
       if (document.activeElement !== element) setCut(element.scrollWidth > element.clientWidth)
     })
     watch.observe(element)
@@ -31,11 +31,11 @@ export function Clip({ text, mono = false }: { readonly text: string; readonly m
 interface MomentProps {
   readonly at: string
   readonly as?: 'moment' | 'date' | 'ago'
-  /** The words that the time stands in. */
+  /** The sentence around the time. */
   readonly said?: (when: string) => string
 }
 
-/** A time as short as a list needs; whole under the pointer. */
+/** A time in the short form for a list; a tooltip shows all of it. */
 export function Moment({ at, as = 'moment', said = (when) => when }: MomentProps) {
   return (
     <time dateTime={at} title={format.dateTime(at)}>
@@ -46,14 +46,14 @@ export function Moment({ at, as = 'moment', said = (when) => when }: MomentProps
 
 export type Tone = 'good' | 'bad' | 'warn' | 'quiet'
 
-/** A word with the colour of its meaning. It is a plain element, because long lists draw hundreds of them. */
+/** A word with a colour for its meaning. It is a plain element, because long lists have hundreds of them. */
 export function StatusBadge({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }) {
   return <span className={`badge badge-${tone}`}>{children}</span>
 }
 
 const ENDS = { completed: 'good', error: 'bad', cancelled: 'quiet' } as const
 
-/** How a request ended; a failed one by its cause. It is no component, because long lists draw hundreds of them. */
+/** How a request ended; for a failed one, the cause. It is not a component, as long lists have hundreds of them. */
 export function requestEnd({
   status,
   error_type: cause,
@@ -90,5 +90,5 @@ function ButtonAnchor(props: ButtonProps & Omit<ComponentProps<'a'>, keyof Butto
   return <Button component="a" {...props} />
 }
 
-/** A button that leads to a page, with its parameters checked. */
+/** A button that is a link to a page, with typed parameters. */
 export const ButtonLink = createLink(ButtonAnchor)

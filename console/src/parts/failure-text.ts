@@ -9,7 +9,7 @@ import { format, t } from './words.ts'
 
 const DECIMALS_MAX = 6
 const PRICE_DECIMALS_MAX = 20
-/** The server's messages of these errors say more than the console's texts: they name the fault. */
+/** Errors for which the server's message says more than the console's text, since it names the cause. */
 const TOLD_BY_SERVER: ReadonlySet<FailureType> = new Set<FailureType>([
   'invalid_json',
   'invalid_filter',
@@ -31,12 +31,12 @@ const TOLD_BY_SERVER: ReadonlySet<FailureType> = new Set<FailureType>([
   'provider_error',
 ])
 
-/** The name of an error type in the reader's language. A type that only another release knows stays as it is. */
+/** The name of an error type in the reader's language. An unknown type, of another release, stays as it is. */
 export function errorName(type: ErrorType): string {
   return i18n.exists(`error.${type}`) ? t(`error.${type}`) : type
 }
 
-/** The error in the reader's language, with the figures of the answer. */
+/** The error in the reader's language, with the figures from the answer. */
 export function failureText(failure: unknown): string {
   if (!(failure instanceof ApiFailure)) return t('failure.unknown')
   const { reason, params } = failure.metadata
@@ -55,7 +55,7 @@ export function failureText(failure: unknown): string {
   return rest.length === 0 ? name : `${name}. ${rest.join(' ')}`
 }
 
-/** The server's message, where it says more than the console's text. Pages show it as a quotation. */
+/** The server's message, if it says more than the console's text. Pages show it as a quotation. */
 export function serverWords(failure: unknown): string | null {
   if (!(failure instanceof ApiFailure) || !TOLD_BY_SERVER.has(failure.errorType) || failure.message === '') return null
   const { reason, problems } = failure.metadata
@@ -93,8 +93,7 @@ function number(value: unknown, decimals = DECIMALS_MAX): string {
 }
 
 /**
- * The refused field of a form with its message. It is null where the form has no such field: then the form shows the
- * failure as a whole.
+ * The refused field of a form with its message. null = the form has no such field, and shows the failure as a whole.
  */
 export function fieldFailure<F extends string>(
   failure: unknown,
@@ -112,7 +111,7 @@ function checkOf(failure: unknown): { readonly field: string; readonly message: 
   return { field, message: checkText(check, params) }
 }
 
-/** One refused line of a catalogue: its place, and the fault in the reader's language or in the server's words. */
+/** One refused line of a catalogue: its place, and the problem in the reader's language or in the server's words. */
 interface ProblemText {
   readonly path: string
   readonly text: string | null
@@ -121,7 +120,7 @@ interface ProblemText {
 
 export function problemTexts(failure: unknown): { readonly lines: readonly ProblemText[]; readonly more: number } {
   const { problems, problem_count: count } = failure instanceof ApiFailure ? failure.metadata : {}
-  // The fields that the server sends under this name.
+  // The server sends this name with these fields.
   const lines = Array.isArray(problems) ? (problems as readonly CatalogProblem[]) : []
   return {
     lines: lines.map(({ path, message, check, params }) => ({
@@ -146,15 +145,15 @@ function checkText(check: FieldCheck, params: unknown): string {
 }
 
 /**
- * The reader's name for a field; `rate_limit.window` is found by its last part. A field that the console does not have
- * keeps its name of the API.
+ * The reader's name for a field; `rate_limit.window` is found by its last part. A field that the console has no text
+ * for keeps its API name.
  */
 function fieldName(field: string): string {
   const key = `field.${field.slice(field.lastIndexOf('.') + 1)}`
   return i18n.exists(key) ? t(key as 'field.name') : field
 }
 
-/** These figures come as texts with exact decimals: no float holds a price. */
+/** These figures are texts with exact decimals, since a float cannot represent every price. */
 const DECIMALS: ReadonlySet<string> = new Set(['markup', 'sell', 'cost', 'found', 'usual', 'most'])
 
 /** The figures of a check, a refusal or a warning in the reader's number format. */
@@ -166,14 +165,14 @@ export function paramTexts(params: unknown): Record<string, string> {
 
 /** The types of errors with their names in the chosen language, by name. */
 export function errorNames(): { value: string; label: string }[] {
-  // The bundle of a language has a text for each type.
+  // Each language has a text for each type.
   const { error } = i18n.getResourceBundle(i18n.language, 'translation') as { readonly error: Record<string, string> }
   return Object.entries(error)
     .map(([value, label]) => ({ value, label }))
     .toSorted((one, other) => one.label.localeCompare(other.label, i18n.language))
 }
 
-/** Why an attempt failed, with the status of its answer; empty for one that answered. */
+/** Why an attempt failed, with the status of its answer; empty = it succeeded. */
 export function attemptText({ reason, status }: Pick<StoryAttempt, 'reason' | 'status'>): string {
   const why = reason === null ? null : isAttemptReason(reason) ? t(`attempt.${reason}`) : errorName(reason)
   return [why, status].filter((part) => part !== null).join(' · ')

@@ -3,11 +3,11 @@ import { tellFailure } from './Loaded.tsx'
 import type { OnDemand } from './OnDemand.tsx'
 
 /**
- * A fifth of the first load is the library's menus and what places them, so they come with the first use of one. A file
- * that cannot be loaded is a notice with a button to try again.
+ * The library's menus and their positioning would be a fifth of the first load, so they are loaded with the first use
+ * of one. If the file cannot be loaded, a notification has a button to try again.
  */
 export function useFirstUse<Props extends object>(opened: OnDemand<Props>) {
-  /** The file is there, and what it has takes the button's place. */
+  /** Whether the file is loaded, so that its component replaces the button. */
   const [isUsed, setIsUsed] = useState(false)
   const warm = (): void => void opened.preload()
   const open = (): void => {
@@ -20,8 +20,8 @@ export function useFirstUse<Props extends object>(opened: OnDemand<Props>) {
 }
 
 /**
- * For what takes the place of a button that was used: the new button gets the focus of the old one before it opens, so
- * that the focus comes back to it.
+ * For a component that replaces a used button: its button gets the focus of the old one before the menu opens, so that
+ * the focus can return to it.
  */
 export function useOpenedAtOnce() {
   const ref = useRef<HTMLButtonElement>(null)

@@ -1,10 +1,10 @@
 const MICRO_DIGITS = 6
-/** Kopecks. */
+/** The number of digits of kopecks. */
 const FRACTION_MIN = 2
 /** As wide as a digit. */
 const FIGURE_SPACE = '\u2007'
 
-/** Numbers, money and times as the reader's language and time zone write them. */
+/** Numbers, money and times in the format of the reader's language and time zone. */
 export type Format = ReturnType<typeof createFormat>
 
 type Part = Pick<Intl.NumberFormatPart, 'type' | 'value'>
@@ -39,17 +39,14 @@ export function createFormat(language: string, zone: string) {
     number,
     /** Rubles to the last micro-ruble. Nothing is rounded, so figures that are shown together add up. */
     money: (value: number): string => rub(value, exact),
-    /**
-     * The same for the end of a column: the decimal marks stand in line, since digits that are missing leave their
-     * room.
-     */
+    /** The same for the end of a column: decimal marks are aligned, since missing digits leave a space. */
     moneyInColumn: (value: number): string => withRoom(rubles(exact).formatToParts(value), MICRO_DIGITS),
-    /** An exact decimal of rubles, with all its digits: those of a price times tokens are more than a number holds. */
+    /** An exact decimal of rubles with all its digits: price × tokens may have more digits than a JavaScript number. */
     exactMoney: (decimal: string): string =>
       exactRublesOf(decimal)
         .map(({ value }) => value)
         .join(''),
-    /** The same for a column of decimals that have `places` at most. */
+    /** The same for a column of decimals with at most `places` digits after the decimal mark. */
     exactInColumn: (decimal: string, places: number): string => withRoom(exactRublesOf(withKopecks(decimal)), places),
     /** A price in rubles, without needless zeros. */
     price: (value: string | number): string =>
@@ -68,10 +65,10 @@ export function createFormat(language: string, zone: string) {
       numbers({ style: 'percent', maximumFractionDigits: digits }).format(share),
     dateTime: (iso: string): string => time(iso, { dateStyle: 'medium', timeStyle: 'medium' }),
     date: (iso: string): string => time(iso, { dateStyle: 'medium' }),
-    /** A `YYYY-MM-DD`: it is the same day in every time zone. */
+    /** A `YYYY-MM-DD`, which is the same day in every time zone. */
     day: (day: string): string =>
       times({ timeZone: 'UTC', day: 'numeric', month: 'short' }).format(new Date(`${day}T00:00:00Z`)),
-    /** The day and the hour that begins. */
+    /** The day, and the hour that begins. */
     hour: (iso: string): string => time(iso, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
     clock: (iso: string): string => time(iso, { hour: '2-digit', minute: '2-digit' }),
     /** The first and the last day of a period. The year is written once if both days are in it. */
@@ -80,14 +77,14 @@ export function createFormat(language: string, zone: string) {
       to: longDay(to, true),
     }),
     time: (iso: string): string => time(iso, { timeStyle: 'medium' }),
-    /** As short as a list needs: the time of today, the day and the minute of other days, the year of other years. */
+    /** The short form for a list: of today only the time, of other days the date too, of other years also the year. */
     moment: (iso: string): string => moment(iso, time),
     ago: (iso: string): string => ago(locale, iso),
     duration: (ms: number): string =>
       ms < 1_000
         ? `${number(ms)} ${language === 'ru' ? 'мс' : 'ms'}`
         : `${number(ms / 1_000, ms < 10_000 ? 2 : 1)} ${language === 'ru' ? 'с' : 's'}`,
-    /** The order of two texts, numbers in them by their size. */
+    /** Compares two texts; numbers in them are compared by value. */
     compare: new Intl.Collator(locale, { numeric: true }).compare,
     /** The size of a file. */
     bytes: (count: number): string =>
@@ -96,8 +93,8 @@ export function createFormat(language: string, zone: string) {
 }
 
 /**
- * Room for the digits that others in the column have. It is behind the sum and its sign of the ruble, where nobody sees
- * it: before the sign it would be a gap.
+ * Adds space for digits that other rows of the column have. It comes after the ruble sign, where it cannot be seen:
+ * before the sign it would be a visible gap.
  */
 function withRoom(sum: readonly Part[], places: number): string {
   const digits = sum.find(({ type }) => type === 'fraction')?.value.length ?? 0
@@ -125,7 +122,7 @@ function moment(iso: string, time: (iso: string, options: Intl.DateTimeFormatOpt
   return time(iso, isThisYear ? day : { ...day, year: 'numeric' })
 }
 
-/** The digits of the decimal in the places of another sum of the same sign. */
+/** The digits of the decimal in the format of another amount with the same sign. */
 function exactRubles(decimal: string, rubles: Intl.NumberFormat, whole: Intl.NumberFormat): readonly Part[] {
   const [integer = '', fraction = ''] = decimal.replace('-', '').split('.')
   return rubles.formatToParts(decimal.startsWith('-') ? -1.5 : 1.5).map(({ type, value }) => {
@@ -141,7 +138,7 @@ export function browserZone(): string {
   return zone
 }
 
-/** Asking for it takes as long as drawing three rows of a list. */
+/** Cached, since asking for it takes as long as drawing three rows of a list. */
 let zone: string | undefined
 
 function remembered<O, F>(make: (options: O) => F): (options: O) => F {

@@ -1,4 +1,4 @@
-/* Each icon from its own file: the package's index has six thousand. */
+/* Each icon is imported from its own file, since the package's index has six thousand. */
 export { default as HomeIcon } from '@tabler/icons-react/dist/esm/icons/IconHome.mjs'
 export { default as KeyIcon } from '@tabler/icons-react/dist/esm/icons/IconKey.mjs'
 export { default as UsageIcon } from '@tabler/icons-react/dist/esm/icons/IconChartBar.mjs'

@@ -1,11 +1,11 @@
 import { useMatch, useRouter } from '@tanstack/react-router'
 
-/** Where a click leads, while the file of that page is on its way; null = nowhere. */
+/** The target of a link that was clicked, while that page loads; null = none. */
 export const leaving: { to: string | null } = { to: null }
 
 /**
- * Whether the user is still on the page that asks. What was typed a moment ago and an answer that comes late must not
- * take back the click that led elsewhere.
+ * Whether the user is still on the page of this component. Delayed input or a late answer must not undo a click on a
+ * link to another page.
  */
 export function useIsHere(): () => boolean {
   const router = useRouter()

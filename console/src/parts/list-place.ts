@@ -9,15 +9,15 @@ import { useIsHere } from './is-here.ts'
 
 const TYPING_MS = 250
 
-/** Where a list stands: its order and its first row. Both are in the address of the page. */
+/** The order of a list and its first row. Both are in the address of the page. */
 interface ListPlace {
-  /** The id of a column, after `-` for the largest first; null = the list's own order. */
+  /** The id of a column, with `-` before it for the largest first; null = the list's default order. */
   readonly sort: string | null
   readonly offset: number
   readonly go: (wish: { readonly sort?: string | null; readonly offset: number }) => void
 }
 
-/** The place of the page's list. Further lists of a page put their names before. */
+/** The place of the page's list. Further lists of a page use a prefix for their names. */
 export function useListPlace(prefix = ''): ListPlace {
   const search: Search = useSearch({ strict: false })
   const change = useChange()
@@ -31,23 +31,23 @@ export function useListPlace(prefix = ''): ListPlace {
   }
 }
 
-/** Where a list stands at such an address. */
+/** The order and first row of a list at an address. */
 export function placeOf(search: Search, prefix = ''): Omit<ListPlace, 'go'> {
   const offset = ownValue(search, `${prefix}offset`) ?? ''
   return { sort: ownValue(search, `${prefix}sort`) ?? null, offset: /^\d{1,12}$/.test(offset) ? Number(offset) : 0 }
 }
 
-/** The filters of the page's list. They are in the address, and a change begins at the first row. */
+/** The filters of the page's list. They are in the address, and a change goes back to the first row. */
 export function useFilters<const Name extends string>(): {
   readonly filters: Readonly<Partial<Record<Name, string>>>
   readonly filter: (name: Name, value: string | null) => void
-  /** Takes all of them away. */
+  /** Removes all filters. */
   readonly clear: () => void
 } {
   const search: Search = useSearch({ strict: false })
   const change = useChange()
   return {
-    // The other parameters of the address are of no interest here.
+    // The other parameters of the address do not matter here.
     filters: search as Readonly<Partial<Record<Name, string>>>,
     filter: (name, value) => change({ [name]: value, offset: null }),
     clear: () => change(Object.fromEntries(Object.keys(search).map((name) => [name, null]))),
@@ -55,9 +55,9 @@ export function useFilters<const Name extends string>(): {
 }
 
 /**
- * Changes parameters of the address; null or an empty text takes one away. A change that follows another at once is
- * made to what that one has asked for, which is not yet drawn. The lists of the page ask the server at the click, so
- * that the answer comes while the page is drawn.
+ * Changes parameters of the address; null or an empty text removes one. Each change is made to the latest address, even
+ * if that is not drawn yet. The lists of the page send their queries at the click, so that the answer arrives while the
+ * page is drawn.
  */
 export function useChange(): (wish: Readonly<Record<string, string | null>>, replace?: boolean) => void {
   const router = useRouter()
@@ -68,7 +68,7 @@ export function useChange(): (wish: Readonly<Record<string, string | null>>, rep
         name,
         value === '' ? undefined : (value ?? undefined),
       ])
-      // The router's type has no parameters; ours keeps them all as texts.
+      // The router's type has no parameters; our router keeps them all as texts.
       const next: Search = { ...(router.latestLocation.search as Search), ...Object.fromEntries(changes) }
       for (const ask of asks) ask(next)
       void navigate({ to: '.', search: next, replace, resetScroll: false })
@@ -77,12 +77,12 @@ export function useChange(): (wish: Readonly<Record<string, string | null>>, rep
   )
 }
 
-/** The text of a field that changes a filter when nothing has been typed for a moment. */
+/** The text of a field that changes a filter as soon as typing pauses. */
 export function useTyped(value: string, change: (value: string) => void): readonly [string, (text: string) => void] {
   const [text, setText] = useState(value)
   const [sent, setSent] = useState(value)
   const [seen, setSeen] = useState(value)
-  // The address changed: by what was typed here, or by a link.
+  // The address changed: by the text that was typed here, or by a link.
   if (value !== seen) {
     setSeen(value)
     if (value !== sent) setText(value)
@@ -102,7 +102,7 @@ export function useTyped(value: string, change: (value: string) => void): readon
   ]
 }
 
-/** The order of the address as a query for the server, if the server has it. */
+/** The order in the address as a parameter of the query, if the server has it. */
 export function sortOf<const Name extends string>(
   names: readonly Name[],
   sort: string | null,
@@ -117,7 +117,7 @@ export type Search = Readonly<Record<string, string | undefined>>
 
 const asks = new Set<(search: Search) => void>()
 
-/** Asks for what a page will show at another address, as soon as it is wished for. */
+/** Loads the data that a page will show at another address, as soon as the user goes there. */
 export function useAsk(ask: (search: Search) => void): void {
   useEffect(() => {
     asks.add(ask)
@@ -125,7 +125,7 @@ export function useAsk(ask: (search: Search) => void): void {
   })
 }
 
-/** Reads a list whose filters, order and page are in the address. The old rows stay until the new ones come. */
+/** Reads a list whose filters, order and page are in the address. The old rows stay until the new ones arrive. */
 export function useListRead<E extends ReadEndpoint>(
   endpoint: E,
   inputOf: (search: Search) => Input<E>,
@@ -138,11 +138,11 @@ export function useListRead<E extends ReadEndpoint>(
 }
 
 /**
- * What the rows that are shown were asked for. While the answer to a new question is on its way, the old rows and all
+ * The query for which the shown rows were loaded. While the answer to a new query loads, the old rows and everything
  * that belongs to them stay as they are, and are not drawn again.
  *
  * @param asked compared by identity
- * @param isOld whether the rows still answer the question before
+ * @param isOld whether the rows still belong to the previous query
  */
 export function useShown<Question>(asked: Question, isOld: boolean): Question {
   const [shown, setShown] = useState(asked)

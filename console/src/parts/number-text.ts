@@ -1,13 +1,13 @@
 /** The values that a field accepts. */
 export interface NumberBounds {
-  /** Digits after the separator; 0 = whole numbers. */
+  /** Digits after the decimal mark; 0 = whole numbers. */
   readonly decimals: number
   readonly least?: number
   readonly most?: number
 }
 
 /**
- * `value` is a plain decimal such as `-1234.5`. A problem is a key of the texts under `number`, with the values for it.
+ * `value` is a plain decimal such as `-1234.5`. `problem` is a key of the texts under `number`, and `shown` its values.
  */
 type NumberReading =
   | { readonly value: string }
@@ -17,9 +17,9 @@ type NumberReading =
     }
 
 const DIGITS_MAX = 15
-/** Spaces of every width: people copy figures from tables, letters and bills. */
+/** Spaces of every width and apostrophes: people copy figures from tables, letters and bills. */
 const SPACE = /[\s\u00a0\u2009\u202f']/
-/** A unit between digits is a mark that means something: `5₽60` are not 560. */
+/** A currency is removed only before or after the number: `5₽60` is not 560. */
 const UNIT_BEFORE = /^([-\u2212\s]*)(?:₽|rub\.?|руб(?:\.|л[а-я]{0,3})?|\$|€)/iu
 const UNIT_AFTER = /(?:₽|rub\.?|руб(?:\.|л[а-я]{0,3})?|\$|€)$/iu
 
@@ -29,8 +29,8 @@ export function isPlainNumber(text: string): boolean {
 }
 
 /**
- * Reads a number as people write it: `1 234,56`, `1,234.56`, `1.234,56 ₽`. A text that may mean two numbers (`1,234`)
- * is a problem, never a guess. So is a number out of bounds: it is never moved into them.
+ * Reads a number as people write it: `1 234,56`, `1,234.56`, `1.234,56 ₽`. A text that can mean two numbers (`1,234`)
+ * is a problem, never a guess. A number out of bounds is a problem too, and is never changed to fit.
  */
 export function readNumber(text: string, { decimals, least, most }: NumberBounds): NumberReading {
   const bare = text.trim().replace(UNIT_BEFORE, '$1').replace(UNIT_AFTER, '').trim().replaceAll('\u2212', '-')
@@ -80,7 +80,7 @@ function plainOf(bare: string): string | null {
 }
 
 /**
- * The decimal mark of a text that has only one kind of marks; null = the marks group digits, or there is no mark.
+ * The decimal mark of a text in which only one kind of mark occurs; null = the marks group digits, or there are none.
  */
 function single(rest: string, mark: string | undefined): string | null {
   if (mark === undefined) return null
@@ -92,7 +92,7 @@ function single(rest: string, mark: string | undefined): string | null {
   return after.length === 3 && !grouped && /^[1-9]\d{0,2}$/.test(before) ? 'ambiguous' : mark
 }
 
-/** Digits without their group marks; null = a group does not have three digits. */
+/** Digits without their group separators; null = a group does not have three digits. */
 function ungrouped(text: string): string | null {
   if (/^\d*$/.test(text)) return text
   const groups = text.split(/[\s\u00a0\u2009\u202f'.,]/)
@@ -110,7 +110,7 @@ export function numberOf(text: string): number | null {
   return text.trim() === '' ? null : Number(text)
 }
 
-/** A number of the server as a plain decimal. Small numbers have no exponent. */
+/** A number from the server as a plain decimal; small numbers have no exponent. */
 export function plainNumber(value: number): string {
   const text = String(value)
   return text.includes('e') ? trimmedNumber(value.toFixed(18)) : text
@@ -130,7 +130,7 @@ export function writtenNumber(plain: string, decimalMark: string): string {
   return fraction === undefined ? groups : `${groups}${decimalMark}${fraction.length === 3 ? `${fraction}0` : fraction}`
 }
 
-/** Digits in threes, counted from the end. */
+/** Digits in groups of three, counted from the end. */
 function grouped(whole: string): string {
   const sign = whole.startsWith('-') ? '-' : ''
   const digits = whole.slice(sign.length)

@@ -12,7 +12,7 @@ import type { ProofBody } from '../../../src/base/wire-route.ts'
 import { useProfile, useSession } from '../session.tsx'
 import { t } from './words.ts'
 
-/** A field for a code of the authenticator, or a recovery code. */
+/** A field for an authenticator code or a recovery code. */
 export function CodeField(props: TextInputProps) {
   return (
     <TextInput
@@ -39,29 +39,29 @@ export function NewPasswordField(props: PasswordInputProps) {
   )
 }
 
-/** Says what is wrong with the length of a new password; null = nothing. */
+/** Checks the length of a new password; null = it is right. */
 export function usePasswordCheck(): (password: string) => string | null {
   const { password: bounds } = useSession().service
   return ({ length }) => (length < bounds.least || length > bounds.most ? t('entry.password_length', bounds) : null)
 }
 
-/** The props of a form's field. */
+/** The props that a form gives to a field. */
 interface ProofInputProps {
   readonly value?: string
   readonly onChange: PasswordInputProps['onChange']
   readonly error?: ReactNode
 }
 
-/** The password, or a code of the authenticator. */
+/** A field for the password or an authenticator code. */
 export function ProofInput({ kind, ...props }: ProofInputProps & { readonly kind: 'password' | 'code' }) {
   if (kind === 'code') return <CodeField {...props} />
   return <PasswordInput label={t('security.current')} autoComplete="current-password" required {...props} />
 }
 
-/** The proof that this user gives before a way to sign in is added or removed. */
+/** The proof that this user gives before a sign-in method is added or removed. */
 type ProofKind = 'password' | 'code' | 'fresh' | 'stale'
 
-/** The server's names of a form's value `proof`. */
+/** The server's names of the form's value `proof`. */
 export const PROOF_NAMES = { password: 'proof', code: 'proof', current_password: 'proof' } as const
 
 export function useProofKind(): ProofKind {
@@ -77,7 +77,7 @@ export function proofBody(kind: ProofKind, value: string): ProofBody {
   return kind === 'code' ? { code: value.trim() } : {}
 }
 
-/** One field, or an instruction where there is nothing to type. */
+/** A field, or an instruction if there is nothing to type. */
 export function ProofField({ kind, ...props }: ProofInputProps & { readonly kind: ProofKind }) {
   const { service } = useSession()
   switch (kind) {

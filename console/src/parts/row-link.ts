@@ -1,18 +1,18 @@
 import type { MouseEvent } from 'react'
 
-/** A link of a row names its record with this attribute. */
+/** The attribute by which a row's link names its record. */
 const NAME = 'record'
 
 /**
- * Of a plain link in each row, instead of the router's, which costs as much as the rest of the row.
+ * The attribute of a plain link in each row; the router's link takes as long to draw as the rest of the row.
  *
- * @param id of the record that the link opens
+ * @param id the record that the link opens
  */
 export function rowLink(id: string): { readonly 'data-record': string } {
   return { 'data-record': id }
 }
 
-/** Opens the record whose link was clicked. A new tab or window is opened by the browser itself. */
+/** Opens the record whose link was clicked. For a new tab or window the browser follows the link itself. */
 export function onRowLink(open: (id: string) => void): (event: MouseEvent) => void {
   return (event) => {
     const id = event.target instanceof Element ? event.target.closest('a')?.dataset[NAME] : undefined

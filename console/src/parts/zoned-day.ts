@@ -2,23 +2,23 @@ import { dayAfter, isDay, isoDay } from '../../../src/base/time.ts'
 import * as period from '../../../src/ledger/period.ts'
 import { given } from '../api/endpoint.ts'
 
-/** When a day (`YYYY-MM-DD`) begins by the clocks of a time zone; null = not a day. */
+/** When a day (`YYYY-MM-DD`) begins in a time zone; null = not a day. */
 export function startOfDay(day: string, zone: string): Date | null {
   return isDay(day) ? new Date(period.startOfDay(day, zone)) : null
 }
 
-/** When a day ends: at the beginning of the next one. A day may have 23 or 25 hours. */
+/** When a day ends, which is when the next one begins. A day may have 23 or 25 hours. */
 export function endOfDay(day: string, zone: string): Date | null {
   return isDay(day) ? startOfDay(dayAfter(day), zone) : null
 }
 
-/** The last second of a day, for things that expire on it; null = not a day. */
+/** The last second of a day, for things that expire at its end; null = not a day. */
 export function lastSecondOf(day: string, zone: string): string | null {
   const end = endOfDay(day, zone)
   return end === null ? null : new Date(end.getTime() - 1_000).toISOString()
 }
 
-/** The day in a time zone at `ms`. */
+/** The day in a time zone at the time `ms`. */
 export function dayIn(ms: number, zone: string): string {
   return period.periodStarts(ms, zone).day
 }
@@ -37,7 +37,7 @@ export function lastDays(days: number): DayRange {
   return { from: dayAfter(today(), 1 - days), to: today() }
 }
 
-/** The days of this month so far, or of the month before. */
+/** The days of this month so far, or of last month. */
 export function monthDays(which: 'this' | 'last'): DayRange {
   const now = today()
   const first = `${now.slice(0, 8)}01`
@@ -47,8 +47,7 @@ export function monthDays(which: 'this' | 'last'): DayRange {
 }
 
 /**
- * The first and the last moment of two days in the reader's time zone. A moment stands for itself; what is neither is
- * left out.
+ * The times at which two days begin and end in the reader's time zone. A time stays as it is; other texts are left out.
  */
 export function timesOf(
   from: string | undefined,
@@ -60,7 +59,7 @@ export function timesOf(
   return given({ from: start?.toISOString(), to: end?.toISOString() })
 }
 
-/** The day that a field shows for a day or a moment; a moment that ends a time is not in it. */
+/** The day that a field shows for a day or a time; the end of a range is exclusive. */
 export function shownDay(text: string | undefined, zone: string, edge: 'from' | 'to'): string {
   const moment = momentOf(text)
   return moment === null ? (text ?? '') : dayIn(moment.getTime() - (edge === 'to' ? 1 : 0), zone)

@@ -3,7 +3,7 @@ import { useOpenedAtOnce } from '../parts/first-use.ts'
 import { MenuEntries } from '../parts/RowMenu.tsx'
 import type { MenuButtonProps } from './MenuButton.tsx'
 
-/** The menu of a MenuButton, open at once. */
+/** The menu of a MenuButton, which is open from the start. */
 export function OpenedMenu({ face, label, className, entries }: MenuButtonProps) {
   const { ref, opened, onChange } = useOpenedAtOnce()
   return (

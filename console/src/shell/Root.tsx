@@ -39,7 +39,7 @@ function Entered({ state }: { readonly state: SessionState }) {
   setZone(state.profile?.timezone ?? browserZone())
   useReader()
   const { pathname: wished, searchStr } = useLocation()
-  // The page that the outlet shows is a step behind the address while the next page loads.
+  // While the next page loads, the address is already that of the next page and the outlet still shows the old one.
   const shown = useMatches({ select: (matches) => matches.at(-1)?.fullPath ?? '' })
   useWishes(state)
   useEntered(state.profile !== null)
@@ -68,7 +68,7 @@ function ownPath(wish: string | null): string {
   return wish !== null && /^\/(?![/\\])/.test(wish) ? wish : '/'
 }
 
-/** Applies the language and the theme that the user chose, in whatever browser. */
+/** Applies the user's language and theme, in whatever browser they use. */
 function useWishes({ profile }: SessionState): void {
   const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   const language = profile?.language ?? null
@@ -81,13 +81,13 @@ function useWishes({ profile }: SessionState): void {
   }, [theme, setColorScheme])
 }
 
-/** Tells `boot.js` whether somebody is signed in in this browser, so that it can ask for the balance early. */
+/** Stores for `boot.js` whether a user is signed in in this browser, so that it can request the balance early. */
 function useEntered(isEntered: boolean): void {
   useEffect(() => {
     try {
       localStorage.setItem('tollgate-entered', isEntered ? 'yes' : 'no')
     } catch {
-      // A browser without storage asks for it a little later.
+      // Without storage the balance is requested a little later.
     }
   }, [isEntered])
 }

@@ -35,7 +35,7 @@ import { MenuButton } from './MenuButton.tsx'
 import { CUSTOMER, openedBy, OPERATOR } from './navigation.ts'
 import css from './shell.module.css'
 
-/** Every other address begins with one of these. */
+/** The two home pages, whose links match exactly: every other address begins with one of them. */
 const HOMES: ReadonlySet<string> = new Set(['/', '/operator'])
 
 /** The frame of the console: the navigation, the account and the page. */
@@ -162,12 +162,12 @@ function UserMenu() {
   const others = profile.accounts.filter(({ account }) => account !== profile.account_id)
   const initials = initialsOf(profile.name === '' ? profile.email : profile.name)
   const client = useQueryClient()
-  // A full load: nothing of the other account stays in memory.
+  // A full page load, so that nothing of the other account stays in memory.
   const go = useAct('POST /cabinet/v1/account', { done: () => window.location.assign('/') })
   const signOut = useAct('POST /cabinet/v1/sign-out', {
     done: () => {
       client.clear()
-      // A full load: nothing of this user stays in memory.
+      // A full page load, so that nothing of this user stays in memory.
       window.location.assign('/sign-in')
     },
   })
@@ -192,7 +192,7 @@ function UserMenu() {
   )
 }
 
-/** Notices above every page: maintenance, a closed account, a missing step. */
+/** Messages above every page: maintenance, a closed account, a step that is still to be done. */
 function Notices() {
   const { service } = useSession()
   const profile = useProfile()
@@ -236,7 +236,7 @@ export function Brand() {
   )
 }
 
-/** The choice of language and theme. It is saved with the user, and before sign-in in this browser. */
+/** The choice of language and theme. It is saved for the user, or before sign-in in this browser. */
 export function Preferences() {
   return (
     <>

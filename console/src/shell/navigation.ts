@@ -8,9 +8,9 @@ interface Destination {
   readonly to: string
   readonly name: keyof typeof en.nav
   readonly icon: Icon
-  /** Of the operator's pages: who lacks it does not see the page. */
+  /** For operator pages: without this scope the page is not shown. */
   readonly scope?: AdminScope
-  /** Of the customer's pages: the same, in the account. */
+  /** For customer pages: the same, with the scope in the account. */
   readonly needs?: MemberScope
 }
 
@@ -97,13 +97,13 @@ export const OPERATOR: readonly DestinationGroup[] = [
   },
 ]
 
-/** What somebody may do as an operator, and in the account of their session. */
+/** The scopes of a user as an operator, and in the account of their session. */
 interface Rights {
   readonly scopes: readonly AdminScope[]
   readonly account_scopes: readonly MemberScope[]
 }
 
-/** The pages that these rights open. */
+/** The pages that these rights allow. */
 export function openedBy(
   { scopes, account_scopes: own }: Rights,
   groups: readonly DestinationGroup[],
@@ -119,7 +119,7 @@ export function openedBy(
     .filter(({ items }) => items.length > 0)
 }
 
-/** Whether these scopes open the operator's page at an address. */
+/** Whether these scopes allow the operator page at an address. */
 export function isOpened(scopes: readonly AdminScope[], pathname: string): boolean {
   const pages = OPERATOR.flatMap(({ items }) => items)
   const page = pages.filter(({ to }) => pathname === to || (to !== '/operator' && pathname.startsWith(`${to}/`))).at(-1)

@@ -43,7 +43,7 @@ export const AccountStatus = oneOf(
 )
 export type AccountStatus = Static<typeof AccountStatus>
 
-/** A number above 0 and up to 1,000; a text is read exactly too. */
+/** A number above 0 and up to 1,000; a text is also accepted, and read exactly. */
 export const MARKUP = narrowed<number | string>({
   description: "What everybody's prices are multiplied with: 0.9 is a tenth less.",
   anyOf: [
@@ -95,7 +95,7 @@ export type AccountQuery = Static<typeof AccountQuery>
 
 const NAME = filled('', 500)
 const MODEL = nullable(filled('The model of requests that name none.'))
-/** The spending limit of an account in bodies. */
+/** The spending limit of an account as fields of a body. */
 const LIMIT = {
   limit: optional(nullable(rub('What all its keys together may spend in a period; null = no limit.', { minimum: 0 }))),
   limit_reset: optional(nullable(LIMIT_RESET)),
@@ -141,7 +141,7 @@ export const EntryBody = body({
   ),
   amount: rub('Above 0, but for an adjustment.'),
   reason: filled(),
-  reference: filled('Unique in its kind. A repeat answers the first entry; with another amount it is a 409.', 200),
+  reference: filled('Unique in its kind. A repeat returns the first entry, or a 409 if the amount differs.', 200),
 })
 export type EntryBody = Static<typeof EntryBody>
 
@@ -259,10 +259,10 @@ export const PersonLink = object({
 })
 
 const ACCOUNT = { id: 'acc_Vb3kQ9xT2mLr7dWa' }
-/** The price of a customer is money. */
+/** What a customer pays needs the scope for money. */
 const PRICE_RULE = { group: 'money:write', markup: 'money:write' } as const
 const KEY_SCOPES = ['keys:read', 'keys:issue'] as const
-/** Who only writes keys renames them and switches them off and on. */
+/** A caller that may only write keys renames them and switches them off and on. */
 const KEY_TERMS = partsOf(
   Object.keys(KeyPatch.fields).filter((name) => !['name', 'disabled', 'external_id'].includes(name)),
   'keys:issue',
@@ -315,7 +315,8 @@ export const ACCOUNT_ROUTES = {
   'PUT /admin/v1/accounts/:id/topups/:reference': {
     command: 'ledger put',
     scope: 'money:write',
-    summary: 'Books a top-up, once for its reference. Repeated it answers the first; with another amount it is a 409.',
+    summary:
+      'Books a top-up, once for each reference. A repeat returns the first entry, or a 409 if the amount differs.',
     body: TopUpPut,
     answer: Entry,
     alsoStatus: 201,

@@ -33,7 +33,7 @@ export function groupAdminRoutes(ports: AdminPorts): readonly Route<Principal>[]
   ]
 }
 
-/** Of a name that is not empty; spaces around it are not part of it. */
+/** The refusal of a name that is not empty; spaces around it are ignored. */
 function nameTaken(name: string): Error {
   return fieldError('name', 'name_taken', { given: name }, `'${name}' is the name of another group`)
 }
@@ -94,7 +94,7 @@ function groupKind(ports: AdminPorts): NamedRecords<'/admin/v1/account-groups/:i
 
 type PayingCustomer = Pick<CustomerPrice, 'account' | 'account_name' | 'group' | 'rule' | 'markup'>
 
-/** What one account pays for each model, or each account for one model. */
+/** What one account pays for each model, or what each account pays for one model. */
 export async function customerPrices(
   ports: AdminPorts,
   query: URLSearchParams,

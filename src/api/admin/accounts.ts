@@ -85,7 +85,7 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
   ]
 }
 
-/** By its id or its external id; throws where there is none. */
+/** The account by its id or its external id; throws if there is none. */
 export async function account(ports: AdminPorts, given: string): Promise<AccountRecord> {
   const found = await findNamed(ports, { kind: 'account', get: (id) => ports.store.accounts.get(id) }, given)
   if (found === null) throw notFound('Account', given)
@@ -145,7 +145,7 @@ function accountKind(ports: AdminPorts): NamedRecords<'/admin/v1/accounts/:id', 
     },
     changed: async ({ id, before, after }) => {
       ports.access.invalidate({ accountId: id })
-      // What fails here is removed with what has expired.
+      // If this fails, the sweep of expired rows removes the rest.
       if (after.status === 'deactivated' && before?.status !== 'deactivated')
         await files.removeExpired(ports.clock.now()).catch(() => undefined)
     },
@@ -170,7 +170,7 @@ export function markupText(given: number | string): string {
   return decimalText(markup)
 }
 
-/** The rule of an account's prices in a body; what is absent does not change. */
+/** The rule of an account's prices that a body gives; fields that are absent do not change. */
 async function priceRule(
   ports: AdminPorts,
   { group, markup }: Pick<AccountBody, 'group' | 'markup'>,
@@ -194,10 +194,10 @@ function entryAmount(kind: EntryBody['kind'], amount: number | null | undefined)
 }
 
 interface Booked {
-  /** 200 = it was booked before. */
+  /** 200 = the entry was booked before. */
   readonly status: 200 | 201
   readonly kind: EntryBody['kind']
-  /** As it was given, RUB. */
+  /** The amount as it was given, RUB. */
   readonly amount: number
   readonly entry: EntryRecord
   readonly balanceMicro: bigint

@@ -4,17 +4,17 @@ import type { AdminScope } from '../../tables/admin-scopes.ts'
 /** A route of the admin API. */
 export interface AdminWireRoute extends WireRoute {
   /**
-   * The command of the route. A word in brackets is a field of the body that may stand as the last argument. A command
-   * that is written by hand has the same words, and serves the route too.
+   * The words of the route's command. A word in brackets is a field of the body that may be given as the last argument.
+   * A command written by hand has the same words, and serves the route too.
    */
   readonly command: string
   /** The scope that its caller needs. */
   readonly scope: AdminScope
-  /** Parts of its body whose change needs another scope besides. */
+  /** Fields of its body whose change needs another scope as well. */
   readonly parts?: Readonly<Record<string, AdminScope>>
   /**
-   * It makes access that outlives a session, which must prove itself anew (`ProofBody`): always, or with these parts of
-   * its body.
+   * The route makes access that outlives a session, so a session must prove itself anew (`ProofBody`): always, or if
+   * the body has one of these fields.
    */
   readonly proof?: true | readonly string[]
 }

@@ -21,8 +21,8 @@ import {
 import { SettingsPatch, type CatalogDocument, type ModelEntry, type ProviderEntry } from './catalog-contract.ts'
 
 /**
- * The parts of a catalogue as its reader accepts them (`src/catalog/document-reader.ts`): the fields and their forms.
- * Only the reader judges the meaning of values and rules between fields.
+ * The fields and forms of a catalogue's parts, as its reader accepts them (`src/catalog/document-reader.ts`). Only the
+ * reader judges the meaning of values and rules between fields.
  */
 
 /** A text that is not empty. */
@@ -87,10 +87,10 @@ export const ProviderBody = narrowed<ProviderEntry>(
   ),
 )
 
-/** A provider that is tried before it is kept. */
+/** A provider that is tried before it is stored. */
 export const TrialBody = body({ slug: FILLED, provider: ProviderBody })
 
-/** A provider with the models that it serves; each model needs its id here. */
+/** A provider with the models that it serves. Here each model must have its id. */
 export const ConnectionBody = body({
   slug: FILLED,
   provider: ProviderBody,

@@ -30,8 +30,8 @@ import { AUTH_TYPE_NAMES } from '../../catalog/auth.ts'
 import { SETTING_ROWS, type SettingName, type SettingRow, type SettingValue } from '../../tables/settings-table.ts'
 
 /**
- * A provider as in the catalogue file; `api_key` is write-only: an answer shows `…` and its last four characters. The
- * masked key sent back keeps the stored one.
+ * A provider as in the catalogue file. `api_key` is write-only: an answer shows `…` and its last four characters, and a
+ * body with this masked key leaves the stored key as it is.
  */
 export const ProviderEntry = open(
   {
@@ -84,7 +84,7 @@ export type ProviderTrial = Static<typeof ProviderTrial>
 
 const Decimal = either(number(), text())
 const Conditional = map(anything('A price of a key, or the bound, the hours and the tiers of the condition.'))
-/** One decimal, some by size, or the conditions `tiers`, `hours` and `service_tiers`. */
+/** A price is one decimal, several by size, or the conditions `tiers`, `hours` and `service_tiers`. */
 const Price = either(Decimal, map(Decimal), list(Conditional), map(Conditional))
 
 export const PriceEntry = open(
@@ -157,7 +157,7 @@ export const PriceChange = object(
           type: text(),
           context_length: optional(whole()),
           max_completion_tokens: optional(whole()),
-          guessed: optional(list(text(), 'Limits that nobody has stated.')),
+          guessed: optional(list(text(), 'Limits that are guesses, since nobody has stated them.')),
           input_modalities: optional(list(text())),
         },
         'Of a new model, other limits, or a model that is gone.',
@@ -174,7 +174,7 @@ export const CatalogChange = object(
     applied: flag(),
     changes: list(text()),
     price_version: whole(),
-    held: optional(list(PriceChange, 'Of an update: prices that wait for a hand, or would.')),
+    held: optional(list(PriceChange, 'Of an update: prices that wait for a decision, or would.')),
     failure: optional(
       nullable(text('Of an update: why the published lists could not be read; the release alone was taken.')),
     ),
@@ -260,7 +260,7 @@ export const CatalogProblem = object(
 )
 export type CatalogProblem = Static<typeof CatalogProblem>
 
-/** null counts as not given, except for `maintenance`, which it ends. */
+/** null counts as not given, except for `maintenance`, where it ends the maintenance. */
 export const SettingsPatch = body({
   maintenance: maybe(
     body({ message: maybe(NAME), retry_after: maybe(whole('Seconds.', { minimum: 1, maximum: 86_400 })) }),
@@ -280,4 +280,4 @@ export const CatalogWarnings = object({ data: list(Warning) })
 export const CatalogQuery = object({
   format: optional(only('yaml', "The operator's own file, as `tollgate export` writes it.")),
 })
-export const DryRunQuery = object({ dry_run: optional(only('1', 'Answers the difference and changes nothing.')) })
+export const DryRunQuery = object({ dry_run: optional(only('1', 'Returns the difference and changes nothing.')) })

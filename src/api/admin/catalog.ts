@@ -65,7 +65,7 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: KnownAdapters): 
   ]
 }
 
-/** With `format=yaml`: the operator's own part, as `tollgate export` writes it. */
+/** The whole catalogue; with `format=yaml` the operator's own part, as `tollgate export` writes it. */
 function showCatalog({ catalog }: AdminPorts, call: AdminCall): AdminReply<'GET /admin/v1/catalog'> | TextReply {
   if (call.query.get('format') === 'yaml')
     return { status: 200, body: catalog.exportText(), contentType: 'application/yaml; charset=utf-8' }
@@ -81,7 +81,7 @@ function modelKind(ports: AdminPorts): RecordKind<'/admin/v1/models/*id'> {
     event: 'model',
     terms: null,
     show: async (id) => {
-      // Another node may have just made it.
+      // Another node may have made the model just now.
       await catalog.refresh()
       return modelIn(catalog.shown(), id)
     },
@@ -114,7 +114,7 @@ function modelEntryOf(given: unknown, id: string): ModelEntry {
   return entry
 }
 
-/** Allowed values that may be mistakes; absent if there are none. */
+/** Accepted values that may be mistakes; absent if there are none. */
 function warned(warnings: readonly CatalogWarning[]): Warned {
   return warnings.length === 0 ? {} : { warnings }
 }

@@ -102,7 +102,7 @@ function amountOf(amount: number | null | undefined): Micro {
 
 type CodeTerms = Pick<CodeRecord, 'usesMax' | 'expiresAtMs' | 'note'>
 
-/** With their defaults. */
+/** The terms of a code in a body, with the defaults of those that are absent. */
 function termsOf({
   uses_max: usesMax = 1,
   expires_at: end = null,
@@ -131,7 +131,7 @@ async function createCodes(
   return { data: made.map((record) => ({ ...wireCode(record), code: record.code })) }
 }
 
-/** A code with its secret, which is in one answer only. */
+/** A code with its secret, which only one answer shows. */
 function newCode(
   ports: AdminPorts,
   call: AdminCall,

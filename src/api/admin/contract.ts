@@ -51,11 +51,10 @@ import { TOKEN_ROUTES } from './token-contract.ts'
 const USER = { id: 'usr_Vb3kQ9xT2mLr7dWa' }
 /**
  * The wire contract of `/admin/v1` between the console's operator pages and the server. The browser imports only the
- * types. An administrator's console session, the admin token or a named one opens it, as far as it has the scope of the
- * route; a user's session is refused with 403
- * `access_denied`, and so is an administrator who must first turn on two-step sign-in. Amounts, times, errors and the
- * origin of changes are as in the cabinet's contract. Unknown body fields are a 400 that names them. Lists take `limit`
- * (1–1000, default 100) and `offset`.
+ * types. An administrator's console session, the admin token or a named token opens a route if it has the route's
+ * scope. A user's session is refused with 403 `access_denied`, and so is an administrator who must first turn on
+ * two-step sign-in. Amounts, times, errors and the origin of changes are as in the cabinet's contract. Unknown body
+ * fields are a 400 that names them. Lists take `limit` (1–1000, default 100) and `offset`.
  */
 export const ADMIN_ROUTES = completed({
   ...ACCOUNT_ROUTES,
@@ -79,7 +78,7 @@ export const ADMIN_ROUTES = completed({
     scope: 'people:write',
     proof: ['role', 'operator_role', 'disabled'],
     summary:
-      'Changes the role, or locks somebody out. Nobody can lock out or demote themselves or the last owner (409), or whoever may do more than they (403).',
+      'Changes the role, or locks a person out. Nobody can lock out or demote themselves or the last owner (409), or a person with more rights than their own (403).',
     body: UserPatch,
     answer: ConsoleUser,
     example: { body: { disabled: true } },
@@ -131,12 +130,12 @@ export const ADMIN_ROUTES = completed({
   'PUT /admin/v1/catalog': {
     command: 'catalog put',
     scope: 'catalog:write',
-    // The maintenance notice is not of the file: a document leaves it as it is.
+    // The maintenance notice is not part of the file: applying a document does not change it.
     parts: partsOf(
       Object.keys(SettingsPatch.fields).filter((name) => name !== 'maintenance'),
       'settings:write',
     ),
-    summary: 'Makes the catalogue equal to the document, and answers the difference.',
+    summary: 'Makes the catalogue equal to the document, and returns the difference.',
     query: DryRunQuery,
     body: CatalogBody,
     answer: CatalogChange,
@@ -164,7 +163,7 @@ export const ADMIN_ROUTES = completed({
   'POST /admin/v1/catalog/update': {
     command: 'catalog update',
     scope: 'catalog:write',
-    summary: 'Takes the bundled models of this release, and those of its prices that need no hand.',
+    summary: "Takes this release's bundled models, and the prices that need no person's decision.",
     query: DryRunQuery,
     body: object({}),
     answer: CatalogChange,
@@ -328,7 +327,7 @@ export const ADMIN_ROUTES = completed({
     DELETE: {
       command: 'code withdraw',
       summary:
-        'Withdraws a code: nobody redeems it from then on, and it loses its external id. What it was worth stays booked.',
+        'Withdraws a code: it can no longer be redeemed, and loses its external id. Entries booked with it stay.',
     },
   }),
   'GET /admin/v1/payments': {

@@ -58,8 +58,8 @@ function roomRoutes(ports: AdminPorts): readonly Route<Principal>[] {
 }
 
 /**
- * Whoever finds a session open makes nothing with it that lasts longer: the row of the route says where it proves
- * itself.
+ * A person who finds a session open must not make anything with it that lasts longer. The route's row says which
+ * requests need a proof.
  */
 function proven({ access, prove }: AdminPorts, route: Route<Principal>): Route<Principal> {
   const { proof }: Pick<AdminWireRoute, 'proof'> =

@@ -20,7 +20,7 @@ import {
 } from './ports.ts'
 import { findNamed, namedRecordRoutes, type NamedRecords } from './records.ts'
 
-/** The fields that PUT sets and a new key need not have. */
+/** The fields that PUT sets and the body for a new key may omit, with their defaults. */
 const DEFAULTS: KeyTerms = Object.fromEntries(
   Object.keys(KeyPut.fields)
     .filter((name) => !['account', 'name', 'disabled'].includes(name))
@@ -50,7 +50,7 @@ export function keyAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   ]
 }
 
-/** A key with what is told of it beside its own columns. */
+/** A key with the values shown with it that are not columns of its own. */
 type FullKey = KeyRecord & Pick<NamedKey, 'spend' | 'externalId'>
 
 function shown(ports: AdminPorts, { spend, externalId, ...key }: FullKey): Key {
@@ -107,7 +107,7 @@ function keyKind(ports: AdminPorts): NamedRecords<'/admin/v1/keys/:id', FullKey,
   }
 }
 
-/** `once` has the secret, which is shown in one answer. */
+/** `once` has the secret, which only one answer shows. */
 async function createKey(
   ports: AdminPorts,
   accountId: string,

@@ -12,7 +12,7 @@ import { adminRoute, type AdminCall, type AdminAnswer, type AdminPorts } from '.
 import { dayAfter } from '../../base/time.ts'
 import { wire } from '../../base/wire.ts'
 
-/** Margin reports: by model at today's prices, and by what was sold. */
+/** Margin reports: by model at today's prices, and by past sales. */
 export function marginAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/models', async () => pricedModels(ports)),

@@ -22,7 +22,7 @@ export interface NodeState {
   readonly ledger: () => LedgerLoad
   /** Messages since the start, by the end of their attempts. */
   readonly notices: () => Readonly<Record<'sent' | 'failed' | 'dead', number>>
-  /** What is left of the money with providers that tell it. */
+  /** The balance left with each provider that reports one. */
   readonly balances: () => readonly {
     readonly provider: string
     readonly key: number

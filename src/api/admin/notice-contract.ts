@@ -26,7 +26,7 @@ export const OperatorDeliveryQuery = object({
   account: optional(text("Narrows to the receivers of one account; else the operator's and those of all accounts.")),
 })
 
-const AccountKinds = list(oneOf(ACCOUNT_KINDS), 'Kinds of notices that it is told of.', { maxItems: 50 })
+const AccountKinds = list(oneOf(ACCOUNT_KINDS), 'Kinds of notices that it gets.', { maxItems: 50 })
 
 export const AccountChannel = object({
   ...NoticeChannel.fields,
@@ -49,7 +49,7 @@ export const NOTICE_ROUTES = {
   'GET /admin/v1/accounts/:id/notices': {
     command: 'account notices',
     scope: 'accounts:read',
-    summary: 'Who is told about an account, and below which balance.',
+    summary: "The receivers of an account's notices, and the balance below which they get one.",
     answer: AccountNotices,
   },
   'PATCH /admin/v1/accounts/:id/notices': {

@@ -101,7 +101,7 @@ function channelKind(ports: AdminPorts): NamedRecords<'/admin/v1/notices/channel
   }
 }
 
-/** What makes a receiver equal to a body. */
+/** The change that makes a receiver equal to the body. */
 function replacing(
   ports: AdminPorts,
   terms: NoticeChannelBody,
@@ -112,7 +112,7 @@ function replacing(
   if (wanted !== type)
     throw fieldError('type', 'one_of', { allowed: type }, `must be ${type}: a receiver keeps its type`)
   return {
-    // What it may be is asked of a new target only.
+    // Only a new target is checked.
     ...(target === before ? {} : { target: checkedTarget(type, target, ports.allowPrivateUpstreams) }),
     kinds: [...new Set(kinds)],
     language,
@@ -121,8 +121,8 @@ function replacing(
 }
 
 /**
- * Who is told about an account, and below which balance. What its people name is confirmed by a code; what an operator
- * names for them needs none.
+ * Who gets notices about an account, and below which balance. A receiver that the account's people name must be
+ * confirmed by a code; one that an operator names need not.
  */
 export function accountNoticeRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
@@ -145,7 +145,7 @@ function channelRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('POST /admin/v1/accounts/:id/notices/channels', async (call, read) => {
       const id = await accountId(ports, call)
-      // A customer's webhook is public, wherever the operator's may be.
+      // The webhook of a customer must have a public address, wherever the operator's may be.
       const owner = { accountId: id, allowPrivate: false, vouched: true }
       const { channel, secret } = newChannel({ ...ports, cipher: ports.keyWrap }, read(), owner)
       if ((await notices.addChannel(channel, ACCOUNT_CHANNELS_MAX)) === 'full')
@@ -202,7 +202,7 @@ async function accountId(ports: AdminPorts, call: AdminCall): Promise<string> {
   return id
 }
 
-/** The path of a customer's webhook may hold a secret of theirs. */
+/** Hides the path of a webhook: it may hold a secret of the customer's. */
 function shownToAccount(channel: Channel): AccountChannel {
   const { type, target, confirmed } = channel
   const seen = type === 'webhook' && URL.canParse(target) ? `${new URL(target).origin}/…` : target

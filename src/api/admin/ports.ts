@@ -31,7 +31,7 @@ export interface AdminPorts extends ConsolePorts {
   readonly allowPrivateUpstreams: boolean
   /** Asks a provider for its models; nothing is charged. */
   readonly tryProvider: (provider: Provider) => Promise<ProviderTrial>
-  /** Throws unless the person of the call's session proves themselves anew; what is null was not given. */
+  /** Throws unless the person of the call's session proves their identity anew; a null field was not given. */
   readonly prove: (call: AdminCall, proof: Readonly<Record<'password' | 'code', string | null>>) => Promise<void>
   readonly rewrap: () => Promise<number>
   readonly audit: (sinceMs: number) => Promise<readonly AuditCheck[]>
@@ -65,7 +65,7 @@ export function adminRoute<K extends keyof AdminApi>(
   return adminReply(key, async (call, read) => ({ status, body: await handle(call, read) }))
 }
 
-/** The same where the answer is more than a body. The handler reads the body after it has found what the path names. */
+/** The same for an answer that is more than a body. The handler reads the body after finding what the path names. */
 export function adminReply<K extends keyof AdminApi>(
   key: K,
   handle: (call: AdminCall, read: AdminBody<K>) => Promise<AdminReply<K> | TextReply | typeof HIJACKED>,
@@ -129,14 +129,14 @@ export function actor(ports: AdminPorts, call: AdminCall): string {
   return ports.access.actorOf(call.request) ?? 'unknown'
 }
 
-/** Nobody hands out, takes away or resets what they may not do themselves. */
+/** Refuses a caller who would give, take away or reset access that they do not have themselves. */
 export function refuseBeyondOwn(ports: AdminPorts, call: AdminCall, scopes: Iterable<AdminScope>): void {
   if (!covers(ports.access.scopesOf(call.request), scopes)) throw reasonError('beyond_own')
 }
 
 /**
- * Refuses a change of a part of the route's body that needs a scope which the caller has not. `before`: null = it is
- * new.
+ * Refuses a change of a field of the route's body that needs a scope which the caller lacks. `before`: null = the
+ * record is new.
  */
 export function requireParts(
   ports: AdminPorts,
@@ -153,7 +153,7 @@ export function requireParts(
       throw reasonError('scope_needed', { scope }, { says: `${part}: its change needs the scope ${scope}` })
 }
 
-/** Nobody hands out what lasts longer than they do. `endsAtMs`: null = it has no end. */
+/** Refuses a caller who would give access that lasts longer than their own. `endsAtMs`: null = it has no end. */
 export function refuseLonger(ports: AdminPorts, call: AdminCall, endsAtMs: number | null): void {
   refuseBeyondEnd(ports.access.adminTokenOf(call.request)?.expiresAtMs ?? null, endsAtMs)
 }

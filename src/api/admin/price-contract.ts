@@ -2,7 +2,7 @@ import { body, list, nullable, number, object, optional, text, whole } from '../
 import { PriceChange } from './catalog-contract.ts'
 
 export const PriceAccountsQuery = object({
-  model: optional(text('Absent = all whose prices wait for a hand.')),
+  model: optional(text('Absent = all models whose prices wait for a decision.')),
 })
 const PriceChanges = object({ data: list(PriceChange) })
 
@@ -13,13 +13,13 @@ export const PRICE_ROUTES = {
   'GET /admin/v1/price-changes': {
     command: 'price held',
     scope: 'catalog:read',
-    summary: 'Prices by lists of providers, and by releases, that wait for a hand.',
+    summary: "Prices from providers' lists and from releases that wait for a decision.",
     answer: PriceChanges,
   },
   'POST /admin/v1/price-changes/fetch': {
     command: 'price fetch',
     scope: 'catalog:write',
-    summary: 'Fetches the lists of prices now, applies what needs no hand, and answers what became of each list.',
+    summary: 'Fetches the price lists now, applies what needs no decision, and returns the result for each list.',
     body: body({}),
     answer: object({
       data: list(
@@ -46,7 +46,7 @@ export const PRICE_ROUTES = {
   'POST /admin/v1/price-changes/:id/approve': {
     command: 'price approve',
     scope: 'catalog:write',
-    summary: 'Applies a price that waits. 409 if another hand has decided it meanwhile, or the price was changed.',
+    summary: 'Applies a price that waits. 409 if another person has decided it meanwhile, or the price was changed.',
     body: body({}),
     answer: PriceChange,
     example: CHANGE,

@@ -15,7 +15,10 @@ type WireRow = NonNullable<WirePriceChange['row']>
 
 const ACCOUNTS_MAX = 1_000
 
-/** Prices that follow the lists of providers: what waits, whom it concerns, and a hand's decision. */
+/**
+ * Prices that follow the lists of providers: the changes that wait, the customers whom they concern, and the operator's
+ * decision.
+ */
 export function priceAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   const by = (call: AdminCall): PriceActor => priceActor(ports, call)
   const decide = async (call: AdminCall, isApproved: boolean): Promise<WirePriceChange> => {

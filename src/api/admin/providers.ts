@@ -30,7 +30,7 @@ import { CatalogFaults, problemText } from '../../catalog/catalog-check.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { CatalogProblem } from './catalog-contract.ts'
 
-/** Providers: tried, made with their models, and changed. */
+/** Providers: trying one, making one with its models, and changing one. */
 export function providerAdminRoutes(ports: AdminPorts, context: DocumentContext): readonly Route<Principal>[] {
   return [
     adminRoute('POST /admin/v1/providers/try', (call) => tryProvider(ports, call, context)),
@@ -115,8 +115,8 @@ function checkSlug(slug: string): void {
 }
 
 /**
- * The files of the server and a private address are for the operator's file (guarantees.md requirement 14); what a name
- * resolves to is judged when the connection is made.
+ * Refuses files of the server and private addresses: only the operator's file may name them (guarantees.md requirement
+ * 14). The address to which a name resolves is judged when the connection is made.
  */
 export function refusePrivate(
   { catalog }: AdminPorts,
@@ -154,7 +154,7 @@ function providerKind(ports: AdminPorts, context: DocumentContext): RecordKind<'
     event: 'provider',
     terms: null,
     show: async (slug) => {
-      // Another node may have just made it.
+      // Another node may have made the provider just now.
       await catalog.refresh()
       return named(slug, shownProvider(ports, slug))
     },
@@ -177,7 +177,7 @@ function providerKind(ports: AdminPorts, context: DocumentContext): RecordKind<'
   }
 }
 
-/** The provider as anyone may see it: credentials are cut to their last four characters. */
+/** The provider without secrets: credentials are cut to their last four characters. */
 function shownProvider({ catalog }: AdminPorts, slug: string): WireProvider | null {
   return providerIn(catalog.shown(), slug)
 }
@@ -193,10 +193,13 @@ function providerAfter(ports: AdminPorts, slug: string): WireProvider {
   return after
 }
 
-/** A text that is no catalogue at all has thousands of problems; nobody reads more than these. */
+/** The most problems that a refusal names. A text that is no catalogue has thousands, and nobody reads them all. */
 const PROBLEMS_MAX = 50
 
-/** Refuses a document with problems, one sentence each. Endpoints that merely cannot be routed to are accepted. */
+/**
+ * Refuses a document with problems, one sentence each. An endpoint whose only fault is that no request can be routed to
+ * it is accepted.
+ */
 export function refuse(problems: readonly Problem[]): void {
   const fatal = problems.filter((problem) => problem.unroutable !== true)
   if (fatal.length > 0) throw problemsError(fatal)
@@ -216,7 +219,7 @@ function problemsError(problems: readonly Fault[]): ApiError {
   return new ApiError('invalid_input', message, { metadata: { problems: lines, problem_count: problems.length } })
 }
 
-/** A document may be 10 MB, and reading it took this turn: the changes are computed in another. */
+/** Reading 10 MB of a document takes a turn of the event loop, so the changes are computed in the next. */
 export async function applied<T>(work: () => Promise<T>): Promise<T> {
   await nextTurn()
   try {

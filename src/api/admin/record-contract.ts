@@ -15,7 +15,7 @@ import {
 import type { AdminScope } from '../../tables/admin-scopes.ts'
 import type { AdminWireRoute } from './admin-route.ts'
 
-/** Before an external id in a path, and in a field that names another record. */
+/** The prefix of an external id in a path, and in a field that names another record. */
 export const EXTERNAL_PREFIX = 'external:'
 export const EXTERNAL_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,127}$/
 
@@ -25,9 +25,9 @@ const ExternalId = text('The name that a client gave it, which paths take as `ex
   pattern: EXTERNAL_ID_PATTERN.source,
 })
 
-/** In answers. */
+/** An external id in answers. */
 export const EXTERNAL_ID = nullable(ExternalId)
-/** In a change; null takes it away. */
+/** An external id in a change; null removes it. */
 export const EXTERNAL_ID_CHANGE = optional(EXTERNAL_ID)
 
 export const Removed = object({ id: text(), deleted: flag('false: there was none.') })
@@ -77,7 +77,7 @@ export type PageQuery = Static<typeof PageQuery>
 export const Deleted = object({ id: text(), deleted: only(true) })
 export type Deleted = Static<typeof Deleted>
 
-/** How a list goes on. */
+/** Where the next page of a list begins. */
 export const NEXT_CURSOR = object({
   next_cursor: optional(text('The next page, as `cursor`; absent where the list ends, or has no cursors.')),
 })

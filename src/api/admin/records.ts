@@ -22,7 +22,7 @@ import {
   type AdminReply,
 } from './ports.ts'
 
-/** Records that a client keeps equal to its own description of them: each has GET, PUT and DELETE. */
+/** Records that a client keeps equal to its own description of them. Each has GET, PUT and DELETE. */
 type RecordPath =
   | '/admin/v1/accounts/:id'
   | '/admin/v1/account-groups/:id'
@@ -36,8 +36,8 @@ type PatchedPath = Exclude<RecordPath, `/admin/v1/${'providers' | 'models'}/${st
 type Shown<P extends RecordPath> = AdminApi[`GET ${P}`]['answer']
 
 /**
- * Refuses the change of a record that is not as the request's headers say, and a change to `next` that needs another
- * scope; null = there is none.
+ * Throws if the record is not in the state that the request's headers require, or if the change to `next` needs another
+ * scope. null = there is no record.
  */
 export type Guard = (current: object | null, next?: object) => void
 
@@ -45,7 +45,7 @@ export type Guard = (current: object | null, next?: object) => void
 export interface Written<W> {
   /** Its id in the audit log. */
   readonly id: string
-  /** null = it is new. */
+  /** null = the record is new. */
   readonly before: W | null
   readonly after: W
   readonly changed: boolean
@@ -97,19 +97,22 @@ export function recordRoutes<P extends RecordPath>(
   ]
 }
 
-/** A change of a record by what it is at that moment. */
+/** A change that depends on the record's state at that moment. */
 type Decide<R, C> = (current: R) => C
 
-/** What a body of PUT or POST describes: the change that makes a record equal to it, and a new record by it. */
+/**
+ * What a body of PUT or POST describes: the change that makes an existing record equal to it, and a new record made
+ * from it.
+ */
 interface Described<R, C> {
   readonly change: Decide<R, C>
-  /** `once`: fields of the answer that makes it only. */
+  /** `once`: fields that only the answer to the making has. */
   readonly create: (externalId: string | null) => Promise<{ readonly record: R; readonly once?: object }>
 }
 
 type PatchTerms<P extends PatchedPath> = Omit<BodyOf<AdminApi[`PATCH ${P}`]>, 'external_id'>
 
-/** A kind of records that have an id of ours and may have an external one. */
+/** A kind of records that have an id of ours, and may have an external one. */
 export interface NamedRecords<P extends PatchedPath, R extends { readonly id: string }, C extends object> extends Pick<
   RecordKind<P>,
   'path' | 'noun' | 'event' | 'terms'
@@ -117,14 +120,14 @@ export interface NamedRecords<P extends PatchedPath, R extends { readonly id: st
   readonly kind: NamedKind
   get(id: string): Promise<R | null>
   shown(record: R): Shown<P>
-  /** Changes a record while nobody else does; null = there is none. What `decide` throws keeps all as it was. */
+  /** Changes a record while nobody else does; null = there is none. If `decide` throws, nothing changes. */
   update(id: string, decide: Decide<R, C>): Promise<R | null>
   describe(call: AdminCall, read: AdminBody<`PUT ${P}`>): Promise<Described<R, C>> | Described<R, C>
   /** The change by the fields that are given. */
   patch(call: AdminCall, terms: PatchTerms<P>): Promise<Decide<R, C>> | Decide<R, C>
-  /** false = it is gone already. `guard` is to be asked while nobody else changes the record. */
+  /** false = the record is gone already. `guard` must be asked while nobody else changes the record. */
   remove(record: R, guard: Guard, call: AdminCall): Promise<boolean>
-  /** After a change that was one. */
+  /** Called after an update that changed something. */
   changed?(written: Written<Shown<P>>): Promise<void> | void
 }
 
@@ -158,10 +161,10 @@ export function namedRecordRoutes<P extends PatchedPath, R extends { readonly id
       const given = idIn(call)
       if ((await find(given)) === null) throw notFound(kind.noun, given)
       const guard = changeGuard(ports, call, kind, `PATCH ${kind.path}`, read)
-      // Each body of a PATCH may give an external id.
+      // The body of every PATCH may give an external id.
       const { external_id: externalId, ...terms } = read() as PatchTerms<P> & { readonly external_id?: string | null }
       const name = externalIdPatch(externalId)
-      // What is left is the rest of that body.
+      // Without the external id, the rest is the body's other fields.
       const decide = await kind.patch(call, terms as unknown as PatchTerms<P>)
       const id = await recordId(ports, kind.kind, given)
       const change = (current: R): C => ({ ...decide(current), ...name })
@@ -174,7 +177,7 @@ export function namedRecordRoutes<P extends PatchedPath, R extends { readonly id
 
 type PostKey = `POST /admin/v1/${'accounts' | 'account-groups' | 'tokens' | 'notices/channels'}`
 
-/** POST of a kind of records: its body is that of PUT, perhaps without some fields that may be left out. */
+/** POST of a kind of records: its body is that of PUT, in some kinds without fields that may be left out. */
 export function postRoute<P extends PatchedPath, R extends { readonly id: string }, C extends object>(
   ports: AdminPorts,
   kind: NamedRecords<P, R, C>,
@@ -182,7 +185,7 @@ export function postRoute<P extends PatchedPath, R extends { readonly id: string
 ): Route<Principal> {
   return adminReply<PostKey>(key, async (call, read) => {
     requireParts(ports, call, key, null, read())
-    // The rows of the contract are so.
+    // The contract's rows have these types.
     const { create } = await kind.describe(call, read as unknown as AdminBody<`PUT ${P}`>)
     const { record, once } = await create(null)
     const shown = kind.shown(record)
@@ -209,7 +212,7 @@ async function answeredChange<P extends RecordPath, K extends keyof AdminApi>(
 ): Promise<AdminReply<K>> {
   if (changed)
     await recordChange(ports, call, `${kind.event}.${before === null ? 'create' : 'update'}`, id, before, after)
-  // A change answers with the record, which the rows of the contract say for every path.
+  // The answer to a change is the record, as the contract's rows say for every path.
   const body = { ...(after as object), ...once } as AdminReply<K>['body']
   return answered(kind, { status: before === null ? 201 : 200, body }, after)
 }
@@ -226,12 +229,12 @@ function idIn(call: AdminCall): string {
   return param(call, 'slug' in call.params ? 'slug' : 'id')
 }
 
-/** Whether an id was made here: one that names nothing is a mistake then. */
+/** Whether the id has the form of ours. Such an id without a record is a mistake, not a new external id. */
 function isOurs({ event }: RecordKind<RecordPath>, id: string): boolean {
   return event !== 'provider' && event !== 'model' && !id.startsWith(EXTERNAL_PREFIX)
 }
 
-/** Equal for equal terms, whatever the record has spent meanwhile. */
+/** Equal for equal terms, whatever has been spent on the record meanwhile. */
 export function etagOf({ terms }: Pick<RecordKind<RecordPath>, 'terms'>, shown: object): string {
   const fields = Object.entries(shown).filter(([name]) => terms === null || terms.includes(name))
   const text = JSON.stringify(fields.toSorted(([one], [other]) => (one < other ? -1 : 1)))
@@ -268,7 +271,7 @@ function changeGuard(
   if (parts === undefined) return guard
   return (current, next) => {
     guard(current)
-    // A new record is what its body says.
+    // A new record is judged by its body.
     const after = next ?? (current === null ? read() : undefined)
     if (after !== undefined) requireParts(ports, call, route, current, after)
   }
@@ -310,7 +313,7 @@ export async function recordId({ store }: AdminPorts, kind: NamedKind, given: st
   return externalId === null ? given : store.externalIds.find(kind, externalId)
 }
 
-/** Changes the record that has the id, or makes one with its external id: of two requests at once only one does. */
+/** Changes the record that has the external id, or makes one with it: of two requests at once, only one makes it. */
 async function putNamed<P extends PatchedPath, R extends { readonly id: string }, C extends object>(
   ports: AdminPorts,
   kind: NamedRecords<P, R, C>,
@@ -332,12 +335,12 @@ async function putNamed<P extends PatchedPath, R extends { readonly id: string }
     return await work()
   } catch (thrown) {
     if (!(thrown instanceof ExternalIdTakenError)) throw thrown
-    // Another request has just made it.
+    // Another request made the record just now.
     return refusingTaken(work)
   }
 }
 
-/** A name that another record has is refused in words. */
+/** Turns a name that another record has into a refusal with a sentence. */
 export async function refusingTaken<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -347,7 +350,7 @@ export async function refusingTaken<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Changes a record by what it is at that moment, and only where it differs; null = there is none. */
+/** Changes a record by its state at that moment, and only if it differs; null = there is none. */
 export async function changedNamed<P extends PatchedPath, R extends { readonly id: string }, C extends object>(
   kind: NamedRecords<P, R, C>,
   id: string,
@@ -370,12 +373,12 @@ export async function changedNamed<P extends PatchedPath, R extends { readonly i
   return written
 }
 
-/** The same guard, and the record as it was when the guard was asked first. */
+/** The same guard, and the record as it was when the guard was first asked. */
 function watchedGuard<W extends object>(inner: Guard): { readonly guard: Guard; readonly before: () => W | null } {
   let before: W | null = null
   return {
     guard: (current, next) => {
-      // Guards of a kind are asked about its shown records.
+      // Guards of a kind are given its records in the form that answers show.
       before ??= current as W | null
       inner(current, next)
     },
@@ -383,7 +386,7 @@ function watchedGuard<W extends object>(inner: Guard): { readonly guard: Guard; 
   }
 }
 
-/** A guard of the catalogue that also keeps the record as it was when the change was made. */
+/** A guard of the catalogue that also records the entry as it was when the change was made. */
 export function watched<W extends object>(
   guard: Guard,
   find: (shown: CatalogDocument) => W | null,

@@ -29,7 +29,7 @@ import {
 } from '../../base/schema.ts'
 import type { AdminWireRoute } from './admin-route.ts'
 
-/** A condition that the operator should know of; it disappears when it is mended. */
+/** A condition that the operator should know of; it disappears when its cause is removed. */
 export const OperatorWarning = either(
   object({ kind: only('rates_failed'), since: time(), reason: text() }),
   object({
@@ -271,7 +271,7 @@ export const SinceQuery = object({ since: optional(time('What is newer is looked
 export const ReplayQuery = object({ from: optional(time()), to: optional(time()) })
 export const Generations = object({ ...listed(Generation).fields, ...SearchNotes.fields })
 
-/** Rows of the admin API that tell what happened, and change nothing. */
+/** Routes of the admin API that report what happened, and change nothing. */
 export const REPORT_ROUTES = {
   'GET /admin/v1/usage': {
     command: 'usage',

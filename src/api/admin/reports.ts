@@ -31,16 +31,16 @@ import { PARAMETER_NAMES, PARAMETER_TABLE } from '../../tables/parameter-table.t
 import type { ErrorType } from '../../base/errors.ts'
 import { rubles } from '../../base/money.ts'
 
-/** Parameters that carry the same field: an endpoint that takes one of them is sent it. */
+/** Parameters that travel in the same field: an endpoint that takes one of them is sent the field. */
 const ALIKE: readonly (readonly string[])[] = [
   ['reasoning', 'reasoning_effort', 'include_reasoning'],
   ['response_format', 'structured_outputs'],
 ]
-/** The cap of the output goes under the one name or the other. */
+/** Two names for the cap of the output. */
 const CAPS: readonly string[] = ['max_tokens', 'max_completion_tokens']
-/** Sent by its price, whatever the endpoint lists. */
+/** Sent if the endpoint has a price for it, whether or not the endpoint lists it. */
 const PRICED = 'service_tier'
-/** What an endpoint is sent only if it lists it, or is sent in another form then. */
+/** Parameters that an endpoint gets only if it lists them, or gets in another form if it lists them. */
 const LISTED: ReadonlySet<string> = new Set([
   'reasoning',
   'developer',
@@ -80,14 +80,17 @@ function alikeOf(parameter: string): readonly string[] {
   return ALIKE.find((names) => names.includes(parameter)) ?? [parameter]
 }
 
-/** What the endpoint lists, or would list for what it is sent, without the parameter; null = that would not help. */
+/**
+ * The endpoint's list of parameters, or the list of what it is sent, without the parameter; null = removing it would
+ * not help.
+ */
 function othersOf(
   ports: AdminPorts,
   { type }: Model,
   { provider, supportedParameters: listed }: Endpoint,
   parameter: string,
 ): readonly string[] | null {
-  // Other kinds of requests would get another picture or voice, and no header would say so.
+  // Without the parameter, other kinds of requests would get another picture or voice, and no header would say so.
   if (type !== 'chat') return null
   const taken = listed ?? ports.parametersOf(provider.adapter, type).filter((name) => !LISTED.has(name))
   const alike = alikeOf(parameter)

@@ -26,14 +26,14 @@ export class SetupLinks {
     this.#ports = ports
   }
 
-  /** A token for the first owner; null when there is one already. */
+  /** A token for the first owner; null = there is an owner already. */
   async firstToken(): Promise<string | null> {
     return (await this.#ports.users.owners()) > 0 ? null : this.#token(null, false)
   }
 
   /**
-   * Makes an operator without a password, and a token to choose one. A link that was never used may be requested
-   * again.
+   * Makes an operator without a password, and a token to choose one. While its link is unused, another may be
+   * requested.
    */
   async invite(
     given: string,

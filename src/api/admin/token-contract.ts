@@ -11,7 +11,7 @@ export const AdminToken = object(
   {
     id: text(),
     external_id: EXTERNAL_ID,
-    name: text('It stands in the audit log as `token:NAME`.'),
+    name: text('The audit log names it `token:NAME`.'),
     label: text('Enough of the token to recognise it.'),
     scopes: list(Scope),
     state: oneOf(['active', 'expired', 'revoked']),

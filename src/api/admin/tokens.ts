@@ -91,7 +91,7 @@ function scopesOf({ scopes, role }: AdminTokenBody): readonly AdminScope[] {
   return sorted(scopes)
 }
 
-/** null = it has no end. */
+/** null = the token has no end. */
 function endMs(given: string | null | undefined): number | null {
   return typeof given === 'string' ? Date.parse(given) : null
 }
@@ -119,7 +119,7 @@ async function newToken(
     revokedAtMs: null,
     lastUsedAtMs: null,
   }
-  // Its maker may have been revoked or narrowed since it opened this route.
+  // The caller's token may have been revoked or narrowed since it opened this route.
   const check = (inForce: AdminTokenRecord | null): void => {
     if (maker === null) return
     if (inForce === null || !covers(new Set(inForce.scopes), scopes)) throw reasonError('beyond_own')
@@ -130,7 +130,7 @@ async function newToken(
   return { record, token }
 }
 
-/** Nobody changes a token that may do more than they or lasts longer, or into one. */
+/** Refuses changes of a token that may do more or lasts longer than the caller's, and changes that would make it so. */
 function within(
   ports: AdminPorts,
   call: AdminCall,
@@ -140,7 +140,7 @@ function within(
     refuseBeyondOwn(ports, call, current.scopes)
     const patch = decide(current)
     refuseBeyondOwn(ports, call, patch.scopes ?? [])
-    // More scopes for a token that lasts longer would last longer too.
+    // More scopes for a token that outlives the caller's would outlive it too.
     if (patch.scopes !== undefined || patch.expiresAtMs !== undefined)
       refuseLonger(ports, call, patch.expiresAtMs === undefined ? current.expiresAtMs : patch.expiresAtMs)
     return patch

@@ -32,7 +32,7 @@ import { externalIdPatch, recordId, refusingTaken } from './records.ts'
 import { isoTime } from '../../base/time.ts'
 import { wire } from '../../base/wire.ts'
 
-/** People of the console, and blocked addresses. Nobody ever acts as somebody else. */
+/** People of the console, and blocked addresses. No route lets one person act as another. */
 export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     listRoute(ports, 'GET /admin/v1/users', async ({ query }, range) =>
@@ -82,7 +82,10 @@ async function one(ports: AdminPorts, call: AdminCall): Promise<UserRecord> {
   return user
 }
 
-/** The user of the path, who may do no more than the caller: access to their account is access to what they may do. */
+/**
+ * The user that the path names. They may do no more than the caller, since access to their account is access to all
+ * that they may do.
+ */
 async function oneWithin(ports: AdminPorts, call: AdminCall): Promise<UserRecord> {
   const user = await one(ports, call)
   if (user.operatorRole !== null) refuseBeyondOwn(ports, call, ROLE_SCOPES[user.operatorRole])
@@ -119,7 +122,7 @@ async function patchUser(
   return after
 }
 
-/** Decided by the user as they are while nobody else changes them. */
+/** The patch is decided by the user's state while nobody else changes it. */
 function patchOf(
   ports: AdminPorts,
   call: AdminCall,
@@ -173,7 +176,7 @@ async function passwordLink(
   return await handedLink(ports, call, user, { kind: 'password', token })
 }
 
-/** A link for the operator to hand over; its person gets it by mail too, where mail is set up. */
+/** A link for the operator to hand over; the person also gets it by mail if mail is set up. */
 export async function handedLink(
   ports: AdminPorts,
   call: AdminCall,
@@ -185,7 +188,7 @@ export async function handedLink(
   return { id, email, link: `${publicUrlOf(ports.publicUrl, call)}/setup?token=${token}`, mailed }
 }
 
-/** Anyone at a session left open could otherwise set a new password with a link for its user. */
+/** Refuses a link for the caller's own user: anyone who finds the session open could set a new password with it. */
 export function refuseOwnLink(ports: AdminPorts, call: AdminCall, email: string): void {
   if (actor(ports, call) === email)
     throw reasonError(

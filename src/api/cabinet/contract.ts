@@ -21,7 +21,7 @@ import { SESSION_ROUTES } from './session-contract.ts'
  *   `metadata.reason` (one of `RefusalReasons`).
  * - Lists that may be long are read with cursors: pass `next_cursor` back as `cursor`; null = the end. Cursors are
  *   opaque.
- * - Texts that users typed or clients sent (names, titles, referers) come back as they were: render them as text only.
+ * - Texts that users typed or clients sent (names, titles, referers) come back unchanged: render them as text only.
  */
 export const CABINET_ROUTES = completed({
   ...SESSION_ROUTES,

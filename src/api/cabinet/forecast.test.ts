@@ -4,7 +4,7 @@ import { dayAfter } from '../../base/time.ts'
 import { forecastFrom, monthForecast } from './usage.ts'
 
 const day = (name: string, costMicro: bigint) => ({ day: name, costMicro })
-/** Each day of November up to the 20th costs 7 µRUB, and today 3 so far. */
+/** Each day of November up to the 20th costs 7 µRUB; today has cost 3 so far. */
 const DAYS = [...Array.from({ length: 19 }, (_, at) => day(dayAfter('2026-11-01', at), 7n)), day('2026-11-20', 3n)]
 
 test('a month costs what it has cost, and the average of the last seven full days for each day after today', () => {

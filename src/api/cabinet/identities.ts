@@ -10,11 +10,11 @@ export interface OidcConfig {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string
-  /** The text of its button. */
+  /** The text of its button on the sign-in page. */
   readonly name: string
 }
 
-/** null = it is not set up. */
+/** Settings of single sign-on; null = it is not set up. */
 export interface SignOnConfig {
   readonly oidc: OidcConfig | null
 }

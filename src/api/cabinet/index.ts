@@ -44,21 +44,21 @@ const SIGN_INS_KEPT_MS = 90 * DAY_MS
 const SIGN_ONS: Readonly<Record<string, (ports: CabinetPorts, config: SignOnConfig) => SingleSignOn | null>> = {
   oidc: openOidc,
 }
-/** Who takes the customers' money: the first that is set up. */
+/** Providers that take the customers' money; the first that is set up is used. */
 const PAYMENT_PROVIDERS: Readonly<Record<string, (config: PaymentConfig) => PaymentProvider | null>> = {
   yookassa: ({ yookassa }) => (yookassa === null ? null : new Yookassa(yookassa)),
 }
 
 export interface CabinetOptions extends Omit<CabinetPorts, 'passwords'>, SignOnConfig, PaymentConfig {
-  /** Whether this node does the work that one node does for all. */
+  /** Whether this node is the leader. */
   readonly leads: () => boolean
 }
 
 export interface Cabinet {
   readonly routes: readonly Route<Principal>[]
-  /** Uses up a set-up link; answers each `Set-Cookie` of the session. */
+  /** Uses up a set-up link; returns each `Set-Cookie` of the session. */
   setUp(request: SetUpRequest, call: CabinetCall): Promise<readonly string[]>
-  /** Throws unless the person of the call's session proves themselves anew. */
+  /** Throws unless the person of the call's session proves their identity anew. */
   prove(call: CabinetCall, proof: OwnProof): Promise<void>
   stop(): Promise<void>
 }
@@ -152,7 +152,7 @@ async function requestStory(ports: CabinetPorts, { call, accountId }: Visit): Pr
   return {
     ...logRow(row),
     ...viewOf(row, 'request'),
-    // Without the provider's words.
+    // The provider's own words are left out.
     attempts: attemptsOf(row).map(({ provider, outcome, reason, status }) => ({ provider, outcome, reason, status })),
     attempt_count: row.attempts,
     ...storyOf(row, await ports.catalog.pricesOf(row), hold),
@@ -189,14 +189,14 @@ function readable(code: string): string {
   return code.replaceAll(/[\s-]/g, '').toUpperCase().replaceAll('O', '0').replaceAll(/[IL]/g, '1')
 }
 
-/** A link for a forgotten password, by e-mail. Whether there is such a user shows neither in the answer nor in its time. */
+/** A link for a forgotten password, by e-mail. Neither the answer nor its time shows whether there is such a user. */
 function passwordResetRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   return [
     openRoute('POST /cabinet/v1/password-reset', async (call, read) => {
       const email = readEmail(read().email)
       if (ports.mailedLinks === null) throw reasonError('mail_unset')
       await ports.access.bounds.take('resets', ipKey(call.clientIp))
-      // The answer does not wait for what depends on the user.
+      // The answer must not wait for work that depends on the user.
       setImmediate(() => {
         sendLink(ports, email, call.clientIp).catch((thrown: unknown) =>
           ports.notice(`A password link was not made: ${thrownMessage(thrown)}`),
@@ -209,7 +209,7 @@ function passwordResetRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
 
 async function sendLink(ports: CabinetPorts, email: string, ip: string): Promise<void> {
   const user = await ports.store.users.findByEmail(email)
-  // Who has no password came by single sign-on, or has a link already.
+  // A user without a password came by single sign-on, or has a link already.
   if (user === null || user.disabled || user.passwordHash === null) return
   await ports.mailedLinks?.send({ email, language: user.language, kind: 'password', from: null }, async () => {
     const token = await ports.newPasswordToken(user)

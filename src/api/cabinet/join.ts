@@ -15,7 +15,7 @@ import { openRoute, visitRoute, type CabinetCall, type CabinetPorts } from './po
 import { sessionState } from './session-state.ts'
 import { noted } from './sign-in.ts'
 
-/** Joining an account by an invitation, and going from one account to another. */
+/** Joining an account by an invitation, and changing from one account to another. */
 export function joinRoutes(ports: CabinetPorts, oidcName: string | null): readonly Route<Principal>[] {
   return [
     openRoute('POST /cabinet/v1/invitations/check', async (call, read) => {
@@ -72,7 +72,7 @@ async function join(ports: CabinetPorts, call: CabinetCall, given: JoinBody, oid
   return { status: 201, body, headers: { 'set-cookie': cookies } }
 }
 
-/** Whoever is signed in has proved nothing anew: their session goes on, with its age and its end. */
+/** A signed-in user has not proved anything anew, so their session goes on with its age and its end. */
 async function sessionIn(
   ports: CabinetPorts,
   call: CabinetCall,
@@ -105,7 +105,8 @@ async function newPerson(
     throw reasonError('link_not_yours', { email: invitation.email })
   ports.passwords.check('password', password, [email, email.split('@')[0] ?? ''])
   await ports.access.bounds.take('sign_ups', ipKey(call.clientIp))
-  // A taken address is refused and leaves the link: it must not tell of many.
+  // A refusal because the address is taken does not use up the link. The bound keeps one link from testing many
+  // addresses.
   await ports.access.bounds.take('joins', invitation.id)
   if ((await ports.store.users.findByEmail(email)) !== null) throw emailTaken(email)
   return newUser(ports, {

@@ -45,7 +45,7 @@ export const NewKey = object({ ...Key.fields, key: text() }, 'Shown this once.')
 export type NewKey = Static<typeof NewKey>
 
 export const KeyPatch = BODIES.changed
-/** People make no more, so their list is one page. */
+/** People make no more keys than this, so their list is one page. */
 export const KEYS_PAGE_MAX = 500
 export const Keys = object({
   data: list(Key, 'The newest first.'),

@@ -50,7 +50,7 @@ async function listed(ports: CabinetPorts, visit: Visit): Promise<Keys> {
   const search = textParameter(query, 'search')
   const filter = {
     ...own,
-    // An address from which nobody has made a key finds none.
+    // The address of a person who made no key finds none.
     ...(by === null ? {} : { madeBy: [...makers].find(([, email]) => email === by)?.[0] ?? '' }),
     ...(search === null ? {} : { search }),
     ...(onlyParameter(query, 'enabled') === null ? {} : { disabled: false }),
@@ -63,7 +63,7 @@ async function listed(ports: CabinetPorts, visit: Visit): Promise<Keys> {
   return { data: await shownKeys(ports, visit, data), total, makers: [...makers.values()] }
 }
 
-/** Who has made the keys that a person sees; null = programs and the operator. */
+/** The people who made the keys that the visitor sees; null = programs and the operator. */
 async function makersOf(
   { store, periods }: CabinetPorts,
   { accountId, madeBy }: KeyFilter,
@@ -74,12 +74,12 @@ async function makersOf(
   return new Map(ids.map((id) => [id, id === null ? null : (emails.get(id) ?? null)]))
 }
 
-/** The keys of the account, or of somebody who may see no others those that they have made. */
+/** The keys of the account; for a person who may not see those of others, only the keys that they made. */
 export function visibleTo(visit: Pick<Visit, 'accountId' | 'user' | 'membership'>): KeyFilter {
   return { accountId: visit.accountId, ...(may(visit, 'keys:all') ? {} : { madeBy: visit.user.id }) }
 }
 
-/** Whether what the key has made is theirs to read: a member's own, or for an owner the account's. */
+/** Whether the person may read what the key has stored: a member reads their own, an owner those of the account. */
 function isOwn({ user, membership }: Viewer, key: KeyWithSpend['key']): boolean {
   return key.person === (membership?.role === 'owner' ? null : user.id)
 }
@@ -178,8 +178,8 @@ const KEYS_MAX = 20
 const ID_LETTERS = 16
 
 /**
- * Keys for programs that manage the account's API keys; an owner makes and deletes them, and they work while that owner
- * is one.
+ * Keys for programs that manage the account's API keys. An owner makes and deletes them, and they work as long as that
+ * owner is one.
  */
 export function managementKeyRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   return [

@@ -9,7 +9,7 @@ import { accountOf, moneyOf } from './summary.ts'
 import { isoTime } from '../../base/time.ts'
 import { wire } from '../../base/wire.ts'
 
-/** A page begins below an entry, and its balances are counted from the one before that entry. */
+/** A page begins below an entry, and its balances are computed from the balance before that entry. */
 const CURSOR = /^(\d{1,15})(?:_(-?\d{1,19}))?$/
 
 /** Every entry of the account, newest first. */

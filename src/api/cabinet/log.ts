@@ -69,7 +69,7 @@ export async function logCsv(ports: CabinetPorts, { call, accountId }: Visit): P
   return sendCsv(call, name, linesOf(ports.store.log, filter))
 }
 
-/** Reads a page when the client has taken the one before. */
+/** Reads each page only after the client has taken the one before. */
 async function* linesOf(log: CabinetPorts['store']['log'], filter: AccountLogFilter): AsyncGenerator<string, void> {
   let page = await log.page({ ...filter, beforeSeq: null, limit: PAGE_ROWS })
   let head = csvLine(COLUMNS)

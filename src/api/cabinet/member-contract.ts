@@ -35,7 +35,7 @@ export const Invitation = object({
   id: text(),
   role: MemberRole,
   monthly_limit: nullable(rub(MONTHLY_LIMIT)),
-  email: nullable(text('Only the person with this address may use it; null = whoever has the link.')),
+  email: nullable(text('Only the person with this address may use it; null = anyone with the link.')),
   created_by: text(),
   created_at: time(),
   expires_at: time(),

@@ -84,7 +84,7 @@ function limitOf({ monthlyLimitMicro }: { readonly monthlyLimitMicro: Micro | nu
   return monthlyLimitMicro === null ? null : rubles(monthlyLimitMicro)
 }
 
-/** A limit is of the keys that a person makes: owners set their own limits, and billing makes none. */
+/** A limit applies to the keys that a member makes: owners set their own limits, and `billing` makes no keys. */
 function memberLimit(role: MemberRole, given: number | null): Micro | null {
   if (given === null) return null
   if (role !== 'member') throw fieldError('monthly_limit', 'one_of', { allowed: 'null' }, 'must be null for this role')
@@ -153,7 +153,10 @@ async function shownOne(ports: CabinetPorts, visit: Visit, id: string): Promise<
   return shown
 }
 
-/** Their keys are the account's: they work on, or are disabled first, so that a crash between the two leaves none open. */
+/**
+ * Removes a person. Their keys belong to the account: they work on, or are disabled first, so that a crash between the
+ * two steps leaves no key working.
+ */
 async function removeMember(
   ports: CabinetPorts,
   { accountId, user, call }: Visit,
@@ -183,7 +186,7 @@ async function removeMember(
   if (outcome === 'missing') throw notFound('Person', id)
   if (outcome !== 'removed') throw reasonError('owner_stays')
   ports.access.invalidate({ accountId })
-  // A key that the person made meanwhile.
+  // Disables keys that the person made meanwhile.
   const disabled = disableKeys ? before + (await disable()) : 0
   await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'member.remove', id, {
     account: accountId,

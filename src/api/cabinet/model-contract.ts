@@ -29,7 +29,7 @@ export const ModelEndpoint = object({
   context_length: nullable(whole()),
   max_completion_tokens: nullable(whole()),
   supported_parameters: list(text()),
-  uptime_5m: nullable(number('Percent of answered requests, null when nobody asked.')),
+  uptime_5m: nullable(number('Percent of requests that were answered; null = there were none.')),
   uptime_30m: nullable(number()),
   uptime_1d: nullable(number()),
   ttft_ms: nullable(Percentiles),

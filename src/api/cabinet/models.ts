@@ -73,7 +73,7 @@ function pricesOf(model: Model, endpoint: Endpoint): Prices {
   return Object.fromEntries(shownPrices(model.type, endpoint.sell).map(({ key, text }) => [key, text]))
 }
 
-/** Of the customer's price: conditions of the provider's alone are none of theirs. */
+/** Conditions of the customer's price; those of the provider's price are not shown to customers. */
 function conditionsOf({ sell, conditions }: Endpoint): ModelRow['conditions'] {
   const own = conditions === undefined ? {} : { conditions: { sell: conditions.sell, buy: [] } }
   return shownConditions({ sell, buy: sell, ...own }).map(({ condition, lines }) => ({

@@ -19,7 +19,7 @@ import { NoticeChannel, NoticeChannelBody, NoticeChannelPatch } from '../../noti
 import { NoticeDelivery, NoticeDeliveryQuery } from '../../notices/delivery-contract.ts'
 import { ACCOUNT_KINDS } from '../../tables/notice-table.ts'
 
-const Kinds = list(oneOf(ACCOUNT_KINDS), 'Kinds of notices that it is told of.', { maxItems: 50 })
+const Kinds = list(oneOf(ACCOUNT_KINDS), 'Kinds of notices that it gets.', { maxItems: 50 })
 
 export const OwnChannel = object(
   {
@@ -49,7 +49,7 @@ export const OwnDeliveryQuery = object(NoticeDeliveryQuery.fields)
 /** The routes of an account's notices, a part of the cabinet's contract. */
 export const NOTICE_ROUTES = {
   'GET /cabinet/v1/notices': {
-    summary: 'Who is told of what about the account, and below which balance.',
+    summary: "The receivers of the account's notices with their kinds, and the balance below which they get one.",
     answer: Notices,
   },
   'PATCH /cabinet/v1/notices': {

@@ -23,7 +23,7 @@ import { listVisit, visitRoute, type CabinetPorts, type Visit } from './ports.ts
 
 const CODE_MS = 30 * 60_000
 
-/** Who is told about the account of the visit. */
+/** Who gets notices about the account of the visit. */
 export function noticeRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   const { notices } = ports.store
   return [
@@ -77,7 +77,7 @@ export function noticeRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   ]
 }
 
-/** What was sent to the account's receivers, and what was given up. */
+/** The notices sent to the account's receivers, and those that were given up. */
 function deliveryRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   const { notices } = ports.store
   return [
@@ -127,7 +127,7 @@ async function addChannel(
   given: Parameters<typeof newChannel>[1],
 ): Promise<OwnChannel & { readonly secret: string | null }> {
   const { accountId } = visit
-  // A customer's webhook is public, wherever the operator's may be.
+  // The webhook of a customer must have a public address, wherever the operator's may be.
   const { channel, secret } = newChannel(ports, given, { accountId, allowPrivate: false })
   const add = async (code: ChannelCode | null): Promise<void> => {
     const added = await ports.store.notices.addChannel(channel, ACCOUNT_CHANNELS_MAX, code)
@@ -138,7 +138,7 @@ async function addChannel(
   return { ...wireOwn(channel), secret }
 }
 
-/** A message that somebody asks for counts as their letter. */
+/** A message that a person asks for counts as one of their letters. */
 async function takeLetterTurns(
   { access: { bounds } }: CabinetPorts,
   accountId: string,
@@ -149,7 +149,7 @@ async function takeLetterTurns(
   await bounds.take('mailbox', mailboxOf(target))
 }
 
-/** A stranger's mailbox gets three codes a day at most, however many accounts ask. */
+/** A mailbox gets at most three codes a day, however many accounts ask, since it may be a stranger's. */
 async function sendCode(
   { letters, clock, access: { bounds } }: CabinetPorts,
   { accountId }: Visit,
@@ -177,6 +177,6 @@ function hashOf(channelId: string, code: string): string {
 }
 
 function wireOwn(channel: Channel): OwnChannel {
-  // The contract of the cabinet lets no other kinds in.
+  // The cabinet's contract accepts no other kinds.
   return { ...(wireChannel(channel) as OwnChannel), confirmed: channel.confirmed }
 }

@@ -18,8 +18,8 @@ export function proofOf({ password = null, code = null }: ProofBody): OwnProof {
 }
 
 /**
- * Throws unless the user proves themselves by the password or a code before a way to sign in is added or removed:
- * whoever finds a session left open must not gain another way in. A user who has neither came by single sign-on, and
+ * Throws unless the user proves their identity by the password or a code before a way to sign in is added or removed: a
+ * person who finds a session left open must not gain another way in. A user who has neither came by single sign-on, and
  * signs in again. `passwordField`: the route's name of the password.
  */
 export async function proveOwner(
@@ -52,8 +52,8 @@ function isFresh({ clock }: CabinetPorts, { session }: Visit): boolean {
 }
 
 /**
- * Throws unless the user has just signed in, or proves themselves by all that they have, password and code, before a
- * session makes access that outlives it: a token, an operator, a management key.
+ * Throws unless the user has just signed in, or proves their identity by all that they have, password and code. Needed
+ * before a session makes access that outlives it: a token, an operator, a management key.
  */
 export async function proveAnew(ports: CabinetPorts, visit: Visit, { password, code }: OwnProof): Promise<void> {
   const { user, call } = visit

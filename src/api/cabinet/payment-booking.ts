@@ -29,7 +29,7 @@ export class PaymentBooking {
     this.#provider = provider
   }
 
-  /** `ip`: the sender of the notification; null = our own look. */
+  /** `ip`: the sender of the notification; null = we asked on our own. */
   async payment(paymentId: string, ip: string | null, stop?: AbortSignal): Promise<Booked> {
     const payment = await this.#provider.find(paymentId, stop)
     const { store, clock } = this.#ports
@@ -41,7 +41,7 @@ export class PaymentBooking {
     if (difference !== null) return this.#different(found, `payment ${paymentId}`, difference, ip)
     if (payment.state === 'cancelled') await store.payments.cancel(found.id)
     if (payment.state !== 'succeeded') return 'nothing_new'
-    // A crash between the provider's answer and our note of it can leave an order without a payment id.
+    // A crash between the provider's answer and our record of it can leave an order without a payment id.
     if (found.paymentId === null) await store.payments.begin(found.id, paymentId, null)
     if (!(await store.payments.pay({ id: found.id, paymentId, atMs: clock.now() }))) return 'nothing_new'
     await recordEvent(this.#ports, { actor: this.#provider.id, ip }, 'payment.paid', found.id, {
@@ -55,7 +55,7 @@ export class PaymentBooking {
   async refund(refundId: string, ip: string | null): Promise<Booked> {
     const refund = await this.#provider.findRefund(refundId)
     if (refund === null) return this.#unknown('refund', refundId, ip)
-    // A refund presupposes a payment, whose notification may be lost or late.
+    // A refund needs its payment to be booked, whose notification may be lost or late.
     const paid = await this.payment(refund.paymentId, ip)
     const found =
       paid === 'unknown' ? null : await this.#ports.store.payments.findByPayment(this.#provider.id, refund.paymentId)
@@ -64,7 +64,7 @@ export class PaymentBooking {
     return this.#bookRefund(found, refund, ip)
   }
 
-  /** Notes a notification that is neither a payment's nor a refund's. */
+  /** Records a notification that is neither about a payment nor about a refund. */
   async strange(body: unknown, ip: string | null): Promise<Booked> {
     const event = isObject(body) && typeof body['event'] === 'string' ? body['event'] : 'none'
     await this.#once('notification.unknown', event.slice(0, EVENT_NAME_MAX), ip, { provider: this.#provider.id })
@@ -109,7 +109,7 @@ export class PaymentBooking {
     return 'booked'
   }
 
-  /** Noted once for each id: a repeated notification says nothing new. */
+  /** Recorded once for each id: a repeated notification adds nothing. */
   async #unknown(what: 'payment' | 'refund', id: string, ip: string | null): Promise<Booked> {
     await this.#once(`${what}.unknown`, id, ip, { provider: this.#provider.id })
     return 'unknown'
@@ -142,15 +142,15 @@ function differenceOf(ordered: PaymentRecord, payment: ProviderPayment): string 
 }
 
 const EVERY_MS = MINUTE_MS
-/** The time between two looks at an order: a minute, doubled each time up to this. */
+/** The most time between two questions about an order; it begins with a minute and is doubled each time. */
 const WAIT_MOST_MS = 6 * 60 * MINUTE_MS
 const ORDERS_AT_ONCE = 50
-/** YooKassa cancels a payment long before; an order that it never received cannot be paid. */
+/** YooKassa cancels an unpaid payment long before this, and an order that it never received cannot be paid. */
 const GIVE_UP_MS = 30 * DAY_MS
 const NEVER_TAKEN_MS = DAY_MS
 
 export interface PaymentWatchPorts extends Pick<CabinetPorts, 'store' | 'clock' | 'notice'> {
-  /** false = another node asks. Two nodes that both ask book nothing twice. */
+  /** Whether this node is the leader. Two nodes that both ask book nothing twice. */
   readonly leads: () => boolean
 }
 
@@ -184,7 +184,8 @@ export class PaymentWatch {
   }
 
   /**
-   * An order that cannot be looked up now is due again later, so that neither the provider nor the store is overloaded.
+   * An order whose payment cannot be asked for now is due again later, so that neither the provider nor the store is
+   * overloaded.
    */
   async #sweep(): Promise<void> {
     if (!this.#ports.leads()) return

@@ -11,7 +11,7 @@ export interface YookassaConfig {
   readonly networks: readonly string[]
 }
 
-/** Of each provider; null = it is not set up. */
+/** The settings of each provider; null = it is not set up. */
 export interface PaymentConfig {
   readonly yookassa: YookassaConfig | null
 }
@@ -42,14 +42,14 @@ export interface PaymentNotice {
   readonly id: string
 }
 
-/** A service that takes the customers' money. Its notification is only a reason to ask it. */
+/** A service that takes customers' money. Its notification proves nothing: it is only a reason to ask the service. */
 export interface PaymentProvider {
   readonly id: 'yookassa'
   readonly name: string
   readonly leastMicro: Micro
   readonly mostMicro: Micro
   create(order: PaymentRecord, returnUrl: string): Promise<ProviderPayment>
-  /** The error for a notification from an address that is not the provider's; null = the address may be its own. */
+  /** The error for a notification from an address that is not the provider's; null = it may be the provider's. */
   foreign(clientIp: string): ApiError | null
   /** null = no such payment. */
   find(paymentId: string, stop?: AbortSignal): Promise<ProviderPayment | null>

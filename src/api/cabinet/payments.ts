@@ -62,8 +62,8 @@ function notificationRoute(ports: CabinetPorts, { provider, booking }: Payments)
     refuse: (_request, clientIp) => provider.foreign(clientIp),
     handle: async (call): Promise<Reply> => {
       const notice = provider.notified(call.json)
-      // A notification about an unknown order is an event, and is still answered with success: otherwise it would be
-      // repeated for a day.
+      // A notification about an unknown order is recorded and still answered with success: otherwise the provider would
+      // repeat it for a day.
       await takeNotificationTurns(ports, provider, notice)
       const booked = await (notice === null
         ? booking.strange(call.json, call.clientIp)
@@ -73,7 +73,7 @@ function notificationRoute(ports: CabinetPorts, { provider, booking }: Payments)
   }
 }
 
-/** A notification makes us ask the provider: as often as an order's customer may, and seldom where it names no order. */
+/** A notification makes us ask the provider. For an order we ask as often as its customer may; without one, seldom. */
 async function takeNotificationTurns(
   { access: { bounds }, store }: CabinetPorts,
   { id: method }: PaymentProvider,

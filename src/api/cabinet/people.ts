@@ -12,10 +12,10 @@ type PeoplePorts = Pick<CabinetPorts, 'store' | 'passwords' | 'clock' | 'ids' | 
 
 export interface SetUpRequest {
   readonly token: string
-  /** Ignored where the link already belongs to a user. */
+  /** Ignored if the link already belongs to a user. */
   readonly email: string | null
   readonly password: string
-  /** From the authenticator, or a recovery code; null = not given. */
+  /** A code of the authenticator, or a recovery code; null = not given. */
   readonly code: string | null
 }
 
@@ -47,8 +47,8 @@ export function newUser(ports: PeoplePorts, person: Person): NewUser {
 }
 
 /**
- * Every user acts for an account: who is in none gets one, a customer only while sign-up is open. In a demo the first
- * administrator takes the account that is already there.
+ * Gives a user without an account one, since every user acts for an account; a customer gets one only while sign-up is
+ * open. In a demo the first administrator takes the account that already exists.
  */
 export async function withAccount(ports: PeoplePorts, user: UserRecord): Promise<UserRecord> {
   const { accounts, members, users } = ports.store
@@ -107,11 +107,11 @@ export async function setUp(
   { token, email, password, code }: SetUpRequest,
   call: CabinetCall,
 ): Promise<UserRecord> {
-  // The link is checked before the password is hashed: a stranger must not be able to make the server work.
+  // The link is checked before the password is hashed: a stranger must not be able to cause that much work.
   const { claim: found, user } = await checkLink(ports, token)
   const address = user?.email ?? readEmail(email ?? '')
   ports.passwords.check('password', password, [address, address.split('@')[0] ?? ''])
-  // Checked before the link is used up: without the second factor nothing changes, and the link stays good.
+  // Checked before the link is used up: without the second factor nothing changes, and the link stays valid.
   if (needsCode(found, user)) {
     if (code === null) throw fieldError('code', 'code_required')
     await proveSecondFactor(ports, call, user, code)

@@ -24,7 +24,7 @@ export interface CabinetPorts extends ConsolePorts {
   readonly letters: Pick<Letters, 'post'>
   /** A token with which a user sets a new password, once. */
   readonly newPasswordToken: (user: UserRecord) => Promise<string>
-  /** Writes a sentence for the operator. */
+  /** Writes a log line for the operator. */
   readonly notice: (message: string) => void
 }
 
@@ -37,7 +37,7 @@ export interface Visit extends ConsoleSession, Actor {
   readonly accountId: string
 }
 
-/** Whether the user may do that in the account of the session. */
+/** Whether the user's role in the account of the session has the scope. */
 export function may({ membership }: Pick<Visit, 'membership'>, scope: MemberScope): boolean {
   return membership !== null && MEMBER_ROLE_SCOPES[membership.role].has(scope)
 }
@@ -72,7 +72,7 @@ export function visitRoute<K extends keyof CabinetApi & SessionRoute>(
   return visitReply(ports, key, async (visit, read) => ({ status, body: await handle(visit, read) }))
 }
 
-/** A list of an account that grows for ever, page by page or as a file. */
+/** A list of an account that grows without limit, page by page or as a file. */
 export function listVisit<K extends `GET /cabinet/v1/${'ledger' | 'payments' | 'notices/deliveries' | 'refusals'}`>(
   ports: CabinetPorts,
   key: K,
@@ -126,7 +126,7 @@ export function visitOf(ports: CabinetPorts, call: CabinetCall, scope: RouteScop
   return { ...found, call, actor, ip: call.clientIp, accountId: membership?.accountId ?? '' }
 }
 
-/** Refuses what the user may not do in the account of the session. */
+/** Refuses a user whose role in the account of the session lacks the scope. */
 export function requireScope({ membership }: Pick<Visit, 'membership'>, scope: MemberScope): void {
   if (membership === null) throw reasonError('account_missing')
   if (may({ membership }, scope)) return

@@ -1,7 +1,7 @@
 import type { MemberScope } from '../../tables/member-scopes.ts'
 import type { CabinetApi } from './contract.ts'
 
-/** `self` = every signed-in person, for what is theirs alone. */
+/** `self` = every signed-in person, for their own settings only. */
 export type RouteScope = MemberScope | 'self'
 
 /** Routes of the contract that need no session. */
@@ -10,7 +10,7 @@ export type OpenRoute =
   | `POST /cabinet/v1/${'sign-up' | 'sign-in' | 'sign-in/code' | 'password-reset' | 'setup' | 'setup/check' | 'invitations/check' | 'invitations/join'}`
 export type SessionRoute = Exclude<keyof CabinetApi, OpenRoute>
 
-/** What each route of a session needs. A route without a row does not compile. */
+/** The scope that each route of a session needs. A route without a row does not compile. */
 export const ROUTE_SCOPES: Readonly<Record<SessionRoute, RouteScope>> = {
   'POST /cabinet/v1/sign-out': 'self',
   'GET /cabinet/v1/profile': 'self',

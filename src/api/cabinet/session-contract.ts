@@ -55,7 +55,7 @@ export const ServiceFacts = object(
       ),
     ),
     password_reset: flag('A link for a forgotten password can be mailed.'),
-    needs_setup: flag('No administrator exists yet: whoever has the printed set-up link makes the first.'),
+    needs_setup: flag('No administrator exists yet: the printed set-up link creates the first one.'),
     maintenance: nullable(object({ message: nullable(text()) }, 'Message of the maintenance switch while it is on.')),
     api_base: text('Base of the customer API for snippets, for example `https://ai.example.com/v1`.'),
     currency: only('RUB'),

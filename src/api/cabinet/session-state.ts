@@ -138,7 +138,7 @@ export function sessionRoutes(ports: CabinetPorts, oidcName: string | null): rea
   ]
 }
 
-/** Gives the browser a session; the body says who is signed in now. */
+/** Gives the browser a session; the body says who is signed in. */
 async function openSession(
   ports: CabinetPorts,
   call: CabinetCall,
@@ -146,7 +146,7 @@ async function openSession(
   status: number,
   state: (call: CabinetCall, found: Parameters<typeof sessionState>[3]) => ReturnType<typeof sessionState>,
 ): Promise<Reply> {
-  // An administrator who is older than the cabinet has no account yet.
+  // An administrator made before the cabinet existed has no account yet.
   const owner = await withAccount(ports, given)
   const user = (await ports.store.users.update(owner.id, { lastSignInAtMs: ports.clock.now() })) ?? owner
   const { session, cookies } = await ports.sessions.open(user, call.request, call.clientIp)

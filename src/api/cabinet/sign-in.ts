@@ -13,17 +13,17 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time.ts'
 
 const TICKET_MS = 5 * MINUTE_MS
 const TICKET_PURPOSE = 'cabinet/sign-in-ticket/v1'
-/** Nobody is locked out for good: each window forgets its failures. */
+/** No user is locked out for good: failures leave each window. */
 const RULES: readonly SignInRule[] = [
   { of: 'email_and_ip', failures: 5, windowMs: 15 * MINUTE_MS },
   { of: 'ip', failures: 30, windowMs: HOUR_MS },
 ]
-/** Failures from elsewhere do not count for an address that the user signed in from within this time. */
+/** An address from which the user signed in within this time is not blocked by failures from other addresses. */
 const KNOWN_ADDRESS_MS = 30 * DAY_MS
-/** Beyond it, only a try that brings the second factor along is checked. */
+/** After so many failures, only an attempt that also brings the second factor is checked. */
 const ACCOUNT_RULE: SignInRule = { of: 'email', failures: 100, windowMs: HOUR_MS, knownAddressMs: KNOWN_ADDRESS_MS }
 
-/** Codes are short: someone who stole the password must not be able to try them from everywhere. */
+/** Codes are short, so a thief of the password must not be able to try them from many addresses. */
 const CODE_RULES: readonly SignInRule[] = [
   ...RULES,
   { of: 'email_codes', failures: 100, windowMs: HOUR_MS, knownAddressMs: KNOWN_ADDRESS_MS },
@@ -78,8 +78,8 @@ export async function signInWithCode(
 }
 
 /**
- * Checks the second factor of a user whose first factor was neither a password nor single sign-on. Counts as a try to
- * sign in; throws if it is wrong.
+ * Checks the second factor of a user whose first factor was neither a password nor single sign-on. Counts as an attempt
+ * to sign in; throws if the code is wrong.
  */
 export async function proveSecondFactor(
   ports: CabinetPorts,
@@ -92,7 +92,7 @@ export async function proveSecondFactor(
   await ports.store.signIns.forget(attempt)
 }
 
-/** Signs in a user whom single sign-on has proven. */
+/** Signs in a user whose identity single sign-on has proved. */
 export async function signInProven(
   ports: CabinetPorts,
   call: CabinetCall,
@@ -185,7 +185,7 @@ async function done(
   return { status: 'signed_in', user }
 }
 
-/** Encrypted, so that it needs no row: it names the user whose first factor was right, and its expiry. */
+/** The ticket is encrypted, so that it needs no row: it names the user whose first factor was right, and its expiry. */
 function ticketFor({ cipher, clock }: CabinetPorts, user: UserRecord): string {
   return cipher
     .encrypt(
@@ -201,7 +201,7 @@ async function ticketHolder({ cipher, clock, store }: CabinetPorts, ticket: stri
   const [id, untilMs, mark] = opened.map(String)
   if (id === undefined || Number(untilMs) <= clock.now()) return null
   const user = await store.users.get(id)
-  // A ticket is worth nothing once the password has changed.
+  // A ticket is void once the password has changed.
   return user !== null && (user.passwordHash?.slice(-16) ?? '') === mark ? user : null
 }
 

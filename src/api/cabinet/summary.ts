@@ -16,7 +16,7 @@ import { DAY_MS, dayAfter } from '../../base/time.ts'
 
 const DAYS = 30
 const TOP_MODELS = 5
-/** Keys near their end that the page names. */
+/** The most keys that the page names as near their limit or end. */
 const NEAR_MOST = 50
 const REFUSED_MOST = 10
 const EXPIRES_SOON_MS = 7 * DAY_MS

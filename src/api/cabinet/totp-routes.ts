@@ -73,7 +73,7 @@ async function proveCode(ports: CabinetPorts, { user }: Visit, code: string): Pr
     throw fieldError('code', 'used_code')
 }
 
-/** Two requests at once: the codes that the other one answered are in force. */
+/** Two requests came at once: the codes in force are those that the other one answered. */
 function overtaken(): Error {
   return reasonError('totp_none_new', {}, { says: 'Another request has changed the two-step sign-in meanwhile' })
 }

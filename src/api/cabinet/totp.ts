@@ -41,7 +41,7 @@ export function newRecoveryCodes(): { readonly codes: readonly string[]; readonl
   return { codes: codes.map((code) => code.replaceAll(/(.{8})(?=.)/g, '$1-')), hashes: codes.map(hashOf) }
 }
 
-/** Uses up a code of the user's second factor; answers which kind it was, or null. */
+/** Uses up a code of the user's second factor; returns its kind, or null. */
 export async function useCode(
   { users, cipher }: TotpPorts,
   user: UserRecord,

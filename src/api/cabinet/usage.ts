@@ -14,7 +14,7 @@ import {
 import type { CabinetPorts, Visit } from './ports.ts'
 import { DAY_MS, dayAfter, HOUR_MS, isoTime } from '../../base/time.ts'
 
-/** Full days whose average the rest of the month is expected to cost. */
+/** The number of full days whose average forecasts each day left in the month. */
 const FORECAST_DAYS = 7
 
 interface DayCost {
@@ -23,11 +23,11 @@ interface DayCost {
 }
 
 interface MonthForecast {
-  /** Since the first day of the month. */
+  /** Spent since the first day of the month. */
   readonly spentMicro: Micro
-  /** Of one of the last seven full days. */
+  /** The average of the last seven full days. */
   readonly averageMicro: Micro
-  /** Days after today. */
+  /** The days after today. */
   readonly daysLeft: number
   readonly expectedMicro: Micro
 }
@@ -117,13 +117,13 @@ export async function usageHours(ports: CabinetPorts, { call, accountId }: Visit
   }
 }
 
-/** Whole hours. */
+/** The range in whole hours. */
 function hourRange(query: URLSearchParams, nowMs: number): { readonly fromMs: number; readonly toMs: number } {
   const to = timeParameter(query, 'to') ?? nowMs
   const from = timeParameter(query, 'from') ?? to - DAY_MS
   if (from >= to) throw fieldError('from', 'not_after')
   const toMs = Math.ceil(to / HOUR_MS) * HOUR_MS
-  // The hours up to now are as many as were asked for, the one that runs included.
+  // The range up to now has as many hours as were asked for, the current one included.
   const fromMs = toMs - Math.ceil((to - from) / HOUR_MS) * HOUR_MS
   if (toMs - fromMs > HOURS_MAX * HOUR_MS) throw fieldError('from', 'hours_most', { most: HOURS_MAX })
   return { fromMs, toMs }
@@ -143,7 +143,7 @@ interface GroupedRow extends StoredSums {
   readonly title: string | null
 }
 
-/** The groups by cost, and the cells of a chart; groups beyond the most expensive are one. */
+/** The groups by cost, and the cells of a chart; groups beyond the most expensive ones are merged into one. */
 function grouped<R extends GroupedRow>(
   rows: readonly R[],
   slotOf: (row: R) => string,
@@ -231,7 +231,7 @@ interface Running {
   savedMicro: Micro
 }
 
-/** Added up as exact micro-rubles, before it becomes numbers of the wire. */
+/** Sums as exact micro-rubles, before the conversion to numbers of the wire. */
 export function total(rows: readonly StoredSums[]): StoredSums {
   const sum: Running = { requests: 0, errors: 0, inputTokens: 0, outputTokens: 0, costMicro: 0n, savedMicro: 0n }
   for (const row of rows) {

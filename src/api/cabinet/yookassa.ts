@@ -94,7 +94,7 @@ export class Yookassa implements PaymentProvider {
     return typeof id === 'string' && PAYMENT_ID.test(id) ? { of, id } : null
   }
 
-  /** null = no object has that id. */
+  /** The object of that id; null = there is none. */
   async #look(what: 'payments' | 'refunds', id: string, stop?: AbortSignal): Promise<unknown> {
     if (!PAYMENT_ID.test(id)) return null
     const answer = await this.#ask('GET', `/${what}/${id}`, {}, null, stop)
@@ -113,7 +113,7 @@ export class Yookassa implements PaymentProvider {
     const { apiUrl, shopId, secretKey } = this.#options
     const authorization = `Basic ${Buffer.from(`${shopId}:${secretKey}`).toString('base64')}`
     try {
-      // undici's `request` follows no redirect: the answer comes from the configured address.
+      // undici's `request` follows no redirect, so the answer comes from the configured address.
       const timeout = AbortSignal.timeout(TIMEOUT_MS)
       const answer = await request(`${apiUrl}${path}`, {
         method,
@@ -174,7 +174,7 @@ function microOf(value: string): Micro | null {
   return micro !== null && micro.scale === 0 && micro.digits > 0n ? micro.digits : null
 }
 
-/** Rubles with two decimals, as YooKassa requires; the amount is whole kopecks by then. */
+/** Rubles with two decimals, as YooKassa requires; the amount is already in whole kopecks. */
 function valueText(amountMicro: Micro): string {
   const [whole = '0', fraction = ''] = decimalText({ digits: amountMicro, scale: 6 }).split('.')
   return `${whole}.${fraction.padEnd(2, '0')}`

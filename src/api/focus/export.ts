@@ -13,7 +13,7 @@ export interface FocusQuery {
   /** Days, both included. */
   readonly from: string
   readonly to: string
-  /** Of the days and months. */
+  /** The time zone of the days and months. */
   readonly timezone: string
 }
 
@@ -42,8 +42,8 @@ const requests = (charge: Charge): CsvValue => {
 const day = ({ of }: Charge): ChargedDay | null => ('requests' in of ? of : null)
 
 /**
- * The columns of FOCUS 1.2 in their alphabetical order. A request is rounded once, as a whole, and a row is of many of
- * them, so it has costs and quantities but no unit prices. There are no invoices, list discounts or commitments.
+ * The columns of FOCUS 1.2 in their alphabetical order. A request is rounded once, as a whole, and a row sums many
+ * requests, so it has costs and quantities but no unit prices. There are no invoices, list discounts or commitments.
  */
 const COLUMNS: readonly FocusColumn[] = [
   ['BilledCost', billed],
@@ -59,7 +59,7 @@ const COLUMNS: readonly FocusColumn[] = [
   ['ChargeFrequency', (charge) => (day(charge) === null ? 'One-Time' : 'Usage-Based')],
   ['ChargePeriodEnd', ({ times }) => times.dayAfter],
   ['ChargePeriodStart', ({ times }) => times.day],
-  // Of usage without commitments: readers judge ConsumedQuantity by it.
+  // Usage has no commitments: readers judge ConsumedQuantity by this column.
   ['CommitmentDiscountStatus', () => null],
   ['ConsumedQuantity', requests],
   ['ConsumedUnit', (charge) => (day(charge) === null ? null : 'Requests')],
@@ -94,7 +94,7 @@ const OPERATOR: readonly FocusColumn[] = [
 /**
  * Usage and cost by the FinOps Open Cost and Usage Specification, as CSV: a row for each day, key, model, provider and
  * condition of the price, and one for each adjustment. Its costs add up to the charges of the ledger less the
- * adjustments, to the micro-ruble; what was paid in is no cost. Reads a page when the one before was taken.
+ * adjustments, to the micro-ruble; top-ups are no cost. Each page is read after the client has taken the one before.
  */
 export async function* focusCsv(store: ChargeStore, query: FocusQuery): AsyncGenerator<string, void> {
   const columns = query.accountId === null ? [...COLUMNS, ...OPERATOR] : COLUMNS
@@ -130,7 +130,7 @@ async function* pages(
   }
 }
 
-/** A day's bounds are searched for, so they are kept: there are at most 366. */
+/** The bounds of days and months. Finding them takes a search, so they are remembered: there are at most 366 days. */
 function calendar(timezone: string): (day: string) => Times {
   const known = new Map<string, Times>()
   return (of) => {
@@ -148,7 +148,10 @@ function calendar(timezone: string): (day: string) => Times {
   }
 }
 
-/** With a point always: a reader that sees none in a column takes it for whole numbers, which FOCUS does not allow. */
+/**
+ * The amount, always with a decimal point: a reader that finds none in a column takes it for whole numbers, which FOCUS
+ * does not allow.
+ */
 function amount(micro: Micro): CsvValue {
   const text = decimalText({ digits: micro, scale: 6 })
   return { decimal: text.includes('.') ? text : `${text}.0` }

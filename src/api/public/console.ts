@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { ownValue } from '../../base/own-value.ts'
 
 const INDEX = '/index.html'
-/** An unknown path below these comes from a program, so it gets an error for programs. */
+/** Prefixes of APIs: an unknown path below them comes from a program, so it gets an error for programs. */
 const API_PREFIXES = ['/v1', '/v1beta', '/v1alpha', '/v2', '/api', '/cabinet', '/admin', '/assets'] as const
 const HEADERS = Object.freeze({
   'content-security-policy':
@@ -98,7 +98,7 @@ export interface ConsoleFile {
   readonly body: Buffer
   /** The file compressed at build time, by content coding. */
   readonly encoded: ReadonlyMap<string, Buffer>
-  /** Its name contains a hash of its content. */
+  /** Its name contains a hash of its content, so it may be cached for ever. */
   readonly immutable: boolean
   readonly etag: string
 }

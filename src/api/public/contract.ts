@@ -104,7 +104,7 @@ export const LogRecord = object({
 })
 export type LogRecord = Static<typeof LogRecord>
 
-/** Notes on a search that was cut short. */
+/** Warnings about a search that was cut short. */
 export const SearchNotes = object({
   total_exact: optional(only(false, 'There are at least `total`.')),
   searched_to: optional(time('Rows that ended before it were not looked at.')),

@@ -49,7 +49,10 @@ async function list(store: GenerationRoutePorts['store'], call: Call<Principal>)
   return { status: 200, body: { logs: page.data.map(logRecord), total: page.total, ...searchNotes(page) } }
 }
 
-/** The search was cut short: `total` is a lower bound, and rows that ended before `searched_to` were not searched. */
+/**
+ * The warnings of a search that was cut short: `total` is a lower bound, and rows that ended before `searched_to` were
+ * not searched.
+ */
 export function searchNotes({ atLeast, searchedToMs }: LogPage): SearchNotes {
   if (atLeast === undefined) return {}
   return {
@@ -80,7 +83,7 @@ async function cacheDiscount(row: GenerationRow, catalog: GenerationRoutePorts['
   return rubles(cacheSavedMicro(row.usage, prices.charged.sheet))
 }
 
-/** OpenRouter's record with every key that its clients' schemas require; null where we do not know the value. */
+/** OpenRouter's record with every key that its clients' schemas require; null = we do not know the value. */
 function openRouterRecord(row: GenerationRow, discount: number | null): Record<string, unknown> {
   const cost = rubles(row.costMicro)
   return {

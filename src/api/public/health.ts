@@ -11,9 +11,7 @@ export interface HealthRoutePorts {
   /** Every existing route: the health record lists them. */
   readonly routes: readonly Route<Principal>[]
   readonly catalog: Catalog
-  /**
-   * The reason why the process should get no requests now, as the beginning of a sentence; null = it accepts requests.
-   */
+  /** Why the process should get no requests now, as the beginning of a sentence; null = it accepts requests. */
   readonly unready: () => string | null
 }
 
@@ -45,7 +43,7 @@ export function healthRoutes({ version, routes, catalog, unready }: HealthRouteP
   ]
 }
 
-/** `/v1/models/:author/:slug/endpoints` as `models/{author}/{slug}/endpoints`. */
+/** Shows `/v1/models/:author/:slug/endpoints` as `models/{author}/{slug}/endpoints`. */
 function shown(path: string): string {
   return pathTemplate(path).slice('/v1/'.length)
 }

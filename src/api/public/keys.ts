@@ -100,7 +100,7 @@ function unknownKey(id: string): ApiError {
 }
 
 function managedKey(ports: ManagedKeyPorts, { key, spend }: KeyWithSpend): ManagedKey {
-  // OpenRouter's shape has no place for a replaced secret, and strict clients refuse more fields.
+  // OpenRouter's shape has no place for a replaced secret, and strict clients refuse unknown fields.
   const { id, old_secret_until: _grace, ...shown } = keyBody(key, spend, ports.periods(), {})
   return {
     hash: id,
@@ -118,7 +118,7 @@ function managedKey(ports: ManagedKeyPorts, { key, spend }: KeyWithSpend): Manag
   }
 }
 
-/** The management key, by its label. */
+/** The actor in the audit log: the management key, by its label. */
 function actorOf(call: ManagedCall): Actor {
   return { actor: principalOf(call).keyLabel, ip: call.clientIp }
 }

@@ -19,12 +19,12 @@ const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
  * its Host is not in this list.
  */
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
-/** Headers that proxies add: with any of them the connection comes from a proxy. */
+/** Headers that proxies add: a request with any of them came through a proxy. */
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
 
 /**
- * `GET /metrics` for Prometheus (operator.md 4): from this machine, otherwise with an admin token. Workers are added
- * up, or each stands for itself.
+ * `GET /metrics` for Prometheus (operator.md 4): open to this machine, and with an admin token to others. The metrics
+ * of the workers are either added up or labelled by worker.
  */
 export function metricsRoute(
   access: EdgeAccess<Principal>,

@@ -20,7 +20,7 @@ export interface RecordFacts {
   speechFormatsOf(model: Model): readonly string[]
 }
 
-/** Measured state of one endpoint; null where nothing is known. */
+/** Measured state of one endpoint; null = nothing is known. */
 export type EndpointState = Omit<HealthReport, 'refused'>
 
 /** Prices of a record, in the order in which it shows them. */
@@ -164,8 +164,8 @@ function pricingOf(model: Model, endpoint: Endpoint): Record<string, unknown> {
 
 /**
  * A price of 0, or equal to its parent's, is left out: clients would show an equal cache price as a discount. The price
- * by which a type is sold is always there, and so is one that is shown of the prices `beside`, which it takes the place
- * of.
+ * by which a type is sold is always there. In a condition's prices, a price that the sheet `beside` shows is there too,
+ * since it replaces that one.
  */
 export function pricesOf(type: ModelType, sheet: PriceSheet, beside = sheet): Record<string, string> {
   const { alwaysShown } = MODEL_TYPE_TABLE[type]
@@ -247,7 +247,7 @@ function videoFields(model: Model, top: Endpoint | null): Record<string, unknown
   }
 }
 
-/** The prices of a request without options. */
+/** The prices of a request that names no options. */
 function plainVideo(model: Model, endpoint: Endpoint): Prices {
   const { variants } = endpoint
   const [first] = variants?.keys() ?? []

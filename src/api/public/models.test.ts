@@ -85,7 +85,7 @@ function replyTo(target: string, headers: Readonly<Record<string, string>> = {})
   const [path = '', search = ''] = target.split('?')
   const match = router.match('GET', path)
   assert.ok(match.status === 'found', `${path} is a route`)
-  // The handlers of this file read nothing else of a call.
+  // The handlers in this file read only these fields of a call.
   const call = { params: match.params, query: new URLSearchParams(search), request: { headers } } as unknown
   // They answer without a promise.
   return match.route.handle(call as Call<Principal>) as Reply

@@ -14,7 +14,7 @@ import { wholeParameter } from '../../base/query-parameters.ts'
 /** The list of all models for Codex. */
 interface CodexModels {
   readonly models: readonly Record<string, unknown>[]
-  /** Changes with the list. */
+  /** A hash of the list: it changes with the list. */
   readonly etag: string
 }
 
@@ -101,7 +101,7 @@ export interface ModelRoutePorts {
 export function modelRoutes(ports: ModelRoutePorts): readonly Route<Principal>[] {
   const facts = factsOf(ports)
   const recordOf = recordCache(facts)
-  /** With the caller's prices. */
+  /** The snapshot with the caller's prices. */
   const of = ({ principal }: Call<Principal>): Snapshot => snapshotFor(ports.catalog.current(), principal?.markup)
   const told = codexModels(ports.catalog, (model) => supportedParameters(recordOf(model)))
   const endpoints = (call: Call<Principal>, id: string): Reply =>
@@ -277,12 +277,12 @@ const AUDIO_CHATS: ModelKind = {
 const KINDS: readonly ModelKind[] = [
   { filter: 'all', aliases: [], path: null, accepts: () => true },
   ...MODEL_TYPES.flatMap((type): readonly ModelKind[] => [
-    // The other lists of sound begin here.
+    // The kinds of sound are listed together; chats with sound come first.
     ...(type === 'tts' ? [AUDIO_CHATS] : []),
     { ...MODEL_TYPE_TABLE[type].list, accepts: (model) => servesType(model, type) },
   ]),
 ]
-/** Kinds with a separate list beside `/v1/models`. */
+/** Kinds that also have a list of their own beside `/v1/models`. */
 export const KIND_LISTS = KINDS.flatMap(({ filter, path }) => (path === null ? [] : [{ filter, path }]))
 export const MODEL_FILTERS = KINDS.map(({ filter }) => filter)
 /** Parameters that a `next` link repeats; `limit` and `offset` follow them. */

@@ -21,7 +21,7 @@ export const NOT_OFFERED: ReadonlyMap<string, string> = new Map([
   ['evals', TRAINING],
 ])
 
-/** The same below a path that we offer, where no route of its own has the word. */
+/** Parts that are not offered below a path that we do offer, by a word of the path that no route of ours has. */
 export const WORDS_NOT_OFFERED: ReadonlyMap<string, string> = new Map([
   [
     'responses/compact',
@@ -36,7 +36,7 @@ const VERSIONS: ReadonlySet<string> = new Set(['v1', 'v1beta', 'v1alpha'])
 export function offeredInstead(path: string): string | null {
   const words = path.split('/', 4).slice(1)
   const [first = '', second = ''] = VERSIONS.has(words[0] ?? '') ? words.slice(1) : words
-  // Anthropic's batches are below its messages.
+  // Anthropic's batches are below its path `messages`.
   const part = NOT_OFFERED.get(first === 'messages' ? second : first)
   return part ?? WORDS_NOT_OFFERED.get(`${first}/${second}`) ?? null
 }

@@ -14,7 +14,7 @@ export interface Reference {
   readonly style: string
 }
 
-/** `GET /openapi.json`, and the same as a page (operator.md 4). Neither needs a key or shows a setting. */
+/** `GET /openapi.json`, and the same document as a page (operator.md 4). They need no key, and show no setting. */
 export function referenceRoutes(make: () => Promise<Reference>): readonly Route<Principal>[] {
   let made: Promise<Reference> | null = null
   const get = (path: string, contentType: string, part: keyof Reference): Route<Principal> => ({

@@ -142,7 +142,7 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
   ]
 }
 
-/** A set-up call without a browser sends no Origin. */
+/** The refusal of a request from a page of another site. A set-up call without a browser sends no Origin. */
 function foreignPage({ headers: { 'sec-fetch-site': site, origin, host } }: IncomingMessage): ApiError | null {
   const foreign =
     site === undefined

@@ -11,9 +11,9 @@ import { HOUR_MS } from '../../base/time.ts'
 
 const PATH = '/v1/images/content'
 const RETRY_SECONDS = 2
-/** wire.md D-2.3a. */
+/** How long a picture is stored (wire.md D-2.3a). */
 const KEPT_MS = 24 * HOUR_MS
-/** 62^22 is more than 2^128. */
+/** 62^22 is more than 2^128, so a token cannot be guessed. */
 const TOKEN_LETTERS = 22
 
 export interface StoredPicturePorts {
@@ -22,7 +22,7 @@ export interface StoredPicturePorts {
   readonly ids: IdSource
 }
 
-/** Pictures kept for clients that asked for addresses. An address contains the token that opens its picture. */
+/** Pictures stored for clients that asked for addresses. An address contains the token that opens its picture. */
 export class StoredPictures {
   readonly #ports: StoredPicturePorts
 
@@ -30,7 +30,7 @@ export class StoredPictures {
     this.#ports = ports
   }
 
-  /** Resolves to the path, id and token when the picture is durable; throws an ApiError where it cannot be kept. */
+  /** Resolves to the path, id and token when the picture is durable; throws an ApiError if it cannot be stored. */
   async keep(accountId: string, { bytes, mediaType }: Picture): Promise<string> {
     const { files, clock, ids } = this.#ports
     const id = timedId('img', clock.now(), ids)
@@ -69,7 +69,7 @@ export class StoredPictures {
     return HIJACKED
   }
 
-  /** The answer does not say whether the id, the token or the time was wrong. */
+  /** The answer does not reveal whether the id, the token or the time was wrong. */
   async #opened(id: string, token: string): Promise<StoredFile> {
     const file = await this.#ports.files.find(id)
     if (
@@ -90,7 +90,7 @@ function headersOf({ bytes, mediaType }: StoredFile): Record<string, string> {
     'content-length': String(bytes),
     'cache-control': 'private, max-age=86400',
     'x-content-type-options': 'nosniff',
-    // An SVG picture can contain scripts, and this is the console's own origin.
+    // An SVG picture can contain scripts, and it is served from the console's own origin.
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
     'cross-origin-resource-policy': 'cross-origin',
   }

@@ -11,7 +11,7 @@ type ShownAccount = Pick<
   'id' | 'limitMicro' | 'limitReset' | 'limitStart' | 'limitSpentMicro' | 'heldMicro'
 >
 
-/** The limit of an account with what is used of it now. */
+/** The limit of an account and what is used of it now. */
 export function accountLimit(
   account: ShownAccount,
   now: { readonly periods: PeriodStarts; readonly atMs: number; readonly timezone: string },
@@ -21,7 +21,7 @@ export function accountLimit(
   if (limitMicro === null || period === null)
     return { limit: null, limit_reset: null, limit_used: null, limit_remaining: null, limit_resets_at: null }
   const start = limitStart(period)
-  // A row that counts an earlier period has met no request in this one.
+  // A row of an earlier period means that no request has been counted in this one.
   const isCounted = start === counted || isEarlier(start, counted)
   const usedMicro = isCounted ? limitSpentMicro : 0n
   const leftMicro = limitMicro - usedMicro - heldMicro

@@ -6,7 +6,7 @@ import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { PeriodStarts } from '../../ledger/ledger-store.ts'
 import { isoTime } from '../../base/time.ts'
 
-/** The rest of a key's limit in its period; null without a limit. */
+/** The money left of a key's limit in its period; null without a limit. */
 export function limitRemaining(
   key: Pick<KeyRecord, 'id' | 'limitMicro' | 'limitReset'>,
   spend: KeySpend,

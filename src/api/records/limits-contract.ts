@@ -43,7 +43,7 @@ export const KEY_LIMITS = {
   allowed_ips: IPS,
 } as const
 
-/** The same in bodies; absent = unchanged. */
+/** The same fields in bodies; absent = unchanged. */
 export const KEY_LIMIT_FIELDS = {
   requests_per_minute: optional(REQUESTS),
   tokens_per_minute: optional(TOKENS),

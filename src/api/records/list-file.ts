@@ -10,12 +10,12 @@ import type { MediaType } from '../../base/wire-route.ts'
 import { sendCsv } from '../../http/sent-bytes.ts'
 import type { PageRange } from '../../store/page.ts'
 
-/** Rows of one read: some milliseconds. */
+/** Rows of one read, which takes some milliseconds. */
 const FILE_READ_ROWS = 300
-/** Spreadsheets take a text for UTF-8 only with it. */
+/** Without it, spreadsheets do not read a file as UTF-8. */
 const BYTE_ORDER_MARK = '\uFEFF'
 
-/** Only lists that take an offset have one. */
+/** Only lists that take an offset have a cursor. */
 export interface ListRange extends PageRange {
   readonly cursor: string | null
 }
@@ -30,7 +30,7 @@ export interface ListedRows {
 
 /** A list of an API: the route, and how many rows a page has. */
 interface ListRow {
-  /** Such as `GET /admin/v1/codes`; its last word names the file. */
+  /** The route, such as `GET /admin/v1/codes`; its last word names the file. */
   readonly key: string
   readonly answer: JsonSchema | MediaType
   readonly usual: number
@@ -38,8 +38,8 @@ interface ListRow {
 }
 
 /**
- * A list: one page, or with `format=csv` a file of all that is filtered, whatever its length: a read of the next rows
- * begins when the client has taken those before it, and none does once the client has left.
+ * A list: one page, or with `format=csv` a file of all filtered rows, whatever their number. The next rows are read
+ * after the client has taken those before, and no more are read once the client has left.
  */
 export async function listReply<T extends ListedRows>(
   call: Call<unknown>,
@@ -82,7 +82,7 @@ export async function* listLines(
   }
 }
 
-/** Those of an object in a row are columns of their own, such as `rate_limit.window`. */
+/** The names of the columns. The fields of an object in a row are columns of their own, such as `rate_limit.window`. */
 function fieldsOf(schema: JsonSchema, before: string): readonly string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const inner = [field, ...(field.anyOf ?? [])].find(({ properties }) => properties !== undefined)
@@ -90,7 +90,7 @@ function fieldsOf(schema: JsonSchema, before: string): readonly string[] {
   })
 }
 
-/** Lists and maps are JSON. */
+/** The cell of a column; lists and maps are written as JSON. */
 function cellOf(row: object, column: string): CsvValue {
   let value: unknown = row
   for (const name of column.split('.')) value = isRecord(value) ? ownValue(value, name) : null

@@ -4,7 +4,7 @@ import type { ConsolePorts } from './ports.ts'
 
 type LowBalancePorts = Pick<ConsolePorts, 'store' | 'catalog' | 'clock'>
 
-/** Below which balance people of an account are told, RUB. */
+/** The balance below which people of an account get a notice, and the service's default, RUB. */
 export async function lowBalanceOf(
   { store, catalog }: LowBalancePorts,
   accountId: string,
@@ -16,7 +16,7 @@ export async function lowBalanceOf(
   }
 }
 
-/** Sets it, in RUB; null = that of the service. false = it is so already. */
+/** Sets that balance, in RUB; null = the service's default. false = it is so already. */
 export async function setLowBalance(
   { store, catalog, clock }: LowBalancePorts,
   accountId: string,

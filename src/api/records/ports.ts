@@ -21,16 +21,16 @@ export interface ConsolePorts {
   readonly clock: Clock
   readonly ids: IdSource
   readonly periods: () => PeriodStarts
-  /** Waits for money of the account that nodes have set aside, where an entry of this amount needs it. */
+  /** Waits until nodes have given back money set aside for the account, if an entry of this amount needs it. */
   readonly freed: (accountId: string, amountMicro: bigint) => Promise<void>
   readonly health: { report(endpointId: string): HealthReport }
   /** Parameters that an adapter can carry for a type of model. */
   readonly parametersOf: (adapterName: string, type: ModelType) => readonly string[]
   /** null = taken from the request's Host. */
   readonly publicUrl: string | null
-  /** Whether sign-up is open where the live settings do not say. */
+  /** Whether sign-up is open unless the live settings say otherwise. */
   readonly signupDefault: 'open' | 'closed'
-  /** Ways to tell people that are set up. */
+  /** The ways of sending notices that are set up. */
   readonly channelTypes: ReadonlySet<ChannelType>
   /** null = no mail server or no public address is set. */
   readonly mailedLinks: MailedLinks | null
@@ -63,7 +63,7 @@ export async function recordEvent(
   })
 }
 
-/** Of the id no more is shown than `most` characters. */
+/** At most `most` characters of the id are shown. */
 export function notFound(what: string, id: string, most = 80): ApiError {
   const shown = id.slice(0, most)
   return reasonError('unknown_id', { id: shown }, { says: `${what} '${shown}' not found` })

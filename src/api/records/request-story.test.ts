@@ -14,7 +14,7 @@ const sheets = fc
   .tuple(...METERS.map(() => price))
   // Every meter has a price.
   .map((prices) => Object.fromEntries(METERS.map((meter, at) => [meter, prices[at] ?? ZERO])) as PriceSheet)
-/** Which part of the cost, of a million, a hold and a balance did not cover. */
+/** The part of the cost that hold and balance did not cover, in millionths. */
 const parts = fc.bigInt({ min: 0n, max: 1_000_000n })
 
 function checked(usage: Usage, prices: PriceSheet, booked: BookedBill): readonly string[] {

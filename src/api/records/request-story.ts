@@ -15,7 +15,7 @@ import type { HoldRow } from '../../ledger/ledger-store.ts'
 import type { BillAdjustment, BillLine, StoryAttempt, StoryParts } from './request-story-contract.ts'
 import { isoTime } from '../../base/time.ts'
 
-/** The prices that the row was charged at. */
+/** The prices by which the row was charged. */
 export interface StoryPrices {
   readonly charged: { readonly sheet: PriceSheet }
 }
@@ -49,7 +49,7 @@ function customerBill(
 
 /** What became of the sum of a bill. */
 export interface BookedBill {
-  /** What was charged, or what the provider's bill was booked with. */
+  /** The amount that was charged, or as which the provider's bill was booked. */
   readonly bookedMicro: Micro
   /** The part of the cost that neither hold nor balance covered. */
   readonly notCoveredMicro: Micro
@@ -59,9 +59,9 @@ export interface BookedBill {
 
 export interface Invoice {
   readonly lines: readonly BillLine[]
-  /** The exact sum of the lines, RUB; null where the prices are gone. */
+  /** The exact sum of the lines, RUB; null = the prices are gone. */
   readonly total: string | null
-  /** They and the sum add up to the booked amount, to the last digit. */
+  /** The adjustments and the sum add up to the booked amount, to the last digit. */
   readonly adjustments: readonly BillAdjustment[]
 }
 
@@ -114,7 +114,7 @@ export function attemptsOf(row: GenerationRow): readonly (StoryAttempt & { reado
   ]
 }
 
-/** The lines of a bill. A free request has those that it would have cost. */
+/** The lines of a bill. A free request has the lines that it would have cost. */
 function billOf(usage: Usage, prices: PriceSheet): readonly BillLine[] {
   return METERS.flatMap((meter) => {
     const units = usage[meter] ?? 0

@@ -5,7 +5,7 @@ import type { StatementLine, StatementStore } from '../../store/ledger/statement
 import type { AccountRecord } from '../../store/accounts/account-store.ts'
 import { isoTime } from '../../base/time.ts'
 
-/** A statement in whole days: opening + lines = closing. Charges are one line for each day and model. */
+/** A statement of whole days: opening + lines = closing. There is one line of charges for each day and model. */
 export const Statement = object(
   {
     account: object({ id: text(), name: text(), email: nullable(text()) }),

@@ -13,5 +13,5 @@ const DOCS: Readonly<Record<string, ClientDocs>> = {
   ollama: OLLAMA_DOCS,
 }
 
-/** The protocols of clients beside OpenAI's. */
+/** The documents of the clients' protocols other than OpenAI's. */
 export const CLIENT_DOCS: readonly ClientDocs[] = Object.values(DOCS)

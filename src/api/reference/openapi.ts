@@ -8,7 +8,7 @@ import { errorsOf, nameOf, wireRouteOf, type ServedRoute } from './route-table.t
 import { SCHEMA_NAMES } from './schema-names.ts'
 import { ownValue } from '../../base/own-value.ts'
 
-/** The members that are set here; the rest is JSON. */
+/** The members of the document that this file sets; the rest is any JSON. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
@@ -22,7 +22,7 @@ export interface Operation {
   readonly tags: readonly Tag[]
   readonly summary: string
   readonly operationId: string
-  /** The scope that a route of the admin API needs, and those of parts of its body besides. */
+  /** The scope that a route of the admin API needs, and the scopes that parts of its body need as well. */
   readonly 'x-scope'?: string
   readonly 'x-scopes-of-parts'?: unknown
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
@@ -46,7 +46,7 @@ export interface Answer {
   readonly description: string
   readonly headers?: Readonly<Record<string, unknown>>
   readonly content?: MediaContent
-  /** Of an error response: the values of `metadata.error_type`. */
+  /** The values of `metadata.error_type` of an error response. */
   readonly 'x-error-types'?: readonly string[]
 }
 

@@ -293,7 +293,10 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = completed({
   'GET /docs': { summary: 'This document, to read.', answer: { media: 'text/html' }, example: {} },
 })
 
-/** Routes beside the console's contract: those without JSON, or not called by the console. */
+/**
+ * Routes under `/cabinet/v1` that are not in the console's contract: they do not answer with JSON, or the console does
+ * not call them.
+ */
 export const OTHER_CABINET_ROUTES: Readonly<Record<string, WireRoute>> = completed({
   ...Object.fromEntries([...CABINET_FILES].map(([name, { route }]) => [name, route])),
   'GET /cabinet/v1/oidc/start': {

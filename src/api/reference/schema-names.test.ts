@@ -6,7 +6,7 @@ import type { JsonSchema } from '../../base/schema.ts'
 import { SCHEMA_NAMES } from './schema-names.ts'
 
 const SRC = join(import.meta.dirname, '../..')
-/** Where the records of the wire are described. */
+/** The files that describe the records of the wire. */
 const CONTRACTS = [
   'protocols/*/client/**/schema.ts',
   'api/{admin,cabinet,public}/*-contract.ts',
@@ -19,7 +19,7 @@ test('the records of every contract have their names in the document', async () 
   for (const path of contracts) {
     const exported = Object.entries((await import(join(SRC, path))) as Readonly<Record<string, unknown>>)
     const records = exported.filter(([name, value]) => /^[A-Z][a-z]/.test(name) && typeof value === 'object')
-    // A schema is a plain object, and the names are asked for it alone.
+    // The cast is harmless: an object that is no schema is not in the map.
     const unnamed = records.filter(([, value]) => !SCHEMA_NAMES.has(value as JsonSchema))
     assert.deepEqual(unnamed, [], path)
   }

@@ -8,14 +8,14 @@ import type { ModelEntry } from '../document.ts'
 const TIMEOUT_MS = 60_000
 const BYTES_MAX = 16 * 1_048_576
 
-/** Where the two lists are (docs/decisions/0019-catalogue-sources.md). */
+/** The addresses of the two lists (docs/decisions/0019-catalogue-sources.md). */
 export interface DataSetAddresses {
   readonly prices: string
   readonly limits: string
 }
 
 /**
- * Fetches the published lists and answers their models as entries that the catalogue's own reader accepts; a row that
+ * Fetches the published lists and returns their models as entries that the catalogue's own reader accepts; a row that
  * it refuses is left out. `ids`: the id here of each known endpoint.
  */
 export async function fetchDataSet(

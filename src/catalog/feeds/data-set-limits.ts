@@ -7,7 +7,7 @@ import type { TieredPrice } from '../document.ts'
 import type { KnownProvider } from '../known-providers.ts'
 import { comparable, slugOf } from './data-set-names.ts'
 
-/** The names that the list of limits puts before those of a maker's models, by the author of an id here. */
+/** The prefixes that the list of limits puts before the names of a maker's models, by the author of an id here. */
 const PREFIXES: ReadonlyMap<string, string> = new Map([
   ['openai', ''],
   ['anthropic', ''],
@@ -30,33 +30,33 @@ const HOST_PREFIXES: ReadonlyMap<string, string> = new Map([
 const KINDS: ReadonlySet<unknown> = new Set([undefined, 'chat', 'completion', 'responses', 'embedding'])
 const ROWS_MAX = 50_000
 
-/** What the list says of a model; null = it does not say. */
+/** The entry of a model in the list; null = the list does not say. */
 export interface ListedLimits {
-  /** Of the input, tokens. */
+  /** The context window in tokens. */
   readonly context: number | null
   readonly output: number | null
   readonly seesImages: boolean | null
-  /** Paths such as `/v1/chat/completions`. */
+  /** Paths of the operations that serve it, such as `/v1/chat/completions`. */
   readonly endpoints: readonly string[] | null
   /** USD for a million tokens, as texts; null = the list has none. */
   readonly price: TieredPrice | null
-  /** By the name of the service tier. */
+  /** The same by the name of the service tier. */
   readonly serviceTiers: Readonly<Record<string, TieredPrice>>
-  /** Input tokens above which it costs more; null = it does not, or the list does not say. */
+  /** Input tokens above which it costs more; null = there is no such step, or the list does not say. */
   readonly step: number | null
-  /** It neither chats nor embeds. */
+  /** It is neither for chat nor for embeddings. */
   readonly isOtherKind: boolean
   /** ISO day from which the provider no longer serves it. */
   readonly gone: string | null
 }
 
-/** Limits of models by a list of the form of LiteLLM's `model_prices_and_context_window.json`. */
+/** Limits of models from a list in the form of LiteLLM's `model_prices_and_context_window.json`. */
 export class LimitList {
   readonly #rows: JsonObject
-  /** Of makers' models, by prefix and comparable name. */
+  /** Entries of makers' models, by prefix and comparable name. */
   readonly #byForm = new Map<string, JsonObject>()
   readonly #prefixes = new Set<string | null>()
-  /** The shortest of the longest answers that hosts state, by comparable name. */
+  /** By comparable name: of the longest answers that hosts state for a model, the shortest. */
   readonly #shortest = new Map<string, number>()
 
   constructor(body: unknown) {
@@ -72,7 +72,7 @@ export class LimitList {
     }
   }
 
-  /** What it says of a provider's own model. */
+  /** The entry of a provider's own model. */
   ofEndpoint({ slug, author }: KnownProvider, upstream: string): ListedLimits | null {
     const prefix = author === null ? HOST_PREFIXES.get(slug) : PREFIXES.get(author)
     if (prefix === undefined) return null
@@ -83,12 +83,12 @@ export class LimitList {
     return row === undefined ? null : limitsOf(fieldsOf(row))
   }
 
-  /** Whether it has the models of a provider at all. */
+  /** Whether the list has any models of a provider. */
   covers({ slug, author }: KnownProvider): boolean {
     return this.#prefixes.has((author === null ? HOST_PREFIXES.get(slug) : PREFIXES.get(author)) ?? null)
   }
 
-  /** What it says of the model of an id here at its maker. */
+  /** The maker's entry of the model that has an id here. */
   ofModel(id: string): ListedLimits | null {
     const [author = '', slug = ''] = id.split('/')
     const prefix = PREFIXES.get(author)
@@ -96,7 +96,7 @@ export class LimitList {
     return row === undefined ? null : limitsOf(row)
   }
 
-  /** The longest answer of a model of many hosts, tokens: the shortest that one of them states. */
+  /** The longest answer of a model that many hosts serve, in tokens: the shortest that any of them states. */
   outputAnywhere(id: string): number | null {
     return this.#shortest.get(comparable(slugOf(id))) ?? null
   }
@@ -115,7 +115,7 @@ function limitsOf(row: JsonObject): ListedLimits {
   const listed = Array.isArray(paths) ? paths.filter((path) => typeof path === 'string') : null
   return {
     context,
-    // Where both are the same number, the list has repeated the window.
+    // If both are the same number, the list has only repeated the window.
     output: output === context ? null : output,
     seesImages: typeof sees === 'boolean' ? sees : null,
     endpoints: listed ?? (mode === 'responses' ? ['/v1/responses'] : null),
@@ -142,7 +142,7 @@ const COSTS: readonly (readonly [PriceKey, string])[] = [
   ['input_cache_write', 'cache_creation_input_token_cost'],
 ]
 
-/** The price of a service tier, with the steps that the model has without it; null = it is not whole. */
+/** The price in a service tier, with the steps that the model has without one; null = the list lacks a part of it. */
 function priceOf(row: JsonObject, tier: string): TieredPrice | null {
   const base = costsOf(row, tier)
   if (base['prompt'] === undefined) return null

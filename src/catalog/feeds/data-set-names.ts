@@ -2,11 +2,11 @@ import { fieldsOf } from '../../base/json-text.ts'
 import type { KnownProvider } from '../known-providers.ts'
 
 const MODEL_ID = /^[a-z0-9][a-z0-9._-]{0,99}\/[a-z0-9][a-z0-9._-]{0,99}$/
-/** Names of one model in the data set, and how deep its conditions on a name go. */
+/** The most names of one model in the data set, and the depth of its conditions on a name. */
 const NAMES_MAX = 50
 const DEPTH_MAX = 4
 
-/** What names a row of the data set. */
+/** The names of a row of the data set. */
 export interface NamedRow {
   readonly id: string
   readonly name: string | null
@@ -16,10 +16,10 @@ export interface NamedRow {
   readonly match: unknown
 }
 
-/** Finds the id that OpenRouter gives to a provider's model, so that a model of several providers has one id here. */
+/** Finds the id that OpenRouter has for a provider's model, so that a model of several providers has one id here. */
 export class OpenrouterNames {
   readonly #rows = new Map<string, NamedRow>()
-  /** By comparable form; null = several authors have such a model. */
+  /** By comparable form; null = models of several authors have this form. */
   readonly #byForm = new Map<string, string | null>()
 
   constructor(rows: readonly NamedRow[]) {
@@ -31,7 +31,7 @@ export class OpenrouterNames {
     }
   }
 
-  /** null = no free id of the form author/slug. */
+  /** null = the model has no free id of the form author/slug. */
   idOf(provider: KnownProvider, row: NamedRow, isTaken: (id: string) => boolean): string | null {
     const own = row.id.toLowerCase()
     if (provider.slug === 'openrouter') return this.#rows.has(row.id) && !isTaken(row.id) ? row.id : null
@@ -64,12 +64,15 @@ export class OpenrouterNames {
  */
 export function upstreamName(provider: KnownProvider, { id, match }: NamedRow): string {
   const names = equalNames(match)
-  // Cohere's API takes only dated names.
+  // Cohere's API accepts only dated names.
   const dated = provider.slug === 'cohere' ? names.find((name) => /-\d{2}-\d{4}$/.test(name)) : undefined
   return dated ?? (matchesName(match, id) ? id : (names[0] ?? id))
 }
 
-/** The pattern of a `regex` is another's, so it is not run: it counts as fulfilled inside `and`, and else as not. */
+/**
+ * The pattern of a `regex` comes from outside, so it is not run: it counts as fulfilled inside `and`, and as not
+ * fulfilled elsewhere.
+ */
 function matchesName(match: unknown, name: string, inAll = false, depth = 0): boolean {
   if (depth > DEPTH_MAX) return false
   const { or, and, equals, starts_with: start, ends_with: end, contains } = fieldsOf(match)
@@ -102,19 +105,19 @@ export function comparable(slug: string): string {
     .replace(/-0$/, '')
 }
 
-/** What a model probably takes and gives, by family. */
+/** What a model of a family probably takes and returns. */
 export interface Family {
   readonly inputModalities: readonly string[]
   /**
-   * The longest answer, tokens; null = what another host states, else a quarter of the context window, within 8,192 and
-   * 32,768.
+   * The longest answer in tokens; null = what another host states, else a quarter of the context window, at least 8,192
+   * and at most 32,768.
    */
   readonly maxCompletionTokens: number | null
 }
 
 /**
- * For models of which the data set does not say it: a guess for whole families, rather too low than too high, since a
- * provider refuses a larger limit. A row with a guessed limit says so in `guessed`. The first matching row counts.
+ * For models whose limits the data set does not say: a guess for each family, rather too low than too high, since a
+ * provider refuses a larger limit. A row with a guessed limit says so in `guessed`. The first matching row applies.
  */
 const FAMILIES: readonly (readonly [RegExp, Family])[] = [
   [/^anthropic\/claude-(2|3-|v)/, { inputModalities: ['text'], maxCompletionTokens: 4_096 }],
@@ -128,7 +131,8 @@ const FAMILIES: readonly (readonly [RegExp, Family])[] = [
   [/^openai\/gpt-oss/, { inputModalities: ['text'], maxCompletionTokens: 32_768 }],
   [/^openai\/(gpt-3|chatgpt)/, { inputModalities: ['text'], maxCompletionTokens: 4_096 }],
   [/^x-ai\/grok-(3|code)/, { inputModalities: ['text'], maxCompletionTokens: 16_384 }],
-  // "No text output limit": https://docs.x.ai/developers/grok-4-6 (seen on 27 November 2026). A hold has a limit.
+  // "No text output limit": https://docs.x.ai/developers/grok-4-6 (seen on 27 November 2026). A hold needs a limit all
+  // the same.
   [/^x-ai\/grok-4\.([2-9]|1\d)/, { inputModalities: ['text', 'image'], maxCompletionTokens: 128_000 }],
   [/^x-ai\/grok-/, { inputModalities: ['text', 'image'], maxCompletionTokens: 32_768 }],
   [
@@ -149,7 +153,10 @@ export function familyOf(id: string): Family {
   return FAMILIES.find(([pattern]) => pattern.test(id))?.[1] ?? OTHERS
 }
 
-/** The longest answer of a model of this family and window, in tokens. `elsewhere`: the one that another host states. */
+/**
+ * The longest answer of a model of this family and window, in tokens. `elsewhere`: the longest answer that another host
+ * states.
+ */
 export function guessedOutput({ maxCompletionTokens }: Family, context: number, elsewhere: number | null): number {
   const guess = maxCompletionTokens ?? elsewhere ?? Math.max(LEAST, Math.min(MOST, Math.floor(context / 4)))
   return Math.min(guess, context)

@@ -28,7 +28,7 @@ const NEVER_USED: ReadonlySet<string> = new Set(['storage_searches_kcount', 'inp
 const PARENT: Readonly<Partial<Record<PriceKey, PriceKey>>> = Object.fromEntries(
   PRICED_METERS.flatMap(({ priceKey, parent }) => (parent === null ? [] : [[priceKey, METER_TABLE[parent].priceKey]])),
 )
-/** A double holds every decimal of this many digits; a longer text is a rounding error. */
+/** A double is exact to this many digits; a longer text is a rounding error. */
 const DIGITS_MAX = 15
 /** Far above any price of a million tokens. */
 const PRICE_MAX: Decimal = { digits: 1_000_000n, scale: 0 }
@@ -43,14 +43,15 @@ const FEES: ReadonlyMap<string, string> = new Map([
 
 export type RowPrices = { readonly price: PriceEntry; readonly ownImagePrice: boolean } | { readonly refused: string }
 
-/** A row of the data set has no price that can be charged. */
+/** Thrown if a row of the data set has no price that can be charged. */
 class Refused extends Error {
   override readonly name = 'Refused'
 }
 
 /**
  * The price of a row on a day (ISO): its steps by the length of the input, by the hour, and by service tier. `context`
- * = its context window in tokens; a step that begins there is never reached. `hourDays`: on which its hours begin.
+ * = its context window in tokens; a step that begins there is never reached. `hourDays`: the days on which its hours
+ * begin.
  */
 export function rowPrices(
   { prices, variants }: { readonly prices: unknown; readonly variants?: unknown },
@@ -103,7 +104,7 @@ function setsOf(prices: unknown): readonly ConditionalSet[] {
   })
 }
 
-/** What is no day and no time of day is a day that never comes. */
+/** The condition of a price. One that is neither a day nor a time of day becomes a day that never comes. */
 function conditionOf(constraint: unknown): Pick<ConditionalSet, 'from' | 'hours'> {
   if (constraint === undefined || constraint === null) return { from: null, hours: null }
   const { start_date: day, start_time: start, end_time: end } = fieldsOf(constraint)
@@ -123,7 +124,7 @@ function inForce(
   const sets = setsOf(prices)
   const at = sets.findLastIndex(({ from, hours }) => hours === null && (from === null || from <= day))
   const hours = sets.slice(at + 1).flatMap(({ hours: times, set }) => (times === null ? [] : [{ ...times, set }]))
-  // Here the first that holds counts, there the last.
+  // In our entries the first matching hours apply, in the data set the last ones.
   return { base: sets[at]?.set ?? {}, hours: hours.toReversed() }
 }
 
@@ -146,7 +147,7 @@ function serviceTiers(
   )
 }
 
-/** One set with the steps of all its meters. */
+/** The prices of one set, with the steps of all its meters. */
 function priceOf(set: JsonObject, context: number): TieredPrice {
   const steps = new Set<number>()
   for (const [name, value] of Object.entries(set))
@@ -157,12 +158,12 @@ function priceOf(set: JsonObject, context: number): TieredPrice {
   return { ...pricesAt(set, 0), ...(tiers.length === 0 ? {} : { tiers }) }
 }
 
-/** The keys of `now`, as texts, that differ from `before`. */
+/** The keys of `now` whose values differ from `before`, as texts. */
 function changed(before: Readonly<Record<string, string>>, now: Readonly<Record<string, string>>): object {
   return Object.fromEntries(Object.entries(now).filter(([key, text]) => ownValue(before, key) !== text))
 }
 
-/** The prices of a request with so many input tokens; of several that fall under one meter of ours the dearest. */
+/** The prices of a request with so many input tokens; of several keys for one meter, the dearest applies. */
 function pricesAt(set: JsonObject, tokens: number): Readonly<Record<string, string>> {
   const dearest = new Map<PriceKey, Decimal>()
   const lost: (readonly [PriceKey, number])[] = []
@@ -208,8 +209,8 @@ function numberAt(value: unknown, tokens: number): number {
 }
 
 /**
- * The decimal of the source: the shortest text of a double equals it if the source had no more digits than a double
- * holds. null = it is none, or is beyond belief.
+ * The exact decimal of the source. The shortest text of a double equals it if the source had no more digits than a
+ * double holds. null = it is no such number, or is far above any price.
  */
 export function exactDecimal(value: number): Decimal | null {
   const text = String(value)

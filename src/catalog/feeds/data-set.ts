@@ -8,7 +8,7 @@ import { uncharged } from '../price-sheet.ts'
 
 /** OpenAI's reasoning models: they take `max_completion_tokens` instead of `max_tokens`, and no sampling parameters. */
 const THINKING = /^(o\d|gpt-([5-9]|\d\d)(?!.*-chat))/
-/** Older ones make one tool call at a time. */
+/** Older models that make one tool call at a time. */
 const ONE_CALL = /^o\d/
 const THINKING_PARAMETERS = [
   'max_completion_tokens',
@@ -43,10 +43,10 @@ function openaiParameters(model: string): readonly string[] | null {
   return ONE_CALL.test(model) ? THINKING_PARAMETERS : [...THINKING_PARAMETERS, 'n', 'parallel_tool_calls', 'verbosity']
 }
 
-/** Not chat, or sold in units that a chat answer does not report. */
+/** Models that are not for chat, or are sold in units that a chat answer does not report. */
 const OTHER_KINDS =
   /(^|[-/.])(ocr|tts|transcribe|transcription|whisper|realtime|live|voice|sonic|voxtral|moderation|guard|safeguard|image|imagen|veo|lyria|sora|omni|computer|banana|robotics|safety|instruct-0914|babbage|davinci|audio|batch|free)([-/.:\d]|$)|^ft:|\.ft-|:/
-/** Rows of Google include models of its cloud, which have another protocol; rows of OpenAI, its open models. */
+/** Google's rows include models of its cloud, which has another protocol; OpenAI's rows include its open models. */
 const OTHER_PLATFORM: ReadonlyMap<string, RegExp> = new Map([
   ['google', /^claude-|-maas$/],
   ['openai', /^gpt-oss/],
@@ -66,9 +66,9 @@ export interface SetModel extends ModelEntry {
 }
 
 interface SetEndpoint extends EndpointEntry {
-  /** The page that its price stands on. */
+  /** The page that states its price. */
   readonly source: string
-  /** The list of limits, which has prices too, has the same. */
+  /** The list of limits, which has prices too, has the same price. */
   readonly isConfirmed: boolean
 }
 
@@ -82,9 +82,9 @@ export interface DataSetInput {
   /** The body of the price data set, of the form of genai-prices' `data.json`. */
   readonly prices: unknown
   readonly limits: LimitList
-  /** ISO day whose prices count. */
+  /** ISO day whose prices apply. */
   readonly day: string
-  /** The id here of an endpoint that is known already, so that it keeps it; by `provider/model`. */
+  /** The id that a known endpoint has here, by `provider/model`, so that it stays the same. */
   readonly ids: ReadonlyMap<string, string>
 }
 
@@ -100,8 +100,8 @@ interface GrowingModel extends Omit<ModelEntry, 'endpoints'> {
 }
 
 /**
- * The models of the known providers; null = the body is no data set. Nothing of it is trusted but as rows that the
- * catalogue's reader checks.
+ * The models of the known providers; null = the body is no data set. The catalogue's reader checks every row: nothing
+ * else of the body is trusted.
  */
 export function readDataSet(input: DataSetInput): DataSet | null {
   const providers: readonly unknown[] = Array.isArray(input.prices) ? input.prices : []
@@ -149,8 +149,8 @@ function rowOf(each: unknown): readonly SetRow[] {
 }
 
 /**
- * Ends the window of a route with one price at the step that the model has at its maker or on another route: longer
- * requests would probably be sold below their cost.
+ * If a route has one price, and its model has a step at its maker or on another route, the route's window ends at that
+ * step: longer requests would probably be sold below their cost.
  */
 function endAtSteps(models: ReadonlyMap<string, GrowingModel>, limits: LimitList): void {
   for (const model of models.values()) {
@@ -165,7 +165,7 @@ function endAtSteps(models: ReadonlyMap<string, GrowingModel>, limits: LimitList
   }
 }
 
-/** By the model's id, the fees that its providers bill with every request; rows that are left out count too. */
+/** By the model's id, the fees that its providers bill with every request, including fees of rows that are left out. */
 function feesById(
   rows: ReadonlyMap<string, readonly SetRow[]>,
   names: OpenrouterNames,
@@ -218,7 +218,7 @@ function addRow(
   if (own !== null && own.gone !== null && own.gone <= day) return 'deprecated or retired'
   if (own?.isOtherKind === true) return 'another kind than chat'
   const kept = ids.get(`${slug}/${upstream}`)
-  // Shut down, or too new: it comes with that list.
+  // The model is shut down, or so new that it will come with the next list.
   if (own === null && limits.covers(provider)) return 'not in the list of limits'
   const path = embeddings ? '/v1/embeddings' : '/v1/chat/completions'
   if (slug === 'openai' && own !== null && own.endpoints?.includes(path) === false)
@@ -227,7 +227,7 @@ function addRow(
   const id = kept !== undefined && !isTaken(kept) ? kept : names.idOf(provider, row, isTaken)
   if (id === null) return 'no id of the form author/slug, or a second name of a model'
   const known = own ?? limits.ofModel(id)
-  // OpenRouter's and other hosts' rows without a window are of models that are gone.
+  // OpenRouter's and other hosts' rows without a window belong to models that are gone.
   const context = row.context ?? (provider.author === null ? null : (own?.context ?? names.contextOf(id)))
   if (!embeddings && context === null) return 'context window unknown'
   const read = rowPrices(row, day, context ?? Infinity, provider.hourDays)
@@ -239,7 +239,7 @@ function addRow(
   if (SEARCHES_ALWAYS.test(row.id) && request === undefined) return 'a fee for searches that the data set does not have'
   const type = embeddings ? 'embeddings' : 'chat'
   const elsewhere = limits.outputAnywhere(id)
-  // What other hosts state of a model whose own row states nothing is a guess.
+  // If a model's own row states nothing, the output that other hosts state is a guess.
   const output = known === null ? elsewhere : known.output
   const seesImages = known?.seesImages ?? null
   const name = names.displayName(id) ?? row.name ?? id
@@ -258,10 +258,10 @@ interface Facts {
   readonly id: string
   readonly type: 'chat' | 'embeddings'
   readonly name: string
-  /** Tokens, and of the longest answer; null = unknown. */
+  /** The context window, and the longest answer, in tokens; null = unknown. */
   readonly context: number | null
   readonly output: number | null
-  /** The shortest longest answer that some host states. */
+  /** The shortest of the longest answers that hosts state. */
   readonly elsewhere: number | null
   readonly seesImages: boolean | null
 }
@@ -310,7 +310,7 @@ function endpointRow(
   }
 }
 
-/** Whether the list of limits has the same price, at some hour of the day; null = it has none. */
+/** Whether the list of limits has the same price at some hour of the day; null = it has no price. */
 function agreement(listed: TieredPrice | null, { hours = [], ...price }: PriceEntry): 'same' | 'another' | null {
   if (listed === null) return null
   const isSame = ({ prompt, completion }: PriceTexts): boolean =>
@@ -319,10 +319,10 @@ function agreement(listed: TieredPrice | null, { hours = [], ...price }: PriceEn
   return isSame(price) || hours.some(isSame) ? 'same' : 'another'
 }
 
-/** The prices that can be charged: no row of the data set searches the web, and embeddings have no output. */
+/** The prices that can be charged: rows of the data set never search the web, and embeddings have no output. */
 function charged(type: ModelEntry['type'], { service_tiers: named, hours, ...rest }: PriceEntry): PriceEntry {
   const uses = { listed: [], native: false }
-  // Only price keys go, which every form of a price may lack.
+  // Only price keys are removed, and every form of a price may lack them.
   const kept = <T extends PriceTexts>(prices: T): T =>
     Object.fromEntries(Object.entries(prices).filter(([key]) => !uncharged(type, key, uses))) as T
   const tiered = <T extends TieredPrice>(price: T): T => {

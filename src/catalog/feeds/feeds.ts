@@ -16,15 +16,15 @@ export interface FeedPorts {
   readonly book: HeldPrices
   readonly clock: Clock
   readonly leads: () => boolean
-  /** Connects as to the provider. */
+  /** Returns a connection like those of requests to the provider. */
   readonly dispatcherOf: (provider: Provider) => Dispatcher
-  /** Address of the Central Bank's daily rates. */
+  /** The address of the Central Bank's daily rates. */
   readonly cbrUrl: string
   readonly dataSet: DataSetAddresses
   readonly log: (message: string) => void
 }
 
-/** Constructs them; none is asked before it is started. */
+/** Constructs the feeds; nothing is fetched before they are started. */
 export function openFeeds({ cbrUrl: url, dataSet: addresses, store, ...ports }: FeedPorts): Feeds {
   const rates = new RateFeed({ ...ports, events: store.events, url })
   const balances = new ProviderBalances({ ...ports, store: store.notices })

@@ -20,13 +20,13 @@ import { uncharged } from '../price-sheet.ts'
 import type { PriceChange, PriceSource } from '../price-list.ts'
 import { familyOf, guessedOutput } from './data-set-names.ts'
 
-/** How often it is looked whether something is due. */
+/** How often the feed checks whether something is due. */
 const LOOK_MS = HOUR_MS
 const LISTS_EVERY_MS = 6 * HOUR_MS
 const TIMEOUT_MS = 30_000
 const BYTES_MAX = 8 * 1_048_576
 const REASON_MAX = 300
-/** The name under which events tell of the published lists. */
+/** The provider's name in events about the published lists. */
 const DATA_SET = 'published-lists'
 const SYSTEM = { actor: 'system', ip: null } as const
 
@@ -34,10 +34,10 @@ export interface PriceFeedPorts {
   readonly catalog: CatalogService
   readonly book: HeldPrices
   readonly clock: Clock
-  /** Connects as to the provider. */
+  /** Returns a connection like those of requests to the provider. */
   readonly dispatcherOf: (provider: Provider) => Dispatcher
   readonly leads: () => boolean
-  /** Of the published lists that a new catalogue comes from. */
+  /** The addresses of the published lists, of which a new catalogue is made. */
   readonly addresses: DataSetAddresses
   readonly log: (message: string) => void
 }
@@ -45,11 +45,11 @@ export interface PriceFeedPorts {
 type Listed = Provider & Required<Pick<Provider, 'priceList'>>
 
 /**
- * Keeps the prices of providers with a `price_list` as their own lists have them, and, where the setting asks for it,
- * the bundled ones as the release has them; what is doubtful waits for a hand.
+ * Updates the prices of providers with a `price_list` from their own lists and, if the setting asks for it, the bundled
+ * prices from the release. A doubtful price waits for a person's decision.
  */
 export class PriceFeed implements PriceUpdates {
-  /** What waits for a hand. */
+  /** The changes that wait for a person's decision. */
   readonly book: HeldPrices
   readonly #ports: PriceFeedPorts
   readonly #stop = new AbortController()
@@ -59,15 +59,15 @@ export class PriceFeed implements PriceUpdates {
   #listedAtMs = Number.NEGATIVE_INFINITY
   #updatedAtMs = Number.NEGATIVE_INFINITY
   #lookedAtMs: number
-  /** The published lists were read. */
+  /** Whether the published lists have been read since the start. */
   #hasRead = false
 
   constructor(ports: PriceFeedPorts) {
     this.#ports = ports
     this.book = ports.book
-    // A server that starts again and again asks nobody.
+    // A server that restarts again and again makes no requests.
     this.#lookedAtMs = ports.clock.monotonic()
-    // A schedule that has just been set begins at once.
+    // A schedule that has just been set takes effect at once.
     ports.catalog.onChange(() => {
       if (this.#isStarted) this.#update()
     })
@@ -86,7 +86,7 @@ export class PriceFeed implements PriceUpdates {
     void this.fetchLists(SYSTEM)
   }
 
-  /** The bundled catalogue, where the setting asks for it and it is due. */
+  /** Updates the bundled catalogue if the setting asks for it and it is due. */
   #update(): void {
     const { clock, catalog, leads } = this.#ports
     const { hours } = catalog.current().settings.catalogUpdate
@@ -96,12 +96,12 @@ export class PriceFeed implements PriceUpdates {
     this.#updatedAtMs = nowMs
     void this.#inTurn('The bundled catalogue could not be updated', async () => {
       const { set, failure } = await this.#dataSet(SYSTEM)
-      // An older release does not undo what the lists have brought.
+      // The release, which is older, does not undo what the lists have brought.
       if (failure === null || !this.#hasRead) await this.book.updateBundle(false, SYSTEM, set)
     })
   }
 
-  /** A look at what a new catalogue would change, where the setting asks for it and it is due. */
+  /** Looks what a new catalogue would change, if the setting asks for it and it is due. */
   #look(): void {
     const { clock, catalog, leads } = this.#ports
     const { hours } = catalog.current().settings.catalogLook
@@ -114,7 +114,7 @@ export class PriceFeed implements PriceUpdates {
     })
   }
 
-  /** Takes the release and the published lists now, or says what it would do; one follows another. */
+  /** Takes the release and the published lists now, or says what that would change; one update follows another. */
   updateBundle(dryRun: boolean, by: PriceActor): Promise<CatalogUpdate> {
     return this.#inTurn('The bundled catalogue could not be updated', () => this.#updated(dryRun, by))
   }
@@ -209,7 +209,7 @@ function isListed(provider: Provider): provider is Listed {
 }
 
 const CURRENCY = 'USD'
-/** New models of one provider's list that wait at once. */
+/** The most new models of one provider's list that wait at once. */
 const LISTED_MAX = 50
 
 /** A provider's own list, in dollars. */
@@ -220,7 +220,7 @@ export function listSource(provider: string, list: PriceList, risePercent: numbe
     priceOf: (_model, endpoint) => {
       const listed = endpoint.provider === provider ? list.get(endpoint.model) : undefined
       if (listed === undefined) return null
-      // A list has one price where the row has some by size: these stay.
+      // A list has one price; a row's price by size stays as it is.
       const plain = Object.entries(listed).filter(([key]) => typeof endpoint.price[key as PriceKey] !== 'object')
       return { ...Object.fromEntries(plain), currency: CURRENCY }
     },
@@ -228,8 +228,8 @@ export function listSource(provider: string, list: PriceList, risePercent: numbe
 }
 
 /**
- * Models of a provider's own list that nobody sells here, each for a hand: those with a price and a window. The newest
- * come first, and no more than a hand can look through.
+ * Models of a provider's own list that nobody sells here, each for a person to decide: those with a price and a window.
+ * The newest come first, and no more than a person can look through.
  */
 export function listedRows(
   state: CatalogState,

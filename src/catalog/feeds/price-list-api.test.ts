@@ -8,7 +8,7 @@ import { listSource } from './price-feed.ts'
 import { priceChanges, releaseSource } from '../price-list.ts'
 import type { ModelEntry } from '../document.ts'
 
-/** A model of $3 and $15 for a million tokens, read from cache for $0.30, as each service writes it. */
+/** A model of $3 and $15 for a million tokens, read from cache for $0.30, in the form of each service. */
 const WRITTEN: Readonly<Record<PriceListApi, (id: unknown, price: unknown) => unknown>> = {
   openrouter: (id, prompt) => ({ id, pricing: { prompt, completion: '0.000015', input_cache_read: '0.0000003' } }),
   vercel: (id, input) => ({ id, pricing: { input, output: '0.000015', input_cache_read: '0.0000003' } }),

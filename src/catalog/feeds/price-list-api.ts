@@ -10,29 +10,32 @@ import type { ListedModel } from '../offered-models.ts'
 const PRICE_MAX: Decimal = { digits: 1_000_000n, scale: 0 }
 const MODELS_MAX = 10_000
 const NAME_CHARS_MAX = 200
-/** Names of one model in a list of xAI's. */
+/** The most names of one model in xAI's list. */
 const ALIASES_MAX = 20
 
 /** Powers of ten between a price of one token and of a million, which is the file's unit. */
 const PER_TOKEN = 6
 const PER_MILLION = 0
-/** Cents for 100 million. */
+/** The unit is a cent for 100 million tokens. */
 const CENTS_PER_100_MILLION = -4
-/** Not of tokens: of one request or one image, as in the file. */
+/** The price is for one request or one image, as in the file. */
 const EACH = 0
 
-/** Our price, the names of theirs (of several the highest counts), and the powers of ten between their unit and ours. */
+/**
+ * Our price key, the names in the list (the highest of several counts), and the powers of ten between the list's unit
+ * and ours.
+ */
 type PriceField = readonly [ours: PriceKey, theirs: readonly string[], places: number]
 
 interface PriceListRow {
-  /** After the base address. */
+  /** The path after the base address. */
   readonly path: string
   /** The models of an answer. */
   readonly models: (body: unknown) => unknown
   /** The part of a model that has its prices. */
   readonly prices: (model: JsonObject) => JsonObject
   readonly fields: readonly PriceField[]
-  /** Input tokens above which the highest of the names counts; absent = always. */
+  /** Input tokens above which the highest of several names applies; absent = it always does. */
   readonly longAbove?: number
 }
 
@@ -95,7 +98,7 @@ const PRICE_LIST_APIS: Readonly<Record<PriceListApi, PriceListRow>> = {
       ['input_cache_read', ['cache_read_tokens'], PER_MILLION],
     ],
   },
-  // From 200,000 tokens on a prompt is a long one there (docs.x.ai/docs/models, by lists of 20 November 2026).
+  // A prompt of 200,000 tokens or more counts as long there (docs.x.ai/docs/models, by lists of 20 November 2026).
   xai: {
     path: 'language-models',
     longAbove: 199_999,
@@ -129,7 +132,7 @@ export function priceListUrl(api: PriceListApi, baseUrl: string): string {
   return `${baseUrl}/${PRICE_LIST_APIS[api].path}`
 }
 
-/** null = no list. A model with a price that is none, or that is beyond belief, is left out whole. */
+/** null = the body is no list. A model is left out if one of its prices is unreadable or far above any price. */
 export function parsePriceList(api: PriceListApi, body: unknown): PriceList | null {
   const { models, prices, fields, longAbove } = PRICE_LIST_APIS[api]
   const data = models(body)
@@ -152,7 +155,7 @@ export interface NamedModel extends ListedModel {
   readonly names: readonly string[]
 }
 
-/** The models of the same answer, the newest first where it says when they were made. */
+/** The models of the same answer, the newest first if it says when they were made. */
 export function listedModels(api: PriceListApi, body: unknown): readonly NamedModel[] {
   const data = PRICE_LIST_APIS[api].models(body)
   if (!Array.isArray(data) || data.length > MODELS_MAX) return []
@@ -178,12 +181,12 @@ export function listedModels(api: PriceListApi, body: unknown): readonly NamedMo
   return found.toSorted((one, other) => other.created - one.created).map(({ listed }) => listed)
 }
 
-/** No database keeps a text with NUL. */
+/** PostgreSQL cannot store a text with NUL. */
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length <= NAME_CHARS_MAX && !value.includes('\0')
 }
 
-/** The fields with the first name of each alone: the price of a short prompt. */
+/** The fields with only the first name of each: the price of a short prompt. */
 function plainOf(fields: readonly PriceField[]): readonly PriceField[] {
   return fields.map(([ours, theirs, places]) => [ours, theirs.slice(0, 1), places])
 }
@@ -207,10 +210,10 @@ function pricesOf(pricing: JsonObject, fields: readonly PriceField[]): PlainPric
       if (compare(price, PRICE_MAX) > 0) return null
       if (highest === null || compare(price, highest) > 0) highest = price
     }
-    // They write 0 for what is not billed by itself.
+    // The services write 0 for a meter that they do not bill separately.
     if (highest === null || (highest.digits === 0n && ours !== 'prompt' && ours !== 'completion')) continue
     const text = decimalText(highest)
-    // Longer than a catalogue may have it.
+    // The text is longer than the catalogue allows.
     if (parseDecimal(text) === null) return null
     prices[ours] = text
   }

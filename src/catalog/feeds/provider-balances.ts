@@ -19,16 +19,16 @@ export interface ProviderBalancesPorts {
   readonly catalog: Pick<CatalogService, 'current' | 'onChange'>
   readonly store: Pick<NoticeStore, 'raise' | 'clear'>
   readonly clock: Clock
-  /** Connects as to the provider. */
+  /** Returns a connection like those of requests to the provider. */
   readonly dispatcherOf: (provider: Provider) => Dispatcher
   readonly leads: () => boolean
   readonly log: (message: string) => void
 }
 
-/** A provider whose API tells it. */
+/** A provider whose API reports the balance of a key. */
 type Telling = Provider & Required<Pick<Provider, 'balance'>>
 
-/** Asks providers that tell it every 15 minutes, one key after another, what is left of the money with them. */
+/** Every 15 minutes, asks the providers that report balances for the balance of each key, one after another. */
 export class ProviderBalances {
   readonly #ports: ProviderBalancesPorts
   readonly #stop = new AbortController()
@@ -41,7 +41,7 @@ export class ProviderBalances {
   constructor(ports: ProviderBalancesPorts) {
     this.#ports = ports
     ports.catalog.onChange(() => {
-      // A key that has just come is asked at once.
+      // A new key is asked about at once.
       if (wishOf(this.#providers()) !== this.#asked) void this.#turn()
     })
   }
@@ -56,7 +56,7 @@ export class ProviderBalances {
     await this.#running
   }
 
-  /** For the metrics; empty on nodes that do not ask. */
+  /** The balances for the metrics; empty on nodes that do not ask. */
   readings(): readonly BalanceReading[] {
     return this.#ports.leads() ? this.#readings : []
   }
@@ -91,7 +91,7 @@ export class ProviderBalances {
     this.#readings = readings
   }
 
-  /** null = it could not be read. */
+  /** null = the balance could not be read. */
   async #ask(provider: Telling, apiKey: string, key: number): Promise<LeftMoney | null> {
     const name = `${provider.slug} ${key}`
     try {
@@ -147,12 +147,12 @@ function isTelling(provider: Provider): provider is Telling {
   return provider.balance !== undefined
 }
 
-/** The same while the same keys are asked of the same addresses. */
+/** A text that changes if other keys, addresses or providers are to be asked. */
 function wishOf(providers: readonly Telling[]): string {
   return JSON.stringify(providers.map(({ slug, baseUrl, apiKeys, balance }) => [slug, baseUrl, apiKeys, balance]))
 }
 
-/** What is left of the money with a provider. */
+/** The balance left with a provider. */
 export interface LeftMoney {
   readonly amount: number
   readonly currency: string
@@ -160,15 +160,14 @@ export interface LeftMoney {
 
 interface BalanceRow {
   /**
-   * After the base address, or, with a slash first, on its host; the next one is asked where a key may not ask the
-   * first.
+   * Paths after the base address or, with a leading slash, on its host. If a key may not ask one, the next is asked.
    */
   readonly paths: readonly string[]
-  /** The most of it in one currency; null = the answer does not tell. */
+  /** The balance in the currency that has the most; null = the answer has none. */
   readonly read: (body: JsonObject) => LeftMoney | null
 }
 
-/** Services that tell the balance of an API key, each by its documentation. */
+/** Services that report the balance of an API key, each by its documentation. */
 const BALANCE_APIS: Readonly<Record<BalanceApi, BalanceRow>> = {
   // Keys of some accounts may not read the credits, but each may read its own limit.
   openrouter: {
@@ -189,12 +188,12 @@ export function balanceUrls(api: BalanceApi, baseUrl: string): readonly string[]
   return BALANCE_APIS[api].paths.map((path) => new URL(path, `${baseUrl}/`).href)
 }
 
-/** null = the answer does not tell. */
+/** null = the answer has no balance. */
 export function balanceIn(api: BalanceApi, body: unknown): LeftMoney | null {
   return BALANCE_APIS[api].read(fieldsOf(body))
 }
 
-/** One balance for each currency; a provider that says that it takes no more requests has none left. */
+/** There is one balance for each currency; a provider that says it takes no more requests counts as empty. */
 function deepseekBalance({ is_available: available, balance_infos: infos }: JsonObject): LeftMoney | null {
   const found = (Array.isArray(infos) ? infos : []).flatMap((info: unknown) => {
     const { currency, total_balance: total } = fieldsOf(info)
@@ -210,7 +209,7 @@ function dollars(amount: number | null): LeftMoney | null {
   return amount === null ? null : { amount, currency: 'USD' }
 }
 
-/** A number, or a text of one. */
+/** A number, or a text that is one. */
 function finite(value: unknown): number | null {
   const number = typeof value === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : value
   return typeof number === 'number' && Number.isFinite(number) ? number : null

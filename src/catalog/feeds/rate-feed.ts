@@ -8,7 +8,7 @@ import { HOUR_MS } from '../../base/time.ts'
 import { thrownMessage } from '../../base/text.ts'
 
 const EVERY_MS = 6 * HOUR_MS
-/** Rates that did not arrive, or were not believed, are fetched again sooner. */
+/** Rates that did not arrive, or were not trusted, are fetched again sooner. */
 const RETRY_MS = 15 * 60_000
 const TIMEOUT_MS = 10_000
 const BYTES_MAX = 1_048_576
@@ -16,13 +16,13 @@ const REASON_MAX = 300
 
 export interface RateFeedPorts {
   readonly catalog: CatalogService
-  /** Here the operator sees that the rates are not the Bank's, and when they are again. */
+  /** Events show the operator that the rates are not the Bank's, and later that they are again. */
   readonly events: Pick<EventStore, 'append' | 'newest'>
   readonly clock: Clock
-  /** Address of the daily XML. */
+  /** The address of the daily XML. */
   readonly url: string
   readonly log: (message: string) => void
-  /** false = another node fetches; this one gets the rates with the catalogue. */
+  /** Whether this node is the leader, which fetches; the other nodes get the rates with the catalogue. */
   readonly leads: () => boolean
 }
 
@@ -60,7 +60,7 @@ export class RateFeed {
     return this.#ports.catalog.ratesSource() === 'cbr'
   }
 
-  /** A catalogue that has just been switched to the feed does not wait six hours for it. */
+  /** A catalogue that has just been switched to the feed must not wait six hours for rates. */
   #follow(): void {
     const isOn = this.#isOn()
     const begins = isOn && !this.#wasOn
@@ -87,7 +87,7 @@ export class RateFeed {
     if (!this.#isOn() || !this.#ports.leads()) return
     const { events, clock, log } = this.#ports
     const trouble = await this.#fetch()
-    // A server that stops does not wait for the Bank.
+    // A server that stops does not wait for the Bank's answer.
     if (this.#stop.signal.aborted) return
     if (trouble !== null) this.#again(RETRY_MS)
     await noteRates(events, clock, trouble).catch((thrown: unknown) =>

@@ -5,7 +5,7 @@ const BACKSLASH = 0x5c
 const OPEN = 0x7b
 const CLOSE = 0x7d
 
-/** Finds the end of a JSON object that comes in pieces, without keeping them. */
+/** Finds the end of a JSON object that comes in pieces, without storing them. */
 export class ObjectEnd {
   #depth = 0
   #inString = false
@@ -17,7 +17,7 @@ export class ObjectEnd {
     return this.#reached
   }
 
-  /** Answers how many characters of the piece belong to the object. */
+  /** Returns how many characters of the piece belong to the object. */
   add(piece: string): number {
     let at = 0
     for (; at < piece.length && !this.#reached; at += 1) this.#step(piece.charCodeAt(at))
@@ -40,27 +40,28 @@ export class ObjectEnd {
 type ArgumentsEvent = Extract<AnswerEvent, { type: 'tool_arguments' }>
 
 interface OpenCall extends Pick<ArgumentsEvent, 'choice' | 'index'> {
-  /** `unknown` until the first letter that tells; `text` = no object: it becomes one. */
+  /** `unknown` until the first letter shows it; `text` = it is no object, and is put into one. */
   form: 'unknown' | 'object' | 'text'
   held: string
   readonly end: ObjectEnd
 }
 
 /**
- * Makes the arguments of each call one JSON object, whole and streamed alike (wire.md D-3.2): the first object of
- * several, `{}` in place of nothing or null, and `{"arguments": "…"}` around anything else. Objects pass as they come.
+ * Makes the arguments of each call one JSON object, in plain answers and streams alike (wire.md D-3.2): the first
+ * object of several, `{}` in place of nothing or null, and `{"arguments": "…"}` around anything else. Objects pass
+ * unchanged.
  */
 export class CallArguments {
   readonly #calls = new Map<string, OpenCall>()
 
-  /** The same events where nothing is to be mended. */
+  /** The events with correct arguments; the same array if nothing needs a correction. */
   mended(events: readonly AnswerEvent[]): readonly AnswerEvent[] {
     return events.some(isOfCalls) || (this.#calls.size > 0 && events.some(isEnd))
       ? events.flatMap((event) => this.#mended(event))
       : events
   }
 
-  /** What the calls still need at the end of the answer. */
+  /** The events that complete the calls at the end of the answer. */
   rest(): readonly AnswerEvent[] {
     return this.#ended(() => true)
   }
@@ -78,7 +79,7 @@ export class CallArguments {
         return call === undefined ? [] : piece(call, added(call, event.text))
       }
       case 'finish':
-        // Some providers send the rest of an object behind it.
+        // Some providers send more text after the object.
         return [...this.#ended(({ choice, form }) => choice === event.choice && form !== 'object'), event]
       case 'item':
         return event.step === 'end' && event.of === 'function_call'
@@ -117,7 +118,7 @@ function piece({ choice, index }: OpenCall, text: string): readonly ArgumentsEve
   return text === '' ? [] : [{ type: 'tool_arguments', choice, index, text }]
 }
 
-/** What a piece of arguments adds for the client. */
+/** The arguments that the client gets for a piece. */
 function added(call: OpenCall, text: string): string {
   if (call.form === 'object') return text.slice(0, call.end.add(text))
   if (call.form === 'text') return escaped(text)

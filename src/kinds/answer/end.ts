@@ -90,7 +90,7 @@ export class AnswerEnd {
   }
 }
 
-/** A clean end without a reason is `stop` (wire.md D-3.2): some clients fail on an answer without one, or ask again. */
+/** A complete answer without a reason ends with `stop` (wire.md D-3.2): otherwise some clients fail, or ask again. */
 function finishOf(choice: ChoiceEnd): FinishReason {
   return reasonOf(choice) ?? 'stop'
 }

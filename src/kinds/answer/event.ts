@@ -1,21 +1,24 @@
 import { tierNamed } from '../../tables/service-tier-table.ts'
 import type { FinishReason, UsageReport } from '../chat/answer.ts'
 
-/** Lists and objects of a message that pass through unchanged. */
+/** Fields of a message whose lists and objects pass through unchanged. */
 export type ExtraField = 'annotations' | 'images' | 'reasoning_details' | 'audio'
 
 /**
- * One step of an answer, in the provider's order; adapters speak only in these events. A plain answer is the same
- * events in one batch, so folding a stream gives the provider's plain answer.
+ * One step of an answer, in the provider's order; adapters produce only these events. A plain answer is the same events
+ * in one batch, so folding a stream gives the provider's plain answer.
  */
 export type AnswerEvent =
-  /** An empty text shows that there is content: the difference between `""` and null. */
+  /** An empty text still means that there is content: `""` differs from null. */
   | {
       readonly type: 'text' | 'reasoning' | 'refusal'
       readonly choice: number
       readonly text: string
       readonly logprobs?: unknown
-      /** A piece that is not shown to the client, such as hidden thinking: without it the call would count as stalled. */
+      /**
+       * The piece is not shown to the client, such as hidden thinking. Without such events the call would count as
+       * stalled.
+       */
       readonly silent?: true
     }
   /** Opens call `index` of its choice; indexes count from 0 without gaps. */
@@ -27,16 +30,16 @@ export type AnswerEvent =
       readonly name: string
     }
   | { readonly type: 'tool_arguments'; readonly choice: number; readonly index: number; readonly text: string }
-  /** Lists are appended to, `audio` is merged: its texts are appended, other members replaced. */
+  /** Lists are appended to. `audio` is merged: its texts are appended, other members are replaced. */
   | { readonly type: 'extra'; readonly choice: number; readonly field: ExtraField; readonly value: unknown }
   | ItemEvent
   /**
-   * An event in the client's own protocol, as the provider sent it, for the writer of that protocol; other formats
-   * ignore it. It repeats the ordinary events beside it. Bytes are sent unchanged; an object, which is a last event or
+   * An event in the client's own protocol, as the provider sent it, for the writer of that protocol; other writers
+   * ignore it. It repeats the ordinary events next to it. Bytes are sent unchanged. An object, which is a last event or
    * a whole answer, waits for the charge.
    */
   | { readonly type: 'wire'; readonly sent: Buffer | Readonly<Record<string, unknown>> }
-  /** Client chunks of a chat stream, ready as they are (the fast path); only where the call carried a `splice`. */
+  /** Chunks of a chat stream that the client gets unchanged (the fast path); only if the call carried a `splice`. */
   | {
       readonly type: 'spliced'
       readonly bytes: readonly Buffer[]
@@ -44,13 +47,16 @@ export type AnswerEvent =
       readonly text: string
     }
   /**
-   * `native` is the provider's own reason; null = none. `finish` is set where the reason
-   * does not decide; with neither, an answer with content has stopped, and one without is not complete.
+   * `native` is the provider's own reason; null = none. `finish` is set if that reason does not decide. With neither,
+   * an answer with content has stopped, and one without content is not complete.
    */
   | { readonly type: 'finish'; readonly choice: number; readonly native: string | null; readonly finish?: FinishReason }
-  /** Of several usage events the last one counts, not their sum. */
+  /** If there are several usage events, the last one counts instead of their sum. */
   | { readonly type: 'usage'; readonly usage: UsageReport }
-  /** null = this message does not say. `serviceTier`: in which the answer is served, in our word; absent = likewise. */
+  /**
+   * null = the message does not say. `serviceTier`: the tier in which the answer is served, in our word; absent is the
+   * same as null.
+   */
   | {
       readonly type: 'origin'
       readonly upstreamId: string | null
@@ -59,11 +65,11 @@ export type AnswerEvent =
     }
 
 /**
- * Events that only the Responses protocol has; other formats leave them out. Its text, reasoning and calls come as
- * ordinary events; these events mark where an item begins and ends, and carry its other fields.
+ * Events that only the Responses protocol has; other writers leave them out. Its text, reasoning and calls come as
+ * ordinary events. The item events mark where an item begins and ends, and carry its other fields.
  */
 export type ItemEvent =
-  /** The next events belong to a new item of this type; `fields` are members of it, such as `phase`. */
+  /** The next events belong to a new item of this type; `fields` are members of the item, such as `phase`. */
   | {
       readonly type: 'item'
       readonly choice: number
@@ -74,7 +80,7 @@ export type ItemEvent =
   /** The reasoning continues in another part. */
   | { readonly type: 'item'; readonly choice: number; readonly step: 'part' }
   /**
-   * The newest item of this type is complete, or call `index`; `fields` are those known only at its end, such as
+   * The newest item of this type, or call `index`, is complete; `fields` are those known only at its end, such as
    * `encrypted_content`.
    */
   | {
@@ -85,7 +91,7 @@ export type ItemEvent =
       readonly index: number
       readonly fields: ItemFields
     }
-  /** An unchanged event of an item that only this protocol has; `key` tells the items apart. */
+  /** An event of an item that only this protocol has, unchanged; items differ by `key`. */
   | {
       readonly type: 'item'
       readonly choice: number
@@ -96,13 +102,13 @@ export type ItemEvent =
 
 export type ItemFields = Readonly<Record<string, unknown>>
 
-/** The tier in which a message says that its answer is served, in the service's word; none = it does not say. */
+/** The event with the tier that a message reports, from the service's word; empty = the message has none. */
 export function tierEvents(word: unknown): readonly AnswerEvent[] {
   const serviceTier = tierNamed(word)
   return serviceTier === null ? [] : [{ type: 'origin', upstreamId: null, systemFingerprint: null, serviceTier }]
 }
 
-/** Progress without content for the client. */
+/** Shows progress without content for the client. */
 export const SILENT = Object.freeze({ type: 'reasoning', choice: 0, text: '', silent: true } as const)
 
 /** The output text of an event. */
@@ -127,7 +133,7 @@ export function eventText(event: AnswerEvent): string {
   }
 }
 
-/** Whether an event says something to the client. Annotations without text say nothing. */
+/** Whether an event has content for the client. Annotations without text have none. */
 export function isContent(event: AnswerEvent): boolean {
   return (
     eventText(event) !== '' ||
@@ -136,7 +142,7 @@ export function isContent(event: AnswerEvent): boolean {
   )
 }
 
-/** The other events, for a client that does not want to see the reasoning. It pays for the reasoning too. */
+/** The events without reasoning, for a client that does not want to see it. The client pays for the reasoning too. */
 export function withoutReasoning(events: readonly AnswerEvent[]): readonly AnswerEvent[] {
   return events.filter((event) => !isReasoning(event))
 }

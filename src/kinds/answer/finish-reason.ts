@@ -1,6 +1,9 @@
 import type { FinishReason } from '../chat/answer.ts'
 
-/** wire.md D-3.2. A Map, because a provider's text such as `constructor` must not find an inherited property. */
+/**
+ * The reasons of wire.md D-3.2. A Map, because a provider's text such as `constructor` must not find an inherited
+ * property.
+ */
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ...names('stop', ['stop', 'end_turn', 'stop_sequence', 'STOP_SEQUENCE', 'pause_turn', 'STOP', 'COMPLETE', 'eos']),
   ...names('tool_calls', ['tool_calls', 'tool_use', 'TOOL_CALL', 'function_call']),
@@ -18,21 +21,21 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ...names('error', ['error', 'MALFORMED_FUNCTION_CALL', 'insufficient_system_resource', 'OTHER']),
 ])
 
-/** Words of services that name a reason in every piece, for one that has none yet. */
+/** Words that some services put into every piece in place of a reason while there is none. */
 const NO_REASONS: ReadonlySet<unknown> = new Set(['', 'null', 'None', 'FINISH_REASON_UNSPECIFIED'])
 
 function names(reason: FinishReason, natives: readonly string[]): (readonly [string, FinishReason])[] {
   return natives.map((native) => [native, reason] as const)
 }
 
-/** A provider's own reason; null = it names none, so that the answer goes on. */
+/** A provider's own reason; null = none, so the answer continues. */
 export function namedReason(raw: unknown): string | null {
   return typeof raw === 'string' && !NO_REASONS.has(raw) ? raw : null
 }
 
 /**
  * The normalised form of a provider's reason. An answer with tool calls is `tool_calls` whatever the provider says,
- * unless it was cut by length or broken off: half a tool call must not be run. null = the provider named none.
+ * unless it was cut by length or broken off: half a tool call must not be run. null = the provider named no reason.
  */
 export function finishReasonOf(native: string | null, hasToolCalls: boolean): FinishReason | null {
   const reason = native === null ? null : (FINISH_REASONS.get(native) ?? 'stop')

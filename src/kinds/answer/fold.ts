@@ -18,7 +18,7 @@ interface Choice {
   logprobs: unknown
 }
 
-/** The complete answer that the events of a stream add up to. */
+/** The complete answer that the events of a stream amount to. */
 export function foldAnswer(events: readonly AnswerEvent[]): ChatAnswer {
   const end = new AnswerEnd()
   const choices = new Map<number, Choice>()
@@ -97,7 +97,7 @@ function messageOf({ content, reasoning, refusal, toolCalls, extras }: Choice): 
   }
 }
 
-/** `before` is of the fold alone: a list grows in place, since a copy for each piece would make many pieces slow. */
+/** `before` belongs only to the fold, so a list in it grows in place: copies would make many pieces slow. */
 function mergedExtra(before: unknown, added: unknown): unknown {
   if (Array.isArray(added)) {
     const list: unknown[] = Array.isArray(before) ? before : []
@@ -108,7 +108,7 @@ function mergedExtra(before: unknown, added: unknown): unknown {
   const merged: Record<string, unknown> = { ...before }
   for (const [name, value] of Object.entries(added)) {
     const known = merged[name]
-    // The pieces of audio data and of its transcript come one after another; an id or a time replaces.
+    // Pieces of audio data and of its transcript are appended; an id or a time replaces the one before.
     merged[name] = typeof value === 'string' && typeof known === 'string' && name !== 'id' ? known + value : value
   }
   return merged

@@ -25,9 +25,9 @@ test('the pieces of any size and of any characters are read back as they came, h
     const grown = new GrownText()
     const pieces: string[] = []
     for (let piece = 0; piece < 1_500; piece += 1) {
-      // The longest words are rare.
+      // Long words are rare.
       const word = words[random.below(piece % 97 === 0 ? words.length : words.length - 1)] ?? ''
-      // In units, so that pairs are cut.
+      // Splitting by code units cuts surrogate pairs.
       for (const part of random.below(2) === 0 ? [word] : word.slice(0, 20).split('')) {
         pieces.push(part)
         grown.add(part)
@@ -41,7 +41,7 @@ test('the pieces of any size and of any characters are read back as they came, h
 
 test('a long text of single tokens takes about its bytes in memory', () => {
   setFlagsFromString('--expose-gc')
-  // V8 answers the function that the flag has made.
+  // The flag makes this function in a new V8 context.
   const collect = runInNewContext('gc') as () => void
   const used = (): number => {
     collect()

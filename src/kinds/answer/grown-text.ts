@@ -1,4 +1,4 @@
-/** Pieces wait here as a string until they are worth the conversion. */
+/** Pieces wait as a string until there are this many characters, which are worth the conversion. */
 const TAIL_CHARS = 512
 const ROOM_BYTES_MIN = 1_024
 const ROOM_BYTES_MAX = 65_536
@@ -9,18 +9,18 @@ interface EncodedText {
 }
 
 /**
- * A text that grows by small pieces and is read seldom, kept as bytes: joined as a string, each piece of one token
+ * A text that grows by small pieces and is seldom read, stored as bytes. As a joined string, each piece of one token
  * takes more than ten times its length until something reads the whole.
  */
 export class GrownText {
   readonly #pieces: EncodedText[] = []
-  /** The piece that still grows. */
+  /** The buffer that still grows. */
   #room: Buffer | null = null
   #roomBytes = 0
   #tail = ''
   #length = 0
 
-  /** In characters, as of a string. */
+  /** The length in characters, as a string counts them. */
   get length(): number {
     return this.#length
   }
@@ -37,13 +37,13 @@ export class GrownText {
   }
 
   #store(): void {
-    // A character of two units may come in two pieces.
+    // A character of two code units may come in two pieces.
     const end = isHighSurrogate(this.#tail.charCodeAt(this.#tail.length - 1)) ? -1 : this.#tail.length
     const text = this.#tail.slice(0, end)
     this.#tail = end === -1 ? this.#tail.slice(-1) : ''
     if (text.isWellFormed()) this.#write(text)
     else {
-      // UTF-8 has no half of a pair: it would become another character.
+      // UTF-8 cannot hold half of a surrogate pair: it would become another character.
       this.#seal()
       this.#pieces.push({ bytes: Buffer.from(text, 'utf16le'), encoding: 'utf16le' })
     }
@@ -56,12 +56,12 @@ export class GrownText {
     this.#roomBytes += bytes
   }
 
-  /** Doubles up to a bound, beyond which another piece begins: a long text is not copied again. */
+  /** The buffer doubles up to a bound, beyond which another one begins, so that a long text is not copied again. */
   #roomOf(bytes: number): Buffer {
     const wanted = this.#roomBytes + bytes
     if (this.#room !== null && wanted <= this.#room.length) return this.#room
     if (wanted > ROOM_BYTES_MAX) this.#seal()
-    // Not of the pool, of which a small piece would keep a page.
+    // Not from Node's pool: a small piece would keep a page of it in memory.
     const room = Buffer.allocUnsafeSlow(roomFor(this.#roomBytes + bytes))
     this.#room?.copy(room, 0, 0, this.#roomBytes)
     this.#room = room

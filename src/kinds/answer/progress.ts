@@ -1,9 +1,9 @@
 import type { AnswerEvent } from './event.ts'
 
-/** What a broken upstream makes us remember. */
+/** The most states that are remembered, since an upstream may be broken. */
 const STATES_MAX = 4_096
 const TYPE_CHARS_MAX = 128
-/** Members that name a piece, and say nothing themselves. */
+/** Members that only name a piece and have no content. */
 const NAMES: ReadonlySet<string> = new Set([
   'type',
   'id',
@@ -19,13 +19,13 @@ const NAMES: ReadonlySet<string> = new Set([
 
 /**
  * Tells events that carry something (text, a part of a call, an item, an end, more usage) from those with which a
- * provider only shows that it lives: empty deltas, repeated states and repeated usage (guarantees.md F23).
+ * provider only shows that it is alive: empty deltas, repeated states and repeated usage (guarantees.md F23).
  */
 export class Progress {
   readonly #states = new Set<string>()
   #outputTokens = -1
 
-  /** Whether any of the events carries the answer on. */
+  /** Whether any of the events advances the answer. */
   isMade(events: readonly AnswerEvent[]): boolean {
     let isMade = false
     for (const event of events) if (this.#carries(event)) isMade = true
@@ -69,7 +69,7 @@ export class Progress {
   }
 }
 
-/** Whether a value of parsed JSON says nothing: no text, no number but 0, no member but names. */
+/** Whether a value of parsed JSON has no content: no text, no number but 0, no members but names. */
 export function isBlank(value: unknown): boolean {
   if (typeof value !== 'object') return value === '' || value === 0 || value === undefined
   if (value === null) return true

@@ -2,8 +2,8 @@ import type { UsageReport } from '../chat/answer.ts'
 import type { Meter } from '../../tables/meter-table.ts'
 
 /**
- * The usage of several calls together. Where one of them did not count a side, the total is at least the operation's
- * own count.
+ * The usage of several calls together. If one of them did not count a side, the total is at least the operation's own
+ * count.
  */
 export function sumUsage(reports: readonly UsageReport[]): UsageReport {
   const usage: Partial<Record<Meter, number>> = {}
@@ -31,8 +31,8 @@ export function sumUsage(reports: readonly UsageReport[]): UsageReport {
 }
 
 /**
- * Usage of a call that only reads: tokens, and search units for models sold by them; null = unknown, which differs from
- * none.
+ * Usage of a call that only reads: tokens, and search units for models sold by them; null = unknown, which is not the
+ * same as none.
  */
 export function inputUsage({
   tokens,

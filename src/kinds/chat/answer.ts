@@ -8,12 +8,9 @@ export interface UsageReport {
   readonly cachedTokens: number
   readonly cacheWriteTokens: number
   readonly reasoningTokens: number
-  /** Some figure was not a count: negative, beyond 2⁵³ or not a number. */
+  /** Whether some figure was not a count: negative, beyond 2⁵³ or not a number. */
   readonly implausible: boolean
-  /**
-   * The figures that the provider did not report, or not as readable numbers: the operation counts them. Absent where
-   * none is missing.
-   */
+  /** The sides for which the provider reported no readable number, so that the operation counts them; absent = none. */
   readonly missing?: readonly UsageSide[]
 }
 
@@ -22,7 +19,7 @@ export type UsageSide = 'input' | 'output'
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
 
-/** The facts that each chunk of an answer carries. */
+/** The facts that every chunk of an answer repeats. */
 export interface ChunkIdentity {
   readonly id: string
   /** Unix seconds. */
@@ -35,19 +32,19 @@ export interface ChunkIdentity {
 
 export interface StreamEnd {
   /**
-   * One per choice, by index; finish by wire.md D-3.2. Other fields of the finishing chunk have gone to the client in a
-   * separate chunk.
+   * One for each choice, by index; the reason as in wire.md D-3.2. Other fields of the finishing chunk have gone to the
+   * client in a separate chunk.
    */
   readonly finishes: readonly {
     readonly index: number
     readonly finish: FinishReason
     readonly native: string | null
   }[]
-  /** The provider, or its adapter by `finish`, gave a reason for the end of the first choice. */
+  /** Whether the provider, or its adapter by `finish`, gave a reason for the end of the first choice. */
   readonly isReasoned: boolean
   readonly usage: UsageReport | null
   readonly upstreamId: string | null
-  /** In our word; null = the provider did not say. */
+  /** The service tier in our word; null = the provider did not say. */
   readonly serviceTier: string | null
   readonly hasContent: boolean
 }

@@ -9,7 +9,7 @@ const ROLES: readonly ChatMessage['role'][] = ['system', 'developer', 'user', 'a
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Rebuilds `messages` field by field; the caller has made sure that the array is not empty. */
+/** Rebuilds `messages` field by field; the caller has checked that the array is not empty. */
 export function parseMessages(messages: unknown): readonly ChatMessage[] {
   if (!Array.isArray(messages)) throw new ApiError('invalid_message_format', 'messages: must be an array')
   return messages.map((message: unknown, index) => parseMessage(message, `messages[${index}]`))
@@ -41,7 +41,7 @@ function roleOf(raw: RawObject, path: string): ChatMessage['role'] {
   )
 }
 
-/** Whether an assistant message has a field that may stand in place of content. */
+/** Whether an assistant message has a field that may replace content. */
 function saysSomething({ tool_calls, reasoning, reasoning_details, audio, refusal }: ChatMessage): boolean {
   return (
     tool_calls !== undefined ||
@@ -102,13 +102,13 @@ function text(raw: RawObject, name: string, path: string): string | undefined {
   throw badMessage(path, `${name} must be a string`)
 }
 
-/** A shorter one is written again as quickly. */
+/** Shorter messages are written again as quickly. */
 const BYTES_MIN = 8_192
 
 /**
  * The request with the bytes of its messages, for a provider that takes them unchanged: writing 100 kB of text again
- * costs as much as everything else done with it. `json` is the body, `member` its `messages`. Only where the request
- * keeps every key in the bytes with its value, so that nothing unread passes.
+ * costs as much as everything else done with it. `json` is the body, `member` its `messages`. Bytes are used only if
+ * the request has every key in them with its value, so that nothing unchecked passes.
  */
 export function withRawMessages(request: ChatRequest, json: unknown, member: JsonMember | null): ChatRequest {
   if (member === null || member.bytes.length < BYTES_MIN || !isObject(json)) return request
@@ -122,7 +122,7 @@ export function rawMessagesOf({ messages, rawMessages }: ChatRequest): Buffer | 
   return rawMessages !== undefined && rawMessages.of === messages ? rawMessages.bytes : null
 }
 
-/** The number of keys in the messages; NaN if one of them is not passed on unchanged. */
+/** The number of keys in the messages; NaN if one of the messages is not passed on unchanged. */
 function keysKept(messages: unknown, read: readonly ChatMessage[]): number {
   return Array.isArray(messages)
     ? messages.reduce((sum: number, message, index) => sum + keysOfMessage(message, read[index]?.content), 0)
@@ -130,7 +130,7 @@ function keysKept(messages: unknown, read: readonly ChatMessage[]): number {
 }
 
 function keysOfMessage(message: unknown, content: ChatMessage['content'] | undefined): number {
-  // Without content, null would be sent.
+  // If `content` is absent, we would send null.
   if (!isObject(message) || !Object.hasOwn(message, 'content')) return Number.NaN
   let keys = 0
   for (const [name, value] of Object.entries(message))
@@ -140,7 +140,7 @@ function keysOfMessage(message: unknown, content: ChatMessage['content'] | undef
 
 interface Kept {
   readonly role: unknown
-  /** As it was read. */
+  /** The content as it was read. */
   readonly content: ChatMessage['content'] | undefined
 }
 
@@ -155,7 +155,7 @@ function keysOfField(name: string, value: unknown, { role, content }: Kept): num
     case 'tool_calls':
       return role === 'assistant' && Array.isArray(value) && value.length > 0 ? sumOf(value, keysOfCall) : Number.NaN
     case 'role':
-      // Many providers get `system` instead.
+      // Many providers are sent `system` in place of this role.
       return role === 'developer' ? Number.NaN : 0
     case 'tool_call_id':
       return role === 'tool' ? 0 : Number.NaN
@@ -166,7 +166,7 @@ function keysOfField(name: string, value: unknown, { role, content }: Kept): num
   }
 }
 
-/** A picture whose address is written otherwise, or that is none, is not passed on unchanged. */
+/** The number of keys in a part. A picture whose address is rewritten, or that is none, is not passed on unchanged. */
 function keysOfPart(part: unknown, read: ChatPart | string | undefined): number {
   if (!isObject(part)) return Number.NaN
   const { type } = part
@@ -191,7 +191,7 @@ function keysOfCall(call: unknown): number {
 
 type KeysOf = (value: unknown) => number
 
-/** The number of keys in a value that may have only these. */
+/** The number of keys in a value that may have only the allowed keys. */
 function keysIn(value: unknown, allowed: Readonly<Record<string, KeysOf>>): number {
   if (!isObject(value)) return Number.NaN
   let keys = 0
@@ -203,7 +203,7 @@ function keysIn(value: unknown, allowed: Readonly<Record<string, KeysOf>>): numb
   return keys
 }
 
-/** A string has no keys; other values are not passed on unchanged. */
+/** 0 for a string, which has no keys; other values are not passed on unchanged. */
 function keysOfText(value: unknown): number {
   return typeof value === 'string' ? 0 : Number.NaN
 }

@@ -64,7 +64,7 @@ export const SAMPLING = {
   seed: maybe(number()),
 } as const
 
-/** Answers, each of which is held for. */
+/** The number of answers, whose hold covers each of them. */
 export const N = whole('Answers, each paid for; 1 if absent.', { minimum: 1, maximum: 10 })
 export const LOGIT_BIAS = maybe(
   readBy(
@@ -105,12 +105,12 @@ export function parseParameters(body: RawObject): Readonly<Record<string, unknow
   return switched === undefined ? parameters : { ...parameters, reasoning: switched }
 }
 
-/** Both ways to ask that reasoning be hidden. */
+/** Whether the request hides the reasoning, in either of the two ways to ask for it. */
 export function hidesReasoning({ reasoning, include_reasoning: include }: Readonly<Record<string, unknown>>): boolean {
   return include === false || (isObject(reasoning) && reasoning['exclude'] === true)
 }
 
-/** `max_completion_tokens` wins over `max_tokens`; the model's own limits are checked by the plan. null = omitted. */
+/** `max_completion_tokens` takes precedence over `max_tokens`; the plan checks the model's limits. null = omitted. */
 export function parseMaxTokens(body: RawObject): number | null {
   const allows = (value: number): boolean => Number.isSafeInteger(value) && (value >= 1 || value === -1)
   const preferred = numberField(body, 'max_completion_tokens', allows, MAX_TOKENS)
@@ -118,7 +118,7 @@ export function parseMaxTokens(body: RawObject): number | null {
   return preferred ?? plain ?? null
 }
 
-/** The number of answers; it is bounded because each of them is held for. */
+/** The number of answers, which is bounded because the hold covers each of them. */
 export function parseN(body: RawObject): number {
   const n = field(body, 'n')
   return n === undefined ? 1 : readValue(N, n, 'n')
@@ -142,7 +142,7 @@ function logitBiasOf(raw: unknown, path: string): Readonly<Record<string, number
 }
 
 /**
- * The wish of a client of another service: Qwen's `enable_thinking` and `thinking_budget`, a template's
+ * The preference of a client of another service: Qwen's `enable_thinking` and `thinking_budget`, a template's
  * `enable_thinking` or `thinking`, DeepSeek's `thinking {type}`. Values of another form are ignored like unknown
  * fields.
  */

@@ -57,7 +57,7 @@ function partOf(raw: unknown, path: string): ChatPart {
   }
 }
 
-/** The part of a file by what the file is (guarantees.md, holds), whatever its client calls it. */
+/** The part for a file by the file's real medium, whatever the client calls it (guarantees.md, holds). */
 export function mediaPart(
   given: GivenMedia,
   path: string,
@@ -81,7 +81,7 @@ export function mediaPart(
   }
 }
 
-/** What a part holds; null = text. */
+/** The medium of a part; null = text. */
 export function mediumOfPart({ type }: ChatPart): Medium | null {
   return MEDIA[type]
 }
@@ -102,7 +102,7 @@ export function textIn(raw: RawObject, name: string, path: string): string {
   throw badMessage(path, `${name} must be a string`)
 }
 
-/** `{url}`, or the plain string that many clients send by mistake. */
+/** The address in `{url}`, or in the plain string that many clients send by mistake. */
 function urlOf(raw: RawObject, name: string, path: string): string {
   const given = field(raw, name)
   const url = isObject(given) ? field(given, 'url') : given
@@ -150,7 +150,7 @@ export function* textsOf(messages: readonly ChatMessage[]): Generator<string> {
     else for (const part of message.content ?? []) yield partText(part)
     if (message.name !== undefined) yield message.name
     if (message.reasoning !== undefined) yield message.reasoning
-    // The details usually repeat the reasoning, but may hold signatures that a provider reads as tokens as well.
+    // The details usually repeat the reasoning, but may hold signatures, which a provider also reads as tokens.
     if (message.reasoning_details !== undefined) yield JSON.stringify(message.reasoning_details)
     if (message.refusal !== undefined) yield message.refusal
     if (message.tool_call_id !== undefined) yield message.tool_call_id

@@ -8,7 +8,7 @@ export interface ChatRequest extends RoutedRequest {
   readonly rawMessages?: RawMessages
   readonly stream: boolean
   readonly includeUsage: boolean
-  /** Validated integer ≥ 1, -1 = no limit, null = omitted. `max_completion_tokens` has won over `max_tokens`. */
+  /** Integer ≥ 1, -1 = no limit, null = omitted. `max_completion_tokens` takes precedence over `max_tokens`. */
   readonly maxTokens: number | null
   readonly tools: readonly ChatTool[] | null
   readonly toolChoice: string | { readonly type: 'function'; readonly function: { readonly name: string } } | null
@@ -18,19 +18,22 @@ export interface ChatRequest extends RoutedRequest {
    * temperature, top_p, top_k, stop, seed, reasoning, reasoning_effort, …
    */
   readonly parameters: Readonly<Record<string, unknown>>
-  /** The client does not want to see the reasoning (`reasoning.exclude`, `include_reasoning: false`). */
+  /** Whether the client does not want to see the reasoning (`reasoning.exclude`, `include_reasoning: false`). */
   readonly hidesReasoning: boolean
-  /** Modalities the messages need besides text. */
+  /** The modalities that the messages need besides text. */
   readonly inputModalities: ReadonlySet<Medium>
   /** UTF-8 bytes of all text that counts as input (messages, tools, schema): an upper bound of its tokens. */
   readonly textBytes: number
-  /** Those of them that only a provider of the client's protocol reads, which no count of the messages has. */
+  /**
+   * The part of those bytes that only a provider of the client's protocol reads; the count of the messages does not
+   * include it.
+   */
   readonly unreadBytes?: number
 }
 
 /** Messages as the bytes that the client sent. */
 export interface RawMessages {
-  /** The parsed messages of these bytes: a request with other messages must not send them. */
+  /** The parsed messages of these bytes. A request whose messages have been replaced must not send them. */
   readonly of: readonly ChatMessage[]
   readonly bytes: Buffer
 }
@@ -40,7 +43,7 @@ export interface ChatMessage {
   readonly content: string | readonly ChatPart[] | null
   readonly name?: string
   readonly tool_call_id?: string
-  /** The tool failed. Only some protocols can say so. */
+  /** Whether the tool failed. Only some protocols can say so. */
   readonly is_error?: true
   readonly tool_calls?: readonly ChatToolCall[]
   readonly reasoning?: string
@@ -53,7 +56,7 @@ export interface ChatToolCall {
   readonly type: 'function'
   readonly function: { readonly name: string; readonly arguments: string }
 }
-/** A part of a message. Those of media are made by `mediaPart` alone, from what the media are. */
+/** A part of a message. Only `mediaPart` makes parts with media, from what the media really are. */
 export type ChatPart =
   | { readonly type: 'text'; readonly text: string; readonly cache_control?: unknown }
   | {

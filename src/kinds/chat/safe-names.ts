@@ -5,18 +5,18 @@ import type { ChatMessage, ChatRequest } from './request.ts'
 const SAFE = /^[A-Za-z_][\w-]{0,63}$/
 const FOREIGN = /[^\w-]/g
 const CHARS_MAX = 64
-/** Enough to keep the names of one request distinct. */
+/** Enough characters to keep the names of one request distinct. */
 const HASH_CHARS = 8
 
 export interface SafelyNamed {
   readonly chat: ChatRequest
-  /** The client's name of a function that was sent under another one. */
+  /** The client's name of a function that was sent under another name. */
   readonly original: (name: string) => string
 }
 
 /**
- * The request with a name that providers accept for each function whose name some refuse. It follows from the name
- * alone, so that it is the same in every turn. null = all names are safe.
+ * The request in which each function whose name some providers refuse has a name that all accept. The new name depends
+ * only on the old one, so that it is the same in every turn. null = all names are safe.
  */
 export function safelyNamed(chat: ChatRequest): SafelyNamed | null {
   if (areSafe(chat)) return null
@@ -41,7 +41,7 @@ export function safelyNamed(chat: ChatRequest): SafelyNamed | null {
   }
 }
 
-/** Most requests end here, so it makes nothing. */
+/** Most requests end here, so it allocates nothing. */
 function areSafe({ tools, toolChoice, messages }: ChatRequest): boolean {
   if (tools !== null) for (const { function: called } of tools) if (!SAFE.test(called.name)) return false
   if (toolChoice !== null && typeof toolChoice !== 'string' && !SAFE.test(toolChoice.function.name)) return false
@@ -70,6 +70,6 @@ function safeName(name: string, given: ReadonlySet<string>): string {
   const flat = /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`
   const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS)
   const hashed = `${flat.slice(0, CHARS_MAX - HASH_CHARS - 1)}_${hash}`
-  // With its hash it is another one's name only by intent.
+  // A name with this hash belongs to another function only if a client made it so on purpose.
   return given.has(hashed) ? `${hashed.slice(0, -1)}_` : hashed
 }

@@ -5,17 +5,17 @@ import type { ChatMessage, ChatRequest } from './request.ts'
 const BUDGET_MIN = 1_024
 
 /**
- * The tokens for thinking out of an answer of `sent` tokens, where the client wanted `budget` out of `asked` and the
- * model gives shorter answers: their share stays, since a budget that leaves no room for the text is refused. null =
- * nothing fits.
+ * The tokens for thinking out of an answer of `sent` tokens, if the client asked for `budget` out of `asked` and the
+ * model gives shorter answers. Their share stays the same, since a budget that leaves no room for the text is refused.
+ * null = nothing fits.
  */
 export function fittedBudget(budget: number, asked: number | null, sent: number | null): number | null {
-  // A pair that the client made so itself is its own.
+  // If the client itself sent a budget that leaves no room, it stays as it is.
   if (asked === null || sent === null || sent >= asked || budget < sent || budget >= asked) return budget
   return sent <= BUDGET_MIN ? null : Math.max(BUDGET_MIN, Math.min(sent - 1, Math.floor((budget / asked) * sent)))
 }
 
-/** Where the model's longest answer is shorter than the requested one, a budget for thinking gets its share of it. */
+/** If the model's longest answer is shorter than the requested one, a budget for thinking is reduced in proportion. */
 export function withFittedBudget(request: ChatRequest, sendMaxTokens: number | null): ChatRequest {
   const { reasoning } = request.parameters
   const budget = isObject(reasoning) ? reasoning['max_tokens'] : undefined
@@ -27,12 +27,12 @@ export function withFittedBudget(request: ChatRequest, sendMaxTokens: number | n
   return { ...request, parameters }
 }
 
-/** A thought that its provider does not sign, as a reasoning detail: for clients that send no other text of it back. */
+/** A thought that its provider does not sign, as a reasoning detail, for clients that send back no other text of it. */
 export function plainDetail(text: string): Readonly<Record<string, unknown>> {
   return { type: 'reasoning.text', text, index: 0 }
 }
 
-/** Of a thought that its provider takes back without a signature, in its own protocol alone. */
+/** The format of a thought that its provider takes back without a signature, only in its own protocol. */
 export const UNSIGNED = 'tollgate-unsigned'
 
 /** The messages with each unsigned thought as a detail, for a provider of Anthropic's protocol that wants them back. */
@@ -48,7 +48,7 @@ function isSigned(detail: unknown): boolean {
   return isObject(detail) && ((detail['signature'] ?? '') !== '' || detail['type'] === 'reasoning.encrypted')
 }
 
-/** The readable thought of a turn; empty where there was none. */
+/** The readable thought of a turn; empty if there was none. */
 export function thoughtOf({ reasoning = '', reasoning_details: details = [] }: ChatMessage): string {
   if (reasoning !== '') return reasoning
   return details.map(textOf).join('')

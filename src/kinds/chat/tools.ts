@@ -35,7 +35,7 @@ function toolOf(raw: unknown, path: string): ChatTool {
   return functionOf(field(raw, 'function'), `${path}.function`)
 }
 
-/** A function with its fields; `path` is its place in the request. */
+/** A function with its fields; `path` is its path in the request. */
 export function functionOf(raw: unknown, path: string): ChatTool {
   if (!isObject(raw)) throw invalidInput(path, 'must be an object')
   const name = stringField(raw, 'name', `${path}.name`)
@@ -70,7 +70,7 @@ function choiceOf(choice: unknown, named: unknown, path: string, what: string): 
   return { type: 'function', function: { name } }
 }
 
-/** `text` means no format, so it is the same as absent. */
+/** `text` means no format, so it counts as absent. */
 export function parseResponseFormat(body: RawObject): Readonly<Record<string, unknown>> | null {
   const format = field(body, 'response_format')
   if (format === undefined) return null

@@ -47,7 +47,7 @@ export function booleanField(object: RawObject, name: string, path = name): bool
   throw invalidInput(path, 'must be a boolean')
 }
 
-/** A finite number that `allows` accepts; any other value, also a number in quotes, is refused with `what`. */
+/** A finite number that `allows` accepts; any other value, including a number in quotes, is refused with `what`. */
 export function numberField(
   object: RawObject,
   name: string,
@@ -80,7 +80,7 @@ export function copyObject(value: RawObject, path: string, depth = 0): Record<st
   return copy
 }
 
-/** A member that should be a word; '' where it is no text. */
+/** A member that should be a word; '' if it is no text. */
 export function wordOf(given: unknown): string {
   return typeof given === 'string' ? given : ''
 }
@@ -103,7 +103,7 @@ export function bodyObject(json: unknown): RawObject {
   return json
 }
 
-/** A label for the log. It does not affect the answer, so a useless one is dropped, not refused. */
+/** A label for the log. It does not affect the answer, so an unusable one is dropped instead of refused. */
 export function sessionIdOf(body: RawObject): string | null {
   const id = field(body, 'session_id')
   return typeof id === 'string' && id !== '' ? id.slice(0, SESSION_ID_CHARS_MAX) : null

@@ -2,19 +2,19 @@ import { ApiError } from '../../base/errors.ts'
 import { imageTypeOf } from '../images/bytes.ts'
 import { invalidInput } from './body-fields.ts'
 
-/** What a provider reads a file as, and bills it as. */
+/** The medium as which a provider reads a file and bills it. */
 export type Medium = 'image' | 'audio' | 'video' | 'file'
 
 declare const CHECKED: unique symbol
-/** An address whose extension names no other medium than its part does. */
+/** An address whose extension does not name another medium than its part. */
 export type CheckedAddress = string & { readonly [CHECKED]: true }
 /**
- * An address, or a data URL of the type that its bytes have. Only `realMedia` makes one of a client's text, so that a
- * part cannot be held for as a picture and sent as a film.
+ * An address, or a data URL with the type that its bytes have. Only `realMedia` makes one from a client's text, so that
+ * a part cannot be held for as a picture and sent as a film.
  */
 export type MediaUrl<Kind extends string> = CheckedAddress | `data:${Kind}/${string};base64,${string}`
 
-/** A file by what it is. */
+/** A file with its real medium. */
 export type RealMedia =
   | { readonly medium: 'image'; readonly url: MediaUrl<'image'> }
   | { readonly medium: 'video'; readonly url: MediaUrl<'video'> }
@@ -24,10 +24,10 @@ export type RealMedia =
 export interface GivenMedia {
   /** An address, a data URL, or bare base64. */
   readonly url: string
-  /** The medium of the part that it came in, for what names no other. */
+  /** The medium of the part that it came in, used if nothing else names one. */
   readonly as: Medium
   readonly filename?: string | undefined
-  /** The type that the client says beside an address. */
+  /** The type that the client gives next to an address. */
   readonly mediaType?: string | undefined
 }
 
@@ -36,15 +36,15 @@ const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/i
 const OWN_DATA_URL = /^data:([^;,]*);base64,/
 const CONTROL = /\p{Cc}/u
 const TYPE = /^[a-z0-9.+-]+\/[a-z0-9.+-]+$/
-/** Types that say nothing. */
+/** Types that do not name a format. */
 const UNTYPED: ReadonlySet<string> = new Set(['application/octet-stream', 'binary/octet-stream'])
 const VIDEO_SITE = /(?:^|\.)(?:youtube(?:-nocookie)?\.com|youtu\.be)\.?$/
-/** Readers of documents look for a format's mark in this many first bytes. */
+/** Readers of documents look for the mark of a format in this many first bytes. */
 const MARK_BYTES = 1_024
 const HEAD_CHARS = 4_096
 const NOT_BASE64 = /[^A-Za-z0-9+/_=\s-]|=\s*[^=\s]/
 const USUAL = { image: 'image/jpeg', video: 'video/mp4', audio: 'audio/mp3' } as const
-/** Pictures that are mistaken for each other, and that some providers refuse under another's type. */
+/** Pictures whose types are often confused, and that some providers refuse under the wrong type. */
 const PLAIN_PICTURE = /^image\/(?:png|jpeg|webp|gif)$/
 /** First bytes, in Latin-1, with which no text begins; a dot is any byte. */
 const MARKS = Object.entries({
@@ -123,9 +123,10 @@ const EXTENSIONS: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * What a file is, whatever the part calls it (guarantees.md, holds): a data URL by its first bytes, else by its type,
- * else by the file's name; an address by its extension, else by the type beside it, else as the part says, since that
- * is all that an adapter can then send it as. A data URL in base64 names that type afterwards.
+ * What a file really is, whatever the part calls it (guarantees.md, holds). A data URL is judged by its first bytes,
+ * else by its type, else by the file's name. An address is judged by its extension, else by the type next to it, else
+ * by the part, since that is all that an adapter can send it as. The result names that type if it is a data URL in
+ * base64.
  */
 export function realMedia({ url, as, filename = '', mediaType }: GivenMedia, path: string): RealMedia {
   const text = url.trim()
@@ -133,25 +134,25 @@ export function realMedia({ url, as, filename = '', mediaType }: GivenMedia, pat
   if (found !== null) {
     const [head, named = '', attributes = ''] = found
     const declared = named.trim().toLowerCase()
-    // Only hosts that get it as it is can read it, by its type.
+    // Only providers that get it unchanged can read it, by its type.
     if (!/;\s*base64\s*$/i.test(attributes)) return located(text, declared === '' ? 'text/plain' : declared, as)
     return typed(text, { declared, start: head.length, as, filename }, path)
   }
   // Readers of addresses skip control characters, and would find `data:` between them.
   if (/^data:/i.test(text) || CONTROL.test(text.slice(0, text.indexOf(':') + 1)))
     throw invalidInput(path, 'must be an address, or a data URL in base64')
-  // Base64 alone: some clients send a picture or a file so.
+  // Some clients send a picture or a file as bare base64.
   const bare = NOT_BASE64.test(text) ? null : markedType(text, 0, path)
   if (bare !== null && mediumOf(bare) !== as) return typed(text, { declared: '', start: 0, as, filename }, path)
   return located(text, typeOfAddress(text) ?? mediaType ?? null, as)
 }
 
 function located(text: string, type: string | null, as: Medium): RealMedia {
-  // Its medium has just been found.
+  // The check of the medium was made just now.
   return { medium: type === null ? as : mediumOf(type), url: text as CheckedAddress }
 }
 
-/** The address of a picture; refuses everything that is none. */
+/** The address of a picture; refuses anything else. */
 export function imageUrl(url: string, path: string): MediaUrl<'image'> {
   const real = realMedia({ url, as: 'image' }, path)
   if (real.medium === 'image') return real.url
@@ -160,7 +161,7 @@ export function imageUrl(url: string, path: string): MediaUrl<'image'> {
 
 interface Typing extends Omit<GivenMedia, 'url'> {
   readonly declared: string
-  /** Where its base64 begins. */
+  /** The index at which its base64 begins. */
   readonly start: number
 }
 
@@ -176,7 +177,7 @@ function typed(text: string, { declared, start, as, filename = '' }: Typing, pat
   return { medium: 'file', url: dataUrl(type, text, start) }
 }
 
-/** The client's own text where it says the type so: megabytes are not copied. */
+/** The data URL; the client's own text if it has this type, so that megabytes are not copied. */
 function dataUrl<Type extends string>(type: Type, text: string, start: number): `data:${Type};base64,${string}` {
   const head = `data:${type};base64,` as const
   return text.startsWith(head) && head.length === start
@@ -184,18 +185,21 @@ function dataUrl<Type extends string>(type: Type, text: string, start: number): 
     : `${head}${text.slice(start)}`
 }
 
-/** Whether a type stands in spite of a mark: containers hold sound alone too, and a picture is billed least. */
+/**
+ * Whether the stated type is used although the first bytes have another: containers may hold only sound, and a picture
+ * is billed least.
+ */
 function keeps(said: string, marked: string): boolean {
   const [medium, other] = [mediumOf(said), mediumOf(marked)]
   if (medium === other) return !PLAIN_PICTURE.test(marked)
   return other === 'image' || (other !== 'file' && (medium === 'audio' || medium === 'video'))
 }
 
-/** The type by the first bytes; null where they tell none. */
+/** The type by the first bytes; null = they show none. */
 function markedType(text: string, start: number, path: string): string | null {
   const head = text.slice(start, start + HEAD_CHARS)
   const bytes = Buffer.from(head, 'base64').subarray(0, MARK_BYTES)
-  // Otherwise a reader that skips other characters would see other first bytes.
+  // Otherwise a reader that skips other characters would see different first bytes.
   if (NOT_BASE64.test(head) || (head.length === HEAD_CHARS && bytes.length < MARK_BYTES))
     throw new ApiError('invalid_base64', `${path} is not valid base64`)
   return typeOfBytes(bytes)
@@ -221,13 +225,13 @@ function isOf<Kind extends string>(kind: Kind, type: string): type is `${Kind}/$
   return type.startsWith(`${kind}/`)
 }
 
-/** Padding is optional, but the last group must make whole bytes. */
+/** Whether a text is base64: padding is optional, but the last group must make whole bytes. */
 export function isBase64(text: string): boolean {
   if (!BASE64.test(text)) return false
   return text.endsWith('=') ? text.length % 4 === 0 : text.length % 4 !== 1
 }
 
-/** The type of an address by its extension; null where it has none that is known. */
+/** The type of an address by its extension; null = it has no known one. */
 export function typeOfAddress(address: string): string | null {
   const url = URL.parse(address)
   if (url === null) return null
@@ -244,7 +248,7 @@ export function isVideoSite(address: string): boolean {
   return VIDEO_SITE.test(URL.parse(address)?.hostname ?? '')
 }
 
-/** The same, where the medium is known: for a provider that must be told. */
+/** The same for a known medium, for a provider that needs the type. */
 export function typeWithin<Kind extends string>(kind: Kind, address: string): `${Kind}/${string}` | null {
   const type = typeOfAddress(address)
   return type !== null && isOf(kind, type) ? type : null

@@ -4,12 +4,12 @@ import type { UploadedForm } from './uploaded-form.ts'
 /** Fields in which a client names its own users and caches. */
 const NAMES = ['user', 'prompt_cache_key', 'safety_identifier'] as const
 
-/** The form that a name has outside; the same for the same account. */
+/** Returns the form that a name of an account has outside; equal names of an account have equal forms. */
 export type OutwardName = (name: string) => string
 
 /**
- * The body with the outward form of every name in it; the same body where it has none. Behind one key of a provider all
- * accounts are one customer: as they came, equal names of two accounts would share a prompt cache and a bad reputation.
+ * The body with the outward form of every name in it; the same body if it has none. For a provider, all accounts behind
+ * one key are one customer: unchanged, equal names of two accounts would share a prompt cache and a bad reputation.
  * Everything that is sent to a provider is read from this body.
  */
 export function outwardBody(json: unknown, outward: OutwardName): unknown {
@@ -32,7 +32,7 @@ export function outwardForm<Form extends UploadedForm>(form: Form, outward: Outw
   }
 }
 
-/** A wrong type is refused where the field is read. */
+/** A value of a wrong type is refused later, when the field is read. */
 function renamedIn(object: RawObject, names: readonly string[], outward: OutwardName): RawObject {
   let renamed = object
   for (const name of names) {

@@ -2,7 +2,7 @@ import { ApiError } from '../../base/errors.ts'
 import { maybe, oneOf, READING, readBy, type JsonSchema, type OptionalField, type Static } from '../../base/schema.ts'
 import { bodyObject, field, invalidInput, isObject, quoted, type RawObject } from './body-fields.ts'
 
-/** The fields as they are read: one that is null is left out. */
+/** The fields after they are read: a field that is null is left out. */
 export type Read<S> = { readonly [K in keyof Static<S>]: Exclude<Static<S>[K], null> }
 
 /**
@@ -17,7 +17,7 @@ export function readPaidBody<S extends JsonSchema>(schema: S, json: unknown): Re
 
 interface PlannedField {
   readonly name: string
-  /** Without null. */
+  /** The rules of a value that is not null. */
   readonly rules: JsonSchema
   readonly isRequired: boolean
 }
@@ -38,7 +38,7 @@ function fieldsOf(schema: JsonSchema): readonly PlannedField[] {
   return planned
 }
 
-/** An empty value counts as missing also where the field may be absent. */
+/** An empty value counts as missing even if the field may be absent. */
 function refuseMissing({ name, rules, isRequired }: PlannedField, given: unknown): void {
   const missing = rules[READING]?.missing
   if (missing === undefined) return
@@ -51,7 +51,7 @@ function refuseMissing({ name, rules, isRequired }: PlannedField, given: unknown
   if (isMissing) throw new ApiError(missing.error, `Parameter '${name}' is required`)
 }
 
-/** The fields of an object in a paid body; `path` stands before each name. */
+/** The fields of an object in a paid body; `path` is the prefix of each name. */
 export function readFields<S extends JsonSchema>(schema: S, given: RawObject, path: string): Read<S> {
   const read: Record<string, unknown> = {}
   for (const { name, rules, isRequired } of fieldsOf(schema)) {
@@ -62,9 +62,9 @@ export function readFields<S extends JsonSchema>(schema: S, given: RawObject, pa
   return read as Read<S>
 }
 
-/** One value of a paid body; `path` is its place in it. */
+/** One value of a paid body; `path` is its path in the body. */
 export function readValue<S extends JsonSchema>(schema: S, given: unknown, path: string): Static<S> {
-  // It is checked against the schema.
+  // The value was checked against the schema.
   return valueOf(schema, given, path) as Static<S>
 }
 
@@ -75,12 +75,12 @@ export function withoutNull(schema: JsonSchema): JsonSchema {
   return isNullable ? (anyOf.find(({ type }) => type !== 'null') ?? schema) : schema
 }
 
-/** `told` is the sentence of the list that the value stands in. */
+/** `told` is the sentence of the list that contains the value. */
 function valueOf(rules: JsonSchema, given: unknown, path: string, told?: string): unknown {
   const { read, turn, says = told } = rules[READING] ?? {}
   if (read !== undefined) return read(given, path)
   const value = checked(rules, given, path, says)
-  // The schema is that of the value that `turn` takes.
+  // `turn` takes values of this schema.
   return turn === undefined ? value : turn(value as never)
 }
 
@@ -105,7 +105,7 @@ function listOf(rules: JsonSchema, given: unknown, path: string, says: string | 
   return given.map((item: unknown, index) => valueOf(items, item, isOne ? path : `${path}[${index}]`, says))
 }
 
-/** What is wrong with a value that is no object and no list; null = nothing. */
+/** What is wrong with a value that is neither an object nor a list; null = nothing. */
 function faultOf(rules: JsonSchema, type: string | undefined, given: unknown): string | null {
   const { enum: choices } = rules
   if ('const' in rules) return given === rules.const ? null : `must be ${rules.const}`

@@ -1,8 +1,8 @@
 import { refuseNulInValue } from '../../base/refusals.ts'
 
 /**
- * Members of paid bodies, of every protocol, that a model reads: their text goes to a provider only, is neither stored
- * in plain form nor looked up, and may hold any character.
+ * Members of paid bodies, of every protocol, that a model reads. Their text goes only to a provider, is neither stored
+ * as plain text nor looked up, and may contain any character.
  */
 export const PROMPT_MEMBERS: ReadonlySet<string> = new Set(
   (
@@ -13,7 +13,7 @@ export const PROMPT_MEMBERS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** As the edge does for a JSON body; null = there is no form. */
+/** Refuses NUL, as the edge does for a JSON body; null = there is no form. */
 export function refuseNulInForm(form: { readonly fields: readonly (readonly [string, string])[] } | null): void {
   for (const [name, value] of form?.fields ?? []) if (!PROMPT_MEMBERS.has(name)) refuseNulInValue(value, name)
 }

@@ -23,12 +23,12 @@ const FALLBACK_MODELS_MAX = 5
 
 /** The fields that decide who serves a request of any kind. */
 export interface RoutedRequest {
-  /** As sent, suffix included; null = the account's default model. */
+  /** As sent, including its suffix; null = the account's default model. */
   readonly model: string | null
-  /** `models[]`, tried in order after `model`; ≤ 5. */
+  /** `models[]`, which are tried in order after `model`; at most 5. */
   readonly fallbackModels: readonly string[]
   readonly provider: ProviderPreferences
-  /** Answers to each input; ≥ 1. */
+  /** The number of answers to each input; ≥ 1. */
   readonly n: number
   readonly sessionId: string | null
 }
@@ -95,7 +95,7 @@ export const ProviderPreferences = turned(
     sort: sort ?? null,
     allowFallbacks: allow_fallbacks ?? true,
     requireParameters: require_parameters ?? false,
-    // The reader leaves nulls out.
+    // The reader leaves fields that are null out.
     maxPrice: (max_price ?? {}) as ProviderPreferences['maxPrice'],
   }),
 )
@@ -120,7 +120,7 @@ export function routingOf(
   return { model, fallbackModels: [], n: 1, provider: provider ?? NO_PREFERENCES, sessionId }
 }
 
-/** Fields that every paid body accepts. `session_id` is a label: a useless one is dropped. */
+/** Fields that every paid body accepts. `session_id` is only a label, so an unusable one is dropped. */
 export const ROUTED = { provider: maybe(ProviderPreferences) } as const
 export const MODEL = needed(text('`vendor/name`.', { minLength: 1 }), 'missing_model', 'empty text')
 export const OPTIONAL_MODEL = maybe(text("The account's default model if absent."))
@@ -128,7 +128,7 @@ export const MODELS = maybe(
   list(text('', { minLength: 1 }), 'Tried in order if the one before fails.', { maxItems: 5 }),
 )
 export const USER = maybe(text("A label of the client's own user."))
-/** No streaming here: `true` is refused. */
+/** Streaming is not offered here: `true` is refused. */
 export const NO_STREAM = maybe(only(false))
 
 /** The cost of a paid answer. */

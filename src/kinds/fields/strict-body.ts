@@ -5,7 +5,10 @@ import { fieldError } from '../../base/refusals.ts'
 import type { JsonSchema, Schema, Static } from '../../base/schema.ts'
 import { isObject } from './body-fields.ts'
 
-/** A body in which the route checks some fields itself: here they may be absent, and their bounds are not checked. */
+/**
+ * A body of which the route checks some fields itself: the reader allows them to be absent, and does not check their
+ * bounds.
+ */
 export type Judged<T, L extends keyof T> = Omit<T, L> & { readonly [K in L]?: T[K] | null }
 
 /** Reads the body of a request by the schema of its route. */
@@ -16,7 +19,7 @@ export interface BodyReader<T> {
 }
 
 /**
- * The body by its schema, field by field in the schema's order, or the refusal of the first wrong field. After those an
+ * The body by its schema, field by field in the schema's order, or the refusal of the first wrong field. Then an
  * unknown field is refused by name (operator.md 4). `late` names the fields that the route checks itself.
  */
 export function readBody<S extends JsonSchema, L extends keyof Static<S> = never>(
@@ -114,7 +117,7 @@ function fieldOf(schema: JsonSchema, given: unknown, field: string, isRequired: 
   throw new Error(`A body has a field that nothing reads: ${field}.`)
 }
 
-/** The schema without null, and whether null is allowed. */
+/** The schema for values other than null, and whether null is allowed. */
 function withoutNull(schema: JsonSchema): readonly [rules: JsonSchema, isNullable: boolean] {
   const { type, anyOf } = schema
   if (typeof type === 'object') {
@@ -146,7 +149,7 @@ function flagOf(given: unknown, field: string): boolean {
   throw fieldError(field, 'flag')
 }
 
-/** A missing number is refused with its bounds. */
+/** A missing number is refused with a sentence that says its bounds. */
 function wholeOf(
   { minimum: least = 0, maximum: most = Number.MAX_SAFE_INTEGER }: JsonSchema,
   given: unknown,
@@ -156,7 +159,7 @@ function wholeOf(
   throw fieldError(field, 'whole', { least, most })
 }
 
-/** An exact decimal above 0, a number or a text. */
+/** An exact decimal above 0, given as a number or a text. */
 function decimalOf({ maximum: most = 0 }: JsonSchema, given: unknown, field: string): number | string {
   const written = typeof given === 'number' ? `${given}` : given
   const decimal = typeof written === 'string' ? parseDecimal(written) : null

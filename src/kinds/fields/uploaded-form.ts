@@ -19,7 +19,7 @@ export interface UploadedForm {
 
 /** Fields of a form that are not texts. */
 export interface TypedFields {
-  /** Each is read as the JSON that it is written as. */
+  /** Fields whose texts are read as JSON. */
   readonly json: ReadonlySet<string>
   readonly whole: ReadonlySet<string>
 }

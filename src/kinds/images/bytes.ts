@@ -1,7 +1,7 @@
-/** The bytes of a picture, with the type that they are served under. */
+/** The bytes of a picture, with the type under which they are served. */
 export interface Picture {
   readonly bytes: Buffer
-  /** One of those below. */
+  /** One of the types below. */
   readonly mediaType: `image/${string}`
 }
 
@@ -44,8 +44,8 @@ export function readBase64(text: string): Base64Text | null {
 }
 
 /**
- * With blanks the length of the last group follows from the decoded bytes: counting the characters one by one takes
- * 0.1 s for 10 MB. A further character adds a byte only where one was left over.
+ * If there are blanks, the length of the last group follows from the decoded bytes: counting the characters one by one
+ * takes 0.1 s for 10 MB. A further character adds a byte only if one was left over.
  */
 function restOf(said: string, bytes: Buffer): number {
   const left = bytes.length % 3
@@ -66,7 +66,7 @@ export function readDataUrl(url: string): { readonly mediaType: string | null; r
   return { mediaType: found[1]?.toLowerCase() ?? null, base64: url.slice(found[0].length) }
 }
 
-/** A picture with the type of its bytes or, where they are unknown, the type that its provider named. */
+/** A picture with the type of its bytes or, if they are unknown, the type that its provider named. */
 export function pictureOf(bytes: Buffer, named: string | null): Picture {
   const type = named === 'image/jpg' ? 'image/jpeg' : named
   return { bytes, mediaType: imageTypeOf(bytes) ?? SHOWN.find((shown) => shown === type) ?? 'image/png' }
@@ -81,13 +81,16 @@ export function imageTypeOf(bytes: Buffer): `image/${string}` | null {
   if (head.startsWith('GIF8')) return 'image/gif'
   if (/^....ftypavi[fs]/s.test(head)) return 'image/avif'
   if (/^....ftyp(?:he[iv][cmsx]|mif1|msf1)/s.test(head)) return 'image/heic'
-  // Of text that begins with these letters the reserved bytes are not zero.
+  // In a text that begins with these letters, the reserved bytes are not zero.
   if (head.startsWith('BM') && head.startsWith('\0\0\0\0', 6) && bytes.length > 26) return 'image/bmp'
   if (head.startsWith('II*\0') || head.startsWith('MM\0*')) return 'image/tiff'
   return beginsSvg(head) ? 'image/svg+xml' : null
 }
 
-/** Step by step: a single expression takes exponential time on a prologue whose comment does not end. */
+/**
+ * Whether a text begins an SVG. It is read step by step: a single expression takes exponential time on a prologue whose
+ * comment does not end.
+ */
 function beginsSvg(head: string): boolean {
   let rest = head.trimStart()
   if (rest.startsWith('<?xml')) rest = after(rest, '>', '<?xml'.length)
@@ -95,7 +98,7 @@ function beginsSvg(head: string): boolean {
   return /^<svg[\s>]/.test(rest)
 }
 
-/** The text after `end` and its blanks; empty where `end` is missing. */
+/** The text after `end` and its blanks; empty if `end` is missing. */
 function after(text: string, end: string, from: number): string {
   const at = text.indexOf(end, from)
   return at === -1 ? '' : text.slice(at + end.length).trimStart()

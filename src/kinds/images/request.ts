@@ -20,7 +20,7 @@ export type SourceImage =
 
 /** A validated request for pictures (wire.md D-2.3). */
 export interface ImageRequest extends RoutedRequest {
-  /** `variation` = a variation of its one source, without a prompt. */
+  /** `variation` = a variation of its only source, without a prompt. */
   readonly task: 'generate' | 'edit' | 'variation'
   readonly prompt: string
   /**
@@ -33,12 +33,12 @@ export interface ImageRequest extends RoutedRequest {
   readonly aspectRatio: string | null
   readonly imageSize: '1K' | '2K' | '4K' | null
   readonly sources: readonly SourceImage[]
-  /** Marks where its first source is to be redrawn. */
+  /** Marks the parts of its first source to be redrawn. */
   readonly mask: SourceImage | null
   readonly responseFormat: 'url' | 'b64_json'
   /** Whether the answer is sent as events. */
   readonly stream: boolean
-  /** quality, background, output_format, output_compression, style, seed, input_fidelity, user: only the given ones. */
+  /** The given ones of quality, background, output_format, output_compression, style, seed, input_fidelity and user. */
   readonly parameters: Readonly<Record<string, string | number>>
 }
 
@@ -56,7 +56,7 @@ export const ASPECT_RATIOS = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '
 export const IMAGE_RESOLUTIONS = ['1K', '2K', '4K'] as const
 export const IMAGES_MAX = 10
 export const SOURCES_MAX = 16
-/** OpenAI's documented limit for gpt-image, also for models that name none. */
+/** The limit that OpenAI documents for gpt-image, also used for models that name none. */
 export const PROMPT_CHARACTERS_MAX = 32_000
 
 /** Pixels of a square picture's side at `1K`. */
@@ -69,7 +69,7 @@ export function proportionOf(text: string): number {
   return width / height
 }
 
-/** The requested aspect ratio, in words or by a size; null = none. */
+/** The requested aspect ratio, named in words or by a size; null = none. */
 export function wantedRatio({ aspectRatio, size }: Pick<ImageRequest, 'aspectRatio' | 'size'>): string | null {
   if (aspectRatio !== null || size === null) return aspectRatio
   const proportion = proportionOf(size)
@@ -97,13 +97,13 @@ export interface ImageResult {
   /** null = the provider reported no tokens. */
   readonly usage: ImageUsage | null
   readonly upstreamId: string | null
-  /** Answered calls: each sent a request, with the source images, to the provider. */
+  /** The number of answered calls: each sent the request, with the source images, to the provider. */
   readonly calls: number
 }
 
 interface ImageUsage {
   readonly report: UsageReport
-  /** The part of the input tokens that images made. */
+  /** The input tokens that images made, a part of all input tokens. */
   readonly imageTokens: number
 }
 
@@ -120,7 +120,7 @@ export function imagesBody(
   return { id, created, model, data: dataOf(result, delivered), usage: usageOf(result, usage) }
 }
 
-/** The same as events: one for each image, and the usage of all with the last. */
+/** The same pictures as events: one for each image, and the usage of all with the last. */
 export function imageEvents(
   { task, size, parameters }: ImageRequest,
   result: ImageResult,

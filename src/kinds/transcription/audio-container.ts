@@ -1,4 +1,7 @@
-/** Containers that are recognised by their first bytes, with the media type of each; another file is no sound. */
+/**
+ * Containers that are recognised by their first bytes, with the media type of each; any other file does not count as
+ * sound.
+ */
 export const AUDIO_CONTAINERS = {
   wav: 'audio/wav',
   mp3: 'audio/mpeg',
@@ -23,12 +26,12 @@ const MARKS: readonly (readonly [mark: string, container: AudioContainer])[] = [
 ]
 /** Boxes that MP4 and QuickTime files begin with. */
 const FIRST_BOXES: ReadonlySet<string> = new Set(['ftyp', 'moov', 'mdat', 'wide', 'free', 'skip', 'pnot'])
-/** A tag before the sound, such as title and cover: its size is in four times seven bits. */
+/** The header of a tag before the sound, such as title and cover: the size is four times seven bits. */
 const ID3_HEADER_BYTES = 10
-/** More tags than any real file has: it takes half a second to skip a million empty ones. */
+/** More tags than any real file has: skipping a million empty ones takes half a second. */
 const TAGS_MAX = 16
 
-/** The format of an audio file by its bytes; null where they are no sound. */
+/** The format of an audio file by its bytes; null = they are no sound. */
 export function audioContainer(bytes: Buffer): AudioContainer | null {
   const start = audioStart(bytes)
   const mark = bytes.toString('latin1', start, start + 12)
@@ -39,7 +42,7 @@ export function audioContainer(bytes: Buffer): AudioContainer | null {
   return MARKS.find(([known]) => mark.startsWith(known))?.[1] ?? frameStream(bytes, start)
 }
 
-/** The first box ends within the file: text may have the name of one at that place. */
+/** Whether the first box ends within the file: in a text, the name of a box may be at that place by chance. */
 function isMovie(bytes: Buffer): boolean {
   return bytes.length >= 8 && FIRST_BOXES.has(bytes.toString('latin1', 4, 8)) && bytes.readUInt32BE(0) <= bytes.length
 }
@@ -52,8 +55,8 @@ export function audioStart(bytes: Buffer): number {
 }
 
 /**
- * The size of the tag at this place; 0 = none. Decoders that see no tag look for sound, and so must we: a tag is none
- * when its version or size is impossible, or when it goes past the end.
+ * The size of the tag at this place; 0 = there is none. Decoders that see no tag look for sound, and so must we. It is
+ * no tag if its version or size is impossible, or if it extends past the end.
  */
 function tagBytes(bytes: Buffer, at: number): number {
   if (
@@ -82,11 +85,11 @@ const AAC_RATES = [
   96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
 ] as const
 const ADTS_HEADER_BYTES = 7
-/** So many frames of one form in a row are no accident. */
+/** So many frames of one form in a row are no coincidence. */
 const CHAIN = 3
-/** A stream that was cut out of another begins within a frame. */
+/** A stream that was cut out of another begins within a frame, so the first one is searched for in so many bytes. */
 const CUT_BYTES_MAX = 65_536
-/** More places that look like the start of a frame, and are none, than any real file has. */
+/** More places that only look like the start of a frame than any real file has. */
 const STRAYS_MAX = 100_000
 
 interface Frame {
@@ -95,7 +98,7 @@ interface Frame {
   readonly seconds: number
 }
 
-/** The kind of the frames that begin at `start` or soon behind it; null where there are none. */
+/** The kind of the frames that begin at `start` or soon after it; null = there are none. */
 export function frameStream(bytes: Buffer, start: number): Frame['stream'] | null {
   const end = Math.min(bytes.length, start + CUT_BYTES_MAX)
   for (let at = bytes.indexOf(0xff, start); at !== -1 && at < end; at = bytes.indexOf(0xff, at + 1)) {
@@ -107,7 +110,7 @@ export function frameStream(bytes: Buffer, start: number): Frame['stream'] | nul
       next += frame.bytes
       frames += 1
     }
-    // Fewer are a file if they are all of it: the last one may be cut.
+    // Fewer frames are a file only if they fill it: the last one may be cut.
     const isAll = at === start && (next === bytes.length || isTag(bytes, next) || (frames > 1 && next > bytes.length))
     if (first !== null && (frames === CHAIN || isAll)) return first.stream
   }
@@ -115,8 +118,8 @@ export function frameStream(bytes: Buffer, start: number): Frame['stream'] | nul
 }
 
 /**
- * Seconds of the frames from `start` on, each at its own rate, since the first one may say anything. null where most
- * bytes belong to none. Frames behind a break count, as decoders look for them.
+ * The seconds of the frames from `start` on. Each frame counts with its own rate, since the first one may have any.
+ * null = most bytes belong to no frame. Frames after a gap count, since decoders look for them.
  */
 export function framesSeconds(bytes: Buffer, start: number): number | null {
   const counts = new Map<number, number>()
@@ -125,7 +128,7 @@ export function framesSeconds(bytes: Buffer, start: number): number | null {
   let synced = false
   for (let at = bytes.indexOf(0xff, start); at !== -1 && strays < STRAYS_MAX;) {
     const frame = frameAt(bytes, at)
-    // Anything may look like one frame; two in a row are no accident.
+    // Anything may look like one frame; two in a row are no coincidence.
     if (frame === null || (!synced && !isFollowed(bytes, at + frame.bytes))) {
       synced = false
       strays += 1
@@ -139,7 +142,7 @@ export function framesSeconds(bytes: Buffer, start: number): number | null {
     if (at >= bytes.length) break
   }
   if (explained * 2 < bytes.length - start) return null
-  // Multiplied, so that the sum is as exact as its parts.
+  // Frames of equal length are multiplied, so that the sum is as exact as its parts.
   return [...counts].reduce((sum, [seconds, frames]) => sum + seconds * frames, 0)
 }
 
@@ -147,7 +150,7 @@ function isFollowed(bytes: Buffer, at: number): boolean {
   return at >= bytes.length || frameAt(bytes, at) !== null || isTag(bytes, at)
 }
 
-/** The tag behind the sound. */
+/** Whether there is a tag after the sound. */
 function isTag(bytes: Buffer, at: number): boolean {
   return bytes.toString('latin1', at, at + 3) === 'TAG'
 }
@@ -168,7 +171,7 @@ function mpegFrame(header: number): Frame | null {
   const kbits = (first ? [KBITS.v1l1, KBITS.v1l2, KBITS.v1l3] : [KBITS.v2l1, KBITS.v2l23, KBITS.v2l23])[layer - 1]?.[
     (header >>> 12) & 15
   ]
-  // Index 0 is a bit rate that the header does not give; 15 is none.
+  // Index 0 is a bit rate that the header does not give; 15 is invalid.
   if (kbits === undefined || kbits === 0) return null
   const rate = first ? rateBase : version === 2 ? rateBase / 2 : rateBase / 4
   const padding = (header >>> 9) & 1

@@ -3,21 +3,21 @@ import { parseFromTokenizer, type IFormat } from 'music-metadata'
 import { AbstractTokenizer, EndOfStreamError, type IReadChunkOptions } from 'strtok3'
 import { AUDIO_CONTAINERS, type AudioContainer } from './audio-container.ts'
 
-/** More reads than the head of any real file takes; the library would make 300,000 of a file of empty pages. */
+/** More reads than the head of any real file takes; the library would make 300,000 for a file of empty pages. */
 const READS_MAX = 8_192
-/** The most bytes that one read takes. Only a movie has tables of more. */
+/** The most bytes of one read. Only the tables of a movie take more. */
 const READ_BYTES_MAX = 65_536
 const TABLE_BYTES_MAX = 1_048_576
-/** The beginning and the end of an Ogg file that are looked at; no page is longer. */
+/** The bytes at the beginning and the end of an Ogg file that are read; no page is longer. */
 const OGG_END_BYTES = 65_536
-/** Reads between two looks at the time, and the ms after which others get their turn. */
+/** The reads between two checks of the time, and the ms after which other work gets a turn. */
 const READS_A_LOOK = 64
 const TURN_MS = 5
 
-/** What the head of a file says of its sound; null = it does not. */
+/** What the head of a file says about its sound; null = it does not say. */
 export interface AudioHead {
   readonly seconds: number | null
-  /** The bytes of a second, where samples are not compressed, or were not before a lossless codec. */
+  /** The bytes of a second of samples, if they are not compressed or were compressed without loss. */
   readonly sampleBytes: number | null
   readonly codec: string
   readonly isLossless: boolean
@@ -25,8 +25,8 @@ export interface AudioHead {
 }
 
 /**
- * Reads a head with `music-metadata`. `seconds` is null where it cannot be read to its end within bounds; the rest is
- * what was read before. Loaded with the first file.
+ * Reads a head with `music-metadata`, which is loaded with the first file. `seconds` is null if the head cannot be read
+ * to its end within bounds; the other facts are those read before.
  */
 export async function readAudioHead(bytes: Buffer, container: AudioContainer): Promise<AudioHead> {
   let format: IFormat = { trackInfo: [], tagTypes: [] }
@@ -39,7 +39,7 @@ export async function readAudioHead(bytes: Buffer, container: AudioContainer): P
       observer: ({ metadata }) => (format = metadata.format),
     })
   } catch {
-    // Whatever it is that the library trips over: the file is held for by its bytes.
+    // Any failure of the library is caught: the file is then held for by its bytes.
     isWhole = false
   }
   const { duration = 0, sampleRate = 0, numberOfChannels = 0, bitsPerSample = 0, codec = '' } = format
@@ -53,7 +53,10 @@ export async function readAudioHead(bytes: Buffer, container: AudioContainer): P
   }
 }
 
-/** Its first and its last pages: the length is the last position, and the library would read all between. */
+/**
+ * The first and the last pages of the file: its length is the last position, and the library would read all pages in
+ * between.
+ */
 function oggEnds(bytes: Buffer): Buffer {
   if (bytes.length <= 2 * OGG_END_BYTES) return bytes
   const head = bytes.subarray(0, Math.max(0, bytes.lastIndexOf('OggS', OGG_END_BYTES)))
@@ -61,7 +64,7 @@ function oggEnds(bytes: Buffer): Buffer {
   return tail === -1 ? head : Buffer.concat([head, bytes.subarray(tail)])
 }
 
-/** A file in memory whose reading ends after a number of reads, and lets others have their turn. */
+/** A file in memory. Reading it ends after a number of reads, and gives other work its turns. */
 class BoundedSource extends AbstractTokenizer {
   override readonly fileInfo: { readonly size: number; readonly mimeType: string }
   readonly #bytes: Buffer
@@ -74,7 +77,7 @@ class BoundedSource extends AbstractTokenizer {
     this.fileInfo = { size: bytes.length, mimeType: AUDIO_CONTAINERS[container] }
   }
 
-  /** Otherwise the library looks for tags behind the sound. */
+  /** Otherwise the library would look for tags after the sound. */
   override supportsRandomAccess(): boolean {
     return false
   }
@@ -100,7 +103,7 @@ class BoundedSource extends AbstractTokenizer {
     return super.ignore(length)
   }
 
-  /** Counts a read, or a skip, which a loop may consist of. */
+  /** Counts a read or a skip; a loop may consist of either. */
   async #counted(): Promise<void> {
     this.#reads += 1
     if (this.#reads > READS_MAX) throw new RangeError('The head of the file takes too many reads.')

@@ -23,7 +23,10 @@ import { AUDIO_CONTAINERS, audioContainer, type AudioContainer } from './audio-c
 import { audioLength, type AudioLength } from './audio-length.ts'
 
 const SOUNDS = join(import.meta.dirname, '../../../test/harness/sounds')
-/** A second of a tone or of silence, written by FFmpeg 9, with its length there; null = it says none that we read. */
+/**
+ * A second of a tone or of silence, written by FFmpeg 9, with the length that it states; null = it states none that we
+ * read.
+ */
 const FILES: Readonly<Record<string, readonly [container: AudioContainer, seconds: number | null]>> = {
   'sine.mp3': ['mp3', 1.224],
   'no-table.mp3': ['mp3', 1.152],
@@ -108,7 +111,7 @@ test('a file that says a second and has the bytes of more is held for by its byt
     const { seconds, heldSeconds } = await lengthOf(bytes)
     assert.deepEqual([seconds, heldSeconds], [null, bytes.length / rate], what)
   }
-  // A table of the encoder says a moment: the frames count.
+  // The encoder's table says a fraction of a second: the frames count instead.
   const { seconds } = await lengthOf(Buffer.concat([sound('sine.mp3'), mp3Frames(1_000)]))
   assert.ok((seconds ?? 0) > 26)
 })
@@ -190,7 +193,7 @@ const FTYP = box('ftyp', latin('M4A '), words(0))
 const ID3_FRAMES = repeated(latin('TIT2\0\0\0\u0002\0\0\0a')).subarray(0, 60_000)
 const TINY_MP3 = Buffer.concat([Buffer.from([0xff, 0xf3, 0x18, 0xc4]), Buffer.alloc(20)])
 
-/** Files of the largest size, or near it, made of whatever takes a reader longest. */
+/** Files of the largest size, or near it, made of whatever costs a reader the most time. */
 const HOSTILE: Readonly<Record<string, Buffer>> = {
   ...Object.fromEntries(
     [
@@ -254,7 +257,7 @@ const HOSTILE: Readonly<Record<string, Buffer>> = {
   'marks of frames': repeated(Buffer.from([0xff, 0xfb]), mp3Frames(3)),
 }
 
-/** CPU-ms of the longest stretch of a work in which nothing else got its turn, and of the whole. */
+/** CPU time in ms: of the longest stretch of work in which nothing else got a turn, and of the whole. */
 async function stretches(work: () => Promise<unknown>): Promise<{ longestMs: number; wholeMs: number }> {
   const usedMs = (): number => {
     const { user, system } = process.threadCpuUsage()

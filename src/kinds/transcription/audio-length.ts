@@ -1,42 +1,48 @@
 import { audioStart, type AudioContainer, framesSeconds } from './audio-container.ts'
 
-/** A month: a longer length is not believed. */
+/** A month: a longer length is not trusted. */
 const SECONDS_MAX = 2_678_400
-/** Bytes that a head and its tags may have besides the sound, and those of stored samples, whose rate is known. */
+/**
+ * The most bytes that a head and its tags may have besides the sound: of any file, and of one with stored samples,
+ * whose rate is known.
+ */
 const HEAD_BYTES = 65_536
 const STORED_HEAD_BYTES = 4_096
-/** Bytes of a second: a file that cannot be read is held for at 8 kbit/s. */
+/** Bytes of a second at 8 kbit/s, by which a file that cannot be read is held for. */
 const UNREAD = 1_000
-/** Silence takes 200 bit/s or more in each lossy codec. */
+/** Bytes of a second at the lowest rate: silence takes 200 bit/s or more in each lossy codec. */
 const LOWEST = 16
-/** Half a day, which any compressed file may be: a lossless codec writes minutes of silence in a few bytes. */
+/** Half a day, the longest that a compressed file may be: a lossless codec writes minutes of silence in a few bytes. */
 const COMPRESSED_SECONDS = 43_200
-/** The most of a sound by a lossy codec (320 kbit/s), of a lossless one, and of a film. */
+/** The most bytes of a second: in a lossy codec (320 kbit/s), in a lossless one, and in a film. */
 const LOSSY = 40_000
 const LOSSLESS = 600_000
 const FILM = 500_000
-/** More than eight channels of 192,000 samples of 32 bits. */
+/** The most bytes of a second of stored samples: more than eight channels of 192,000 samples of 32 bits. */
 const STORED_MAX = 6_200_000
-/** Samples one by one: a second has as many bytes as the head says. AIFF's other form names a codec in free words. */
+/**
+ * Codecs that store samples one by one, so that a second has as many bytes as the head says. AIFF's other form names a
+ * codec in words of its own.
+ */
 const STORED: ReadonlySet<string> = new Set(['PCM', 'IEEE_FLOAT', 'ALAW', 'MULAW', 'non-PCM (65534)'])
 
-/** Containers that say how long they are, in a form that we read. */
+/** Containers that state their length in a form that we read. */
 const READ: ReadonlySet<AudioContainer> = new Set(['wav', 'mp3', 'aac', 'flac', 'ogg', 'm4a', 'webm', 'aiff'])
 
 /** How long a sound is, in seconds. */
 export interface AudioLength {
-  /** By its head or its frames; null where neither says a length that its bytes can have. */
+  /** By its head or its frames; null = neither states a length that its bytes can have. */
   readonly seconds: number | null
-  /** What is held for: that length, else its bytes at 8 kbit/s. */
+  /** The seconds that are held for: that length, else its bytes at 8 kbit/s. */
   readonly heldSeconds: number
-  /** The longest that its bytes can be, which bounds a charge. */
+  /** The most seconds that its bytes can hold, which bound a charge. */
   readonly secondsMax: number
 }
 
 /**
- * The length of a sound by its container; null = it is in none that we know. A container may say anything, and nothing
- * here decodes: what a file hides is charged when the provider reports it, and what the balance does not cover counts
- * for rule 20.
+ * The length of a sound by its container; null = its container is unknown. A container may state anything, and nothing
+ * here decodes the sound. So seconds that a file hides are charged when the provider reports them, and the part that
+ * the balance does not cover counts for rule 20.
  */
 export async function audioLength(bytes: Buffer, container: AudioContainer | null): Promise<AudioLength> {
   const start = audioStart(bytes)
@@ -49,7 +55,7 @@ export async function audioLength(bytes: Buffer, container: AudioContainer | nul
   const form = bytes.toString('latin1', start + 8, start + 12)
   const isStored = (form === 'WAVE' && STORED.has(head.codec)) || form === 'AIFF'
   return lengthOf(size, {
-    // Other codecs in a WAV: the library divides their bytes as if they were samples.
+    // With another codec in a WAV, the library would divide its bytes as if they were samples.
     seconds: form === 'WAVE' && !isStored ? null : head.seconds,
     stored: isStored && head.sampleBytes !== null && head.sampleBytes <= STORED_MAX ? head.sampleBytes : null,
     fastest: head.isFilm ? FILM : head.isLossless ? Math.min(LOSSLESS, head.sampleBytes ?? LOSSY) : LOSSY,
@@ -58,9 +64,9 @@ export async function audioLength(bytes: Buffer, container: AudioContainer | nul
 
 interface Said {
   readonly seconds: number | null
-  /** Bytes of a second where samples are stored one by one; null = they are not. */
+  /** The bytes of a second of samples that are stored one by one; null = they are not. */
   readonly stored: number | null
-  /** The most bytes of a second, unless they are stored one by one. */
+  /** The most bytes of a second, for samples that are not stored one by one. */
   readonly fastest: number
 }
 

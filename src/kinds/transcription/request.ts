@@ -9,15 +9,15 @@ export type Granularity = (typeof GRANULARITIES)[number]
 /** A client's audio file, with its type and lengths. */
 export interface AudioFile extends AudioLength {
   readonly bytes: Buffer
-  /** Its ending, such as `mp3`: lower case, letters and digits. */
+  /** The ending of its name, such as `mp3`: lower case, letters and digits. */
   readonly format: string
   readonly contentType: string
 }
 
-/** Known speakers of one request. */
+/** The most known speakers of one request. */
 export const SPEAKERS_MAX = 4
 export const SPEAKER_CHARS_MAX = 100
-/** Of a data URL; the same as a field of a form may have (`multipart.ts`). */
+/** The most characters of a data URL; the same limit as for a field of a form (`multipart.ts`). */
 export const REFERENCE_CHARS_MAX = 4_194_304
 
 /** Clips of people whose names are to be the speakers of a `diarized_json`. */
@@ -40,21 +40,21 @@ export interface TranscriptionRequest extends RoutedRequest {
   readonly audio: AudioFile
   readonly language: string | null
   readonly format: TranscriptFormat
-  /** The answer as events. */
+  /** Whether the answer is sent as events. */
   readonly stream: boolean
   /** 0 to 1. */
   readonly temperature: number | null
   readonly prompt: string | null
-  /** At least one; without effect on other formats than `verbose_json`. */
+  /** At least one; used only with the format `verbose_json`. */
   readonly granularities: readonly Granularity[]
   readonly speakers: KnownSpeakers
   /** null = the client leaves it to the provider. */
   readonly chunking: Chunking | null
-  /** The probabilities of tokens too, where the provider has them. */
+  /** Whether the probabilities of tokens are wanted too, if the provider has them. */
   readonly logprobs: boolean
 }
 
-/** Formats that need the times of the words or segments. */
+/** Whether a format needs the times of words or segments. */
 export function needsTimestamps(format: TranscriptFormat): boolean {
   return format === 'srt' || format === 'vtt' || format === 'verbose_json'
 }

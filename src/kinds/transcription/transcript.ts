@@ -3,7 +3,7 @@ export interface TranscriptSegment {
   readonly start: number
   readonly end: number
   readonly text: string
-  /** Who speaks; absent = the provider does not say it. */
+  /** Who speaks; absent = the provider does not say. */
   readonly speaker?: string
   /**
    * Whisper's own figures where the provider has them: seek, tokens, temperature, avg_logprob, compression_ratio,
@@ -22,9 +22,9 @@ export interface TranscriptWord {
 /** The result of a provider. */
 export interface Transcript {
   readonly text: string
-  /** The provider's name for it; null = it gives none. */
+  /** The provider's name of the language; null = it gives none. */
   readonly language: string | null
-  /** In the order of time; empty where the provider gives no times. */
+  /** In the order of time; empty if the provider gives no times. */
   readonly segments: readonly TranscriptSegment[]
   readonly words: readonly TranscriptWord[]
   /** The probabilities of its tokens, in OpenAI's form; absent = the provider gives none. */
@@ -36,8 +36,8 @@ const SEGMENT_SECONDS_MAX = 8
 const PAUSE_SECONDS = 1.2
 
 /**
- * The transcript's segments. Where it has only words, stretches of them cut at sentences, pauses, other
- * speakers and readable lengths. Where it has neither, all text over the whole `duration`.
+ * The transcript's segments. If it has only words, they are cut into segments at sentences, pauses, changes of speaker
+ * and readable lengths. If it has neither, the whole text is one segment over the whole `duration`.
  */
 export function segmentsOf({ text, segments, words }: Transcript, duration: number): readonly TranscriptSegment[] {
   if (segments.length > 0) return segments
@@ -75,7 +75,7 @@ export function segmentsOf({ text, segments, words }: Transcript, duration: numb
   return made
 }
 
-/** The end of the last word; 0 where it is unknown. */
+/** The end of the last word in seconds; 0 if it is unknown. */
 export function lastSecond({ segments, words }: Transcript): number {
   let last = 0
   for (const { end } of [...segments, ...words]) if (Number.isFinite(end) && end > last) last = end

@@ -12,20 +12,20 @@ const RECONNECT_MS_MAX = 1_000
 /** One server, or a cluster of several. */
 interface ValkeyConnection {
   readonly commands: Redis | Cluster
-  /** Every server can be asked. */
+  /** Whether every server can be asked. */
   isReady(): boolean
-  /** The command that sends a message and answers how many listen. */
+  /** The command that sends a message and returns the number of listeners. */
   readonly publish: string
-  /** The event of a listener for each message. */
+  /** The event that a listener emits for each message. */
   readonly heard: string
-  /** Another connection, for messages. */
+  /** Opens another connection, for messages. */
   listen(): {
     readonly listener: Redis | Cluster
     readonly subscribe: (channels: readonly string[]) => Promise<unknown>
   }
 }
 
-/** A command that cannot be sent now is not sent later. */
+/** Options with which a command that cannot be sent now is not sent later either. */
 const NOW_OR_NEVER = {
   connectTimeout: CONNECT_MS,
   autoResendUnfulfilledCommands: false,
@@ -40,7 +40,7 @@ function oneServer(Client: typeof Redis, url: string): ValkeyConnection {
     ...NOW_OR_NEVER,
     enableOfflineQueue: false,
     retryStrategy: retryMs,
-    // The former primary of a failover.
+    // The server is the former primary of a failover.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
   })
   return {
@@ -59,7 +59,7 @@ function oneServer(Client: typeof Redis, url: string): ValkeyConnection {
   }
 }
 
-/** Of plain messages each node would count only its own listeners, so messages are those of a shard. */
+/** With plain messages in a cluster, each node would count only its own listeners, so sharded messages are used. */
 function cluster(Client: typeof Cluster, { nodes, tls, username, password }: ValkeyAddress): ValkeyConnection {
   const connect = (listens: boolean): Cluster =>
     new Client([...nodes], {
@@ -77,11 +77,11 @@ function cluster(Client: typeof Cluster, { nodes, tls, username, password }: Val
       retryDelayOnClusterDown: 0,
       retryDelayOnTryAgain: 0,
       shardedSubscribers: true,
-      // Certificates name hosts and not their addresses.
+      // Certificates name hosts instead of addresses.
       dnsLookup: (host, found) => found(null, host),
     })
   const commands = connect(false)
-  // Else a node would be connected to by the first command for it, and the next ones meanwhile be refused.
+  // Otherwise the first command for a node would open its connection, and the next ones would be refused meanwhile.
   commands.on('+node', (node: Redis) => void node.connect().catch(() => undefined))
   return {
     commands,
@@ -122,7 +122,7 @@ export interface ValkeyPorts {
 }
 
 interface ClientPorts {
-  /** As `valkeyAddress` reads it. */
+  /** A URL in the forms of `valkeyAddress`. */
   readonly url: string
   /** The longest wait for an answer, ms. */
   readonly timeoutMs: number
@@ -144,8 +144,8 @@ export function script(text: string): Script {
 }
 
 /**
- * The fast state that nodes share. No wait exceeds the time limit, and after three failures in a row Valkey is not
- * asked until a probe has been answered: requests go on with this node's own knowledge.
+ * The fast state that nodes share. No wait exceeds the time limit. After three failures in a row Valkey is not asked
+ * until it answers a probe: meanwhile requests use what this node itself knows.
  */
 export class Valkey {
   readonly #connection: ValkeyConnection
@@ -154,13 +154,13 @@ export class Valkey {
   readonly #clock: Clock
   readonly #notice: (message: string) => void
   #failures = 0
-  /** Circuit open: nobody asks until a probe is answered. */
+  /** Whether the circuit is open: no command is sent until a probe is answered. */
   #open = false
   #stopProbe: () => void = () => undefined
   #closed = false
   /** The reason why there is no connection. */
   #broken: string | null = null
-  /** Runs when it answers again. */
+  /** Called when Valkey answers again. */
   onReturn: () => Promise<void> = () => Promise.resolve()
 
   constructor({ timeoutMs, clock, notice }: ClientPorts, connection: ValkeyConnection) {
@@ -169,7 +169,7 @@ export class Valkey {
     this.#notice = notice
     this.#connection = connection
     this.#redis = connection.commands
-    // Without a listener the error would end the process. Calls meanwhile only learn that there is no connection.
+    // Without a listener the error would end the process. Calls made meanwhile only learn that there is no connection.
     this.#redis.on('error', (error: Error) => {
       this.#broken = error.message
     })
@@ -178,7 +178,7 @@ export class Valkey {
     })
   }
 
-  /** false = must not be asked now. */
+  /** false = no command may be sent now. */
   get available(): boolean {
     return !this.#open && !this.#closed
   }
@@ -222,7 +222,7 @@ export class Valkey {
     return this.#ask(() => this.#redis.callBuffer(name, [...values]))
   }
 
-  /** Sends a message to all who listen to `channel`, and answers how many they are; 0 = nobody, or no answer in time. */
+  /** Sends a message to all listeners of `channel`, and returns their number; 0 = none, or no answer in time. */
   async publish(channel: string, message: Buffer): Promise<number> {
     return Number((await this.command(this.#connection.publish, [channel, message])) ?? 0)
   }
@@ -237,7 +237,7 @@ export class Valkey {
   }
 
   /**
-   * Receives the messages of `channels` over another connection, whatever the circuit's state. The returned function
+   * Receives the messages of `channels` over another connection, in any state of the circuit. The returned function
    * ends it.
    */
   listen(channels: readonly string[], heard: (message: Buffer) => void): () => void {
@@ -263,7 +263,7 @@ export class Valkey {
   #inTime(answer: Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const stop = this.#clock.after(this.#timeoutMs, () => {
-        // If this process was busy, the answer may be there unread: sockets are read before this is called.
+        // If this process was busy, the answer may already have arrived: sockets are read before this callback runs.
         setImmediate(() => reject(new Error(`No answer in ${this.#timeoutMs} ms.`)))
       })
       answer.then(resolve, reject).finally(stop)

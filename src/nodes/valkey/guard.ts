@@ -3,8 +3,8 @@ import { script, type ValkeyPorts } from './client.ts'
 import { DAY_MS } from '../../base/time.ts'
 
 /**
- * Answers whether the address was already blocked, for how many ms it is blocked now, and its consecutive blocks, each
- * within a day.
+ * Returns whether the address was already blocked, for how many ms it is blocked now, and its number of consecutive
+ * blocks, each within a day of the last.
  */
 const FAIL = script(`
 local left = redis.call('PTTL', KEYS[2])
@@ -30,7 +30,7 @@ local left = redis.call('PTTL', KEYS[1])
 if left <= 0 then return { 0, 0 } end
 return { left, tonumber(redis.call('GET', KEYS[1])) }`)
 
-/** Address blocks that are exact over all nodes. The braces keep an address's keys in one slot. */
+/** Address blocks that are exact over all nodes. The braces put all keys of an address into one slot. */
 export class ValkeyGuard implements SharedGuard {
   readonly #ports: ValkeyPorts
 
@@ -63,10 +63,10 @@ export class ValkeyGuard implements SharedGuard {
     await this.#ports.valkey.command('DEL', keysOf(ip))
   }
 
-  /** Encrypted, since it opens a blocked address. */
+  /** The fact is stored encrypted, since it admits a key from a blocked address. */
   prove(ip: string, digest: string): void {
     const [key] = this.#proofKeys(ip, digest)
-    // If it is not remembered, the key's own node is asked again.
+    // If it cannot be stored, only the guard of the node on which the key worked knows it.
     void this.#ports.valkey.command('SET', [
       key,
       this.#ports.cipher.encrypt(Buffer.from(String(this.#ports.clock.now() + DAY_MS)), proofPurpose(ip, digest)),
@@ -94,7 +94,7 @@ export class ValkeyGuard implements SharedGuard {
   }
 }
 
-/** Others may have written the script's data: no number is accepted beyond what the rules allow. */
+/** Others may have written the script's data, so no number beyond what the rules allow is accepted. */
 function numbersOf(answer: unknown, count: number): readonly number[] {
   const numbers = Array.isArray(answer) ? answer.map(Number) : []
   return numbers.length === count && numbers.every((number) => Number.isFinite(number) && number >= 0) ? numbers : []

@@ -136,8 +136,8 @@ const STATE_LENGTH = 5
 /**
  * Counts a request in all windows of its key, or in none. Each window is a hash of the requests (`r`) and tokens (`t`)
  * of a second, by Valkey's clock; running requests are members with the end of their lease. Returns: allowed, the
- * second, running requests, then for each window its requests, tokens, the waits for both, and the time until its
- * oldest second leaves.
+ * second, running requests, then for each window its requests, tokens, the waiting times for both, and the time until
+ * its oldest second leaves.
  */
 const TAKE_KEY = script(`
 local time = redis.call('TIME')
@@ -196,7 +196,7 @@ if answer[1] == 1 then
 end
 return answer`)
 
-/** Corrects the tokens of a second, while it counts. */
+/** Corrects the tokens of a second while the second still counts. */
 const CORRECT = script(`
 if redis.call('HEXISTS', KEYS[1], 't' .. ARGV[1]) == 1 then
   redis.call('HINCRBY', KEYS[1], 't' .. ARGV[1], ARGV[2])
@@ -210,7 +210,7 @@ for index = 2, #ARGV do redis.call('ZADD', KEYS[1], untilMs, ARGV[index]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return 1`)
 
-/** Limits of keys over all nodes. The braces keep a key's data in one slot. */
+/** Limits of keys over all nodes. The braces put all data of a key into one slot. */
 export class ValkeyKeyLimits implements SharedKeyLimits {
   readonly #ports: ValkeyPorts
 

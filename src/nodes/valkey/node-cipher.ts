@@ -16,9 +16,9 @@ interface NodeKey {
 }
 
 /**
- * Encrypts everything that nodes share through Valkey: somebody who can read or write there sees no stream, and forged
- * messages are ignored. AES-256-GCM, bound to a purpose, with keys that every node derives from TOLLGATE_KEK. The first
- * key encrypts, every key decrypts.
+ * Encrypts everything that nodes share through Valkey, so that a person who can read or write there sees no stream, and
+ * forged messages are ignored. AES-256-GCM, bound to a purpose, with keys that every node derives from TOLLGATE_KEK.
+ * The first key encrypts, every key decrypts.
  */
 export class NodeCipher {
   readonly #keys: readonly NodeKey[]
@@ -41,7 +41,7 @@ export class NodeCipher {
     return Buffer.concat([Buffer.of(VERSION), this.#first.id, salt, cipher.getAuthTag(), body])
   }
 
-  /** null = not encrypted by a node with one of these keys, or for another purpose. */
+  /** null = no node with one of these keys encrypted it, or it was for another purpose. */
   decrypt(encrypted: Buffer, purpose: string): Buffer | null {
     if (encrypted.length < BODY_AT || encrypted[0] !== VERSION) return null
     const id = encrypted.subarray(1, SALT_AT)
@@ -54,7 +54,7 @@ export class NodeCipher {
     try {
       return Buffer.concat([decipher.update(encrypted.subarray(BODY_AT)), decipher.final()])
     } catch {
-      // Changed, or moved from another place.
+      // The text was changed, or moved from another place.
       return null
     }
   }

@@ -14,7 +14,7 @@ import type { StreamMessages } from './stream-messages.ts'
 import { script, type ValkeyPorts } from './client.ts'
 
 const READ_BYTES = 65_536
-/** The largest frame: far beyond a stream's output in the time that is gathered into one. */
+/** The largest frame: far more than a stream's output in the time that one frame covers. */
 const FRAME_BYTES_MAX = 4 * 1_048_576
 const READ = script(`
 local state = redis.call('GET', KEYS[2])
@@ -27,7 +27,7 @@ const SILENCE_MS = 10_000
 /** How long Valkey may be away before a reader is cut off. */
 const PATIENCE_MS = 5_000
 const READERS_MAX = 500
-/** Without a blank line, as in every numbered stream (wire.md C9). */
+/** A comment without a blank line, as in every numbered stream (wire.md C9). */
 const KEEP_ALIVE = Buffer.from(': PROCESSING\n')
 const SEPARATOR = Buffer.from('\n\n')
 
@@ -105,7 +105,7 @@ class FarStream {
   #skip: number
   #carry = Buffer.alloc(0)
   #lastSentMs: number
-  /** Set while the client has no room. */
+  /** Called when the client has room again; set while it has none. */
   #room: (() => void) | null = null
   #waiting: Promise<void> | null = null
   left = false
@@ -183,7 +183,7 @@ class FarStream {
 interface Piece {
   readonly bytes: Buffer
   readonly state: CopyState
-  /** Whether more is there already. */
+  /** Whether more bytes can be read at once. */
   readonly more: boolean
 }
 
@@ -203,7 +203,7 @@ class CopyReader {
     this.#generationId = generationId
   }
 
-  /** null = no answer in time; `gone` = there is no such copy any more, or not one that a node wrote. */
+  /** null = no answer in time; `gone` = the copy no longer exists, or was not written by a node. */
   async next(): Promise<Piece | 'gone' | null> {
     const answer = await this.#ports.valkey.run(READ, copyKeys(this.#generationId), [this.#readBytes])
     if (!Array.isArray(answer)) return null
@@ -213,7 +213,7 @@ class CopyReader {
     this.#readBytes += bytes.length
     const opened = this.#frames(bytes)
     const more = bytes.length === READ_BYTES
-    // Bytes that the node did not write, or a cut copy, are not the stream.
+    // Bytes that no node has written, or a cut copy, are not the stream.
     if (opened === null || (!more && this.#openedBytes !== state.writtenBytes)) return 'gone'
     return { bytes: opened, state: state.state, more }
   }

@@ -8,15 +8,15 @@ const GATHER_MS = 50
 /** The copy of a dead node's stream disappears after this time; a living node renews it. */
 const RUNNING_MS = 15_000
 const RENEW_MS = 5_000
-/** An index row outlives the longest stream and its retention; it leads nowhere when the copy is gone. */
+/** An index row outlives the longest stream and its retention; when the copy is gone, the row leads nowhere. */
 const INDEX_MS = 2 * HOUR_MS
 
-/** Time until a write without an answer is repeated. */
+/** The time after which a write without an answer is repeated. */
 const RETRY_MS = 250
 
 /**
- * Appends if the copy has the length that the writer expects. A copy that is longer by exactly these bytes has them:
- * the answer to the same write was late. Any other length means that something was lost: then nothing is kept.
+ * Appends if the copy has the length that the writer expects. If it is longer by exactly these bytes, it has them: the
+ * answer to the same write was late. Any other length means that bytes were lost, and the copy is deleted.
  */
 const APPEND = script(`
 local length, known = redis.call('STRLEN', KEYS[1]), tonumber(ARGV[1])
@@ -36,14 +36,14 @@ const NOTHING = Buffer.alloc(0)
 export const FRAME_HEAD_BYTES = 4
 
 /**
- * Different from the names of plain copies, so that nodes of two versions do not take each other's copies for broken
- * ones.
+ * These names differ from those of unencrypted copies, so that nodes of two versions do not take each other's copies
+ * for broken ones.
  */
 export function copyKeys(generationId: string): readonly [string, string] {
   return [`tollgate:copy:{${generationId}}`, `tollgate:copy-state:{${generationId}}`]
 }
 
-/** Names under which a stream's generation id can be found by the client's own id. */
+/** Names under which a stream's generation id is found by the client's own id. */
 export function indexKeys(cipher: NodeCipher, owner: string, requestId: string): readonly [string, ...string[]] {
   const [first, ...rest] = cipher.names(`request ${owner} ${requestId}`).map((name) => `tollgate:request:${name}`)
   return [first ?? '', ...rest]
@@ -71,7 +71,7 @@ function encryptState(cipher: NodeCipher, { owner, state, writtenBytes }: CopyRe
   return cipher.encrypt(Buffer.from(`${owner} ${state} ${writtenBytes}`), `state ${generationId}`)
 }
 
-/** null = not written by a node for this stream. */
+/** null = no node wrote it for this stream. */
 export function readState(cipher: NodeCipher, encrypted: Buffer, generationId: string): CopyRecord | null {
   const [owner, state, writtenBytes] = cipher.decrypt(encrypted, `state ${generationId}`)?.toString().split(' ') ?? []
   if (owner === undefined || (state !== 'running' && state !== 'whole' && state !== 'broken')) return null
@@ -90,7 +90,7 @@ export class ValkeyCopy implements StreamCopy {
   #ttlMs = RUNNING_MS
   #given = false
   #cancel: () => void = () => undefined
-  /** Writes happen one after another. */
+  /** Whether a write is under way: writes happen one after another. */
   #writing = false
   /** The frame of the write without an answer; empty = none. */
   #frame: Buffer = NOTHING
@@ -102,7 +102,7 @@ export class ValkeyCopy implements StreamCopy {
     this.#stream = stream
     this.#answeredMs = ports.clock.monotonic()
     void this.#writeIndex()
-    // Created before the first event, so that readers can wait for it.
+    // The copy is created before the first event, so that readers can wait for it.
     this.#writeIn(0)
   }
 
@@ -179,7 +179,7 @@ export class ValkeyCopy implements StreamCopy {
     return Buffer.concat([head, encrypted])
   }
 
-  /** Whether the bytes written so far may still be there. */
+  /** Whether the bytes written so far may still exist. */
   #isHopeful(): boolean {
     return this.#ports.clock.monotonic() - this.#answeredMs < RUNNING_MS
   }

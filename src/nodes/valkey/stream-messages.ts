@@ -3,16 +3,22 @@ import type { ClientStream } from '../../pay/relay/client-end.ts'
 import type { Cancelled, OwnStream, ResponseBody, SharedDuties } from '../shared.ts'
 import type { ValkeyPorts } from './client.ts'
 
-/** Another channel than that of plain messages: nodes of two versions would wait for each other's answers. */
+/**
+ * The channel differs from that of unencrypted messages: otherwise nodes of two versions would wait for each other's
+ * answers.
+ */
 const CHANNEL = 'tollgate:sealed-streams'
 const PURPOSE = 'message'
 /** Nodes share the database's time, so an older message is a replayed one. */
 const AGE_MS_MAX = 10_000
-/** Twice the messages of a thousand remote readers in that time. */
+/** The most messages that are remembered: twice those of a thousand remote readers in that time. */
 const HEARD_MAX = 20_000
 /** A reader on another node counts as gone when it has not reported for this long. */
 const WATCHED_MS = 6_000
-/** A cancelled stream that is not drained is settled before the answer, which may take the database two seconds. */
+/**
+ * How long to wait for answers. A cancelled stream that is not drained is settled before its answer, which may take the
+ * database two seconds.
+ */
 const ANSWER_MS = 4_000
 
 type Message =
@@ -47,7 +53,10 @@ interface OpenQuestion {
   answers: number
 }
 
-/** Messages between nodes about their streams: who reads one from another node, and whose client cancels it. */
+/**
+ * Messages between nodes about their streams: that a client here reads a stream of another node, and that a client
+ * cancels one.
+ */
 export class StreamMessages {
   readonly #ports: ValkeyPorts
   readonly #watched = new Map<string, { readonly reader: ClientStream; readonly stream: OwnStream; stop: () => void }>()
@@ -74,8 +83,8 @@ export class StreamMessages {
   }
 
   /**
-   * Tells the owner that a client reads its stream here, so that it continues as if the client were there. Repeated
-   * regularly.
+   * Reports to the owner that a client reads its stream here, so that the stream continues as if the client were there.
+   * Repeated regularly.
    */
   watch(accountId: string, id: string, reader: string): void {
     void this.#send({ op: 'watch', node: this.#ports.node, accountId, id, reader })
@@ -192,15 +201,15 @@ async function cancelled(stream: OwnStream): Promise<Cancelled> {
   return { generationId: stream.input.generationId, status }
 }
 
-/** The client's end on another node, which reads the copy. */
+/** Stands for the client's connection on another node, which reads the copy. */
 function farReader(): ClientStream {
   return { write: () => true, end: () => undefined, reset: () => undefined }
 }
 
-/** null = too old, or of an unknown kind. */
+/** null = the message is too old, or of an unknown kind. */
 function parse(bytes: Buffer, nowMs: number): Message | null {
   try {
-    // Encrypted by #send of a node; a message of another version has an op that is unknown here.
+    // `#send` of a node encrypted it; a message of another version has an `op` that is unknown here.
     const message = JSON.parse(bytes.toString()) as Message & { readonly atMs: number }
     if (!(Math.abs(nowMs - message.atMs) <= AGE_MS_MAX)) return null
     return ['watch', 'leave', 'cancel', 'response', 'answer'].includes(message.op) ? message : null

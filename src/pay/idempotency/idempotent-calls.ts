@@ -10,10 +10,10 @@ import type { CallClaim, AnswerBody } from '../relay/operation.ts'
 import { answerPurpose, type ClaimOutcome, type IdempotencyStore } from '../../store/idempotency/idempotency-store.ts'
 import { HOUR_MS } from '../../base/time.ts'
 
-/** RoomTaken answers of one account; beyond it a request runs, and its answer is not kept. */
+/** The most bytes of kept answers of one account; beyond it a request runs, but its answer is not kept. */
 export const KEPT_BYTES_MAX = 200 * 1_048_576
 
-/** An answer that this node keeps; `endedAt`: how many looks at the store had begun when it was written. */
+/** An answer that this node has stored; `endedAt`: how many looks at the store had begun when it was written. */
 interface RoomTaken {
   readonly bytes: number
   endedAt: number
@@ -27,14 +27,14 @@ interface Account {
 }
 
 /**
- * The room that an account has for kept answers: the sum of the store, which each call reads as it begins, and the
- * answers of this node that were written after that sum was read.
+ * The room of an account for kept answers: the sum in the store, which each call reads as it begins, and the answers of
+ * this node that were written after that sum was read.
  */
 export class KeptRoom {
   readonly #accounts = new Map<string, Account>()
   #looks = 0
 
-  /** A call begins, and must end; `look` reads the sum of the store. */
+  /** Begins a call, which must be ended; `look` reads the sum in the store. */
   async begin(accountId: string, look: () => Promise<number>): Promise<KeptCall> {
     const account = this.#accounts.get(accountId) ?? { calls: 0, sum: 0, sumAt: 0, kept: new Set() }
     this.#accounts.set(accountId, account)
@@ -68,7 +68,7 @@ class KeptCall {
   readonly #room: { readonly looks: () => number; readonly ended: () => void }
   #kept: RoomTaken | null = null
   #isEnded = false
-  /** Whether its answer is kept; null = that is not decided yet. */
+  /** Whether its answer is kept; null = not decided yet. */
   isKept: boolean | null = null
 
   constructor(account: Account, room: { readonly looks: () => number; readonly ended: () => void }) {
@@ -76,20 +76,20 @@ class KeptCall {
     this.#room = room
   }
 
-  /** Takes room for the answer, once; false = there is none. `bytes`: null = it is too large to be kept. */
+  /** Takes room for the answer, once; false = there is no room. `bytes`: null = the answer is too large to be kept. */
   take(bytes: number | null): boolean {
     const { sum, kept } = this.#account
     if (this.#kept !== null) return true
     const isRoomy = bytes !== null && [...kept].reduce((all, one) => all + one.bytes, sum) + bytes <= KEPT_BYTES_MAX
     this.isKept = isRoomy
     if (!isRoomy) return false
-    // An answer in the background comes after its call.
+    // The answer of a request in the background comes after its call has ended.
     this.#kept = { bytes, endedAt: this.#isEnded ? this.#room.looks() : Infinity }
     kept.add(this.#kept)
     return true
   }
 
-  /** The answer is written, or will not be. */
+  /** Called when the answer is written, or will not be. */
   end(): void {
     this.#isEnded = true
     if (this.#kept !== null) this.#kept.endedAt = this.#room.looks()
@@ -97,7 +97,7 @@ class KeptCall {
   }
 }
 
-/** A larger answer is not kept (guarantees.md requirement 24). */
+/** The largest answer that is kept (guarantees.md requirement 24). */
 const ANSWER_BYTES_MAX = 1_048_576
 const LINE_END = 0x0a
 
@@ -109,7 +109,7 @@ interface KeptAnswer {
   readonly bytes: Buffer
 }
 
-/** The bytes that the HTTP server sends for the answer; null when there are too many to keep. */
+/** The bytes that the HTTP server sends for the answer; null = there are too many to keep. */
 function keptAnswer(status: number, { body, contentType }: AnswerBody): KeptAnswer | null {
   const bytes = contentType === undefined ? Buffer.from(JSON.stringify(body)) : bytesOf(body)
   return bytes === null || bytes.length > ANSWER_BYTES_MAX ? null : { status, contentType: contentType ?? null, bytes }
@@ -123,7 +123,7 @@ function bytesOf(body: unknown): Buffer | null {
   return parts.length === 0 || length > ANSWER_BYTES_MAX ? null : Buffer.concat(parts, length)
 }
 
-/** A line of JSON, then the bytes. */
+/** Writes a line of JSON and then the bytes. */
 function writeKeptAnswer({ status, contentType, bytes }: KeptAnswer): Buffer {
   return Buffer.concat([Buffer.from(`${JSON.stringify({ status, contentType })}\n`), bytes])
 }
@@ -139,7 +139,7 @@ const HEADER = 'idempotency-key'
 /** At most 255 characters that are safe in a header; spaces only inside. */
 const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/
 const KEEP_MS = 24 * HOUR_MS
-/** Of an answer that a repetition will not get: it is refused with 409. */
+/** The header of an answer that will not be kept: a repetition of its request is refused with 409. */
 export const NOT_KEPT = { 'idempotent-replayable': 'false' } as const
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -154,9 +154,9 @@ type ClaimNames = Pick<CallClaim, 'id' | 'generationId'>
 type Outcome = Reply | typeof HIJACKED
 
 /**
- * `Idempotency-Key`: an API key's request with such a key is answered and charged once, on whichever node. The key is
- * claimed before the hold; the claim ends in the commit of the charge, and is released where nothing was charged.
- * Claims belong to one API key: another key may be limited to other models, so it must not get the answer.
+ * `Idempotency-Key`: an API key's request with such a key is answered and charged once, on any node. The key is claimed
+ * before the hold; the claim ends in the commit of the charge, and is released if nothing was charged. Claims belong to
+ * one API key: another key may be limited to other models, so it must not get the answer.
  */
 export class IdempotentCalls {
   readonly #ports: IdempotentCallPorts
@@ -172,8 +172,7 @@ export class IdempotentCalls {
   }
 
   /**
-   * A call that creates a job: its reply ends its claim. `again` answers when the job was created and the reply was
-   * lost.
+   * A call that creates a job: its reply ends its claim. `again` answers if the job was created and the reply was lost.
    */
   job(
     call: Call<Principal>,
@@ -182,7 +181,7 @@ export class IdempotentCalls {
   ): Promise<Reply> {
     if (call.request.headers[HEADER] === undefined) return run(null)
     const create = async (claim: CallClaim): Promise<Reply> => run(claim.generationId)
-    // A job is never a stream, so the response is a plain reply.
+    // A job is never a stream, so the result is a plain reply.
     return this.#once(call, 'gen-vid', create, 'reply', again) as Promise<Reply>
   }
 
@@ -221,7 +220,7 @@ export class IdempotentCalls {
       else if (!isReply(reply)) await this.#release(claim)
       return reply
     } catch (thrown) {
-      // The commit of a job may have succeeded without an answer: its claim stays until that is known.
+      // The job may have been committed although no answer came: its claim stays until that is known.
       if (ends === 'charge' || asApiError(thrown).status < 500) await this.#release(claim)
       throw thrown
     }
@@ -291,7 +290,7 @@ export class IdempotentCalls {
     return { status: kept.status, body: kept.bytes, contentType: kept.contentType ?? JSON_TYPE, headers }
   }
 
-  /** null when the wrapping key has been removed. */
+  /** null = the wrapping key has been removed. */
   #opened(answer: Buffer, id: string, generationId: string): ReturnType<typeof readKeptAnswer> | null {
     try {
       return readKeptAnswer(this.#ports.keyWrap.decrypt(answer, answerPurpose(id, generationId)))
@@ -300,7 +299,7 @@ export class IdempotentCalls {
     }
   }
 
-  /** The job exists. If the stored reply is lost, a repeat gets the job's current state. */
+  /** The job exists. If the stored reply is lost, a repeated request gets the job's current state. */
   async #end({ id, generationId, encrypt }: CallClaim, { status, body }: Reply): Promise<void> {
     await this.#ports.store.end(id, generationId, encrypt({ body }, status)).catch(() => undefined)
   }
@@ -315,14 +314,14 @@ function isReply(outcome: Outcome): outcome is Reply {
   return typeof outcome !== 'symbol'
 }
 
-/** Who pays for a call. */
+/** The principal who pays for a call. */
 export function payerOf({ principal }: Call<Principal>): Principal {
   if (principal === null) throw new Error('A paid route has a principal.')
   return principal
 }
 
 /**
- * The key was checked again: its allowed models may have changed since the first answer. An answer without a known
+ * Checks the API key again, since its allowed models may have changed since the first answer. An answer without a known
  * model is only for keys that may use every model.
  */
 function checkModel({ allowedModels }: Principal, model: string | null): void {
@@ -352,7 +351,7 @@ function conflict(
 function requestDigest({ request, json, rawBody = Buffer.alloc(0) }: Call<Principal>): string {
   const path = (request.url ?? '').split('?', 1)[0] ?? ''
   if (json !== undefined) return digest([path, rawBody])
-  // The route has read it within its own limits.
+  // The route has parsed the form within its own limits.
   const { fields, files } = parseMultipart(request.headers['content-type'], rawBody, Infinity)
   return digest([
     path,

@@ -14,7 +14,7 @@ test('calls at once never keep more than the room of their account, whenever the
     if (call.take(MEGABYTE)) kept += 1
     assert.equal(call.take(MEGABYTE), index < MOST, 'asked for twice, it takes room once')
     if (index % 2 === 0) {
-      // Its answer is committed, and others look at the store meanwhile.
+      // The call's answer is committed, and other calls look at the store meanwhile.
       if (call.isKept === true) stored += MEGABYTE
       call.end()
       const late = await room.begin('one', async () => stored)

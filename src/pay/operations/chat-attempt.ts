@@ -20,7 +20,8 @@ import type { AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } 
 import { GrownText } from '../../kinds/answer/grown-text.ts'
 
 /**
- * Characters kept before they are counted: bounds the memory of a long answer, while an ordinary one is never counted.
+ * The most characters that wait to be counted. This bounds the memory of a long answer; an ordinary answer is never
+ * counted.
  */
 const PENDING_CHARS_MAX = 32_768
 
@@ -55,31 +56,37 @@ class TextCounter {
   }
 }
 
-/** The most searches of one answer that are believed where the request sets no limit. */
+/** The most searches of one answer that are accepted if the request sets no limit. */
 const SEARCHES_MAX = 128
-/** As long as a whole answer may be in bytes. A writer may keep all of a stream, so an endless one must end. */
+/**
+ * The most characters of an answer, as long as a plain answer may be in bytes. A writer may hold all of a stream in
+ * memory, so an endless stream must end.
+ */
 const TEXT_CHARS_MAX = 32 * 1_048_576
 
 export interface ChatAttemptParts {
   readonly request: ChatRequest
   readonly writer: AnswerWriter
-  /** Inputs of at most the request's size that are answered together. */
+  /** The number of inputs, of at most the request's size, that are answered together. */
   readonly inputs: number
-  /** Answers that the provider writes for each; absent = the requested number. */
+  /** The number of answers that the provider writes for each input; absent = the requested number. */
   readonly written?: number
-  /** How often the model may read its whole context: once, and again after each call of a provider-run tool. */
+  /** How often the model may read its whole context: once, and after each call of a tool that the provider runs. */
   readonly readings?: number
   /** The most web searches that the request allows; absent = those of `web_search_options`. */
   readonly searchesMax?: number
   readonly start: AttemptStart
   readonly sink: AnswerSink<Buffer>
-  /** Of several calls the service tier of each; null = its provider says none. Absent or empty = there is one call. */
+  /**
+   * If there are several calls, the service tier of each; null = its provider reports none. Absent or empty = there is
+   * one call.
+   */
   readonly tiers?: readonly (string | null)[]
   /** Parts of the request that were not sent to this provider. */
   readonly dropped?: readonly string[]
 }
 
-/** One provider's answer as events: written for the client as they come, and measured. */
+/** One provider's answer as events, which are measured and written for the client as they come. */
 export class ChatAttempt implements Attempt, AnswerSink {
   says = false
   readonly #parts: ChatAttemptParts
@@ -87,12 +94,12 @@ export class ChatAttempt implements Attempt, AnswerSink {
   readonly #output: TextCounter
   readonly #end = new AnswerEnd()
   readonly #arguments = new CallArguments()
-  /** All of a plain answer; a stream keeps none. */
+  /** All events of a plain answer; a stream stores none. */
   readonly #events: AnswerEvent[] = []
   #countedEvents = 0
   #firstTokenMs: number | null = null
   #textChars = 0
-  /** No provider reports how many pictures it made, and each may have a price. */
+  /** No provider reports how many pictures it made, but each may have a price. */
   #pictures = 0
   #result: StreamEnd | null = null
   #isWritten = false
@@ -116,7 +123,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
     const { tiers = [], start } = this.#parts
     const { candidate, plan } = start
     if (tiers.every((tier) => tier === this.#end.serviceTier)) return this.#end.serviceTier
-    // The row has one tier for all of its usage (guarantees.md 3.5).
+    // The log row has one tier for all of its usage (guarantees.md 3.5).
     return dearestTier(candidate.endpoint, this.measured().report.usage, plan.atMs, tiers)
   }
 
@@ -173,7 +180,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
     this.#parts.sink.fail(failure)
   }
 
-  /** No tokens, no content, and no finish reason that makes it an answer. */
+  /** Whether there are no tokens, no content, and no finish reason that makes it an answer. */
   isEmpty(): boolean {
     const { hasContent, usage, isReasoned } = this.#ended()
     return !hasContent && (usage === null || usage.outputTokens === 0) && (!isReasoned || this.finish === 'error')
@@ -189,7 +196,10 @@ export class ChatAttempt implements Attempt, AnswerSink {
     return usage === null ? this.delivered() : this.#measure(usage)
   }
 
-  /** A provider that reports usage during the stream has reported the input, but more output may have come since. */
+  /**
+   * A provider that reports usage during the stream has reported the input, but more output may have come since that
+   * report.
+   */
   delivered(): MeasuredUsage {
     const usage = this.#end.usage ?? { ...countedReport(0, 0), missing: ['input'] }
     return this.#measure({ ...usage, missing: [...(usage.missing ?? []), 'output'] })
@@ -215,7 +225,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
 
   kept(usage: ChargedUsage, how: KeptEnd): Record<string, unknown> | null {
     const { request, writer } = this.#parts
-    // An answer that is not streamed has not been written yet.
+    // A plain answer has not been written yet.
     if (!request.stream && !this.#isWritten) {
       this.#isWritten = true
       writer.write(request.hidesReasoning ? withoutReasoning(this.#events) : this.#events)
@@ -245,7 +255,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
     return true
   }
 
-  /** The current end; asking for it ends the answer. */
+  /** The end in its current state; calling this ends the answer. */
   #ended(): StreamEnd {
     this.#result ??= this.#end.result()
     return this.#result
@@ -259,7 +269,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
       outputMax: (start.plan.maxTokens + predictedTokens(request, endpoint)) * written * inputs,
       count: () => countedReport(this.#countInput(), this.#countOutput()),
     })
-    // More searches than the request allows are impossible: the customer does not pay for them.
+    // More searches than the request allows are impossible, so the customer does not pay for them.
     const { searchesMax = searches(request, endpoint) ? SEARCHES_MAX * written * inputs : 0 } = this.#parts
     const isBeyond = (report.usage.search ?? 0) > searchesMax
     const possible = isBeyond ? { ...report, usage: { ...report.usage, search: searchesMax } } : report
@@ -272,7 +282,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
     }
   }
 
-  /** A byte of text is at most one token; other input is bounded only by the model's context. */
+  /** The most input tokens: a byte of text is at most one token; other input is bounded only by the model's context. */
   #inputMax(): number {
     const { request, inputs, readings, start } = this.#parts
     const { model, endpoint } = start.candidate
@@ -289,14 +299,14 @@ export class ChatAttempt implements Attempt, AnswerSink {
     const usage = {
       ...told,
       ...fixed,
-      // Services that count searches count none of an answer that could not search.
+      // A service that counts searches counts none in an answer that could not search.
       ...(search === undefined || (search === 0 && fixed.search === undefined) ? {} : { search }),
       ...pictures,
     }
     return { ...report, usage }
   }
 
-  /** A whole answer is counted only if the provider did not count it. */
+  /** A plain answer is counted only if the provider did not count it. */
   #countOutput(): number {
     for (const event of this.#events.slice(this.#countedEvents)) this.#output.add(eventText(event))
     this.#countedEvents = this.#events.length

@@ -30,12 +30,15 @@ import type { Plan, PlanInput } from '../plan/plan.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { ChatAttempt } from './chat-attempt.ts'
 
-/** Parameters of ours that say the same: an endpoint that takes one of them is sent it. */
+/** Names for the same request: an endpoint that takes one of them is sent it. */
 const ALIKE: readonly (readonly string[])[] = [
   ['reasoning', 'reasoning_effort'],
   ['response_format', 'structured_outputs'],
 ]
-/** Named as a tool, by its value, or no part of its own: one follows `reasoning`, one `modalities`. */
+/**
+ * Parameters that are reported in another way or not at all: as a tool, by their value, or with the parameter that they
+ * follow (`reasoning`, `modalities`).
+ */
 const OTHERWISE: ReadonlySet<string> = new Set([
   'web_search_options',
   'include_reasoning',
@@ -56,7 +59,7 @@ export function chatFields(chat: ChatRequest): ChatFields {
   }
 }
 
-/** A request of chat models: natively where its endpoint speaks the client's protocol, else as the equivalent chat. */
+/** A request of chat models: native if its endpoint speaks the client's protocol, else the equivalent chat. */
 export function chatOperation(client: ClientChat, adapters: AdapterTable): Operation {
   const { type, chat, words, keepAlive, contentType = null } = client
   return {
@@ -101,13 +104,16 @@ export function chatOperation(client: ClientChat, adapters: AdapterTable): Opera
   }
 }
 
-/** The request as its plan holds for it; null = its protocol has no other form than a chat. */
+/** The form of the request that its plan's hold covers; null = its protocol has no other form than a chat. */
 function offerOf({ own }: ClientChat, plan: Plan): ChatOffer | null {
   if (own === undefined) return null
   return plan.isSpecial === true ? own.special : own.plain
 }
 
-/** With the parts that only some endpoints serve, where one does; else without them, or refused. */
+/**
+ * The plan with the parts that only some endpoints serve, if one of them does; else the plan without these parts, or a
+ * refusal.
+ */
 function planClient(client: ClientChat, input: PlanInput, adapters: AdapterTable): Plan {
   const { type, chat, words, own } = client
   const isSpoken = (endpoint: Endpoint): boolean =>
@@ -133,7 +139,7 @@ function planClient(client: ClientChat, input: PlanInput, adapters: AdapterTable
   return plain
 }
 
-/** A plan refuses more answers than a model gives by chat's name of their number. */
+/** Runs a plan. If it refuses the number of answers, the refusal names the parameter in the words of the client. */
 function inWordsOf(words: ClientWords, plan: () => Plan): Plan {
   try {
     return plan()
@@ -172,8 +178,8 @@ export function askChat(
 }
 
 /**
- * The same for a client of another protocol, whose functions may have names that the provider refuses. `words` are for
- * the reason why the provider's protocol cannot say a parameter.
+ * The same for a client of another protocol, whose functions may have names that the provider refuses. `words` are the
+ * client's names, for the reason why the provider's protocol cannot express a parameter.
  */
 function askTranslated(
   start: AttemptStart,
@@ -202,7 +208,7 @@ function askTranslated(
   )
 }
 
-/** A sentence that begins with a parameter, in the words of the client. */
+/** A sentence that begins with a parameter's name, with the client's name for it. */
 function inWords(message: string, words: ClientWords): string {
   const [name = ''] = /^\w+(?=[:.])/.exec(message) ?? []
   return (ownValue(words, name) ?? name) + message.slice(name.length)
@@ -224,8 +230,8 @@ function termsOf({ chat, words }: ClientChat, endpoint: Endpoint): ChatTerms {
 }
 
 /**
- * Parameters of a translated request that its endpoint is not sent, or is sent otherwise (clients.md D-14.3), in the
- * words of the client's protocol.
+ * Parameters of a translated request that its endpoint is not sent, or is sent in another way (clients.md D-14.3), by
+ * their names in the client's protocol.
  */
 export function unsentParts(
   chat: ChatRequest,
@@ -251,12 +257,12 @@ export function unsentParts(
   return [...unsent.map((name) => clientName(name, words)), ...unpricedMarks(chat, endpoint)]
 }
 
-/** A service tier goes only where it has a price. */
+/** A service tier is sent only if it has a price. */
 function unpricedTier(chat: ChatRequest, endpoint: Endpoint): readonly string[] {
   return tierWished(chat) !== null && tierAsked(chat, endpoint) === null ? ['service_tier'] : []
 }
 
-/** Cache marks go only where the writing of a cache has a price. */
+/** Cache marks are sent only if writing the cache has a price. */
 function unpricedMarks({ messages }: ChatRequest, endpoint: Endpoint): readonly string[] {
   return isMarked(messages) && !isPriced(endpoint, 'cache_control') ? ['cache_control'] : []
 }

@@ -15,8 +15,9 @@ import { ChatAttempt } from './chat-attempt.ts'
 type Ask = (sink: AnswerSink) => RunningCall
 
 /**
- * Makes several calls at once and returns their answers as choices of one: `n` each, numbered consecutively. A failure
- * ends all. `tiers` gets the service tier of each call; null = its provider says none, and empty = there is one call.
+ * Makes several calls at once and returns their answers as choices of one answer: `n` each, numbered consecutively. A
+ * failure of one ends all. `tiers` gets the service tier of each call; null = its provider reports none, and empty =
+ * there is one call.
  */
 function fanOut(asks: readonly Ask[], n: number, sink: AnswerSink, tiers: (string | null)[] = []): RunningCall {
   const [only] = asks
@@ -101,7 +102,7 @@ class FanOut implements RunningCall {
     }
   }
 
-  /** The usage reported so far: it is billed, however the calls end. */
+  /** The usage reported so far: it is billed, whatever the end of the calls. */
   #told(): UsageReport {
     const known = this.#usage.filter((usage) => usage !== null)
     const whole = sumUsage(known)
@@ -110,12 +111,12 @@ class FanOut implements RunningCall {
 }
 
 /**
- * Legacy completions (wire.md D-2.5): natively where the endpoint has them, else each prompt as a chat with one
+ * Legacy completions (wire.md D-2.5): sent natively if the endpoint has them, else each prompt is a chat with one
  * message.
  */
 export function completionsOperation(request: CompletionsRequest, adapters: AdapterTable): Operation {
   const { chat, prompts } = request
-  // All written answers are billed, and the best are returned.
+  // All written answers are billed, but only the best are returned.
   const sizes = { inputs: prompts.length, written: Math.max(chat.n, request.bestOf ?? 0) }
   const able = (endpoint: Endpoint): boolean =>
     canChat(endpoint, adapters) ||

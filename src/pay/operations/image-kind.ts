@@ -25,11 +25,11 @@ import type { AttemptStart } from '../relay/operation.ts'
 import type { UnitKind } from './unit.ts'
 
 /**
- * Keeps pictures for a client that asked for addresses; answers the address of each. Throws an ApiError if it cannot.
+ * Stores pictures for a client that asked for addresses; returns the address of each. Throws an ApiError if it cannot.
  */
 export type KeepPictures = (accountId: string, pictures: readonly Picture[]) => Promise<readonly string[]>
 
-/** Pictures, and from `prepare` on as the client gets them. */
+/** The pictures; from `prepare` on in the form for the client. */
 interface PreparedImages extends ImageResult {
   readonly delivered?: readonly DeliveredImage[]
 }
@@ -81,7 +81,7 @@ export function imageKind(adapters: AdapterTable, keep: KeepPictures): UnitKind<
   }
 }
 
-/** In base64, one after another: all of them in one turn would hold up everybody else. */
+/** The pictures in base64, made one after another: all of them in one turn would delay all other work. */
 async function spelled(pictures: readonly Picture[]): Promise<readonly DeliveredImage[]> {
   const images: DeliveredImage[] = []
   for (const { bytes } of pictures) images.push({ b64_json: await base64Json(bytes) })
@@ -105,17 +105,20 @@ function does(adapters: AdapterTable, { task, mask }: ImageRequest, endpoint: En
   )
 }
 
-/** A quality that decides the price is told to the provider, or the endpoint serves only requests without one. */
+/**
+ * Whether the provider gets the quality if the price depends on it; otherwise the endpoint serves only requests without
+ * one.
+ */
 function isTold(adapters: AdapterTable, request: ImageRequest, endpoint: Endpoint, inChat = false): boolean {
   if (!pricesQuality(request, endpoint)) return true
-  // A chat has no word for it.
+  // A chat has no parameter for the quality.
   if (inChat) return false
   const adapter = adapters.get(endpoint.provider.adapter)
   const listed = endpoint.supportedParameters ?? adapter?.parameters.image ?? []
   return adapter?.imageEdits?.tellsQuality?.(endpoint) ?? listed.includes('quality')
 }
 
-/** A model that no provider can draw with cannot be sold; the message is that of any such model. */
+/** A model that no provider can draw with cannot be sold; it gets the same message as any such model. */
 function checkTask(request: ImageRequest, model: Model, adapters: AdapterTable): void {
   const drawing = model.endpoints.filter((endpoint) => draws(adapters, endpoint))
   if (drawing.length > 0 && !drawing.some((endpoint) => isTold(adapters, request, endpoint, drawsInChat(model))))
@@ -134,7 +137,7 @@ function checkTask(request: ImageRequest, model: Model, adapters: AdapterTable):
   throw invalidInput('mask', `no provider of model '${model.id}' takes a mask. Allowed: an edit without one`)
 }
 
-/** A chat model that answers with pictures. */
+/** Whether a chat model answers with pictures. */
 function drawsInChat({ type, outputModalities }: Model): boolean {
   return type === 'chat' && outputModalities.includes('image')
 }

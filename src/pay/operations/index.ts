@@ -30,7 +30,7 @@ import { speechOperations } from './speech.ts'
 import { transcriptionKind } from './transcription-kind.ts'
 import { unitOperation } from './unit.ts'
 
-/** Keeps a picture for a while; answers its path after the service's address. */
+/** Stores a picture for a while; returns its path below the service's address. */
 interface KeptPictures {
   keep(accountId: string, picture: Picture): Promise<string>
 }
@@ -47,7 +47,7 @@ export interface KindPorts {
 export function paidKinds(adapters: AdapterTable, { pictures, upstream, rooms }: KindPorts): readonly PaidKind[] {
   const draw = imageOperations(adapters, pictures)
   const own = Object.entries(requestReaders(adapters, draw, upstream)).map(([type, reader]) => ({
-    // The readers have no other keys.
+    // These are all keys of the readers.
     paths: REQUEST_TYPE_TABLE[type as AnsweredType].paths,
     ...reader,
   }))
@@ -58,7 +58,7 @@ export function paidKinds(adapters: AdapterTable, { pictures, upstream, rooms }:
   return [...plain, ...fuller]
 }
 
-/** OpenAI's calls; those of other protocols are rows of `CLIENTS`. */
+/** OpenAI's calls; the calls of other protocols are rows of `CLIENTS`. */
 function requestReaders(
   adapters: AdapterTable,
   draw: ImageOperations,
@@ -126,7 +126,7 @@ function imageOperations(adapters: AdapterTable, pictures: KeptPictures): ImageO
 function imageEdits(operation: ImageOperations): readonly PaidKind[] {
   const edit = (path: string, parse: (input: ImageInput) => ImageRequest): PaidKind => ({
     body: 'json-or-multipart',
-    // And one for a mask.
+    // One more file for a mask.
     filesMax: SOURCES_MAX + 1,
     paths: [path],
     read: (input) => operation(parse(input.form === null ? { json: input.json } : { form: input.form }), input),

@@ -3,16 +3,16 @@ import type { PlanInput } from '../plan/plan.ts'
 
 export type TextTokens = Pick<PlanInput['tokens'], 'countTexts'>
 
-/** Providers put a few tokens around each text. */
+/** The few tokens that providers put around each text, at most. */
 const FRAME_TOKENS_MAX = 8
 
 /**
- * The tokens of texts that a model reads one by one: bounded by their bytes at no cost, and counted once for each
- * encoding on demand.
+ * The tokens of texts that a model reads one by one: their bytes bound them at no cost, and they are counted once for
+ * each encoding on demand.
  */
 export class InputCount {
   readonly #texts: readonly string[]
-  /** Tokens that the client sent as such, beside the texts. */
+  /** Tokens that the client sent as tokens, besides the texts. */
   readonly #given: number
   readonly #counts = new Map<string | null, { readonly tokens: number; readonly exact: boolean }>()
   #bytes: number | null = null
@@ -27,7 +27,7 @@ export class InputCount {
     return this.#bytes
   }
 
-  /** No tokenizer makes more tokens of them. */
+  /** An upper bound: no tokenizer makes more tokens of the texts. */
   get bound(): number {
     return this.#given + this.bytes + FRAME_TOKENS_MAX * this.#texts.length
   }
@@ -36,7 +36,7 @@ export class InputCount {
     return this.#given + this.#count(model, counter).tokens
   }
 
-  /** Whether the provider's count would be the same. */
+  /** Whether the provider's count would be the same as ours. */
   isExact(model: Model, counter: TextTokens): boolean {
     return this.#count(model, counter).exact
   }

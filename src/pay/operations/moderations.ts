@@ -17,7 +17,7 @@ import type { AdapterPorts, AdapterTable } from '../../protocols/ports/adapter.t
 import type { RequestReader } from './paid-kind.ts'
 import { servedBy, unitOperation, type UnitKind } from './unit.ts'
 
-/** The same for every request. */
+/** Every request has the same usage. */
 const USAGE: Usage = { request: 1 }
 const REPORT = withUnits(USAGE, null)
 

@@ -5,14 +5,14 @@ import type { ClientInput } from '../../protocols/ports/client-call.ts'
 import type { AnswerKeeper } from '../relay/generation-input.ts'
 import type { Operation } from '../relay/operation.ts'
 
-/** A request that may continue others, and whose answer may be kept. */
+/** A request that may continue earlier ones, and whose answer may be kept. */
 export interface KeptRequest {
   readonly operation: Operation
-  /** Items that came before: its provider's words may repeat them. */
+  /** The earlier items of the conversation, which the provider's words may repeat. */
   readonly earlier: readonly unknown[]
-  /** null = its answer is only sent. Throws an ApiError if nothing is kept here. */
+  /** null = the answer is only sent. Throws an ApiError if nothing is kept on this service. */
   readonly keeperOf: () => AnswerKeeper | null
-  /** Answers it without a provider, at no price; null = it is to be paid for. */
+  /** Answers the request without a provider, free of charge; null = it is a paid request. */
   readonly answer: (() => typeof HIJACKED) | null
 }
 
@@ -21,11 +21,11 @@ export interface RequestReader {
   readonly body: 'json' | 'json-or-multipart'
   /** The most files in a form; absent = one. */
   readonly filesMax?: number
-  /** They may come as messages of a WebSocket. */
+  /** Whether requests may come as messages of a WebSocket. */
   readonly turns?: true
-  /** The format of its errors; absent = decided by the path. */
+  /** The protocol in whose form errors are written; absent = the path decides. */
   readonly protocol?: ClientProtocol
-  /** Throws an ApiError. It takes time to read the length of a sound, and what a request continues. */
+  /** Throws an ApiError. Asynchronous if it must read the length of a sound, or answers that are continued. */
   read(input: ClientInput, call: Call<Principal>): Operation | Promise<Operation | KeptRequest>
 }
 

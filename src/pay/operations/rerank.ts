@@ -12,9 +12,9 @@ import { servedBy, unitOperation, type UnitKind } from './unit.ts'
 import type { Usage } from '../../tables/meters.ts'
 import { heldTokens, InputCount, type TextTokens } from './input-count.ts'
 
-/** A search unit is a query over at most this many documents. */
+/** A search unit is a query with at most this many documents. */
 const DOCUMENTS_PER_UNIT = 100
-/** A longer document, the query included, counts as several. */
+/** A document longer than this, including the query, counts as several. */
 const CHUNK_TOKENS = 500
 
 /** The input of a ranking: each document together with the query. */
@@ -29,7 +29,7 @@ class RerankInput {
     this.#documents = new InputCount(documents)
   }
 
-  /** The most that an endpoint can bill for it: by bytes, or by a count if `counter` is given. */
+  /** The most that an endpoint can bill for the input: bounded by bytes, or by a count if `counter` is given. */
   worst(model: Model, endpoint: Endpoint, counter: TextTokens | null): Usage {
     const searches = isSoldBySearch(endpoint)
       ? {
@@ -46,7 +46,7 @@ class RerankInput {
     return this.#documents.count(model, counter) + this.#query.count(model, counter) * this.#texts.length
   }
 
-  /** The length of each document follows from its part of the bytes: counting each would change no price. */
+  /** The length of each document is its share of the bytes: counting each separately would not change a price. */
   searches(model: Model, counter: TextTokens): number {
     const perByte = this.#documents.count(model, counter) / Math.max(1, this.#documents.bytes)
     return searchUnits(
@@ -55,7 +55,7 @@ class RerankInput {
     )
   }
 
-  /** No tokenizer makes more tokens of it. */
+  /** An upper bound: no tokenizer makes more tokens of the input. */
   get bound(): number {
     return this.#documents.bound + this.#query.bound * this.#texts.length
   }
@@ -68,7 +68,7 @@ class RerankInput {
     return this.#documents.isExact(model, counter) && this.#query.isExact(model, counter)
   }
 
-  /** No count gives more search units. */
+  /** An upper bound: no count gives more search units. */
   searchesMax(): number {
     return searchUnits(
       this.#query.bytes,
@@ -81,14 +81,14 @@ function isSoldBySearch({ sell, buy }: Endpoint): boolean {
   return sell.search.digits > 0n || buy.search.digits > 0n
 }
 
-/** Tokens are reported even where they cost nothing. */
+/** Whether tokens are measured: if they have a price, or if nothing has. */
 function isSoldByTokens(endpoint: Endpoint): boolean {
   return endpoint.sell.input.digits > 0n || endpoint.buy.input.digits > 0n || !isSoldBySearch(endpoint)
 }
 
 /** Billed search units of a ranking, counted by Cohere's rule. */
 function searchUnits(queryTokens: number, documentTokens: readonly number[]): number {
-  // A query longer than half a chunk counts as half, or no document would fit beside it.
+  // A query longer than half a chunk counts as half; otherwise no document would fit next to it.
   const room = CHUNK_TOKENS - Math.min(queryTokens, CHUNK_TOKENS / 2)
   const chunks = documentTokens.reduce((sum, tokens) => sum + Math.max(1, Math.ceil(tokens / room)), 0)
   return Math.ceil(chunks / DOCUMENTS_PER_UNIT)
@@ -135,7 +135,10 @@ function checkQuery({ query }: RerankRequest, model: Model, tokens: PlanInput['t
   if (contextLength !== null && longer !== null) throw itemTokensExceeded(model, contextLength, longer.tokens, null)
 }
 
-/** Only the units that the endpoint is sold by: nobody would pay for tokens in the log of a search (wire.md D-6.1). */
+/**
+ * The usage in the units by which the endpoint is sold: nobody would pay for tokens in the log of a search (wire.md
+ * D-6.1).
+ */
 function measured(
   usage: UsageReport | null,
   input: RerankInput,

@@ -21,7 +21,7 @@ import type { AttemptFailure } from '../../protocols/ports/attempt-failure.ts'
 import type { AnswerSink, RunningCall } from '../../protocols/ports/call.ts'
 import type { SpeechProtocol, SpeechSink } from '../../protocols/upstream/audio.ts'
 
-/** For a provider that reports no tokens: a second of speech is about 15 characters and 25 audio tokens. */
+/** Used for a provider that reports no tokens: a second of speech is about 15 characters and 25 audio tokens. */
 const CHARACTERS_PER_SECOND = 15
 const TOKENS_PER_SECOND = 25
 
@@ -36,8 +36,8 @@ interface SpeechAttemptParts {
 }
 
 /**
- * One provider's speech, passed on as it comes. From its first byte its characters are charged (guarantees.md 3.5 rule
- * 17).
+ * One provider's speech, passed on as it comes. Its characters are charged from its first byte on (guarantees.md 3.5
+ * rule 17).
  */
 class SpeechAttempt implements Attempt, SpeechSink {
   readonly finish = null
@@ -59,7 +59,7 @@ class SpeechAttempt implements Attempt, SpeechSink {
     )
   }
 
-  /** Every byte is sound. */
+  /** Every byte counts as content, since every byte is sound. */
   get says(): boolean {
     return this.firstTokenMs !== null
   }
@@ -111,7 +111,7 @@ class SpeechAttempt implements Attempt, SpeechSink {
     return { report: spoken, reported: spoken, flagged: false }
   }
 
-  /** Characters are billed when they are read. */
+  /** The provider bills the characters when it reads them. */
   lost(): Usage {
     return this.#spoken().usage
   }
@@ -140,7 +140,7 @@ class SpeechAttempt implements Attempt, SpeechSink {
     return Buffer.alloc(0)
   }
 
-  /** Sound has no form for an error: the connection is broken instead. */
+  /** Sound has no form for an error, so the connection is broken instead. */
   errorTail(): null {
     return null
   }
@@ -206,7 +206,10 @@ function madeBy(adapters: AdapterTable): FormatsOf {
   return (endpoint) => adapters.get(endpoint.provider.adapter)?.speech?.formats(endpoint) ?? null
 }
 
-/** The formats that a model offers: those on its list that one of its providers has, or that can be made from one. */
+/**
+ * The formats that a model offers: those on its list that one of its providers can produce, or that can be made from
+ * another format.
+ */
 export function speechFormats(model: Model, adapters: AdapterTable): readonly SpeechFormat[] {
   return offered(model, madeBy(adapters))
 }
@@ -220,7 +223,7 @@ function offered({ endpoints, supportedFormats }: Model, made: FormatsOf): reado
   )
 }
 
-/** The format to request from a provider; null = none that the client's can be made from. */
+/** The format to request from a provider; null = the provider has none from which the client's format can be made. */
 function sentFormat(formats: readonly SpeechFormat[], format: SpeechFormat): SpeechFormat | null {
   if (formats.includes(format)) return format
   return format === 'wav' && formats.includes('pcm') ? 'pcm' : null
@@ -233,7 +236,7 @@ function check(request: SpeechRequest, model: Model, made: FormatsOf): void {
       'voice',
       `must be one of ${voices.join(', ')} for model '${model.id}', got '${quoted(request.voice)}'`,
     )
-  // A model whose providers have no speech cannot be sold; the message is that of any such model.
+  // A model whose providers have no speech cannot be sold; it gets the same message as any such model.
   if (!model.endpoints.some((endpoint) => made(endpoint) !== null)) return
   const formats = offered(model, made)
   if (!formats.includes(request.format))
@@ -248,7 +251,7 @@ function voiceOf(request: SpeechRequest, model: Model): string | null {
   return model.supportedVoices.includes(FIRST_VOICE) ? FIRST_VOICE : (model.supportedVoices[0] ?? null)
 }
 
-/** The characters are known; tokens are at most the bytes, and sound at most the model's maximum. */
+/** The characters are known; there are at most as many tokens as bytes, and the model's maximum bounds the sound. */
 function worstUsage({ input, instructions, characters }: SpeechRequest, model: Model, endpoint: Endpoint): Usage {
   if (!countsTokens(endpoint)) return { characters }
   return {

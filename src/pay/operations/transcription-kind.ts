@@ -25,17 +25,16 @@ import { ceilMicro, parseDecimal, shift } from '../../base/money.ts'
 import { answerMax, documentedMax } from '../plan/context-check.ts'
 import type { UnitKind } from './unit.ts'
 
-/** The most tokens per second of any provider, and the usual number. */
+/** The most tokens per second that any provider counts, and the usual number. */
 const TOKENS_PER_SECOND_MAX = 50
 const TOKENS_PER_SECOND = 10
-/** The most tokens that the provider's instructions and the prompt add. */
+/** The most tokens of the provider's instructions and the prompt together. */
 const PROMPT_TOKENS = 500
-/** Providers round a length up to whole seconds. */
+/** Providers round a length up to whole seconds, or bill at least a minute. */
 const ROUNDING_SECONDS = 1
-/** … or bill at least a minute. */
 const ROUNDING_SECONDS_MAX = 60
 
-/** Transcriptions, and translations into English, which differ in nothing else. */
+/** Transcriptions, and translations into English, which are otherwise the same. */
 export function transcriptionKind(
   task: TranscriptionRequest['task'],
   adapters: AdapterTable,
@@ -62,7 +61,7 @@ export function transcriptionKind(
     able: (request, endpoint) => speaks(endpoint) && gives(request.format, endpoint) && prices(request, endpoint),
     worstUsage,
     mostUsage,
-    // Providers round a length up, and count the tokens of sound by themselves.
+    // Providers round a length up, and only they count the tokens of sound.
     mayExceed: () => true,
     ask: (adapter, call, sink) => {
       if (adapter.transcription === undefined)
@@ -110,12 +109,12 @@ function usageOf(
 interface Abilities {
   readonly isKnown: (endpoint: Endpoint) => boolean
   readonly speaks: (endpoint: Endpoint) => boolean
-  /** Whether its answer has what a format needs. */
+  /** Whether the endpoint's answers have what a format needs. */
   readonly gives: (format: TranscriptFormat, endpoint: Endpoint) => boolean
   readonly prices: (request: TranscriptionRequest, endpoint: Endpoint) => boolean
 }
 
-/** A model whose providers have no transcription cannot be sold; the message is that of any such model. */
+/** A model whose providers have no transcription cannot be sold; it gets the same message as any such model. */
 function check(request: TranscriptionRequest, model: Model, { isKnown, speaks, gives, prices }: Abilities): void {
   const { task, format } = request
   if (!model.endpoints.some(isKnown)) return
@@ -142,12 +141,12 @@ function check(request: TranscriptionRequest, model: Model, { isKnown, speaks, g
   )
 }
 
-/** Seconds that are held for. OpenAI bills the sound of the clips of known speakers too. */
+/** The seconds that the hold covers. OpenAI also bills the clips of known speakers. */
 function heldSeconds({ audio, format, speakers }: TranscriptionRequest): number {
   return audio.heldSeconds + (format === 'diarized_json' ? speakers.heldSeconds : 0)
 }
 
-/** The most that is charged for, whatever a provider reports. */
+/** The most seconds that are charged, whatever a provider reports. */
 function secondsMax({ audio, format, speakers }: TranscriptionRequest): number {
   return audio.secondsMax + (format === 'diarized_json' ? speakers.secondsMax : 0) + ROUNDING_SECONDS_MAX
 }
@@ -169,7 +168,7 @@ function worstUsage(request: TranscriptionRequest, model: Model, endpoint: Endpo
   }
 }
 
-/** The bounds of `measured`. Tokens of the input may all be text or all be sound. */
+/** The bounds that `measured` applies. All tokens of the input may be text, or all may be sound. */
 function mostUsage(request: TranscriptionRequest, model: Model, endpoint: Endpoint): Usage {
   const deciseconds = decisecondsOf(secondsMax(request))
   if (!countsTokens(endpoint)) return { deciseconds }
@@ -177,7 +176,7 @@ function mostUsage(request: TranscriptionRequest, model: Model, endpoint: Endpoi
   return { deciseconds, input, audio_input: input, output: answerMax(model, endpoint) }
 }
 
-/** An unknown context counts as the sound's own tokens at the highest rate. */
+/** The most input tokens; if the context is unknown, those of the sound at the highest rate. */
 function inputMax(request: TranscriptionRequest, { contextLength }: Model): number {
   return promptTokensMax(request) + Math.max(contextLength ?? 0, Math.ceil(secondsMax(request) * TOKENS_PER_SECOND_MAX))
 }
@@ -232,8 +231,9 @@ interface SoundLength {
 }
 
 /**
- * The length of the sound: by the provider, else by its container. A container can lie, so it does not count if the
- * provider billed for clearly more, or heard words after its end. Nobody is charged for more than the bytes can be.
+ * The length of the sound: as the provider reports it, else as its container states it. A container can state anything,
+ * so it does not count if the provider billed for clearly more, or heard words after its end. Nobody is charged for
+ * more seconds than the bytes can hold.
  */
 function lengthOf(
   request: TranscriptionRequest,

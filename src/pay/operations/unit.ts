@@ -14,7 +14,7 @@ import type { Adapter, AdapterTable } from '../../protocols/ports/adapter.ts'
 
 const EVENT_END = Buffer.from('\n\n')
 
-/** One provider's answer with a single result: charged as a whole, or not at all (guarantees.md rule 18). */
+/** One provider's answer with a single result, which is charged as a whole, or not at all (guarantees.md rule 18). */
 class UnitAttempt<Request extends RoutedRequest, Result extends UnitResult> implements Attempt {
   readonly firstTokenMs = null
   readonly finish = null
@@ -72,7 +72,7 @@ class UnitAttempt<Request extends RoutedRequest, Result extends UnitResult> impl
     return this.#kind.measured(this.#request, this.#value(), this.#start)
   }
 
-  /** Without its result such an answer has no value. */
+  /** Without its result, such an answer has no value for the client. */
   delivered(): ReportedUsage {
     const nothing = countedReport(0, 0)
     return this.#result === null ? { report: nothing, reported: nothing, flagged: false } : this.measured()
@@ -104,7 +104,7 @@ class UnitAttempt<Request extends RoutedRequest, Result extends UnitResult> impl
     )
   }
 
-  /** For a stream that has already kept its client waiting. */
+  /** The error as an event, for a stream that has already begun. */
   errorTail(error: ApiError): Buffer | null {
     if (this.#kind.streams?.(this.#request) !== true) return null
     return Buffer.from(`event: error\ndata: ${JSON.stringify({ type: 'error', ...error.body() })}\n\n`)
@@ -151,7 +151,7 @@ export function unitOperation<Request extends RoutedRequest, Result extends Unit
   }
 }
 
-/** An event of OpenAI's streams other than chat; its type is also its name. */
+/** An event of OpenAI's streams, except those of chat; its type is also its name. */
 export interface NamedEvent {
   readonly type: string
 }
@@ -163,36 +163,39 @@ interface UnitResult {
 /** A kind with a single result, whose price does not depend on the length of an answer. */
 export interface UnitKind<Request extends RoutedRequest, Result extends UnitResult> {
   readonly type: Operation['type']
-  /** Names of the parameters that the client set on purpose. */
+  /** Names of the parameters that the client set explicitly. */
   sent(request: Request): readonly string[]
-  /** Names of those that this provider is not sent; absent = none is named. */
+  /** Names of those that this provider is not sent; absent = the kind reports none. */
   dropped?(request: Request, start: AttemptStart): readonly string[]
-  /** Throws an ApiError where the model cannot serve the request. */
+  /** Throws an ApiError if the model cannot serve the request. */
   check(request: Request, model: Model, tokens: PlanInput['tokens']): void
-  /** Whether an endpoint can serve the kind, and this request of it. */
+  /** Whether an endpoint can serve the kind, and this request. */
   able(request: Request, endpoint: Endpoint): boolean
-  /** The most usage at an endpoint: by a bound that costs nothing, or by a count if `tokens` are given. */
+  /** The most usage at an endpoint: by a bound that costs nothing to compute, or by a count if `tokens` are given. */
   worstUsage(request: Request, model: Model, endpoint: Endpoint, tokens: PlanInput['tokens'] | null): Usage
-  /** Whether an answer may be charged for more than that, which rests on an estimate; absent = never. */
+  /** Whether an answer may be charged for more than `worstUsage`, which is then an estimate; absent = never. */
   mayExceed?(request: Request, model: Model, endpoint: Endpoint): boolean
-  /** The most that is charged for, whatever the provider reports; absent = there is no such bound. */
+  /** The most that is charged, whatever the provider reports; absent = there is no such bound. */
   mostUsage?(request: Request, model: Model, endpoint: Endpoint): Usage
   /** The endpoint with its prices for this request; absent = its own. */
   priced?(request: Request, model: Model, endpoint: Endpoint): Endpoint
   ask(adapter: Adapter, call: UnitCall<Request>, sink: ResultSink<Result>, start: AttemptStart): RunningCall
-  /** Whether it holds nothing that anyone would pay for (guarantees.md rule 4). */
+  /** Whether the result has nothing that anyone would pay for (guarantees.md rule 4). */
   isEmpty(result: Result): boolean
   measured(request: Request, result: Result, start: AttemptStart): MeasuredUsage
-  /** Work before the answer may be charged, such as storing its files; answers the result with what it made. */
+  /**
+   * Work before the answer may be charged, such as storing its files; resolves to the result with the outcome of that
+   * work.
+   */
   prepare?(request: Request, result: Result, start: AttemptStart): Promise<Result>
   body(request: Request, result: Result, identity: ChunkIdentity, usage: ChargedUsage): AnswerBody
   /** Whether the client wants events; absent = the kind has none. */
   streams?(request: Request): boolean
-  /** The answer as events of a stream, which are sent when it is charged. */
+  /** The answer as events of a stream, which are sent after it is charged. */
   events?(request: Request, result: Result, identity: ChunkIdentity, usage: ChargedUsage): readonly NamedEvent[]
 }
 
-/** How a kind is asked whose calls are one function of an adapter. */
+/** The parts of a kind whose calls are one function of an adapter. */
 export function servedBy<Request extends RoutedRequest, Result extends UnitResult>(
   adapters: AdapterTable,
   name: string,

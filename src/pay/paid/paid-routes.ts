@@ -29,7 +29,7 @@ const EMPTY = Buffer.alloc(0)
 
 export interface PaidRoutePorts extends AnswerPorts {
   readonly idempotency: IdempotentCalls
-  /** The form that a name of an account has at providers. */
+  /** The form in which providers see a name of an account. */
   readonly outwardName: (accountId: string, name: string) => string
   /** null = taken from the request's Host. */
   readonly publicUrl: string | null
@@ -55,7 +55,7 @@ export function paidRoutes(ports: PaidRoutePorts, kinds: readonly PaidKind[]): r
 async function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>): Promise<Reply | typeof HIJACKED> {
   const { answer: answerFree, ...read } = await readCall(ports, kind, call)
   if (answerFree !== null) return answerFree()
-  // An `Idempotency-Key` of a socket's handshake would be that of every turn, so none is looked at.
+  // An `Idempotency-Key` of a WebSocket's handshake would apply to every turn, so turns ignore it.
   if (call.turn !== null) return answerPaid(ports, call, read, null)
   const answer = (): Promise<Reply | typeof HIJACKED> =>
     ports.idempotency.once(call, (claim) => answerPaid(ports, call, read, claim))
@@ -63,8 +63,8 @@ async function paid(ports: PaidRoutePorts, kind: PaidKind, call: Call<Principal>
 }
 
 /**
- * OpenAI's routes again, for a console session that acts for one of its keys: another way to identify the payer, not
- * another way to pay.
+ * OpenAI's routes again, for a console session that acts for one of its keys: only the payer is identified in another
+ * way.
  */
 export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly Route<Principal>[] {
   return routes
@@ -108,17 +108,17 @@ async function readCall(
   const sent = form === null ? json : Object.fromEntries([...form.fields, ...form.files.map(nameOf)])
   const read = await kind.read(input, call)
   if ('operation' in read) return { ...read, sent }
-  // It is logged, and keeps a conversation at one provider.
+  // The id is logged, and keeps a conversation at one provider.
   const operation = read.sessionId === null && sessionId !== null ? { ...read, sessionId } : read
   return { operation, sent, earlier: [], keeperOf: () => null, answer: null }
 }
 
-/** What a file says of itself. */
+/** The fields that describe a file. */
 function nameOf({ field, fileName }: UploadedFile): readonly [string, string] {
   return [field, fileName]
 }
 
-/** Headers with which agents identify a conversation, the most reliable first (clients.md D-14.7). */
+/** Headers by which agents identify a conversation, the most reliable first (clients.md D-14.7). */
 const SESSION_HEADERS = [
   'x-claude-code-session-id',
   'session-id',
@@ -128,7 +128,7 @@ const SESSION_HEADERS = [
 ] as const
 const CHARACTERS_MAX = 1_024
 
-/** A value that is safe in a header. */
+/** A turn state that is safe in a header. */
 const TURN_STATE = /^[\x21-\x7e]{1,4096}$/
 
 export interface AnswerPorts {
@@ -136,10 +136,10 @@ export interface AnswerPorts {
   readonly sse: SseStreams
 }
 
-/** What a paid call asks for. */
+/** A paid call after its body is read. */
 export interface ReadCall extends RequestWords {
   readonly operation: Operation
-  /** null = its answer is only sent. Throws an ApiError if nothing is kept here. */
+  /** null = the answer is only sent. Throws an ApiError if nothing is kept on this service. */
   readonly keeperOf: () => AnswerKeeper | null
 }
 
@@ -171,7 +171,7 @@ export async function answerPaid(
   })
   if (keeper?.background === true && operation.delivery === 'whole') return inBackground(call, generation, keeper)
   let stream: ClientStream | null = null
-  // Until the stream is opened nothing else watches the socket.
+  // Until the stream is opened, nothing else watches the socket.
   response.once('close', () => {
     if (stream === null && !response.writableFinished) generation.detached(null)
   })
@@ -187,7 +187,7 @@ export async function answerPaid(
     return HIJACKED
   }
   if (result.error === null && result.body === null) {
-    // Cancelled before the first byte: there is no answer, and a clean end would look like one.
+    // It was cancelled before the first byte: there is no answer, and a clean end would look like one.
     call.log.finish(200)
     if (response.socket !== null) breakConnection(response.socket)
     return HIJACKED
@@ -195,7 +195,7 @@ export async function answerPaid(
   return replyOf(call, generation, result)
 }
 
-/** The answer comes later: its client asks for it. */
+/** The answer is made in the background: its client asks for it later. */
 async function inBackground(call: Call<Principal>, generation: Generation, keeper: AnswerKeeper): Promise<Reply> {
   await keep(generation, keeper)
   generation.start(() => null)
@@ -205,7 +205,7 @@ async function inBackground(call: Call<Principal>, generation: Generation, keepe
   return { status: 200, body, headers: ownHeaders(generation) }
 }
 
-/** Nothing is asked of a provider before there is a place for its answer. */
+/** No provider is asked before there is a place for the answer. */
 async function keep(generation: Generation, keeper: AnswerKeeper): Promise<void> {
   try {
     await keeper.begin(generation)
@@ -249,7 +249,7 @@ export function openStream(ports: AnswerPorts, call: Call<Principal>, generation
   )
 }
 
-/** Only for an answer: Codex reads the turn's state here, and sends it with every further request of the turn. */
+/** Headers of a successful answer: Codex reads the turn's state here, and repeats it in the turn's further requests. */
 function answerHeaders({ request }: Call<Principal>, { dropped }: Generation): Record<string, string> {
   const state = request.headers['x-codex-turn-state']
   return {
@@ -258,7 +258,7 @@ function answerHeaders({ request }: Call<Principal>, { dropped }: Generation): R
   }
 }
 
-/** Parts of the request that the answer was made without (clients.md D-14.3). */
+/** The header with the parts of the request that the answer was made without (clients.md D-14.3). */
 function droppedHeader(dropped: readonly string[]): Record<string, string> {
   return dropped.length === 0 ? {} : { 'x-tollgate-dropped': droppedNames(dropped) }
 }
@@ -312,8 +312,8 @@ function failureFields({ failed, record }: GenerationResult): {
 }
 
 /**
- * The conversation that a client identifies other than by `session_id` and `X-Session-Id`; null = none. It keeps a
- * prompt cache warm and is not logged.
+ * The conversation that a client identifies by other means than `session_id` and `X-Session-Id`; null = none. It keeps
+ * a prompt cache warm and is not logged.
  */
 function conversationOf(headers: IncomingHttpHeaders, json: unknown): string | null {
   const body = recordOf(json)

@@ -7,15 +7,15 @@ import { openStream, type AnswerPorts } from './paid-routes.ts'
 
 /** An answer that can be retrieved. */
 export interface FoundAnswer {
-  /** Cancels it unless it has ended; what was delivered is charged. */
+  /** Cancels it unless it has ended; the delivered part is charged. */
   cancel(): Promise<void>
-  /** Its current state; null = it was answered to its end, and nothing of that is in memory any more. */
+  /** Its current state; null = it was answered to its end, and nothing of it is in memory any more. */
   body(): Promise<Readonly<Record<string, unknown>> | null>
-  /** Its events are kept no longer. */
+  /** Drops its events from memory. */
   forget(): void
 }
 
-/** Resumes a stream on another connection (wire.md D-7.8); answers false when there is no such stream. */
+/** Resumes a stream on another connection (wire.md D-7.8); returns false if there is no such stream. */
 export function attachStream(ports: AnswerPorts, call: Call<Principal>, id: string, after: number): boolean {
   const generation = call.principal === null ? null : ports.relay.streams.resumable(reachName(call.principal), id)
   if (generation === null) return false
@@ -25,7 +25,7 @@ export function attachStream(ports: AnswerPorts, call: Call<Principal>, id: stri
   return true
 }
 
-/** The answer of a stream that is running or still kept (wire.md D-7.8); null when there is none that can be asked for. */
+/** The answer of a stream that runs or is still in memory (wire.md D-7.8); null = none that can be retrieved. */
 export function findAnswer({ relay }: Pick<AnswerPorts, 'relay'>, owner: string, id: string): FoundAnswer | null {
   const generation = relay.streams.find(owner, id)
   const retrieved = generation?.input.operation.retrieved
@@ -54,11 +54,14 @@ export function findAnswer({ relay }: Pick<AnswerPorts, 'relay'>, owner: string,
   }
 }
 
-/** Streams of other nodes. */
+/** The streams of other nodes. */
 export interface FarStreams {
   /** The generation id of a stream of `owner`; null = there is none. */
   find(owner: string, id: string): Promise<string | null>
-  /** Sends its events after number `after`; `open` commits the response. Resolves at the end, or when the client leaves. */
+  /**
+   * Sends the stream's events after number `after`; `open` commits the response. Resolves at the end, or when the
+   * client leaves.
+   */
   send(owner: string, generationId: string, after: number, open: (reader: StreamOwner) => SseStream): Promise<void>
 }
 

@@ -3,22 +3,22 @@ import type { ChatMessage, ChatRequest } from '../../kinds/chat/request.ts'
 import { textHash } from '../../base/rendezvous.ts'
 
 /**
- * A number that all turns of one conversation share: they return to the endpoint and key whose prompt cache they have
- * filled (clients.md D-14.7). Calculated once, when something has to be chosen.
+ * A number that all turns of one conversation share, so that they return to the endpoint and key whose prompt cache
+ * they have filled (clients.md D-14.7). It is calculated once, when there is something to choose.
  */
 export type Affinity = () => number
 
-/** Enough to tell conversations apart, and microseconds of work whatever the prompt's size. */
+/** Enough texts to tell conversations apart, and only microseconds of work whatever the prompt's size. */
 const TEXTS_MAX = 4
 const HEAD_CHARACTERS = 512
-/** The end of a long text, after what an agent puts before every question. */
+/** Only the end of a long text is read: agents put the same text before every question. */
 const TAIL_CHARACTERS = 256
 
 export function sessionAffinity(accountId: string, session: string): Affinity {
   return once(() => textHash(session, textHash(accountId)))
 }
 
-/** From parts that no later turn changes: the model, the instructions and the first question. */
+/** Calculates the number from parts that no later turn changes: the model, the instructions and the first question. */
 export function conversationAffinity(
   accountId: string,
   { model, messages }: Pick<ChatRequest, 'model' | 'messages'>,
@@ -30,7 +30,7 @@ export function conversationAffinity(
   })
 }
 
-/** Instructions before the first question: clients add some between later turns. */
+/** The instructions before the first question: some clients add others between later turns. */
 function instructions(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const end = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
   return end === -1 ? messages : messages.slice(0, end)

@@ -12,7 +12,7 @@ import { refusal } from '../../../test/harness/refused.ts'
 import { inputBound, textBound } from './token-count.ts'
 import { affordableTokens, worstCost, worstMicro } from './worst-price.ts'
 
-/** A counter that answers `count` and counts how often it was asked. */
+/** A counter that returns `count` and counts its calls. */
 function counter(count: number): PlanRequest['tokens'] & { asked: () => number } {
   let asked = 0
   return {
@@ -253,7 +253,7 @@ test('a refused hold is counted again: cheaper by the count, or null where it st
   assert.deepEqual([again?.inputTokensBound, again?.maxTokens, again?.maxTokensComputed], [2_000, 100, false])
   assert.ok(again !== null && again !== undefined)
   assert.equal(recountedHold(again, request, tokens), null)
-  // No count of the messages has what only a provider of the client's protocol reads.
+  // The count of the messages does not include parts that only a provider of the client's protocol reads.
   const more = { ...request, textBytes: request.textBytes + 3_000, unreadBytes: 3_000 }
   assert.equal(recountedHold(planChat(wish(more)), more, tokens)?.inputTokensBound, 5_000)
 })

@@ -15,7 +15,7 @@ import { tierAsked, tierMet, tiersServed, tierWished } from './parameter-costs.t
 import { inputBound } from './token-count.ts'
 import { affordableTokens, expectedChatCost, worstMicro, worstPrice, type WorstPrice } from './worst-price.ts'
 
-/** Labels and hints that do not change the answer: no client wants to lose a provider because of them. */
+/** Labels and hints that do not change the answer: no provider is excluded because it lacks them. */
 const LABELS = [
   'user',
   'metadata',
@@ -36,25 +36,25 @@ export function sentParameters(request: ChatRequest): readonly string[] {
   return names
 }
 
-/** The shortest answer worth paying an input for (wire.md D-10.2). */
+/** The shortest answer for which it is worth paying for an input (wire.md D-10.2). */
 const OUTPUT_TOKENS_MIN = 16
-/** A rule of thumb, good enough to compare prices. */
+/** A rough ratio, good enough to compare prices. */
 const BYTES_PER_TOKEN = 4
 export interface PlanRequest extends PlanInput {
   readonly request: ChatRequest
   /** Absent = chat. */
   readonly type?: RequestType
-  /** Whether an endpoint can serve the request; without it all can. */
+  /** Whether an endpoint can serve the request; absent = every endpoint can. */
   readonly able?: (endpoint: Endpoint) => boolean
   /** The number of inputs of this size that are answered together, each at its own cost; absent = one. */
   readonly inputs?: number
-  /** The number of answers that the provider writes, and bills, for each input; without it the requested number. */
+  /** The number of answers that the provider writes, and bills, for each input; absent = the requested number. */
   readonly written?: number
   /** Tools that the provider runs; absent = none. */
   readonly hosted?: HostedTools | null
 }
 
-/** One endpoint with everything that its part of the hold depends on. */
+/** One endpoint with everything on which its part of the hold depends. */
 interface Draft {
   readonly model: Model
   readonly endpoint: Endpoint
@@ -74,9 +74,9 @@ interface Route {
 }
 
 /**
- * Prices a chat request (wire.md 10): who may serve it, in order, with how many output tokens, and the most it may
- * cost. Byte counts stand for tokens while every check passes with them, so that a request far from its limits is never
- * tokenised.
+ * Prices a chat request (wire.md 10): which endpoints may serve it, in order, with how many output tokens, and the most
+ * that it may cost. Byte counts replace token counts while every check passes with them, so that a request far from its
+ * limits is never tokenised.
  */
 export function planChat(input: PlanRequest): Plan {
   const { request, tokens } = input
@@ -99,8 +99,8 @@ export function planChat(input: PlanRequest): Plan {
 }
 
 /**
- * The same plan with a hold by token count, made after the hold by bytes was refused. null when the count makes it no
- * cheaper: then the refusal keeps the plan's own amount.
+ * The same plan with a hold by token count, made after the hold by bytes was refused. null = the count makes it no
+ * cheaper, so the refusal has the plan's own amount.
  */
 export function recountedHold(
   plan: Plan,
@@ -148,7 +148,7 @@ function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: Inpu
   const counted = checkContext(model, request.maxTokens, measure) || isTight(model, measure.bound + (asked ?? 1))
   const inputTokens = counted ? measure.count(model) : measure.bound
   const expectedTokens = counted ? inputTokens : Math.ceil(inputTokens / BYTES_PER_TOKEN)
-  // One of what most such answers have.
+  // A typical number of units in such answers.
   const units = {
     ...(model.outputModalities.includes('image') ? { image_output: 1 } : {}),
     ...(hosted === null ? {} : { search: 1 }),
@@ -176,13 +176,13 @@ function routeOf({ model, sort }: ChosenModel, input: PlanRequest, measure: Inpu
     health,
     random,
     affinity,
-    // Where the tier that the client wants has a price.
+    // Prefers endpoints at which the requested tier has a price.
     ...(tierWished(request) === null ? {} : { prefers: (endpoint: Endpoint) => tierAsked(request, endpoint) !== null }),
   }
   return { model, endpoints: orderEndpoints(wish), counted }
 }
 
-/** An endpoint is not excluded as too small when only the bytes say so. */
+/** Whether some endpoint is too small by the bytes: only a count of tokens may exclude it. */
 function isTight(model: Model, tokensBound: number): boolean {
   return model.endpoints.length > 1 && model.endpoints.some((endpoint) => contextOf(model, endpoint) < tokensBound)
 }
@@ -228,7 +228,10 @@ function draftOf(
   }
 }
 
-/** The input tokens that a hold covers at an endpoint, and the dearest prices that a request of them can meet there. */
+/**
+ * The input tokens that a hold covers at an endpoint, and the dearest prices that a request with so many tokens can
+ * meet there.
+ */
 function worstInput(
   { request, atMs, inputs = 1, hosted = null }: Pick<PlanRequest, 'request' | 'atMs' | 'inputs' | 'hosted'>,
   model: Model,
@@ -253,7 +256,7 @@ function holdOf(drafts: readonly Draft[], answers: number): Micro {
 }
 
 /**
- * Lowers the output of every draft to what the funds allow at the dearest of them; refuses if nothing useful is left.
+ * Lowers the output of every draft to what the funds allow at the dearest of them; throws if nothing useful is left.
  */
 function affordable(drafts: readonly Draft[], hold: InputHold, answers: number, funds: Micro): readonly Draft[] {
   const tokens = Math.min(

@@ -1,16 +1,16 @@
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import { ApiError } from '../../base/errors.ts'
 
-/** The input of one request: bounded by its bytes at no cost, and counted only on demand. */
+/** The size of a request's input: its bytes bound it at no cost, and it is counted only on demand. */
 export interface InputMeasure {
-  /** No tokenizer makes more tokens of the text; media are included by a rule of thumb. */
+  /** No tokenizer makes more tokens of the text; media are included by a rough rule. */
   readonly bound: number
   count(model: Model): number
 }
 
 const RESERVE_TOKENS = 256
 const RESERVE_DIVISOR = 50
-/** Kept free next to a computed max_tokens, because providers count tokens for the framing of messages. */
+/** Tokens left free by a computed max_tokens, because providers count tokens for the framing of messages. */
 const OUTPUT_ROOM_TOKENS = 64
 /** The catalogue requires a context for chat models; a model without one gets this bound. */
 const CONTEXT_TOKENS_DEFAULT = 131_072
@@ -25,7 +25,7 @@ export function answerMax(model: Model, endpoint: Endpoint): number {
   return documentedMax(model, endpoint) ?? contextOf(model, endpoint)
 }
 
-/** The longest answer by the catalogue; null = it says none. */
+/** The longest answer by the catalogue; null = it states none. */
 export function documentedMax(model: Model, endpoint: Endpoint): number | null {
   return endpoint.maxCompletionTokens ?? model.maxCompletionTokens
 }
@@ -40,7 +40,7 @@ export function maxInputTokens(context: number): number {
 
 /**
  * Checks the input and an explicit `maxTokens` (null and -1 are computed later) against the model's context. Returns
- * whether the count was needed; every number of a refusal comes from the count.
+ * whether the count was needed. Every number in a refusal comes from the count.
  */
 export function checkContext(model: Model, maxTokens: number | null, measure: InputMeasure): boolean {
   const context = contextOf(model, null)
@@ -53,7 +53,10 @@ export function checkContext(model: Model, maxTokens: number | null, measure: In
   return true
 }
 
-/** The model reads this item separately and writes no answer to it, so it may fill the context (wire.md D-2.1). */
+/**
+ * The refusal of one item. The model reads the item separately and writes no answer to it, so it may fill the context
+ * (wire.md D-2.1).
+ */
 export function itemTokensExceeded(model: Model, context: number, input: number, index: number | null): ApiError {
   return inputTokensExceeded(model, context, input, context, index === null ? {} : { input_index: index })
 }
@@ -73,14 +76,14 @@ function inputTokensExceeded(
 }
 
 function tokenLimitExceeded({ id }: Model, context: number, input: number, output: number): ApiError {
-  // Agents shorten the conversation on the first words, which are OpenAI's.
+  // Agents shorten the conversation when they read these first words, which are OpenAI's.
   const message = `This model's maximum context length is ${context} tokens. Total token limit per request exceeded for model ${id}: input ${input} + max_tokens ${output} = ${input + output} tokens, the limit is ${context}. Reduce the length of the messages or lower max_tokens.`
   return new ApiError('token_limit_exceeded', message, { context: { input, output, limit: context } })
 }
 
 /**
- * The computed max_tokens for `-1` and for an omitted value: the rest of the context, at most `most`. Bytes stand for
- * the count unless they would halve the answer.
+ * The computed max_tokens for `-1` and for an omitted value: the rest of the context, at most `most`. Bytes replace the
+ * count unless they would halve the answer.
  */
 export function roomFor(
   context: number,

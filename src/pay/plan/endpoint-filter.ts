@@ -6,7 +6,10 @@ import { compare, parseDecimal, shift, type Decimal } from '../../base/money.ts'
 import type { ModelType } from '../../tables/model-types.ts'
 import { isPriced } from './parameter-costs.ts'
 
-/** Parameter names that each adapter's calls carry, for endpoints whose catalogue row does not list them. */
+/**
+ * Names of the parameters that an adapter can send in each of its calls, for endpoints whose catalogue row does not
+ * list them.
+ */
 export type AdapterParameters = ReadonlyMap<
   string,
   { readonly parameters: Readonly<Record<ModelType, readonly string[]>> }
@@ -22,22 +25,22 @@ interface AskedCalls {
 export interface EndpointNeeds extends AskedCalls {
   readonly model: Model
   readonly request: RoutedRequest
-  /** Names of the parameters that the client sent on purpose, as `supportedParameters` spells them. */
+  /** Names of the parameters that the client set explicitly, as `supportedParameters` spells them. */
   readonly sent: readonly string[]
   /** Whether an endpoint serves this kind at all. */
   readonly able: (endpoint: Endpoint) => boolean
   readonly inputTokens: number
-  /** The client's price at an endpoint under the conditions that the request meets. */
+  /** The client's price at an endpoint under the conditions of the request. */
   readonly met: (endpoint: Endpoint) => PriceSheet
   /** null = computed later. */
   readonly maxTokens: number | null
 }
 
-/** Preferences that may leave no endpoint, in the order they are applied. */
+/** Preferences that may exclude every endpoint, in the order in which they are applied. */
 export type Preference = 'only' | 'ignore' | 'max_price' | 'require_parameters' | 'order'
 
 const SOFT_PARAMETERS = ['tools', 'response_format', 'verbosity', 'web_search_options', 'audio']
-/** Two names of one ability. */
+/** Two names for the same ability. */
 const SAME_ABILITY: ReadonlyMap<string, string> = new Map([
   ['max_tokens', 'max_completion_tokens'],
   ['reasoning_effort', 'reasoning'],
@@ -45,8 +48,7 @@ const SAME_ABILITY: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * The endpoints that can serve the request and satisfy its preferences (wire.md D-8.1); throws D-8.2 where none is
- * left.
+ * The endpoints that can serve the request and satisfy its preferences (wire.md D-8.1); throws D-8.2 if none is left.
  */
 export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
   const { model, request, sent } = needs
@@ -69,20 +71,20 @@ export function eligibleEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
     left = keep(left, 'max_price', (endpoint) => withinMaxPrice(needs.met(endpoint), maxPrice))
   if (requireParameters)
     left = keep(left, 'require_parameters', (endpoint) => sent.every((name) => supports(endpoint, name, needs)))
-  // It restricts like `only`, so it comes before the soft preferences, which choose among the rest.
+  // This preference restricts like `only`, so it comes before the soft preferences, which choose among the rest.
   if (order.length > 0 && !allowFallbacks) left = keep(left, 'order', (endpoint) => isNamed(endpoint, order))
   if (left.length === 0) throw noneLeft(model.id, excludedBy)
   if (!requireParameters) left = preferSupporting(left, sent, needs)
-  // Only a text output has a cap to send.
+  // Only text output has a cap that can be sent.
   if (model.type !== 'chat') return left
-  // An endpoint whose output cannot be capped is held for at its maximum, so it is used only where it is asked for or
-  // nothing better is left.
-  // nothing better is.
+  // The hold for an endpoint whose output cannot be capped covers its maximum, so it is used only if the request names
+  // it or nothing better is left.
   return someOf(left, (endpoint) => canCapOutput(endpoint, needs) || isNamed(endpoint, order))
 }
 
 /**
- * Endpoints that can carry `n`, the input and the requested output; the last two count only where some endpoint can.
+ * Endpoints that can take `n`, the input and the requested output; the last two exclude an endpoint only if another one
+ * can take them.
  */
 function capableEndpoints(needs: EndpointNeeds): readonly Endpoint[] {
   const { model, request, able: isAble, inputTokens, maxTokens } = needs
@@ -106,7 +108,7 @@ function someOf(endpoints: readonly Endpoint[], keeps: (endpoint: Endpoint) => b
   return kept.length > 0 ? kept : endpoints
 }
 
-/** Whether the endpoint takes an output cap under either of its names. */
+/** Whether an endpoint takes an output cap under one of its two names. */
 export function canCapOutput(endpoint: Endpoint, asked: AskedCalls): boolean {
   return supports(endpoint, 'max_tokens', asked)
 }
@@ -146,7 +148,7 @@ function within(price: Decimal, limit: string | undefined, places: number): bool
   return max === null || compare(price, shift(max, places)) <= 0
 }
 
-/** Parameters that change the use of the answer: where some endpoints support a sent one, the others are left out. */
+/** Parameters that change how the answer can be used: if some endpoints support one, the others are excluded. */
 function preferSupporting(
   endpoints: readonly Endpoint[],
   sent: readonly string[],

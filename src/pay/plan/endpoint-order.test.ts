@@ -8,7 +8,7 @@ import { sentParameters } from './chat-plan.ts'
 import { expectedChatCost } from './worst-price.ts'
 import { MODEL_TYPES, type ModelType } from '../../tables/model-types.ts'
 
-// It has all types.
+// An entry for each of the types.
 const NOTHING = Object.fromEntries(MODEL_TYPES.map((type) => [type, []])) as unknown as Readonly<
   Record<ModelType, readonly string[]>
 >

@@ -5,18 +5,18 @@ import { compare, type Decimal } from '../../base/money.ts'
 import { sessionAffinity, type Affinity } from './affinity.ts'
 import { eligibleEndpoints, isNamed, type EndpointNeeds } from './endpoint-filter.ts'
 
-/** Each endpoint is tried at most once and a request at most four times (wire.md D-8.3). */
+/** The most attempts of a request; each endpoint is tried at most once (wire.md D-8.3). */
 const ATTEMPTS_MAX = 4
 
-/** Measured state of the endpoints; null where nothing is known. */
+/** Measured state of the endpoints; null = nothing is known. */
 export interface EndpointHealth {
-  /** Not a candidate now, unless nothing else is left. */
+  /** Whether it is no candidate now, unless nothing else is left. */
   ejected(endpointId: string): boolean
-  /** Its latest attempt failed less than 30 s ago. */
+  /** Whether its latest attempt failed less than 30 s ago. */
   unhealthy(endpointId: string): boolean
-  /** p50 output tokens per second. */
+  /** Median of the output tokens per second. */
   throughput(endpointId: string): number | null
-  /** p50 time to the first token, ms. */
+  /** Median time to the first token, ms. */
   latency(endpointId: string): number | null
 }
 
@@ -28,9 +28,9 @@ export interface OrderRequest extends EndpointNeeds {
   readonly health: EndpointHealth
   /** Uniform in [0, 1). */
   readonly random: () => number
-  /** Those that come before all others but the listed ones; absent = none. */
+  /** Endpoints that come before all others except the listed ones; absent = none. */
   readonly prefers?: (endpoint: Endpoint) => boolean
-  /** Absent = the request belongs to no conversation, unless it names a session. */
+  /** Absent = the request belongs to no conversation unless it names a session. */
   readonly affinity?: Affinity | null
 }
 
@@ -44,7 +44,7 @@ interface Priced {
 export function orderEndpoints(wish: OrderRequest): readonly Endpoint[] {
   const { order, allowFallbacks } = wish.request.provider
   const eligible = inService(eligibleEndpoints(wish), wish.health)
-  // The usual case; pricing is most of the work of ordering.
+  // This is the usual case, and pricing is most of the work of ordering.
   if (eligible.length === 1) return eligible
   const priced = eligible.map((endpoint) => ({ endpoint, cost: wish.expectedCost(endpoint) }))
   const listed = priced
@@ -63,7 +63,7 @@ export function orderEndpoints(wish: OrderRequest): readonly Endpoint[] {
   return ordered.slice(0, !allowFallbacks && order.length === 0 ? 1 : ATTEMPTS_MAX)
 }
 
-/** The last candidate is never removed: an attempt may succeed, no attempt cannot. */
+/** The last candidate is never removed: an attempt may succeed, but no attempt cannot. */
 function inService(endpoints: readonly Endpoint[], health: EndpointHealth): readonly Endpoint[] {
   if (endpoints.length === 1) return endpoints
   const left = endpoints.filter(({ id }) => !health.ejected(id))
@@ -96,7 +96,7 @@ function negative(value: number | null): number | null {
   return value === null ? null : -value
 }
 
-/** Ascending, unknown last, ties by cost. Each metric is read once, because it changes while requests end. */
+/** Ascending, unknown values last, ties by cost. Each metric is read once, because it changes while requests end. */
 function byMetric(candidates: readonly Priced[], metricOf: (candidate: Priced) => number | null): readonly Priced[] {
   return candidates
     .map((candidate) => ({ candidate, metric: metricOf(candidate) ?? Number.MAX_VALUE }))
@@ -104,7 +104,10 @@ function byMetric(candidates: readonly Priced[], metricOf: (candidate: Priced) =
     .map(({ candidate }) => candidate)
 }
 
-/** Healthy endpoints first: one is drawn by 1/price², the others follow by price; the unhealthy come last. */
+/**
+ * Healthy endpoints come first: one is drawn with a weight of 1/price², the others follow by price. Unhealthy ones come
+ * last.
+ */
 function balanced(candidates: readonly Priced[], wish: OrderRequest): readonly Priced[] {
   const { health, random } = wish
   const byPrice = candidates.toSorted(byCost)
@@ -114,7 +117,7 @@ function balanced(candidates: readonly Priced[], wish: OrderRequest): readonly P
   return first === null ? unhealthy : [first, ...healthy.filter((candidate) => candidate !== first), ...unhealthy]
 }
 
-/** `candidates` ascend by cost. Free ones share the draw among themselves, because their weight is infinite. */
+/** `candidates` are in the order of cost. Free ones share the draw among themselves, as their weight is infinite. */
 function drawn(candidates: readonly Priced[], affinity: Affinity | null, random: () => number): Priced | null {
   const free = candidates.filter(({ cost }) => cost.digits === 0n)
   const pool = free.length > 0 ? free : candidates
@@ -128,7 +131,7 @@ function drawn(candidates: readonly Priced[], affinity: Affinity | null, random:
   return pool.at(-1) ?? null
 }
 
-/** Without stored state, each endpoint gets its part of the conversations, and keeps it while others come and go. */
+/** Without stored state, each endpoint gets its share of conversations, and keeps it when others come and go. */
 function warmest(pool: readonly Priced[], weights: readonly number[], affinity: number): Priced | null {
   const pulls = pool.map(
     ({ endpoint }, index) => -Math.log(attraction(affinity, endpoint.id)) / (weights[index] ?? Number.MIN_VALUE),
@@ -141,8 +144,8 @@ function affinityOf({ affinity = null, request: { sessionId } }: OrderRequest): 
 }
 
 /**
- * 1/price², relative to the cheapest, so that no price under- or overflows. A float is enough: it weighs a draw, not
- * money.
+ * 1/price², relative to the cheapest, so that no price overflows or underflows. A float is enough for a weight, which
+ * is no money.
  */
 function weightOf(cost: Decimal, cheapest: Decimal): number {
   if (cost.digits === 0n) return 1

@@ -12,18 +12,18 @@ import { costTheSame, inVariant } from './parameter-costs.ts'
 
 /** Tokens that a provider wraps around a prompt. */
 const FRAME_TOKENS = 64
-/** Source images are read in high fidelity: OpenAI's dearest rule, above every other provider's. */
+/** Source images are read in high fidelity: this is OpenAI's dearest rule, above that of every other provider. */
 const SOURCE_TOKENS = 6_500
 /**
- * OpenAI's `medium` square; other providers are close to it. Used where a price is per token and the provider reported
- * none.
+ * The tokens of OpenAI's `medium` square; other providers are close to it. Used if a price is per token and the
+ * provider reported none.
  */
 const PICTURE_TOKENS = 1_290
 const INPUTS = INPUT_METERS.filter((meter) => METER_TABLE[meter].types.includes('image'))
 const OUTPUTS = OUTPUT_METERS.filter((meter) => METER_TABLE[meter].types.includes('image'))
 const TOKENS = [...INPUTS, ...OUTPUTS]
 
-/** Whether tokens pay for the endpoint's pictures, wholly or partly, in our price or in the provider's. */
+/** Whether tokens pay for the endpoint's pictures, in whole or in part, in our price or in the provider's. */
 function isTokenPriced({ sell, buy }: Endpoint): boolean {
   return (
     [sell, buy].some((sheet) => TOKENS.some((meter) => sheet[meter].digits > 0n)) ||
@@ -31,7 +31,7 @@ function isTokenPriced({ sell, buy }: Endpoint): boolean {
   )
 }
 
-/** The most that a request can use: each picture made by a separate call, each with the longest possible answer. */
+/** The most that a request can use: a separate call for each picture, each with the longest possible answer. */
 export function worstImageUsage(request: ImageRequest, model: Model, endpoint: Endpoint): Usage {
   const { count, sources, mask } = request
   const units = { image_output: count, image_input: sources.length * count, request: count }
@@ -46,13 +46,16 @@ export function worstImageUsage(request: ImageRequest, model: Model, endpoint: E
   }
 }
 
-/** Where tokens pay: only the provider can count source images, and an answer without a documented length. */
+/**
+ * Whether a charge may exceed the hold: if tokens pay, only the provider can count source images, and answers without a
+ * documented length.
+ */
 export function mayExceedImageHold({ sources }: ImageRequest, model: Model, endpoint: Endpoint): boolean {
   return isTokenPriced(endpoint) && (sources.length > 0 || documentedMax(model, endpoint) === null)
 }
 
 /**
- * The usage of the delivered pictures, in the meters that their endpoint has prices for (guarantees.md rules 10 and
+ * The usage of the delivered pictures, in the meters for which their endpoint has prices (guarantees.md rules 10 and
  * 16).
  */
 export function measuredImageUsage(
@@ -87,7 +90,7 @@ export function measuredImageUsage(
   return { report: withUnits(units, report), reported: withUnits(units, reported), flagged, basis }
 }
 
-/** Output that its provider does not split is that of the pictures. */
+/** If a provider does not split its output, all of it counts as pictures. */
 function ofPictures(report: UsageReport): UsageReport
 function ofPictures(report: UsageReport | undefined): UsageReport | undefined
 function ofPictures(report: UsageReport | undefined): UsageReport | undefined {
@@ -105,9 +108,9 @@ function dearest(sell: PriceSheet, plain: Meter, meters: readonly Meter[]): Mete
 }
 
 /**
- * The request without options that would raise the provider's bill and that nobody pays for. Size and quality are
- * priced where tokens pay for the picture, where the price is by size and quality, and where the row lists them: then
- * one price is meant for all.
+ * The request without options that would raise the provider's bill and that nobody pays for. Size and quality have a
+ * price in three cases: tokens pay for the picture, the price is by size and quality, or the row lists the parameter,
+ * which means one price for all values.
  */
 export function pricedImage(request: ImageRequest, model: Model, endpoint: Endpoint): ImageRequest {
   const { priced, supportedParameters: listed, variants } = endpoint
@@ -122,7 +125,7 @@ export function pricedImage(request: ImageRequest, model: Model, endpoint: Endpo
     variants !== undefined ||
     model.supportedSizes !== null ||
     listed?.some((name) => name === 'size' || name === 'image_size' || name === 'aspect_ratio') === true
-  // Higher fidelity means more tokens of source images, and here tokens have no price.
+  // Higher fidelity means more tokens of source images, and tokens have no price here.
   const keepsFidelity =
     request.parameters['input_fidelity'] === undefined || listed?.includes('input_fidelity') === true
   if (keepsQuality && keepsShape && keepsFidelity) return request
@@ -139,7 +142,7 @@ export function pricedImage(request: ImageRequest, model: Model, endpoint: Endpo
   }
 }
 
-/** Whether the quality that the request names has another price than none. */
+/** Whether the quality that the request names costs something else than the default quality. */
 export function pricesQuality({ size, imageSize, aspectRatio, parameters }: ImageRequest, endpoint: Endpoint): boolean {
   const { quality } = parameters
   if (quality === undefined) return false
@@ -151,7 +154,7 @@ export function pricesQuality({ size, imageSize, aspectRatio, parameters }: Imag
   return !costTheSame(endpoint, keys, 'image_output')
 }
 
-/** OpenAI's protocol has no field for a ratio: a ratio is sent as a size, and sizes differ in price. */
+/** Whether a ratio is sent as a size, since OpenAI's protocol has no field for a ratio; sizes differ in price. */
 function saysRatioAsSize({ provider }: Endpoint): boolean {
   return (
     provider.adapter === 'openai' &&

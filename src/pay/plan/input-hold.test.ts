@@ -46,7 +46,7 @@ test('a picture is held for at what its model documents, by detail; where nothin
   )
 })
 
-/** The most at any `detail`, at `low`, and at `high`, as the providers' pages say; null = they do not. */
+/** The most tokens at any `detail`, at `low`, and at `high`, as the providers' pages state them; null = they do not. */
 const DOCUMENTED: Readonly<Record<string, readonly [most: number, low: number, high: number] | null>> = {
   'gpt-4.1': [1_445, 85, 1_445],
   'gpt-4.1-mini': [6_636, 6_636, 6_636],

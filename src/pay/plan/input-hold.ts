@@ -25,7 +25,7 @@ export class InputHold {
     this.#hosted = hosted
   }
 
-  /** The bytes of the text, or its token count where that is the provider's own; never more than the context. */
+  /** The bytes of the text, or its token count if that is the same as the provider's; never more than the context. */
   tokens(model: Model, endpoint: Endpoint, counted: boolean): number {
     const context = contextOf(model, endpoint)
     const media = mediaBound(this.#request.messages, endpoint)
@@ -36,14 +36,17 @@ export class InputHold {
     return Math.min(context, text + media.tokens)
   }
 
-  /** The most input tokens that all inputs together can be charged for, of which a hold covers `tokens` each. */
+  /** The most input tokens that can be charged for all inputs together; the hold covers `tokens` of each. */
   reach(model: Model, endpoint: Endpoint, tokens: number, inputs: number): number {
     if (this.#hosted !== null || searches(this.#request, endpoint)) return Infinity
     const most = this.#request.inputModalities.size > 0 ? contextOf(model, endpoint) : tokens
     return most * inputs + INPUT_SLACK
   }
 
-  /** Whether an answer may be charged for more than such holds cover: pictures, media below the context, searches. */
+  /**
+   * Whether an answer may be charged for more than such a hold covers: because of pictures, media below the context, or
+   * searches.
+   */
   mayExceed(
     routes: readonly { readonly model: Model; readonly endpoint: Endpoint; readonly inputTokens: number }[],
   ): boolean {

@@ -4,9 +4,9 @@ import type { Endpoint } from '../../catalog/catalog.ts'
 /** OpenAI's rule: 85 tokens at low detail, otherwise at most 85 + 8 tiles × 170. */
 const IMAGE_LOW_TOKENS = 85
 const IMAGE_TOKENS = 1_445
-/** `original` detail is billed by patches, at most 10,000. */
+/** At `original` detail an image is billed by patches, of which there are at most 10,000. */
 const IMAGE_ORIGINAL_TOKENS = 10_000
-/** The dearest of the audio rules in use, 32 tokens a second, at the slowest common bit rates. */
+/** The dearest rule for audio in use, 32 tokens a second, at the slowest common bit rates. */
 const AUDIO_TOKENS_PER_SECOND = 32
 const AUDIO_RAW_BYTES_PER_SECOND = 8_000
 const AUDIO_PACKED_BYTES_PER_SECOND = 2_000
@@ -17,7 +17,8 @@ const VIDEO_BYTES_PER_TOKEN = 400
 const VIDEO_URL_TOKENS = 20_000
 
 /**
- * Input tokens of images, audio, files and video by rough rules of providers: only the provider knows the true number.
+ * Input tokens of images, audio, files and video by the rough rules of providers: only the provider knows the true
+ * number.
  */
 export function mediaTokens(messages: readonly ChatMessage[]): number {
   let tokens = 0
@@ -28,7 +29,7 @@ export function mediaTokens(messages: readonly ChatMessage[]): number {
   return tokens
 }
 
-/** Images in the messages, for providers with a price per image. */
+/** The number of images in the messages, for providers with a price per image. */
 export function imageCount(messages: readonly ChatMessage[]): number {
   let images = 0
   for (const { content } of messages) {
@@ -76,25 +77,25 @@ function fileTokens(data: string): number {
   return FILE_TOKENS + Math.ceil(decodedBytes(data) / FILE_BYTES_PER_TOKEN)
 }
 
-/** The bytes behind base64 text, its `data:` head included: close enough for a rule of thumb. */
+/** The number of bytes that base64 text encodes, its `data:` head included: close enough for a rough rule. */
 function decodedBytes(base64: string): number {
   return (base64.length * 3) / 4
 }
 
 interface PictureRule {
   readonly model: RegExp
-  /** The most tokens of one picture; `low` and `high` where that `detail` needs fewer. */
+  /** The most tokens of one picture; `low` and `high` if that `detail` needs fewer. */
   readonly most: number
   readonly low?: number
   readonly high?: number
 }
 
-/** OpenAI, "Images and vision": a base and eight tiles, for a picture reduced to 2,048 by 768 pixels. */
+/** By OpenAI's page "Images and vision": a base and eight tiles, for a picture reduced to 2,048 by 768 pixels. */
 function tiles(model: RegExp, base: number, tile: number): PictureRule {
   return { model, most: base + 8 * tile, low: base }
 }
 
-/** The same page: patches of 32 pixels, multiplied by the model's factor and rounded up. */
+/** By the same page: patches of 32 pixels, multiplied by the model's factor and rounded up. */
 function patches(
   model: RegExp,
   factor: number,
@@ -104,16 +105,16 @@ function patches(
   return { model, most: Math.ceil(most * factor), low: Math.ceil(low * factor), high: Math.ceil(high * factor) }
 }
 
-/** At most 2,048 pixels a side. */
+/** Patches of a picture with at most 2,048 pixels a side. */
 const PATCHES_OF_2048 = 4_096
-/** At detail `high`. */
+/** The most patches at detail `high`. */
 const PATCHES_HIGH = 2_500
-/** Fits into 512 by 512 pixels. */
+/** Patches of a picture that fits 512 by 512 pixels. */
 const PATCHES_OF_512 = 256
 
 /**
  * The most tokens of one picture in the provider's documentation, by the model's own name. The first matching row
- * counts. Without a row, a picture counts as the model's whole context. That includes models whose provider documents
+ * applies. Without a row, a picture may fill the model's whole context. That includes models whose provider documents
  * no maximum (OpenAI's codex and pro models of the fifth generation, open weights at any host). For `gpt-5-mini` and
  * `gpt-5-nano` the page has shown two factors; the larger is used here.
  */
@@ -127,39 +128,39 @@ const PICTURES: readonly PictureRule[] = [
   patches(/^(gpt-4\.1|gpt-5)-nano/, 2.46, { most: PATCHES_OF_2048 }),
   patches(/^o4-mini/, 1.72, { most: PATCHES_OF_2048 }),
   patches(/^gpt-5\.2(-20\d\d-\d\d-\d\d)?$/, 1.2, { most: PATCHES_OF_2048 }),
-  // Here `low` is not the smallest: it allows 2,048 pixels without the bound of `high`.
+  // Here `low` does not give the smallest picture: it allows 2,048 pixels without the bound of `high`.
   patches(/^gpt-5\.4(-mini|-nano)?(-20\d\d-\d\d-\d\d)?$/, 1.2, {
     most: 10_000,
     low: PATCHES_OF_2048,
     high: PATCHES_HIGH,
   }),
   patches(/^gpt-5\.5(-20\d\d-\d\d-\d\d)?$/, 1.2, { most: 10_000, low: PATCHES_OF_512, high: PATCHES_HIGH }),
-  // Without a `detail` nothing is reduced; a picture above 30,000 patches is refused.
+  // Without a `detail` nothing is reduced; a picture of more than 30,000 patches is refused.
   patches(/^gpt-(5\.6|6(\.\d)?)(-(sol|terra|luna|astra))?(-20\d\d-\d\d-\d\d)?$/, 1.2, {
     most: 30_000,
     low: PATCHES_OF_512,
     high: PATCHES_HIGH,
   }),
-  // Anthropic, "Images and vision": a token for 28 by 28 pixels, at most 1,568 of them, and 4,784 from Opus 4.7 and the
-  // fifth generation on.
+  // Anthropic, "Images and vision": a token for each 28 by 28 pixels, of which there are at most 1,568, or 4,784 from
+  // Opus 4.7 and the fifth generation on.
   { model: /^(.*\.)?claude-(3\b|(opus|sonnet|haiku)-4([-.][0-6])?(?![-.]?\d{1,2}\b))/, most: 1_568 },
   { model: /^(.*\.)?claude-/, most: 4_784 },
-  // Google, "Media resolution": 1,120 tokens, and 2,240 at the highest resolution, which we never ask for.
+  // Google, "Media resolution": 1,120 tokens, or 2,240 at the highest resolution, which we never request.
   { model: /^gemini-3/, most: 2_240 },
-  // Google, "Image understanding": 258 tokens for each tile of 256 to 768 pixels of a picture that fits 3,072; at most
-  // 24 tiles for a narrow picture, and one for the whole.
+  // Google, "Image understanding": 258 tokens for each tile of 256 to 768 pixels of a picture that fits 3,072. A narrow
+  // picture has at most 24 tiles; the whole picture counts as one more.
   { model: /^gemini-[12]/, most: 25 * 258 },
-  // xAI, "Consumption and rate limits": from 256 to 1,792.
+  // xAI, "Consumption and rate limits": from 256 to 1,792 tokens.
   { model: /^grok-/, most: 1_792 },
-  // Mistral, model cards: patches of 16 pixels of 1,024 by 1,024, or of 28 of 1,540 by 1,540, and one more for each
-  // row.
+  // Mistral, model cards: patches of 16 pixels of a picture of 1,024 by 1,024, or of 28 pixels of 1,540 by 1,540, and
+  // one more for each row.
   { model: /^(pixtral|mistral-(small|medium|large)|ministral)/, most: 4_096 + 64 },
 ]
-/** The sandbox reads every picture alike. */
+/** The sandbox counts every picture the same. */
 const SANDBOX_PICTURE_TOKENS = 1_500
 const DRAWING = 'data:image/svg'
 const TEXT_FILE = /^data:text\/[^,]{0,200};base64,/i
-/** Readers of documents look for a format's signature in this many first bytes. */
+/** Readers of documents look for the signature of a format in this many first bytes. */
 const MARK_BYTES = 1_100
 const DOCUMENT_NAME = /\.(?:pdf|docx?|pptx?|xlsx?|odt|ods|odp|epub|zip)$/i
 
@@ -167,9 +168,9 @@ const DOCUMENT_NAME = /\.(?:pdf|docx?|pptx?|xlsx?|odt|ods|odp|epub|zip)$/i
 export type Unmeasured = 'pictures' | 'documents' | 'sound' | 'video'
 
 export interface MediaBound {
-  /** The most tokens of all media with a known bound; the context bounds the rest. */
+  /** The most tokens of all media that have a known bound; the context bounds the others. */
   readonly tokens: number
-  /** Media that only the provider can count: with any of them the prompt may fill the context. */
+  /** Media that only the provider can count: with one of them the prompt may fill the context. */
   readonly unmeasured: ReadonlySet<Unmeasured>
 }
 
@@ -181,12 +182,12 @@ function isText({ content, audio }: ChatMessage): boolean {
 
 /** The most tokens that pictures, documents, sound and video of a prompt can have at an endpoint. */
 export function mediaBound(messages: readonly ChatMessage[], endpoint: Endpoint): MediaBound {
-  // Most prompts are only text, and every plan asks.
+  // Most prompts are only text, and every plan calls this.
   if (messages.every(isText)) return NOTHING
   let tokens = 0
   const unmeasured = new Set<Unmeasured>()
   for (const { content, audio } of messages) {
-    // An earlier answer that the provider has stored.
+    // The sound of an earlier answer, which the provider has stored.
     if (audio !== undefined) unmeasured.add('sound')
     if (!Array.isArray(content)) continue
     for (const part of content) {
@@ -198,7 +199,7 @@ export function mediaBound(messages: readonly ChatMessage[], endpoint: Endpoint)
   return { tokens, unmeasured }
 }
 
-/** The number of the catalogue row, otherwise the provider's, otherwise the name of the medium without a bound. */
+/** The number of the catalogue row, else of the provider; the name of the medium = it has no bound. */
 function partBound(part: ChatPart, endpoint: Endpoint): number | Unmeasured {
   const { mediaTokens } = endpoint
   switch (part.type) {
@@ -208,14 +209,14 @@ function partBound(part: ChatPart, endpoint: Endpoint): number | Unmeasured {
     case 'image_url': {
       const { url, detail } = part.image_url
       const most = mediaTokens?.image ?? pictureTokensMax(endpoint, detail) ?? 'pictures'
-      // A drawing is text, and some providers read it as text.
+      // An SVG picture is text, and some providers read it as text.
       return typeof most === 'number' && url.startsWith(DRAWING) ? Math.max(most, url.length) : most
     }
     case 'input_audio':
     case 'audio_url':
       return mediaTokens?.audio ?? 'sound'
     case 'file':
-      // The bytes of a text bound its tokens. Those of a document do not: it is compressed and contains pictures.
+      // The bytes of a text file bound its tokens. Those of a document do not: it is compressed and contains pictures.
       if (isTextFile(part.file)) return part.file.file_data.length
       return mediaTokens?.file ?? 'documents'
     case 'video_url':
@@ -224,8 +225,8 @@ function partBound(part: ChatPart, endpoint: Endpoint): number | Unmeasured {
 }
 
 /**
- * Whether every provider reads the file as text. The declared type is the client's claim, and some providers go by the
- * name or the first bytes.
+ * Whether every provider reads the file as text. The client declares the type, but some providers judge by the name or
+ * the first bytes.
  */
 function isTextFile({
   file_data: data,

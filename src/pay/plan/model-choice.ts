@@ -8,7 +8,7 @@ import { PROMPT_CHARACTERS_MAX } from '../../kinds/images/request.ts'
 /** A model to try, with the sort of its routing suffix. */
 export interface ChosenModel {
   readonly model: Model
-  /** null = the request names it without a suffix. */
+  /** null = the request names the model without a suffix. */
   readonly sort: 'price' | 'throughput' | null
 }
 
@@ -29,8 +29,8 @@ export interface ModelWish {
 }
 
 /**
- * The models of a request in the order to try them, each once. An unknown model is skipped where another one is known.
- * Any other refusal is thrown; so is the first one where no model is known.
+ * The models of a request in the order in which to try them, each once. An unknown model is skipped if another one is
+ * known. Any other refusal is thrown; if no model is known, the first refusal is thrown.
  */
 export function chooseModels(wish: ModelWish, snapshot: Snapshot): readonly ChosenModel[] {
   const first = wish.model ?? (wish.fallbackModels.length > 0 ? null : wish.defaultModel)
@@ -55,14 +55,14 @@ function checkChoice({ model }: ChosenModel, wish: ModelWish): void {
     throw new ApiError('access_denied', `This key has no access to model '${model.id}'`)
 }
 
-/** The endpoints that serve a type of models. */
+/** The names of the calls that serve a type of models. */
 function endpointNames(type: Model['type']): string {
   return REQUEST_TYPES.map((name) => REQUEST_TYPE_TABLE[name])
     .flatMap(({ modelType, endpointName }) => (modelType === type ? [endpointName] : []))
     .join(', ')
 }
 
-/** The whole name comes first: an id of the catalogue may itself end like a suffix. */
+/** The whole name is looked up first: an id of the catalogue may itself end like a suffix. */
 function findModel(name: string, snapshot: Snapshot): ChosenModel | null {
   const whole = modelNamed(name, snapshot)
   if (whole !== null) return { model: whole, sort: null }
@@ -80,10 +80,10 @@ function modelNamed(name: string, snapshot: Snapshot): Model | null {
   return model === undefined || !model.active || model.endpoints.length === 0 ? null : model
 }
 
-/** The needs of a request with pictures. */
+/** The modalities of a request with pictures. */
 export const WITH_IMAGES: Pick<ChatRequest, 'inputModalities'> = { inputModalities: new Set(['image']) }
 
-/** Throws `model_not_supported` where the messages contain a modality that the model cannot read. */
+/** Throws `model_not_supported` if the messages contain a modality that the model cannot read. */
 export function checkModalities(model: Model, request: Pick<ChatRequest, 'inputModalities'>): void {
   for (const modality of request.inputModalities) {
     if (!model.inputModalities.includes(modality))
@@ -91,7 +91,7 @@ export function checkModalities(model: Model, request: Pick<ChatRequest, 'inputM
   }
 }
 
-/** Throws where a prompt is longer than the model takes. People count characters, of which some are two UTF-16 units. */
+/** Throws if a prompt is longer than the model allows. People count characters, some of which are two UTF-16 units. */
 export function checkPrompt(prompt: string, { maxPromptLength }: Model): void {
   const most = maxPromptLength ?? PROMPT_CHARACTERS_MAX
   const characters = prompt.length <= most ? prompt.length : charactersOf(prompt)

@@ -5,7 +5,7 @@ import { compare } from '../../base/money.ts'
 import { askedWord, PLAIN_TIER, tierNamed } from '../../tables/service-tier-table.ts'
 import { PARAMETER_NAMES, PARAMETER_TABLE, type ParameterName } from '../../tables/parameter-table.ts'
 
-/** The prices of which a modality of the answer needs one; 0 = other tokens pay for it. */
+/** Prices of which the endpoint needs one for a modality of the answer; null = other tokens pay for it. */
 const MODALITY_PRICES: ReadonlyMap<string, readonly PriceKey[] | null> = new Map<string, readonly PriceKey[] | null>([
   ['text', null],
   ['audio', ['audio_output']],
@@ -16,7 +16,7 @@ const COSTS = new Map<string, (typeof PARAMETER_TABLE)[ParameterName]['cost']>(
   PARAMETER_NAMES.map((name) => [name, PARAMETER_TABLE[name].cost]),
 )
 
-/** Whether an endpoint may be sent the parameter at all, whatever its adapter can carry. */
+/** Whether an endpoint may be sent the parameter by its price, whatever its adapter can send. */
 export function isPriced({ priced, supportedParameters }: Endpoint, parameter: string): boolean {
   const cost = COSTS.get(parameter)
   if (cost === undefined || cost === 'units' || parameter === 'modalities' || parameter === 'service_tier') return true
@@ -30,7 +30,7 @@ export function inVariant(endpoint: Endpoint, variant: string | null): Endpoint 
   return prices === undefined || variant === null ? endpoint : { ...endpoint, ...prices, variant }
 }
 
-/** Whether two price keys of an endpoint cost the same; null = its own price. */
+/** Whether two price keys of an endpoint cost the same; null = the endpoint's own price. */
 export function costTheSame(
   endpoint: Endpoint,
   [one, other]: readonly [string | null, string | null],
@@ -45,7 +45,7 @@ export function costTheSame(
   )
 }
 
-/** Whether an endpoint has a price for a service tier: that of the client, and what its provider bills. */
+/** Whether an endpoint has a price for a service tier, for both the client and the provider. */
 export function pricesTier({ conditions }: Pick<Endpoint, 'conditions'>, tier: string): boolean {
   return (
     conditions !== undefined &&
@@ -53,24 +53,24 @@ export function pricesTier({ conditions }: Pick<Endpoint, 'conditions'>, tier: s
   )
 }
 
-/** The service tier that a request names; null = it leaves the choice, or names the plain one. */
+/** The service tier that a request asks for; null = it leaves the choice open, or names the plain tier. */
 export function tierWished({ parameters }: ChatRequest): string | null {
   const tier = tierNamed(parameters['service_tier'])
   return tier === PLAIN_TIER ? null : tier
 }
 
-/** The wished tier in the endpoint's word, where it has a price there; null = it is not asked for. */
+/** The requested tier in the endpoint's word, if it has a price there; null = the endpoint is not asked for it. */
 export function tierAsked(request: ChatRequest, endpoint: Endpoint): string | null {
   const tier = tierWished(request)
   return tier !== null && pricesTier(endpoint, tier) ? askedWord(endpoint.provider, tier) : null
 }
 
-/** The wished tier by our name, where the endpoint is asked for it; null = it is asked for the plain one. */
+/** The requested tier by our name, if the endpoint is asked for it; null = the endpoint is asked for the plain tier. */
 export function tierMet(request: ChatRequest, endpoint: Endpoint): string | null {
   return tierAsked(request, endpoint) === null ? null : tierWished(request)
 }
 
-/** The endpoint's word for the tier that it is asked for: the wished one, else the plain one; null = it is sent none. */
+/** The endpoint's word for the tier that is sent: the requested tier, else the plain one; null = none is sent. */
 export function tierSent(request: ChatRequest, endpoint: Endpoint): string | null {
   return tierAsked(request, endpoint) ?? endpoint.provider.dialect.plainTier
 }
@@ -83,8 +83,8 @@ export function tiersServed(request: ChatRequest, endpoint: Endpoint): readonly 
 }
 
 /**
- * The request with the service tier that its endpoint is asked for: the wished one where that has a price, else the
- * plain one where the service would choose by itself.
+ * The request with the service tier that its endpoint is asked for: the requested tier if it has a price, else the
+ * plain tier if the service would choose by itself.
  */
 export function withTier(request: ChatRequest, endpoint: Endpoint): ChatRequest {
   const tier = tierSent(request, endpoint) ?? undefined
@@ -105,12 +105,12 @@ export function pricedRequest(asked: ChatRequest, endpoint: Endpoint): ChatReque
     : { ...request, parameters, messages }
 }
 
-/** Whether pictures may be in the answer: only it shows how many. */
+/** Whether pictures may be in the answer, whose number only the answer shows. */
 export function answersPictures(model: Model, request: ChatRequest): boolean {
   return model.outputModalities.includes('image') || asksModality(request, 'image')
 }
 
-/** Whether a request says that it wants the modality. */
+/** Whether a request asks for the modality. */
 export function asksModality({ parameters: { modalities } }: ChatRequest, name: string): boolean {
   return Array.isArray(modalities) && modalities.includes(name)
 }
@@ -125,7 +125,8 @@ export function searches({ parameters }: ChatRequest, endpoint: Endpoint): boole
 }
 
 /**
- * The most output tokens that a prediction is billed for in addition to the answer: those that the answer does not use.
+ * The most output tokens that are billed for a prediction in addition to the answer: the predicted tokens that the
+ * answer does not use.
  */
 export function predictedTokens({ parameters }: ChatRequest, endpoint: Endpoint): number {
   const { prediction } = parameters
@@ -153,11 +154,11 @@ function pricedParameters(parameters: ChatRequest['parameters'], endpoint: Endpo
 }
 
 /**
- * How a search is to be done, without what makes it dearer than the row's price of one: how much it reads, and what
- * only one provider knows, such as a search in several steps.
+ * The options of a search without those that make it dearer than the row's price: how much it reads, and options of one
+ * provider only, such as a search in several steps.
  */
 function pricedSearch(options: unknown, endpoint: Endpoint): Record<string, unknown> {
-  // Only objects pass the reader of requests.
+  // The reader of requests accepts only objects.
   const { user_location: place, search_context_size: level } = options as Readonly<Record<string, unknown>>
   return {
     ...(place === undefined ? {} : { user_location: place }),
@@ -183,7 +184,7 @@ function pricedMessage(message: ChatMessage, endpoint: Endpoint): ChatMessage {
     : message
 }
 
-/** A one-hour cache mark costs more than one for minutes; the price for minutes is used where it is the only one. */
+/** A cache mark of one hour costs more than one of minutes; if only minutes have a price, it becomes one of minutes. */
 function pricedPart(part: ChatPart, endpoint: Endpoint): ChatPart {
   if (part.type !== 'text' && part.type !== 'image_url') return part
   const { cache_control: mark, ...plain } = part

@@ -7,16 +7,15 @@ import type { TokenCounter } from './token-count.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { ChosenModel } from './model-choice.ts'
 
-/** The remedy, and the reason for the large amount. */
+/** The remedies that a refusal names, and the reason for a large amount. */
 interface Remedy {
-  /** Fewer max_tokens would make the request cheaper. */
+  /** Whether fewer max_tokens would make the request cheaper. */
   readonly tokens: boolean
   readonly reason?: string | null
 }
 
 /**
- * The 402 of wire.md D-10.4, of the plan and of the ledger. It keeps the exact amount, so that the relay can name the
- * key's limit where that is the bound.
+ * The 402 of wire.md D-10.4. It has the exact amount, so that the relay can name the key's limit if that is the bound.
  */
 export class InsufficientBalanceError extends ApiError {
   readonly requiredMicro: Micro
@@ -36,7 +35,7 @@ export class InsufficientBalanceError extends ApiError {
   }
 }
 
-/** The facts that a plan of any kind needs besides the request. */
+/** The facts besides the request that every kind of plan needs. */
 export interface PlanInput {
   readonly defaultModel: string | null
   /** Canonical ids; null = all. */
@@ -44,7 +43,7 @@ export interface PlanInput {
   readonly snapshot: Snapshot
   /** Unix ms of the request's arrival, which decides prices by the hour. */
   readonly atMs: number
-  /** Read just before. Only an omitted max_tokens depends on it; everything else is decided by the hold. */
+  /** Read just before the plan. Only an omitted max_tokens depends on them; the hold decides everything else. */
   readonly funds: { readonly availableMicro: Micro; readonly keyRoomMicro: Micro | null }
   readonly health: EndpointHealth
   /** Uniform in [0, 1). */
@@ -60,37 +59,40 @@ export interface PlanInput {
 export interface Candidate {
   readonly model: Model
   readonly endpoint: Endpoint
-  /** Output tokens to ask for; null = send none (the provider's default is its maximum). */
+  /** The number of output tokens to ask for; null = none is sent, since the provider's default is its maximum. */
   readonly sendMaxTokens: number | null
 }
 
-/** A priced request: who may serve it, in order, and the most it may cost. Nothing reaches a provider without one. */
+/**
+ * A priced request: which endpoints may serve it, in order, and the most that it may cost. Nothing reaches a provider
+ * without one.
+ */
 export interface Plan {
   readonly snapshot: Snapshot
   readonly atMs: number
   readonly candidates: readonly Candidate[]
   /** The worst case at the dearest candidate. */
   readonly holdMicro: Micro
-  /** The output cap that every bound of usage is checked against; 0 where the kind has none. */
+  /** The output cap against which every bound of usage is checked; 0 = the kind has none. */
   readonly maxTokens: number
-  /** True where maxTokens was computed (omitted or -1): shown as `X-Max-Tokens`. */
+  /** Whether maxTokens was computed (omitted or -1); it is then shown as `X-Max-Tokens`. */
   readonly maxTokensComputed: boolean
   /**
-   * What may be charged for an answer is more than is held: the hold covers what only the provider can count, by an
-   * estimate. Refused to an account whose hour is used up (guarantees.md rule 20).
+   * Whether an answer may be charged for more than is held, since the hold only estimates what the provider alone can
+   * count. Such a request is refused to an account whose free hour is used up (guarantees.md rule 20).
    */
   readonly mayExceed: boolean
-  /** It holds for the parts of its request that only some endpoints serve; absent = without them. */
+  /** Whether the plan includes the parts of the request that only some endpoints serve; absent = it does not. */
   readonly isSpecial?: boolean
-  /** The input bound: an exact count, or bytes in its place. */
+  /** The bound of the input: an exact count, or the bytes in its place. */
   readonly inputTokensBound: number
-  /** Why the hold is more than the text and the answer can cost, in a sentence for a refusal; null = it is not more. */
+  /** Why the hold is more than the text and the answer can cost, as a sentence for a refusal; null = it is not more. */
   readonly holdReason?: () => string | null
 }
 
 /**
- * The models that can serve the request, in order. A fallback model that cannot is left out; where none can, the first
- * model's refusal is the answer.
+ * The models that can serve the request, in order. A fallback model that cannot is left out; if none can, the first
+ * model's refusal is thrown.
  */
 export function servingRoutes<Route extends { readonly endpoints: readonly Endpoint[] }>(
   chosen: readonly ChosenModel[],

@@ -80,7 +80,7 @@ test('the dearest text to tokenise does not hold the loop', () => {
   }).join('')
   let counted = 0
   const usedMs = cpuMs(() => (counted = tokens.countText(letters, null)), 1_500)
-  // Without the cap this takes half a second and more; the bound leaves room for a busy machine.
+  // Without the time limit this takes half a second and more; the bound leaves room for a busy machine.
   assert.ok(usedMs < 1_500, String(usedMs))
   assert.ok(counted > 1_500_000)
 })

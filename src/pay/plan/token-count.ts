@@ -4,15 +4,16 @@ import { assert } from '../../base/assert.ts'
 import { mediaTokens } from './media-tokens.ts'
 import { Encoding, ENCODING_NAMES, type EncodingName } from './tokens/encoding.ts'
 
-/** Texts are counted in slices, as many as the time allows; slicing costs less than 1 % of the count. */
+/** Texts are counted in slices of this length, as many as the time allows; slicing costs less than 1 % of the count. */
 const SLICE_CHARS = 1_024
 /**
- * No body may stall the loop for 100 ms (reliability.md R11), so all counts of one turn of the loop share this time: an
- * answer without usage has its input and its output counted. Only the elapsed time is a measure, because no cheap look
- * at a text predicts it: prose and code take 0.05 µs a character, random letters and ideographs up to 0.5 µs.
+ * No body may stall the loop for 100 ms (reliability.md R11), so all counts in one turn of the loop share this time;
+ * for an answer without usage, both its input and its output are counted. Only the elapsed time is a measure, because
+ * no cheap look at a text predicts it: prose and code take 0.05 µs a character, random letters and ideographs up to 0.5
+ * µs.
  */
 const COUNT_MS_MAX = 60
-/** Counted however long it takes: 8 KiB of text are always counted whole. */
+/** The slices that are counted however long it takes: 8 KiB of text are always counted in full. */
 const SLICES_MIN = 8
 const UTF8_BYTES_PER_UNIT = 3
 const MESSAGE_TOKENS = 4
@@ -24,21 +25,21 @@ const TOOLS_TOKENS = 16
 /** Providers put up to about 600 tokens of instructions before the tools. */
 const TOOLS_TOKENS_MAX = 640
 
-/** Counts tokens with the model's own encoding where it is known, otherwise with `o200k_base`. */
+/** Counts tokens with the model's own encoding if it is known, otherwise with `o200k_base`. */
 export interface TokenCounter {
   countText(text: string, tokenizer: string | null): number
-  /** Tokens of the whole input: texts, roles, tools, schema, media by rule of thumb. */
+  /** Tokens of the whole input: texts, roles, tools, schema, and media by a rough rule. */
   countChat(request: ChatRequest, tokenizer: string | null): number
   /**
-   * The most tokens of everything but media, by the model's own encoding. null = its encoding is unknown: another
-   * encoding's count is no bound, and may be a fifth of the true one.
+   * The most tokens of everything except media, by the model's own encoding. null = its encoding is unknown: the count
+   * by another encoding is no bound, and may be a fifth of the true one.
    */
   mostOfChat(request: ChatRequest, tokenizer: string | null): number | null
   /** Tokens of texts that are read one by one; `exact` = the provider's count would be the same. */
   countTexts(texts: readonly string[], tokenizer: string | null): { readonly tokens: number; readonly exact: boolean }
   /**
-   * Whether some text has more than `max` tokens, the longest tried first; null = none was found within the time of a
-   * count.
+   * Whether some text has more than `max` tokens; the longest text is tried first. null = none was found within the
+   * time of a count.
    */
   findLonger(
     texts: readonly string[],
@@ -50,11 +51,11 @@ export interface TokenCounter {
 }
 
 /**
- * A counter that loads each encoding when first needed and keeps it. A text too long to be counted whole is sampled by
+ * A counter that loads each encoding when it is first needed. A text too long to be counted in full is sampled by
  * `random`: a client who could predict the sample could hide most of a text from the count.
  */
 export function createTokenCounter(
-  // oxlint-disable-next-line eslint/no-restricted-properties -- picks which texts are measured again; nobody gains by guessing it
+  // oxlint-disable-next-line eslint/no-restricted-properties -- picks the slices to count; guesses gain nothing
   random: () => number = Math.random,
   monotonicMs: () => number = () => performance.now(),
 ): TokenCounter {
@@ -74,7 +75,7 @@ export function createTokenCounter(
     const name = encodingOf(tokenizer) ?? 'o200k_base'
     const known = counts.get(request)
     if (known?.name === name) return known
-    // Writing a schema of 10 MB as text is part of the time.
+    // The time includes the writing of a schema of up to 10 MB as text.
     const startMs = sample.time.begin()
     const { tokens, counted, rest } = countTexts(inputTexts(request), counterOf(tokenizer), sample, startMs)
     const bytes = rest.reduce((sum, { text, start, end }) => sum + Buffer.byteLength(text.slice(start, end)), 0)
@@ -90,7 +91,7 @@ export function createTokenCounter(
       if (encodingOf(tokenizer) === null) return null
       const { most } = countInput(request, tokenizer)
       const { tools, responseFormat } = request
-      // Each provider writes tools and schemas in its own form.
+      // Each provider writes tools and schemas in a form of its own.
       return tools === null && responseFormat === null
         ? most + frameTokens(request)
         : Math.ceil((most * 11) / 10) + frameTokensMax(request)
@@ -111,7 +112,7 @@ export function createTokenCounter(
   }
 }
 
-/** The texts that may have more than `max` tokens; a byte makes at most one token. */
+/** The texts that may have more than `max` tokens, since a byte makes at most one token; the longest come first. */
 function longestFirst(
   texts: readonly string[],
   max: number,
@@ -156,21 +157,21 @@ interface Sampler {
 }
 
 interface Counted {
-  /** The counted tokens, scaled to the whole. */
+  /** The counted tokens, scaled to the whole text. */
   readonly tokens: number
   readonly counted: number
-  /** What the time did not allow to count. */
+  /** The slices that were not counted for lack of time. */
   readonly rest: readonly Slice[]
 }
 
 interface InputCount {
   readonly name: EncodingName
   readonly tokens: number
-  /** The counted tokens, and a token for each byte of the rest. */
+  /** The counted tokens, plus a token for each byte of the rest. */
   readonly most: number
 }
 
-/** The time that counts take until the event loop turns. */
+/** The time that counts take in one turn of the event loop. */
 class TurnTime {
   readonly #monotonicMs: () => number
   #usedMs = 0
@@ -192,7 +193,7 @@ class TurnTime {
     return this.#monotonicMs()
   }
 
-  /** Whether the count that began at `startMs` may go on. */
+  /** Whether the count that began at `startMs` may continue. */
   isLeft(startMs: number): boolean {
     return this.#usedMs + this.#monotonicMs() - startMs < COUNT_MS_MAX
   }
@@ -246,7 +247,7 @@ function takeSlice(slices: Slice[], index: number, last: number): Slice {
   return taken
 }
 
-/** Never between the halves of a surrogate pair, which would count as two broken characters. */
+/** The end of a slice, never between the halves of a surrogate pair, which would count as two broken characters. */
 function sliceEnd(text: string, start: number): number {
   const end = Math.min(start + SLICE_CHARS, text.length)
   const unit = text.charCodeAt(end)
@@ -254,14 +255,14 @@ function sliceEnd(text: string, start: number): number {
 }
 
 /**
- * An upper bound of the tokens of everything but media for any byte-level tokenizer, without tokenising: one per byte,
- * and the frames of messages and tools.
+ * An upper bound of the tokens of everything except media for any byte-level tokenizer, without tokenising: one per
+ * byte, and the frames of messages and tools.
  */
 export function textBound(request: ChatRequest): number {
   return request.textBytes + frameTokensMax(request)
 }
 
-/** The same with media by a rule of thumb: good enough to compare with a context, but not a bound. */
+/** The same, plus media by a rough rule: good enough to compare with a context, but not a bound. */
 export function inputBound(request: ChatRequest): number {
   return textBound(request) + mediaTokens(request.messages)
 }

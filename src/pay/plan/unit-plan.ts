@@ -13,11 +13,11 @@ import { INPUT_SLACK } from './usage-bounds.ts'
 export interface UnitPlanRequest extends PlanInput {
   readonly request: RoutedRequest
   readonly type: RequestType
-  /** Names of the parameters that the client sent on purpose. */
+  /** Names of the parameters that the client set explicitly. */
   readonly sent: readonly string[]
-  /** Throws an ApiError where the model cannot serve the request: its context, its voices, its sizes. */
+  /** Throws an ApiError if the model cannot serve the request because of its context, voices or sizes. */
   readonly check: (model: Model) => void
-  /** Whether an endpoint serves the kind, and this request of it. */
+  /** Whether an endpoint serves the kind, and this request. */
   readonly able: (endpoint: Endpoint) => boolean
   /** The endpoint with its prices for this request; absent = the endpoint's own. */
   readonly priced?: (endpoint: Endpoint, model: Model) => Endpoint
@@ -27,7 +27,7 @@ export interface UnitPlanRequest extends PlanInput {
   readonly mayExceed: (model: Model, endpoint: Endpoint) => boolean
 }
 
-/** Prices a request of units (wire.md 10.5): who may serve it, in order, and the most it may cost. */
+/** Prices a request by units (wire.md 10.5): which endpoints may serve it, in order, and the most that it may cost. */
 export function planUnits(input: UnitPlanRequest): Plan {
   const {
     request,
@@ -81,13 +81,13 @@ export function planUnits(input: UnitPlanRequest): Plan {
   return unitPlan(input, candidates, worstUsage, mayExceed)
 }
 
-/** The same plan with a smaller hold; null when it costs no less. */
+/** The same plan with a smaller hold; null = it costs no less. */
 export function recountedUnits(plan: Plan, worstUsage: UnitPlanRequest['worstUsage']): Plan | null {
   const recounted = unitPlan(plan, plan.candidates, worstUsage, plan.mayExceed)
   return recounted.holdMicro < plan.holdMicro ? recounted : null
 }
 
-/** The same plan, held for by the most that may be charged. */
+/** The same plan with a hold for the most that may be charged. */
 export function boundedUnits(plan: Plan, mostUsage: UnitPlanRequest['worstUsage']): Plan {
   return unitPlan(plan, plan.candidates, mostUsage, false)
 }
@@ -101,7 +101,7 @@ function unitPlan(
   assert(candidates.length > 0, 'A plan has at least one candidate.')
   const holdMicro = candidates.reduce((dearest, { model, endpoint }) => {
     const inputTokens = sumOf(worstUsage(model, endpoint), INPUT_METERS) + INPUT_SLACK
-    // No tier is asked for here, and none that a provider says is read.
+    // These kinds ask for no tier, and ignore the tier that a provider reports.
     const reach = { atMs, inputTokens: mayExceed ? Infinity : inputTokens, serviceTiers: [] }
     const sell = dearestSell(endpoint, reach)
     const cost = chargeMicro(worstUsage(model, sell === endpoint.sell ? endpoint : { ...endpoint, sell }), sell)

@@ -19,7 +19,7 @@ const SOUND_METERS = [...INPUT_METERS, ...OUTPUT_METERS].filter((meter) =>
 export const INPUT_SLACK = 1_000
 
 export interface UsageLimits {
-  /** The most tokens of the input without the provider's own template; called only when more are reported. */
+  /** The most tokens of the input without the provider's own template; called only if more are reported. */
   readonly inputMax: () => number
   /** The most output tokens of all answers together. */
   readonly outputMax: number
@@ -37,8 +37,8 @@ export interface MeasuredTokens {
 }
 
 /**
- * The usage of an answer. A provider bills what it reports, so its report is our cost, however large. The customer's
- * part is limited to possible values.
+ * The usage of an answer. A provider bills what it reports, so its report is our cost, however large. What the customer
+ * pays for is limited to possible values.
  */
 export function measureUsage(report: UsageReport, limits: UsageLimits): MeasuredTokens {
   const reported = report.missing === undefined ? report : counted(report, limits)
@@ -51,14 +51,14 @@ export function measureUsage(report: UsageReport, limits: UsageLimits): Measured
   }
 }
 
-/** Usage that we counted ourselves, where the provider reported none (rules 7 and 9). */
+/** Usage that we counted ourselves, because the provider reported none (rules 7 and 9). */
 export function countedReport(inputTokens: number, outputTokens: number): UsageReport {
   return reportOf({ input: inputTokens, output: outputTokens })
 }
 
 /**
- * Puts our own count in place of missing figures. Several calls together never count less than the reported part of
- * them.
+ * Replaces missing figures by our own count. If several calls are counted together, the result is never less than the
+ * part that was reported.
  */
 function counted({ usage, missing = [] }: UsageReport, { count }: UsageLimits): UsageReport {
   const ours = count().usage
@@ -119,8 +119,8 @@ export function withUnits(units: Usage, tokens: UsageReport | null): UsageReport
 }
 
 /**
- * Whether tokens have a price at an endpoint, for the client or for us; else it is sold by time or characters, and the
- * log shows no tokens.
+ * Whether tokens have a price at an endpoint, for the client or for us; otherwise it is sold by time or characters, and
+ * the log shows no tokens.
  */
 export function countsTokens({ sell, buy }: Endpoint): boolean {
   return SOUND_METERS.some((meter) => sell[meter].digits > 0n || buy[meter].digits > 0n)

@@ -12,24 +12,24 @@ import { answersPictures, asksModality, predictedTokens, searches, tierMet } fro
 const EXPECTED_OUTPUT_TOKENS = 512
 
 /**
- * The pictures of one answer that are held for. Models answer with one; asked for many, they make about as many as
- * image protocols make at once.
+ * The number of pictures of one answer that the hold covers. Models answer with one; if asked for many, they make about
+ * as many as image protocols make at once.
  */
 export const ANSWER_PICTURES_MAX = 10
 
 /**
- * The dearest prices that an answer can meet at one endpoint. Only the answer shows which meters its tokens fall under.
+ * The dearest prices that an answer can meet at one endpoint. Only the answer shows to which meters its tokens belong.
  */
 export interface WorstPrice {
   readonly inputToken: Decimal
   readonly outputToken: Decimal
-  /** Per request, independent of its tokens. */
+  /** The part for each request, which does not depend on its tokens. */
   readonly fixed: Decimal
 }
 
 /**
- * Units that a request uses independently of its answer, charged by the request: no provider reports them, but for
- * searches, where a report's count replaces this one.
+ * Units that do not depend on the answer and are charged as the request asks for them. No provider reports them except
+ * searches, whose reported count replaces this one.
  */
 export function fixedUsage(request: ChatRequest, endpoint: Endpoint, inputs = 1): Usage {
   const images = imageCount(request.messages) * inputs
@@ -66,9 +66,7 @@ export function worstPrice(
   }
 }
 
-/**
- * The dearest price that a token can fall under; a meter of a modality counts only where the request has the modality.
- */
+/** The dearest price that a token can have; the meter of a modality counts only if the request has that modality. */
 function dearest(sell: PriceSheet, meters: typeof INPUT_METERS, has: (modality: string) => boolean): Decimal {
   let most = sell[meters[0]]
   for (const meter of meters) {
@@ -79,8 +77,8 @@ function dearest(sell: PriceSheet, meters: typeof INPUT_METERS, has: (modality: 
 }
 
 /**
- * The probable cost of the request by the prices of its hour, its length and the tier that is asked for: a dear cache
- * write, which most requests never need, must not decide between providers.
+ * The probable cost of the request, by the prices of its hour, its length and the requested tier. A dear cache write,
+ * which most requests never need, must not decide between providers.
  */
 export function expectedChatCost(
   endpoint: Endpoint,
@@ -113,8 +111,8 @@ export function worstMicro(price: WorstPrice, inputTokens: number, outputTokens:
 }
 
 /**
- * The most output tokens that each of `n` answers may have within `availableMicro`; below 0 where even the input is not
- * affordable, Infinity where output is free.
+ * The most output tokens of each of `n` answers that `availableMicro` allows; negative = even the input is not
+ * affordable, Infinity = output is free.
  */
 export function affordableTokens(price: WorstPrice, inputTokens: number, n: number, availableMicro: Micro): number {
   const input = worstCost(price, inputTokens, 0, n)

@@ -4,7 +4,7 @@ import type { Refusal } from '../../protocols/wire/refusal-table.ts'
 import type { Asked } from './generation-state.ts'
 
 const BUSY: ReadonlySet<number> = new Set([429, 503, 529])
-/** What the request asks is refused: its client may be told the words, and no endpoint is to blame. */
+/** Refusals of what the request asks for: its client may see the provider's words, and no endpoint is to blame. */
 const REQUEST_FAULTS: ReadonlySet<Refusal | null> = new Set<Refusal>([
   'context_length',
   'moderation',
@@ -16,12 +16,12 @@ const KEY_FAULTS: ReadonlySet<Refusal | null> = new Set<Refusal>(['credentials',
 const RETRY_AFTER_MAX_SECONDS = 60
 const RETRY_AFTER_DEFAULT_SECONDS = 5
 
-/** One failed attempt, with the display name of its provider. `empty` is a 200 whose answer holds nothing. */
+/** One failed attempt, with the display name of its provider. `empty` is a 200 whose answer has no content. */
 export interface FailedAttempt {
   readonly failure: RedactedFailure | 'empty'
   readonly providerName: string
   readonly modelId: string
-  /** Tokens that its endpoint is said to read; null = unknown. */
+  /** The tokens that its endpoint can read by the catalogue; null = unknown. */
   readonly contextLength: number | null
 }
 
@@ -30,17 +30,17 @@ function isRequestFault(failure: AttemptFailure): boolean {
 }
 
 /**
- * Who of its model's other endpoints may still serve the request: `all`; `others`, those of other providers, of which
- * one is asked; those with a `larger` window; or `none` (wire.md 7.4).
+ * Which other endpoints of the model may still serve the request: `all`; `others`, those of other providers, one of
+ * which is asked; those with a `larger` window; or `none` (wire.md 7.4).
  */
 export function mayServeNext({ failure }: FailedAttempt): 'all' | 'others' | 'larger' | 'none' {
   if (failure === 'empty' || failure.reason === 'unsendable' || !isRequestFault(failure)) return 'all'
   if (failure.refusal === 'context_length') return 'larger'
-  // A refusal that is billed is not free to repeat.
+  // The provider bills this refusal, so a repeat would cost again.
   return failure.refusal === 'request' && failure.billed === undefined ? 'others' : 'none'
 }
 
-/** The tokens that an endpoint reads, by the catalogue and by its own refusal of a longer prompt; null = unknown. */
+/** The tokens that an endpoint can read, by the catalogue and by its own refusal of a longer prompt; null = unknown. */
 export function windowOf({ failure, contextLength }: FailedAttempt): number | null {
   const told = failure === 'empty' ? 0 : (failure.window?.limit ?? 0)
   return told > 0 ? Math.min(told, contextLength ?? told) : contextLength
@@ -65,12 +65,12 @@ export function isUnhealthy(attempt: FailedAttempt): boolean {
   return !isRequestFault(attempt.failure) && !isBadEnd && reason !== 'saturated'
 }
 
-/** The provider says that it does not serve the model, at all or to this account. */
+/** Whether the provider says that it does not serve the model, at all or to this account. */
 export function isClosed({ failure }: FailedAttempt): boolean {
   return failure !== 'empty' && failure.refusal === 'endpoint' && failure.isKnown === true
 }
 
-/** How long a busy provider asks us to wait (guarantees.md F29); 0 where it does not. */
+/** How many seconds a busy provider asks us to wait (guarantees.md F29); 0 = it does not ask. */
 export function pauseSeconds(attempt: FailedAttempt): number {
   if (!isBusy(attempt) || attempt.failure === 'empty') return 0
   return Math.min(RETRY_AFTER_MAX_SECONDS, attempt.failure.retryAfterSeconds ?? 0)
@@ -83,9 +83,9 @@ function isBusy(attempt: FailedAttempt): boolean {
 }
 
 /**
- * The client's error after the last attempt: 503 when all were busy or unreachable, else what the last attempt's model
- * was refused for, else the error of the last attempt. An attempt whose protocol cannot express the request counts only
- * where no provider was asked.
+ * The client's error after the last attempt: 503 if all were busy or unreachable, else the reason why the last
+ * attempt's model was refused, else the error of the last attempt. An attempt whose protocol cannot express the request
+ * counts only if no provider was asked.
  */
 export function errorOfAttempts(attempts: readonly FailedAttempt[]): ApiError {
   const asked = attempts.filter(({ failure }) => failure === 'empty' || failure.reason !== 'unsendable')
@@ -96,7 +96,7 @@ export function errorOfAttempts(attempts: readonly FailedAttempt[]): ApiError {
   return errorOf(refusalOf(deciding.filter(({ modelId }) => modelId === last.modelId)) ?? last)
 }
 
-/** A refusal whose reason is known, of the largest window; else the first one. */
+/** The last refusal whose reason is known; else the first refusal. */
 function refusalOf(attempts: readonly FailedAttempt[]): FailedAttempt | undefined {
   const refused = attempts.filter(({ failure }) => failure !== 'empty' && isRequestFault(failure))
   const isKnown = ({ failure }: FailedAttempt): boolean => failure !== 'empty' && failure.refusal !== 'request'
@@ -117,7 +117,7 @@ function unavailable(attempts: readonly FailedAttempt[], modelId: string): ApiEr
   )
 }
 
-/** The attempts that failed, for the log: who, how and with which status. */
+/** The failed attempts for the log: the providers, the reasons and the statuses. */
 export function failuresText(attempts: readonly FailedAttempt[]): string {
   return attempts
     .map(
@@ -149,7 +149,7 @@ function requestFault(failure: AttemptFailure, attempt: FailedAttempt): ApiError
   const message = failure.publicMessage ?? 'Provider refused the request'
   if (failure.refusal === 'context_length') return tooLong(failure, attempt, details)
   if (failure.refusal === 'moderation') return new ApiError('content_filtered', message, details)
-  // Only a client of the provider's protocol is told its status.
+  // Only a client of the provider's protocol gets the provider's status.
   return new ApiError(
     body !== undefined && failure.status === 413 ? 'request_too_large' : 'invalid_input',
     message,
@@ -157,7 +157,7 @@ function requestFault(failure: AttemptFailure, attempt: FailedAttempt): ApiError
   )
 }
 
-/** The provider's words, and those on which agents shorten a conversation (wire.md C8). */
+/** The error with the provider's words, and the words at which agents shorten a conversation (wire.md C8). */
 function tooLong(
   { window, publicMessage }: AttemptFailure,
   attempt: FailedAttempt,
@@ -177,7 +177,7 @@ function tooLong(
   return new ApiError('input_tokens_exceeded', message, { ...details, ...context })
 }
 
-/** The error of a stream that broke after its first byte (wire.md D-3.4): always 5xx, for the request was fine. */
+/** The error of a stream that broke after its first byte (wire.md D-3.4): always 5xx, since the request was valid. */
 export function midStreamError(attempt: FailedAttempt): ApiError {
   const error = errorOf(attempt)
   if (error.errorName === 'provider_timeout' || error.errorName === 'empty_response') return error
@@ -186,13 +186,13 @@ export function midStreamError(attempt: FailedAttempt): ApiError {
 }
 
 /**
- * Whether only the provider, or the way to it, is to blame for a failed answer, so that it does not count for rule 20.
- * Clients can bring about the others: answers that say nothing, are too long in bytes or in time, or are refused on the
- * way.
+ * Whether only the provider, or the connection to it, is to blame for a failed answer, so that it does not count for
+ * rule 20. Clients can cause the other failures: answers that are empty, too long in bytes or in time, or refused on
+ * the way.
  */
 export function isProviderFault(failure: AttemptFailure | 'empty', asked: Asked | null): boolean {
   if (failure === 'empty' || failure.reason === 'too_large') return false
-  // After content only the time for the whole answer can be over.
+  // After the first content, only the time limit of the whole answer can be exceeded.
   if (failure.reason === 'timeout') return asked?.heard !== 'content'
   if (failure.reason !== 'error_event' || isStatusIn(failure, BUSY)) return true
   if (REQUEST_FAULTS.has(failure.refusal)) return false
@@ -204,7 +204,7 @@ function isStatusIn({ status }: AttemptFailure, statuses: ReadonlySet<number>): 
   return status !== null && statuses.has(status)
 }
 
-/** It took longer than we wait, so the provider's bill for it is unknown. */
+/** Whether the answer took longer than we wait, so that the provider's bill for it is unknown. */
 export function isGivenUp(failure: AttemptFailure | 'empty'): boolean {
   return failure !== 'empty' && (failure.reason === 'timeout' || failure.reason === 'stall')
 }

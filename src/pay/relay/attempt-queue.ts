@@ -18,7 +18,7 @@ import type { KeyPools } from './key-pools.ts'
 import { providerWords, refusedParameters, withoutEcho, type RequestWords } from './provider-words.ts'
 
 const ATTEMPTS_MAX = 4
-/** A shorter answer says nothing about speed. */
+/** Answers shorter than this do not show the speed. */
 const SPEED_SECONDS_MIN = 0.05
 
 export interface AttemptQueuePorts {
@@ -28,7 +28,7 @@ export interface AttemptQueuePorts {
   readonly retries: RetryBudget
 }
 
-/** One attempt, for traces. Times are of clock.monotonic(), ms. */
+/** One attempt, for traces. Times are those of clock.monotonic(), in ms. */
 export interface AttemptSpan {
   readonly endpoint: Endpoint
   readonly startedMs: number
@@ -38,9 +38,9 @@ export interface AttemptSpan {
 
 /** The order of a request's attempts: the current candidate with its key, and the next one. */
 export class AttemptQueue {
-  /** In the order of their failures. */
+  /** Failed attempts in the order of their failures. */
   readonly failed: FailedAttempt[] = []
-  /** All of them, in order. */
+  /** All attempts, in order. */
   readonly spans: AttemptSpan[] = []
   readonly #ports: AttemptQueuePorts
   readonly #affinity: Affinity | null
@@ -72,7 +72,7 @@ export class AttemptQueue {
     return this.#attempts
   }
 
-  /** Begins an attempt at the candidate; answers its provider key, or null if the provider needs none. */
+  /** Begins an attempt at the candidate; returns the provider key to use, or null if the provider needs none. */
   begin(): string | null {
     if (this.#attempts === 0) {
       this.#ports.retries.earn()
@@ -86,7 +86,7 @@ export class AttemptQueue {
     return this.#apiKey
   }
 
-  /** The attempt is answering, perhaps for minutes: as a retry it is over. */
+  /** The attempt is answering, perhaps for minutes: it no longer counts as a retry. */
   answers(): void {
     if (this.#retrying) this.#ports.retries.release()
     this.#retrying = false
@@ -106,7 +106,10 @@ export class AttemptQueue {
     this.#ports.keyPools.worked(this.#candidate.endpoint.provider, this.#apiKey)
   }
 
-  /** Notes the failure, for this request, whose words are given, and for later ones. */
+  /**
+   * Records the failure, for this request and for the endpoint's health. The request's words are given, so that they
+   * are not repeated.
+   */
   fail(found: AttemptFailure | 'empty', { sent, earlier }: RequestWords): FailedAttempt {
     const failure = withoutEcho(found, [sent, earlier])
     const { health, keyPools } = this.#ports
@@ -126,7 +129,7 @@ export class AttemptQueue {
     this.#endSpan(attempt.failure === 'empty' ? 'empty' : attempt.failure.reason)
     if (attempt.failure !== 'empty' && mayRotateKey(attempt))
       keyPools.failed(endpoint.provider, this.#apiKey, attempt.failure)
-    // If another key may still work, the fault was only this key's.
+    // If another key may still work, the fault is only this key's.
     if (!isUnhealthy(attempt) || this.#otherKeyHelps(attempt)) this.#releaseTrial()
     else if (this.#trial !== null) {
       health.failed(this.#trial, isClosed(attempt))
@@ -149,7 +152,7 @@ export class AttemptQueue {
     return this.#candidate
   }
 
-  /** Other models of `models[]` may take what all providers of this one refuse (wire.md 3.2). */
+  /** Other models of `models[]` may accept a request that all providers of this one refuse (wire.md 3.2). */
   #maySucceed({ model, endpoint }: Candidate, attempt: FailedAttempt): boolean {
     if (model.id !== attempt.modelId) return true
     switch (mayServeNext(attempt)) {
@@ -188,8 +191,8 @@ export class AttemptQueue {
   }
 
   /**
-   * Moves to the first candidate in service with a key; if there is none, to the first: an attempt may fail, no attempt
-   * always does.
+   * Moves to the first candidate in service with a key; if there is none, to the first candidate: an attempt may fail,
+   * but no attempt always does.
    */
   #advance(): void {
     const { health, keyPools } = this.#ports
@@ -212,7 +215,7 @@ export class AttemptQueue {
 const SHARE = 0.2
 const RUNNING_MIN = 20
 const WINDOW_SECONDS = 10
-/** Retries that every window allows, Finagle's ten a second. */
+/** Retries that every window allows: Finagle's ten a second. */
 const WINDOW_MIN = 100
 
 interface BudgetSecond {
@@ -223,9 +226,9 @@ interface BudgetSecond {
 }
 
 /**
- * Keeps failing providers from getting twice the load (guarantees.md 5): attempts beyond the first stay within a fifth
- * of the running requests, or of those of the last ten seconds. The second rule is for the moment in which a provider
- * dies: all its requests fail at once, and a fifth of the running ones would turn most of them into errors.
+ * Prevents that failing providers get twice the load (guarantees.md 5): attempts beyond the first are limited to a
+ * fifth of the running requests, or of those of the last ten seconds. The second rule is for the moment in which a
+ * provider dies: all its requests fail at once, and a fifth of the running ones would turn most of them into errors.
  */
 export class RetryBudget {
   readonly #clock: Clock
@@ -242,7 +245,7 @@ export class RetryBudget {
     this.#activeRequests = activeRequests
   }
 
-  /** A request begins: it earns a fifth of a retry. */
+  /** A request begins, and earns a fifth of a retry. */
   earn(): void {
     this.#now().requests += 1
   }
@@ -268,7 +271,7 @@ export class RetryBudget {
 
   #now(): BudgetSecond {
     const at = Math.floor(this.#clock.monotonic() / 1_000)
-    // The remainder of a whole number is an index of the array.
+    // The remainder of a whole number is a valid index of the array.
     const second = this.#seconds[at % WINDOW_SECONDS] as BudgetSecond
     if (second.at !== at) Object.assign(second, { at, requests: 0, retries: 0 })
     return second

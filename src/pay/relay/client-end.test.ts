@@ -4,7 +4,7 @@ import { movingClock } from '../../../test/harness/moving-clock.ts'
 import { ClientEnd } from './client-end.ts'
 import { BufferBudget, EventBuffer } from './event-buffer.ts'
 
-/** The text that a client gets in ten silent seconds. */
+/** The text that a client gets during ten silent seconds. */
 function silence(keepAlive?: Buffer, buffer: EventBuffer | null = null): string {
   const clock = movingClock()
   const client = new ClientEnd(buffer, clock, keepAlive)

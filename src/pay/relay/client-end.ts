@@ -3,7 +3,7 @@ import type { EventBuffer } from './event-buffer.ts'
 
 const SILENCE_MS = 10_000
 const KEEP_ALIVE = Buffer.from(': PROCESSING\n\n')
-/** Behind an event with a number some decoders take a blank line for another, empty event (wire.md C9). */
+/** After an event with a number, some decoders take a blank line for another, empty event (wire.md C9). */
 const NUMBERED_KEEP_ALIVE = Buffer.from(': PROCESSING\n')
 
 /** One client's connection as the relay uses it; the details of sockets stay in src/http. */
@@ -12,7 +12,7 @@ export interface ClientStream {
   write(bytes: Buffer): boolean
   /** Sends the last events and ends the body cleanly. */
   end(bytes: Buffer): void
-  /** Breaks the connection, so that no client takes a cut answer for a complete one (wire.md C2). */
+  /** Breaks the connection, so that a cut answer does not look complete (wire.md C2). */
   reset(): void
 }
 
@@ -20,7 +20,7 @@ export interface ClientStream {
 export type OpenStream = () => ClientStream | null
 
 type State =
-  /** Nothing has been sent: the answer may still become an HTTP error. */
+  /** Nothing has been sent, so the answer may still become an HTTP error. */
   | { readonly at: 'waiting'; readonly open: OpenStream }
   | { readonly at: 'reading'; readonly stream: ClientStream }
   /** The client has left. It may come back to a buffered answer. */
@@ -32,7 +32,7 @@ const NOT_STARTED: State = { at: 'waiting', open: () => null }
 const GONE: State = { at: 'gone' }
 const OVER: State = { at: 'over' }
 
-/** The client's end of one answer: the current reader, and the events kept for a client that returns. */
+/** The client's side of one answer: the current reader, and the events stored for a client that returns. */
 export class ClientEnd {
   readonly #buffer: EventBuffer | null
   readonly #clock: Clock
@@ -57,12 +57,12 @@ export class ClientEnd {
     return this.#state.at === 'gone'
   }
 
-  /** Whether somebody reads the answer, or may return to read it. */
+  /** Whether a client reads the answer, or may return to read it. */
   get isShown(): boolean {
     return this.#state.at === 'reading' || this.#buffer !== null
   }
 
-  /** Whether `stream` is the connection that reads now; null = none does. */
+  /** Whether `stream` is the current reader; null = whether there is none. */
   isReading(stream: ClientStream | null): boolean {
     return this.#stream === stream
   }
@@ -82,7 +82,7 @@ export class ClientEnd {
   }
 
   /**
-   * After the answer's end: sends a connection the events that it missed, and a clean end only if the answer is
+   * Sends a connection, after the answer's end, the events that it missed. The end is clean only if the answer is
    * complete.
    */
   replay(stream: ClientStream, after: number): void {
@@ -111,15 +111,15 @@ export class ClientEnd {
     stream?.write(this.#keepAlive)
   }
 
-  /** The last bytes of a complete answer. */
+  /** Sends the last bytes of a complete answer. */
   end(tail: Buffer): void {
     this.#open()
     this.#finish(tail)
   }
 
   /**
-   * The last bytes of a failed answer; null = it has no form for an error, and the connection is broken. A client that
-   * still waits gets an HTTP error instead.
+   * Sends the last bytes of a failed answer; null = it has no form for an error, and the connection is broken. A client
+   * that still waits gets an HTTP error instead.
    */
   fail(tail: Buffer | null): void {
     if (tail === null) this.break()
@@ -131,7 +131,7 @@ export class ClientEnd {
     this.#state = GONE
   }
 
-  /** The answer's owner no longer wants it. */
+  /** Its owner no longer wants the answer. */
   dismiss(): void {
     const stream = this.#stream
     this.#state = GONE

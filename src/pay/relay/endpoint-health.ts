@@ -6,11 +6,11 @@ const MINUTES = 24 * 60
 const UNHEALTHY_MS = 30_000
 const WINDOW_MINUTES = 30
 const DAY_MINUTES = 24 * 60
-/** Parameters of an endpoint whose refusals are counted: more than any request has. */
+/** The most parameters of an endpoint whose refusals are counted: more than any request has. */
 const REFUSED_MAX = 64
-/** Answers whose measurements are kept: the latest represent half an hour well enough. */
+/** The number of answers whose measurements are stored: the latest represent half an hour well enough. */
 const SAMPLES_MAX = 2_048
-/** Sorting reads the medians on every request; they move slowly. */
+/** How long a report is reused. Sorting reads the medians on every request, and they change slowly. */
 const REPORT_KEPT_MS = 1_000
 
 interface AnswerSample {
@@ -26,22 +26,22 @@ export interface Percentiles {
   readonly p99: number
 }
 
-/** Measured state of one endpoint; null where nothing is known. */
+/** Measured state of one endpoint; null = nothing is known. */
 export interface HealthReport {
-  /** Moved to the end: ejected, or paused by its provider. */
+  /** It is tried last: it is ejected, or its provider asked for a pause. */
   readonly unhealthy: boolean
   readonly uptime5m: number | null
   readonly uptime30m: number | null
   readonly uptime1d: number | null
   readonly latency30m: Percentiles | null
   readonly throughput30m: Percentiles | null
-  /** How often it refused requests today for each of their parameters, the most refused first. */
+  /** How often it refused requests today because of each of their parameters, the most frequent first. */
   readonly refused: readonly (RefusedCount & { readonly parameter: string })[]
 }
 
 interface RefusedCount {
   readonly requests: number
-  /** The provider's words of the newest refusal; null = it said nothing. */
+  /** The provider's words in the newest refusal; null = it said nothing. */
   readonly said: string | null
 }
 
@@ -51,12 +51,12 @@ interface State {
   readonly samples: AnswerSample[]
   readonly uptime: Uptime
   readonly ejection: Ejection
-  /** Latest failed attempt; null after a success. */
+  /** The time of the latest failed attempt; null after a success. */
   failedAtMs: number | null
-  /** The provider itself asked for a pause of this length, by `Retry-After`. */
+  /** The end of the pause that the provider asked for by `Retry-After`. */
   pausedUntilMs: number
   kept: { readonly atMs: number; readonly measures: Measures } | null
-  /** By parameter, of the UTC day that began at `dayMs`. */
+  /** Refusals by parameter, of the UTC day that began at `dayMs`. */
   readonly refused: { dayMs: number; readonly counts: Map<string, RefusedCount> }
 }
 
@@ -68,24 +68,24 @@ const UNKNOWN: Measures = Object.freeze({
   throughput30m: null,
 })
 
-/** Per-node health of every endpoint, fed by attempts; read by the plan and by the endpoint lists. */
+/** The health of every endpoint as this node sees it. Attempts report to it; plans and lists of endpoints read it. */
 export class EndpointHealthBook {
   readonly #clock: Clock
   readonly #left: (endpointId: string) => void
   readonly #states = new Map<string, State>()
 
-  /** `left` is told of an endpoint that was taken out of service. */
+  /** `left` is called with the id of an endpoint that was taken out of service. */
   constructor(clock: Clock, left: (endpointId: string) => void = () => undefined) {
     this.#clock = clock
     this.#left = left
   }
 
-  /** An attempt begins. Exactly one of `succeeded`, `failed` and `released` reports its end. */
+  /** An attempt begins. Exactly one of `succeeded`, `failed` and `released` must report its end. */
   begin(endpointId: string): Trial {
     return this.#state(endpointId).ejection.begin(endpointId, this.#clock.monotonic())
   }
 
-  /** The attempt ended and says nothing about the endpoint. */
+  /** The attempt ended without saying anything about the endpoint. */
   released(trial: Trial): void {
     this.#state(trial.endpointId).ejection.released(trial)
   }
@@ -102,7 +102,7 @@ export class EndpointHealthBook {
     if (state.samples.length > SAMPLES_MAX) state.samples.splice(0, SAMPLES_MAX / 2)
   }
 
-  /** `isSure`: it will not answer, whatever is asked, and so is out at once. */
+  /** `isSure`: the endpoint will not answer, whatever is asked, so it is taken out at once. */
   failed(trial: Trial, isSure = false): void {
     const atMs = this.#clock.monotonic()
     const state = this.#state(trial.endpointId)
@@ -111,7 +111,10 @@ export class EndpointHealthBook {
     if (state.ejection.failed(trial, atMs, isSure)) this.#left(trial.endpointId)
   }
 
-  /** It refused a request for these parameters, which says nothing of its health. `said`: for the operator's eyes. */
+  /**
+   * The endpoint refused a request because of these parameters, which does not affect its health. `said`: the
+   * provider's words, for the operator only.
+   */
   refused(endpointId: string, parameters: readonly string[], said: string | null): void {
     const counts = this.#refusedToday(this.#state(endpointId))
     for (const name of parameters)
@@ -126,13 +129,13 @@ export class EndpointHealthBook {
     return refused.counts
   }
 
-  /** Prefers other endpoints for this many seconds, while there are any. */
+  /** Prefers other endpoints for this many seconds, if there are any. */
   pause(endpointId: string, seconds: number): void {
     const state = this.#state(endpointId)
     state.pausedUntilMs = Math.max(state.pausedUntilMs, this.#clock.monotonic() + seconds * 1_000)
   }
 
-  /** Not a candidate now, unless nothing else is left. */
+  /** Whether it is no candidate now, unless nothing else is left. */
   ejected(endpointId: string): boolean {
     const state = this.#states.get(endpointId)
     if (state === undefined) return false
@@ -140,18 +143,18 @@ export class EndpointHealthBook {
     return now < state.pausedUntilMs || state.ejection.isOut(now)
   }
 
-  /** Its latest attempt failed less than 30 s ago: moved last. */
+  /** Whether its latest attempt failed less than 30 s ago; it is then tried last. */
   unhealthy(endpointId: string): boolean {
     const state = this.#states.get(endpointId)
     return state !== undefined && state.failedAtMs !== null && this.#clock.monotonic() - state.failedAtMs < UNHEALTHY_MS
   }
 
-  /** p50 output tokens per second over 30 minutes. */
+  /** Median of the output tokens per second over 30 minutes. */
   throughput(endpointId: string): number | null {
     return this.#measures(endpointId).throughput30m?.p50 ?? null
   }
 
-  /** p50 time to the first token over 30 minutes, ms. */
+  /** Median time to the first token over 30 minutes, ms. */
   latency(endpointId: string): number | null {
     return this.#measures(endpointId).latency30m?.p50 ?? null
   }
@@ -221,11 +224,11 @@ function percentiles(values: readonly number[], direction: 'ascending' | 'descen
   return { p50: at(0.5), p75: at(0.75), p90: at(0.9), p99: at(0.99) }
 }
 
-/** Attempts of the last day, counted by the minute, so that a busy endpoint needs no more memory than a quiet one. */
+/** Attempts of the last day, counted by the minute, so that a busy endpoint needs no more memory than an idle one. */
 class Uptime {
   readonly #all = new Uint32Array(MINUTES)
   readonly #good = new Uint32Array(MINUTES)
-  /** The latest minute counted, in whole minutes of clock.monotonic(). */
+  /** The latest counted minute, in whole minutes of clock.monotonic(). */
   #minute = 0
 
   add(ok: boolean, nowMs: number): void {
@@ -246,7 +249,7 @@ class Uptime {
     return all === 0 ? null : Math.round((good / all) * 1_000) / 10
   }
 
-  /** Clears the minutes that have begun since. */
+  /** Clears the minutes that have begun since the last call. */
   #advance(nowMs: number): number {
     const minute = Math.floor(nowMs / 60_000)
     for (let next = Math.max(this.#minute + 1, minute - MINUTES + 1); next <= minute; next += 1)
@@ -256,14 +259,14 @@ class Uptime {
   }
 }
 
-/** When an endpoint is ejected (guarantees.md 5), and its least and greatest time out of service. */
+/** The conditions under which an endpoint is ejected (guarantees.md 5), and its shortest and longest time out. */
 const CONSECUTIVE_MAX = 5
 const WINDOW_SECONDS = 30
 const WINDOW_ATTEMPTS_MIN = 20
 const EJECTION_MS = 30_000
 const EJECTION_MS_MAX = 300_000
 
-/** One attempt at an endpoint. `probe` tests whether it is back; `forced` was made although it is out. */
+/** One attempt at an endpoint. `probe` tests whether the endpoint is back; `forced`: although it is out of service. */
 export interface Trial {
   readonly endpointId: string
   /** clock.monotonic(). */
@@ -279,15 +282,18 @@ interface OutcomeSecond {
 
 /**
  * Takes a failing endpoint out of service, and lets one request at a time test whether it is back. An attempt that
- * began before the last change does not count: with many requests under way, good answers that were still arriving
- * would bring back every endpoint that was just ejected.
+ * began before the last change does not count: with many requests under way, good answers that still arrive would bring
+ * back every endpoint that was just ejected.
  */
 export class Ejection {
   readonly #seconds: OutcomeSecond[] = Array.from({ length: WINDOW_SECONDS }, () => ({ at: -1, all: 0, failed: 0 }))
   #consecutive = 0
-  /** Ejections since it last stayed in service as long as an ejection may last; each makes the next one longer. */
+  /**
+   * Ejections since the endpoint last stayed in service for the longest time of an ejection; each makes the next one
+   * longer.
+   */
   #count = 0
-  /** null = in service. In the past = half open. */
+  /** null = in service; in the past = half open. */
   #untilMs: number | null = null
   #changedMs = -Infinity
   #probing = false
@@ -303,7 +309,7 @@ export class Ejection {
     return { endpointId, startedMs: nowMs, leave: 'probe' }
   }
 
-  /** The attempt ended and says nothing about the endpoint. */
+  /** The attempt ended without saying anything about the endpoint. */
   released({ leave }: Trial): void {
     if (leave === 'probe') this.#probing = false
   }
@@ -316,7 +322,7 @@ export class Ejection {
     this.#second(nowMs).all += 1
   }
 
-  /** Whether this took it out of service. `isSure`: it will not answer, and one failure is enough. */
+  /** Returns whether this took the endpoint out of service. `isSure`: it will not answer, so one failure is enough. */
   failed(trial: Trial, nowMs: number, isSure = false): boolean {
     this.released(trial)
     if (trial.startedMs < this.#changedMs) return false
@@ -359,7 +365,7 @@ export class Ejection {
 
   #second(nowMs: number): OutcomeSecond {
     const at = Math.floor(nowMs / 1_000)
-    // The remainder of a whole number is an index of the array.
+    // The remainder of a whole number is a valid index of the array.
     const second = this.#seconds[at % WINDOW_SECONDS] as OutcomeSecond
     if (second.at !== at) Object.assign(second, { at, all: 0, failed: 0 })
     return second

@@ -1,7 +1,7 @@
 const STREAM_BYTES_MAX = 1_048_576
 const SEPARATOR = Buffer.from('\n\n')
 
-/** Bytes that all event buffers of the process may hold together. */
+/** The bytes that all event buffers of the process together may hold. */
 export class BufferBudget {
   readonly #bytesMax: number
   #used = 0
@@ -22,15 +22,18 @@ export class BufferBudget {
 }
 
 /**
- * The copy of one resumable stream that other nodes read. It never fails: events that cannot be kept merely cannot be
- * resumed there.
+ * The copy of one resumable stream, which other nodes read. It never fails: if events cannot be stored, the stream can
+ * only not be resumed there.
  */
 export interface StreamCopy {
-  /** Numbered events, in order. */
+  /** Appends numbered events, in order. */
   append(bytes: Buffer): void
-  /** Its first events are dropped: nobody can resume it any more. */
+  /** Its first events are dropped, so nobody can resume it any more. */
   drop(): void
-  /** Its hold has ended. `whole`: it has the last event; else it broke off. Kept for `retentionMs` from now on. */
+  /**
+   * Its hold has ended. `whole`: it has the last event; otherwise it broke off. It is stored for `retentionMs` from now
+   * on.
+   */
   end(whole: boolean, retentionMs: number): void
 }
 
@@ -52,7 +55,7 @@ export class EventBuffer {
   #overflowed = false
   #count = 0
   #whole = false
-  /** For other nodes; null = there are none. */
+  /** The copy for other nodes; null = there are none. */
   readonly #copy: StreamCopy | null
 
   constructor(budget: BufferBudget, copy: StreamCopy | null = null) {
@@ -69,7 +72,7 @@ export class EventBuffer {
     return this.#overflowed
   }
 
-  /** Numbers and keeps each whole event in `bytes`, and answers them in their sent form. */
+  /** Numbers and stores each complete event in `bytes`; returns the events in the form in which they are sent. */
   add(bytes: Buffer): Buffer {
     const numbered: Buffer[] = []
     let start = 0
@@ -90,17 +93,17 @@ export class EventBuffer {
     return this.add(bytes)
   }
 
-  /** No event follows; other nodes keep the copy for `retentionMs`. */
+  /** No event follows; other nodes store the copy for `retentionMs`. */
   ended(retentionMs: number): void {
     this.#copy?.end(this.#whole, retentionMs)
   }
 
-  /** Everything after event number `after`. */
+  /** All events after event number `after`. */
   since(after: number): Buffer {
     return Buffer.concat(this.#events.slice(after))
   }
 
-  /** The newest event; null where there is none, or none any more. */
+  /** The newest event; null = there is none, or it is no longer in memory. */
   get last(): Buffer | null {
     return this.#events.at(-1) ?? null
   }

@@ -34,13 +34,13 @@ export interface PaidCall extends RequestWords {
   readonly principal: Principal
   readonly operation: Operation
   readonly requestId: string
-  /** The client sent X-Request-Id itself: its stream is numbered and resumable. */
+  /** The client sent X-Request-Id itself, so its stream is numbered and can be resumed. */
   readonly requestIdGiven: boolean
   readonly startedMs: number
   readonly arrivedAtMs: number
   readonly appUrl: string | null
   readonly appTitle: string | null
-  /** Ended together with the charge; null = the request may be repeated, and each repeat is charged. */
+  /** The claim that ends together with the charge; null = the request may be repeated, and each repeat is charged. */
   readonly claim: CallClaim | null
   /** Stores the answer in the commit that charges it; null = it is only sent. */
   readonly keeper: AnswerKeeper | null
@@ -48,31 +48,31 @@ export interface PaidCall extends RequestWords {
   readonly session: string | null
 }
 
-/** Keeps the answer of a request for its account. */
+/** Stores the answer of a request for its account. */
 export interface AnswerKeeper {
-  /** The request lives on without its client, who asks for the answer later. */
+  /** Whether the request continues without its client, who asks for the answer later. */
   readonly background: boolean
-  /** Makes the answer's place, before a provider is asked. Throws an ApiError. */
+  /** Makes the place for the answer before a provider is asked. Throws an ApiError. */
   begin(answer: RunningAnswer): Promise<void>
   /** Whether the answer is small enough to be kept. */
   fits(answer: Readonly<Record<string, unknown>>): boolean
-  /** An answer as it is kept, encrypted, in the commit of its charge; null = it is too large. */
+  /** The answer in its stored form, encrypted, for the commit of its charge; null = it is too large. */
   encrypt(generationId: string, answer: Readonly<Record<string, unknown>>): Buffer | null
-  /** The answer has ended, with a charge or without. */
+  /** Called when the answer has ended, with or without a charge. */
   end(answer: RunningAnswer, result: GenerationResult): void
 }
 
-/** A generation for those who wait for its end. */
+/** A generation as seen by those who wait for its end. */
 export interface RunningAnswer {
   readonly input: GenerationInput
   /** Resolves once, after the hold has ended; never rejects. */
   readonly done: Promise<GenerationResult>
-  /** Cancelled by its owner. */
+  /** Whether its owner cancelled it. */
   readonly cancelled: boolean
   cancel(): Promise<unknown>
 }
 
-/** An admitted paid request: its price is held. */
+/** An admitted paid request, whose price is held. */
 export interface GenerationInput extends PaidCall {
   readonly generationId: string
   readonly plan: Plan
@@ -80,16 +80,16 @@ export interface GenerationInput extends PaidCall {
   readonly affinity: Affinity | null
   /** Present for a stream whose client sent X-Request-Id. */
   readonly buffer: EventBuffer | null
-  /** Headers about the limits of the key; null = it has none. */
+  /** Headers about the limits of the key; null = the key has none. */
   readonly limitHeaders: Readonly<Record<string, string>> | null
 }
 
-/** How a generation ended. `error` is for the client when nothing had been sent yet; a broken stream carries it too. */
+/** How a generation ended. `error` is for the client if nothing had been sent yet; a broken stream has it too. */
 export interface GenerationResult {
   readonly record: GenerationRecord
   readonly chargedMicro: Micro
   readonly error: ApiError | null
-  /** Failed attempts: those before the last, or all of them. The providers' words in them may repeat the prompt. */
+  /** Failed attempts: all before the last one, or all of them. The providers' words in them may repeat the prompt. */
   readonly failed: readonly FailedAttempt[]
   /** Every attempt, for traces. */
   readonly spans: readonly AttemptSpan[]

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Attempt } from './operation.ts'
 import { askedOf, mayBecome, type Asked, type GenerationState } from './generation-state.ts'
 
-// Only compared, never called.
+// Tests only compare it; they never call it.
 const ASKED: Asked = { attempt: {} as Attempt, heard: 'nothing', head: [], headBytes: 0 }
 const STATES: readonly GenerationState[] = [
   { at: 'admitted' },

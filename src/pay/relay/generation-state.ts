@@ -4,19 +4,19 @@ import type { Attempt } from './operation.ts'
 export interface Asked {
   readonly attempt: Attempt
   /**
-   * From `headers` on a cancel may be billed; from `content` on the client has a part of the answer, and no other
-   * provider is asked.
+   * From `headers` on, a cancelled answer may be billed; from `content` on, the client has a part of the answer, and no
+   * other provider is asked.
    */
   heard: 'nothing' | 'headers' | 'content'
-  /** The first bytes, until some have content. */
+  /** The first bytes, until there is content among them. */
   head: Buffer[]
   headBytes: number
 }
 
 export type GenerationState =
-  /** Held; nobody was asked yet. */
+  /** The price is held; no provider was asked yet. */
   | { readonly at: 'admitted' }
-  /** It waits for a place at its provider. */
+  /** It waits for a free place at its provider. */
   | { readonly at: 'queued' }
   /** The provider has just failed and will be asked again in a moment. */
   | { readonly at: 'paused'; readonly stop: () => void }
@@ -24,7 +24,7 @@ export type GenerationState =
   | { readonly at: 'asking'; readonly asked: Asked }
   /** The provider has finished; its answer is checked, and its files are stored. */
   | { readonly at: 'answered'; readonly asked: Asked }
-  /** Its end is decided and being written to the ledger. */
+  /** Its end is decided and is being written to the ledger. */
   | { readonly at: 'ending' }
   /** The hold has ended, and the client has all that it gets. */
   | { readonly at: 'done' }

@@ -38,12 +38,13 @@ const DRAIN_MS = 120_000
 const RETRY_MS_MIN = 50
 const RETRY_MS_MAX = 500
 const showNothing = (): void => undefined
-/** Chunks without content (roles, empty deltas) wait for the first one with content: until then fallback is possible. */
+/**
+ * Chunks without content (roles, empty deltas) wait for the first one with content: until then another provider can be
+ * asked.
+ */
 const HEAD_BYTES_MAX = 65_536
 
-/**
- * One paid answer: the upstream reader, the hold and the client's end. Billing never depends on who still listens.
- */
+/** One paid answer: the upstream reader, the hold and the client's end. The bill never depends on who still listens. */
 export class Generation {
   bagPlace = 0
   readonly input: GenerationInput
@@ -56,9 +57,12 @@ export class Generation {
   #cancelled = false
   /** The newest attempt and its progress; null before the first. */
   #asked: Asked | null = null
-  /** The client has left: within its grace period, or finally while the provider goes on billing. */
+  /**
+   * The client has left: it is within its grace period, or it is gone and the answer is drained because the provider
+   * continues to bill.
+   */
   #leave: { readonly as: 'grace' | 'drain'; readonly stop: () => void } | null = null
-  /** The reported or possible cost of failed attempts. */
+  /** The reported or possible costs of failed attempts. */
   readonly #losses = new Losses()
 
   constructor(ports: GenerationPorts, input: GenerationInput) {
@@ -78,7 +82,7 @@ export class Generation {
     return this.#state.at === 'done'
   }
 
-  /** Cancelled by its owner. */
+  /** Whether its owner cancelled it. */
   get cancelled(): boolean {
     return this.#cancelled
   }
@@ -111,7 +115,7 @@ export class Generation {
 
   /** A client takes over the stream; events up to number `after` are not sent again. Only for buffered streams. */
   attach(stream: ClientStream, after: number): void {
-    // A cancelled answer is drained only for its bill.
+    // A cancelled answer is drained only for its bill, so nobody may read it.
     if (this.#cancelled && this.#isLive) return stream.reset()
     this.#stopLeaving()
     if (this.#state.at === 'done') return this.#client.replay(stream, after)
@@ -125,7 +129,7 @@ export class Generation {
 
   /** The client's socket closed. A buffered stream waits for it to come back (wire.md D-7.8). */
   detached(stream: ClientStream | null): void {
-    // Only the first notice starts a timer: the grace period of a buffered stream, or the drain.
+    // Only the first leaving starts a timer: the grace period of a buffered stream, or the drain.
     if (!this.#isLive || this.#leave !== null || !this.#client.isReading(stream)) return
     this.#client.leave()
     askedOf(this.#state)?.attempt.call.resume()
@@ -150,17 +154,17 @@ export class Generation {
     return this.#draining ? Promise.resolve() : this.done
   }
 
-  /** We end it: at a shutdown, or when its files cannot be stored. It costs nothing (guarantees.md rule 15). */
+  /** Ends it from our side: at a shutdown, or if its files cannot be stored. It is free (guarantees.md rule 15). */
   cut(error: ApiError): void {
     if (!this.#isLive) return
     const asked = askedOf(this.#state)
-    // The part that was sent is booked at its end.
+    // If a part was sent, its cost is booked at the end.
     if (asked !== null && asked.heard !== 'content') this.#insure(lostUsage(asked, null), true)
     this.#stopAsking()
     void this.#end({ as: 'free', error })
   }
 
-  /** Called about once a second: sends a keep-alive to a stream that has been silent for long. */
+  /** Called about once a second: sends a keep-alive to a stream that has been silent for some time. */
   tick(nowMs: number): void {
     if (this.#state.at === 'admitted' || !this.#isLive || this.input.operation.delivery !== 'events') return
     this.#client.keepAlive(nowMs)
@@ -217,7 +221,7 @@ export class Generation {
     this.#become({ at: 'asking', asked })
   }
 
-  /** Only the current attempt is listened to. */
+  /** Whether the attempt is the current one; others are ignored. */
   #isAsking(asked: Asked): boolean {
     return this.#state.at === 'asking' && this.#state.asked === asked
   }
@@ -238,7 +242,7 @@ export class Generation {
   }
 
   #attemptFailed(failure: AttemptFailure | 'empty'): void {
-    // Without a place at the provider nothing was asked.
+    // Without a place at the provider, nothing was asked of it.
     const asked = askedOf(this.#state)
     this.#place.release()
     const { endpoint } = this.#candidate
@@ -252,8 +256,8 @@ export class Generation {
       const error = errorOfAttempts(this.#tries.failed)
       return void this.#end({ as: 'free', error, guarded: emptyUsage(asked, failure) })
     }
-    // A provider that has just failed is asked again after a moment (guarantees.md 5); another provider, or the next
-    // key, at once.
+    // The same provider is asked again only after a moment (guarantees.md 5); another provider, or the next key, at
+    // once.
     if (next.endpoint === endpoint || next.endpoint.provider !== endpoint.provider) return this.#begin()
     const delayMs = RETRY_MS_MIN + this.#ports.random() * (RETRY_MS_MAX - RETRY_MS_MIN)
     this.#become({ at: 'paused', stop: this.#ports.clock.after(delayMs, () => this.#begin()) })
@@ -264,7 +268,7 @@ export class Generation {
     const left = countedOutcome(asked.attempt, 'cancelled')
     const { plan } = this.input
     if (this.#draining && isGivenUp(failure)) this.#loseRest(left)
-    // A client that may still return has not left: the answer broke, which is free.
+    // A client that may still return has not left: so this is a broken answer, which is free.
     if (this.#draining) return { as: 'charged', outcome: left, show: showNothing }
     const guarded = this.#isBlameless(asked, failure) ? null : asked.attempt.delivered()
     if (plan.snapshot.settings.midstreamError === 'free') return { as: 'free', error, guarded }
@@ -292,7 +296,7 @@ export class Generation {
     return this.#end({ as: 'charged', outcome, show: (usage) => this.#client.end(attempt.tail(usage)) })
   }
 
-  /** false: it could not be prepared, or the generation has ended meanwhile. */
+  /** false = it could not be prepared, or the generation has ended meanwhile. */
   async #prepared(asked: Asked): Promise<boolean> {
     let fault: ApiError | null = null
     try {
@@ -320,11 +324,14 @@ export class Generation {
     }
   }
 
-  /** The client will not return: stop or drain, depending on what the provider bills (guarantees.md rules 2, 7, 8). */
+  /**
+   * The client will not return: the answer is stopped or drained, depending on what the provider bills (guarantees.md
+   * rules 2, 7, 8).
+   */
   #abandon(): void {
     if (!this.#isLive || this.#draining) return
     this.#leave?.stop()
-    // Nobody waits for an attempt that has not begun.
+    // Nothing is drained if no attempt is under way.
     if (askedOf(this.#state) === null || !this.#keepsBilling) {
       this.#cutAndCharge()
       return
@@ -348,7 +355,7 @@ export class Generation {
     void this.#end(outcome === null ? { as: 'free', error: null } : { as: 'charged', outcome, show: showNothing })
   }
 
-  /** Answers whether a provider was working on it. */
+  /** Returns whether a provider was working on it. */
   #stopAsking(): boolean {
     const { at } = this.#state
     if (this.#state.at === 'asking') this.#state.asked.attempt.call.cancel()
@@ -356,7 +363,7 @@ export class Generation {
     return at === 'asking'
   }
 
-  /** The cost of a failed attempt is the operator's loss. */
+  /** Adds the cost of a failed attempt to the operator's loss. */
   #insure(lost: Usage | null, isBlameless: boolean): void {
     if (lost !== null)
       this.#losses.add(billMicro(this.#candidate.endpoint, lost, servedOf(this.input, this.#asked)), isBlameless)
@@ -366,12 +373,12 @@ export class Generation {
     this.#losses.add(restMicro(this.input, this.#asked, outcome, this.#candidate.endpoint))
   }
 
-  /** The provider failed while the client waited: no account can abuse that. */
+  /** Whether the provider failed while the client waited, which no account can abuse. */
   #isBlameless(asked: Asked | null, failure: AttemptFailure | 'empty'): boolean {
     return !this.#draining && !this.#client.isSlow && isProviderFault(failure, asked)
   }
 
-  /** Ends the hold, durably, and only then the answer. Nothing else may end it after this. */
+  /** Ends the hold durably, and only after that the answer. Nothing else may end it after this call. */
   #end(ending: Ending): Promise<void> {
     if (this.#state.at === 'paused') this.#state.stop()
     this.#become({ at: 'ending' })
@@ -390,7 +397,7 @@ export class Generation {
       if (ending.as === 'charged') await this.#settle(ending, record)
       else await this.#void(ending, outcome, record)
     } catch (thrown) {
-      // Without a durable end the client gets an error; the expiring hold gives the money back.
+      // Without a durable end the client gets an error; the hold expires, which gives the money back.
       const error = asApiError(thrown)
       this.#showError(error, null)
       const failed = { ...record, status: 'error', errorType: error.errorType } as const
@@ -404,7 +411,7 @@ export class Generation {
     const { generationId, claim, operation } = this.input
     const billedMicro = providerCostMicro(outcome.reported.usage, billed.sheet)
     const answer = (chargedMicro: Micro): Buffer | null => {
-      // Only `show` makes a whole body, so it may be called for the store first.
+      // Only `show` makes the body of a plain answer, so it may be called for the store first.
       const body = operation.delivery === 'whole' ? (show({ report, chargedMicro }) ?? null) : null
       return body === null ? null : (claim?.encrypt(body) ?? null)
     }
@@ -418,7 +425,8 @@ export class Generation {
       ...keptAnswer(this.input, this.#asked, outcome, this.#cancelled),
     })
     if (settled.status === 'not_open' && settled.state === 'claim_lost') {
-      // Other processes took this one for dead, and another request has the key now: only that one is charged.
+      // Other processes considered this one dead, and another request has the Idempotency-Key now: only that one is
+      // charged.
       if (this.#asked?.heard !== 'content') this.#losses.add(billedMicro, true)
       const lost = 'A request with this Idempotency-Key is still running'
       return this.#write({ as: 'free', error: new ApiError('idempotency_conflict', lost) })
@@ -436,7 +444,7 @@ export class Generation {
   ): Promise<void> {
     const { endpoint } = this.#candidate
     const charge = guardedCharge(this.input, guarded, endpoint, (used) => this.#record({ ...outcome, ...used }))
-    // A part that was sent and is not guarded broke off by the provider's fault or ours.
+    // If a part was sent and the end is not guarded, the provider or this service caused the break.
     this.#insure(this.#asked?.heard === 'content' ? outcome.reported.usage : null, guarded === null)
     const voided = await this.#ports.ledger.void({
       generationId: this.input.generationId,
@@ -456,7 +464,7 @@ export class Generation {
     this.#leave = null
   }
 
-  /** A stream without a form for an error is broken off, so that nobody takes it for a complete one. */
+  /** If the stream has no form for an error, it is broken off, so that it does not look complete. */
   #showError(error: ApiError, usage: ChargedUsage | null): void {
     if (this.#client.isShown) this.#client.fail(this.#asked?.attempt.errorTail(error, usage) ?? null)
   }

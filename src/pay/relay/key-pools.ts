@@ -7,7 +7,7 @@ import type { RedactedFailure } from '../../protocols/ports/attempt-failure.ts'
 const BUSY_SECONDS = 10
 const REFUSED_SECONDS = 300
 
-/** A key that its provider refuses: which of how many, from 1. */
+/** A key that its provider refuses: the key's position among how many, from 1. */
 export interface RefusedKey {
   readonly provider: string
   readonly key: number
@@ -15,13 +15,13 @@ export interface RefusedKey {
   readonly status: number | null
 }
 
-/** Hands out the keys of each provider in turn; a key that was refused or is over its rate rests for a while. */
+/** Gives out the keys of each provider in turn; a key that was refused or is over its rate rests for a while. */
 export class KeyPools {
   readonly #clock: Clock
   readonly #notice: (message: string) => void
   readonly #told: (refused: RefusedKey) => void
   readonly #next = new Map<string, number>()
-  /** Key → the clock.monotonic() until which it rests. Only keys of pools are here, so it stays small. */
+  /** By key: the clock.monotonic() until which it rests. Only keys of pools are here, so there are few. */
   readonly #restsUntilMs = new Map<string, number>()
   /** Refused keys. Each is reported once until it works again. */
   readonly #refused = new Set<string>()
@@ -33,8 +33,8 @@ export class KeyPools {
   }
 
   /**
-   * null when the provider needs no key. A conversation keeps its key, others take turns; if all keys rest, the one
-   * that is free soonest.
+   * null = the provider needs no key. A conversation stays with one key, others take turns; if all keys rest, the one
+   * that is free soonest is used.
    */
   pick(provider: Provider, affinity: Affinity | null = null): string | null {
     const { apiKeys } = provider
@@ -42,7 +42,7 @@ export class KeyPools {
     return (affinity === null ? null : this.#warmest(apiKeys, affinity())) ?? this.#inTurn(provider)
   }
 
-  /** The same key on every node while it works; null if all of them rest. */
+  /** The same key on every node while it works; null = all of them rest. */
   #warmest(apiKeys: readonly string[], affinity: number): string | null {
     let warmest: string | null = null
     let most = 0
@@ -70,12 +70,12 @@ export class KeyPools {
     return apiKeys[picked] ?? null
   }
 
-  /** Whether the provider can be asked with a key that does not rest. */
+  /** Whether the provider has a key that does not rest. */
   hasFree({ apiKeys }: Provider): boolean {
     return apiKeys.length <= 1 || apiKeys.some((key) => this.#leftMs(key) === 0)
   }
 
-  /** The provider refused this key: over its rate, unpaid or unknown. */
+  /** The provider refused this key because it is over its rate, unpaid or unknown. */
   failed(provider: Provider, given: string | null, failure: RedactedFailure): void {
     const key = keyOf(provider, given)
     if (key === null) return
@@ -111,12 +111,12 @@ export class KeyPools {
   }
 }
 
-/** A provider's own tokens stand for one key. */
+/** The name of a key; all tokens of a provider count as one key. */
 function keyOf({ auth }: Provider, key: string | null): string | null {
   return key ?? auth?.print ?? null
 }
 
-/** Which key it is of how many, from 1. */
+/** The position of a key, from 1, and the number of keys. */
 function placeOf({ apiKeys, auth }: Provider, key: string): readonly [place: number, keys: number] {
   return auth === undefined ? [apiKeys.indexOf(key) + 1, apiKeys.length] : [1, 1]
 }

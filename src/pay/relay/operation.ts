@@ -20,32 +20,36 @@ export interface Operation {
   readonly type: GenerationRecord['type']
   /** `events` = an event stream; `bytes` = a body sent as it arrives; `whole` = one body at the end. */
   readonly delivery: 'whole' | 'events' | 'bytes'
-  /** Its providers answer with a single result even if the client gets events: a client that leaves stops no bill. */
+  /**
+   * Its providers answer with a single result even if the client gets events, so the bill stays the same if the client
+   * leaves.
+   */
   readonly atOnce?: boolean
   /** Media type of a `bytes` body, or of a stream other than server-sent events, which cannot be resumed; else null. */
   readonly contentType: string | null
-  /** Sent by a silent stream; absent = a comment of an event stream. */
+  /** Bytes sent during silence; absent = a comment of an event stream. */
   readonly keepAlive?: Buffer
   readonly sessionId: string | null
   /**
-   * Its later turns begin alike and find their prompt cache where this one was served; absent = it has no later turns.
+   * The part with which its later turns also begin, so that they find their prompt cache where this one was served;
+   * absent = it has no later turns.
    */
   readonly conversation?: Pick<ChatRequest, 'model' | 'messages'>
   /**
-   * Its output is computed (an omitted max_tokens): after a refused hold it is planned again within the available
+   * Its output is computed (an omitted max_tokens), so after a refused hold it is planned again within the available
    * funds.
    */
   readonly fitsFunds: boolean
-  /** Plans who may serve it, and the most it may cost. Throws an ApiError. */
+  /** Plans which endpoints may serve the request, and the most that it may cost. Throws an ApiError. */
   plan(input: PlanInput): Plan
-  /** The same plan with a smaller hold by an exact count, after its hold was refused; null when it costs no less. */
+  /** The same plan with a smaller hold by an exact count, after its hold was refused; null = it costs no less. */
   recounted(plan: Plan, tokens: PlanInput['tokens']): Plan | null
   /**
-   * The same plan, held for by the most that may be charged, for an account whose hour is used up (guarantees.md rule
-   * 20); null or absent = there is no such bound.
+   * The same plan with a hold for the most that may be charged, for an account whose free hour is used up
+   * (guarantees.md rule 20); null or absent = there is no such bound.
    */
   bounded?(plan: Plan): Plan | null
-  /** Its answer for a separate request; `known` = null: before the answer. Absent = nobody can ask for it. */
+  /** Its answer to a separate request for it; `known` = null: it has not begun. Absent = it cannot be retrieved. */
   retrieved?(identity: ChunkIdentity, known: KeptStream | null): Readonly<Record<string, unknown>>
   /** Asks a provider; the sink gets the bytes for the client. */
   begin(start: AttemptStart, sink: AnswerSink<Buffer>): Attempt
@@ -54,7 +58,7 @@ export interface Operation {
 export interface AttemptStart {
   readonly adapter: Adapter
   readonly candidate: Candidate
-  /** Chosen from the provider's pool; null when it has none. */
+  /** A key of the provider's pool; null = the provider has none. */
   readonly apiKey: string | null
   readonly plan: Plan
   readonly generationId: string
@@ -64,7 +68,7 @@ export interface AttemptStart {
   readonly clock: Clock
 }
 
-/** A body for the client; without a content type it is JSON. */
+/** A body for the client; without a content type, it is JSON. */
 export interface AnswerBody {
   readonly body: unknown
   readonly contentType?: string
@@ -72,10 +76,10 @@ export interface AnswerBody {
 
 /** The Idempotency-Key of a request (guarantees.md requirement 24). */
 export interface CallClaim {
-  /** The id of the row that names its generation. */
+  /** The id of the claim's row, which names the generation. */
   readonly id: string
   readonly generationId: string
-  /** The encrypted answer to keep, of status 200 where none is given; null if it is not kept. */
+  /** The encrypted answer to keep, of status 200 if none is given; null = it is not kept. */
   encrypt(answer: AnswerBody, status?: number): Buffer | null
 }
 
@@ -95,9 +99,9 @@ export type ReportedUsage = Pick<MeasuredUsage, 'report' | 'reported' | 'flagged
 /** One attempt at one provider, and its answer so far. */
 export interface Attempt {
   readonly upstreamId: string | null
-  /** The service tier that its provider says it serves it in, which may have a price of its own; absent or null = none. */
+  /** The service tier that its provider reports, which may have a price of its own; absent or null = none. */
   readonly serviceTier?: string | null
-  /** clock.monotonic() of the first token of the answer; null before it. */
+  /** clock.monotonic() of the first token of the answer; null = none has come. */
   readonly firstTokenMs: number | null
   readonly finish: EndReason | null
   /** The provider's own reason for the end. */
@@ -107,9 +111,9 @@ export interface Attempt {
   readonly call: RunningCall
   /** Parts of the request that were not sent to its provider, by their names; absent = none. */
   readonly dropped?: readonly string[]
-  /** Whether it ended with nothing that anyone would pay for (guarantees.md rule 4). */
+  /** Whether it ended without anything that anyone would pay for (guarantees.md rule 4). */
   isEmpty(): boolean
-  /** Its own end says that it failed; absent or null = it did not. */
+  /** The failure that its own end reports; absent or null = none. */
   badEnd?(): AttemptFailure | null
   /** Work before the answer may be charged, such as storing its files. Throws an ApiError. */
   prepare?(): Promise<void>
@@ -121,18 +125,21 @@ export interface Attempt {
   reported(): ReportedUsage | null
   /**
    * The most that the provider may bill for an answer that began and failed before any usage was reported. An answer
-   * with a single result was complete before its head was sent, so this is all of it.
+   * with a single result was complete before its head was sent, so for such an answer this is all of it.
    */
   lost(): Usage
   /** The body of a `whole` answer. */
   body(usage: ChargedUsage): AnswerBody
-  /** The answer as it is kept for its account; absent = its format keeps none. May be called more than once. */
+  /**
+   * The answer in the form in which it is kept for its account; absent = answers of this format are not kept. May be
+   * called more than once.
+   */
   kept?(usage: ChargedUsage, how: KeptEnd): Readonly<Record<string, unknown>> | null
   /** The last bytes of a stream. */
   tail(usage: ChargedUsage): Buffer
   /**
-   * The last bytes of a stream that failed after its head; null = it has no form for an error, and the connection is
-   * broken.
+   * The last bytes of a stream that failed after its head; null = the stream has no form for an error, and the
+   * connection is broken.
    */
   errorTail(error: ApiError, usage: ChargedUsage | null): Buffer | null
 }

@@ -28,7 +28,7 @@ export interface Outcome {
   readonly basis: BillingBasis
   /** The usage that the customer pays for. */
   readonly report: UsageReport
-  /** The usage that the provider bills; differs where it reported more than possible. */
+  /** The usage that the provider bills, which differs if it reported more than possible. */
   readonly reported: UsageReport
   readonly flagged: boolean
   readonly error: ApiError | null
@@ -36,17 +36,17 @@ export interface Outcome {
   readonly native: string | null
 }
 
-/** How a generation ends. */
+/** The two ways in which a generation ends. */
 export type Ending =
-  /** With a charge; `show` sends the end of the answer, or makes the body of a whole one. */
+  /** With a charge; `show` sends the end of the answer, or makes the body of a plain one. */
   | {
       readonly as: 'charged'
       readonly outcome: Outcome
       readonly show: (usage: ChargedUsage) => AnswerBody | undefined | void
     }
   /**
-   * Without one. Costs that the provider still bills are booked as insured. `guarded`, a part of them, is charged at
-   * the provider's price if the account has used up its free hour (guarantees.md rule 20).
+   * Without a charge. Costs that the provider still bills are booked as insured. `guarded`, a part of them, is charged
+   * at the provider's price if the account has used up its free hour (guarantees.md rule 20).
    */
   | { readonly as: 'free'; readonly error: ApiError | null; readonly guarded?: ReportedUsage | null }
 
@@ -64,7 +64,7 @@ export interface UpstreamSummary {
   readonly endedMs: number
 }
 
-/** Not every proxy accepts a longer header. */
+/** The most characters of the header: some proxies accept no longer ones. */
 const DROPPED_MAX = 40
 const DROPPED_CHARS_MAX = 64
 
@@ -79,7 +79,7 @@ export class Losses {
   #insuredMicro: Micro = 0n
   #blamelessMicro: Micro = 0n
 
-  /** `isBlameless`: its client did not cause it (guarantees.md rule 20). */
+  /** `isBlameless`: the client did not cause it (guarantees.md rule 20). */
   add(lostMicro: Micro, isBlameless = false): void {
     this.#insuredMicro += lostMicro
     if (isBlameless) this.#blamelessMicro += lostMicro
@@ -93,7 +93,8 @@ export class Losses {
 export const NOTHING_USED = countedReport(0, 0)
 
 /**
- * The outcome of an answer that broke off, or that nobody waits for: if it is charged, then for the part that arrived.
+ * The outcome of an answer that broke off, or for which nobody waits: if it is charged, the charge is for the part that
+ * arrived.
  */
 export function countedOutcome(attempt: Attempt, status: GenerationStatus): Outcome {
   return { status, ...attempt.delivered(), basis: 'counted', error: null, finish: null, native: null }
@@ -111,7 +112,7 @@ export function freeOutcome(error: ApiError | null, delivered: ReportedUsage | n
   }
 }
 
-/** The facts that every chunk of the answer carries; `candidate`: null = nobody has answered. */
+/** The facts that every chunk of the answer repeats; `candidate`: null = no provider has answered. */
 export function identityOf(
   { generationId, arrivedAtMs, plan }: GenerationInput,
   candidate: Candidate | null,
@@ -134,7 +135,7 @@ export function chargedUsage({
   return chargedMicro === 0n ? null : { report, chargedMicro }
 }
 
-/** What decides the condition of a price, beside the usage. */
+/** The facts besides the usage that decide the condition of a price. */
 export function servedOf({ arrivedAtMs }: GenerationInput, asked: Asked | null): Served {
   return { atMs: arrivedAtMs, serviceTier: asked?.attempt.serviceTier ?? null }
 }
@@ -150,8 +151,8 @@ export function restMicro(input: GenerationInput, asked: Asked | null, outcome: 
 }
 
 /**
- * The cost of a failed attempt (guarantees.md 5): as reported, else the most that the provider may bill once it had
- * answered. An error instead of an answer means that there is no more. null = it had not answered.
+ * The cost of a failed attempt (guarantees.md 5): as reported, else the most that the provider may bill after it began
+ * to answer. An error instead of an answer is not billed beyond its report. null = it had not begun to answer.
  */
 export function lostUsage({ attempt, heard }: Asked, failure: AttemptFailure | 'empty' | null): Usage | null {
   const reported = attempt.reported()
@@ -167,7 +168,7 @@ export function emptyUsage(asked: Asked | null, failure: AttemptFailure | 'empty
   return asked.attempt.reported() ?? asked.attempt.delivered()
 }
 
-/** A charge at the provider's price; null if that is 0. */
+/** The charge of a guarded end, at the provider's price; null = it is 0. */
 export function guardedCharge(
   { claim }: GenerationInput,
   guarded: ReportedUsage | null,
@@ -189,7 +190,7 @@ export function guardedCharge(
       }
 }
 
-/** What the row says about its prices; nothing is saved on a free answer, and it has no condition. */
+/** What the log row says about its prices. A free answer saves nothing, and has no condition. */
 function pricedBy(
   prices: Prices,
   row: ConditionedRow,
@@ -253,12 +254,12 @@ export function recordOf(input: GenerationInput, outcome: Outcome, upstream: Ups
   }
 }
 
-/** Nobody is to have the answer: one in the background is only given up by its owner. */
+/** Whether nobody will get the answer. An answer in the background still has a reader unless its owner gave it up. */
 export function isUnheard({ keeper }: GenerationInput, isGone: boolean, isCancelled: boolean): boolean {
   return isGone && (isCancelled || keeper?.background !== true)
 }
 
-/** Nobody would ever have the answer: its client only asks for it later, and it is too large to be kept until then. */
+/** Whether nobody could ever get the answer: its client asks for it later, and it is too large to keep. */
 export function isUnkeepable({ keeper, operation }: GenerationInput, attempt: Attempt, { report }: Outcome): boolean {
   if (keeper?.background !== true || operation.delivery !== 'whole') return false
   const answer = attempt.kept?.({ report, chargedMicro: 0n }, 'ended') ?? null
@@ -269,7 +270,7 @@ export function unkeepable(): ApiError {
   return new ApiError('provider_error', 'The answer is too large to be kept for a later request')
 }
 
-/** The answer as it is kept with its charge; of one that broke off only what came. */
+/** The answer with its charge, as it is kept; if it broke off, only the part that came. */
 export function keptAnswer(
   { keeper, generationId }: GenerationInput,
   asked: Asked | null,

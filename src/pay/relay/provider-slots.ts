@@ -5,7 +5,7 @@ const RUNNING_MAX = 500
 const WAITING_MAX = 100
 const WAIT_MS = 2_000
 
-/** The provider runs as many of our requests as it may: it counts as busy. */
+/** The failure of a provider that already runs as many of our requests as it may: it counts as busy. */
 export const SATURATED: AttemptFailure = {
   reason: 'saturated',
   status: null,
@@ -38,7 +38,7 @@ export class ProviderSlots {
     this.#clock = clock
   }
 
-  /** Takes a place if one is free. Each taken place is released once. */
+  /** Takes a place if one is free. Each taken place must be released once. */
   claim(slug: string): boolean {
     const provider = this.#of(slug)
     if (provider.running >= RUNNING_MAX) return false
@@ -47,8 +47,8 @@ export class ProviderSlots {
   }
 
   /**
-   * Calls `told` once, within two seconds, with whether a place became free; the result ends the wait. null = too many
-   * wait.
+   * Calls `told` once, within two seconds, with whether a place became free; the returned function ends the wait. null
+   * = too many wait.
    */
   wait(slug: string, told: (granted: boolean) => void): (() => void) | null {
     const provider = this.#of(slug)

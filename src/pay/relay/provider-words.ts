@@ -6,28 +6,28 @@ import { PARAMETER_NAMES } from '../../tables/parameter-table.ts'
 import type { FailedAttempt } from './attempt-error.ts'
 
 const WORDS_CHARS_MAX = 200
-/** This many characters in a row that the request also has count as its prompt. */
+/** A refusal that has so many characters in a row in common with the request counts as quoting the prompt. */
 const ECHO_CHARS = 12
-/** A longer request is not compared, and no text of its refusal is logged. */
+/** A longer request is not compared, and no text of a refusal of it is logged. */
 const COMPARED_CHARS_MAX = 262_144
-/** Words that providers may quote: the model's name is no secret. */
+/** Names of fields whose values providers may quote: the model's name is no secret. */
 const NAMES: ReadonlySet<string> = new Set(['model', 'models'])
 
-/** What a request says itself, and the items of the conversation that it continues or refers to. */
+/** The words of a request, and the items of the conversation that it continues or refers to. */
 export interface RequestWords {
   /** The parsed JSON of the request, or the fields of its form. */
   readonly sent: unknown
   readonly earlier: readonly unknown[]
 }
 
-/** What an endpoint's `supported_parameters` may list, and so may lack. */
+/** Parameters that an endpoint's `supported_parameters` may list, and so may lack. */
 const PARAMETERS: ReadonlySet<string> = new Set(PARAMETER_NAMES)
 
 const WITHHELD = '[withheld: it may repeat the prompt]'
 
 /**
  * What each provider said, for the operator: redacted, and without texts that repeat the customer's request, since
- * prompts are never stored. null where it said nothing. `sent` is what the request says; undefined = unknown.
+ * prompts are never stored. null = it said nothing. `sent` has the words of the request; undefined = they are unknown.
  */
 export function providerWords(attempts: readonly FailedAttempt[], sent: unknown): readonly (string | null)[] {
   const said = attempts.map(({ failure }) =>
@@ -43,7 +43,7 @@ export function providerWords(attempts: readonly FailedAttempt[], sent: unknown)
   )
 }
 
-/** The attempts that failed, for the usage log; `sent` is what the request says. */
+/** The failed attempts for the usage log; `sent` has the words of the request. */
 export function failureNotes(attempts: readonly FailedAttempt[], sent: unknown): readonly FailedAttemptNote[] {
   const words = providerWords(attempts, sent)
   return attempts.map(({ failure, providerName }, index) => {
@@ -57,13 +57,17 @@ export function failureNotes(attempts: readonly FailedAttempt[], sent: unknown):
   })
 }
 
-/** What can be said of a fault of the request by itself, so that only its quotation shows that it was not. */
+/**
+ * Refusals about the request. Their usual words may also be in its conversation, so only a quotation shows that they
+ * are the request's own.
+ */
 const OF_REQUESTS: ReadonlySet<Refusal | null> = new Set<Refusal>(['context_length', 'moderation', 'client', 'request'])
 
 /**
- * A refusal that is known by words alone is not what they say where the request has these words too: a provider may
- * repeat them, and then prompts could take an endpoint out of service. Of a fault of the request that holds where they
- * are quoted, since its own words are often those of its conversation. Nobody reads what may be the operator's.
+ * A refusal known only by its words does not count as known if the request contains these words: a provider may repeat
+ * them, and then prompts could take an endpoint out of service. For a refusal about the request, this applies only if
+ * the words are quoted, since conversations often contain such words. Then the client also does not see words that may
+ * be about the operator's account.
  */
 export function withoutEcho(failure: AttemptFailure | 'empty', sent: unknown): AttemptFailure | 'empty' {
   if (failure === 'empty' || failure.words === undefined) return failure
@@ -75,17 +79,18 @@ export function withoutEcho(failure: AttemptFailure | 'empty', sent: unknown): A
   return { ...rest, isKnown: false, refusal: isRequests ? 'request' : refusal }
 }
 
-/** Members whose values stand between texts that belong together. */
+/** Members whose values would separate texts that belong together. */
 const FRAME: ReadonlySet<string> = new Set(['type', 'role'])
 
 /**
- * Whether a request has these words, in one of its texts, in several in a row, or among the names of its members. Those
- * before a gap and those after it may be anywhere: a provider is sent the parts of a request in another order.
+ * Whether a request contains these words: in one of its texts, across several in a row, or among the names of its
+ * members. The parts before and after a gap may be anywhere, since a provider gets the parts of a request in another
+ * order.
  */
 function isSaidIn(sent: unknown, words: string): boolean {
   const texts: string[] = []
   const all: string[] = []
-  // Its depth is bounded where it is read.
+  // The depth is bounded where the request is parsed.
   const read = (value: unknown): void => {
     if (typeof value === 'string') texts.push(value)
     if (typeof value === 'object' && value !== null) {
@@ -103,7 +108,7 @@ function isSaidIn(sent: unknown, words: string): boolean {
   })
 }
 
-/** The parameters of the request that a refusal names: in its own fields, else among its words. */
+/** The parameters of the request that a refusal names: in its own fields, else in its words. */
 export function refusedParameters(failure: AttemptFailure | 'empty', sent: unknown): readonly string[] {
   if (failure === 'empty' || failure.refusal !== 'request') return []
   const told = (failure.fields ?? []).map((field) => /^\w+/.exec(field)?.[0] ?? '')
@@ -113,11 +118,11 @@ export function refusedParameters(failure: AttemptFailure | 'empty', sent: unkno
   )
 }
 
-/** Every text of a request; null if there is too much of it. */
+/** Every text of a request; null = there are too many. */
 function textsOf(value: object): readonly string[] | null {
   const texts: string[] = []
   let chars = 0
-  // A list rather than recursion: the client chooses the depth.
+  // A list instead of recursion, since the client chooses the depth.
   const left: unknown[] = [value]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if (typeof next === 'string') {

@@ -21,9 +21,9 @@ import { Streams } from './streams.ts'
 const HOLD_TRIES_MAX = 4
 const TICK_MS = 1_000
 
-/** A request whose work outlives it: the input of its hold. */
+/** A request whose work continues after it has ended: the facts for its hold. */
 export interface JobCall {
-  /** Absent = a new id is made. */
+  /** The id of the job; absent = a new one is made. */
   readonly id?: string
   readonly principal: Principal
   readonly operation: Pick<Operation, 'type' | 'delivery' | 'atOnce' | 'fitsFunds' | 'plan' | 'recounted' | 'bounded'>
@@ -39,20 +39,20 @@ export interface RelayPorts extends GenerationPorts {
   readonly clock: Clock
   /** Uniform in [0, 1), for the price-weighted choice. */
   readonly random: () => number
-  /** The node's budget for whole answers. */
+  /** The node's memory budget for plain answers. */
   readonly answers: { readonly isFull: boolean }
-  /** null = no other node could resume a stream. */
+  /** null = there is no other node that could resume a stream. */
   readonly copyStream: CopyStream | null
   /** Used only for keys with limits. */
   readonly keyLimits: Pick<KeyLimiter, 'take'>
-  /** End of a spending limit's period, Unix ms; null for a fixed limit. */
+  /** The end of a spending limit's period, Unix ms; null = the limit has no period. */
   readonly limitResetsAtMs: (reset: 'daily' | 'weekly' | 'monthly' | null) => number | null
 }
 
-/** The input of a hold. */
+/** The facts for a hold. */
 type Held = Pick<JobCall, 'principal' | 'operation' | 'requestId' | 'arrivedAtMs'> & {
   readonly affinity?: Affinity | null
-  /** Others look for its hold: whoever repeats its Idempotency-Key, or asks for its kept answer. */
+  /** Whether others look for the hold: a repetition of its Idempotency-Key, or a request for its kept answer. */
   readonly isShared?: boolean
 }
 
@@ -65,7 +65,7 @@ interface Funds {
   keyRoomMicro: Micro | null
 }
 
-/** A request that passed the limits of its key, and its plan without regard to funds. */
+/** The plan of a request that passed the limits of its key, made without regard to funds. */
 interface Limited {
   readonly plan: Plan
   readonly grant: LimitGrant
@@ -108,7 +108,7 @@ export class Relay {
 
   async #admit(call: PaidCall): Promise<Generation> {
     const { accountId, keyId, limits } = call.principal
-    // Refused while it costs nothing: later it would wait with an answer that is paid for.
+    // A new plain answer is refused while it still costs nothing: later it would be paid for, and wait for memory.
     if ((call.operation.delivery === 'whole' || call.operation.atOnce === true) && this.#ports.answers.isFull)
       throw overloaded(this.#ports.random(), 'answer_budget')
     this.inFlight.enter(accountId, keyId)
@@ -147,7 +147,7 @@ export class Relay {
     void generation.done.then(({ record }) => grant.end(usedOf(record)))
   }
 
-  /** Prices a job and holds for it; answers its id. The job runners find it in the store. */
+  /** Prices a job and holds the money for it; returns its id. The job runners find the job in the store. */
   async admitJob(call: JobCall): Promise<string> {
     if (this.#closing) throw shuttingDown()
     const { accountId, keyId } = call.principal
@@ -167,7 +167,7 @@ export class Relay {
   /** Waits for running answers up to `limitMs`, then cuts the others, free of charge (guarantees.md F10). */
   async close(limitMs: number): Promise<void> {
     this.#closing = true
-    // Requests that were admitted before run as well, once their holds are placed.
+    // Requests that were admitted before this count as running too, once their holds are placed.
     await Promise.allSettled([...this.#admitting].map(({ generation }) => generation))
     const all = Promise.all([...this.#running].map((generation) => generation.done))
     let stop = (): void => undefined
@@ -222,8 +222,8 @@ export class Relay {
   }
 
   /**
-   * Holds the plan's worst case. Funds are not read beforehand: an omitted max_tokens is first planned without regard
-   * to funds, and only after a refusal, which carries the real funds, planned again within them.
+   * Holds the plan's worst case. The funds are not read before. An omitted max_tokens is first planned without regard
+   * to funds; only if that hold is refused, it is planned again within the funds that the refusal reports.
    */
   async #hold(
     call: Held,
@@ -300,14 +300,14 @@ export class Relay {
     try {
       return this.#plan(call, funds)
     } catch (thrown) {
-      // The plan names what the smallest answer needs; if a limit is the bound, the refusal is the limit's.
+      // The plan names what the smallest answer needs; if a limit is the bound, the refusal names the limit.
       if (outcome.status === 'limit_exceeded' && thrown instanceof InsufficientBalanceError)
         throw this.#unaffordable(outcome, thrown.requiredMicro, { tokens: true, reason: null })
       throw thrown
     }
   }
 
-  /** `tokens`: whether a smaller max_tokens would make it cheaper. */
+  /** `tokens`: whether a smaller max_tokens would make the request cheaper. */
   #unaffordable(
     outcome: HoldOutcome,
     requiredMicro: Micro,
@@ -325,7 +325,10 @@ function endlessFunds(): Funds {
   return { availableMicro: AMOUNT_MICRO_MAX, keyRoomMicro: null }
 }
 
-/** The input, and the answer if the client limits it: an answer as long as the model allows is not reserved. */
+/**
+ * The tokens of the input, plus those of the answer if the client limits it: an answer as long as the model allows is
+ * not reserved.
+ */
 function reservedTokens({ inputTokensBound, maxTokens, maxTokensComputed }: Plan): number {
   return inputTokensBound + (maxTokensComputed ? 0 : maxTokens)
 }
@@ -334,7 +337,7 @@ function usedOf({ model, inputTokens, outputTokens }: GenerationRecord): { model
   return { model, tokens: inputTokens + outputTokens }
 }
 
-/** The session that the client names, else the conversation by its beginning (clients.md D-14.7). */
+/** The affinity by the session that the client names, else by the beginning of the conversation (clients.md D-14.7). */
 function affinityOf({ principal: { accountId }, operation, session }: PaidCall): Affinity | null {
   const named = operation.sessionId ?? session
   if (named !== null) return sessionAffinity(accountId, named)
@@ -399,8 +402,8 @@ export class InFlight {
   }
 
   /**
-   * Whether an account uses clearly more of the node than its part, while several accounts use it; equal users are
-   * never exactly equal.
+   * Whether an account uses clearly more of the node than its share while several accounts use the node; equal users
+   * are never exactly equal.
    */
   isAboveFairShare(accountId: string): boolean {
     const fair = this.#used / Math.max(1, this.#accounts)
@@ -416,7 +419,7 @@ export class InFlight {
     })
   }
 
-  /** Counts a request, or refuses it. Each success is paired with one `leave`. */
+  /** Counts a request, or returns its refusal. Each success must be paired with one `leave`. */
   enter(accountId: string, keyId: string): void {
     const refusal = this.refusal(accountId, keyId)
     if (refusal !== null) throw refusal

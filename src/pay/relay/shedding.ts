@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { NODE_MAX, type InFlight } from './relay.ts'
 
 const SAMPLE_MS = 1_000
-/** Samples for one decision, so that one pause of the garbage collector does not decide. */
+/** The samples on which a decision is based, so that a single pause of the garbage collector does not decide. */
 const SAMPLES = 5
 const SLOW_SAMPLES_MIN = 3
 const BASELINE_SAMPLES = 60
@@ -11,20 +11,20 @@ const UTILISATION_MAX = 0.95
 const DELAY_OVER_BASELINE_MS = 100
 const MEMORY_MAX = 0.85
 const MEMORY_FULL = 0.98
-/** The step per second, so that every request is refused within ten seconds. */
+/** The change of a level per second: every request is refused after ten seconds. */
 const STEP = 0.1
-/** A node with fewer requests is slowed by something else, and refusing them would not help. */
+/** A node with fewer requests than this is slowed by something else, and refusing requests would not help. */
 const RUNNING_MIN = 64
-/** The last fifth of the node is for accounts that use no more than their part. */
+/** Above this, the rest of the node is for accounts that use no more than their share. */
 const RESERVED_FROM = 0.8 * NODE_MAX
 
 /** The process's load since the last reading. */
 export interface LoadReading {
-  /** The part of the time in which the event loop worked. */
+  /** The fraction of time in which the event loop worked. */
   readonly utilisation: number
-  /** The delay of timers, p99. */
+  /** The 99th percentile of the delay of timers. */
   readonly delayMs: number
-  /** The part of the memory that the process may use. */
+  /** The fraction of the memory that the process may use. */
   readonly memory: number
 }
 
@@ -37,9 +37,9 @@ export interface SheddingPorts {
 }
 
 /**
- * Refuses work while the node has too much of it (guarantees.md 5). A loop that is only busy is well used: it refuses
- * lists, logs and accounts that use more than their part. One that lags, or is short of memory, refuses more new paid
- * requests from second to second until it keeps up.
+ * Refuses work while the node has too much of it (guarantees.md 5). A loop that is only busy is well used: then lists,
+ * logs and accounts that use more than their share are refused. If the loop lags, or memory is short, more new paid
+ * requests are refused from second to second until the node keeps up.
  */
 export class Shedding {
   readonly #ports: SheddingPorts
@@ -53,7 +53,7 @@ export class Shedding {
     this.#ports = ports
   }
 
-  /** Probabilities of refusal: for accounts that use more than their part, and for all; and the newest reading. */
+  /** The probabilities of a refusal, for accounts above their share and for all, and the newest reading. */
   get levels(): { readonly busy: number; readonly lagging: number; readonly reading: LoadReading | null } {
     return {
       busy: this.#busy.level,
@@ -119,11 +119,11 @@ export class Shedding {
   }
 }
 
-/** A level that rises while there is too much and falls while there is not. */
+/** A level that rises while there is too much work and falls while there is not. */
 class Ramp {
   level = 0
 
-  /** `lasting` starts it; `now` moves it from then on, so that it follows without the lag of a longer average. */
+  /** `lasting` starts the rise; from then on `now` moves the level, so that it does not lag like a longer average. */
   step(now: boolean, lasting: boolean): void {
     const up = this.level === 0 ? lasting : now
     this.level = Math.round(Math.max(0, Math.min(1, this.level + (up ? STEP : -STEP))) * 10) / 10

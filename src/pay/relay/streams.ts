@@ -4,8 +4,8 @@ import { reachName } from '../../access/principal.ts'
 import type { Generation } from './generation.ts'
 
 /**
- * A stream as long as it can be found. It is emptied at its end: the tables that the map has outgrown keep their
- * entries, as `Bag` explains.
+ * A stream that can be found. It is set to null when it can no longer be found: the tables that the map has outgrown
+ * still refer to it, as `Bag` explains.
  */
 interface FindableStream {
   generation: Generation | null
@@ -22,7 +22,7 @@ interface RetainedStream extends BagItem {
 export class Streams {
   readonly #clock: Clock
   readonly #byId = new Map<string, FindableStream>()
-  /** Each cancels the timer of a kept stream. */
+  /** Timers of streams that are retained after their end. */
   readonly #kept = new Bag<RetainedStream>()
 
   constructor(clock: Clock) {
@@ -36,7 +36,7 @@ export class Streams {
     return this.#byId.get(requestKey(owner, id))?.generation ?? null
   }
 
-  /** Like `find`, but only while every event from the first on is kept. */
+  /** Like `find`, but only if every event from the first on is still in memory. */
   resumable(owner: string, id: string): Generation | null {
     const generation = this.find(owner, id)
     return generation === null || generation.input.buffer === null || generation.input.buffer.overflowed
@@ -56,12 +56,12 @@ export class Streams {
     })
   }
 
-  /** Its owner deletes it: it can no longer be found or resumed. */
+  /** Its owner has deleted it, so it can no longer be found or resumed. */
   drop(generation: Generation): void {
     this.#forget(generation)
   }
 
-  /** Drops the kept streams that have ended. */
+  /** Drops the retained streams, which have ended. */
   stop(): void {
     for (const kept of this.#kept) {
       kept.stop()
@@ -89,7 +89,7 @@ export class Streams {
   }
 }
 
-/** Its name contains no space, so no request id can imitate another's. */
+/** An owner's name contains no space, so no request id can imitate another owner's. */
 function requestKey(owner: string, requestId: string): string {
   return `${owner} ${requestId}`
 }

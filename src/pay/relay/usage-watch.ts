@@ -7,12 +7,12 @@ import type { Prices } from '../../catalog/catalog.ts'
 import { pricesTier } from '../plan/parameter-costs.ts'
 import { PLAIN_TIER } from '../../tables/service-tier-table.ts'
 
-/** More flagged answers in an hour than this part of them are an event: 0.1 %. */
+/** If more than this part of the answers in an hour are flagged, an event is written: 0.1 %. */
 const FLAGGED_PARTS = 1_000
 
 export interface UsageWatchPorts {
   readonly clock: Clock
-  /** Writes to the audit log; lost while the store is down. */
+  /** Writes an event to the audit log; it is lost while the store is down. */
   readonly event: (action: EventAction, object: string, detail: Readonly<Record<string, unknown>>) => void
 }
 
@@ -38,7 +38,7 @@ export class UsageWatch {
   #hourMs = 0
   readonly #hours = new Map<string, Hour>()
   readonly #toldShortfalls = new Set<string>()
-  /** When an endpoint's tier was told of last. */
+  /** When the event about an endpoint's tier was last written. */
   readonly #toldTiers = new Map<string, number>()
 
   constructor(ports: UsageWatchPorts) {
@@ -46,14 +46,14 @@ export class UsageWatch {
   }
 
   /**
-   * Flagged answers since the start, by provider. Each of `providers` is there from the beginning, with 0: an alert
-   * sees a counter rise, and never that one is new.
+   * The number of flagged answers since the start, by provider. Each of `providers` is listed from the beginning, with
+   * 0: an alert sees a counter rise, but not that one is new.
    */
   flagged(providers: Iterable<string>): readonly { readonly provider: string; readonly count: number }[] {
     return named(providers, this.#flagged).map((provider) => ({ provider, count: this.#flagged.get(provider) ?? 0 }))
   }
 
-  /** The cost of answers beyond their holds and balances, since the start, likewise. */
+  /** The cost of answers beyond their holds and balances since the start, listed in the same way. */
   shortfalls(providers: Iterable<string>): readonly { readonly provider: string; readonly micro: Micro }[] {
     return named(providers, this.#shortfalls).map((provider) => ({
       provider,
@@ -61,7 +61,7 @@ export class UsageWatch {
     }))
   }
 
-  /** Notes a settled answer; `prices`: those of its endpoint. */
+  /** Counts a settled answer; `prices` are those of its endpoint. */
   settled(record: Answered, shortfallMicro: Micro, prices: Pick<Prices, 'conditions'> = {}): void {
     this.#roll()
     const { serviceTier = PLAIN_TIER } = record
@@ -78,7 +78,7 @@ export class UsageWatch {
     this.#toldShortfalls.clear()
   }
 
-  /** Once a day for each endpoint. */
+  /** Writes an event once a day for each endpoint. */
   #tellTier({ providerSlug, endpointId, model, generationId }: Answered, serviceTier: string): void {
     const key = `${endpointId} ${serviceTier}`
     const nowMs = this.#ports.clock.now()
@@ -125,7 +125,7 @@ export class UsageWatch {
   }
 }
 
-/** Each provider once, those too that are in the catalogue no more. */
+/** Each provider once, including those that are no longer in the catalogue. */
 function named(providers: Iterable<string>, counted: ReadonlyMap<string, unknown>): readonly string[] {
   return [...new Set([...providers, ...counted.keys()])]
 }

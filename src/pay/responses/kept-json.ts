@@ -3,7 +3,7 @@ import { isObject } from '../../kinds/fields/body-fields.ts'
 import { BODY_LIMITS, JsonScan } from '../../base/json-scan.ts'
 import type { JsonObject } from '../../base/json-text.ts'
 
-/** Read before others have their turn: a few milliseconds. */
+/** The bytes that are read in one turn of the event loop, which take a few milliseconds. */
 const TURN_BYTES = 1_048_576
 export const LINE_END = 0x0a
 const QUOTE = 0x22
@@ -12,7 +12,7 @@ const BACKSLASH = 0x5c
 const OPEN = new Set([0x5b, 0x7b])
 const CLOSE = new Set([0x5d, 0x7d])
 
-/** The elements of a JSON array that was written by us, with turns for others between them. */
+/** The elements of a JSON array that we wrote, with turns for other work in between. */
 export async function* elementsOf(json: Buffer): AsyncGenerator<Buffer> {
   let depth = 0
   let from = 1
@@ -36,7 +36,7 @@ export async function* elementsOf(json: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** The objects among them: parsed all at once, 9 MB would keep everybody else waiting. */
+/** The objects among the elements. Parsing 9 MB at once would delay all other work. */
 export async function* itemsIn(json: Buffer): AsyncGenerator<JsonObject> {
   for await (const element of elementsOf(json)) {
     const item: unknown = JSON.parse(element.toString('utf8'))
@@ -45,7 +45,7 @@ export async function* itemsIn(json: Buffer): AsyncGenerator<JsonObject> {
   }
 }
 
-/** Why a text is larger than a request may be; null = it is not. */
+/** Why a text exceeds the limits of a request; null = it does not. */
 export async function excessOf(json: Buffer): Promise<string | null> {
   const scan = new JsonScan(BODY_LIMITS)
   for (let at = 0; at < json.length; at += TURN_BYTES) {
@@ -56,7 +56,7 @@ export async function excessOf(json: Buffer): Promise<string | null> {
   return null
 }
 
-/** The items that a turn answers, each with an id. */
+/** The input items of a turn, each with an id. */
 export async function* listedInput({
   id,
   input,
@@ -82,7 +82,8 @@ function listed(item: JsonObject, id: string): JsonObject {
 }
 
 /**
- * The Response without its output on one line of JSON, then the output, so that a conversation need not read the rest.
+ * Writes the Response without its output on one line of JSON, and the output after it, so that a conversation need not
+ * read the rest.
  */
 export function writeAnswer({ output, ...head }: JsonObject): Buffer {
   return Buffer.from(`${JSON.stringify(head)}\n${JSON.stringify(output)}`)
@@ -91,7 +92,7 @@ export function writeAnswer({ output, ...head }: JsonObject): Buffer {
 /** Reads what `writeAnswer` wrote. */
 export function readAnswer(written: Buffer): JsonObject {
   const end = written.indexOf(LINE_END)
-  // Written by `writeAnswer`, and encrypted afterwards.
+  // Written by `writeAnswer`, and then encrypted.
   const head = JSON.parse(written.subarray(0, end).toString('utf8')) as JsonObject
   const output: unknown = JSON.parse(written.subarray(end + 1).toString('utf8'))
   return { ...head, output: Array.isArray(output) ? output.filter(isObject) : [] }

@@ -24,13 +24,19 @@ import { StopMarks } from './stop-marks.ts'
 import type { JsonObject } from '../../base/json-text.ts'
 import { DAY_MS } from '../../base/time.ts'
 
-/** A longer answer is not kept: it is free where nobody else has it, and said to be charged where its client does. */
+/**
+ * The largest answer that is kept. In the background a larger one is free, since nobody could get it; otherwise the
+ * client has it, and it is listed as charged but not kept.
+ */
 const ANSWER_BYTES_MAX = 8 * 1_048_576
-/** The largest size of a request. */
+/** The most bytes of a conversation, the same as of a request. */
 const CONVERSATION_BYTES_MAX = 10 * 1_048_576
-/** The most that is read for a conversation: the answers also repeat their requests' tools. */
+/** The most bytes that are read for a conversation: answers also repeat the tools of their requests. */
 const CHAIN_BYTES_MAX = 64 * 1_048_576
-/** Turns are read from the store in parts: the store may read a part at one go. */
+/**
+ * Turns are read from the store in parts of this size, since the store may read a whole part in one turn of the event
+ * loop.
+ */
 const PART_BYTES = 4 * 1_048_576
 const PART_TURNS = 100
 /** The most memory that one conversation is counted with while it is read. */
@@ -40,19 +46,19 @@ const COMMA = Buffer.from(',')
 const ARRAY_OPEN = Buffer.from('[')
 const ARRAY_CLOSE = Buffer.from(']')
 const INPUT_OPEN = Buffer.from('{"input":[')
-/** Requests of one account that wait for what is kept. */
+/** The most requests of one account that wait to read kept answers. */
 const WAITING_MAX = 200
-/** An item's id that names its generation: one of an answer, or of the list of what it answers. */
+/** An item's id that names its generation. The item is one of an answer, or of an answer's list of inputs. */
 const ITEM_ID = /^[a-z]+-(\d+-[0-9A-Za-z]+)-(?:in)?\d+$/
 const PREVIOUS = 'previous_response_id'
 const REFERENCE = 'item_reference'
-/** The fields of a request that bring kept items into it. */
+/** The fields of a request that refer to kept items. */
 type Continuing = typeof PREVIOUS | typeof REFERENCE
 
 /** The part of a list that a client asks for. */
 export interface ItemPage {
   readonly order: 'asc' | 'desc'
-  /** The id of the item before it; null = it is the first part. */
+  /** The id of the item before this part; null = it is the first part. */
   readonly after: string | null
   readonly limit: number
 }
@@ -67,16 +73,16 @@ interface PlainTurn {
 export interface KeptResponsePorts {
   readonly store: ResponseStore
   readonly generations: Pick<GenerationStore, 'get'>
-  /** Other processes share the store, and may stop what runs here. */
+  /** Whether other processes share the store, and may stop answers that run here. */
   readonly shared: boolean
   readonly keyWrap: KeyWrap
   readonly clock: Clock
   readonly settings: () => Settings['keptResponses']
-  /** For the kept contents that are in memory at one time, on this node. */
+  /** For the kept contents that this node has in memory at one time. */
   readonly room: Room
 }
 
-/** Counts bytes; whoever finds no room waits for it. */
+/** Counts bytes; `onRoom` is called when there is room for them. */
 export interface Room {
   hold(): { reach(bytes: number, onRoom: () => void): boolean; release(): void }
 }
@@ -85,7 +91,7 @@ export interface Room {
 export class KeptResponses {
   readonly #ports: KeptResponsePorts
   readonly #marks: StopMarks | null
-  /** Requests that read, by account. */
+  /** Reading requests by account, which wait for each other. */
   readonly #lines = new Map<string, { last: Promise<void>; waiting: number }>()
 
   constructor(ports: KeptResponsePorts) {
@@ -93,7 +99,7 @@ export class KeptResponses {
     this.#marks = ports.shared ? new StopMarks(ports.store, ports.clock) : null
   }
 
-  /** null = the answer is only sent. Throws an ApiError if nothing is kept here. */
+  /** null = the answer is only sent. Throws an ApiError if nothing is kept on this service. */
   keeperOf({ echo, row }: ResponsesRequest, accountId: string): AnswerKeeper | null {
     if (!echo.store) return null
     const { background } = echo
@@ -138,7 +144,7 @@ export class KeptResponses {
     this.#marks?.watch(answer)
   }
 
-  /** An answer that no charge has ended: in the background it is kept as failed, else it is forgotten. */
+  /** An answer ended without a charge: in the background it is kept as failed, otherwise its row is deleted. */
   async #end({ input, cancelled }: RunningAnswer, result: GenerationResult, echo: RequestEcho): Promise<void> {
     const { error, record } = result
     if (error === null && record.status !== 'cancelled') return
@@ -147,11 +153,11 @@ export class KeptResponses {
     const ended = { error: cancelled ? null : error, usage: chargedUsage(result) }
     const body = keptResponse(identityOf(input, null), echo, { lastEvent: null, ended })
     const written = this.#encrypt('answer', generationId, principal.accountId, writeAnswer(body))
-    // If the store does not answer, a row without an open hold is left, which counts as failed.
+    // If the store does not answer, a row without an open hold remains, which counts as failed.
     await (echo.background ? store.end(generationId, written) : store.drop(generationId)).catch(() => undefined)
   }
 
-  /** null = no such answer is kept within reach. */
+  /** null = no such answer is kept within the reach. */
   async find(reach: Reach, generationId: string): Promise<JsonObject | null> {
     const found = await this.#ports.store.find(reach, generationId, this.#sinceMs)
     if (found === null) return null
@@ -164,14 +170,14 @@ export class KeptResponses {
     return { ...body, status: found.state === 'stopped' ? 'cancelled' : 'in_progress' }
   }
 
-  /** By the usage log, which is written in the commit of the charge. */
+  /** The usage by the log, which is written in the commit of the charge. */
   async #usageOf(generationId: string): Promise<JsonObject | null> {
     const row = await this.#ports.generations.get(generationId)
     const charged = row === null ? null : chargedUsage({ record: row, chargedMicro: row.costMicro })
     return charged === null ? null : usageOf(charged)
   }
 
-  /** Stops an answer that another process runs, and waits for its end, for as long as that can take. */
+  /** Stops an answer that another process runs, and waits for its end as long as that may take. */
   async stop(reach: Reach, generationId: string): Promise<void> {
     await this.#marks?.stop(reach, generationId, async () => {
       const found = await this.#ports.store.find(reach, generationId, this.#sinceMs)
@@ -179,14 +185,14 @@ export class KeptResponses {
     })
   }
 
-  /** false = no such answer is kept within reach. */
+  /** false = no such answer is kept within the reach. */
   remove(reach: Reach, generationId: string): Promise<boolean> {
     return this.#ports.store.remove(reach, generationId, this.#sinceMs)
   }
 
   /**
-   * A part of the items that a kept answer answers; null = no such answer is kept within reach. Turns are read only as
-   * far as the part needs them: all of them may be far more.
+   * A part of the input items of a kept answer; null = no such answer is kept within the reach. Only the turns of that
+   * part are read: all turns together may be far larger.
    */
   async inputOf(
     reach: Reach,
@@ -227,7 +233,7 @@ export class KeptResponses {
         if (turn === null) throw previousNotFound(previousId)
         bytes += turn.input.length + turn.output.length
         if (bytes > CONVERSATION_BYTES_MAX) throw tooLarge(PREVIOUS, 'it has more than 10 MB')
-        // A copy, or the rest of the answer would stay in memory with its output.
+        // The output is copied, or the whole decrypted answer would stay in memory with it.
         parts.push(turn.input, Buffer.from(turn.output))
       }
       return conversation(parts, PREVIOUS)
@@ -258,7 +264,7 @@ export class KeptResponses {
     })
   }
 
-  /** All items, by id, of the kept Responses that the items `ids` belong to. A provider's own id names no Response. */
+  /** All items, by id, of the kept Responses to which the items `ids` belong. A provider's own id names no Response. */
   async *#itemsBeside(reach: Reach, ids: readonly string[]): AsyncGenerator<readonly [string, () => Buffer]> {
     const turns = new Set(ids.flatMap((id) => ITEM_ID.exec(id)?.[1] ?? []))
     checkTurnCount(turns.size, REFERENCE)
@@ -272,14 +278,14 @@ export class KeptResponses {
       for await (const item of listedInput(part)) yield [wordOf(item['id']), () => Buffer.from(JSON.stringify(item))]
       for await (const element of elementsOf(part.output)) {
         const item: unknown = JSON.parse(element.toString('utf8'))
-        // A copy, or the rest of the answer would stay in memory with it.
+        // The item is copied, or the whole decrypted answer would stay in memory with it.
         if (isObject(item)) yield [wordOf(item['id']), () => Buffer.from(element)]
       }
       await nextTurn()
     }
   }
 
-  /** Older answers are past their time. */
+  /** Answers from before this time have expired. */
   get #sinceMs(): number {
     return this.#ports.clock.now() - this.#ports.settings().days * DAY_MS
   }
@@ -296,7 +302,7 @@ export class KeptResponses {
     )
   }
 
-  /** The requests of an account read one after another, so that it takes no more of the room than one of them. */
+  /** The requests of an account read one after another, so an account takes no more of the room than one request. */
   async #withRoom<Result>(accountId: string, bytes: number, read: () => Promise<Result>): Promise<Result> {
     const line = this.#lines.get(accountId) ?? { last: Promise.resolve(), waiting: 0 }
     if (line.waiting >= WAITING_MAX)
@@ -320,7 +326,7 @@ export class KeptResponses {
     }
   }
 
-  /** Waits until the node has room for so much of kept contents: many requests may ask for large ones at once. */
+  /** Waits until the node has room for so many bytes of kept contents: many requests may ask for large ones at once. */
   async #inRoom<Result>(bytes: number, read: () => Promise<Result>): Promise<Result> {
     const hold = this.#ports.room.hold()
     const room = Promise.withResolvers<void>()
@@ -332,7 +338,7 @@ export class KeptResponses {
     }
   }
 
-  /** The turns in their order; null for one that is gone, or whose key is no longer there. */
+  /** The turns in their order; null = the turn is gone, or its wrapping key is no longer set. */
   async *#read(accountId: string, turns: readonly KeptTurn[]): AsyncGenerator<PlainTurn | null> {
     for (const part of inParts(turns)) {
       const ids = part.map(({ id }) => id)
@@ -357,7 +363,7 @@ export class KeptResponses {
     return this.#ports.keyWrap.encrypt(plain, purposeOf(responsePurpose(part, id), accountId))
   }
 
-  /** null where the key that encrypted it is no longer there. */
+  /** null = the wrapping key that encrypted it is no longer set. */
   #decrypt(part: 'input' | 'answer', id: string, accountId: string, encrypted: Buffer): Buffer | null {
     try {
       return openFor(this.#ports.keyWrap, encrypted, responsePurpose(part, id), accountId).plain
@@ -367,12 +373,12 @@ export class KeptResponses {
   }
 }
 
-/** The generation of a Response, by the id that clients know or by its own. */
+/** The generation id of a Response, from the id that clients know or from the generation id itself. */
 export function generationIdOf(id: string): string {
   return id.replace(/^resp-/, 'gen-')
 }
 
-/** A conversation from its parts, each a JSON array, within the limits of a request. Throws an ApiError. */
+/** A conversation joined from its parts, each a JSON array, within the limits of a request. Throws an ApiError. */
 export async function conversation(parts: readonly Buffer[], parameter: Continuing): Promise<readonly unknown[]> {
   const inner = parts.map((part) => part.subarray(1, -1)).filter((part) => part.length > 0)
   const bytes = Buffer.concat([
@@ -418,13 +424,13 @@ function checkTurnCount(turns: number, parameter: Continuing): void {
     )
 }
 
-/** Its request ended without an answer: its process died, or its store did not answer. */
+/** The request ended without an answer: its process died, or its store did not answer. */
 const LOST = {
   status: 'failed',
   error: { code: 'server_error', message: 'The request ended without an answer. It was not charged' },
 } as const
 
-/** Its client has had it, as a stream for example, but it was too large to keep. */
+/** The client has had the answer, for example as a stream, but it was too large to keep. */
 const UNKEPT = {
   status: 'incomplete',
   error: { code: 'server_error', message: 'The answer was charged, and is not kept: it is too large' },

@@ -55,20 +55,20 @@ async function cancel(ports: ResponseRoutePorts, call: Call<Principal>): Promise
   const here = found(ports, reach, id)
   if (here !== null) {
     await here.cancel()
-    // Its end may have come first: then it is kept as that, or nowhere.
+    // The Response may have ended before the cancel: then it is kept with that end, or not kept at all.
     const ended = (await here.body()) ?? (await ports.kept.find(reach, id))
     if (ended === null) throw notFound(call)
     return { status: 200, body: ended }
   }
   const cancelled = await ports.elsewhere?.cancel(reach, id)
-  // That node may share no Valkey with this one.
+  // The node that runs it may not share this node's Valkey.
   if (cancelled === null || cancelled === undefined) await ports.kept.stop(reach, id)
   const body = await responseOf(ports, reach, id)
   if (body === null) throw notFound(call)
   return { status: 200, body }
 }
 
-/** An answer that still runs is stopped too: nobody could read it. */
+/** Deletes a Response. One that still runs is stopped as well, since nobody could read its answer. */
 async function remove(ports: ResponseRoutePorts, call: Call<Principal>): Promise<Reply> {
   const { reach, id } = asked(call)
   if (!(await ports.kept.remove(reach, id))) throw notFound(call)
@@ -111,7 +111,7 @@ function found(ports: ResponseRoutePorts, reach: Reach, id: string): FoundAnswer
   return findAnswer(ports, reachName(reach), id)
 }
 
-/** As it runs here, as it is kept, or as another node has it. */
+/** The Response as it runs here, as it is kept, or as another node has it. */
 async function responseOf(ports: ResponseRoutePorts, reach: Reach, id: string): Promise<JsonObject | null> {
   const here = await found(ports, reach, id)?.body()
   return here ?? (await ports.kept.find(reach, id)) ?? (await ports.elsewhere?.body(reach, id)) ?? null
@@ -121,7 +121,7 @@ function asked(call: Call<Principal>): { readonly reach: Reach; readonly id: str
   return { reach: payerOf(call), id: generationIdOf(call.params['id'] ?? '') }
 }
 
-/** The answer is there, its events are not. */
+/** The error for a Response whose answer exists but whose events do not. */
 function withoutEvents({ params }: Call<Principal>): ApiError {
   const id = (params['id'] ?? '').slice(0, 128)
   return new ApiError(

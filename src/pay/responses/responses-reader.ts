@@ -33,11 +33,11 @@ const MESSAGE_TYPE = 'response.create'
 interface TurnPorts {
   readonly sse: SseStreams
   readonly responses: KeptResponses
-  /** The memory of all sockets of the node. */
+  /** The memory for conversations of all sockets of the node. */
   readonly remembered: BodyBudget
 }
 
-/** Responses, which may continue kept answers, be kept, and come over a WebSocket (clients.md 3). */
+/** The reader of Responses, which may continue kept answers, be kept, and come over a WebSocket (clients.md 3). */
 export function responsesKind(adapters: AdapterTable, ports: ResponsesPorts): PaidKind {
   return {
     paths: REQUEST_TYPE_TABLE.responses.paths,
@@ -68,7 +68,7 @@ export function responsesKind(adapters: AdapterTable, ports: ResponsesPorts): Pa
   }
 }
 
-/** The kept items that a request continues or refers to. Nothing is read for a request that will be refused. */
+/** The kept items that a request continues or refers to. They are not read for a request that will be refused. */
 async function doorOf(ports: ResponsesPorts, call: Call<Principal>): Promise<ResponsesDoor> {
   const { json, turn } = call
   const payer = payerOf(call)
@@ -79,8 +79,8 @@ async function doorOf(ports: ResponsesPorts, call: Call<Principal>): Promise<Res
 }
 
 /**
- * Refuses what cannot be served whatever is kept: an unknown model, one that the key may not use, an empty account. A
- * small request may refer to many megabytes, which are read only for one that can be paid for.
+ * Refuses requests that cannot be served, whatever is kept: an unknown model, one that the key may not use, an empty
+ * account. A small request may refer to many megabytes, which are read only if the request can be paid for.
  */
 async function refuseEarly(
   { catalog, accounts }: ResponsesPorts,
@@ -90,7 +90,7 @@ async function refuseEarly(
   const [model, models] = isObject(body) ? [field(body, 'model'), field(body, 'models')] : []
   const names: readonly unknown[] = Array.isArray(models) ? models : []
   const fallbackModels = names.filter((name) => typeof name === 'string')
-  // What is of another type is refused with the rest of the body.
+  // A value of another type is refused with the rest of the body.
   if ((model !== undefined && typeof model !== 'string') || fallbackModels.length < names.length) return
   const wish = { model: model ?? null, fallbackModels, defaultModel, allowedModels, type: 'responses' } as const
   const chosen = chooseModels(wish, catalog.current())
@@ -103,12 +103,12 @@ async function refuseEarly(
     throw new InsufficientBalanceError(1n, account.availableMicro, { tokens: false })
 }
 
-/** The conversation of a socket up to its newest answer, for the turn that names it. */
+/** The conversation of a socket up to its newest answer, for a turn that continues this answer. */
 class SocketConversation {
   readonly responseId: string
-  /** A JSON array: as objects it would take several times the memory. */
+  /** A JSON array in text form: as objects it would take several times the memory. */
   readonly items: Buffer
-  /** The answer is kept besides. */
+  /** Whether the answer is also kept. */
   readonly isKept: boolean
   readonly #hold: BodyHold
 
@@ -124,7 +124,7 @@ class SocketConversation {
   }
 }
 
-/** Items of the conversation that a turn continues: of its socket, else of what is kept. Throws an ApiError. */
+/** Items of the conversation that a turn continues: the socket's, else a kept one. Throws an ApiError. */
 async function turnHistory(
   ports: TurnPorts,
   call: Call<Principal>,
@@ -149,7 +149,7 @@ async function keptHistory(
   return { history: previousId === null ? [] : await responses.history(payerOf(call), previousId), isKept: true }
 }
 
-/** `generate: false`: the socket remembers the items, and nothing is asked of a model or charged. */
+/** Whether a turn has `generate: false`: the socket remembers its items, and nothing is asked of a model or charged. */
 function isWarmUp({ json }: Call<Principal>): boolean {
   return isObject(json) && field(json, 'generate') === false
 }
@@ -189,7 +189,7 @@ function warmUp(
   return HIJACKED
 }
 
-/** Remembers the answer of a turn once it is charged, whether or not it is `kept` besides. `items`: what it answers. */
+/** Remembers the answer of a turn once it is charged, whether or not it is also `kept`. `items`: its input. */
 function remembering(
   ports: TurnPorts,
   call: Call<Principal>,
@@ -217,7 +217,7 @@ function remembering(
   }
 }
 
-/** A turn that the node has no room for is not remembered: its client then sends the whole conversation. */
+/** A turn for which the node has no room is not remembered: its client must then send the whole conversation. */
 function remember(
   { remembered }: TurnPorts,
   call: Call<Principal>,

@@ -6,9 +6,9 @@ import { KeptResponses } from './kept-responses.ts'
 import { responseRoutes } from './response-routes.ts'
 import { responsesKind } from './responses-reader.ts'
 
-/** Kept answers that are read at one time, on one node. */
+/** The most bytes of kept answers that one node reads at a time. */
 const KEPT_BYTES_MAX = 128 * 1_048_576
-/** The conversations that all open WebSockets of a node remember. */
+/** The most bytes of conversations that all open WebSockets of a node remember. */
 const REMEMBERED_BYTES_MAX = 64 * 1_048_576
 
 /** Responses that continue kept ones, are kept, run in the background or come over a WebSocket (clients.md 3). */

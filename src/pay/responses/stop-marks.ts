@@ -3,15 +3,15 @@ import type { Clock } from '../../base/clock.ts'
 import type { RunningAnswer } from '../relay/generation-input.ts'
 import type { ResponseStore } from '../../store/responses/response-store.ts'
 
-/** How often a process looks for marks, while it runs answers that are kept. */
+/** How often a process looks for marks while it runs kept answers. */
 const LOOK_MS = 1_000
-/** How often the process that has set a mark looks whether it was heeded, and for how long. */
+/** How often the process that has set a mark checks whether the answer has stopped, and for how long. */
 const WAIT_STEP_MS = 200
 const WAIT_MS = 5_000
 
 /**
- * Stops answers that run here once another process has marked or removed them in the store. It needs no Valkey, and
- * takes a second or two.
+ * Stops answers that run here if another process has marked or removed them in the store. It needs no Valkey, and takes
+ * a second or two.
  */
 export class StopMarks {
   readonly #store: ResponseStore
@@ -24,7 +24,7 @@ export class StopMarks {
     this.#clock = clock
   }
 
-  /** Its row is in the store, and goes on with it. */
+  /** Must be called once the answer's row is in the store; the watch ends with the answer. */
   watch(generation: RunningAnswer): void {
     const { generationId } = generation.input
     this.#running.set(generationId, generation)
@@ -34,7 +34,7 @@ export class StopMarks {
     this.#lookLater()
   }
 
-  /** Marks an answer that `runs` elsewhere, and waits until it no longer does. */
+  /** Marks an answer that runs elsewhere, and waits until `runs` says that it has stopped. */
   async stop(reach: Reach, generationId: string, runs: () => Promise<boolean>): Promise<void> {
     if (!(await runs())) return
     await this.#store.askToStop(reach, generationId)
@@ -51,7 +51,7 @@ export class StopMarks {
     this.#looks = this.#running.size > 0
     if (!this.#looks) return
     const ids = [...this.#running].flatMap(([id, { cancelled }]) => (cancelled ? [] : [id]))
-    // Where the store does not answer, it is asked again at the next look.
+    // If the store does not answer, the next look asks it again.
     if (ids.length > 0) await this.#heed(ids).catch(() => undefined)
     this.#lookLater()
   }

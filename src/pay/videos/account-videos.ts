@@ -29,7 +29,7 @@ export interface AccountVideosPorts extends Pick<
   readonly created: () => void
 }
 
-/** The video calls of a key; a job out of its reach is not found. */
+/** The video calls of a key; a job outside its reach is not found. */
 export class AccountVideos {
   readonly #ports: AccountVideosPorts
 
@@ -70,7 +70,7 @@ export class AccountVideos {
     return videoRecord(this.#viewOf(await this.#find(reach, id)), publicUrl)
   }
 
-  /** Jobs without prompts, if those still hold pictures. */
+  /** Jobs whose stored requests still have pictures are listed without prompts. */
   async list(reach: Reach, page: JobPage, publicUrl: string): Promise<readonly Record<string, unknown>[]> {
     const rows = await this.#ports.jobs.list(reach, page)
     if (rows === null) throw new ApiError('job_not_found', `Job '${page.after?.slice(0, 128)}' not found`)
@@ -126,8 +126,8 @@ export class AccountVideos {
   }
 
   /**
-   * The operator's answer about a job that may or may not have reached a provider: the provider's id, or null if it
-   * never arrived.
+   * Applies the operator's finding about a job that may or may not have reached a provider: the provider's id, or null
+   * if the job never arrived.
    */
   async resolve(id: string, upstreamId: string | null): Promise<'resolved' | 'unknown' | 'not_parked'> {
     const { jobs, clock, created } = this.#ports
@@ -219,12 +219,12 @@ function jobCandidate({ endpoint }: Candidate, operation: VideoPlan['operation']
 
 interface VideoView {
   readonly row: JobRow
-  /** null when it cannot be decrypted any more. */
+  /** null = it can no longer be decrypted. */
   readonly operation: VideoOperation | null
   readonly nowMs: number
 }
 
-/** The record of a job (wire.md D-4.1). `error` is left out where there is none: strict clients refuse null. */
+/** The record of a job (wire.md D-4.1). If there is no error, `error` is left out: strict clients refuse null. */
 function videoRecord({ row, operation, nowMs }: VideoView, publicUrl: string): Record<string, unknown> {
   const { id, status, details } = row
   const completed = status === 'completed'

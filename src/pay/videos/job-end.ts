@@ -15,7 +15,7 @@ import {
 
 type EndPorts = Pick<JobPorts, 'ledger' | 'clock' | 'cipher'>
 
-/** Charges and completes the job in one commit; false = another process was faster. Its files are stored before. */
+/** Charges and completes the job in one commit; false = another process was faster. Its files must be stored before. */
 export async function complete(ports: EndPorts, row: JobRow, files: number): Promise<boolean> {
   const nowMs = ports.clock.now()
   const end = completed(row, files, nowMs)
@@ -33,7 +33,7 @@ export async function complete(ports: EndPorts, row: JobRow, files: number): Pro
 }
 
 /**
- * Ends the job without a charge, in one commit; false = another process was faster. `delivered`: the provider had made
+ * Ends the job without a charge, in one commit; false = another process was faster. `delivered`: the provider has made
  * the video.
  */
 export async function endFree(
@@ -50,7 +50,7 @@ export async function endFree(
   const outcome = await ports.ledger.void({
     generationId: row.id,
     insuredMicro: lostMicro,
-    // Only whoever cancels a job that may have been sent has caused its cost.
+    // The customer has caused the cost only by cancelling a job that may have been sent.
     ...(status === 'cancelled' ? {} : { blamelessMicro: lostMicro }),
     record,
     job: lastMove(ports, row, end),
@@ -80,7 +80,7 @@ function lastMove({ cipher }: EndPorts, row: JobRow, state: JobState): JobMove {
   return { id: row.id, version: row.version, state, keepsLease: false, ...withoutPictures(cipher, row) }
 }
 
-/** The usage by the stored operation. The job's price came from it, so without it nothing can be charged. */
+/** The usage by the stored request. The job's price was computed from it, so without it nothing can be charged. */
 function usageOf({ cipher }: EndPorts, row: JobRow): Usage {
   const operation = decryptOperation(cipher, row)
   if (operation === null)

@@ -14,12 +14,12 @@ import { type JobPorts, candidateOf, missed, polled, VIDEO_KEPT_MS } from './vid
 import { keyOf } from './job-submission.ts'
 import { thrownMessage } from '../../base/text.ts'
 
-/** No honest video of a minute is larger. */
+/** Larger than any real video of a minute. */
 const BYTES_MAX = 2 * 1_024 * 1_048_576
 const DEFAULT_TYPE = 'video/mp4'
 const HEAD_BYTES = 12
 
-/** The provider's file is none that could ever be delivered; the message is for the client. */
+/** Thrown if the provider's file can never be delivered; the message is for the client. */
 export class UnusableVideoError extends Error {
   override readonly name = 'UnusableVideoError'
   readonly errorType: 'empty_response' | 'provider_error'
@@ -35,8 +35,7 @@ function noVideo(): UnusableVideoError {
 }
 
 /**
- * The video with the media type of its first bytes. Throws for other files, and during the read for one that is too
- * large.
+ * The video with the media type of its first bytes. Throws if it is no video, and during the read if it is too large.
  */
 export async function videoBytes(
   content: VideoContent,
@@ -82,19 +81,19 @@ async function* bounded(start: Buffer, rest: AsyncIterable<Buffer>): AsyncIterab
 }
 
 /**
- * How often in a row a provider may not know a job that it accepted, since some know it only a moment later, and how
- * often it may not be reached when the job's time is over.
+ * How many times in a row a provider may not know a job that it accepted, since some know it only a moment later, and
+ * how many times it may be unreachable after the job's time is over.
  */
 const MISSES_MAX = 5
 const VIDEOS_MAX = 4
 
 /**
- * Asks the provider for the job's state, and fetches its videos when they are ready. The next look repeats what breaks
- * off.
+ * Asks the provider for the job's state, and fetches its videos when they are ready. If something fails, the next poll
+ * repeats it.
  */
 export async function pollJob(ports: JobPorts, row: JobRow, signal: AbortSignal): Promise<void> {
   const found = upstreamOf(ports, row, signal)
-  // The provider may return to the catalogue while the job lives.
+  // The provider may return to the catalogue while the job is live.
   if (found === null) return moveOn(ports, row, null)
   const { videos, handle } = found
   const state = await videos.poll(handle)
@@ -143,7 +142,7 @@ function upstreamOf({ catalog, upstreams }: JobPorts, row: JobRow, signal: Abort
   return { videos, handle: { provider, upstreamModel, apiKey: keyOf(provider, keyPrint), reference, signal } }
 }
 
-/** Past the deadline a job whose provider cannot be asked, or whose file breaks off, has a few looks more. */
+/** After the deadline, a job whose provider cannot be asked, or whose file breaks off, gets a few more polls. */
 async function moveOn(ports: JobPorts, row: JobRow, failure: AttemptFailure | null): Promise<void> {
   const { jobs, clock } = ports
   if (isOver(ports, row) && row.details.misses + 1 >= MISSES_MAX) return expire(ports, row)
@@ -163,7 +162,7 @@ async function fail(ports: JobPorts, row: JobRow, found: AttemptFailure, deliver
   await endFree(ports, row, 'failed', reasonOf(error), delivered)
 }
 
-/** Stores every video, and only then charges and completes the job. */
+/** Stores every video, and only after that charges and completes the job. */
 async function bringIn(
   ports: JobPorts,
   row: JobRow,
@@ -209,7 +208,7 @@ async function store(
   await files.put(file, content.bytes)
 }
 
-/** Another process ended the job meanwhile: unless it completed it, the files belong to nobody. */
+/** Another process ended the job meanwhile: unless that process completed it, the files belong to nobody. */
 async function forget({ jobs, files }: JobPorts, row: JobRow, count: number): Promise<void> {
   const now = await jobs.find(row.id)
   if (now === null || now.status === 'completed' || now.status === 'in_progress') return

@@ -24,7 +24,7 @@ const LATE_TRIES_MAX = 5
 
 /**
  * Submits a job to one provider. Each submission is recorded before it is sent, and a recorded one is never sent again.
- * The next provider is asked only when this one answers that it refuses the job.
+ * The next provider is asked only if this one's answer refuses the job.
  */
 export class JobSubmission {
   readonly #ports: JobPorts
@@ -47,7 +47,7 @@ export class JobSubmission {
     this.#signal = signal
   }
 
-  /** Requires a ready job: no submission of it is under way. */
+  /** Requires the phase `ready`: no submission of the job is under way. */
   static async run(ports: JobPorts, row: JobRow, signal: AbortSignal): Promise<void> {
     const operation = decryptOperation(ports.cipher, row)
     const candidates = operation === null ? [] : candidatesOf(ports, row, operation)
@@ -108,7 +108,7 @@ export class JobSubmission {
     this.#ports.notice(parkedSentence(this.#row, how))
   }
 
-  /** The provider has the job. Another process may have parked it after the lease ran out: the newer result counts. */
+  /** The provider has the job. Another process may have parked the job after the lease ended: the newer result wins. */
   async #accept(outcome: Extract<SubmissionOutcome, { status: 'accepted' }>): Promise<void> {
     const { jobs, clock, cipher } = this.#ports
     const { attempts } = this.#row.details
@@ -156,12 +156,12 @@ export function keyPrintOf(apiKey: string | null): string | null {
   return apiKey === null ? null : createHash('sha256').update(apiKey).digest('hex').slice(0, 16)
 }
 
-/** The key that a job was sent with; if it was removed from the pool, another key may know the job too. */
+/** The key with which a job was sent; if the key was removed from the pool, another key, which may know the job too. */
 export function keyOf({ apiKeys }: Provider, keyPrint: string | null): string | null {
   return apiKeys.find((key) => keyPrintOf(key) === keyPrint) ?? apiKeys[0] ?? null
 }
 
-/** The job's candidates that have not refused it and can still make it, by their current rows. */
+/** The job's candidates that have not refused it and can still make it, with their current rows. */
 function candidatesOf({ catalog, upstreams }: JobPorts, row: JobRow, operation: VideoOperation): readonly Candidate[] {
   const model: Model | undefined = catalog.current().models.get(row.model)
   return row.details.candidates.flatMap(({ endpointId }, index): readonly Candidate[] => {

@@ -10,7 +10,7 @@ import { ResolveBody, type ParkedVideo } from './operator-contract.ts'
 
 const ID_SHOWN = 200
 
-/** Video jobs that may or may not have reached the provider, and what the operator found out there. */
+/** Video jobs that may or may not have reached the provider, and what the operator found out at the provider. */
 export function parkedJobs(
   jobs: Pick<JobStore, 'parked'>,
   videos: Pick<AccountVideos, 'resolve'>,

@@ -14,9 +14,9 @@ import { type JobStore, jobPurpose } from '../../store/jobs/job-store.ts'
 import { type Cipher, openFor, purposeOf } from '../../base/cipher.ts'
 import type { VideoOperation } from '../../protocols/videos/request.ts'
 
-/** A job that is not finished by then expires (wire.md D-4.2). */
+/** A job that is not finished after this time expires (wire.md D-4.2). */
 export const JOB_TTL_MS = 60 * 60_000
-/** How long a finished video is kept (wire.md D-4.5). */
+/** How long a finished video is stored (wire.md D-4.5). */
 export const VIDEO_KEPT_MS = 72 * HOUR_MS
 
 const POLL_MS_MIN = 1_000
@@ -52,7 +52,7 @@ export function movedState(row: JobState, { details, ...changes }: Changes): Job
   return next
 }
 
-/** The submission is stored before it is sent, so that nobody sends it twice. */
+/** The submission is stored before it is sent, so that it cannot be sent twice. */
 export function sending(row: JobRow, current: number, keyPrint: string | null): JobState {
   return movedState(row, { phase: 'sending', details: { current, keyPrint, attempts: row.details.attempts + 1 } })
 }
@@ -63,7 +63,7 @@ export function refused(row: JobRow, final: boolean): JobState {
   return movedState(row, { phase: 'ready', details: { refused: final ? [...before, current] : before } })
 }
 
-/** It is unknown whether the submission arrived: it is not sent again, and waits for the operator or its expiry. */
+/** It is unknown whether the submission arrived. It is not sent again; the job waits for the operator or its expiry. */
 export function parked(row: JobRow): JobState {
   return movedState(row, { phase: 'parked', dueAtMs: row.deadlineMs })
 }
@@ -92,7 +92,7 @@ export function polled(row: JobRow, progress: number | null, nowMs: number): Job
   })
 }
 
-/** The provider could not be reached, or its video not be fetched: it is asked again. */
+/** The provider could not be reached, or its video could not be fetched: it is asked again. */
 export function missed(row: JobRow, retryAfterSeconds: number | null, nowMs: number): JobState {
   const polls = row.details.polls + 1
   const waitMs = Math.max(pollDelayMs(polls), (retryAfterSeconds ?? 0) * 1_000)
@@ -121,12 +121,12 @@ export function ended(
   return movedState(row, { status, completedAtMs: nowMs, details: { error: why.error, errorType: why.errorType } })
 }
 
-/** 1 s, then growing up to 10 s. */
+/** The pause before the next poll: 1 s at first, growing to 10 s. */
 export function pollDelayMs(polls: number): number {
   return Math.min(POLL_MS_MAX, Math.round(POLL_MS_MIN * POLL_GROWTH ** Math.min(polls, 10)))
 }
 
-/** The deadline is a time to look as well. */
+/** The time of the next poll; there is one at the deadline as well. */
 function due({ deadlineMs }: JobRow, nowMs: number, waitMs: number): number {
   return nowMs < deadlineMs ? Math.min(deadlineMs, nowMs + waitMs) : nowMs + waitMs
 }
@@ -179,7 +179,7 @@ export function recordOf(row: JobRow, end: JobState, usage: Usage, nowMs: number
   }
 }
 
-/** Jobs made by an older release have no conditions: a new field of a job is optional for its readers. */
+/** Jobs made by an older release have no conditions: readers must treat every new field of a job as optional. */
 function conditionsOf(served: JobCandidate | null): Pick<GenerationRecord, 'condition' | 'billedCondition'> {
   const { condition = null, billedCondition = null } = served ?? {}
   return { ...(condition === null ? {} : { condition }), ...(billedCondition === null ? {} : { billedCondition }) }
@@ -187,7 +187,7 @@ function conditionsOf(served: JobCandidate | null): Pick<GenerationRecord, 'cond
 
 /**
  * The most that the provider may bill for a job that the client does not pay: nothing if it refused or failed the job,
- * the whole price if it may have made the video.
+ * else the whole price, since it may have made the video.
  */
 export function insuredMicro(row: JobRow, status: JobStatus, delivered: boolean): bigint {
   const mayBill = delivered || (status !== 'failed' && row.phase !== 'ready')
@@ -213,7 +213,7 @@ export function encryptOperation(cipher: Cipher, { id, accountId }: JobOwner, op
   return cipher.encrypt(Buffer.from(JSON.stringify(operation)), purposeOf(jobPurpose(id), accountId))
 }
 
-/** null when the wrapping key has been removed. */
+/** null = the wrapping key has been removed. */
 export function decryptOperation(
   cipher: Cipher,
   { id, accountId, request }: JobOwner & Pick<JobRow, 'request'>,
@@ -227,8 +227,8 @@ export function decryptOperation(
 }
 
 /**
- * The request without its pictures, when a provider has the job or none will: they may be large, are not needed again,
- * and the row stays. Nothing where it has none.
+ * The request without its pictures, for a job that a provider has or none will have. Pictures may be large and are not
+ * needed again, while the row stays. Empty if the request has none.
  */
 export function withoutPictures(cipher: Cipher, row: JobRow): Pick<JobMove, 'request'> {
   const operation = decryptOperation(cipher, row)

@@ -12,10 +12,10 @@ export interface VideoPlan extends Plan {
   readonly operation: VideoOperation
 }
 
-/** Whether the provider of an endpoint is told the value of a field; null = it makes no videos. */
+/** Whether the provider of an endpoint is sent a field; null = it makes no videos. */
 export type TellsField = (endpoint: Endpoint, field: PricedField) => boolean
 
-/** Prices a video exactly: seconds at the price of its resolution, and the request (wire.md D-4.3). */
+/** Prices a video exactly: its seconds at the price of its resolution, plus the request's price (wire.md D-4.3). */
 export function planVideo(
   request: VideoRequest,
   input: PlanInput,
@@ -43,20 +43,23 @@ export function planVideo(
     able: (endpoint) => isTold(chosen.model, endpoint, operation, tellsOf(endpoint)),
     priced: (endpoint) => pricedFor(endpoint, operation),
     worstUsage: () => videoUsage(operation),
-    // It costs what was held, whatever came.
+    // A video costs exactly what was held.
     mayExceed: () => false,
   })
   return Object.freeze({ ...plan, operation })
 }
 
-/** Whether the endpoint makes the video at the price of its row: it is told what decides that, or makes it anyway. */
+/**
+ * Whether the endpoint makes the video at the price of its row: it is sent the fields that decide the price, or makes
+ * such a video by default.
+ */
 export function isTold(model: Model, endpoint: Endpoint, operation: VideoOperation, tells: TellsField | null): boolean {
   return tells !== null && untoldField(model, endpoint, operation, tells) === null
 }
 
 /**
- * The field that decides the price at an endpoint, whose provider is not told it and so makes something else. Untold it
- * makes the first value of the model's list; null = no such field.
+ * The field that decides the price at an endpoint but is not sent to its provider, and differs from what the provider
+ * makes by default: the first value of the model's list. null = there is no such field.
  */
 function untoldField(
   { supportedDurations, supportedSizes, supportedResolutions }: Model,
@@ -114,7 +117,7 @@ export function pricedVideo(operation: VideoOperation, endpoint: Endpoint): Vide
 }
 
 /**
- * Fills in what the request leaves open from the model's options; throws for values that the model does not allow
+ * Fills in what the request leaves open with the model's options; throws for values that the model does not allow
  * (wire.md D-4.4).
  */
 export function operationOf(wish: VideoWish, model: Model): VideoOperation {
@@ -127,7 +130,7 @@ export function operationOf(wish: VideoWish, model: Model): VideoOperation {
     ...wish,
     size,
     duration: durationOf(wish.duration, model),
-    // A size gives both. Without a size, the model's first resolution and ratio are the defaults.
+    // A size determines both. Without a size, the model's first resolution and ratio are the defaults.
     resolution: resolution ?? (size === null ? (model.supportedResolutions?.[0] ?? null) : null),
     aspectRatio: aspectRatio ?? (size === null ? (model.supportedAspectRatios?.[0] ?? null) : null),
   }
@@ -143,7 +146,7 @@ function sizeOf(wish: VideoWish, model: Model): string | null {
       (aspectRatio === null || hasRatio(size, aspectRatio)),
   )
   if (fitting !== undefined) return fitting
-  // A model that lists resolutions accepts them beside its sizes.
+  // A model that lists resolutions accepts them in addition to its sizes.
   if (model.supportedResolutions !== null || model.supportedAspectRatios !== null) return null
   throw invalidInput(
     resolution === null ? 'aspect_ratio' : 'resolution',
@@ -175,7 +178,7 @@ function hasRatio(size: string, ratio: string): boolean {
   return width * down === height * across
 }
 
-/** As `supported_parameters` spells them. */
+/** The names as `supported_parameters` spells them. */
 function sentParameters(wish: VideoWish): readonly string[] {
   const sent: readonly (readonly [string, boolean])[] = [
     ['size', wish.size !== null],

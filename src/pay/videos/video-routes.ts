@@ -81,7 +81,7 @@ function created(
   return idempotency.job(call, create, async (id) => accepted(call, await videos.show(principal, id, address)))
 }
 
-/** OpenAI's clients send a form, with or without a file. */
+/** The body as an object: OpenAI's clients send a form, with or without a file. */
 function requestOf({ json, request, rawBody }: Call<Principal>, outward: OutwardName): VideoRequest {
   if (json !== undefined) return parseVideo(outwardBody(json, outward))
   const form = parseMultipart(request.headers['content-type'], rawBody ?? Buffer.alloc(0))
@@ -95,7 +95,7 @@ function accepted(call: Call<Principal>, record: Record<string, unknown>): Reply
   return { status: 202, body: record, headers: { 'x-generation-id': id } }
 }
 
-/** The header gives the session when the body has none. */
+/** The request with the header's session id if the body has none. */
 function withSession(request: VideoRequest, { request: { headers } }: Call<Principal>): VideoRequest {
   const session = headers['x-session-id']
   return request.sessionId === null && typeof session === 'string' && /^[\x21-\x7e]{1,256}$/.test(session)

@@ -8,28 +8,28 @@ import { thrownMessage } from '../../base/text.ts'
 const LEASE_MS = 60_000
 const RENEW_MS = 20_000
 const STEPS_MAX = 64
-/** How often to look for jobs of other nodes, and to repeat failed work. */
+/** How often to look for jobs of other nodes, and to repeat work that failed. */
 const LOOK_MS = 1_000
 const LOOK_MS_MIN = 20
-/** A stop waits this long for a submission: if it were cut, nobody would know whether it arrived. */
+/** How long a stop waits for a submission: if it were cut, nobody would know whether it arrived. */
 const SUBMISSION_END_MS = 30_000
 
 export interface RunnerPorts extends JobPorts {
   /** This process's name on the leases of jobs. */
   readonly node: string
-  /** The store has one process: a lease found at the start belongs to a dead one, and jobs are created only here. */
+  /** The store has one process: a lease at the start belongs to a dead process, and jobs are created only here. */
   readonly singleProcess: boolean
 }
 
 /**
- * Moves every live job on when it is due. Each look at a job takes a lease on its row, so that one of many nodes has
- * it. The row records the job's progress, so nothing is lost with a process.
+ * Works on every live job when it is due. Each piece of work takes a lease on the job's row, so that only one of many
+ * nodes does it. The row records the job's progress, so nothing is lost with a process.
  */
 export class VideoRunner {
   readonly #ports: RunnerPorts
   /** Steps under way, by job id. */
   readonly #steps = new Map<string, Promise<void>>()
-  /** Aborted when the runner stops: this work can be repeated. */
+  /** Aborted when the runner stops; this work can be repeated. */
   readonly #looks = new AbortController()
   readonly #submissions = new AbortController()
   #stopTimer: (() => void) | null = null
@@ -65,7 +65,7 @@ export class VideoRunner {
     })
   }
 
-  /** Waits for submissions, cuts everything else, and leaves the jobs to the next runner. */
+  /** Waits for submissions, aborts everything else, and leaves the jobs to the next runner. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#stopTimer?.()
@@ -89,7 +89,7 @@ export class VideoRunner {
       for (const row of rows) this.#begin(row)
       nextMs = await this.#untilNext(rows.length)
     } catch {
-      // If the store does not answer now, it is asked again.
+      // If the store does not answer now, the next look asks it again.
     }
     if (this.#stopped || nextMs === null) return
     this.#stopTimer = clock.after(nextMs, () => this.wake())
@@ -101,7 +101,7 @@ export class VideoRunner {
     const dueMs = await jobs.nextDueMs()
     if (dueMs === null) return singleProcess ? null : LOOK_MS
     const untilMs = dueMs - clock.now()
-    // A due job that was not taken is being worked on, here or on another node.
+    // A due job that was not taken has its work under way, here or on another node.
     if (untilMs <= 0 && taken === 0) return LOOK_MS
     return Math.min(singleProcess ? Math.max(untilMs, LOOK_MS_MIN) : LOOK_MS, Math.max(untilMs, LOOK_MS_MIN))
   }
@@ -117,13 +117,14 @@ export class VideoRunner {
   }
 
   async #step(row: JobRow): Promise<void> {
-    // A provider that has the job may have finished it while nobody asked: it is looked at before it expires.
+    // A provider that has the job may have finished it while nobody asked, so it is asked once more before the job
+    // expires.
     if (row.phase !== 'accepted' && isOver(this.#ports, row)) return expire(this.#ports, row)
     switch (row.phase) {
       case 'ready':
         return JobSubmission.run(this.#ports, row, this.#submissions.signal)
       case 'sending':
-        // The process that sent it has died.
+        // The process that sent the job has died.
         await this.#park(row)
         this.#ports.notice(parkedSentence(row, 'the process that sent it ended'))
         return
@@ -145,7 +146,7 @@ export class VideoRunner {
     })
   }
 
-  /** If the store is down now, it is asked again at the next beat. */
+  /** If the store is down now, the next beat asks it again. */
   async #renew(): Promise<void> {
     const { jobs, clock, node } = this.#ports
     if (this.#steps.size > 0)

@@ -60,7 +60,7 @@ export function createAiSdk({ transport, files }: Pick<AdapterPorts, 'transport'
   }
 }
 
-/** A ranking through a package. Its usage is only in the provider's own answer. */
+/** A ranking through a package. Only the provider's own answer has its usage. */
 function sdkRerank(ports: SdkPorts, call: RerankCall, sink: ResultSink<RerankAnswer>): RunningCall {
   return sdkResult<RerankAnswer>(ports, call, sink, async (settings) => {
     const { query, documents, topN } = call.request
@@ -75,7 +75,7 @@ function sdkRerank(ports: SdkPorts, call: RerankCall, sink: ResultSink<RerankAns
   })
 }
 
-/** Transcripts through a package. Where the provider gives no times, the whole sound is one segment. */
+/** Transcripts through a package. If the provider gives no times, the whole sound is one segment. */
 function sdkTranscription(ports: SdkPorts): TranscriptionProtocol {
   return {
     timestamps: () => true,
@@ -115,7 +115,7 @@ async function listen(
   }
 }
 
-/** The packages' names for the options; a package ignores names that it does not know. */
+/** The options under the names of the packages; a package ignores names that it does not know. */
 function optionsOf({ language, prompt, temperature, format, granularities }: TranscriptionRequest): JSONObject {
   return {
     ...given({ language, prompt, temperature }),
@@ -135,7 +135,7 @@ const CONTAINERS: Readonly<Record<SpeechFormat, ReturnType<typeof audioContainer
   pcm: null,
 }
 
-/** Speech through a package, which returns it whole. No package lists its provider's formats: the model's row does. */
+/** Speech through a package, which returns it whole. No package lists its formats, so the model's row does. */
 function sdkSpeech(ports: SdkPorts): SpeechProtocol {
   return {
     formats: () => SPEECH_FORMATS,
@@ -159,13 +159,13 @@ async function speak(
   const { audio } = await model.doGenerate(asked)
   const bytes = typeof audio === 'string' ? Buffer.from(audio, 'base64') : Buffer.from(audio)
   const container = audioContainer(bytes)
-  // A package that cannot ask for a format gives a warning and another format.
+  // A package that cannot request a format returns a warning and another format.
   if (container !== null && format !== 'pcm' && container !== CONTAINERS[format])
     return failure('garbage', null, `${container} instead of ${format}`)
   return { audio: bytes, usage: null, upstreamId: null }
 }
 
-/** Embeddings through a package, in as many calls as its model needs. */
+/** Embeddings through a package, in as many calls as its model's limit requires. */
 function sdkEmbeddings(ports: SdkPorts, call: EmbeddingsCall, sink: ResultSink<EmbeddingsAnswer>): RunningCall {
   let batches: RunningCall | null = null
   let isOver = false
@@ -191,7 +191,7 @@ function sdkEmbeddings(ports: SdkPorts, call: EmbeddingsCall, sink: ResultSink<E
   }
 }
 
-/** Only the model knows how many inputs a call may have, so one is made without a call to read it. */
+/** Only the model knows how many inputs a call may have, so a model is made first to read its limit. */
 async function inputsMax({ packages }: SdkPorts, call: EmbeddingsCall): Promise<number> {
   const idle = settingsOf(call, () => Promise.reject(new TypeError('no call yet')))
   const model = await packages.model('embedding', call.endpoint, idle)
@@ -221,8 +221,8 @@ function askPage(
 }
 
 /**
- * Options that packages share only by convention go to an endpoint that lists the parameter: a vector of another length
- * would be useless.
+ * Options that packages share only by convention are sent if the endpoint lists the parameter: a vector of another
+ * length would be useless.
  */
 function embeddingOptions(
   { endpoint: { supportedParameters }, request: { dimensions, inputType } }: EmbeddingsCall,

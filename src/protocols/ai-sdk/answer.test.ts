@@ -259,7 +259,7 @@ test('a sink that is full stops the provider, and gets everything once it goes o
     more()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // A TCP server's address is an object.
+  // The address of a TCP server is an object.
   const { port } = server.address() as AddressInfo
   const transport = new Transport(systemClock)
   const base = endpoint('long')

@@ -63,7 +63,7 @@ function mediaPart(
   }
 }
 
-/** `usual` is the media type of what names none. */
+/** `usual` is the media type of a file that names none. */
 function filePart<Kind extends string>(
   address: MediaUrl<Kind>,
   usual: `${Kind}/${string}`,
@@ -97,10 +97,10 @@ interface PromptRules {
 }
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
-/** The name in a tool result whose call is not in the conversation. */
+/** The tool's name in a result whose call is not in the conversation. */
 const TOOL_UNKNOWN = 'tool'
 
-/** The conversation in the AI SDK's form, where the results of consecutive calls are one message. */
+/** The conversation in the AI SDK's form, in which the results of consecutive calls are one message. */
 export function sdkPrompt(messages: readonly ChatMessage[], rules: PromptRules): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = []
   const toolNames = new Map<string, string>()
@@ -208,7 +208,7 @@ export async function traitsOf(model: LanguageModelV4): Promise<SdkModelTraits> 
   return { urls: await model.supportedUrls, name: ownName(model) }
 }
 
-/** The request in the AI SDK's form. Throws an `UnsendableError` for parts that have no form there. */
+/** The request in the AI SDK's form. Throws an `UnsendableError` for parts that this form cannot express. */
 export function callOptions(call: ChatCall, { urls, name }: SdkModelTraits): LanguageModelV4CallOptions {
   const { endpoint, request, sendMaxTokens } = call
   const { supportedParameters } = endpoint
@@ -220,7 +220,7 @@ export function callOptions(call: ChatCall, { urls, name }: SdkModelTraits): Lan
   }
   const options = sharedOptions(call)
   return {
-    // Only an endpoint that lists the parameter gets earlier reasoning: most providers refuse it.
+    // Earlier reasoning is sent only to an endpoint that lists the parameter: most providers refuse it.
     prompt: sdkPrompt(request.messages, { urls, reasoning: supportedParameters !== null && takes('reasoning') }),
     ...given({
       maxOutputTokens: sendMaxTokens,
@@ -242,7 +242,7 @@ export function callOptions(call: ChatCall, { urls, name }: SdkModelTraits): Lan
   }
 }
 
-/** Options that packages share only by convention: an endpoint gets one only if it lists the parameter. */
+/** Options that packages share only by convention: each is sent only if the endpoint lists the parameter. */
 function sharedOptions({ endpoint, request }: ChatCall): Record<string, boolean> {
   const listed = (name: string): boolean => endpoint.supportedParameters?.includes(name) ?? false
   const parallel = request.parameters['parallel_tool_calls']
@@ -260,7 +260,7 @@ function stops(stop: unknown): string[] | undefined {
   return Array.isArray(stop) ? stop.filter((item) => typeof item === 'string') : undefined
 }
 
-/** The SDK has only efforts: from a budget of tokens it learns only that the model should think. */
+/** The SDK knows only efforts: of a budget in tokens, it learns only that the model should think. */
 function effortOf(parameters: ChatRequest['parameters']): LanguageModelV4CallOptions['reasoning'] {
   const reasoning = objectOf(parameters['reasoning'])
   if (reasoning?.['enabled'] === false) return 'none'

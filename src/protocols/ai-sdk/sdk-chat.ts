@@ -37,14 +37,14 @@ export function sdkChat(ports: SdkPorts, call: ChatCall, sink: AnswerSink): Runn
   })
 }
 
-/** The request with the quirks of the service that a package cannot know, and the limits of the model. */
+/** The request with the service's quirks that a package cannot know, and within the limits of the model. */
 export function sdkFitted({ endpoint, request }: Pick<ChatCall, 'endpoint' | 'request'>): Fitted {
-  // How thinking and tools are said is the package's own matter.
+  // The package itself decides how thinking and tools are written.
   const dialect = { ...endpoint.dialect, reasoning: null, tools: 'tools' } as const
   const fitted = fittedRequest(request, { ...endpoint, dialect })
   if (dialect.fixed === null) return fitted
   const parameters = { ...fitted.request.parameters, ...dialect.fixed }
-  // A parameter of null is none.
+  // A parameter of null is not sent.
   const set = Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== null))
   return { ...fitted, request: { ...fitted.request, parameters: set } }
 }
@@ -96,20 +96,20 @@ async function readStream(
   return () => sink.end()
 }
 
-/** A package ends every stream with a finish, even one that the provider broke off. */
+/** Whether the provider broke the stream off: a package ends even such a stream with a finish. */
 function isCut({ unified, raw }: LanguageModelV4FinishReason): boolean {
   return unified === 'interrupted' || (raw === undefined && (unified === 'other' || unified === 'error'))
 }
 
-/** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
+/** Far more calls than any real answer has: a bound on what a broken upstream makes us hold in memory. */
 const CALLS_MAX = 256
 
-/** A part of a stream, or of a whole answer's content. */
+/** A part of a stream, or of the content of a plain answer. */
 export type SdkPart = LanguageModelV4StreamPart | LanguageModelV4Content
 
 interface SdkToolCall {
   readonly index: number
-  /** false: the deltas are not the text of the arguments, which comes with the whole call. */
+  /** false = the deltas are not the text of the arguments, which comes with the complete call. */
   readonly streamed: boolean
   said: boolean
 }
@@ -125,8 +125,8 @@ const FINISHES: Readonly<Record<LanguageModelV4FinishReason['unified'], FinishRe
 }
 
 /**
- * Turns a package's parts into events. Calls that the provider runs itself are not the client's: they and their results
- * are left out.
+ * Turns a package's parts into events. Calls that the provider runs itself are not for the client: they and their
+ * results are left out.
  */
 export class SdkAnswer {
   readonly #generationId: string
@@ -165,18 +165,18 @@ export class SdkAnswer {
       case 'finish':
         return [...tierOf(part.providerMetadata), ...this.finish(part.finishReason, part.usage)]
       default:
-        // Block boundaries, pings, parts for the provider's own clients, and parts of newer packages.
+        // Boundaries of blocks, pings, parts for the provider's own clients, and parts of newer packages.
         return []
     }
   }
 
-  /** Ends the answer. The provider's reason decides where the package has no name for it. */
+  /** Ends the answer. If the package has no name for the reason, the provider's reason decides. */
   finish(reason: LanguageModelV4FinishReason, rawUsage: unknown): readonly AnswerEvent[] {
     const unified = FINISHES[reason.unified] ?? null
     const finish = this.#calls.size > 0 && unified !== null && unified !== 'length' ? 'tool_calls' : unified
     const usage = sdkUsage(rawUsage)
     return [
-      // An answer without content is the empty text.
+      // An answer without content becomes an empty text.
       ...(this.#said ? [] : [{ type: 'text', choice: 0, text: '' } as const]),
       { type: 'finish', choice: 0, native: reason.raw ?? null, ...(finish === null ? {} : { finish }) },
       ...(usage === null ? [] : [{ type: 'usage', usage } as const]),
@@ -209,7 +209,7 @@ export class SdkAnswer {
     return [{ type: 'tool_arguments', choice: 0, index: call.index, text }]
   }
 
-  /** A whole call: only what was not streamed already. */
+  /** The rest of a complete call, after what was streamed already. */
   #call({ toolCallId: id, toolName, input }: LanguageModelV4ToolCall): readonly AnswerEvent[] {
     const opened = this.#open(id, toolName, true)
     const call = this.#calls.get(id)
@@ -218,7 +218,7 @@ export class SdkAnswer {
     return [...opened, { type: 'tool_arguments', choice: 0, index: call.index, text: input }]
   }
 
-  /** Only images: a chat answer has no place for other files. */
+  /** Images only: a chat answer has no place for other files. */
   #file({ mediaType, data }: LanguageModelV4File): readonly AnswerEvent[] {
     if (!mediaType.startsWith('image/')) return []
     this.#said = true
@@ -230,14 +230,14 @@ export class SdkAnswer {
   }
 }
 
-/** Only a source with an address can be cited; the package does not say which text it belongs to. */
+/** Only a source with an address can be cited; the package does not say to which text it belongs. */
 function sourceEvents(source: LanguageModelV4Source): readonly AnswerEvent[] {
   if (source.sourceType !== 'url') return []
   const citation = { url: source.url, title: source.title ?? '', start_index: 0, end_index: 0 }
   return [{ type: 'extra', choice: 0, field: 'annotations', value: [{ type: 'url_citation', url_citation: citation }] }]
 }
 
-/** Packages tell the tier in the metadata that they name after their provider. */
+/** Packages report the tier in metadata under their provider's name. */
 function tierOf(metadata: unknown): readonly AnswerEvent[] {
   return Object.values(objectOf(metadata) ?? {}).flatMap((own) => tierEvents(objectOf(own)?.['serviceTier']))
 }

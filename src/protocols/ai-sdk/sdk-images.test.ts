@@ -71,7 +71,7 @@ function ask(
   })
 }
 
-/** Posts as packages do: with the given fetch and the key in a header. */
+/** Posts as packages do: with the given fetch, and the key in a header. */
 async function post({ fetch, baseURL, apiKey }: SdkSettings, path: string, body: unknown): Promise<Response> {
   return fetch(`${baseURL}${path}`, {
     method: 'POST',
@@ -99,7 +99,7 @@ describe('pictures through a package', () => {
       () => Promise.resolve(2),
       async (options, settings) => {
         seen.push(options)
-        // The upstream above.
+        // The upstream of this file answers in this form.
         const { image } = (await (await post(settings, '/draw', { n: options.n })).json()) as { image: string }
         return made(
           Array.from({ length: options.n }, () => image),
@@ -151,7 +151,7 @@ describe('pictures through a package', () => {
         body: form,
       })
       const state = await settings.fetch(`${settings.baseURL}/jobs/j`, { headers: { authorization: 'Bearer k' } })
-      // The upstream above.
+      // The upstream of this file answers in this form.
       const { file } = (await state.json()) as { file: string }
       return made([new Uint8Array(await (await settings.fetch(file)).arrayBuffer())])
     })

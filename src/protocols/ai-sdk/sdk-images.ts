@@ -12,7 +12,7 @@ import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import { FileFetchError, type FileFetch } from '../wire/file-fetch.ts'
 import type { Transport } from '../wire/transport.ts'
 
-/** Requests of one call: some packages poll until a picture is ready. */
+/** The most requests of one call: some packages poll until a picture is ready. */
 const REQUESTS_MAX = 300
 const FILE_MS = 60_000
 
@@ -30,7 +30,7 @@ class ImageFetch {
   readonly #call: ImageCall
   readonly #context: StepContext
   #requests = 0
-  /** The provider's error in full; a package keeps less of it. */
+  /** The provider's error in full, since a package retains less of it. */
   failure: AttemptFailure | null = null
 
   constructor(ports: ImageFetchPorts, call: ImageCall, context: StepContext) {
@@ -57,7 +57,7 @@ class ImageFetch {
 
   async #post(url: URL, init: RequestInit): Promise<Response> {
     const { provider } = this.#call.endpoint
-    // The key goes only to the address that the operator configured, whatever the package asks for.
+    // The key is sent only to the address that the operator configured, whatever the package asks for.
     if (url.origin !== new URL(provider.baseUrl).origin) throw new TypeError("the package left the provider's base_url")
     const encoded = new Response(init.body)
     const type = encoded.headers.get('content-type')
@@ -135,7 +135,7 @@ function modelOf(ports: SdkImagesPorts, call: ImageCall, images: ImageFetch): Pr
   return attempted(images, () => ports.packages.model('image', call.endpoint, settingsOf(call, images.fetch)))
 }
 
-/** In the SDK a model that names no limit makes one picture per call. */
+/** In the SDK, a model that states no limit makes one picture per call. */
 async function countMax({ maxImagesPerCall, modelId }: ImageModelV4): Promise<number> {
   const most = typeof maxImagesPerCall === 'function' ? await maxImagesPerCall({ modelId }) : maxImagesPerCall
   return Math.max(1, most ?? 1)
@@ -153,7 +153,7 @@ async function askOnce(ports: SdkImagesPorts, call: ImageCall, n: number, contex
     model.doGenerate({
       prompt: request.prompt,
       n,
-      // A package drops the field that its provider lacks.
+      // A package drops the one of the two fields that its provider lacks.
       size: pairOf(request.size, 'x'),
       aspectRatio: pairOf(wantedRatio(request), ':'),
       seed: typeof request.parameters['seed'] === 'number' ? request.parameters['seed'] : undefined,
@@ -180,7 +180,7 @@ async function askOnce(ports: SdkImagesPorts, call: ImageCall, n: number, contex
   }
 }
 
-/** The provider's own error is preferred to the package's. */
+/** Runs `work`; if it fails, the provider's own error is preferred to the package's. */
 async function attempted<T>(images: ImageFetch, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

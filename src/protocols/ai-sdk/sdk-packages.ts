@@ -10,12 +10,12 @@ import type { Endpoint } from '../../catalog/catalog.ts'
 import type { UnitCall } from '../ports/call.ts'
 import { objectOf } from '../wire/raw-json.ts'
 
-/** The version of model that this adapter can use; every package states its own. */
+/** The version of models that this adapter can use; every package states its version. */
 const SPECIFICATION = 'v4'
 
-/** Settings that every package's create… function takes. */
+/** Settings that the create… function of every package takes. */
 export interface SdkSettings {
-  /** Empty where the provider needs none; without a value a package would read the environment. */
+  /** Empty = the provider needs none; without a value a package would read the environment. */
   readonly apiKey: string
   readonly baseURL: string
   readonly fetch: typeof globalThis.fetch
@@ -62,7 +62,8 @@ export class SdkPackages {
   readonly #loaded = new Map<string, Promise<Readonly<Record<string, unknown>>>>()
 
   /**
-   * Makes a new provider for each call, since its settings hold the call's key and connection. It costs a few closures.
+   * A new provider is made for each call, since its settings hold the call's key and connection. This costs a few
+   * closures.
    */
   async model<Kind extends keyof SdkModels>(
     kind: Kind,
@@ -93,7 +94,7 @@ export class SdkPackages {
     if (loaded === undefined) {
       // oxlint-disable-next-line import/no-dynamic-require -- a package that the catalogue names, of one namespace
       loaded = import(name).catch((thrown: unknown) => {
-        // So that a package can be installed while we run.
+        // Forgotten, so that a package can be installed while the server runs.
         this.#loaded.delete(name)
         throw thrown
       })
@@ -112,6 +113,6 @@ export function factoryOf(exported: Readonly<Record<string, unknown>>, name: str
   if (only === undefined) throw new Error(`${name} exports no function ${factory ?? 'create…'}`)
   if (candidates.length > 1)
     throw new Error(`${name} exports ${candidates.join(', ')}: the provider's row must name one of them as factory`)
-  // The filter above leaves only functions; the result is checked before it is used.
+  // The filter above leaves only functions; their result is checked before it is used.
   return exported[only] as Factory
 }

@@ -21,11 +21,11 @@ export interface SdkPorts extends SdkFetchPorts {
   readonly packages: SdkPackages
 }
 
-/** State of the run that its reader may ask about or wait for. */
+/** The state of the run, which its reader may ask for or wait for. */
 export interface SdkProgress {
-  /** Nobody waits for the answer any more. */
+  /** Whether nobody waits for the answer any more. */
   isOver(): boolean
-  /** The package has made a part of the bytes that came. */
+  /** Called when the package has made a part of the bytes that came. */
   progressed(): void
   /** Resolves when the client takes more. */
   resumed(): Promise<void>
@@ -35,23 +35,23 @@ interface SdkAsked extends Omit<SdkFetchCall, 'endpoint'> {
   readonly call: Pick<UnitCall<unknown>, 'endpoint' | 'apiKey'>
 }
 
-/** Bytes of a stream from which the package made no part: a longer line is never honest (guarantees.md F25). */
+/** The most bytes of a stream from which the package made no part: no real line is longer (guarantees.md F25). */
 const UNREAD_BYTES_MAX = 1_048_576
-/** Bytes for the package in one turn of the loop: it takes up to 0.1 ms for each small event. */
+/** The most bytes for the package in one turn of the loop: each small event may take it 0.1 ms. */
 const PIECE_BYTES = 8_192
 const TAIL_BYTES = 32
 
 /**
  * A package parses the answer again and checks each part: 59,000 parts took a third of a second, 3,000,000 escapes a
- * seventh.
+ * seventh of a second.
  */
 const PACKAGE_LIMITS = Object.freeze({ ...UPSTREAM_LIMITS, containers: 12_000, escapes: 1_000_000 })
 
 const SOUND = /^(?:audio\/|video\/|application\/octet-stream)/i
 const DONE = /(?:^|[\r\n])data: ?\[DONE\]\s*$/
-/** The finish of an answer has one of these, whatever the protocol; other events are not parsed for it. */
+/** The finish of an answer contains one of these, whatever the protocol; other events are not parsed for it. */
 const FINISH = /"(?:finish_?reason|stop_reason)"\s*:\s*"|response\.(?:in)?complete|message-end|"done"\s*:\s*true/i
-/** Last events of protocols without such a field. */
+/** The types of last events in protocols without such a field. */
 const LAST_TYPES: readonly unknown[] = ['response.completed', 'response.incomplete', 'message-end']
 /** Ends a last event whose blank line is missing; other framings skip it. */
 const BLANK_LINE = Buffer.from('\n\n')
@@ -70,22 +70,22 @@ interface SdkFetchCall {
   /** Whether the answer may be sound instead of JSON. */
   readonly takesBytes?: boolean
   /**
-   * Takes the vectors as they came. The package gets each as a list of one number, its place: parsing and checking a
-   * million numbers would take it a third of a second.
+   * Takes the vectors as they came. The package gets each vector as a list of one number, its index: parsing and
+   * checking a million numbers would take it a third of a second.
    */
   readonly onVectors?: (vectors: readonly VectorBytes[]) => void
 }
 
 interface SdkFetchEvents {
-  /** The provider answered 200 with headers. */
+  /** Called when the provider answered 200 with headers. */
   headers(): void
-  /** The provider failed, and the package is not needed to explain it: it gets only an error. */
+  /** Called when the provider failed and the package need not explain it: it only gets an error. */
   failed(found: AttemptFailure): void
 }
 
 /**
- * One call through a package, without the package's retries. The package asks and reads; the limits and the end are
- * ours.
+ * One call through a package, without the package's retries. The package asks and reads; this class applies the limits
+ * and decides the end.
  */
 export class SdkRun implements RunningCall {
   readonly #sink: Pick<AnswerSink, 'headers' | 'fail'>
@@ -144,7 +144,7 @@ export class SdkRun implements RunningCall {
     }
   }
 
-  /** The sink may have cancelled during its push. */
+  /** The sink may have cancelled the call during its push. */
   #resumed(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#over) resolve()
@@ -165,7 +165,7 @@ export class SdkRun implements RunningCall {
   }
 }
 
-/** One call that is answered by a single result. */
+/** One call whose answer is a single result. */
 export function sdkResult<Result extends object>(
   ports: SdkPorts,
   call: Pick<UnitCall<unknown>, 'endpoint' | 'apiKey'>,
@@ -199,19 +199,19 @@ export function refusal(thrown: unknown): AttemptFailure | null {
 }
 
 /**
- * The failure for an error that a package threw or put into its stream. `sent` is false when no request left: then the
- * provider is not to blame.
+ * The failure for an error that a package threw or put into its stream. `sent` is false if no request was sent: then
+ * the provider is not to blame.
  */
 export function thrownFailure(thrown: unknown, sent: boolean): AttemptFailure {
   if (!sent) return failure('connect', null, messageOf(thrown))
   const said = upstreamError(thrown, CAUSES_MAX)
-  // Its message may repeat the request or the answer.
+  // The error's message may repeat the request or the answer.
   const unread = { ...failure('garbage', null, 'its package could not read the answer'), detail: messageOf(thrown) }
   return said === null ? unread : eventFailure(said)
 }
 
 /**
- * The provider's error inside a 200, which a package passes on as it came, or as a value that did not fit its schema.
+ * The provider's error inside a 200, which a package passes on unchanged, or as a value that did not fit its schema.
  */
 function upstreamError(thrown: unknown, depth: number): unknown {
   const error = objectOf(thrown)
@@ -224,7 +224,7 @@ function upstreamError(thrown: unknown, depth: number): unknown {
   return upstreamError(error['cause'], depth - 1)
 }
 
-/** Only name and message: other fields of a package's error hold the request and its address. */
+/** Only the name and the message: other fields of a package's error hold the request and its address. */
 function messageOf(thrown: unknown): string {
   return (
     thrown instanceof Error
@@ -236,8 +236,8 @@ function messageOf(thrown: unknown): string {
 }
 
 /**
- * The `fetch` for one call of a package. Its request goes through our transport, which keeps the provider's limits,
- * follows no redirect and bounds every body. Error statuses are read here and not by the package.
+ * The `fetch` for one call of a package. Its request goes through our transport, which applies the provider's limits,
+ * follows no redirect and bounds every body. Answers with an error status are read here, and not by the package.
  */
 class SdkFetch {
   readonly #ports: SdkFetchPorts
@@ -248,11 +248,11 @@ class SdkFetch {
   #body: ReadableStreamDefaultController<Uint8Array> | null = null
   /** Bytes that the package has not got yet; the socket is paused meanwhile. */
   #waiting: Buffer = EMPTY
-  /** The upstream body has ended: nothing follows `#waiting`. */
+  /** Whether the upstream body has ended, so that nothing follows `#waiting`. */
   #isOver = false
   #unreadBytes = 0
   #cancelled = false
-  /** The package parses the events itself, whatever their shape, so it is checked here. */
+  /** Whether the shape of an event is dangerous. The package parses the events itself, so they are checked before. */
   #isBomb = false
   #state: AnswerState = 'open'
   #lastEvent: Buffer = EMPTY
@@ -311,7 +311,7 @@ class SdkFetch {
     return answer.promise
   }
 
-  /** The package made a part of the bytes it has read. */
+  /** Called when the package has made a part of the bytes that it read. */
   progressed(): void {
     this.#unreadBytes = 0
     this.#upstream?.progressed()
@@ -334,7 +334,7 @@ class SdkFetch {
     if (this.#upstream !== null) return 'a call is one request'
     if (input instanceof Request || init?.method !== 'POST' || body.length === 0) return 'a call is a POST with a body'
     const url = new URL(input)
-    // The key goes only to the address that the operator configured, whatever the package asks for.
+    // The key is sent only to the address that the operator configured, whatever the package asks for.
     if (url.origin !== new URL(provider.baseUrl).origin) return "the package left the provider's base_url"
     return {
       provider: { ...provider, baseUrl: url.origin },
@@ -373,7 +373,7 @@ class SdkFetch {
           answer.resolve(new Response(new Uint8Array(given), { headers: { 'content-type': 'application/json' } }))
           return null
         }
-        // The package parses a large body in another turn of the loop than our check.
+        // The package parses a large body in another turn of the loop than our check does.
         return bytes.length < TURN_BYTES ? give() : nextTurn().then(() => give)
       },
       ...(bytesMax === undefined ? {} : { bytesMax }),
@@ -400,7 +400,7 @@ class SdkFetch {
           ? failure('too_large', null, 'an event of the stream is longer than 1 MiB')
           : null,
       flowing: this.#waiting.length === 0,
-      // The call reports progress when the package has made a part of it.
+      // The call reports progress only when the package has made a part.
       progressed: false,
       state: this.#state,
     }
@@ -412,7 +412,7 @@ class SdkFetch {
         start: (controller) => {
           this.#body = controller
         },
-        // In another turn: a package reads as long as bytes come, and 15,000 small events took it 170 ms.
+        // In another turn of the loop: a package reads as long as bytes come, and 15,000 small events took it 170 ms.
         pull: () => void setImmediate(() => this.#give()),
       },
       new ByteLengthQueuingStrategy({ highWaterMark: PIECE_BYTES }),
@@ -420,7 +420,7 @@ class SdkFetch {
     answer.resolve(new Response(stream, { headers: { 'content-type': 'text/event-stream' } }))
   }
 
-  /** Gives the next piece; the socket resumes when the package has all of the previous read. */
+  /** Gives the next piece; the socket resumes when the package has got all of the previous read. */
   #give(): void {
     if (this.#waiting.length > 0) {
       this.#body?.enqueue(this.#waiting.subarray(0, PIECE_BYTES))
@@ -435,7 +435,7 @@ class SdkFetch {
     const isComplete = this.#state !== 'open'
     this.#lastEvent = EMPTY
     this.#decoder.end()
-    // Behind the finish half an event may stand, which the package is not to read.
+    // After the finish there may be half an event, which the package must not read.
     const isHalf = isComplete && this.#lastEvent.length > 0 && parseJson(this.#lastEvent) === undefined
     if (!isHalf) this.#waiting = Buffer.concat([this.#waiting, BLANK_LINE])
     this.#isOver = true
@@ -462,7 +462,7 @@ function isFinish(data: Buffer): boolean {
   )
 }
 
-/** The body for the package; unchanged where it is not JSON. */
+/** The body for the package; unchanged if it is not JSON. */
 function withoutVectors(body: Buffer, onVectors: (vectors: readonly VectorBytes[]) => void): Buffer {
   const lifted = parseLifted(body)
   if (lifted === undefined) return body

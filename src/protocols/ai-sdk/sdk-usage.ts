@@ -3,7 +3,7 @@ import { objectOf, type RawJson } from '../wire/raw-json.ts'
 import { above0, TokenReader } from '../answers/token-reader.ts'
 
 /**
- * A package's usage as disjoint meters; null when the provider sent none. The input's `total` includes tokens read from
+ * A package's usage as disjoint meters; null = the provider sent none. The input's `total` includes tokens read from
  * and written to a cache, the output's `total` includes reasoning; a package that has only the parts leaves the total
  * out.
  */

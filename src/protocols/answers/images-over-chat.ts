@@ -20,16 +20,16 @@ import { sumUsage } from '../../kinds/answer/usage.ts'
 import { decodedInTurns } from '../wire/base64-text.ts'
 import type { LiftedJson } from '../wire/lifted-json.ts'
 
-/** Limit of pictures in JSON and of files that an answer names (guarantees.md F30). */
+/** The most bytes of pictures in JSON and of files that an answer names (guarantees.md F30). */
 export const IMAGE_BYTES_MAX = 64 * 1_048_576
 const ANSWER_FILE_MS = 60_000
-/** Limit of a picture that a client names (guarantees.md requirement 13). */
+/** The most bytes of a picture that a client names (guarantees.md requirement 13). */
 const SOURCE_BYTES_MAX = 20 * 1_048_576
 const SOURCE_MS = 10_000
 
 /**
- * Makes `count` pictures in parallel by as few calls as the provider's limit allows. Delivers the pictures of the calls
- * that succeed; fails only when all fail.
+ * Makes `count` pictures in parallel, by as few calls as the provider's limit allows. Delivers the pictures of the
+ * calls that succeed, and fails only if all calls fail.
  */
 export async function inShares(
   count: number,
@@ -48,7 +48,7 @@ export async function inShares(
   }
   const usages = results.flatMap(({ usage }) => (usage === null ? [] : [usage]))
   return {
-    // Extra pictures are dropped.
+    // Pictures beyond the requested number are dropped.
     images: results.flatMap(({ images }, index) => images.slice(0, shares[index])).slice(0, count),
     usage:
       usages.length < results.length
@@ -62,7 +62,7 @@ export async function inShares(
   }
 }
 
-/** Pictures of words alone, for a provider that makes one with each call. */
+/** Pictures from words only, for a provider that makes one with each call. */
 export function picturesOfWords(
   askOnce: (call: ImageCall, context: StepContext) => Promise<ImageResult>,
 ): NonNullable<Adapter['images']> {
@@ -74,7 +74,7 @@ export function picturesOfWords(
     }, sink)
 }
 
-/** A string of an answer, or the inside of its JSON: pictures are not parsed with the rest. */
+/** A string of an answer, or the text between its quotes in JSON: pictures are not parsed with the rest. */
 type SpelledText = string | Buffer
 
 export function spelledText(value: unknown, { vectors }: LiftedJson): SpelledText | null {
@@ -86,7 +86,7 @@ export function spelledText(value: unknown, { vectors }: LiftedJson): SpelledTex
 
 /** A picture in the form in which an answer carries it. */
 export interface SpelledImage {
-  /** null when there is a `url`. */
+  /** null = it has a `url`. */
   readonly base64: SpelledText | null
   /** An http address, or a data URL. */
   readonly url: SpelledText | null
@@ -94,7 +94,7 @@ export interface SpelledImage {
   readonly revisedPrompt: string | null
 }
 
-/** The pictures that can be read; the others are left out, and nobody pays for them. */
+/** The pictures that can be read; the others are left out and not charged. */
 export async function readImages(
   spelled: readonly SpelledImage[],
   call: ImageCall,
@@ -102,7 +102,7 @@ export async function readImages(
   { signal }: StepContext,
 ): Promise<readonly GeneratedImage[]> {
   const held: (Picture | null)[] = []
-  // One after another: all of them would be decoded in one turn.
+  // They are decoded one after another, instead of all in one turn of the event loop.
   for (const { base64, url, mediaType } of spelled)
     held.push(base64 === null ? await pictureInUrl(url) : await pictureIn(base64, mediaType))
   const read = await Promise.all(
@@ -119,7 +119,7 @@ async function pictureIn(base64: SpelledText, mediaType: string | null): Promise
   return bytes === null ? null : pictureOf(bytes, mediaType)
 }
 
-/** null for what is no data URL. */
+/** null = the text is no data URL. */
 async function pictureInUrl(url: SpelledText | null): Promise<Picture | null> {
   if (url === null) return null
   if (typeof url === 'string') {
@@ -155,8 +155,8 @@ async function pictureAt(
 }
 
 /**
- * The bytes of a source image, for a provider that accepts only bytes. Throws an UnsendableError when they cannot be
- * had.
+ * The bytes of a source image, for a provider that accepts only bytes. Throws an UnsendableError if they cannot be
+ * fetched.
  */
 export async function sourcePicture(
   source: SourceImage,
@@ -179,7 +179,7 @@ export async function sourcePicture(
     if (mediumOf(typeOfBytes(bytes) ?? 'image/png') !== 'image') throw new FileFetchError('it is no image')
     return pictureOf(bytes, null)
   } catch (thrown) {
-    // One message for every cause: a client must not use us to probe addresses.
+    // Every cause has the same message: a client must not be able to probe addresses through us.
     if (thrown instanceof FileFetchError)
       throw new UnsendableError(`${source.path}: the image could not be fetched. Send it as a data URL in base64`)
     throw thrown
@@ -188,7 +188,7 @@ export async function sourcePicture(
 
 type Chat = NonNullable<Adapter['chat']>
 
-/** Pictures from a model that puts them into chat answers: one for each answer, in `message.images`. */
+/** Pictures from a model that puts them into chat answers: one picture for each answer, in `message.images`. */
 export function imagesOverChat(chat: Chat, files: FileFetch): NonNullable<Adapter['images']> {
   return (call, sink) =>
     inSteps((context) => inShares(call.request.count, 1, () => askOnce(chat, files, call, context)), sink)
@@ -255,7 +255,7 @@ function ask(
   })
 }
 
-/** The client sent no messages: the error names the fields that the client knows. */
+/** An error with the fields that the client knows, since the client sent no messages. */
 function inOurWords(message: string, sources: readonly SourceImage[]): string {
   return message.replaceAll(
     /\bmessages\[0\]\.content\[(\d+)\](?:\.image_url(?:\.url)?)?/g,
@@ -326,7 +326,7 @@ async function readAnswer(
   return { images, usage, upstreamId, calls: 1 }
 }
 
-/** A moderation refusal inside a good answer. */
+/** The failure for a moderation refusal inside a successful answer. */
 export function moderated(message: string): StepFailedError['failure'] {
   return { ...failure('error_event', 400, message), publicMessage: message, refusal: 'moderation' }
 }

@@ -11,20 +11,20 @@ const EFFORT_RATIOS: ReadonlyMap<string, number> = new Map([
   ['minimal', 0.1],
 ])
 
-/** The thinking tokens of an effort, out of `maxTokens`; null = no such effort. */
+/** The thinking tokens of an effort, out of `maxTokens`; null = there is no such effort. */
 export function effortTokens(effort: string | null, maxTokens: number): number | null {
   const ratio = EFFORT_RATIOS.get(effort ?? '')
   return ratio === undefined ? null : Math.floor(maxTokens * ratio)
 }
 
-/** The client's wish for reasoning, from any of its parameters. */
+/** The client's preference for reasoning, from any of its parameters. */
 export interface ReasoningWish {
-  /** null = no wish: the model's default holds. */
+  /** null = no preference: the model's default applies. */
   readonly thinks: boolean | null
   readonly effort: string | null
-  /** Tokens, at least 1. */
+  /** In tokens, at least 1. */
   readonly budget: number | null
-  /** The client pays for reasoning but asked not to see it. */
+  /** Whether the client pays for reasoning but asked not to see it. */
   readonly isHidden: boolean
 }
 

@@ -94,7 +94,7 @@ for (const [name, input, output] of PROTOCOLS) {
   test(`rule 10: ${name} reads every number of a usage object by the one rule`, () => {
     for (const [json, count] of COUNTS) {
       const value: unknown = JSON.parse(json)
-      // Skips an absent value, whose meaning differs by protocol.
+      // Absent values are skipped, since their meaning differs by protocol.
       if (value === null) continue
       const read = input(value)
       const said = output(value)

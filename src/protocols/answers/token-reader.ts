@@ -3,13 +3,13 @@ import type { Meter } from '../../tables/meter-table.ts'
 import { INPUT_METERS, OUTPUT_METERS, type Usage } from '../../tables/meters.ts'
 import type { RawJson } from '../wire/raw-json.ts'
 
-/** Longer than any number that a provider writes as text. */
+/** More characters than any number that a provider writes as text. */
 const TEXT_CHARS_MAX = 40
 const DIGITS = /^\d{1,40}(?:\.\d{0,40})?$/
 
 /**
- * Reads a number of reported usage, also from a text; null for anything but a number of at least 0. Every adapter uses
- * it.
+ * Reads a number of reported usage, which may also be a text; null = it is no number of at least 0. Every adapter uses
+ * this.
  */
 export function amountOf(value: unknown): number | null {
   const amount =
@@ -17,7 +17,7 @@ export function amountOf(value: unknown): number | null {
   return typeof amount === 'number' && Number.isFinite(amount) && amount >= 0 ? amount : null
 }
 
-/** A whole number of units, rounded up as providers bill; null for no number, or one beyond 2⁵³. */
+/** A whole number of units, rounded up as providers bill; null = no number, or one beyond 2⁵³. */
 export function countOf(value: unknown): number | null {
   const amount = amountOf(value)
   // A negative zero counts as 0.
@@ -25,7 +25,7 @@ export function countOf(value: unknown): number | null {
   return count === null || !Number.isSafeInteger(count) ? null : count
 }
 
-/** What was read; absent parts are 0. */
+/** The counts that were read; absent ones are 0. */
 type ReadCounts = Pick<UsageReport, 'usage' | 'inputTokens' | 'outputTokens'> &
   Partial<Pick<UsageReport, 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens'>>
 
@@ -37,12 +37,12 @@ export class TokenReader {
   readonly #missing = new Set<UsageSide>()
   #unreadable = false
 
-  /** Whether a value was there that is not a count. */
+  /** Whether a value was present but is no count. */
   get implausible(): boolean {
     return this.#unreadable
   }
 
-  /** The first name that is present; null = none is, or its value is not a count. */
+  /** The number of the first name that is present; null = none is, or its value is no count. */
   maybe(object: RawJson | null, ...names: readonly string[]): number | null {
     for (const name of names) {
       const value = object?.[name]
@@ -54,14 +54,14 @@ export class TokenReader {
     return null
   }
 
-  /** The number that a side is billed by. */
+  /** The number by which a side is billed. */
   count(side: UsageSide, object: RawJson | null, ...names: readonly string[]): number {
     const count = this.maybe(object, ...names)
     if (count === null) this.#missing.add(side)
     return count ?? 0
   }
 
-  /** A number that adds to its side and may be absent where it is zero. */
+  /** A number that is added to its side; it may be absent if it is zero. */
   added(side: UsageSide, object: RawJson | null, ...names: readonly string[]): number {
     const before = this.#unreadable
     this.#unreadable = false
@@ -71,7 +71,7 @@ export class TokenReader {
     return count ?? 0
   }
 
-  /** A part of another number: where it is unreadable, the whole is billed as the plain rest. */
+  /** A part of another number: if it is unreadable, the whole number is billed as the plain rest. */
   part(object: RawJson | null, ...names: readonly string[]): number {
     return this.maybe(object, ...names) ?? 0
   }
@@ -103,7 +103,7 @@ export class TokenReader {
   }
 }
 
-/** The meters that count something. */
+/** The meters with a count above 0. */
 export function above0(usage: Usage): Usage {
   return Object.fromEntries(Object.entries(usage).filter(([, units]) => units > 0))
 }

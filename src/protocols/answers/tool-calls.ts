@@ -6,13 +6,13 @@ import { BODY_LIMITS, JsonScan, type JsonLimits } from '../../base/json-scan.ts'
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
 const WITH_STATE = 'gc_'
-/** Of 16 bytes in base64. */
+/** The length of 16 bytes in base64. */
 const STATE_LENGTH = 22
 
 /**
  * An id for a tool call whose upstream gave none, unique in the conversation, since clients send it back. `state` is
- * GigaChat's `functions_state_id`: the id carries it, because nothing else of a call comes back at every door. Some
- * services take ids of 40 characters at most.
+ * GigaChat's `functions_state_id`. The id carries it, because it is the only part of a call that clients of every
+ * protocol send back. Some services accept ids of at most 40 characters.
  */
 export function toolCallId(generationId: string, choice: number, index: number, state: string | null = null): string {
   const own = generationId.split('-').at(-1) ?? ''
@@ -20,7 +20,7 @@ export function toolCallId(generationId: string, choice: number, index: number, 
   return `${WITH_STATE}${Buffer.from(state.replaceAll('-', ''), 'hex').toString('base64url')}_${own.slice(-10)}${index}`
 }
 
-/** The `functions_state_id` in an id of a call; null = it has none. */
+/** The `functions_state_id` in the id of a call; null = it has none. */
 export function functionsState(id: string): string | null {
   const [from, to] = [WITH_STATE.length, WITH_STATE.length + STATE_LENGTH]
   const bytes = Buffer.from(id.slice(from, to), 'base64url')
@@ -29,14 +29,14 @@ export function functionsState(id: string): string | null {
   return [0, 8, 12, 16, 20].map((at, part, all) => hex.slice(at, all[part + 1])).join('-')
 }
 
-/** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
+/** Far more calls than any real answer has: a bound on what a broken upstream makes us hold in memory. */
 const CALLS_MAX = 256
-/** Of arguments whose call has no name yet. */
+/** The most characters of arguments whose call has no name yet. */
 const WAITING_CHARS_MAX = 1_048_576
 
 interface OpenCall {
   readonly upstreamId: string
-  /** null = it has no name yet, and the client does not know of it. */
+  /** null = the call has no name yet, and the client has not got it. */
   index: number | null
   /** Arguments that came before the name. */
   waiting: string
@@ -51,7 +51,7 @@ interface RawCall {
 }
 
 /**
- * The tool calls of one choice. Each opens once, and its arguments follow; without a name there is nothing to call.
+ * The tool calls of one choice. Each opens once, and then its arguments follow; a call without a name cannot be opened.
  * Indexes start at 0 whatever the upstream uses; repeated ids and names are dropped.
  */
 export class ToolCallDeltas {
@@ -72,7 +72,7 @@ export class ToolCallDeltas {
     return this.#count
   }
 
-  /** The events of one upstream delta; null when no honest answer has so many calls, or so much without a name. */
+  /** The events of one upstream delta; null = no real answer has so many calls, or so many arguments without a name. */
   read(delta: RawJson): readonly AnswerEvent[] | null {
     const calls = listOf(delta['tool_calls']).map((raw) => readCall(raw))
     const legacy = legacyCall(delta)
@@ -80,7 +80,7 @@ export class ToolCallDeltas {
     const events: AnswerEvent[] = []
     const seen = new Set<OpenCall>()
     for (const call of calls) {
-      // Some dialects send empty values in every field.
+      // Some dialects send every field, with empty values.
       if (call.id === '' && call.name === '' && call.text === '') continue
       const open = this.#openCall(call, seen)
       seen.add(open)
@@ -133,8 +133,7 @@ function readCall(raw: unknown): RawCall {
 }
 
 /**
- * Whether a delta with a name begins a new call although its index is taken or missing, as with Gemini's parallel
- * calls.
+ * Whether a delta with a name begins a new call although its index is taken or missing, as Gemini's parallel calls do.
  */
 function isAnother(call: RawCall, known: OpenCall, seen: ReadonlySet<OpenCall>): boolean {
   if (call.name === '' || known.index === null) return false
@@ -147,7 +146,7 @@ const ARGUMENTS_LIMITS = { ...BODY_LIMITS, commas: 100_000 }
 
 /**
  * The arguments of a tool call as the object that the protocol requires; some models send null for a tool without
- * parameters. Invalid JSON, as of a call that was cut, is kept as one value.
+ * parameters. Invalid JSON, such as that of a call that was cut, becomes one value.
  */
 export function toolInput(text: string, path: string): RawJson {
   if (['', 'null'].includes(text.trim())) return {}
@@ -155,7 +154,7 @@ export function toolInput(text: string, path: string): RawJson {
   return objectOf(parsed(text)) ?? { arguments: text }
 }
 
-/** Some models send null for a tool without parameters; invalid JSON, or a bomb, is kept as one value. */
+/** Some models send null for a tool without parameters; invalid JSON, or JSON beyond the limits, becomes one value. */
 export function inputOf(text: string): RawJson {
   const input = isBomb(text, BODY_LIMITS) ? undefined : parsed(text)
   return input === undefined ? { arguments: text } : (objectOf(input) ?? {})

@@ -7,7 +7,7 @@ import { vectorOf } from '../upstream/embeddings.ts'
 import { countOf } from './token-reader.ts'
 import type { VectorFormat } from '../../kinds/embeddings.ts'
 
-/** Without -0, which JSON.stringify writes as 0. */
+/** Without -0, which JSON.stringify would write as 0. */
 const float32 = fc.float({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0)
 
 function base64Of(numbers: readonly number[]): string {
@@ -53,7 +53,7 @@ test('a body is what JSON.parse makes of it, but for its vectors, which stay as 
   )
 })
 
-/** Strings and lists in whose middle a piece may end. */
+/** Strings and lists with places in the middle where a piece may end. */
 const CUT_BODY = bytesOf({
   data: [
     { embedding: base64Of(Array.from({ length: 20 }, (_value, index) => -index / 3)).replaceAll('/', '\\/') },

@@ -3,9 +3,9 @@ import type { VectorFormat } from '../../kinds/embeddings.ts'
 import type { VectorBytes } from '../wire/lifted-json.ts'
 
 const FLOAT_BYTES = 4
-/** Enough to tell every float32 from its neighbours. */
+/** Enough digits to tell every float32 from its neighbours. */
 const FLOAT_DIGITS = 9
-/** Bytes written before other requests get their turn: 2 ms, or 20 ms where base64 becomes numbers. */
+/** The bytes written before other requests get a turn: 2 ms, or 20 ms if base64 becomes numbers. */
 const TURN_BYTES = 262_144
 
 /** The JSON of each vector in the client's form; null if one of them is not a vector. */
@@ -28,7 +28,7 @@ export async function vectorTexts(
   return texts
 }
 
-/** A vector that has the client's form already is checked and passed on unchanged. */
+/** A vector that is already in the client's form is checked and passed on unchanged. */
 export function vectorText(vector: VectorBytes, format: VectorFormat, floats: Base64Floats): Buffer | null {
   if (vector.form === 'base64')
     return format === 'base64' ? floats.checked(vector.bytes) : numbersText(floats.read(vector.bytes))
@@ -71,16 +71,17 @@ const BACKSLASH = 92
 const UNDERSCORE = 95
 
 /**
- * Decodes base64 vectors one after another into the same buffer, since a new one for each would be that much garbage.
+ * Decodes base64 vectors one after another into the same buffer, since a new buffer for each would be garbage at once.
  */
 export class Base64Floats {
   #place = Buffer.alloc(0)
 
   /**
-   * The float32 bytes of a JSON string in base64, quotes included, valid until the next call; null for other strings.
+   * The float32 bytes of a JSON string in base64, including its quotes, valid until the next call; null = another
+   * string.
    */
   read(json: Buffer): Buffer | null {
-    // Node also accepts the URL-safe alphabet, and skips characters that are not base64.
+    // Node also accepts the URL-safe alphabet, and skips characters that are no base64.
     if (json.includes(MINUS) || json.includes(UNDERSCORE)) return null
     const text = plainText(json)
     const length = Buffer.byteLength(text, 'base64')
@@ -89,7 +90,7 @@ export class Base64Floats {
     return this.#place.write(text, 0, length, 'base64') === length ? this.#place.subarray(0, length) : null
   }
 
-  /** The same string, unescaped if needed; null where it is not a vector. */
+  /** The same string, unescaped if needed; null = it is no vector. */
   checked(json: Buffer): Buffer | null {
     if (this.read(json) === null) return null
     return json.includes(BACKSLASH) ? Buffer.from(`"${plainText(json)}"`) : json

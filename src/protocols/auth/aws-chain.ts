@@ -10,15 +10,15 @@ const ECS = 'http://169.254.170.2'
 const EC2 = 'http://169.254.169.254'
 const EC2_ROLES = '/latest/meta-data/iam/security-credentials/'
 const EC2_TOKEN_SECONDS = '21600'
-/** A profile may be that of a profile. */
+/** The longest chain of profiles: a profile may name another as its source. */
 const PROFILES_MAX = 5
-/** Ways that a profile may name and that are not gone: a server starts no commands and opens no browser. */
+/** Sources that a profile may name but that are not used: a server starts no commands and opens no browser. */
 const NOT_GONE = ['credential_process', 'login_session'] as const
 
 type Profile = ReadonlyMap<string, string>
 
 /**
- * The credentials of the machine as AWS's tools find them, in their order: the environment, a profile, a token of web
+ * The credentials of the machine, found in the same order as AWS's tools: the environment, a profile, a token of web
  * identity, the container's, the instance's (IMDSv2).
  */
 export async function awsCredentials(named: string | null, ports: SourcePorts): Promise<Token> {
@@ -47,7 +47,7 @@ function keyOf(
 ): Token | null {
   if (!id || !secret) return null
   const nowMs = clock.now()
-  // A key without an end may be changed in its place.
+  // A key without an end may be replaced, so it is read again after an hour.
   const end = endsAt === null ? nowMs + HOUR_MS : typeof endsAt === 'number' ? endsAt : Date.parse(String(endsAt))
   return newlyGot([id, secret, ...(session ? [session] : [])].join(':'), end, nowMs)
 }
@@ -62,7 +62,7 @@ async function profilesOf(ports: SourcePorts): Promise<ReadonlyMap<string, Profi
   const profiles = new Map<string, Map<string, string>>()
   const paths = [
     env['AWS_CONFIG_FILE'] ?? join(home, 'config'),
-    // Keys of the second file win.
+    // Keys of the second file take precedence.
     env['AWS_SHARED_CREDENTIALS_FILE'] ?? join(home, 'credentials'),
   ]
   for (const path of paths) {
@@ -73,7 +73,7 @@ async function profilesOf(ports: SourcePorts): Promise<ReadonlyMap<string, Profi
       if (title !== undefined) {
         const name = title.replace(/^profile\s/, '').trim()
         section = profiles.get(name) ?? new Map()
-        // A nested title such as `sso-session x` is kept whole: it is no profile's name.
+        // A nested title such as `sso-session x` stays whole: it is not the name of a profile.
         profiles.set(name, section)
       }
       const at = line.indexOf('=')
@@ -123,7 +123,7 @@ async function profileCredentials(
   return assumed('AssumeRole', form, region, from.value, ports)
 }
 
-/** With the token that `aws sso login` has left in its cache; a person gets the next one. */
+/** Uses the token that `aws sso login` has left in its cache; a person must get the next one. */
 async function signedOn(
   name: string,
   profile: Profile,
@@ -170,7 +170,7 @@ function roleForm(role: string, { env }: SourcePorts): Readonly<Record<string, s
   return { RoleArn: role, RoleSessionName: env['AWS_ROLE_SESSION_NAME'] ?? 'tollgate' }
 }
 
-/** Asks the token service for a role. `key` signs the request; null = its own token speaks for it. */
+/** Asks the token service for a role. `key` signs the request; null = the request carries a token of its own. */
 async function assumed(
   action: string,
   form: Readonly<Record<string, string>>,
@@ -198,7 +198,7 @@ async function assumed(
   return token
 }
 
-/** null = the process runs in no container that has a role. */
+/** null = the process does not run in a container that has a role. */
 async function containerCredentials(ports: SourcePorts): Promise<Token | null> {
   const { env } = ports
   const [relative, full] = [env['AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'], env['AWS_CONTAINER_CREDENTIALS_FULL_URI']]

@@ -11,18 +11,18 @@ import { bedrockSignature } from '../wire/aws-signature.ts'
 import { LEAST_LEFT_MS, TokenError, type Token } from './token-http.ts'
 import { newToken } from './token-sources.ts'
 
-/** The part of a token's life after which a new one is got, and how much later than that a node may begin. */
+/** The part of a token's life after which a new one is requested, and how much later a node may do so. */
 const REFRESH_AT = 0.8
 const REFRESH_SPREAD = 0.1
-/** After a failure nobody is asked for so long, unless a token is refused. */
+/** After a failure, no request is made for this time, unless a token is refused. */
 const REST_MS = 5_000
 const CONNECT_MS = 3_000
 const TOKENS_MAX = 1_000
 const ISSUED_MAX = 4
 
-/** Tokens that nodes tell each other, by the print of an `auth`. */
+/** Tokens that nodes share, by the print of an `auth`. */
 export interface TokenShare {
-  /** null = none, or nobody answers. */
+  /** null = there is none, or Valkey does not answer. */
   read(print: string): Promise<Token | null>
   write(print: string, token: Token): Promise<void>
 }
@@ -31,7 +31,7 @@ export interface TokenPorts {
   readonly clock: Clock
   readonly env: Environment
   readonly random: () => number
-  /** Absent or null = this node is alone. */
+  /** Absent or null = nothing is shared. */
   readonly share?: TokenShare | null
 }
 
@@ -39,27 +39,27 @@ interface Held {
   token: Token | null
   /** The last token that the provider refused. */
   refused: string | null
-  /** Unix ms from which a new one is got. */
+  /** Unix ms from which a new token is requested. */
   refreshAtMs: number
   /** The one request under way. */
   running: Promise<Token | AttemptFailure> | null
-  /** Until when a failure is not repeated, clock.monotonic(). */
+  /** clock.monotonic() until which a failure is not tried again. */
   restsUntilMs: number
   failure: AttemptFailure | null
 }
 
-/** The provider with its `auth`. */
+/** A provider with an `auth`. */
 export type Authorized = Provider & { readonly auth: ProviderAuth }
 
 /**
- * Tokens of providers with an `auth`. Each is got once for all requests of a node, again before it ends, and used to
- * its end while no new one can be had. Nodes share them, except for those of the machine itself.
+ * Tokens of providers with an `auth`. A token is requested once for all requests of a node, and again before it ends;
+ * it is used to its end if no new one can be obtained. Nodes share tokens, except those of the machine itself.
  */
 export class TokenCache {
   readonly #ports: TokenPorts
   readonly #held = new Map<string, Held>()
   readonly #agents = new UpstreamAgents(CONNECT_MS)
-  /** Only for what an ambient `auth` asks, whose addresses no row names. */
+  /** Used only for the addresses of an ambient `auth`, which no row names. */
   readonly #machine: Agent = patientAgent({ timeout: CONNECT_MS, lookup })
   readonly #stop = new AbortController()
 
@@ -67,7 +67,7 @@ export class TokenCache {
     this.#ports = ports
   }
 
-  /** A token that is good now, or why there is none; it is a promise only where one must be waited for. */
+  /** A token that is valid now, or the failure; it is a promise only if a token must be waited for. */
   get(provider: Authorized): Token | AttemptFailure | Promise<Token | AttemptFailure> {
     const { auth } = provider
     if (auth.refusal !== null) return refused(null, auth.refusal)
@@ -82,7 +82,7 @@ export class TokenCache {
     return held.running
   }
 
-  /** The headers that carry a token, or that sign the request with it. */
+  /** The headers that carry a token, or the signature made with it. */
   headers(
     { auth, dialect, baseUrl }: Authorized,
     { value }: Token,
@@ -93,7 +93,7 @@ export class TokenCache {
       : keyHeaders(dialect, value)
   }
 
-  /** The provider refused a token: it is not used again, here or by other nodes. */
+  /** The provider refused a token: neither this node nor another uses it again. */
   refused(provider: Authorized, value: string): void {
     const held = this.#of(provider.auth.print)
     if (held.token?.value !== value) return
@@ -121,7 +121,7 @@ export class TokenCache {
     return this.#ports.clock.monotonic() < restsUntilMs
   }
 
-  /** Never rejects. */
+  /** Requests a new token; never rejects. */
   #renew(provider: Authorized, held: Held): Promise<Token | AttemptFailure> {
     held.running = this.#next(provider, held)
       .then((token) => {
@@ -149,7 +149,7 @@ export class TokenCache {
     const { entry, print } = provider.auth
     const share = isAmbient(entry) ? null : given
     const shared = (await share?.read(print)) ?? null
-    // Another node has renewed it meanwhile, or has one for a node that has none.
+    // Another node has renewed the token meanwhile, or has one while this node has none.
     const isNew = shared !== null && shared.value !== before?.value && shared.value !== dead
     if (isNew && clock.now() < this.#refreshAtMs(shared)) return shared
     const token = await newToken(entry, {
@@ -172,7 +172,7 @@ export function isAuthorized(provider: Provider): provider is Authorized {
   return provider.auth !== undefined
 }
 
-/** Whether an answer says that the token is over. AWS says it with a 403. */
+/** Whether an answer says that the token has ended. AWS says so with a 403. */
 export function refusesToken(
   status: number,
   headers: Readonly<Record<string, string | string[] | undefined>>,
@@ -182,12 +182,12 @@ export function refusesToken(
   )
 }
 
-/** Whether there is no token. */
+/** Whether this is a failure instead of a token. */
 export function isRefused(got: Token | AttemptFailure): got is AttemptFailure {
   return 'reason' in got
 }
 
-/** Keeps it where the redaction of this provider's words finds it. */
+/** Adds the token to those that are redacted in this provider's words. */
 function issuedTo({ issued }: ProviderAuth, token: Token): Token {
   if (issued.at(-1) === token.value) return token
   issued.push(token.value)
@@ -195,7 +195,7 @@ function issuedTo({ issued }: ProviderAuth, token: Token): Token {
   return token
 }
 
-/** Told like a key that is refused; `status` null = the service that gives tokens did not answer. */
+/** A failure like that of a refused key; `status` null = the token service did not answer. */
 function refused(status: number | null, words: string): AttemptFailure {
   return {
     ...failure('status', 401, `auth: ${words}`),

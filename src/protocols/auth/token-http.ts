@@ -8,9 +8,9 @@ import { LISTING_LIMITS, objectOf, parseJson, textOf, type RawJson } from '../wi
 
 const TIMEOUT_MS = 10_000
 const BYTES_MAX = 65_536
-/** A token that ends sooner is not sent. */
+/** A token that ends sooner than this is not sent. */
 export const LEAST_LEFT_MS = 5_000
-/** Of a token whose answer does not tell its life. */
+/** The life of a token whose answer does not state one. */
 const LIFE_MS_DEFAULT = 300_000
 
 /** A token, or the parts of a signing key as `ID:SECRET[:SESSION_TOKEN]`. Times are Unix ms. */
@@ -21,8 +21,8 @@ export interface Token {
 }
 
 /**
- * `endsAtMs` is what the answer tells, NaN = nothing. An end that has come already says as little: with it each request
- * would get a token of its own.
+ * A new token. `endsAtMs` is the end that the answer states, NaN = none. An end that has already come counts as none:
+ * with it each request would get a token of its own.
  */
 export function newlyGot(value: string, endsAtMs: number, nowMs: number): Token {
   return { value, gotAtMs: nowMs, endsAtMs: endsAtMs > nowMs + LEAST_LEFT_MS ? endsAtMs : nowMs + LIFE_MS_DEFAULT }
@@ -31,17 +31,17 @@ export function newlyGot(value: string, endsAtMs: number, nowMs: number): Token 
 export interface SourcePorts {
   readonly clock: Clock
   readonly env: Environment
-  /** Connects as to the provider: to what its row names. */
+  /** Connects to addresses that the provider's row names, as requests to the provider do. */
   readonly toProvider: Dispatcher
   /** Connects to the machine's own addresses. */
   readonly toMachine: Dispatcher
   readonly stop: AbortSignal
 }
 
-/** A token could not be got. The message may quote the service that gives tokens. */
+/** Thrown if a token could not be obtained. The message may quote the token service. */
 export class TokenError extends Error {
   override readonly name = 'TokenError'
-  /** Of its answer; null = there was none. */
+  /** The status of its answer; null = there was none. */
   readonly status: number | null
 
   constructor(message: string, status: number | null) {
@@ -50,11 +50,11 @@ export class TokenError extends Error {
   }
 }
 
-/** What it holds stays out of the message. */
+/** The text of a file; the message of an error does not contain it. */
 export async function fileText(path: string, name: string): Promise<string> {
   try {
     const file = await stat(path)
-    // Neither a device nor a pipe: reading one may never end.
+    // A device or a pipe is refused: reading one may never end.
     if (file.isFile() && file.size <= BYTES_MAX) return await readFile(path, 'utf8')
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unreadable'
@@ -63,7 +63,7 @@ export async function fileText(path: string, name: string): Promise<string> {
   throw new TokenError(`the file of ${name} is none, or too long`, null)
 }
 
-/** An answer of a service that gives tokens. */
+/** The text of a token service's answer. */
 export async function askText(
   url: string,
   options: {
@@ -91,14 +91,14 @@ export async function askText(
   return whole
 }
 
-/** The same as a JSON object. */
+/** The same answer as a JSON object. */
 export async function askJson(...asked: Parameters<typeof askText>): Promise<RawJson> {
   const body = objectOf(parseJson(await askText(...asked), LISTING_LIMITS))
   if (body === null) throw new TokenError('the answer is not a JSON object', null)
   return body
 }
 
-/** Why it refused, in its words: only as many as are looked at for each request that they refuse. */
+/** The service's words about its refusal, cut to the length to which they are compared with each refused request. */
 function wordsIn(bytes: Buffer): string {
   const body = objectOf(parseJson(bytes, LISTING_LIMITS))
   const inner = objectOf(body?.['error']) ?? body

@@ -8,7 +8,7 @@ import { awsCredentials } from './aws-chain.ts'
 import { askJson, fileText, newlyGot, TokenError, type SourcePorts, type Token } from './token-http.ts'
 
 const LIFE_SECONDS_MAX = 86_400
-/** A smaller time of an end is in seconds. */
+/** A time of an end below this is in seconds. */
 const MS_FROM = 100_000_000_000
 const GOOGLE_SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 const AZURE_RESOURCE = 'https://cognitiveservices.azure.com'
@@ -16,7 +16,7 @@ const GIGACHAT = { url: 'https://ngw.devices.sberbank.ru:9443/api/v2/oauth', sco
 const YANDEX_URL = 'https://iam.api.cloud.yandex.net/iam/v1/tokens'
 const GOOGLE_URL = 'https://oauth2.googleapis.com/token'
 const METADATA_TOKEN = '/computeMetadata/v1/instance/service-accounts/default/token'
-/** In `headers`: a new id for each request. */
+/** Stands in `headers` for a new id for each request. */
 const NEW_ID = '{uuid}'
 
 type Source = (entry: AuthEntry, ports: SourcePorts) => Promise<Token>
@@ -27,7 +27,7 @@ const SOURCES: Readonly<Record<AuthType, Source>> = {
     const form = { grant_type: 'client_credentials', ...(scope === undefined ? {} : { scope }), ...params }
     return posted(entry.token_url ?? '', form, { authorization: `Basic ${key}`, ...headers }, ports)
   },
-  // Its id of a request is required, and it knows no types of grants.
+  // The service requires a request id, and does not know types of grants.
   gigachat: ({ key = '', scope = GIGACHAT.scope, token_url: url = GIGACHAT.url }, ports) =>
     posted(url, { scope }, { authorization: `Basic ${key}`, rquid: NEW_ID }, ports),
   google: async (entry, ports) => {
@@ -110,7 +110,7 @@ async function got(url: string, headers: Readonly<Record<string, string>>, ports
   return tokenIn(await askJson(url, { method: 'GET', headers }, ports.toMachine, ports), ports)
 }
 
-/** App Service and its kind tell an address and a secret; elsewhere it is the metadata server. */
+/** App Service and similar services give an address and a secret; elsewhere the metadata server is asked. */
 function managedIdentity({ client, scope }: AuthEntry, ports: SourcePorts): Promise<Token> {
   const { env } = ports
   const resource = (scope ?? AZURE_RESOURCE).replace(/\/\.default$/, '')
@@ -168,7 +168,7 @@ async function signedJwt(
   }
 }
 
-/** The answers differ in their names and in how they tell the end. */
+/** The token in an answer. Answers differ in their names and in how they state the end. */
 function tokenIn(answer: RawJson, { clock }: SourcePorts): Token {
   const value = textOf(answer['access_token']) ?? textOf(answer['iamToken'])
   if (value === null || value === '') throw new TokenError('the answer holds no token', null)

@@ -3,17 +3,17 @@ import type { AnswerMeans } from '../models/claude-format.ts'
 import { CLAUDE_TRAITS, type ModelTraits } from '../models/claude-traits.ts'
 
 /**
- * Abilities of a model. Converse is one protocol for many makers' models, and refuses with 400 what the model does not
- * take.
+ * Abilities of a model. Converse is one protocol for models of many makers, and refuses with 400 what a model does not
+ * accept.
  */
 export interface BedrockModel {
-  /** null = not one of Anthropic's models. */
+  /** null = the model is not one of Anthropic's. */
   readonly claude: ModelTraits | null
   /** Whether it accepts cache points. */
   readonly caches: boolean
   /** Whether cache points may name their lifetime. */
   readonly namesCacheTime: boolean
-  /** How it is held to a form of its answer. */
+  /** How the model can be held to a form of its answer. */
   readonly means: AnswerMeans
 }
 
@@ -23,12 +23,12 @@ const FORMATS = {
   source: 'https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html',
   date: '2026-11-27',
 }
-/** Documented to decode by a schema; a tool for the answer would have to be forced, which they refuse. */
+/** Documented to decode by a schema. A tool for the answer would have to be forced, which these models refuse. */
 const DECODES: OtherMaker = { caches: false, means: { decodes: 'all', forcesTools: false } }
 const PLAIN: OtherMaker = { caches: false, means: { decodes: 'none', forcesTools: false } }
 const MAKERS = ['qwen', 'deepseek', 'mistral', 'google', 'nvidia', 'minimax', 'minimaxai', 'moonshot', 'moonshotai']
 
-/** Other makers' models, by the maker's word of the name. */
+/** Models of other makers, by the maker's word in the name. */
 export const BEDROCK_TRAITS = new TraitTable<OtherMaker>([
   {
     of: 'amazon nova',
@@ -44,13 +44,16 @@ const INVOKE = {
   date: '2026-11-27',
 }
 
-/** The body that InvokeModel takes for vectors and rankings; Titan's and others' have no row. */
+/**
+ * The form of the body that InvokeModel takes for vectors and rankings; Titan's models and those of other makers have
+ * no row.
+ */
 export const INVOKE_TRAITS = new TraitTable<'cohere' | 'nova'>([
   { of: 'cohere', traits: 'cohere', ...INVOKE },
   { of: 'nova', traits: 'nova', ...INVOKE },
 ])
 
-/** Decided by the model's name, since the protocol cannot be asked. */
+/** The abilities by the model's name, since the protocol does not report them. */
 export function bedrockModelOf(upstreamModel: string): BedrockModel {
   const claude = CLAUDE_TRAITS.of(upstreamModel)
   if (claude === null) return { claude, namesCacheTime: false, ...(BEDROCK_TRAITS.of(upstreamModel) ?? PLAIN) }

@@ -26,7 +26,7 @@ import type { LiftedJson } from '../wire/lifted-json.ts'
 import { listOf, objectOf } from '../wire/raw-json.ts'
 import { headerOf, type UpstreamHeaders } from '../wire/transport.ts'
 
-/** The version for Cohere's models there. */
+/** The API version of Cohere's models at Bedrock. */
 const COHERE_API_VERSION = 2
 
 /** Parameters of Converse, by OpenRouter's names; an endpoint may list fewer. */
@@ -47,8 +47,8 @@ const PURPOSES: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Amazon Bedrock: Converse for every maker's chat models, InvokeModel for the other models. The base address is the
- * bare host.
+ * Amazon Bedrock: Converse for the chat models of every maker, InvokeModel for the other models. The base address is
+ * the bare host.
  */
 export function createBedrock({ transport, files, clock }: AdapterPorts): Adapter {
   const now = (): number => clock.now()
@@ -96,7 +96,7 @@ export function bedrockRerank(now: () => number): RerankProtocol {
   }
 }
 
-/** Embeddings of Bedrock, which only InvokeModel offers; each maker's models have a dialect of their own. */
+/** Embeddings of Bedrock, which only InvokeModel offers; the models of each maker have a dialect of their own. */
 export function bedrockEmbed(now: () => number): EmbeddingsProtocol {
   return {
     batchMax: (call) => (isCohere(call) ? COHERE_TEXTS_MAX : 1),
@@ -126,7 +126,9 @@ function bodyOf(call: EmbeddingsCall, texts: readonly string[]): Readonly<Record
   }
 }
 
-/** Titan answers with `embedding`, Nova with objects in `embeddings`, Cohere's models as Cohere does. */
+/**
+ * Reads an answer: Titan's has `embedding`, Nova's has objects in `embeddings`, Cohere's models answer as Cohere does.
+ */
 function readPage(answer: LiftedJson, headers: UpstreamHeaders): EmbeddingsPage | AttemptFailure {
   const body = objectOf(answer.json) ?? {}
   const usage = billedTokens(headers, body['inputTextTokenCount'])

@@ -7,8 +7,8 @@ const MESSAGE_BYTES_MIN = PRELUDE_BYTES + 4
 const MESSAGE_BYTES_MAX = 16 * 1_048_576
 
 /**
- * Called with each message as the JSON `{"<event type>": payload}`; for an exception its type takes the place of the
- * event's.
+ * Called with each message as the JSON `{"<event type>": payload}`; for an exception, its type replaces that of the
+ * event.
  */
 export interface EventStreamEvents {
   readonly message: (data: Buffer) => void
@@ -23,7 +23,7 @@ export interface EventStreamEvents {
 export class EventStreamDecoder implements MessageDecoder {
   readonly #events: EventStreamEvents
   #body = new CollectedBody(null)
-  /** The bytes that the next step needs: a prelude, then the message that it announces. */
+  /** The number of bytes that the next step needs: a prelude, then the message that the prelude announces. */
   #needed = PRELUDE_BYTES
   #broken = false
 
@@ -34,12 +34,12 @@ export class EventStreamDecoder implements MessageDecoder {
   push(bytes: Buffer): boolean {
     if (this.#broken) return false
     this.#body.add(bytes)
-    // A long message from small reads is joined once, not with every read.
+    // A long message from small reads is joined once, instead of with every read.
     if (this.#body.bytes >= this.#needed) this.#take(this.#body.take())
     return !this.#broken
   }
 
-  /** The rest is half a message: the reader knows from earlier messages whether the answer is complete. */
+  /** The rest is half a message; the reader knows from earlier messages whether the answer is complete. */
   end(): void {
     this.#body = new CollectedBody(null)
   }
@@ -87,7 +87,7 @@ export class EventStreamDecoder implements MessageDecoder {
   }
 }
 
-/** null where the bytes are no prelude of this framing, or announce more than any honest message has. */
+/** null = the bytes are no prelude of this framing, or announce more bytes than any real message has. */
 function messageLength(bytes: Buffer, start: number): number | null {
   const length = bytes.readUInt32BE(start)
   const isFramed = crc32(bytes.subarray(start, start + 8)) === bytes.readUInt32BE(start + 8)
@@ -98,11 +98,11 @@ function messageLength(bytes: Buffer, start: number): number | null {
   return isFramed && fits ? length : null
 }
 
-/** Bytes of each value type with a fixed length; types 6 and 7 carry their own length. */
+/** The bytes of each value type with a fixed length; types 6 and 7 have a length of their own. */
 const VALUE_BYTES: readonly (number | null)[] = [0, 0, 1, 2, 4, 8, null, null, 8, 16]
 const TEXT = 7
 
-/** The headers with text values; null where they are cut. */
+/** The headers with text values; null = they are cut. */
 function textHeaders(bytes: Buffer): ReadonlyMap<string, string> | null {
   const headers = new Map<string, string>()
   let at = 0

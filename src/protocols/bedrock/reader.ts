@@ -18,7 +18,7 @@ import { eventFailure } from '../wire/upstream-error.ts'
 import { GrownText } from '../../kinds/answer/grown-text.ts'
 
 interface OpenBlock {
-  /** Index of the tool call; null for the answer tool, undefined for other blocks. */
+  /** The index of the tool call; null = it is the answer tool, undefined = another block. */
   readonly call?: number | null
   hasInput: boolean
   readonly thinking: GrownText
@@ -40,12 +40,12 @@ class ContentBlocks {
     return this.#count === 0
   }
 
-  /** Whether the answer came as the input of the answer tool, without a call of another tool. */
+  /** Whether the answer came as the input of the answer tool, and no other tool was called. */
   get onlyAnswered(): boolean {
     return this.#events.onlyAnswered
   }
 
-  /** null for more blocks than in any honest answer. */
+  /** null = more blocks than any real answer has. */
   start(index: unknown, raw: RawJson): readonly AnswerEvent[] | null {
     const tool = objectOf(raw['toolUse'])
     if (tool === null) return this.#block(index) === null ? null : []
@@ -53,7 +53,7 @@ class ContentBlocks {
     return this.#block(index, call) === null ? null : events
   }
 
-  /** null for more blocks, or more thinking, than in any honest answer. */
+  /** null = more blocks, or more thinking, than any real answer has. */
   delta(index: unknown, raw: RawJson): readonly AnswerEvent[] | null {
     const block = this.#open.get(index) ?? this.#block(index)
     if (block === null) return null
@@ -63,7 +63,7 @@ class ContentBlocks {
     if (tool !== null) return this.#input(block, textOf(tool['input']) ?? '')
     const reasoning = objectOf(raw['reasoningContent'])
     if (reasoning !== null) return this.#thinking(block, reasoning)
-    // Citations, results of the provider's own tools, and blocks that this reader does not know.
+    // Citations, results of the provider's own tools, and unknown blocks.
     return [SILENT]
   }
 
@@ -71,10 +71,10 @@ class ContentBlocks {
     const block = this.#open.get(index)
     if (block === undefined) return []
     this.#open.delete(index)
-    // A call without arguments streams none, but clients parse them all the same.
+    // A call without arguments streams none, but clients still parse its arguments.
     if (block.call !== undefined && !block.hasInput) return this.#input(block, '{}')
     if (block.redacted !== '') return this.#events.detail({ data: block.redacted })
-    // Models other than Claude neither sign their thinking nor take it back.
+    // Models other than Claude do not sign their thinking, and do not take it back.
     return block.signature === ''
       ? []
       : this.#events.detail({ text: block.thinking.toString(), signature: block.signature })
@@ -184,7 +184,7 @@ export class BedrockReader implements EventReader {
       case 'metadata':
         return this.#usage(event)
       default:
-        // `messageStart`, and events that this reader does not know.
+        // `messageStart`, and events that are unknown here.
         return []
     }
   }
@@ -212,7 +212,7 @@ export class BedrockReader implements EventReader {
     const native = textOf(raw['stopReason'])
     const finish = native === 'tool_use' && this.#blocks.onlyAnswered ? 'stop' : FINISHES.get(native ?? '')
     const ending: AnswerEvent = { type: 'finish', choice: 0, native, ...(finish === undefined ? {} : { finish }) }
-    // An answer without content is the empty text.
+    // An answer without content becomes an empty text.
     return this.#blocks.isEmpty ? [{ type: 'text', choice: 0, text: '' }, ending] : [ending]
   }
 
@@ -226,8 +226,8 @@ export class BedrockReader implements EventReader {
 }
 
 /**
- * A usage object as disjoint meters; null when it counts nothing. `inputTokens` excludes tokens read from or written to
- * a cache.
+ * A usage object as disjoint meters; null = it has no counts. `inputTokens` excludes tokens read from or written to a
+ * cache.
  */
 export function bedrockUsage(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)

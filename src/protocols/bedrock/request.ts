@@ -100,7 +100,7 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
     ...present('topP', sampling.topP),
     ...present('stopSequences', takes('stop') ? stopSequences(request.parameters['stop'], claude !== null) : null),
   }
-  // Claude's own fields, which the protocol passes through.
+  // Claude's own fields, which the protocol passes on.
   const additional = {
     ...present('thinking', thinking),
     ...present('output_config', effort === null ? null : { effort }),
@@ -123,13 +123,13 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
   return endpoint.cacheMarks === true && model.caches ? withCachePoints(body, model) : body
 }
 
-/** Only the tier that is paid for. */
+/** Only the tier that has a price is sent. */
 function tierFields(tier: unknown): Block {
   if (tier === OPTIMIZED_TIER) return { performanceConfig: { latency: tier } }
   return typeof tier === 'string' ? { serviceTier: { type: tier } } : {}
 }
 
-/** As `withCacheMarks`: a point after the tools, the system text and the last two turns of the user. */
+/** Adds cache points like `withCacheMarks`: after the tools, the system text and the last two turns of the user. */
 function withCachePoints(body: Block, { claude }: BedrockModel): Block {
   const { system, toolConfig } = body
   const text = JSON.stringify(body)
@@ -142,7 +142,7 @@ function withCachePoints(body: Block, { claude }: BedrockModel): Block {
     ...body,
     messages: messages.map((turn) => (turns.includes(turn) ? { ...turn, content: pointed(turn['content']) } : turn)),
     ...(system === undefined ? {} : { system: pointed(system) }),
-    // Only Claude keeps tools.
+    // Only Claude caches tools.
     ...(config === null || claude === null ? {} : { toolConfig: { ...config, tools: pointed(config['tools']) } }),
   }
 }
@@ -156,13 +156,13 @@ function filled(fields: Block): Block | null {
 }
 
 interface ToolConfig {
-  /** null = the request has none. */
+  /** null = the request has no tools. */
   readonly toolConfig: Block | null
-  /** The answer must be a tool call, which excludes thinking. */
+  /** Whether the answer must be a tool call, which excludes thinking. */
   readonly isForced: boolean
 }
 
-/** `tools` and `choice` are the client's, as far as the endpoint takes them. */
+/** `tools` and `choice` are the client's, as far as the endpoint accepts them. */
 function toolConfigOf(
   tools: readonly ChatTool[],
   choice: ChatRequest['toolChoice'],
@@ -170,7 +170,7 @@ function toolConfigOf(
   conversation: BedrockConversation,
   model: BedrockModel,
 ): ToolConfig {
-  // The protocol has no choice `none`: tools that must not be called are left out, unless the history needs them.
+  // The protocol has no choice `none`, so tools that must not be called are left out unless the history needs them.
   const isNone = choice === 'none'
   const specs = isNone && !conversation.holdsToolBlocks ? [] : toolSpecs(tools, model)
   const known = specs.length === 0 && conversation.holdsToolBlocks ? historySpecs(conversation.calledTools) : specs
@@ -214,13 +214,13 @@ function textFormatOf({ name, description, schema }: Extract<AnswerFormat, { rea
   return { type: 'json_schema', structure: { jsonSchema } }
 }
 
-/** Calls and results in the history need definitions, even when the client no longer sends any. */
+/** Calls and results in the history need definitions, even if the client no longer sends any. */
 function historySpecs(calledTools: ReadonlySet<string>): Block[] {
   const names = calledTools.size === 0 ? [UNKNOWN_TOOL] : [...calledTools]
   return names.map((name) => ({ toolSpec: { name, inputSchema: { json: { type: 'object' } } } }))
 }
 
-/** A call of InvokeModel, whose request and answer are the model's own. */
+/** A call of InvokeModel, whose request and answer have the model's own form. */
 export function invokeModel(
   { endpoint, apiKey }: { readonly endpoint: Endpoint; readonly apiKey: string | null },
   body: JsonRequest['body'],
@@ -251,7 +251,7 @@ const TOOL_ID_CHARS_MAX = 64
 interface BedrockConversation extends Pick<ClaudeTurns, 'calledTools' | 'isPrefilled' | 'continuesWithoutThinking'> {
   readonly system: readonly Block[]
   readonly messages: readonly { readonly role: string; readonly content: readonly Block[] }[]
-  /** There are tool calls or results, which the protocol accepts only with tool definitions. */
+  /** Whether there are tool calls or results, which the protocol accepts only with tool definitions. */
   readonly holdsToolBlocks: boolean
 }
 
@@ -298,14 +298,14 @@ function thinkingBlocks(details: readonly unknown[]): Block[] {
   )
 }
 
-/** Other providers' ids may be too long or contain characters that the protocol refuses. */
+/** An id that the protocol accepts: those of other providers may be too long or contain characters that it refuses. */
 function toolUseId(id: string): string {
   return id.length > TOOL_ID_CHARS_MAX
     ? `call_${createHash('sha256').update(id).digest('hex').slice(0, 40)}`
     : id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 }
 
-/** The protocol refuses a document without text beside it. */
+/** Adds a text if there is none: the protocol refuses a document without text. */
 function withWords(pieces: readonly Piece[]): readonly Piece[] {
   const document = pieces.map(({ block }) => objectOf(block['document'])).find((found) => found !== null) ?? null
   if (document === null || pieces.some(({ kind }) => kind === 'text')) return pieces
@@ -353,7 +353,7 @@ function documentBlock(
   return { document: { format, name: documentName(filename, names), source: { bytes: data } } }
 }
 
-/** The data as base64; nobody fetches an address. */
+/** The data as base64: an address is not fetched. */
 function dataUrl(url: string, path: string): DataUrl {
   const found = dataOf(url)
   if (found === null)
@@ -363,7 +363,7 @@ function dataUrl(url: string, path: string): DataUrl {
   return found
 }
 
-/** A name of characters that the protocol accepts, unique in the request; it is added to `names`. */
+/** A name in characters that the protocol accepts, unique in the request; it is added to `names`. */
 function documentName(filename: string, names: Set<string>): string {
   const plain = filename
     .replace(/\.[a-z0-9]{1,5}$/i, '')

@@ -8,7 +8,7 @@ import { askTranscript, lettered, readLengths, readSegments, readWords } from '.
 import { type SpeechCall, type TranscriptionResult, askSpeech } from '../upstream/audio.ts'
 import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../wire/raw-json.ts'
 
-/** The provider refuses longer texts. */
+/** The provider refuses texts with more characters. */
 const CHARACTERS_MAX = 2_000
 const ENCODINGS: Readonly<Record<SpeechFormat, Readonly<Record<string, string>>>> = {
   mp3: { encoding: 'mp3' },
@@ -22,7 +22,7 @@ const FORMATS: readonly SpeechFormat[] = ['mp3', 'opus', 'aac', 'flac', 'wav', '
 /** The name of a family of voices, without a voice. */
 const FAMILY = /^aura(-\d+)?$/
 
-/** Speech in several languages is billed at a higher rate than speech in one. */
+/** Speech in several languages has a higher rate than speech in one. */
 const SEVERAL_LANGUAGES = 'multi'
 
 /** Deepgram: `/listen` and `/speak`. */
@@ -41,7 +41,7 @@ export function createDeepgram({ transport }: AdapterPorts): Adapter {
     }),
     transcription: askTranscript(transport, {
       timestamps: () => true,
-      // Speakers are billed at a higher rate, so a row says that its price covers them.
+      // Telling speakers apart has a higher rate, so a row must say that its price covers it.
       speakers: ({ supportedParameters }) => supportedParameters?.includes('diarize') === true,
       prices: (language) => !language.trim().toLowerCase().startsWith(SEVERAL_LANGUAGES),
       request: listenRequest,
@@ -50,7 +50,7 @@ export function createDeepgram({ transport }: AdapterPorts): Adapter {
   }
 }
 
-/** The body is the sound itself; all other parameters are in the address. */
+/** The body is the sound itself; all other parameters are in the URL. */
 function listenRequest({ endpoint, apiKey, request }: UnitCall<TranscriptionRequest>): UpstreamRequest {
   const query = new URLSearchParams({ model: endpoint.upstreamModel, smart_format: 'true', utterances: 'true' })
   if (request.language === null) query.set('detect_language', 'true')

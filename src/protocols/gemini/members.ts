@@ -48,7 +48,7 @@ export function listMember(object: RawObject, name: string, path: string): reado
   return arrayMember(object, name, path) ?? []
 }
 
-/** The members of a schema, each in either spelling; `path` stands before each name. */
+/** The members of a schema, each in either spelling; `path` is the prefix of each name. */
 export function readMembers<S extends JsonSchema>(schema: S, given: RawObject, path: string): Read<S> {
   return readFields(schema, inCamelCase(schema, given), path)
 }

@@ -15,7 +15,7 @@ export interface PartSignature {
   readonly callId: string | null
 }
 
-/** null = another provider's detail. */
+/** null = the detail comes from another provider. */
 export function signatureOf(detail: unknown): PartSignature | null {
   if (!isObject(detail) || detail['format'] !== GEMINI_REASONING) return null
   const { data, id } = detail
@@ -23,7 +23,7 @@ export function signatureOf(detail: unknown): PartSignature | null {
   return { data: isMarkedText(data) ? base64(data) : data, callId: typeof id === 'string' ? id : null }
 }
 
-/** Whether a provider needs these details back: one of them is signed or encrypted. */
+/** Whether a provider needs these details back, since one of them is signed or encrypted. */
 export function areSigned(details: readonly unknown[]): boolean {
   return details.some(
     (detail) =>
@@ -32,8 +32,8 @@ export function areSigned(details: readonly unknown[]): boolean {
 }
 
 /**
- * Another provider's details in the only field that this protocol's clients send back unchanged. Clients decode it as
- * base64.
+ * The details of another provider in the only field that this protocol's clients send back unchanged. Clients decode
+ * the field as base64.
  */
 export function thoughtSignature(details: readonly unknown[]): string {
   return base64(encodeDetails(details))
@@ -45,12 +45,15 @@ export function detailsOf(signature: string, callId: string | null, index: numbe
   return decodeDetails(text) ?? [signatureDetail(isMarkedText(text) ? text : signature, callId, index)]
 }
 
-/** A provider's signature with the provider's mark, as clients keep it. */
+/** A provider's signature with the provider's mark, in the form in which clients store it. */
 export function markedSignature(signature: string, provider: string): string {
   return base64(markedText(signature, provider))
 }
 
-/** The signature that a client sent back, for the `signer` that is asked next (`ownThought`); null = another one's. */
+/**
+ * The signature that a client sent back, for the `signer` that is asked next (`ownThought`); null = another signer made
+ * it.
+ */
 export function ownSignature(signature: string, signer: string | null): string | null {
   const text = textIn(signature)
   if (isEncodedDetails(text)) return null

@@ -43,7 +43,7 @@ import { formBody, formBoundary } from '../wire/form-body.ts'
 const ANSWER_BYTES_MAX = 65_536
 const REMOVE_MS = 30_000
 
-/** The pictures of a conversation, which the service takes only as files that were stored before. */
+/** The pictures of a conversation, which the service accepts only as files that were uploaded before. */
 function picturesIn(messages: readonly ChatMessage[]): readonly string[] {
   return messages.flatMap(({ content }) =>
     Array.isArray(content)
@@ -56,7 +56,7 @@ function picturesIn(messages: readonly ChatMessage[]): readonly string[] {
   )
 }
 
-/** Stores the pictures, asks, and removes them when the answer has ended. `call` has the endpoint in its dialect. */
+/** Uploads the pictures, asks, and deletes them when the answer has ended. `call` has the endpoint in its dialect. */
 function chatWithPictures(
   ports: AdapterPorts,
   call: ChatCall,
@@ -82,7 +82,7 @@ function chatWithPictures(
     },
   }
   const run = async (): Promise<void> => {
-    // The sink is not called before the caller has the call.
+    // The sink is called only after the caller has got the call.
     await Promise.resolve()
     try {
       for (const url of pictures) stored.push(await storedPicture(ports, call, url, stop.signal))
@@ -95,7 +95,7 @@ function chatWithPictures(
       else ending.fail(failureOf(thrown))
     }
   }
-  // `run` never rejects: it ends in the sink, or nobody waits for it.
+  // `run` never rejects: its failures go to the sink, or nobody waits for them any more.
   void run()
   return {
     cancel: () => {
@@ -131,7 +131,7 @@ async function storedPicture(
   return id
 }
 
-/** The files take the place of the pictures, in their order. */
+/** The files replace the pictures, in their order. */
 function withFiles(body: Record<string, unknown>, files: string[]): Record<string, unknown> {
   const messages = listOf(body['messages']).map((raw) => {
     const message = objectOf(raw) ?? {}
@@ -147,28 +147,28 @@ function withFiles(body: Record<string, unknown>, files: string[]): Record<strin
   return { ...body, messages }
 }
 
-/** What is not removed stays with the service as long as it keeps files. */
+/** A file that cannot be deleted stays at the service as long as the service stores files. */
 async function removed({ jobs }: AdapterPorts, { endpoint, apiKey }: ChatCall, id: string): Promise<void> {
   const wish = {
     provider: endpoint.provider,
     path: `/files/${pathPart(id)}/delete`,
-    // The body is empty, and so no JSON.
+    // The body is empty, and so is no JSON.
     headers: { ...bearer(apiKey), 'content-type': 'application/x-www-form-urlencoded' },
     signal: AbortSignal.timeout(REMOVE_MS),
   }
   await jobs.post(wish, Buffer.alloc(0), { bytesMax: ANSWER_BYTES_MAX })
 }
 
-/** Longer texts are for its jobs. */
+/** Longer texts are only for the service's jobs. */
 const CHARACTERS_MAX = 4_000
-/** Its names of our formats; its voices name their rate, and only those of 24 kHz have ours. */
+/** The service's names of our formats. Its voices name their rate, and only those of 24 kHz match our formats. */
 const FORMATS: ReadonlyMap<SpeechFormat, string> = new Map([
   ['opus', 'opus'],
   ['wav', 'wav16'],
   ['pcm', 'pcm16'],
 ])
 const RATE = /_24000$/
-/** Its types of sound, by ours. */
+/** The service's types of sound, by ours. */
 const SOUNDS: ReadonlyMap<string, string> = new Map([
   ['mp3', 'audio/mpeg'],
   ['ogg', 'audio/ogg;codecs=opus'],
@@ -176,7 +176,7 @@ const SOUNDS: ReadonlyMap<string, string> = new Map([
   ['flac', 'audio/flac'],
 ])
 
-/** SaluteSpeech: a text becomes sound. */
+/** SaluteSpeech: makes sound from a text. */
 function synthesis({ request, format, voice, apiKey }: SpeechCall): UpstreamRequest {
   if (request.characters > CHARACTERS_MAX)
     throw new UnsendableError(`input: this provider takes at most ${CHARACTERS_MAX} characters`)
@@ -189,7 +189,7 @@ function synthesis({ request, format, voice, apiKey }: SpeechCall): UpstreamRequ
   }
 }
 
-/** SaluteSpeech: a sound of up to a minute becomes a text. */
+/** SaluteSpeech: makes a text from a sound of up to a minute. */
 function recognition({ apiKey, request: { audio, language } }: UnitCall<TranscriptionRequest>): UpstreamRequest {
   const pcm = audio.format === 'wav' ? pcmInWav(audio.bytes) : null
   const type = pcm === null ? SOUNDS.get(audio.format) : `audio/x-pcm;bit=16;rate=${pcm.rate}`
@@ -203,7 +203,7 @@ function recognition({ apiKey, request: { audio, language } }: UnitCall<Transcri
   }
 }
 
-/** A list of stretches, one below the other. It tells no length. */
+/** Reads a list of stretches of speech, which become the lines of the text. The answer does not state a length. */
 function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
   const body = objectOf(parseJson(bytes))
   if (body === null || !Array.isArray(body['result'])) return garbage('no transcript', bytes)
@@ -214,7 +214,7 @@ function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
   return textOnly(text)
 }
 
-/** The model names the file of its picture so. */
+/** How the model names the file of its picture. */
 const PICTURE = /<img\s+src="([\w-]{1,64})"/
 
 /** The model calls its own function for a picture, whose file is then fetched. */
@@ -241,7 +241,7 @@ async function askOnce({ transport, jobs }: AdapterPorts, call: ImageCall, conte
   const file = PICTURE.exec(textOf(message?.['content']) ?? '')?.[1]
   const report = openaiUsage(body?.['usage'])
   const usage = report === null ? null : { report, imageTokens: 0 }
-  // The words are billed though no picture was made.
+  // The words are billed although no picture was made.
   if (file === undefined) return { images: [], usage, upstreamId: null, calls: 1 }
   const answer = await jobs.get(
     { provider, path: `/files/${file}/content`, headers: { accept: '*/*', ...bearer(apiKey) }, signal: context.signal },
@@ -253,7 +253,7 @@ async function askOnce({ transport, jobs }: AdapterPorts, call: ImageCall, conte
   return { images: [{ picture: pictureOf(answer.body, null), revisedPrompt: null }], usage, upstreamId: file, calls: 1 }
 }
 
-/** The others are answered with a 422, or have another meaning. */
+/** Other parameters are answered with a 422, or have another meaning. */
 const PARAMETERS: readonly ParameterName[] = [
   'max_tokens',
   'temperature',
@@ -264,8 +264,8 @@ const PARAMETERS: readonly ParameterName[] = [
 ]
 
 /**
- * Sber's GigaChat: OpenAI's chat with functions in the older form, vectors, pictures made by a function of the model;
- * and at the address of SaluteSpeech speech in both directions. Tokens of its cache are neither billed nor among
+ * Sber's GigaChat: OpenAI's chat with functions in the older form, vectors, and pictures made by a function of the
+ * model; at the address of SaluteSpeech, speech in both directions. Tokens of its cache are neither billed nor among
  * `prompt_tokens`, so they are not read.
  */
 export function createGigachat(ports: AdapterPorts): Adapter {
@@ -302,7 +302,7 @@ export function createGigachat(ports: AdapterPorts): Adapter {
   }
 }
 
-/** The endpoint as OpenAI's adapter is to see it. */
+/** The endpoint in the form in which OpenAI's adapter must see it. */
 function inItsDialect(endpoint: Endpoint): Endpoint {
   const dialect = { ...endpoint.dialect, tools: 'functions', system: 'first', streamUsage: false } as const
   return { ...endpoint, dialect, supportedParameters: endpoint.supportedParameters ?? PARAMETERS }

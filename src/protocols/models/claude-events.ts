@@ -6,17 +6,17 @@ import { above0, type TokenReader } from '../answers/token-reader.ts'
 import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
 
-/** Far beyond any honest answer: bounds on what a broken upstream makes us keep. */
+/** Far more than any real answer has: bounds on what a broken upstream makes us hold in memory. */
 export const BLOCKS_MAX = 4_096
 export const THINKING_CHARS_MAX = 4_194_304
 
-/** Blocks that the client of a request does not see, or sees in another shape. */
+/** Blocks that the client of a request does not see, or sees in another form. */
 export interface BlockView {
   readonly generationId: string
-  /** The tool whose input is the answer's text; null = none. */
+  /** The tool whose input is the text of the answer; null = none. */
   readonly answerTool: string | null
   readonly hidesReasoning: boolean
-  /** The provider whose mark its thoughts get; null = Claude's, which have none. */
+  /** The provider whose mark its thoughts get; null = Claude's thoughts, which get none. */
   readonly signer: string | null
 }
 
@@ -31,12 +31,12 @@ export class ClaudeEvents {
     this.#view = view
   }
 
-  /** Whether the answer came as the input of the answer tool, without a call of another tool. */
+  /** Whether the answer came as the input of the answer tool, and no other tool was called. */
   get onlyAnswered(): boolean {
     return this.#answered && this.#calls === 0
   }
 
-  /** `call` is the index of the tool call; null for the answer tool, undefined without a name: nothing is called. */
+  /** `call` is the index of the tool call; null = it is the answer tool, undefined = no name, so nothing is called. */
   toolUse(
     name: string,
     id: string | null,
@@ -52,13 +52,13 @@ export class ClaudeEvents {
     return { call, events: [{ type: 'tool_call', choice: 0, index: call, id: known, name }] }
   }
 
-  /** `signed`: a piece of its signature came, which is sent with the whole thought. */
+  /** `signed`: a piece of its signature, which is sent with the whole thought. */
   thinking(text: string, signed: string): readonly AnswerEvent[] {
     if (text === '' ? signed !== '' : this.#view.hidesReasoning) return [SILENT]
     return [{ type: 'reasoning', choice: 0, text }]
   }
 
-  /** A thought with its `signature`, or an encrypted one. */
+  /** A thought with its `signature`, or an encrypted thought. */
   detail(
     thought: { readonly text: string; readonly signature: string } | { readonly data: string },
   ): readonly AnswerEvent[] {
@@ -81,7 +81,10 @@ export function tooMuch(): AttemptFailure {
   return failure('garbage', null, 'the answer holds more blocks or more thinking than any answer has')
 }
 
-/** Counts of an answer: `input` is without `cached` and `written`, `hour` is the part of `written` that lives so long. */
+/**
+ * The counts of an answer: `input` excludes `cached` and `written`; `hour` is the part of `written` that is cached for
+ * an hour.
+ */
 interface ClaudeCounts {
   readonly input: number
   readonly output: number

@@ -19,7 +19,7 @@ const FORMATS: ReadonlySet<unknown> = new Set([
   'uuid',
 ])
 const LABELS: ReadonlySet<string> = new Set(['title', 'description', 'default', 'const', 'required'])
-/** Words without which the rest of a schema says something else: no description stands for them. */
+/** Words without which the rest of a schema would mean something else, so that no description can replace them. */
 const NEEDED: ReadonlySet<string> = new Set([
   'type',
   '$ref',
@@ -32,14 +32,14 @@ const NEEDED: ReadonlySet<string> = new Set([
   'definitions',
 ])
 
-/** Collects the words of a schema that its decoder refuses and that are told in descriptions instead. */
+/** Collects the words of a schema that its decoder refuses, and that are moved into descriptions. */
 type MovedWords = Set<string>
 
 /**
- * The schema in the form that constrained decoding accepts: every object closed, which only narrows the answer. A word
- * that the decoder refuses (bounds, patterns, formats) is moved into its node's description where `moved` collects such
- * words; without it, and where no description can stand for it (open maps, references within definitions, schemas of
- * several others), there is no such form: null.
+ * The schema in the form that constrained decoding accepts: every object is closed, which only narrows the answer. If
+ * `moved` is given, a word that the decoder refuses (bounds, patterns, formats) is moved into the description of its
+ * node, and added to `moved`. null = there is no such form: without `moved`, or if no description can replace the word
+ * (open maps, references within definitions, schemas of several others).
  */
 function constrainedSchema(schema: RawJson, moved: MovedWords | null = null): Record<string, unknown> | null {
   const isObject = schema['type'] === 'object' || (moved !== null && schema['type'] === undefined)
@@ -58,7 +58,7 @@ function nodeOf(node: RawJson, refers: boolean, moved: MovedWords | null): Recor
   }
   const { type } = node
   const isObject = type === 'object' || (Array.isArray(type) && type.includes('object'))
-  // An object without properties would be empty if closed: it was meant as an open map.
+  // An object without properties would be empty if it were closed: it was meant as an open map.
   if (isObject && node['properties'] === undefined) return null
   if (isObject || node['properties'] !== undefined) rebuilt['additionalProperties'] = false
   for (const keyword of Object.keys(told)) moved?.add(keyword)
@@ -66,7 +66,7 @@ function nodeOf(node: RawJson, refers: boolean, moved: MovedWords | null): Recor
   return Object.keys(told).length === 0 ? rebuilt : { ...rebuilt, description: wordsTold(node['description'], told) }
 }
 
-/** undefined = refused. `refers` is false within definitions, so that no schema is recursive. */
+/** undefined = the word is refused. `refers` is false within definitions, so that no schema is recursive. */
 function keywordOf(keyword: string, value: unknown, refers: boolean, moved: MovedWords | null): unknown {
   if (LABELS.has(keyword)) return value
   switch (keyword) {
@@ -85,7 +85,7 @@ function keywordOf(keyword: string, value: unknown, refers: boolean, moved: Move
     case 'items':
       return childOf(value, refers, moved)
     case 'oneOf':
-      // An answer that fits one of several closed objects seldom fits another.
+      // An answer that matches one of several closed objects seldom matches another.
       return moved === null ? undefined : childList(value, refers, moved)
     case 'anyOf':
       return childList(value, refers, moved)
@@ -128,11 +128,11 @@ function listOrRefused(list: readonly unknown[]): readonly unknown[] | undefined
 export interface AnswerMeans {
   /** Schemas that its decoder accepts: all, those of `constrainedSchema`, or none. */
   readonly decodes: 'all' | 'closed' | 'none'
-  /** Whether it can be made to call a tool. */
+  /** Whether the model can be made to call a tool. */
   readonly forcesTools: boolean
 }
 
-/** The way to ask for a `response_format`; the protocols have none for JSON without a schema. */
+/** The way in which a `response_format` is requested; the protocols have none for JSON without a schema. */
 export type AnswerFormat =
   | { readonly kind: 'text' }
   | { readonly kind: 'words'; readonly text: string }
@@ -141,10 +141,10 @@ export type AnswerFormat =
       readonly name: string
       readonly description: string
       readonly schema: RawJson
-      /** Words of the client's schema that stand only in descriptions. */
+      /** Words of the client's schema that are only in descriptions. */
       readonly moved: ReadonlySet<string>
     }
-  /** A tool that must be called: its input is the answer. Any object schema will do. */
+  /** A tool that must be called, whose input is the answer. Any object schema will do. */
   | { readonly kind: 'tool'; readonly name: string; readonly description: string; readonly schema: RawJson }
 
 const ANSWER_TOOL = 'give_answer'
@@ -189,7 +189,7 @@ export function answerFormatOf(
   }
 }
 
-/** A tool's input is always an object, which a client's schema need not state. */
+/** A schema for the input of a tool, which is always an object; a client's schema need not say so. */
 function objectSchema(schema: RawJson): RawJson {
   return schema['type'] === 'object' ? schema : { type: 'object', ...schema }
 }
@@ -205,12 +205,15 @@ export interface DeclaredTool {
   readonly name: string
   readonly description: string | undefined
   readonly schema: RawJson
-  /** Its input is constrained to the schema. */
+  /** Whether its input is constrained to the schema. */
   readonly strict: boolean
   readonly moved: ReadonlySet<string>
 }
 
-/** `strict` where the schema can be enforced; else it is dropped, as for providers that do not know it. */
+/**
+ * Declares tools. `strict` stays if the schema can be enforced; otherwise it is dropped, as for providers that do not
+ * know it.
+ */
 export function declaredTools(tools: readonly ChatTool[], { decodes, forcesTools }: AnswerMeans): DeclaredTool[] {
   const canBeStrict =
     decodes === 'closed' && tools.filter((tool) => tool.function.strict === true).length <= STRICT_TOOLS_MAX
@@ -228,7 +231,7 @@ export function declaredTools(tools: readonly ChatTool[], { decodes, forcesTools
   })
 }
 
-/** The choice that is sent, and in words what a model that cannot be forced is told instead of it; null = nothing. */
+/** The choice of tools that is sent, and the words for a model that cannot be forced; null = none. */
 export interface ToolWish {
   readonly choice: ChatRequest['toolChoice']
   readonly words: string | null
@@ -243,7 +246,7 @@ export function toolWishOf(
   return { choice: 'auto', words: `Call ${call} now: your next message must be this call, with no words before it.` }
 }
 
-/** Parts of a request that a Claude model is not sent as they are, for `Adapter.leaves`. */
+/** Parts of a request that a Claude model does not get unchanged, for `Adapter.leaves`. */
 export function claudeLeaves(request: ChatRequest, traits: ModelTraits, means: AnswerMeans): readonly string[] {
   const { parameters, toolChoice, messages } = request
   const { thinking, samplingParameters, takesPrefill } = traits
@@ -257,7 +260,10 @@ export function claudeLeaves(request: ChatRequest, traits: ModelTraits, means: A
   ]
 }
 
-/** A schema that no decoder takes is told in words; single words of one, and of strict tools, in descriptions. */
+/**
+ * The parts of schemas that are sent in words: a whole schema that no decoder accepts, and single words, also of strict
+ * tools, in descriptions.
+ */
 function movedWords(request: ChatRequest, means: AnswerMeans): readonly string[] {
   const format = answerFormatOf(request, means)
   const left = format.kind === 'decoding' ? [...format.moved].map((word) => `response_format.${word}`) : []

@@ -7,12 +7,12 @@ import { signerOf, type ModelTraits } from './claude-traits.ts'
 import type { ClaudeTurns } from './claude-turns.ts'
 import { isObject } from '../../kinds/fields/body-fields.ts'
 
-/** Every model can answer at least this much, so a thinking budget within it fits every default. */
+/** Every model can answer with at least this many tokens, so a thinking budget within it fits every default. */
 export const MAX_TOKENS_LEAST = 4_096
 /** The least top_p that is accepted together with thinking. */
 const THINKING_TOP_P_MIN = 0.95
 
-/** The form in which the call's answer is asked for; the reader needs it too. */
+/** The form in which a call's answer is requested; the reader of the answer needs it too. */
 export function askedFormat({ request, endpoint }: ChatCall, means: AnswerMeans): AnswerFormat {
   const takes = takesOf(endpoint)
   if (!takes('response_format') && !takes('structured_outputs')) return { kind: 'text' }
@@ -30,7 +30,7 @@ export function blockViewOf(call: ChatCall, means: AnswerMeans): BlockView {
   }
 }
 
-/** The thinking that a call asks for, as far as the rest of the request allows any. `isForced`: by a call of a tool. */
+/** The thinking that a call asks for, if the rest of the request allows any. `isForced`: a call of a tool is forced. */
 export function askedThinking(
   { request, endpoint, sendMaxTokens }: ChatCall,
   traits: ModelTraits,
@@ -48,7 +48,7 @@ export function isOn({ thinking }: Thinking): boolean {
   return thinking !== null && thinking['type'] !== 'disabled'
 }
 
-/** null = it is not sent. */
+/** null = the parameter is not sent. */
 export interface Sampling {
   readonly temperature: number | null
   readonly topP: number | null
@@ -72,14 +72,14 @@ export function samplingOf(
   const topK = isThinking ? null : number('top_k')
   const fitsTopP = topP !== null && (!isThinking || topP >= THINKING_TOP_P_MIN) && (temperature === null || count === 2)
   return {
-    // The protocols' temperature ends at 1.
+    // The temperature of these protocols ends at 1.
     temperature: temperature === null ? null : Math.min(temperature, 1),
     topP: fitsTopP ? topP : null,
     topK: topK === null ? null : Math.floor(topK),
   }
 }
 
-/** null = none are sent. Claude refuses one of white space alone. */
+/** null = none are sent. Claude refuses a sequence of only white space. */
 export function stopSequences(stop: unknown, isClaude: boolean): readonly string[] | null {
   if (stop === undefined) return null
   const sequences = (Array.isArray(stop) ? stop : [stop]).map(String)
@@ -91,14 +91,14 @@ export function stopSequences(stop: unknown, isClaude: boolean): readonly string
 type Body = Readonly<Record<string, unknown>>
 
 const MARK = { type: 'ephemeral' } as const
-/** The provider refuses more marks than four: here one each for tools and system, and two of turns. */
+/** The provider refuses more than four marks. One is for the tools, one for the system text, two for turns. */
 export const TURNS_MARKED = 2
 const UNMARKABLE: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking'])
 
 /**
- * A body of Messages with cache marks on its last tool, its last system text and its last two turns of the user, so
- * that the next turn reads what this one writes. A body that has a mark anywhere keeps its client's. One with fewer
- * letters than `cacheMin`, the tokens of the shortest prompt that is kept, has none.
+ * A body of Messages with cache marks on its last tool, its last system text and the last two turns of the user, so
+ * that the next turn reads what this one writes. A body that has a mark anywhere stays as the client made it. A body
+ * with fewer characters than `cacheMin`, the tokens of the shortest prompt that is cached, gets no marks.
  */
 export function withCacheMarks(body: Body, cacheMin: number): Body {
   const { tools, system, messages } = body
@@ -124,7 +124,7 @@ function markedTurns(messages: readonly unknown[]): readonly unknown[] {
   return marked
 }
 
-/** A text is a list of one block. */
+/** The content with a mark; a text becomes a list of one block. */
 function markedContent(content: unknown): unknown {
   if (typeof content === 'string')
     return content.trim() === '' ? content : [{ type: 'text', text: content, cache_control: MARK }]
@@ -136,7 +136,7 @@ function markedLast(list: readonly unknown[]): readonly unknown[] {
   return list.map((item, index) => (index === at && isObject(item) ? { ...item, cache_control: MARK } : item))
 }
 
-/** Empty texts, thoughts, and tools that are loaded later take none. */
+/** Whether an item accepts a mark: empty texts, thoughts, and tools that are loaded later do not. */
 function takesMark(item: unknown): boolean {
   if (!isObject(item) || UNMARKABLE.has(item['type']) || item['defer_loading'] === true) return false
   return item['type'] !== 'text' || item['text'] !== ''

@@ -6,7 +6,7 @@ import { objectOf, textOf } from '../wire/raw-json.ts'
 
 /**
  * OpenRouter's name for Claude's reasoning details, by which clients and we recognise them. It is the same at Bedrock,
- * whose Claude models sign alike.
+ * whose Claude models make the same signatures.
  */
 export const CLAUDE_REASONING = 'anthropic-claude-v1'
 
@@ -17,15 +17,15 @@ const BUDGET_MAX = 128_000
 
 export interface Thinking {
   readonly thinking: Readonly<Record<string, unknown>> | null
-  /** For `output_config.effort`. */
+  /** The value of `output_config.effort`. */
   readonly effort: string | null
 }
 
 export const UNASKED: Thinking = { thinking: null, effort: null }
 
 /**
- * The `thinking` of a request whose answer has `maxTokens` for thinking and text together. `possible` is false where
- * the rest of the request excludes thinking.
+ * The `thinking` of a request whose answer has `maxTokens` for thinking and text together. `possible` is false if the
+ * rest of the request excludes thinking.
  */
 export function thinkingOf(
   parameters: JsonObject,
@@ -33,7 +33,7 @@ export function thinkingOf(
   maxTokens: number,
   possible: boolean,
 ): Thinking {
-  // A wish to see reasoning is not a wish to have it: in this protocol thinking must be asked for.
+  // A request to see reasoning does not ask for it: in this protocol thinking must be requested.
   const wish = reasoningWish({
     reasoning: parameters['reasoning'],
     reasoning_effort: parameters['reasoning_effort'],
@@ -44,17 +44,17 @@ export function thinkingOf(
   return budget === null ? UNASKED : { thinking: { type: 'enabled', budget_tokens: budget }, effort: null }
 }
 
-/** Whether the client wants no thinking of a model that always thinks: it thinks as little as it can. */
+/** Whether the client wants no thinking from a model that always thinks: the model then thinks as little as it can. */
 export function thinksUnasked(parameters: JsonObject, { thinking, leastThinking }: ModelTraits): boolean {
   return thinking === 'adaptive' && leastThinking === null && reasoningWish(parameters).thinks === false
 }
 
-/** The client pays for reasoning but asked not to see it. */
+/** Whether the client pays for reasoning but asked not to see it. */
 export function hidesReasoning(parameters: JsonObject): boolean {
   return reasoningWish(parameters).isHidden
 }
 
-/** An adaptive model refuses a budget; without `display` its thinking would not be shown. */
+/** The thinking of an adaptive model, which refuses a budget; without `display`, its thinking would not be shown. */
 function adaptive(
   { thinks, effort }: ReasoningWish,
   { leastThinking }: ModelTraits,
@@ -71,7 +71,7 @@ function adaptive(
   }
 }
 
-/** null when no budget fits into `maxTokens`, which is never raised: the hold was made for it. */
+/** null = no budget fits `maxTokens`, which is never raised, since the hold covers no more. */
 export function budgetOf(
   { effort, budget }: Pick<ReasoningWish, 'effort' | 'budget'>,
   maxTokens: number,
@@ -81,12 +81,12 @@ export function budgetOf(
   return Math.min(Math.max(asked, BUDGET_MIN), BUDGET_MAX, maxTokens - 1)
 }
 
-/** A thought that the model accepts back: with its signature, or encrypted. */
+/** A thought that the model accepts back: one with its signature, or an encrypted one. */
 export type SignedThought = { readonly text: string; readonly signature: string } | { readonly encrypted: string }
 
 /**
- * The reasoning of this protocol in the details that a client sends back, whole or in a stream's pieces. What another
- * `signer` signed, and what has neither a signature nor a mark, is left out: it would be refused.
+ * The reasoning of this protocol in the details that a client sends back, whole or in the pieces of a stream. Thoughts
+ * that another `signer` signed, and thoughts with neither a signature nor a mark, are left out: they would be refused.
  */
 export function signedThoughts(details: readonly unknown[], signer: string | null): readonly SignedThought[] {
   const thoughts: SignedThought[] = []

@@ -1,26 +1,26 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import { traitRow as row, TraitTable, type TraitRow } from '../../catalog/trait-table.ts'
 
-/** Abilities of a model; the provider refuses with 400 what the model does not take. */
+/** Abilities of a model; the provider refuses with 400 what the model does not accept. */
 export interface ModelTraits {
-  /** Whether it thinks within a budget of tokens, as much as it sees fit, or not at all. */
+  /** Whether it thinks within a budget of tokens, adaptively by its own judgement, or not at all. */
   readonly thinking: 'budget' | 'adaptive' | 'none'
-  /** Whether a model that thinks within a budget also takes `adaptive`. */
+  /** Whether a model that thinks within a budget also accepts `adaptive`. */
   readonly adapts: boolean
-  /** Whether it refuses thoughts of earlier turns where what came before them has changed. */
+  /** Whether it refuses thoughts of earlier turns if the text before them has changed. */
   readonly bindsThinking: boolean
-  /** The least that an adaptive model thinks: a type of `thinking`, or null where only its effort can be lowered. */
+  /** The least thinking of an adaptive model: a type of `thinking`; null = only its effort can be lowered. */
   readonly leastThinking: 'disabled' | 'between_tools' | null
   /** How many of temperature and top_p a request may have; 0 = top_k is not accepted either. */
   readonly samplingParameters: 0 | 1 | 2
-  /** Whether it can constrain an answer or a tool's input to a JSON schema, and whether it can at Bedrock. */
+  /** Whether it can constrain an answer or the input of a tool to a JSON schema, and whether it can at Bedrock. */
   readonly constrains: boolean
   readonly constrainsAtBedrock: boolean
   /** Whether a request may force a tool call. */
   readonly forcesTools: boolean
-  /** Whether a request may begin the answer. */
+  /** Whether a request may contain the beginning of the answer. */
   readonly takesPrefill: boolean
-  /** The shortest prompt that its cache keeps, in tokens. */
+  /** The shortest prompt that is cached, in tokens. */
   readonly cacheMin: number
 }
 
@@ -42,7 +42,7 @@ const V4_5: ModelTraits = { ...V4_1, constrains: true, constrainsAtBedrock: true
 const V4_6: ModelTraits = { ...V4_5, adapts: true, takesPrefill: false }
 const V4_7: ModelTraits = { ...V4_6, thinking: 'adaptive', samplingParameters: 0, cacheMin: 2_048 }
 const V5: ModelTraits = { ...V4_7, cacheMin: 512 }
-/** Always thinks, and so refuses a forced call, which would skip it. */
+/** These models always think, and so refuse a forced call, which would skip the thinking. */
 const NEWEST: ModelTraits = { ...V5, leastThinking: null, forcesTools: false, bindsThinking: true }
 const LONG_CACHE = { cacheMin: 4_096 }
 
@@ -57,10 +57,10 @@ const OPUS_5_5 = { source: `${DOCS}/models/opus-5-5/whats-new-opus-5-5`, date: '
 const SONNET_5_5 = { source: `${DOCS}/models/sonnet-5-5/whats-new-sonnet-5-5`, date: '2026-09-29' }
 const HAIKU_5_5 = { source: `${DOCS}/models/haiku-5-5/whats-new-haiku-5-5`, date: '2026-10-07' }
 const FABLE_5_1 = { source: `${DOCS}/models/fable-5-1/whats-new-fable-5-1`, date: '2026-09-24' }
-/** Not announced yet: what is left out for the strictest model, every model does without. */
+/** For models that are not announced yet: what the strictest model refuses is left out for them too. */
 const UNKNOWN = FABLE_5_1
 
-/** The fourth generation of a family, which all have alike but for their caches. */
+/** The fourth generation of a family, in which only the caches differ. */
 function fourth(of: string, cache4_5: number): readonly TraitRow<ModelTraits>[] {
   return [
     row(of, '3', V2, THINKING),
@@ -100,15 +100,18 @@ export const CLAUDE_TRAITS = new TraitTable<ModelTraits>([
 ])
 
 /**
- * Who reads a model's thoughts again: null = Claude on any platform ("signature values are compatible across
- * platforms", `build-with-claude/extended-thinking`, 2026-11-27; thoughts that a model cannot read are dropped there),
- * else only this provider.
+ * The signer of a model's thoughts: null = Claude on any platform ("signature values are compatible across platforms",
+ * `build-with-claude/extended-thinking`, 2026-11-27; thoughts that a model cannot read are dropped there), else only
+ * this provider.
  */
 export function signerOf({ upstreamModel, provider }: Pick<Endpoint, 'upstreamModel' | 'provider'>): string | null {
   return CLAUDE_TRAITS.of(upstreamModel) === null ? provider.slug : null
 }
 
-/** An unknown name gets the oldest form, which compatible providers copied; one of Anthropic's the newest traits. */
+/**
+ * The traits by the name: an unknown name gets the oldest form, which compatible providers copied; an unknown name of
+ * Anthropic's gets the newest traits.
+ */
 export function traitsOf(upstreamModel: string): ModelTraits {
   return CLAUDE_TRAITS.of(upstreamModel) ?? V3_7
 }

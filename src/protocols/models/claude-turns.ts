@@ -29,9 +29,12 @@ export interface BlockForm {
 export interface ClaudeTurns {
   readonly system: readonly Piece[]
   readonly turns: readonly Turn<Piece>[]
-  /** The last message begins the answer. */
+  /** Whether the last message is the beginning of the answer. */
   readonly isPrefilled: boolean
-  /** The latest tool calls were made without thinking, so their results cannot be answered with a thinking budget. */
+  /**
+   * Whether the latest tool calls were made without thinking, so that their results cannot be answered with a thinking
+   * budget.
+   */
   readonly continuesWithoutThinking: boolean
   /** Names of the tools called so far. */
   readonly calledTools: ReadonlySet<string>
@@ -83,7 +86,7 @@ function piecesIn(form: BlockForm): TurnForm<Piece> {
   }
   return {
     content,
-    /** Thinking comes first and unchanged: the provider checks its signature and its place. */
+    /** Thinking comes first and unchanged: the provider checks its signature and its position. */
     assistant: (message, path) => {
       const { refusal = '', reasoning_details: details = [], tool_calls: calls = [] } = message
       const said = content(message.content, path)
@@ -109,7 +112,7 @@ function piecesIn(form: BlockForm): TurnForm<Piece> {
   }
 }
 
-/** Walks back over the calls and results since the user's last message, to the first of those calls. */
+/** Goes back over the calls and results since the user's last message, to the first of those calls. */
 function continuesWithoutThinking(turns: readonly Turn<Piece>[]): boolean {
   let first: Turn<Piece> | null = null
   for (let index = turns.length - 1; index > 0; index -= 2) {

@@ -6,27 +6,27 @@ import { traitRow as row, TraitTable } from '../../catalog/trait-table.ts'
 /** Parameters that newer models ignore or refuse. */
 const SAMPLING = ['top_k', 'temperature', 'top_p', 'frequency_penalty', 'presence_penalty']
 
-/** The unit in which searches are billed: each different query, or a request that searched. */
+/** The unit by which searches are billed: each distinct query, or each request that searched. */
 export type SearchBilling = 'queries' | 'request'
 
 /** Differences between models that a request must know. */
 export interface GeminiTraits {
-  /** How thinking is requested; `shown` models decide on it themselves and can only be asked to show it. */
+  /** How thinking is requested; `shown` = the model decides on it itself, and can only be asked to show it. */
   readonly thinking: 'none' | 'shown' | 'budget' | 'level'
   /** The range of a thinking budget, in tokens. */
   readonly budgetMin: number
   readonly budgetMax: number
   readonly canStopThinking: boolean
-  /** Thinking levels, the lowest first. */
+  /** Thinking levels in ascending order. */
   readonly levels: readonly string[]
-  /** Whether tool calls of the running turn must carry their signatures. */
+  /** Whether tool calls of the current turn must have their signatures. */
   readonly needsSignatures: boolean
   /** Whether tools may be combined with an answer in JSON. */
   readonly takesToolsWithJson: boolean
   readonly billsSearch: SearchBilling
-  /** Whether it takes temperature, top_p and top_k, which it else ignores, and penalties, which it else refuses. */
+  /** Whether it accepts sampling parameters; else it ignores temperature, top_p and top_k, and refuses penalties. */
   readonly samples: boolean
-  /** Whether a request may begin the answer. */
+  /** Whether a request may contain the beginning of the answer. */
   readonly takesPrefill: boolean
 }
 
@@ -79,7 +79,7 @@ export const GEMINI_TRAITS = new TraitTable<GeminiTraits>([
   row('gemini pro', '2.5', PRO_2_5, THINKING),
   row('gemini pro', '3', PRO_3, THINKING),
   row('gemini pro', '3.1', PRO_3_1, THINKING),
-  // No page speaks of a newer one yet: it has the newest traits.
+  // No page describes a newer model yet, so it has the newest traits.
   row('gemini pro', '3.2', { ...PRO_3_1, ...CLOSED }, V3_6),
   row('gemini flash lite', '1', PLAIN, MODELS),
   row('gemini flash lite', '2.5', { ...FLASH_2_5, budgetMin: 512 }, THINKING),
@@ -94,8 +94,8 @@ export const GEMINI_TRAITS = new TraitTable<GeminiTraits>([
 ])
 
 /**
- * Who reads a model's signatures again: null = the Gemini API, whose signatures have no mark, else only this provider.
- * No page says that Vertex AI and the Gemini API read each other's.
+ * The signer of a model's signatures: null = the Gemini API, whose signatures have no mark, else only this provider. No
+ * page says that Vertex AI and the Gemini API read each other's signatures.
  */
 export function signerOf({ provider }: Pick<Endpoint, 'provider'>): string | null {
   return isVertex(provider) ? provider.slug : null
@@ -106,12 +106,12 @@ export function isVertex({ baseUrl }: Endpoint['provider']): boolean {
   return baseUrl.includes('/publishers/')
 }
 
-/** A name that is none of Google's families, such as that of a tuned model, counts as a plain model. */
+/** The traits by the name: a name outside Google's families, such as that of a tuned model, counts as a plain model. */
 export function traitsOf(upstreamModel: string): GeminiTraits {
   return GEMINI_TRAITS.of(upstreamModel) ?? PLAIN
 }
 
-/** Parts of a request that a model is not sent as they are, for `Adapter.leaves`. */
+/** Parts of a request that a model does not get unchanged, for `Adapter.leaves`. */
 export function geminiLeaves({ messages }: ChatRequest, { thinking, samples, takesPrefill }: GeminiTraits): string[] {
   return [
     ...(thinking === 'none' ? ['reasoning', 'reasoning_effort'] : []),

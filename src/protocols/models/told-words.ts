@@ -1,9 +1,9 @@
 import type { ChatMessage } from '../../kinds/chat/request.ts'
 import type { RawJson } from '../wire/raw-json.ts'
 
-/** The user's turn behind the beginning of an answer, for a model that refuses to be given one. */
+/** The user's turn after the beginning of an answer, for a model that refuses requests with such an end. */
 export const CONTINUE = 'Continue your last message from exactly where it ends. Repeat none of it.'
-/** Its name in `X-Tollgate-Dropped`. */
+/** The name of the prefilled beginning in `X-Tollgate-Dropped`. */
 export const PREFILL = 'messages.prefill'
 
 /** Whether a conversation ends with the beginning of the answer. */
@@ -15,7 +15,7 @@ export function isPrefilled(messages: readonly ChatMessage[]): boolean {
   return content?.some((part) => part.type !== 'text' || part.text.trim() !== '') === true
 }
 
-/** The description of a schema's node, with those of its words that a decoder refuses. */
+/** The description of a schema's node, with the words of the node that a decoder refuses. */
 export function wordsTold(description: unknown, told: RawJson): string {
   const before = typeof description === 'string' && description !== '' ? `${description}\n` : ''
   return `${before}It must satisfy ${JSON.stringify(told)}.`

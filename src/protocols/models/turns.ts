@@ -6,21 +6,21 @@ export interface Turn<Part> {
   parts: Part[]
 }
 
-/** How a protocol whose turns alternate writes what a message says. */
+/** How a protocol with alternating turns writes the contents of a message. */
 export interface TurnForm<Part> {
   content(content: ChatMessage['content'], path: string): Part[]
   assistant(message: ChatMessage, path: string): readonly Part[]
-  /** The result of a tool; what does not fit into it follows it. */
+  /** The result of a tool; parts that do not fit the result follow it. */
   result(message: ChatMessage, path: string): readonly Part[]
   isText(part: Part): boolean
   isResult(part: Part): boolean
-  /** What is missing from a conversation of which nothing is left to send. */
+  /** What is missing if nothing of a conversation is left to send. */
   readonly missing: string
 }
 
 /**
- * The messages as turns that alternate between two roles. System messages are kept apart, in their order: the protocol
- * has no system turn.
+ * The messages as turns that alternate between two roles. System messages are collected separately, in their order: the
+ * protocol has no system turn.
  */
 export function turnsOf<Part>(
   messages: readonly ChatMessage[],
@@ -62,7 +62,7 @@ export function addTurn<Part>(turns: Turn<Part>[], role: Turn<Part>['role'], par
   else turns.push({ role, parts: [...parts] })
 }
 
-/** A turn begins with tool results, right after the calls that they answer. */
+/** The parts of a turn with tool results first, directly after the calls that they answer. */
 export function resultsFirst<Part>(parts: readonly Part[], { isResult }: Pick<TurnForm<Part>, 'isResult'>): Part[] {
   return [...parts.filter((part) => isResult(part)), ...parts.filter((part) => !isResult(part))]
 }

@@ -39,10 +39,10 @@ type ParameterNames = Readonly<Record<ModelType, readonly string[]>>
 /** No parameters of any type, for an adapter to start from. */
 export const NO_PARAMETERS = Object.fromEntries(
   MODEL_TYPES.map((type) => [type, []]),
-  // It has all types.
+  // It has an entry for every type.
 ) as unknown as ParameterNames
 
-/** The parameters that the chat protocols here except OpenAI's can carry; one that carries fewer lists its own. */
+/** The parameters that all chat protocols here except OpenAI's can carry; one that carries fewer lists its own. */
 const SHARED: readonly ParameterName[] = [
   'max_tokens',
   'max_completion_tokens',
@@ -84,13 +84,13 @@ export interface Adapter {
   readonly parameters: ParameterNames
   readonly chat?: (call: ChatCall, sink: AnswerSink) => RunningCall
   /**
-   * Parts of a request that this model is not sent as the client gave them, though its endpoint takes them: names of
+   * Parts of a request that this model does not get as the client gave them, although its endpoint takes them: names of
    * parameters, given or not, and of words within one (`response_format.minimum`).
    */
   readonly leaves?: (endpoint: Endpoint, request: ChatRequest) => readonly string[]
   /** Legacy completions, for endpoints with `native_completions`. */
   readonly completions?: {
-    /** Whether all prompts of a request go in one call, or each in its own. */
+    /** Whether all prompts of a request are sent in one call; otherwise each has its own. */
     readonly takesList: boolean
     ask(call: CompletionsCall, sink: AnswerSink): RunningCall
   }
@@ -98,49 +98,49 @@ export interface Adapter {
   readonly responses?: (call: ResponsesCall, sink: AnswerSink) => RunningCall
   /** Anthropic's Messages, with the client's own body. */
   readonly messages?: (call: MessagesCall, sink: AnswerSink) => RunningCall
-  /** A client's own body of it as the endpoint's model takes it, and by the client's names what that changed. */
+  /** A client's own body in the form that the endpoint's model accepts, and the changed parts by the client's names. */
   readonly messagesFit?: (
     endpoint: Endpoint,
     body: JsonObject,
   ) => { readonly body: JsonObject; readonly changed: readonly string[]; readonly betas: readonly string[] }
-  /** Facts of an endpoint that a body of `messages` must know. */
+  /** Facts of an endpoint on which a body of `messages` depends. */
   readonly messagesTraits?: (endpoint: Endpoint) => {
-    /** Who reads its thoughts again, for `ownThought`. */
+    /** The signer of its thoughts, for `ownThought`. */
     readonly signer: string | null
-    /** The shortest prompt that its cache keeps, in tokens. */
+    /** The shortest prompt that is cached, in tokens. */
     readonly cacheMin: number
   }
   /** Gemini's `generateContent`, with the client's own body. */
   readonly generateContent?: (call: GenerateContentCall, sink: AnswerSink) => RunningCall
-  /** A client's own body of it as the endpoint's model takes it, and by the client's names what that changed. */
+  /** A client's own body in the form that the endpoint's model accepts, and the changed parts by the client's names. */
   readonly contentFit?: (
     endpoint: Endpoint,
     body: JsonObject,
   ) => { readonly body: JsonObject; readonly changed: readonly string[] }
-  /** Who reads the endpoint's signatures again, for `ownThought`. */
+  /** The signer of the endpoint's signatures, for `ownThought`. */
   readonly contentSigner?: (endpoint: Endpoint) => string | null
   readonly embeddings?: AskUnit<EmbeddingsRequest, EmbeddingsAnswer>
   readonly rerank?: AskUnit<RerankRequest, RerankAnswer>
   readonly images?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
-  /** The same, for models that put pictures into chat answers. */
+  /** The same for models that put pictures into chat answers. */
   readonly chatImages?: (call: ImageCall, sink: ResultSink<ImageResult>) => RunningCall
   /** The abilities of `images` beyond prompts and source images; absent = none. */
   readonly imageEdits?: {
-    /** Draws only within a mask. */
+    /** Whether it can draw only within a mask. */
     masks(endpoint: Endpoint): boolean
-    /** Makes variations of one image, without a prompt. */
+    /** Whether it makes variations of one image, without a prompt. */
     varies(endpoint: Endpoint): boolean
-    /** Sends the quality; absent = where the endpoint's parameters have it. */
+    /** Whether it sends the quality; absent = it does if the endpoint's parameters have it. */
     tellsQuality?(endpoint: Endpoint): boolean
   }
   readonly speech?: SpeechProtocol
   /** Transcripts and, where the endpoint can, translations into English. */
   readonly transcription?: TranscriptionProtocol
-  /** Asks which models the provider has, which also tries its address and key. */
+  /** Asks the provider for its models, which also tests its address and key. */
   readonly models?: (provider: Provider, signal: AbortSignal) => Promise<ProviderTrial>
 }
 
-/** Adapter name of the catalogue file → adapter. */
+/** Adapters by their name in the catalogue file. */
 export type AdapterTable = ReadonlyMap<string, Adapter>
 
 /** Parameters that an adapter can carry for a type of model; an endpoint may list fewer. */

@@ -3,10 +3,10 @@ import type { JsonObject } from '../../base/json-text.ts'
 import type { Refusal } from '../wire/refusal-table.ts'
 import { refusalOfStatus, verdictOn } from '../wire/refusal-verdict.ts'
 
-/** `private`: an address that this provider may not have. */
+/** `private` = an address that this provider may not have. */
 export type NoAnswer = 'private' | 'unknown_host' | 'closed' | 'slow' | 'certificate' | 'unreachable'
 
-/** Why an attempt failed; the relay decides on fallback and status. */
+/** Why an attempt failed; from this the relay decides on fallback and status. */
 export interface AttemptFailure {
   /**
    * `unsendable` = the provider's protocol cannot express the request, `saturated` = the provider runs as many requests
@@ -25,38 +25,38 @@ export interface AttemptFailure {
     | 'too_large'
     | 'cancelled'
   /**
-   * Upstream HTTP status; for an error inside a 200 the code that it names, else 502. null when there was no answer.
+   * The upstream HTTP status; for an error inside a 200, the code that it names, else 502. null = there was no answer.
    */
   readonly status: number | null
-  /** The message for the client, perhaps the upstream's own; only for 4xx classes, else null. */
+  /** The message for the client, which may be the upstream's own; only for 4xx classes, else null. */
   readonly publicMessage: string | null
-  /** Whose fault it is, and which; null = no refusal. */
+  /** The kind of refusal, which says who is at fault; null = it is no refusal. */
   readonly refusal: Refusal | null
-  /** A code or words say so, not the status alone. */
+  /** Whether a code or words show the kind of refusal, instead of only the status. */
   readonly isKnown?: boolean
-  /** The words by which it is known, as the table has them; absent = a code or the status says it. */
+  /** The words that show it, as in the table; absent = a code or the status shows it. */
   readonly words?: string
-  /** They stand in quotation marks, and so may be a part of the request. */
+  /** These words are in quotation marks, and so may come from the request. */
   readonly isQuotation?: true
-  /** What a refusal of the length says of it, in tokens. */
+  /** The numbers of tokens that a refusal of the length states. */
   readonly window?: { readonly input: number; readonly limit: number }
   /** The parameters that a refusal names, by the provider's names. */
   readonly fields?: readonly string[]
-  /** Why there was no answer; only of `connect`. */
+  /** Why there was no answer; only for `connect`. */
   readonly why?: NoAnswer
   readonly retryAfterSeconds: number | null
   /**
-   * The provider's words (`quotes`), whatever the status, or ours for a failure without any; null = none. Those of a
-   * provider may repeat the prompt: see pay/relay/provider-words.ts.
+   * The provider's words (`quotes`), whatever the status, or ours for a failure without words; null = none. A
+   * provider's words may repeat the prompt: see pay/relay/provider-words.ts.
    */
   readonly said: string | null
-  /** The provider's whole refusal, for a client of its protocol; absent = the message says it. */
+  /** The provider's whole refusal, for a client of its protocol; absent = the message is enough. */
   readonly body?: JsonObject
   /** Marks `publicMessage`, `said` and `body` as the upstream's own words, which may contain secrets. */
   readonly quotes?: true
-  /** The usage that the provider told with it, and so bills; absent = none. */
+  /** The usage that the provider reported with the failure, and so bills; absent = none. */
   readonly billed?: UsageReport
-  /** For tests and debuggers; it may quote the provider, and so is never logged. */
+  /** For tests and debuggers. It may quote the provider, so it is never logged. */
   readonly detail: string
 }
 
@@ -65,24 +65,27 @@ export interface RedactedFailure extends AttemptFailure {
   readonly redacted: true
 }
 
-/** Failures of which our own words say more than the reason does. */
+/** Failures about which our own words say more than the reason does. */
 const EXPLAINED: ReadonlySet<AttemptFailure['reason']> = new Set(['garbage', 'too_large', 'timeout', 'stall'])
 
-/** A failure without a message for the client. `detail` is in our words, around names and figures of the provider. */
+/**
+ * A failure without a message for the client. `detail` is in our words, which may contain names and figures of the
+ * provider.
+ */
 export function failure(reason: AttemptFailure['reason'], status: number | null, detail: string): AttemptFailure {
   const refusal = refusalOfStatus(status)
   const said = EXPLAINED.has(reason) ? ({ said: detail, quotes: true } as const) : { said: null }
   return { reason, status, publicMessage: null, refusal, retryAfterSeconds: null, detail, ...said }
 }
 
-/** The failure of an answer whose provider told its usage nevertheless; null = it did not. */
+/** The failure of an answer whose provider still reported its usage; null = it did not. */
 export function billed(found: AttemptFailure, usage: UsageReport | null): AttemptFailure {
   return usage === null ? found : { ...found, billed: usage }
 }
 
 /**
- * An answer whose own finish reason is an error (wire.md D-3.2). It has no status: the prompt may be the cause, so it
- * does not count against the endpoint, unless the model wrote what nobody can read.
+ * An answer whose own finish reason is an error (wire.md D-3.2). It has no status. The prompt may be the cause, so it
+ * does not count against the endpoint unless the model wrote something that nobody can read.
  */
 export function badEnd(native: string | null): AttemptFailure {
   const detail = `the answer ended with ${native?.slice(0, 100) ?? 'an error'}`

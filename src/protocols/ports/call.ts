@@ -14,11 +14,11 @@ import type { AttemptFailure } from './attempt-failure.ts'
  * nothing follows `end` or `fail`.
  */
 export interface AnswerSink<Part = readonly AnswerEvent[], Head extends readonly unknown[] = []> {
-  /** The upstream answered, beyond the transport with 200: from here a cancel may be billed. */
+  /** The upstream has answered; for adapters and attempts, with 200. From here on a cancelled call may be billed. */
   headers(...head: Head): void
-  /** The content of one network read. false asks for a pause until `resume` is called. */
+  /** The content of one network read. false = the caller should pause until `resume` is called. */
   push(part: Part): boolean
-  /** The answer ended: its body as its framing announced, and beyond the transport with its terminal marker. */
+  /** The answer has ended: its body as its framing announced and, for adapters and attempts, with its end marker. */
   end(): void
   fail(failure: AttemptFailure): void
 }
@@ -26,7 +26,7 @@ export interface AnswerSink<Part = readonly AnswerEvent[], Head extends readonly
 /** The fields of every call. */
 interface ProviderCall {
   readonly endpoint: Endpoint
-  /** A key of the provider's pool; null when it has none. */
+  /** A key of the provider's pool; null = it has none. */
   readonly apiKey: string | null
   /** Our id; adapters derive missing tool call ids from it. */
   readonly generationId: string
@@ -35,7 +35,10 @@ interface ProviderCall {
 /** Whether a model accepts the parameter with this name. */
 export type TakesParameter = (name: string) => boolean
 
-/** Tells which parameters an endpoint accepts; without a list it accepts all that its protocol can carry. */
+/**
+ * Returns a function that says which parameters an endpoint accepts; without a list it accepts all that its protocol
+ * can carry.
+ */
 export function takesOf({ supportedParameters }: Pick<Endpoint, 'supportedParameters'>): TakesParameter {
   return (name) => supportedParameters === null || supportedParameters.includes(name)
 }
@@ -47,7 +50,7 @@ export function takes(endpoint: Pick<Endpoint, 'supportedParameters'>, name: str
 
 export interface ChatCall extends ProviderCall {
   readonly request: ChatRequest
-  /** The most output tokens to send; null where the endpoint takes neither `max_tokens` nor `max_completion_tokens`. */
+  /** The most output tokens to send; null = the endpoint takes neither `max_tokens` nor `max_completion_tokens`. */
   readonly sendMaxTokens: number | null
   /**
    * The bytes around the text in a client's chunk, for a client that reads a chat stream; null = no event may be
@@ -72,12 +75,12 @@ export interface ResponsesCall extends ProviderCall {
 
 /** A Messages request for a provider that speaks that protocol. */
 export interface MessagesCall extends ProviderCall {
-  /** The client's body with our limits. */
+  /** The client's body within our limits. */
   readonly body: Buffer
-  /** Its headers of the protocol. */
+  /** The client's headers of the protocol. */
   readonly headers: Readonly<Record<string, string>>
   readonly streaming: boolean
-  /** The first event of a stream as the client gets it. */
+  /** The first event of a stream in the form for the client. */
   readonly startOf: (event: Readonly<Record<string, unknown>>) => Buffer
 }
 
@@ -85,13 +88,13 @@ export interface MessagesCall extends ProviderCall {
 export interface GenerateContentCall extends ProviderCall {
   readonly body: Readonly<Record<string, unknown>>
   readonly streaming: boolean
-  /** The provider's word for the service tier that it is asked for; null = it is sent none. */
+  /** The provider's word for the service tier that it is asked for; null = none is sent. */
   readonly serviceTier: string | null
   /** How many candidates the body asks for. */
   readonly candidates: number
   /** Whether the body asks the provider to search the web. */
   readonly searches: boolean
-  /** A chunk of the answer with the id and model that the client may see. */
+  /** A chunk of the answer with the id and the model that the client may see. */
   readonly owned: (chunk: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
 }
 
@@ -102,7 +105,7 @@ export interface UnitCall<Request> extends ProviderCall {
 
 /** One call for pictures. */
 export interface ImageCall extends UnitCall<ImageRequest> {
-  /** Sizes that the model makes; null = not known. */
+  /** The sizes that the model makes; null = they are not known. */
   readonly sizes: readonly string[] | null
   /** Whether we may fetch source images for a provider that accepts only bytes. */
   readonly fetchesUrls: boolean
@@ -113,10 +116,10 @@ export interface ImageCall extends UnitCall<ImageRequest> {
  * after `result` or `fail`.
  */
 export interface ResultSink<Result> {
-  /** The upstream answered 200 with headers: from here a cancel may be billed. */
+  /** The upstream answered 200 with headers: from here on a cancelled call may be billed. */
   headers(): void
   result(result: Result): void
-  /** `billed`: usage that the provider bills despite the failure; absent = none is known. */
+  /** `billed`: the usage that the provider bills despite the failure; absent = none is known. */
   fail(failure: AttemptFailure, billed?: UsageReport | null): void
 }
 
@@ -138,8 +141,8 @@ export interface UpstreamRequest {
   /** An object is sent as JSON. */
   readonly body: Buffer | Readonly<Record<string, unknown>>
   /**
-   * Credentials and versions, beside `content-type` (JSON) and `accept`. A provider whose requests are signed has a
-   * function from the body's bytes.
+   * Credentials and versions, besides `content-type` (JSON) and `accept`. If a provider's requests are signed, this is
+   * a function of the body's bytes.
    */
   readonly headers: Readonly<Record<string, string>> | ((body: Buffer) => Readonly<Record<string, string>>)
 }
@@ -150,21 +153,21 @@ export interface JsonRequest extends UpstreamRequest {
 }
 
 /**
- * The provider's protocol cannot express a part of the request. Another provider may. If none can, the client gets a
- * 400 and pays nothing.
+ * Thrown if the provider's protocol cannot express a part of the request. Another provider may. If none can, the client
+ * gets a 400 and pays nothing.
  */
 export class UnsendableError extends Error {
   override readonly name = 'UnsendableError'
 }
 
-/** For a protocol without several answers to a request. */
+/** Throws if several answers are requested, for a protocol that has only one. */
 export function refuseSeveral({ n }: { readonly n: number }): void {
   if (n > 1) throw new UnsendableError('n: this provider gives one answer to a request')
 }
 
 /**
- * A name that a client or a provider gave, as one part of a path. `.` and `..` would ask for another address, in any
- * spelling; theirs becomes one that no provider knows.
+ * A name that a client or a provider gave, as one segment of a path. `.` and `..`, in any spelling, would lead to
+ * another address, so they become a name that no provider knows.
  */
 export function pathPart(name: string): string {
   return /^\.{1,2}$/.test(name) ? name.replaceAll('.', '%252E') : encodeURIComponent(name)

@@ -19,16 +19,16 @@ import type { AnswerSink, ChatCall, RunningCall } from './call.ts'
 
 /** The input from which a request is read. */
 export interface ClientInput {
-  /** The parsed body with the outward form of names, always an object; undefined where it is multipart. */
+  /** The parsed body with the outward form of names, always an object; undefined = it is multipart. */
   readonly json: unknown
   /** The same with the client's own names, which an answer repeats. */
   readonly given: unknown
   /** The body's bytes. */
   readonly rawBody: Buffer
-  /** A member of a JSON body as the bytes that came; null unless it occurs exactly once. */
+  /** A member of a JSON body as its original bytes; null unless it occurs exactly once. */
   jsonMember(name: string): JsonMember | null
   readonly contentType: string
-  /** Parameters of the route's path, and the query, parsed when asked for. */
+  /** Parameters of the route's path, and the query, which is parsed on demand. */
   readonly params: Readonly<Record<string, string>>
   readonly query: () => URLSearchParams
   readonly headers: IncomingHttpHeaders
@@ -36,13 +36,13 @@ export interface ClientInput {
   readonly form: UploadedForm | null
   /** From the `X-Session-Id` header; the body's own takes precedence. */
   readonly sessionId: string | null
-  /** As in `X-Request-Id`. */
+  /** The id that `X-Request-Id` returns. */
   readonly requestId: string
   /** The service's address for the client, used in links; without a trailing slash. */
   readonly publicUrl: string
 }
 
-/** A protocol of clients beside OpenAI's. */
+/** A protocol of clients other than OpenAI's. */
 export interface ClientSide {
   readonly calls: readonly ClientCall[]
   /** What one of its bodies that was posted to OpenAI's chat means there; null = it is none. */
@@ -50,13 +50,13 @@ export interface ClientSide {
   /** Our count of a request's input, free of charge. */
   readonly count?: ClientCount
   readonly models?: ModelForms
-  /** What its clients read at other paths, of the models that are listed. */
+  /** What its clients read at other paths: a function of the listed models for each. */
   readonly reads?: Readonly<Record<string, (models: readonly Model[]) => Record<string, unknown>>>
 }
 
 export interface ClientCount {
   readonly paths: readonly string[]
-  /** The format of its errors; absent = decided by the path. */
+  /** The protocol in whose form errors are written; absent = the path decides. */
   readonly protocol?: ClientProtocol
   /** The type of requests whose input is counted. */
   readonly type: RequestType
@@ -71,14 +71,14 @@ export interface ModelForms {
   /** A page of the list, and a model, for clients on the paths that all protocols share. */
   readonly list: (models: readonly Model[], query: URLSearchParams) => Record<string, unknown>
   readonly one: (model: Model) => Record<string, unknown>
-  /** Paths of its own, where the list is, and with an id behind them a model. */
+  /** Paths of its own with the list of models; followed by an id, the model. */
   readonly paths: readonly string[]
 }
 
-/** A paid call, as a request of an existing type. */
+/** A paid call, which becomes a request of an existing type. */
 export type ClientCall = {
   readonly paths: readonly string[]
-  /** The format of its errors; absent = decided by the path. */
+  /** The protocol in whose form errors are written; absent = the path decides. */
   readonly protocol?: ClientProtocol
 } & (
   | { readonly kind: 'chat'; read(input: ClientInput): ClientChat }
@@ -86,50 +86,50 @@ export type ClientCall = {
   | { readonly kind: 'rerank'; read(input: ClientInput): RerankRequest; readonly write: typeof rerankBody }
 )
 
-/** A protocol's names of parameters, by chat's; a parameter without one has the same name there. */
+/** A protocol's names of parameters, by chat's names; a parameter that is absent has the same name in both. */
 export type ClientWords = Readonly<Record<string, string>>
 
-/** A name, or that of a word within one, as the client's protocol has it. */
+/** The name of a parameter, or of a word within one, in the client's protocol. */
 export function clientName(name: string, words: ClientWords): string {
   const [whole = '', ...within] = name.split('.')
   return [ownValue(words, whole) ?? whole, ...within].join('.')
 }
 
-/** A request of chat models in a client's protocol: what it means as a chat, and how its answer is written. */
+/** A request of chat models in a client's protocol: the chat that it means, and how its answer is written. */
 export interface ClientChat {
   /** Its type in the usage log. */
   readonly type: AnsweredType
   /** The equivalent chat. */
   readonly chat: ChatRequest
   readonly words: ClientWords
-  /** The session that its headers name, where its body names none; null or absent = none. */
+  /** The session that its headers name, for a body that names none; null or absent = none. */
   readonly session?: string | null
   /** Media type of its stream; absent = numbered server-sent events. */
   readonly contentType?: string
-  /** Sent by a silent stream; absent = a comment of an event stream. */
+  /** Bytes sent during the silence of a stream; absent = a comment of an event stream. */
   readonly keepAlive?: Buffer
-  /** Parts that the chat does without at an endpoint with these terms. */
+  /** Parts of the request that the chat leaves out at an endpoint with these terms. */
   dropped(terms: ChatTerms): readonly string[]
   /** The writer of an answer to the chat. */
   writer(start: ClientStart): AnswerWriter
   /** The bytes around a text in its stream; absent = no event may be `spliced`. */
   readonly splice?: (identity: ChunkIdentity) => ChatCall['splice']
-  /** The adapter whose providers take its names of functions as they are. */
+  /** The adapter whose providers accept its names of functions unchanged. */
   readonly sameNames?: string
-  /** How providers that speak its protocol are asked; absent = as all others. */
+  /** How providers that speak its protocol are asked; absent = like all others. */
   readonly own?: OwnProtocol
 }
 
 /** How providers that speak the client's protocol are asked. */
 export interface OwnProtocol {
   speaks(endpoint: Endpoint, adapter: Adapter | undefined): boolean
-  /** The request as any endpoint may serve it. */
+  /** The form of the request that any endpoint may serve. */
   readonly plain: ChatOffer
-  /** The request with parts that only some endpoints serve; null = there are none. */
+  /** The form with parts that only some endpoints serve; null = there are no such parts. */
   readonly special: SpecialOffer | null
 }
 
-/** A request as it is offered to providers of its own protocol. */
+/** A form of the request for providers of its own protocol. */
 export interface ChatOffer {
   /** Tools that the provider runs, which the hold covers; null = none. */
   readonly hosted: { readonly callsMax: number } | null
@@ -137,37 +137,40 @@ export interface ChatOffer {
 }
 
 export interface SpecialOffer extends ChatOffer {
-  /** Whether an endpoint serves its parts. */
+  /** Whether an endpoint serves these parts. */
   serves(endpoint: Endpoint, isSpoken: boolean, terms: ChatTerms): boolean
-  /** The refusals of a plan that say only that no endpoint serves it. */
+  /** Refusals of a plan that only mean that no endpoint serves the parts. */
   readonly absent: readonly ErrorName[]
-  /** Where none serves it; `first`: of those that serve it plain. null = it is served plain. */
+  /**
+   * The refusal if no endpoint serves the parts; `first`: the first endpoint that serves the plain form. null = the
+   * plain form is served.
+   */
   refusal(first: { readonly model: Model; readonly endpoint: Endpoint }, isSpoken: boolean): ApiError | null
 }
 
-/** An answer of a provider of the client's protocol. */
+/** The answer of a provider that speaks the client's protocol. */
 export interface NativeAnswer {
   readonly writer: AnswerWriter
   /** Parts of the request that its provider is not sent. */
   readonly dropped: readonly string[]
-  /** The most web searches that it allows; absent = those of `web_search_options`. */
+  /** The most web searches that the request allows; absent = those of `web_search_options`. */
   readonly searchesMax?: number
   ask(sink: AnswerSink): RunningCall
 }
 
-/** What an endpoint's prices leave of a request. */
+/** What the prices of an endpoint allow of a request. */
 export interface ChatTerms {
-  /** Whether it may search the web. */
+  /** Whether the answer may search the web. */
   readonly searches: boolean
-  /** Modalities of the answer that are asked for and have a price; null = none is asked for. */
+  /** Modalities of the answer that are requested and have a price; null = none are requested. */
   readonly modalities: readonly string[] | null
   /** Whether cache marks have a price. */
   readonly cacheMarks: boolean
-  /** The provider's word for the service tier that it is asked for; null = it is sent none. */
+  /** The provider's word for the service tier that it is asked for; null = none is sent. */
   readonly serviceTier: string | null
   /** The chat with that service tier. */
   readonly inTier: ChatRequest
-  /** Parts of the request without a price, in the client's words: cache marks, a service tier. */
+  /** Parts of the request without a price, by the client's names: cache marks, a service tier. */
   readonly unpriced: readonly string[]
 }
 
@@ -176,20 +179,20 @@ export interface ClientStart {
   readonly adapter: Adapter
   readonly candidate: {
     readonly endpoint: Endpoint
-    /** Output tokens to ask for; null = send none. */
+    /** The output tokens to ask for; null = none are sent. */
     readonly sendMaxTokens: number | null
   }
-  /** null when its provider has none. */
+  /** null = its provider has none. */
   readonly apiKey: string | null
   readonly generationId: string
   readonly identity: ChunkIdentity
   readonly clock: Clock
   readonly terms: ChatTerms
-  /** The request's tokens by the model's tokenizer, counted when asked for. */
+  /** The number of tokens of the request by the model's tokenizer, counted on demand. */
   readonly countInput: () => number
 }
 
-/** The session in a header; null if it is absent or no honest name. */
+/** The session in a header; null = it is absent or no usable name. */
 export function sessionOf(header: string | readonly string[] | undefined): string | null {
   return typeof header === 'string' && /^[\x21-\x7e]{1,256}$/.test(header) ? header : null
 }

@@ -2,10 +2,10 @@ import type { ErrorName } from '../../base/errors.ts'
 import type { Fields, JsonSchema, ObjectSchema } from '../../base/schema.ts'
 import type { WireRoute } from '../../base/wire-route.ts'
 
-/** The routes and records of a protocol of clients, for the reference alone. */
+/** The routes and records of a client protocol, used only by the reference. */
 export interface ClientDocs {
   readonly routes: Readonly<Record<string, WireRoute>>
-  /** Its records are among these, by their names. */
+  /** The module's exports, which contain its records by their names. */
   readonly records: Readonly<Record<string, unknown>>
   /** The form of models on the path that all protocols share. */
   readonly models?: {
@@ -15,7 +15,7 @@ export interface ClientDocs {
   }
 }
 
-/** Refusals of a request for an answer in text, and of a conversation. */
+/** Refusals of a request whose answer is text, and of a conversation. */
 const TEXT_ERRORS: readonly ErrorName[] = [
   'missing_model',
   'invalid_input',
@@ -30,5 +30,5 @@ export const CHAT_ERRORS: readonly ErrorName[] = [
   'invalid_message_role',
   'invalid_response_format',
 ]
-/** Refusals of embeddings and ranking. */
+/** Refusals of embeddings and rankings. */
 export const UNIT_ERRORS: readonly ErrorName[] = ['missing_model', 'invalid_input', 'empty_response']

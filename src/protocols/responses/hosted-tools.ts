@@ -24,22 +24,22 @@ const CLIENT_TYPES: ReadonlySet<string> = new Set([
   'compaction',
   'image_generation_call',
 ])
-/** Whether the chat form of an item is without some of its parts. */
+/** Whether the chat form of an item lacks some of its parts. */
 export function isPartial({ chat }: Extract<InputItem, { type: 'native' }>): boolean {
   return chat?.step === 'output' && chat.isPartial === true
 }
 
-/** Calls of hosted tools that a provider may make when the request gives no number. */
+/** Calls of hosted tools that a provider may make if the request gives no number. */
 const CALLS_MAX_DEFAULT = 8
 const CALLS_MAX = 128
 
 type HostedParts = Pick<ResponsesInput, 'tools' | 'items' | 'maxToolCalls' | 'toolChoice'>
 
-/** The hosted tools of a request: the provider runs them. */
+/** The hosted tools of a request, which the provider runs. */
 export interface HostedUse {
-  /** Sent as `max_tool_calls`; the hold covers them. */
+  /** The most calls, sent as `max_tool_calls`; the hold covers them. */
   readonly callsMax: number
-  /** Types of the tools that it runs. */
+  /** Types of the hosted tools. */
   readonly types: readonly string[]
 }
 
@@ -62,7 +62,7 @@ export function hostedUse({ tools, items, maxToolCalls, toolChoice }: HostedPart
   }
 }
 
-/** A tool, or the choice of one, that only a provider can run. */
+/** Whether it is a tool, or the choice of one, that only a provider can run. */
 export function isHosted(tool: RawObject): boolean {
   const type = typeOf(tool)
   return type !== 'allowed_tools' && !CLIENT_TYPES.has(type)

@@ -1,7 +1,7 @@
 import { copyObject, field, invalidInput, isObject, quoted, type RawObject } from '../../kinds/fields/body-fields.ts'
 import { realMedia, type Medium } from '../../kinds/fields/media.ts'
 
-/** Keys that hold a JSON schema, whose names are not references of the request. */
+/** Keys whose value is a JSON schema: names in it are no references of the request. */
 const SCHEMAS: ReadonlySet<string> = new Set(['parameters', 'input_schema', 'schema'])
 const MEDIA_TYPES: ReadonlyMap<unknown, Medium> = new Map([
   ['input_image', 'image'],
@@ -16,8 +16,8 @@ const OWN_TOOLS: ReadonlySet<unknown> = new Set(['function', 'custom', 'namespac
 
 /**
  * A copy of a tool or item that only providers of the protocol know. Hidden parts are refused: a file id, because files
- * are the operator's at the provider; a file that is not what its part says; and, in a group of tools or in search
- * results, a tool that the provider runs and bills. Such tools belong in `tools`, where they are priced.
+ * at the provider belong to the operator; a file that is not what its part says; and, in a group of tools or in search
+ * results, a tool that the provider runs and bills. Such tools belong in `tools`, where they have a price.
  */
 export function nativeCopy(raw: RawObject, path: string): RawObject {
   const value = copyObject(raw, path)
@@ -38,7 +38,7 @@ export function nativeCopy(raw: RawObject, path: string): RawObject {
   return value
 }
 
-/** Names the real type of a file in its place. */
+/** Adds the real type of a file to its part. */
 function typeFile(part: RawObject, medium: Medium, path: string): void {
   if (field(part, 'file_id') !== undefined)
     throw invalidInput(`${path}.file_id`, 'files are not stored here, send the data or a URL instead')
@@ -52,13 +52,13 @@ function typeFile(part: RawObject, medium: Medium, path: string): void {
   }
 }
 
-/** Whether it contains pictures, sound or files, which its text does not count. */
+/** Whether it contains pictures, sound or files, which the count of its text does not include. */
 export function holdsMedia(value: RawObject): boolean {
   for (const { type } of objectsIn(value)) if (MEDIA_TYPES.has(type)) return true
   return false
 }
 
-/** The object and everything in it; the body's limit bounds the depth. */
+/** The object and all objects in it; the body's limit bounds the depth. */
 function* objectsIn(value: RawObject): Generator<RawObject> {
   const waiting: unknown[] = [value]
   while (waiting.length > 0) {

@@ -4,23 +4,23 @@ import { createHash } from 'node:crypto'
 
 /** Whether an answer is kept, and whether its client waits for it (clients.md 3). */
 export interface Keeping {
-  /** Its answer is kept for the account. */
+  /** Whether its answer is kept for the account. */
   readonly store: boolean
-  /** It runs on without a client. */
+  /** Whether it runs without a client. */
   readonly background: boolean
   /** The id of the Response that it continues, as given; null = none. */
   readonly previousId: string | null
 }
 
-/** Facts about a request that its route knows and its body does not say. */
+/** Facts about a request that its route knows and its body does not contain. */
 export interface ResponsesDoor {
-  /** Items of the conversation that it continues; empty = it begins one. */
+  /** Items of the conversation that the request continues; empty = it begins one. */
   readonly history: readonly unknown[]
-  /** The elements of `input` where it refers to kept items; null = they are as they came. */
+  /** The elements of `input` with the kept items to which it refers; null = it refers to none. */
   readonly resolved: readonly unknown[] | null
-  /** It is that of a kept answer, and need not be kept again. */
+  /** Whether `history` is that of a kept answer, and need not be stored again. */
   readonly isKept: boolean
-  /** It came as a message of a WebSocket: its answer is always events, and never in the background. */
+  /** Whether it came as a message of a WebSocket: its answer is always events, and never in the background. */
   readonly socket: boolean
 }
 
@@ -33,13 +33,13 @@ export interface ResponsesRequest {
   readonly echo: RequestEcho
   /** The names of its tools in `chat`. */
   readonly names: ToolNames
-  /** Parts that `chat` does without, by the names of `X-Tollgate-Dropped`. */
+  /** Parts that `chat` leaves out, by their names in `X-Tollgate-Dropped`. */
   readonly dropped: readonly string[]
-  /** A tool that must be called and that chat cannot say; null = there is none. */
+  /** A tool that must be called and that chat cannot express; null = there is none. */
   readonly demanded: DemandedTool | null
-  /** The elements of its own `input`, as they came. */
+  /** The elements of its own `input`, unchanged. */
   readonly added: readonly unknown[]
-  /** The part of the request that is kept. */
+  /** The part of the request that is stored. */
   readonly row: { readonly items: readonly unknown[]; readonly previousId: string | null }
 }
 
@@ -74,7 +74,7 @@ export type InputItem =
       readonly namespace: string | null
     }
   | { readonly type: 'function_call_output'; readonly callId: string; readonly output: string | readonly ChatPart[] }
-  /** An item that only providers with the Responses protocol have, copied; `chat` is what it means elsewhere. */
+  /** A copy of an item that only providers with the Responses protocol have; `chat` is its meaning for others. */
   | { readonly type: 'native'; readonly value: RawObject; readonly chat: ChatForm | null }
 
 /** A call of one of the client's tools, or its output, for a model that knows only functions. */
@@ -84,7 +84,7 @@ export type ChatForm =
       readonly step: 'output'
       readonly callId: string
       readonly output: string | readonly ChatPart[]
-      /** Parts of types that chat has no form for are left out. */
+      /** Whether parts were left out because chat has no form for them. */
       readonly isPartial?: true
     }
 
@@ -94,13 +94,13 @@ export type MessageRole = 'user' | 'assistant' | 'system' | 'developer'
 export interface ResponsesInput {
   readonly instructions: string | null
   readonly items: readonly InputItem[]
-  /** All tools in the given order: functions flat, others unchanged. */
+  /** All tools in the given order: functions in flat form, others unchanged. */
   readonly tools: readonly RawObject[]
   /** null = not given. */
   readonly toolChoice: string | RawObject | null
   readonly include: readonly string[]
   readonly maxToolCalls: number | null
-  /** Fields that go to a provider of this protocol as they came. */
+  /** Fields that a provider of this protocol gets unchanged. */
   readonly passed: RawObject
 }
 
@@ -122,28 +122,31 @@ export interface RequestEcho extends Keeping {
   readonly frequencyPenalty: number
   readonly presencePenalty: number
   readonly user: string | null
-  /** It asked for `reasoning.encrypted_content`: reasoning comes with the data that a model needs to continue it. */
+  /**
+   * Whether it asked for `reasoning.encrypted_content`: then reasoning comes with the data that a model needs to
+   * continue it.
+   */
   readonly keepsDetails: boolean
 }
 
-/** A client's tool in Responses that chat has as a function. */
+/** A client's tool of Responses that chat has as a function. */
 export interface ToolOrigin {
   readonly type: 'function' | 'custom' | 'tool_search' | 'local_shell'
   readonly name: string
   readonly namespace: string | null
 }
 
-/** Chat providers accept names of this length, with these characters. */
+/** Chat providers accept names of at most this length, with these characters. */
 const NAME_CHARS_MAX = 64
 const FOREIGN = /[^A-Za-z0-9_-]/g
 const SEPARATOR = '__'
-/** Enough to keep the names of one request distinct. */
+/** Enough characters to keep the names of one request distinct. */
 const HASH_CHARS = 8
 
 /**
  * The names of a request's tools as functions of chat, and the way back (clients.md 3). A function outside a namespace
- * keeps its name. Any other name follows from the tool alone, so that it is the same in every turn; only where two
- * tools would share one does the second get a name with a hash.
+ * keeps its name. Any other name depends only on the tool, so that it is the same in every turn; if two tools would
+ * share a name, the second gets one with a hash.
  */
 export class ToolNames {
   readonly #origins = new Map<string, ToolOrigin>()
@@ -166,7 +169,7 @@ export class ToolNames {
     return free
   }
 
-  /** The tool that a model called by this name; null = no tool has it. */
+  /** The tool that a model called by this name; null = no tool has the name. */
   origin(name: string): ToolOrigin | null {
     return this.#origins.get(name) ?? null
   }

@@ -5,7 +5,7 @@ import { contentText, lastUserText, plainText, type SandboxScript } from './scri
 import { TokenReader } from '../answers/token-reader.ts'
 import { listOf, objectOf } from '../wire/raw-json.ts'
 
-/** The most values for one schema: a branching reference would otherwise double them at each level. */
+/** The most values for one schema: otherwise a branching reference would double them at each level. */
 const VALUES_MAX = 500
 const DEPTH_MAX = 16
 const ITEMS_MAX = 10
@@ -20,7 +20,7 @@ const FORMATS: ReadonlyMap<unknown, string> = new Map([
 
 /**
  * A value for a JSON Schema: required properties, each of its type, with `const`, `enum`, `format`, `minimum` and the
- * first alternative that is not null. Other keywords are ignored. `text` stands where any text may.
+ * first alternative that is not null. Other keywords are ignored. `text` is used wherever any text is allowed.
  */
 export function instanceOf(root: unknown, text: string): unknown {
   let left = VALUES_MAX
@@ -40,7 +40,7 @@ export function instanceOf(root: unknown, text: string): unknown {
       Array.isArray(type) ? (type.find((name) => name !== 'null') ?? 'null') : (type ?? (properties && 'object'))
     ) {
       case 'object':
-        // From pairs, so that a property named __proto__ is like any other.
+        // Made from pairs, so that a property named __proto__ is like any other.
         return Object.fromEntries(
           listOf(schema['required']).map((name) => [name, valueOf(ownOf(properties, String(name)), depth + 1)]),
         )
@@ -62,7 +62,7 @@ export function instanceOf(root: unknown, text: string): unknown {
   return valueOf(root, 0)
 }
 
-/** The part of the root that a reference such as `#/$defs/city` names. */
+/** The part of the root to which a reference such as `#/$defs/city` leads. */
 function named(root: unknown, reference: string): unknown {
   const path = reference.startsWith('#') ? reference.split('/').slice(1, DEPTH_MAX) : []
   return path.reduce((node, name) => ownOf(node, name.replaceAll('~1', '/').replaceAll('~0', '~')), root)
@@ -77,7 +77,7 @@ const WORDS =
   'the sandbox answers every question with the same calm words so that a test can tell what it should see and what it should cost'.split(
     ' ',
   )
-/** Characters of the answer that fill each text of a schema. */
+/** The number of characters of the answer that fill each text of a schema. */
 const SAID_CHARS_MAX = 64
 const BYTES_PER_TOKEN = 4
 const MESSAGE_TOKENS = 4
@@ -88,7 +88,7 @@ const IMAGE_TOKENS = 85
  */
 export interface SandboxAnswer {
   readonly reasoning: string
-  /** One word per event. */
+  /** Each event has one word. */
   readonly words: readonly string[]
   readonly toolCall: { readonly id: string; readonly name: string; readonly arguments: string } | null
   readonly native: string
@@ -119,7 +119,7 @@ export function sandboxAnswer(request: ChatRequest, script: SandboxScript, maxTo
   }
 }
 
-/** Arguments by the tool's schema; for a tool without properties, the input. */
+/** Arguments that match the tool's schema; for a tool without properties, the input. */
 function toolArguments(request: ChatRequest, name: string): string {
   const said = plainText(lastUserText(request)).slice(0, SAID_CHARS_MAX)
   const schema = request.tools?.find((tool) => tool.function.name === name)?.function.parameters
@@ -129,7 +129,7 @@ function toolArguments(request: ChatRequest, name: string): string {
   )
 }
 
-/** A structured answer by the request's schema, in the pieces of a stream; null where the request asks for text. */
+/** A structured answer by the request's schema, in the pieces of a stream; null = the request asks for text. */
 function structuredWords({ responseFormat }: ChatRequest, said: string): string[] | null {
   if (responseFormat === null) return null
   const wish: unknown = responseFormat['json_schema']
@@ -158,7 +158,7 @@ function answerWords(request: ChatRequest, script: SandboxScript): string[] {
   return words
 }
 
-/** The tool that the request requires: a named one, or any. */
+/** The tool that the request requires: a named one, or the first. */
 function forcedTool({ tools, toolChoice }: ChatRequest): string | null {
   if (tools === null || toolChoice === null) return null
   if (typeof toolChoice === 'object') return toolChoice.function.name

@@ -8,13 +8,13 @@ import { readScript, resultOnce } from './script.ts'
 
 const deflated = promisify(deflate)
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
-/** One bit for each pixel, colours from a palette. */
+/** One bit for each pixel, with colours from a palette. */
 const FORMAT = [1, 3, 0, 0, 0]
 const PIXELS_PER_BYTE = 8
 const COLOUR_BYTES = 3
 
 /**
- * Pictures without a provider, which depend only on the request. `words=N` of the script is the number of pictures
+ * Pictures without a provider, which depend only on the request. `words=N` in the script is the number of pictures
  * delivered.
  */
 export function sandboxImages(clock: Clock): NonNullable<Adapter['images']> {
@@ -45,7 +45,7 @@ function picture(request: ImageRequest, index: number): Promise<Buffer> {
   )
 }
 
-/** A PNG of exactly that size in one colour, which depends only on `seed`. */
+/** A PNG of exactly this size in one colour, which depends only on `seed`. */
 async function sandboxPng(seed: string, width: number, height: number): Promise<Buffer> {
   const size = Buffer.alloc(8)
   size.writeUInt32BE(width, 0)

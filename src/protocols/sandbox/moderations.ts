@@ -9,7 +9,7 @@ import type { AdapterPorts } from '../ports/adapter.ts'
 import type { AskUnit } from '../ports/call.ts'
 import { plainText, readScript, resultOnce, scriptedText, type SandboxScript } from './script.ts'
 
-/** OpenAI's. */
+/** The categories of OpenAI. */
 const CATEGORIES = (
   'harassment harassment/threatening hate hate/threatening illicit illicit/violent self-harm self-harm/intent ' +
   'self-harm/instructions sexual sexual/minors violence violence/graphic'

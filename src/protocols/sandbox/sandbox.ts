@@ -33,10 +33,10 @@ const DOCUMENTS_PER_UNIT = 100
 const RANKED_CHARS_MAX = 2_000
 const DIMENSIONS_DEFAULT = 64
 const DIMENSIONS_MAX = 4_096
-/** Numbers made before other requests get their turn: about 10 ms. */
+/** The numbers that are made before other requests get a turn: about 10 ms. */
 const TURN_NUMBERS = 65_536
 
-/** The provider that needs no network: deterministic answers, and on request slow ones and failures. */
+/** The provider that needs no network: its answers are deterministic, and slow ones and failures come on request. */
 export function createSandbox({ clock, files }: Pick<AdapterPorts, 'clock' | 'files'>): Adapter {
   const chat: NonNullable<Adapter['chat']> = (call, sink) =>
     call.request.stream ? answerStreamed(call, sink, clock) : answerWhole(call, sink, clock)
@@ -85,7 +85,7 @@ function deltasOf(
 ): readonly (readonly AnswerEvent[])[] {
   const batches: AnswerEvent[][] = []
   for (let choice = 0; choice < n; choice += 1) {
-    // A tool call needs no text, and neither does an answer that is to be empty.
+    // A tool call needs no text, and neither does an answer that must be empty.
     batches.push(toolCall === null && finish !== null ? [{ type: 'text', choice, text: '' }] : [])
     if (reasoning !== '') batches.push([{ type: 'reasoning', choice, text: reasoning }])
     for (const text of words) batches.push([{ type: 'text', choice, text }])
@@ -118,7 +118,7 @@ function answerStreamed(call: ChatCall, sink: AnswerSink, clock: Clock): Running
         answer = sandboxAnswer(request, script, sendMaxTokens)
         batches = deltasOf(answer, request.n)
       },
-      // The role chunk is not among the script's events.
+      // The chunk with the role is not one of the script's events.
       eventsBefore: (piece) => (piece === 0 ? null : piece - 1),
       send: (piece) => {
         const batch = batches[piece]
@@ -169,7 +169,7 @@ function usageOf(query: string, documents: readonly string[]): UsageReport | nul
   })
 }
 
-/** A vector for each input that depends only on the input: the same text always gives the same vector. */
+/** A vector for each input, which depends only on the input: the same text always gives the same vector. */
 async function sandboxEmbeddings(
   request: EmbeddingsRequest,
   script: SandboxScript,
@@ -201,9 +201,9 @@ async function sandboxEmbeddings(
   return { vectors, usage: inputUsage({ tokens }), upstreamId: null }
 }
 
-/** Of length 1, as real vectors are. Each number is a float32, so both forms are equal. */
+/** The vector has length 1, as real vectors have. Each number is a float32, so both forms are equal. */
 function unitVector(text: string, length: number): readonly number[] {
-  // A xorshift generator would stay at 0.
+  // The state must not be 0: a xorshift generator would stay there.
   let state = createHash('sha256').update(text).digest().readInt32LE(0) || 1
   const raw = Array.from({ length }, () => {
     state ^= state << 13

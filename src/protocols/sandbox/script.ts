@@ -4,7 +4,7 @@ import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import type { AnswerSink, ResultSink, RunningCall } from '../ports/call.ts'
 import { refusalOfStatus } from '../wire/refusal-verdict.ts'
 
-/** What a `sandbox: key=value …` line of the last user text asks for (operator.md 3). */
+/** The requests of a line `sandbox: key=value …` in the last user text (operator.md 3). */
 export interface SandboxScript {
   /** 0 = an empty answer. */
   readonly words: number | null
@@ -49,7 +49,10 @@ export function plainText(text: string): string {
   return (plain + text.slice(at)).trim()
 }
 
-/** The script lines of a text, without line ends: a pattern that begins with blanks took 240 ms for 10 MB. */
+/**
+ * The script lines of a text, without line ends. They are found without a pattern: one that begins with blanks took 240
+ * ms for 10 MB.
+ */
 function* linesOf(text: string): Generator<{ readonly start: number; readonly mark: number; readonly end: number }> {
   MARK.lastIndex = 0
   for (let found = MARK.exec(text); found !== null; found = MARK.exec(text)) {
@@ -101,7 +104,7 @@ export function failureOf(reason: AttemptFailure['reason'], status: number | nul
   }
 }
 
-/** The failure that a script sets for an answer without a stream. */
+/** The failure that a script sets for a plain answer. */
 function plainFailure(script: SandboxScript): AttemptFailure | null {
   if (script.status !== null) return failureOf('status', script.status, 'status by script')
   return script.error === null ? null : failureOf('error_event', 502, 'error by script')
@@ -152,9 +155,9 @@ export function resultOnce<Result extends object>(
 export interface ScriptedAnswer {
   /** Sends the head of the answer. */
   begin(): void
-  /** The number of script events before a piece; null where the script can have no fault. */
+  /** The number of the script's events before a piece; null = the script cannot fail there. */
   eventsBefore(piece: number): number | null
-  /** Sends a piece; false asks for a pause, null = the answer is complete. */
+  /** Sends a piece; false = the client asks for a pause, null = the answer is complete. */
   send(piece: number): boolean | null
   end(): void
   fail(failure: AttemptFailure): void

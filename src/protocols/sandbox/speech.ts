@@ -12,11 +12,11 @@ const VOLUME = 6_000
 const TONE_MIN_HZ = 180
 const TONES = 32
 const TONE_STEP_HZ = 12
-/** MPEG-2 layer 3, 32 kbit/s, 24 kHz, mono: 24 ms, which empty side information makes silent. */
+/** An MPEG-2 layer 3 frame, 32 kbit/s, 24 kHz, mono: 24 ms, silent because its side information is empty. */
 const SILENT_FRAME = Buffer.alloc(96)
 SILENT_FRAME.writeUInt32BE(0xfff3_44c0)
 
-/** Each word with the blanks after it; the first also with those before it. */
+/** Each word with the blanks after it; the first also has those before it. */
 function spokenWords(text: string): readonly string[] {
   const bare = text.trimStart()
   const [first, ...more] = bare.match(/\S+\s*/g) ?? [bare]
@@ -71,7 +71,8 @@ const VOICE = 'alloy'
 const CHARACTERS_PER_TOKEN = 4
 
 /**
- * Speech without a provider: tones that depend only on the request. The text holds the script, whose events are words.
+ * Speech without a provider: tones that depend only on the request. The script is in the text, and its events are
+ * words.
  */
 export function sandboxSpeech(clock: Clock): SpeechProtocol {
   return { formats: () => SANDBOX_FORMATS, ask: (call, sink) => speak(call, sink, clock) }

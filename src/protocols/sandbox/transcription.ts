@@ -4,10 +4,10 @@ import type { Clock } from '../../base/clock.ts'
 import type { TranscriptionProtocol, TranscriptionResult } from '../upstream/audio.ts'
 import { readScript, resultOnce, type SandboxScript } from './script.ts'
 
-/** Assumed for a sound whose container does not tell its length. */
+/** Assumed for a sound whose container does not state its length. */
 const BYTES_PER_SECOND = 16_000
 
-/** Transcripts without a provider, which depend only on the file's length and format. The prompt holds the script. */
+/** Transcripts without a provider, which depend only on the file's length and format. The script is in the prompt. */
 export function sandboxTranscription(clock: Clock): TranscriptionProtocol {
   return {
     timestamps: () => true,
@@ -48,7 +48,7 @@ function resultOf({ audio, task, language }: TranscriptionRequest, script: Sandb
   }
 }
 
-/** Every word is equally long. */
+/** The words with times; every word is equally long. */
 function timed(
   sentences: readonly string[],
   seconds: number,

@@ -19,7 +19,7 @@ import {
   type StreamReader,
 } from './response.ts'
 
-/** The upstream, and how its answer comes. */
+/** The upstream, and the form of its answer. */
 export interface Asked {
   readonly endpoint: Pick<Endpoint, 'provider'>
   readonly streaming: boolean
@@ -38,7 +38,7 @@ export function ask(
   return new UpstreamResponse(transport, { provider, path, body, headers: signed, streaming }, reader, sink)
 }
 
-/** Starts a call, if the provider's protocol can express the request; else the call fails once its caller has it. */
+/** Starts a call if the provider's protocol can express the request; otherwise the call fails after it is returned. */
 export function whenSendable(start: () => RunningCall, sink: Pick<AnswerSink, 'fail'>): RunningCall {
   try {
     return start()
@@ -63,9 +63,9 @@ export function unsendable({ message }: UnsendableError): AttemptFailure {
 
 /** A request whose answer is read when all of it has come. */
 export interface WholeAsk {
-  /** Throws an `UnsendableError` for a request that this provider cannot express. */
+  /** Throws an `UnsendableError` if this provider cannot express the request. */
   request(): UpstreamRequest
-  /** The failure of an error status, where its words stand in none of the usual fields (wire/error-body.ts). */
+  /** Reads the failure of an error status whose words are in none of the usual fields (wire/error-body.ts). */
   readonly error?: ReadsError
   /** The largest accepted answer; absent = 32 MiB. */
   readonly bytesMax?: number
@@ -74,11 +74,11 @@ export interface WholeAsk {
 /** Reads all bytes of an answer. */
 export interface WholeReader<Result extends object> {
   answer(body: Buffer, headers: UpstreamHeaders): Result | AttemptFailure
-  /** Reads an event of a service that always streams; null = it is not the last one, which has the whole result. */
+  /** Reads an event of a service that always streams; null = it is not the last event, which has the whole result. */
   event?(data: Buffer, headers: UpstreamHeaders): Result | AttemptFailure | null
 }
 
-/** The same with the reader of its answer: of all bytes, or of JSON whose vectors and files are left as bytes. */
+/** The same with a reader of the answer: of all its bytes, or of JSON whose vectors and files stay bytes. */
 export type WholeRequest<Result extends object> = WholeAsk &
   (WholeReader<Result> | { lifted(answer: LiftedJson, headers: UpstreamHeaders): Result | AttemptFailure })
 
@@ -116,7 +116,7 @@ export function askWhole<Result extends object>(
   return whenSendable(() => ask(transport, { endpoint, streaming: false }, asked.request(), reader, answers), sink)
 }
 
-/** Looks for the event with the result. */
+/** A reader that looks for the event with the result. */
 function lastEventReader<Result>(
   read: (data: Buffer) => Result | AttemptFailure | null,
   take: (read: Result | AttemptFailure) => AttemptFailure | null,

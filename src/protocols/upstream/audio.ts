@@ -15,11 +15,11 @@ import type { ReadsError, ResponseReader, StreamProgress } from './response.ts'
 
 /** One request for speech. */
 export interface SpeechCall extends UnitCall<SpeechRequest> {
-  /** A format of the endpoint: `pcm` where we make the client's `wav` from it. */
+  /** A format of the endpoint: `pcm` if we make the client's `wav` from it. */
   readonly format: SpeechFormat
   /** null = neither the model's row nor the client names one. */
   readonly voice: string | null
-  /** The model is sold by tokens, so the provider's count is needed. */
+  /** Whether the model is sold by tokens, so that the provider's count is needed. */
   readonly wantsUsage: boolean
 }
 
@@ -28,9 +28,12 @@ export interface SpeechCall extends UnitCall<SpeechRequest> {
  * `fail`.
  */
 export interface SpeechSink {
-  /** The upstream answered 200 with headers: from here a cancel may be billed. `upstreamId` is its id of the answer. */
+  /**
+   * The upstream answered 200 with headers: from here on a cancelled call may be billed. `upstreamId` is its id of the
+   * answer.
+   */
   headers(upstreamId: string | null): void
-  /** Sound in the requested format, not empty. false asks for a pause until `resume`. */
+  /** Sound in the requested format, not empty. false = the caller should pause until `resume`. */
   push(bytes: Buffer): boolean
   usage(usage: UsageReport): void
   end(): void
@@ -46,11 +49,11 @@ export interface SpeechProtocol {
 /** The result of a transcription. */
 export interface TranscriptionResult {
   readonly transcript: Transcript
-  /** The length by the provider's count; null = it gives none. */
+  /** The length as the provider counts it; null = it gives none. */
   readonly seconds: number | null
-  /** The length that it bills, often rounded up; null = it gives none. */
+  /** The length that the provider bills, often rounded up; null = it gives none. */
   readonly billedSeconds: number | null
-  /** It reported an unreadable length, or more than a month. */
+  /** Whether it reported an unreadable length, or one of more than a month. */
   readonly implausible: boolean
   readonly usage: UsageReport | null
   readonly upstreamId: string | null
@@ -61,7 +64,7 @@ export interface TranscriptionProtocol {
   timestamps(endpoint: Endpoint): boolean
   /** Whether it tells who speaks, at the endpoint's price; absent = it does not. */
   speakers?(endpoint: Endpoint): boolean
-  /** Names of the client's parameters that a request to an endpoint has; absent = those of the adapter. */
+  /** Names of the client's parameters that a request to an endpoint contains; absent = those of the adapter. */
   carries?(endpoint: Endpoint, request: TranscriptionRequest): readonly string[]
   /** Whether it translates speech of any language into English text. */
   translates(endpoint: Endpoint): boolean
@@ -71,11 +74,12 @@ export interface TranscriptionProtocol {
 }
 
 /**
- * The largest accepted sound (guarantees.md F30): 22 minutes of `wav`, several times as much as 5,000 characters need.
+ * The most bytes of an accepted sound (guarantees.md F30): 22 minutes of `wav`, several times as much as 5,000
+ * characters need.
  */
 const SOUND_BYTES_MAX = 64 * 1_048_576
 
-/** Enough bytes to tell whether an answer is sound. */
+/** Enough bytes to see whether an answer is sound. */
 const HEAD_BYTES = 16
 const BLANK_OR_PRINTABLE = /^[\t\n\r\x20-\x7e]*$/
 const TEXT_START = /^\s*[[{<]/
@@ -92,17 +96,17 @@ export interface SpeechPiece {
 export interface SpeechReading {
   /** The header with the provider's id of the answer. */
   readonly idHeader: string
-  /** Reads an event that contains sound; absent where the body is the sound itself. */
+  /** Reads an event that contains sound; absent = the body is the sound itself. */
   piece?(data: Buffer): SpeechPiece | AttemptFailure
-  /** The body has ended; null when the speech is complete. */
+  /** Called when the body has ended; null = the speech is complete. */
   ended?(): AttemptFailure | null
-  /** The failure of an error status, where its words stand in none of the usual fields (wire/error-body.ts). */
+  /** Reads the failure of an error status whose words are in none of the usual fields (wire/error-body.ts). */
   readonly error?: ReadsError
 }
 
-/** How a provider is asked to speak, and how its answer is read. */
+/** How a provider is asked for speech, and how its answer is read. */
 interface SpeechAsk extends Pick<SpeechProtocol, 'formats'> {
-  /** Throws an `UnsendableError` for a text or a wish that the provider does not take. */
+  /** Throws an `UnsendableError` for a text or a parameter that the provider does not accept. */
   request(call: SpeechCall): UpstreamRequest
   reads(call: SpeechCall): SpeechReading
 }
@@ -165,7 +169,7 @@ class SoundReader implements ResponseReader {
     if (/^text\/html/i.test(type)) return failure('garbage', null, 'a page instead of a sound')
     if (this.#reading.piece !== undefined && /^text\/event-stream/i.test(type))
       this.#decoder = new SseDecoder({ event: (data) => this.#event(data), errorLine: (data) => this.#broken(data) })
-    // Sound has no end mark: without a length or chunked framing a cut would look like an end (guarantees.md F24).
+    // Sound has no end mark: without a length or chunked framing, a cut would look like an end (guarantees.md F24).
     if (this.#decoder === null && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
       return failure('garbage', null, 'a sound whose end cannot be told from a cut')
     return null
@@ -226,8 +230,8 @@ class SoundReader implements ResponseReader {
   }
 
   /**
-   * The bytes that can be passed on. Some gateways label every answer as sound: JSON or a page is refused whatever its
-   * type.
+   * The bytes that can be passed on. Some gateways label every answer as sound, so JSON or a page is refused whatever
+   * its type.
    */
   #known(bytes: Buffer): Buffer | null {
     if (this.#head === null) return bytes
@@ -244,7 +248,7 @@ function noSound(head: Buffer): AttemptFailure {
   return garbage('text in the place of a sound', head)
 }
 
-/** Samples of 16 bits of one channel, without a container. */
+/** 16-bit samples of one channel, without a container. */
 interface PcmSound {
   /** Samples per second. */
   readonly rate: number
@@ -254,7 +258,7 @@ interface PcmSound {
 const RIFF_BYTES = 12
 const CHUNK_HEAD_BYTES = 8
 
-/** The samples of a plain WAV; null for any other sound. */
+/** The samples of a plain WAV; null = any other sound. */
 export function pcmInWav(file: Buffer): PcmSound | null {
   if (file.toString('latin1', 0, 4) !== 'RIFF' || file.toString('latin1', 8, RIFF_BYTES) !== 'WAVE') return null
   let rate = 0
@@ -280,10 +284,10 @@ export interface Sound {
   readonly upstreamId: string | null
 }
 
-/** Asks for speech that comes whole, and passes it on at once: the client's connection sends it in pieces and counts it. */
+/** Asks for speech that comes whole, and passes it on at once: the client's connection sends and counts the pieces. */
 export function wholeSound(sink: SpeechSink, ask: (sink: ResultSink<Sound>) => RunningCall): RunningCall {
   return ask({
-    // Nothing is billed before the answer is there; its id comes with it.
+    // Nothing is billed before the answer has come; its id comes with it.
     headers: () => sink.headers(null),
     result: ({ audio, usage, upstreamId }) => {
       if (upstreamId !== null) sink.headers(upstreamId)

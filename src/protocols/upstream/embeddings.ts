@@ -22,7 +22,7 @@ import { TokenReader } from '../answers/token-reader.ts'
 import type { LiftedJson, VectorBytes } from '../wire/lifted-json.ts'
 import type { RawJson } from '../wire/raw-json.ts'
 
-/** Parallel requests to one provider, when it takes fewer inputs in a request than the client sent. */
+/** The number of parallel requests to one provider that accepts fewer inputs in a request than the client sent. */
 const PARALLEL_MAX = 4
 /**
  * Vectors may be as large as pictures (guarantees.md F30): 2,048 vectors of 3,072 dimensions are a little over 32 MiB
@@ -84,7 +84,7 @@ export function askInBatches(
   const fail = (found: AttemptFailure): void => {
     if (isOver) return
     cancel()
-    // The provider bills the batches that it answered, though nobody gets them.
+    // The provider bills the batches that it answered, although nobody gets them.
     const billed = [...parts.map((part) => part?.usage), found.billed].filter(
       (usage) => usage !== null && usage !== undefined,
     )
@@ -164,12 +164,12 @@ export interface EmbeddingsPage {
 export interface EmbeddingsProtocol {
   /** The most inputs of one request. */
   batchMax(call: EmbeddingsCall): number
-  /** Throws an `UnsendableError` for a request that this provider cannot express. */
+  /** Throws an `UnsendableError` if this provider cannot express the request. */
   request(call: EmbeddingsCall, input: EmbeddingsInput): JsonRequest
   page(answer: LiftedJson, headers: UpstreamHeaders, call: EmbeddingsCall): EmbeddingsPage | AttemptFailure
 }
 
-/** Input tokens by the provider's count, in a field of its answer; null = it counts none. */
+/** The input tokens that the provider counts in a field of its answer; null = it counts none. */
 export function tokensUsage(counted: RawJson | null, name: string): UsageReport | null {
   if ((counted?.[name] ?? null) === null) return null
   const reader = new TokenReader()
@@ -194,7 +194,7 @@ export function dimensionsOf(call: EmbeddingsCall): number | null {
   return dimensions
 }
 
-/** Vectors from a list that holds nothing else. */
+/** Vectors from a list that contains nothing else. */
 export function vectorList(answer: LiftedJson, values: readonly unknown[]): readonly VectorBytes[] | AttemptFailure {
   const vectors: VectorBytes[] = []
   for (const value of values) {
@@ -207,7 +207,7 @@ export function vectorList(answer: LiftedJson, values: readonly unknown[]): read
 
 const NOT_BASE64 = /[^\w+/=-]/
 
-/** The vector that a value stands for; a short base64 text was not lifted. */
+/** The vector that a value represents; a short base64 text was not lifted. */
 export function vectorOf({ vectors }: LiftedJson, value: unknown): VectorBytes | null {
   if (Array.isArray(value)) {
     const [place]: readonly unknown[] = value
@@ -218,7 +218,7 @@ export function vectorOf({ vectors }: LiftedJson, value: unknown): VectorBytes |
     : null
 }
 
-/** 8-bit integers in base64, as the floats that every reader knows; null for other texts. */
+/** 8-bit integers in base64, converted to floats, which every reader knows; null = another text. */
 export function widened({ form, bytes }: VectorBytes): VectorBytes | null {
   if (form === 'numbers') return { form, bytes }
   const text = bytes.toString('latin1', 1, bytes.length - 1).replaceAll('\\/', '/')

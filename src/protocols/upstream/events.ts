@@ -13,37 +13,37 @@ import { eventFailure } from '../wire/upstream-error.ts'
 import { ask, whenSendable } from './ask.ts'
 import { inTurns, type AnswerState, type ReadsError, type ResponseReader, type StreamProgress } from './response.ts'
 
-/** Reads one answer into events. Stateful: each call has its own. */
+/** Reads one answer into events. It has state: each call has its own reader. */
 export interface EventReader {
-  /** The head of a good answer, before its body. */
+  /** Reads the head of a successful answer before its body. */
   answered?(headers: UpstreamHeaders): void
   /** One message of a stream. */
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure
-  /** Whole server-sent events that begin at `start` and are known by their bytes, read together; null where none is. */
+  /** Reads at once complete server-sent events from `start` that are known by their bytes; null = none. */
   known?(bytes: Buffer, start: number): KnownEvents | null
   readonly state: AnswerState
-  /** What is told of an answer that is not JSON; absent = just that. */
+  /** The message about an answer that is not JSON; absent = a general one. */
   readonly notJson?: string
-  /** The body of a stream has ended; null when the answer is complete. */
+  /** Called when the body of a stream has ended; null = the answer is complete. */
   ended(): AttemptFailure | null
   /**
-   * Reads the parsed body of a plain answer, and the probabilities lifted out of it; of a service that always streams,
-   * only JSON that came in the place of a stream, such as an error with a good status.
+   * Reads the parsed body of a plain answer, and the probabilities lifted out of it. For a service that always streams,
+   * it reads only JSON that came in place of a stream, such as an error with a good status.
    */
   whole(body: unknown, logprobs?: readonly JsonBytes[]): readonly AnswerEvent[] | AttemptFailure
-  /** The failure of an error status, where its words stand in none of the usual fields (wire/error-body.ts). */
+  /** Reads the failure of an error status whose words are in none of the usual fields (wire/error-body.ts). */
   error?: ReadsError
 }
 
 export interface KnownEvents {
   readonly read: readonly AnswerEvent[] | AttemptFailure
-  /** Where the next event begins. */
+  /** The index at which the next event begins. */
   readonly end: number
 }
 
 /** Splits the body of a stream into messages. */
 export interface MessageDecoder {
-  /** false: the bytes have another framing, or a message is longer than any honest one. */
+  /** false = the bytes have another framing, or a message is longer than any real one. */
   push(bytes: Buffer): boolean
   end(): void
 }
@@ -52,7 +52,10 @@ export interface MessageDecoder {
 export type MessageDecoding = (events: {
   readonly message: (data: Buffer) => void
   readonly error: (data: Buffer) => void
-  /** Takes whole server-sent events by their bytes, and answers where the next one begins: `start` if it knows none. */
+  /**
+   * Takes complete server-sent events that it knows by their bytes, and returns the index at which the next one begins:
+   * `start` if it knows none.
+   */
   readonly known: (bytes: Buffer, start: number) => number
 }) => MessageDecoder
 
@@ -60,13 +63,13 @@ export type MessageDecoding = (events: {
 export const sseMessages: MessageDecoding = ({ message, error, known }) =>
   new SseDecoder({ event: message, errorLine: error, known })
 
-/** How to send one call, and how to read its answer into events. */
+/** How to send one call, and how to read its answer as events. */
 export interface EventRequest {
-  /** Throws an `UnsendableError` for a request that this provider cannot express. */
+  /** Throws an `UnsendableError` if this provider cannot express the request. */
   request(): UpstreamRequest
   reader(): EventReader
   readonly decoder: MessageDecoding
-  /** The place of the probabilities in a whole answer; absent = OpenAI's. */
+  /** The place of the probabilities in a plain answer; absent = OpenAI's. */
   readonly logprobs?: LogprobsPlace
 }
 
@@ -74,14 +77,14 @@ export interface EventRequest {
 export interface ChatProtocol<Request = JsonRequest> extends Pick<EventRequest, 'decoder' | 'logprobs'> {
   request(call: ChatCall): Request
   reader(call: ChatCall): EventReader
-  /** Whether the provider is asked for a stream; absent = where the client asks for one. */
+  /** Whether the provider is asked for a stream; absent = it is if the client asks for one. */
   streams?(call: ChatCall): boolean
 }
 
 /**
- * The chat calls of a protocol that answers streamed or whole, as it is asked, and every message of which is parsed
- * into events. A service that always streams is asked by `askEvents` with `streaming: true`: a whole answer is made of
- * its events.
+ * The chat calls of a protocol that answers streamed or plain as requested, and whose messages are all parsed into
+ * events. A service that always streams is asked by `askEvents` with `streaming: true`: a plain answer is made of its
+ * events.
  */
 export function askChat(
   protocol: ChatProtocol<UpstreamRequest>,
@@ -99,7 +102,7 @@ export function askChat(
   }
 }
 
-/** Text completions of a protocol; `takesList`: all prompts of a request go in one call. */
+/** Text completions of a protocol; `takesList`: whether all prompts of a request are sent in one call. */
 export function askCompletions(
   transport: Transport,
   takesList: boolean,
@@ -127,7 +130,7 @@ export function askCompletions(
 interface AskedEvents {
   readonly endpoint: Endpoint
   readonly streaming: boolean
-  /** Whether JSON in the place of a stream is an answer too, since only the provider wants one; absent = no. */
+  /** Whether JSON in place of a stream is also an answer, since only the provider wants the stream; absent = no. */
   readonly takesWhole?: boolean
 }
 
@@ -204,7 +207,7 @@ export class EventStream {
     const isComplete = this.#reader.state !== 'open'
     this.#decoder.end()
     this.#flush()
-    // Behind the finish half an event may stand.
+    // After the finish there may be half an event.
     return isComplete ? null : (this.#failure ?? this.#reader.ended())
   }
 

@@ -6,7 +6,7 @@ import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } fro
 import type { JobHttp } from '../wire/job-http.ts'
 import { withoutSecretsOf } from '../wire/upstream-error.ts'
 
-/** The longest list that is known has 500 models in 600 kB. */
+/** The longest known list has 500 models in 600 kB. */
 const BYTES_MAX = 16 * 1_048_576
 const MODELS_MAX = 5_000
 const NAME_CHARS_MAX = 200
@@ -17,12 +17,12 @@ export interface ModelListProtocol {
     provider: Provider,
     apiKey: string | null,
   ) => { readonly path: string; readonly headers: Readonly<Record<string, string>> }
-  /** The entries of the list; null where the body is no list. */
+  /** The entries of the list; null = the body is no list. */
   readonly entries: (body: unknown) => readonly unknown[] | null
   readonly model: (entry: RawJson) => ListedModel | null
 }
 
-/** Asks a provider for its models with its first key. Nothing is charged, and no answer is kept. */
+/** Asks a provider for its models with its first key. Nothing is charged, and the answer is not stored. */
 export function askModels(
   protocol: ModelListProtocol,
   jobs: JobHttp,
@@ -51,14 +51,14 @@ export function askModels(
   }
 }
 
-/** Why a provider's `auth` gets no token; null = it gets one, or there is none. */
+/** Why a provider's `auth` yields no token; null = it does yield one, or there is no `auth`. */
 export async function tokenTrial(tokens: TokenCache, provider: Provider): Promise<ProviderTrial | null> {
   const token = isAuthorized(provider) ? await tokens.get(provider) : null
   if (token === null || !isRefused(token)) return null
   return ended('no_token', null, withoutSecretsOf(provider, token).said)
 }
 
-/** `list` and the like of an object's members, or the body itself where it is a list. */
+/** Reads the member `name` of an object, or the body itself if it is a list. */
 export function entriesIn(name: string): ModelListProtocol['entries'] {
   return (body) => {
     if (Array.isArray(body)) return body

@@ -18,7 +18,7 @@ export interface RerankProtocol {
   answer(body: unknown, call: RerankCall): RerankAnswer | AttemptFailure
 }
 
-/** `top_n` where it is given and the endpoint accepts it; longer results are cut in any case. */
+/** `top_n` if it is given and the endpoint accepts it; longer results are cut in any case. */
 export function topNField(
   { endpoint, request: { topN } }: RerankCall,
   name = 'top_n',
@@ -26,7 +26,7 @@ export function topNField(
   return topN === null || !takes(endpoint, 'top_n') ? {} : { [name]: topN }
 }
 
-/** A ranking in any provider's form: they differ in the names of list and score, and in where they count usage. */
+/** A ranking in any provider's form: they differ in the names of list and score, and in where they report usage. */
 export function readRanking(body: unknown, { request }: RerankCall): RerankAnswer | AttemptFailure {
   const answer = objectOf(body)
   if (isErrorBody(answer)) return billed(eventFailure(errorIn(answer)), rankingUsage(answer))
@@ -47,7 +47,7 @@ function rankedOf(raw: RawJson | null, documents: number): RankedDocument | null
   return typeof score === 'number' && Number.isFinite(score) ? { index, score } : null
 }
 
-/** The usage, wherever the provider counts it; null = it does not. */
+/** The usage, wherever the provider reports it; null = it does not. */
 function rankingUsage(answer: RawJson): UsageReport | null {
   const usage = objectOf(answer['usage'])
   const meta = objectOf(answer['meta'])
@@ -70,7 +70,7 @@ interface FoundField {
   readonly name: string
 }
 
-/** The first of the names that is present, with its place. */
+/** The first of the names that is present, and its value. */
 function said(object: RawJson | null, ...names: readonly string[]): FoundField | null {
   const name = names.find((one) => (object?.[one] ?? null) !== null)
   return object === null || name === undefined ? null : { object, name }

@@ -19,13 +19,13 @@ const BODY_BYTES_MAX = 32 * 1_048_576
 export const TURN_BYTES = 1_048_576
 
 /**
- * How far an answer has come. `finished`: all of its content, so that neither silence nor a cut makes it incomplete;
- * usage and the last word may follow. `done`: nothing after it matters.
+ * How far an answer has come. `finished`: all of its content has come, so that neither silence nor a cut makes it
+ * incomplete; usage and a last message may follow. `done`: nothing after it matters.
  */
 export type AnswerState = 'open' | 'finished' | 'done'
 
 const JSON_TYPE = /^$|json/i
-/** Some services call it a text. No text of speech begins so. */
+/** Some services label JSON as text. No text of speech begins in this way. */
 const JSON_START = /^\s*\{\s*"/
 const START_BYTES = 64
 const EVENTS = /^text\/event-stream/i
@@ -36,47 +36,50 @@ const BLANKS: ReadonlySet<number> = new Set(Buffer.from(' \t\r\n'))
 /** The result of reading a piece of a stream. */
 export interface StreamProgress {
   readonly failure: AttemptFailure | null
-  /** false: the client asks for a pause. */
+  /** false = the client asks for a pause. */
   readonly flowing: boolean
-  /** Whether there was an event that advances the answer; after the finish only content does. */
+  /** Whether an event advanced the answer; after the finish only content does. */
   readonly progressed: boolean
   readonly state: AnswerState
 }
 
 export interface StreamReader {
   push(bytes: Buffer): StreamProgress
-  /** The body has ended; null when the answer is complete. */
+  /** Called when the body has ended; null = the answer is complete. */
   end(): AttemptFailure | null
 }
 
 /** null = the answer is complete. */
 type WholeRead = AttemptFailure | null
 
-/** Reads a whole body. A large one is read in turns, and the promise resolves to a function that ends it. */
+/**
+ * Reads a whole body. A large one is read in several turns of the loop; the promise then resolves to a function that
+ * ends it.
+ */
 type BodyReader = (body: Buffer, headers: UpstreamHeaders) => WholeRead | Promise<() => WholeRead>
 
 /** Reads a whole body as it comes. */
 export interface PieceReader {
   push(bytes: Buffer): void
   end(headers: UpstreamHeaders): WholeRead
-  /** Whether it is one object or array of JSON so far. */
+  /** Whether it is one complete object or array of JSON so far. */
   isWholeJson(): boolean
 }
 
-/** `body` is parsed JSON, its text, or undefined. */
+/** Reads an error status. `body` is parsed JSON, its text, or undefined. */
 export type ReadsError = (status: number, body: unknown, read: (body: unknown) => AttemptFailure) => AttemptFailure
 
 /** How a protocol reads one answer. Content goes to the sink; the end is returned. */
 export interface ResponseReader {
-  /** Reads the head of a good answer before its body; a failure aborts the answer. */
+  /** Reads the head of a successful answer before its body; a failure aborts the answer. */
   answered?(headers: UpstreamHeaders): AttemptFailure | null
-  /** Reads a streamed body piece by piece; null where the protocol answers this request whole. */
+  /** Reads a streamed body piece by piece; null = the protocol answers this request with a plain answer. */
   readonly stream: StreamReader | null
-  /** Reads the whole body of a good status: of a plain answer, or of JSON that came instead of a stream. */
+  /** Reads the whole body of a successful status: of a plain answer, or of JSON that came instead of a stream. */
   readonly whole: BodyReader | PieceReader
-  /** The failure of an error status, where its words stand in none of the usual fields (wire/error-body.ts). */
+  /** Reads the failure of an error status whose words are in none of the usual fields (wire/error-body.ts). */
   readonly error?: ReadsError
-  /** The largest body of a whole answer; absent = 32 MiB. */
+  /** The largest body of a plain answer; absent = 32 MiB. */
   readonly bytesMax?: number
 }
 
@@ -96,13 +99,13 @@ export class UpstreamResponse implements RunningCall {
   /** The reader of a streamed body; null = it is collected. */
   #stream: StreamReader | null = null
   #state: AnswerState = 'open'
-  /** How the body broke off. */
+  /** The failure with which the body broke off. */
   #cut: AttemptFailure | null = null
   #inflated: InflatedBody | null = null
   #body = new CollectedBody(null)
-  /** Bytes of the body that came. */
+  /** The number of bytes of the body that came. */
   #bytes = 0
-  /** Room in the node's budget for a large whole answer. */
+  /** Room in the node's budget for a large plain answer. */
   readonly #room: AnswerHold
   #waitsForRoom = false
   #over = false
@@ -133,7 +136,7 @@ export class UpstreamResponse implements RunningCall {
     else this.#inflated.resume()
   }
 
-  /** For a reader that learns of progress only after it was given the bytes. */
+  /** Called by a reader that learns of progress only after it got the bytes. */
   progressed(): void {
     this.#sent.progressed()
   }
@@ -151,7 +154,7 @@ export class UpstreamResponse implements RunningCall {
     this.#headers = headers
     const type = headerOf(headers, 'content-type') ?? ''
     this.#isJson = JSON_TYPE.test(type)
-    // Some services answer in events although nobody asked for them.
+    // Some services answer with events although nobody asked for them.
     const isStream = this.#asksStream ? !type.startsWith('application/json') : EVENTS.test(type)
     this.#stream = this.#ok && isStream ? this.#reader.stream : null
     const encoding = headerOf(headers, 'content-encoding') ?? 'identity'
@@ -189,7 +192,7 @@ export class UpstreamResponse implements RunningCall {
 
   #collect(bytes: Buffer): boolean {
     this.#isJson ||= this.#bytes === 0 && JSON_START.test(bytes.toString('latin1', 0, START_BYTES))
-    // Some providers keep the connection alive with blanks, before an answer and behind it.
+    // Some providers keep the connection alive with blanks, before an answer and after it.
     if (!isHeartbeat(bytes) || !this.#isComplete) this.#sent.progressed()
     if (!this.#ok && this.#bytes + bytes.length > ERROR_BYTES_MAX) {
       this.#body.add(bytes.subarray(0, ERROR_BYTES_MAX - this.#bytes))
@@ -216,7 +219,7 @@ export class UpstreamResponse implements RunningCall {
     return this.#ok && typeof whole !== 'function' ? whole : null
   }
 
-  /** A large answer takes its memory only when the node has room for all of it. */
+  /** Takes memory for a large answer only when the node has room for all of it. */
   #expect(bytesTold: number | null): void {
     if (bytesTold === null || bytesTold < LARGE_BYTES) return
     const begin = (): void => {
@@ -228,7 +231,7 @@ export class UpstreamResponse implements RunningCall {
     if (this.#hasRoom(bytesTold, begin)) begin()
   }
 
-  /** false: the socket waits, and resumes in `onRoom`. */
+  /** false = the socket waits, and resumes in `onRoom`. */
   #hasRoom(bytes: number, onRoom: () => void): boolean {
     if (this.#waitsForRoom) return false
     this.#waitsForRoom = !this.#room.reach(bytes, () => {
@@ -244,13 +247,13 @@ export class UpstreamResponse implements RunningCall {
     return !this.#waitsForRoom
   }
 
-  /** Whether all content has come, though the body has not ended. Texts and sounds do not show it. */
+  /** Whether all content has come although the body has not ended. Texts and sounds do not show this. */
   get #isComplete(): boolean {
     if (this.#stream !== null) return this.#state !== 'open'
     return this.#isJson && (this.#pieces ?? this.#body).isWholeJson()
   }
 
-  /** `cut`: how it broke off. What is still being inflated belongs to it. */
+  /** `cut`: the failure with which it broke off. Bytes that are still being decompressed belong to it. */
   #bodyEnded(cut: AttemptFailure | null): void {
     this.#cut = cut
     if (this.#inflated === null) this.#ended()
@@ -262,12 +265,12 @@ export class UpstreamResponse implements RunningCall {
     if (this.#cut !== null && !this.#isComplete) return this.#fail(this.#cut)
     const found = this.#readEnd()
     if (!(found instanceof Promise)) this.#read(found)
-    // The reader takes its own turns and always ends, so nothing waits for it here.
+    // The reader takes turns of its own and always ends, so nothing waits for it here.
     else void found.then((close) => this.#over || this.#read(close()))
   }
 
   #read(found: WholeRead): void {
-    // Reading the end may have made a sink cancel the call.
+    // While the end was read, a sink may have cancelled the call.
     if (this.#over) return
     if (found !== null) this.#fail(found)
     else {
@@ -299,10 +302,10 @@ export class UpstreamResponse implements RunningCall {
     return this.#reader.error?.(this.#status, found, read) ?? read(found)
   }
 
-  /** The answer is useless now, so the socket is closed too. */
+  /** Gives the answer up as useless, and closes the socket. */
   #giveUp(found: AttemptFailure): void {
     this.#sent.cancel()
-    // What follows all of its content, such as a proxy's own page, makes no answer worse; an error does.
+    // Anything after all of its content, such as a page of a proxy, does not spoil an answer; an error does.
     if (this.#state !== 'open' && found.reason !== 'error_event') this.#ended()
     else this.#fail(found)
   }
@@ -332,7 +335,7 @@ function isHeartbeat(bytes: Buffer): boolean {
   return bytes.length <= HEARTBEAT_BYTES_MAX && bytes.every((byte) => BLANKS.has(byte))
 }
 
-/** The body's length by the headers, if they give one that is within the limit. */
+/** The length of the body that the headers state, if it is within the limit. */
 function lengthOf(headers: UpstreamHeaders, bytesMax: number): number | null {
   const told = Number(headerOf(headers, 'content-length') ?? Number.NaN)
   return Number.isSafeInteger(told) && told >= 0 ? Math.min(told, bytesMax) : null

@@ -7,7 +7,7 @@ import { openaiErrorBody } from '../openai/provider/usage.ts'
 import { askWhole, unsendable, type Asked, type WholeAsk, type WholeRequest } from './ask.ts'
 import { thrownMessage } from '../../base/text.ts'
 
-/** A step that failed because of the provider. */
+/** Thrown if a step failed because of the provider. */
 export class StepFailedError extends Error {
   override readonly name = 'StepFailedError'
   readonly failure: AttemptFailure
@@ -21,11 +21,11 @@ export class StepFailedError extends Error {
 export interface StepContext {
   /** Aborted when nobody waits for the call any more. */
   readonly signal: AbortSignal
-  /** To be called when a provider has answered 200. */
+  /** Must be called when a provider has answered 200. */
   readonly headers: () => void
 }
 
-/** Runs a call of several requests; whatever it throws becomes its failure. */
+/** Runs a call of several requests; whatever `work` throws becomes the call's failure. */
 export function inSteps<Result>(
   work: (context: StepContext) => Promise<Result>,
   sink: ResultSink<Result>,
@@ -37,7 +37,7 @@ export function inSteps<Result>(
     answered = true
   }
   const run = async (): Promise<void> => {
-    // The sink is not called before the caller has the call.
+    // The sink is called only after the caller has got the call.
     await Promise.resolve()
     try {
       const result = await work({ signal: stop.signal, headers })
@@ -46,7 +46,7 @@ export function inSteps<Result>(
       if (!stop.signal.aborted) sink.fail(failureOf(thrown))
     }
   }
-  // `run` never rejects: it ends in the sink, or nobody waits for it.
+  // `run` never rejects: its failures go to the sink, or nobody waits for them any more.
   void run()
   return { cancel: () => stop.abort(), resume: () => undefined }
 }
@@ -59,8 +59,8 @@ export function failureOf(thrown: unknown): AttemptFailure {
 }
 
 /**
- * One request of a step, with a JSON answer, whose pictures stay as they came. Rejects with a StepFailedError, also for
- * an error inside a 200.
+ * One request of a step, with a JSON answer whose pictures stay unparsed. Rejects with a StepFailedError, also for an
+ * error inside a 200.
  */
 export function askJson(
   context: StepContext,

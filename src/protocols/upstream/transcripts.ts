@@ -16,15 +16,15 @@ const ITEMS_MAX = 200_000
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 const MONTH_SECONDS = 2_678_400
 
-/** A time or a length in seconds; null for a value that no sound has. */
+/** A time or a length in seconds; null = a value that no sound has. */
 export function secondsIn(value: unknown): number | null {
   const seconds = amountOf(value)
   return seconds !== null && seconds <= MONTH_SECONDS ? seconds : null
 }
 
 /**
- * The lengths in a provider's answer: null where it gives none that is possible, with a mark when one of them is
- * impossible. Of several lengths that it bills, the first readable one counts.
+ * The lengths in a provider's answer; null = it gives no possible one. `implausible` marks an impossible one. If the
+ * provider names several billed lengths, the first readable one counts.
  */
 export function readLengths(
   seconds: unknown,
@@ -35,7 +35,7 @@ export function readLengths(
   return { seconds: secondsIn(seconds), billedSeconds, implausible: [seconds, ...billed].some(isOdd) }
 }
 
-/** The result of a service that tells a text alone. */
+/** The result of a service that returns only a text. */
 export function textOnly(
   text: string,
   told: Partial<Pick<TranscriptionResult, 'usage' | 'upstreamId'>> = {},
@@ -51,7 +51,7 @@ export function textOnly(
   }
 }
 
-/** A language as services name it that want its country too. */
+/** A language in the form of services that want its country too. */
 export function withCountry(language: string): string {
   if (language.includes('-')) return language
   return language === 'en' ? 'en-US' : `${language}-${language.toUpperCase()}`
@@ -69,7 +69,7 @@ export function readSegments(value: unknown): readonly TranscriptSegment[] {
   })
 }
 
-/** What `read` makes of the objects of a list; null = nothing. A list of things that are none may be very long. */
+/** The results of `read` for the objects of a list, without null. A list of other values may be very long. */
 function itemsOf<T>(value: unknown, read: (item: RawJson) => T | null): readonly T[] {
   const items: T[] = []
   for (const [index, raw] of listOf(value).entries()) {
@@ -81,7 +81,7 @@ function itemsOf<T>(value: unknown, read: (item: RawJson) => T | null): readonly
   return items
 }
 
-/** Words with their times; `name` is the field that holds the word. */
+/** Words with their times; `name` is the field with the word. */
 export function readWords(
   value: unknown,
   name: string,
@@ -103,8 +103,8 @@ function speakerOf(value: unknown): { readonly speaker?: string } {
 }
 
 /**
- * The objects of a list with the letters that OpenAI gives to unnamed speakers in place of the provider's own ids,
- * which are in the field `id`: A for the first who speaks.
+ * The objects of a list with the letters that OpenAI gives to unnamed speakers: A for the first who speaks. They
+ * replace the provider's own ids, which are in the field `id`.
  */
 export function lettered(items: unknown, id: string): readonly RawJson[] {
   const letter = speakerLetters()
@@ -135,18 +135,18 @@ function figuresOf(segment: RawJson): Readonly<Record<string, number | readonly 
 
 /**
  * The words of a sound of 10 MB with their times are less than 10 MB, whatever its codec. A client gets each of them up
- * to twice, and 30 MB of text took 0.2 s to write.
+ * to twice, and writing 30 MB of text took 0.2 s.
  */
 export const TRANSCRIPT_BYTES_MAX = 10 * 1_048_576
 
-/** How a provider is asked what was said, and what it can do; absent = neither times nor translations. */
+/** How a provider is asked for a transcript, and its abilities; absent = neither times nor translations. */
 interface TranscriptAsk extends Partial<Omit<TranscriptionProtocol, 'ask'>> {
-  /** Throws an `UnsendableError` for a sound or a wish that the provider does not take. */
+  /** Throws an `UnsendableError` for a sound or a parameter that the provider does not accept. */
   request(call: UnitCall<TranscriptionRequest>): UpstreamRequest
   readonly reads: Omit<WholeAsk, 'request' | 'bytesMax'> & WholeReader<TranscriptionResult>
 }
 
-/** Transcripts of one request each. */
+/** Transcripts, each by one request. */
 export function askTranscript(
   transport: Transport,
   { request, reads, ...abilities }: TranscriptAsk,
@@ -160,7 +160,7 @@ export function askTranscript(
   }
 }
 
-/** The form of a request that holds the sound as a file. */
+/** The form of a request with the sound as a file. */
 export function soundForm(
   fields: readonly (readonly [name: string, value: string])[],
   { request: { audio }, generationId }: UnitCall<TranscriptionRequest>,

@@ -45,7 +45,7 @@ const FRAME = object({ image_url: IMAGE, frame_type: maybe(oneOf(['first_frame',
 function shaped(form: RegExp, about: string, what: string): OptionalField<string | null> {
   const read = (given: unknown, path: string): string | null => {
     if (typeof given !== 'string') throw invalidInput(path, 'must be a string')
-    // OpenAI's clients send `auto` to leave it to the model.
+    // OpenAI's clients send `auto` to leave the choice to the model.
     if (given === 'auto') return null
     if (form.test(given)) return given
     throw invalidInput(path, `${what}, got '${quoted(given)}'`)
@@ -110,7 +110,7 @@ function refuseStream(given: unknown, path: string): void {
   if (given !== false) throw invalidInput(path, 'must be a boolean')
 }
 
-/** `seconds` is OpenAI's name for `duration`, as a string. */
+/** `seconds` is OpenAI's name for `duration`, and a string. */
 function secondsOf(given: unknown, path: string): number {
   return readValue(SECONDS, typeof given === 'string' && /^\d{1,3}$/.test(given) ? Number(given) : given, path)
 }
@@ -123,7 +123,7 @@ function frameOf(given: unknown, path: string): FrameImage {
   return { url: addressOf(given, path), frame }
 }
 
-/** A text, or `{image_url}` with a text or `{url}`: pictures are given in all of these forms. */
+/** A text, or `{image_url}` with a text or `{url}`: clients give pictures in all of these forms. */
 function addressOf(item: unknown, path: string): MediaUrl<'image'> {
   const inner = isObject(item) ? field(item, 'image_url') : item
   const url = isObject(inner) ? field(inner, 'url') : inner
@@ -134,14 +134,17 @@ function addressOf(item: unknown, path: string): MediaUrl<'image'> {
   )
 }
 
-/** Fields that are not texts: each is read as the JSON that it is written as. */
+/** Fields that are not texts: each is read as JSON. */
 const JSON_FIELDS: ReadonlySet<string> = new Set(['frame_images', 'input_references', 'provider', 'generate_audio'])
 const WHOLE_FIELDS: ReadonlySet<string> = new Set(['duration', 'seed'])
 const REFERENCE = 'input_reference'
-/** A client's way to write an object into a form. */
+/** The way in which a client writes an object into a form. */
 const REFERENCE_ADDRESS = 'input_reference[image_url]'
 
-/** Reads a form, as OpenAI's clients send every video, as if it had come as JSON; its file is a picture to start from. */
+/**
+ * Reads a form, in which OpenAI's clients send every video, as if it had come as JSON; its file is a picture to start
+ * from.
+ */
 export function parseVideoForm({ fields, files: [file] }: UploadedForm): VideoRequest {
   const body: Record<string, unknown> = {}
   for (const [name, value] of fields) {

@@ -6,7 +6,7 @@ import { isMp4Size, sandboxMp4 } from './sandbox.ts'
 interface Box {
   readonly type: string
   readonly body: Buffer
-  /** Position of the box's body in the file. */
+  /** The position of the box's body in the file. */
   readonly at: number
 }
 
@@ -35,7 +35,7 @@ function box(boxes: ReadonlyMap<string, Box>, path: string): Box {
   return found
 }
 
-// FFmpeg decodes each as H.264, constrained baseline, with one picture of one colour, of that size and length.
+// FFmpeg decodes each as H.264, constrained baseline, with one picture of one colour, of the given size and length.
 for (const size of ['1280x720', '720x1280', '1920x1080', '1080x1920'] as const) {
   test(`${size}: its boxes add up, its sample lies where its tables say, and its size and times are those asked for`, () => {
     const file = sandboxMp4(size, 8, Buffer.from('mark'))

@@ -23,7 +23,7 @@ const FORMS_BY_HOST: Readonly<Record<string, VideoForm>> = { 'api.x.ai': 'xai', 
 const DONE: ReadonlySet<string> = new Set(['completed', 'succeeded', 'success', 'done'])
 const FAILED: ReadonlySet<string> = new Set(['failed', 'error', 'cancelled', 'canceled', 'expired', 'rejected'])
 
-/** `/videos` of OpenAI, OpenRouter and xAI: their requests differ; the state of a job is read in any of their forms. */
+/** `/videos` of OpenAI, OpenRouter and xAI. Their requests differ; the state of a job is read in any of their forms. */
 export function openaiVideos(http: JobHttp): VideoUpstream {
   return askVideos(PROTOCOL, http)
 }
@@ -158,12 +158,12 @@ function stateOf(body: unknown, reference: string): VideoState | null {
   }
 }
 
-/** xAI's mark for a video that was made but is withheld. */
+/** Whether xAI marks a video that was made as withheld. */
 function isRefused(job: RawJson): boolean {
   return objectOf(job['video'])?.['respect_moderation'] === false
 }
 
-/** Addresses that the answer names, else the protocol's own address of the content. */
+/** The addresses that the answer names, else the protocol's own address of the content. */
 function videosOf(job: RawJson, reference: string): readonly VideoSource[] {
   const listed = listOf(job['unsigned_urls']).flatMap((url) => (typeof url === 'string' && url !== '' ? [{ url }] : []))
   if (listed.length > 0) return listed

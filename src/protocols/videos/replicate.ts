@@ -6,7 +6,7 @@ import { jobFailure } from '../wire/upstream-error.ts'
 import { optional, type SubmissionOutcome, type VideoProtocol, type VideoSource, type VideoState } from './upstream.ts'
 import { bearer } from '../../base/bearer.ts'
 
-/** Each answer contains the logs of the prediction so far. */
+/** Each answer contains all logs of the prediction so far, so answers may be this long. */
 const BODY_BYTES_MAX = 16 * 1_048_576
 const VERSION = /^[0-9a-f]{64}$/
 
@@ -102,7 +102,7 @@ function progressOf(logs: string | null): number | null {
   return last === undefined || Number(last) > 100 ? null : Number(last)
 }
 
-/** An address, a list of them, or an object that holds one. */
+/** The sources in an output, which is an address, a list of them, or an object with one. */
 function sourcesOf(output: unknown): readonly VideoSource[] {
   if (typeof output === 'string') return output === '' ? [] : [{ url: output }]
   if (Array.isArray(output)) return listOf(output).flatMap(sourcesOf)

@@ -25,12 +25,12 @@ export interface VideoWish {
   readonly user: string | null
 }
 
-/** A wish with a fixed length, ready to be sent to a provider. */
+/** The requested video with a fixed length, ready to be sent to a provider. */
 export interface VideoOperation extends VideoWish {
   readonly duration: number
 }
 
-/** A field that may decide the price of a video. */
+/** A field on which the price of a video may depend. */
 export type PricedField = 'duration' | 'size' | 'resolution'
 
 /** A parsed request for a video (wire.md D-4.4). */
@@ -39,9 +39,9 @@ export interface VideoRequest extends RoutedRequest {
   readonly wish: VideoWish
 }
 
-/** A request for a video with its facts from the HTTP server. */
+/** A request for a video with the facts that the HTTP server adds. */
 export interface VideoCall {
-  /** Absent = a new id is made. */
+  /** The id of the request; absent = a new one is made. */
   readonly id?: string
   readonly request: VideoRequest
   readonly requestId: string
@@ -50,5 +50,8 @@ export interface VideoCall {
   readonly appTitle: string | null
 }
 
-/** A provider's id of a job is stored with every change of it; the longest in use have some 150 characters. */
+/**
+ * The most characters of a provider's id of a job, which is stored with every change of it; the longest in use have
+ * some 150.
+ */
 export const REFERENCE_CHARS_MAX = 400

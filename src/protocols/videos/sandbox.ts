@@ -31,7 +31,7 @@ export function isMp4Size(size: string): size is Mp4Size {
   return Object.hasOwn(FILES, size)
 }
 
-/** A playable MP4 of the given size and length with one picture. `mark`: bytes that make two videos differ. */
+/** A playable MP4 of the given size and length with one picture. `mark`: bytes by which two videos differ. */
 export function sandboxMp4(size: Mp4Size, seconds: number, mark = Buffer.alloc(0)): Buffer {
   const file = inflateRawSync(Buffer.from(FILES[size], 'base64'))
   for (const [box, at] of Object.entries(DURATION_AT))
@@ -44,7 +44,10 @@ export function sandboxMp4(size: Mp4Size, seconds: number, mark = Buffer.alloc(0
 const USUAL_SIZE: Mp4Size = '1280x720'
 const CHUNK_BYTES = 65_536
 
-/** All that the sandbox knows of a job: it stores none, so it finds each again after any restart. */
+/**
+ * Everything that the sandbox knows about a job. Its id contains all of this, so that the sandbox stores nothing and
+ * finds each job after a restart.
+ */
 interface Ticket {
   readonly startedAtMs: number
   readonly readyAtMs: number
@@ -56,7 +59,7 @@ interface Ticket {
 }
 
 /**
- * Videos of one picture from a file of the server. A `sandbox:` line of the prompt asks for faults: `status` refuses
+ * Videos of one picture from a file of the server. A `sandbox:` line in the prompt asks for faults: `status` refuses
  * the job, `error` fails it, `words=0` ends it without a video.
  */
 export function sandboxVideos(clock: Clock): VideoUpstream {

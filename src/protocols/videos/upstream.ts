@@ -16,7 +16,7 @@ export interface VideoSubmission {
   readonly signal: AbortSignal
 }
 
-/** `unknown` = it may have arrived: sending it again could buy it twice. */
+/** `unknown` = the submission may have arrived: sending it again could buy the job twice. */
 export type SubmissionOutcome =
   | {
       readonly status: 'accepted'
@@ -42,7 +42,7 @@ export type VideoState =
   | {
       readonly status: 'done'
       readonly videos: readonly VideoSource[]
-      /** To be called when the videos have been taken; frees their room in the node's memory budget. */
+      /** Must be called when the videos have been taken; frees their room in the node's memory budget. */
       readonly release?: () => void
     }
   | { readonly status: 'failed'; readonly failure: AttemptFailure }
@@ -55,26 +55,24 @@ export type VideoSource =
   | { readonly url: string }
   | { readonly path: string }
 
-/** A video being read. */
+/** A video that is being read. */
 export interface VideoContent {
   readonly mediaType: string | null
   readonly bytes: AsyncIterable<Buffer>
 }
 
-/**
- * An adapter's calls for videos. They throw only for bugs, except `open`, which throws when the bytes cannot be had.
- */
+/** An adapter's calls for videos. They throw only for bugs, except `open`, which throws if the bytes cannot be read. */
 export interface VideoUpstream {
-  /** Whether a submission to an endpoint tells the provider the field's value, in whatever form. */
+  /** Whether a submission to an endpoint sends the provider the field's value, in any form. */
   tells(endpoint: Endpoint, field: PricedField): boolean
   submit(submission: VideoSubmission): Promise<SubmissionOutcome>
   poll(handle: VideoHandle): Promise<VideoState>
   open(handle: VideoHandle, source: VideoSource): Promise<VideoContent>
-  /** Asks the provider to stop a job that nobody wants any more; absent where it cannot. */
+  /** Asks the provider to stop a job that nobody wants any more; absent = it cannot. */
   cancel?(handle: VideoHandle): Promise<void>
 }
 
-/** A field of an upstream body, left out without a value or where the endpoint does not accept it. */
+/** A field of an upstream body; it is left out if it has no value or the endpoint does not accept it. */
 export function optional(
   endpoint: Endpoint,
   parameter: string,
@@ -84,12 +82,12 @@ export function optional(
   return value === null || !takes(endpoint, parameter) ? {} : { [name]: value }
 }
 
-/** Statuses of a gateway that got no answer: the submission may have arrived behind it. */
+/** Statuses of a gateway that got no answer: the submission may have arrived at the service behind it. */
 const NO_ANSWER: ReadonlySet<number> = new Set([408, 504, 520, 522, 524])
 /** Statuses that say that the provider does not know the job. */
 const GONE: ReadonlySet<number> = new Set([404, 410])
 
-/** The content of a good answer; null = it cannot be understood. */
+/** Reads the content of a successful answer; null = it cannot be understood. */
 type Reads<T> = (body: unknown) => T | null
 
 /** A provider's own words about its jobs. */
@@ -173,7 +171,10 @@ function submissionOutcome(answer: JobAnswer, read: Reads<SubmissionOutcome>): S
   return { status: NO_ANSWER.has(code) ? 'unknown' : 'refused', failure: answer.refusal() }
 }
 
-/** The provider has the job, but under an id that is too long to keep: the operator resolves it there. */
+/**
+ * A submission whose id of the job is too long to be stored becomes unknown: the operator resolves the job at the
+ * provider.
+ */
 function bounded(outcome: SubmissionOutcome | null): SubmissionOutcome | null {
   if (outcome?.status !== 'accepted' || outcome.reference.length <= REFERENCE_CHARS_MAX) return outcome
   return {

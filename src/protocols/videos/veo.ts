@@ -22,11 +22,11 @@ import { geminiCredentials, geminiPath, geminiResource } from '../gemini/provide
 type JobFiles = Extract<JobAnswer, { readonly status: 'answered' }>['files']
 
 const BODY_BYTES_MAX = 1_048_576
-/** Vertex AI puts the videos into its answer, in base64. */
+/** Vertex AI puts the videos into its answer, in base64, so answers may be this long. */
 const VIDEOS_BYTES_MAX = 256 * 1_048_576
 const REFERENCES_MAX = 3
 const DATA_URL = /^data:([a-z0-9.+/-]+);base64,/i
-/** The name of a long-running operation of the Gemini API or of Vertex AI, and nothing that leads elsewhere. */
+/** The name of a long-running operation of the Gemini API or of Vertex AI; nothing that leads elsewhere matches. */
 const OPERATION = /^(models|operations|projects)\/[\w.:@/-]{1,300}$/
 
 /** Google's Veo through `predictLongRunning`, in the Gemini API and in Vertex AI. */
@@ -39,7 +39,7 @@ export function veo(http: JobHttp): VideoUpstream {
 }
 
 const PROTOCOL: VideoProtocol = {
-  // A size is told as its resolution.
+  // A size is sent as its resolution.
   tells: (endpoint, field) => takes(endpoint, field === 'size' ? 'resolution' : field),
   bytesMax: BODY_BYTES_MAX,
   headers: (_provider, apiKey) => geminiCredentials(apiKey),
@@ -159,7 +159,7 @@ function sourceOf(sample: unknown, files: JobFiles): readonly VideoSource[] {
   return url === null || url === '' ? [] : [{ url }]
 }
 
-/** A long string was lifted out of the answer. */
+/** The bytes of a video in the answer, whose long string was lifted out of it. */
 function bytesOf(encoded: unknown, files: JobFiles): readonly Buffer[] | null {
   const [place] = listOf(encoded)
   if (typeof place === 'number') return files[place] ?? null

@@ -7,7 +7,7 @@ export interface SignedRequest {
   readonly region: string
   readonly method: 'GET' | 'POST'
   readonly host: string
-  /** Encoded as it is sent. */
+  /** The path, encoded as it is sent. */
   readonly path: string
   readonly contentType: string
   readonly body: Buffer

@@ -8,19 +8,19 @@ const NO_BASE64 = /[^\w+/-]/g
 /** Characters of neither alphabet, except white space. */
 const FOREIGN = /[^\w+/=\s-]/
 const PADDING_MAX = 2
-/** The letters of its escapes. */
+/** The letters of escapes that mean white space. */
 const WHITE_SPACE = 'nrtf'
 const TURN_BYTES = 262_144
 
 /** Decodes the content of a base64 JSON string as it arrives. */
 export class Base64Text {
   #escape = ''
-  /** Characters that do not complete a byte yet. */
+  /** Characters that do not make a whole byte yet. */
   #letters = ''
   #padding = 0
   #isForeign = false
 
-  /** The text so far is not base64. */
+  /** Whether the text so far is no base64. */
   get isBroken(): boolean {
     return this.#isForeign || this.#padding > PADDING_MAX || this.#letters.length === 1
   }
@@ -61,8 +61,8 @@ function unescaped(_escape: string, code: string | undefined, sign = ''): string
 }
 
 /**
- * The bytes of a base64 JSON string's content; null if it is not base64, or empty. A long text takes turns with other
- * requests.
+ * The bytes of a base64 JSON string's content; null = it is not base64, or empty. A long text gives other requests
+ * turns in between.
  */
 export async function decodedInTurns(inside: Buffer): Promise<Buffer | null> {
   const text = new Base64Text()

@@ -1,14 +1,17 @@
 import { JsonScan } from '../../base/json-scan.ts'
 
 /**
- * From this size on a body is written into one buffer as it comes: copying kept pieces at the end would be slow, and
+ * From this size on, a body is written into one buffer as it comes: copying stored pieces at the end would be slow, and
  * the pieces would outlive several garbage collections.
  */
 export const LARGE_BYTES = 262_144
-/** Small pieces are joined this often: a body of one-byte chunks would otherwise cost a hundred times its size. */
+/**
+ * Small pieces are joined when there are this many: otherwise a body of one-byte chunks would cost a hundred times its
+ * size.
+ */
 const PIECES_MAX = 256
 
-/** A body that is collected whole. */
+/** A body of which all bytes are collected. */
 export class CollectedBody {
   readonly #blocks: Buffer[] = []
   #pieces: Buffer[] = []
@@ -17,7 +20,7 @@ export class CollectedBody {
   #placed = 0
   #scan: JsonScan | null = null
 
-  /** `bytesTold`: the length from the headers, null if they give none. The body may still be longer. */
+  /** `bytesTold`: the length that the headers state, null = none. The body may still be longer. */
   constructor(bytesTold: number | null) {
     if (bytesTold !== null && bytesTold >= LARGE_BYTES) this.#whole = Buffer.allocUnsafeSlow(bytesTold)
   }
@@ -26,7 +29,7 @@ export class CollectedBody {
     return this.#bytes
   }
 
-  /** Whether it is one object or array of JSON, by its brackets. Only from the first such question on is it scanned. */
+  /** Whether it is one complete object or array of JSON, by its brackets. It is scanned only from the first call on. */
   isWholeJson(): boolean {
     if (this.#scan === null) {
       this.#scan = new JsonScan()

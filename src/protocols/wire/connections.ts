@@ -10,9 +10,15 @@ import { type AttemptFailure, failure, type NoAnswer } from '../ports/attempt-fa
 import { AddressRefusedError, guardedLookup, PRIVATE_REFUSED, upstreamLookup, type Resolve } from './guarded-lookup.ts'
 
 const HEADERS_BYTES_MAX = 16_384
-/** How full the buffer of a socket may be for its next read, which adds up to 64 kB; for TLS it is Node's own bound. */
+/**
+ * How many bytes the buffer of a socket may hold before its next read, which adds up to 64 kB; for TLS this is Node's
+ * own bound.
+ */
 const BUFFERED_BYTES = 16_384
-/** Of one piece for the parser. It puts the rest of a piece back when it is paused, and then one more read is taken in. */
+/**
+ * The most bytes of one piece for the parser. When the parser is paused, it puts the rest of a piece back, and one more
+ * read is taken in.
+ */
 const PIECE_BYTES = 32_768
 
 interface ConnectOptions {
@@ -25,7 +31,7 @@ interface Secure {
   readonly secureContext?: SecureContext
 }
 
-/** Connections whose requests set their own limits on the time to an answer. */
+/** An agent for requests that set their own limits on the time to an answer. */
 export function patientAgent(connect: ConnectOptions | buildConnector.connector, options: Agent.Options = {}): Agent {
   return new Agent({
     ...options,
@@ -56,14 +62,14 @@ export function publicConnector(
 
 /**
  * An agent for providers that may be private, another for all others, and two for each file of certificates, so that
- * none uses another's connections.
+ * none uses the connections of another.
  */
 export class UpstreamAgents {
   readonly #timeoutMs: number
   readonly #options: Agent.Options
   readonly #private: Agent
   readonly #public: Agent
-  /** By reach and path; there are only as many as the catalogue ever had. */
+  /** Agents by reach and path; there are only as many as the catalogue has ever had. */
   readonly #trusting = new Map<string, Agent>()
 
   constructor(timeoutMs: number, options: Agent.Options = {}) {
@@ -98,7 +104,10 @@ export class UpstreamAgents {
   }
 }
 
-/** A renewed file is used from the next connection on. The failure tells nothing of what the file contains. */
+/**
+ * A connector with a file of certificates. A renewed file is used from the next connection on. The failure does not
+ * reveal the contents of the file.
+ */
 function trustingConnector(
   caFile: string,
   connectorOf: (secure: Secure) => buildConnector.connector,
@@ -116,7 +125,7 @@ function trustingConnector(
   }
 }
 
-/** Why a request had no answer, by what Node says of it; the first that fits. */
+/** Why a request had no answer, by the words of Node's error; the first match applies. */
 const NO_ANSWER: readonly (readonly [why: NoAnswer, words: string, says: RegExp])[] = [
   ['unknown_host', 'its host was not found', /ENOTFOUND|EAI_AGAIN|EAI_NODATA/],
   ['closed', 'its host refused the connection', /ECONNREFUSED/],
@@ -129,7 +138,7 @@ const NO_ANSWER: readonly (readonly [why: NoAnswer, words: string, says: RegExp]
   ['unreachable', 'its host could not be reached', /(?:)/],
 ]
 
-/** The failure of a request without an answer, with the reason why in our words. */
+/** The failure of a request without an answer, with the reason in our words. */
 export function connectFailure(error: Error): AttemptFailure {
   const found = failure('connect', null, error.message)
   if (error instanceof AddressRefusedError) return { ...found, why: 'private', said: error.message }
@@ -144,10 +153,10 @@ function codeOf(thrown: unknown): string {
 }
 
 /**
- * Works around undici. A complete answer that was paused at its last byte is reported as cut when its connection
- * closes: here the parser is resumed before undici sees the end; it has no bytes left to deliver by then. And the
- * parser takes all that a socket has, so that each pause takes in more than it passes on: here it gets pieces, and a
- * slow reader's answer stays within its bound (guarantees.md F41).
+ * Works around two faults of undici. First, a complete answer that was paused at its last byte is reported as cut when
+ * its connection closes: here the parser, which by then has no bytes left to deliver, is resumed before undici sees the
+ * end. Second, the parser takes everything that a socket has, so that each pause takes in more than it passes on: here
+ * it gets pieces, so that a slow reader's answer stays within its bound (guarantees.md F41).
  */
 function boundedConnector(options: ConnectOptions & Secure): buildConnector.connector {
   // A socket takes this option, but undici's types do not name it.
@@ -175,6 +184,6 @@ interface ResponseParser {
 /** undici's parser of a connection, which has no public name; null once the connection is closed. */
 function parserOf(socket: object): ResponseParser | null | undefined {
   const name = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'parser')
-  // A test of a paused answer checks that it exists.
+  // The test of a paused answer checks that this member exists.
   return name === undefined ? null : (socket as Partial<Record<symbol, ResponseParser | null>>)[name]
 }

@@ -2,26 +2,26 @@ import { jsonTextEnd } from '../../base/json-text.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from './raw-json.ts'
 import type { Said } from './refusal-verdict.ts'
 
-/** The bytes that are read of an error status's body. */
+/** The most bytes that are read of an error status's body. */
 export const ERROR_BYTES_MAX = 65_536
-/** A message is searched no further than this for the reason of a refusal, since it may repeat a prompt first. */
+/** A message is searched only so far for the reason of a refusal, since it may repeat a prompt first. */
 const SAID_CHARS_MAX = 65_536
 const MESSAGE = /"(?:message|detail|msg|err_msg|error_msg|status_msg|error)"\s{0,8}:\s{0,8}"/
 const NAMES = /"(code|type|status)"\s{0,8}:\s{0,8}"([\w.:-]{1,100})"/g
 /** The parts of a list of errors that are read. */
 const PARTS_MAX = 8
-/** How deep services wrap what they were told themselves. */
+/** How deeply services wrap an error that another service gave them. */
 const DEPTH_MAX = 6
-/** Where services put a code, a type or another name of an error. */
+/** Members in which services put a code, a type or another name of an error. */
 const CODES = ['code', 'type', 'status', 'reason', 'errorCode', 'err_code', 'error_type', '__type'] as const
-/** Where they put its words: the first that has some counts. */
+/** Members in which services put the words of an error: the first one with words counts. */
 const WORDS = ['message', 'Message', 'error', 'detail', 'msg', 'error_msg', 'err_msg', 'error_message'] as const
-/** Of which an answer has one. */
+/** Members of which a successful answer has at least one. */
 const ANSWERS = ['choices', 'data', 'results', 'output', 'text', 'images', 'usage', 'id', 'type'] as const
-/** Members with further names of the error, but without words of it. */
+/** Members with further names of the error, but without words about it. */
 const INNER = ['innererror', 'inner_error', 'details', 'metadata'] as const
 
-/** The error inside a 200, as several providers send it; null = the body is none. */
+/** The error inside a 200, as several providers send it; null = the body is no error. */
 export function errorIn(body: unknown): unknown {
   const object = objectOf(body)
   const error = object?.['error'] ?? null
@@ -40,8 +40,8 @@ export function isErrorBody(body: unknown): body is RawJson {
 }
 
 /**
- * The body of an error status: parsed JSON, its text where it is neither JSON nor a page, or undefined. A cut body
- * still gives its names and the message that it begins, since some repeat the whole prompt in it.
+ * The body of an error status: parsed JSON; its text if it is neither JSON nor a page; or undefined. A cut body still
+ * yields its names and the beginning of its message, since some services repeat the whole prompt in it.
  */
 export function parseErrorBody(bytes: Buffer): unknown {
   if (bytes.length < ERROR_BYTES_MAX) {
@@ -63,23 +63,23 @@ export function parseErrorBody(bytes: Buffer): unknown {
   }
 }
 
-/** A text for people; a page of a proxy says nothing. */
+/** A text for people; undefined = the page of a proxy, which is of no use. */
 function plainText(bytes: Buffer): string | undefined {
   const text = bytes.toString('utf8').trim()
   return text === '' || /^[<{[]|[\0\uFFFD]/.test(text) ? undefined : text
 }
 
-/** What an error says, wherever its service puts it. */
+/** The facts in an error, wherever its service puts them. */
 export interface ErrorSaid extends Said {
   /** The parameters that it names. */
   readonly fields: readonly string[]
-  /** The tokens of the prompt and of the window; 0 = it does not say. */
+  /** The tokens of the prompt and of the window; 0 = it states none. */
   readonly tokens: { readonly input: number; readonly limit: number }
   /** Google's `RetryInfo`, seconds. */
   readonly retrySeconds: number | null
 }
 
-/** Reads an error, or a body that holds one; `named` are further names of it, such as those of a header. */
+/** Reads an error, or a body with one; `named` are further names of the error, such as that in a header. */
 export function saidIn(body: unknown, named: readonly string[] = []): ErrorSaid {
   const reading = new ErrorReading()
   reading.read(body, DEPTH_MAX)
@@ -109,7 +109,7 @@ class ErrorReading {
     else if (typeof value === 'object' && value !== null) this.#object(value as RawJson, depth)
   }
 
-  /** Some services pass on what another one answered them, as text. */
+  /** Some services pass on, as text, the answer of another service. */
   #text(text: string, depth: number): void {
     const inner =
       text.startsWith('{') || text.startsWith('[') ? parseJson(Buffer.from(text.slice(0, SAID_CHARS_MAX))) : undefined
@@ -171,7 +171,7 @@ function tokensOf(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
 }
 
-/** The inside of a JSON string, without an escape that was cut at its end. */
+/** The text of a JSON string's inside, without an escape that was cut at its end. */
 function spelledOut(inside: Buffer): string {
   for (let end = inside.length; end > Math.max(0, inside.length - 12); end -= 1) {
     const text = parseJson(Buffer.concat([Buffer.from('"'), inside.subarray(0, end), Buffer.from('"')]))

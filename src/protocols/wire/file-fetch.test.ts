@@ -70,7 +70,7 @@ test('every other address must be public, where it is named and where a redirect
   for (const host of hosts)
     for (const place of [`${host}:${port}`, host, `${host}:443`]) await refused(`http://${place}/x`)
   await refused(`${own.url}/redirected`)
-  // Without an own host every private address is refused.
+  // Without an own host, every private address is refused.
   await refused(`${own.url}/x`, { ownHost: null })
   for (const address of [
     'nonsense',

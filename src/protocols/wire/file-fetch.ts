@@ -11,18 +11,21 @@ const REDIRECTS_MAX = 3
 const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 export interface FileWish {
-  /** `host:port` that may be private, since the operator configured it; null = only public addresses. */
+  /** A `host:port` that may be private, since the operator set it; null = only public addresses are allowed. */
   readonly ownHost: string | null
-  /** The own host too must be public. */
+  /** Whether this host must be public too. */
   readonly publicOnly?: boolean
   readonly bytesMax: number
   readonly timeoutMs: number
   readonly signal?: AbortSignal
-  /** Sent only to the own host, and not after a redirect. */
+  /** Headers sent only to this host, and not after a redirect. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A file could not be fetched. `message` is for the log: a client learns no more than that. */
+/**
+ * Thrown if a file could not be fetched. `message` is for the log: the client only learns that the file could not be
+ * fetched.
+ */
 export class FileFetchError extends Error {
   override readonly name = 'FileFetchError'
 }

@@ -24,7 +24,7 @@ export function formBody(
   }
 }
 
-/** A secret until the form is sent, so that no field or file can contain it. */
+/** The boundary is a secret until the form is sent, so that no field or file can contain it. */
 export function formBoundary(generationId: string): string {
   return `tollgate-${generationId}`
 }

@@ -9,12 +9,12 @@ export type Resolve = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
 
-/** The host is, or resolves to, a forbidden address. */
+/** Thrown if the host is, or resolves to, a forbidden address. */
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError'
 }
 
-/** Why a provider that the API has set is not connected to. */
+/** Why no connection is made to a provider that the API has set. */
 export const PRIVATE_REFUSED =
   'the address is private: a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true'
 
@@ -40,7 +40,7 @@ export function guardedLookup(
 }
 
 /**
- * The operator's upstreams may be at any address except those where clouds serve a machine's credentials (guarantees.md
- * requirement 14).
+ * The operator's upstreams may have any address except those at which clouds serve a machine's credentials
+ * (guarantees.md requirement 14).
  */
 export const upstreamLookup: LookupFunction = guardedLookup((address) => !isForbiddenAddress(address), lookup)

@@ -1,7 +1,7 @@
 import { constants, createBrotliDecompress, createGunzip, createInflate, type Gunzip } from 'node:zlib'
 
 const INFLATED_BYTES_MAX = 32 * 1_048_576
-/** A body without its own end is inflated as far as it came: its reader knows whether that is all. */
+/** A body that is cut is decompressed as far as it came: its reader knows whether that is all. */
 const AS_FAR = { finishFlush: constants.Z_SYNC_FLUSH }
 const BROTLI_AS_FAR = { finishFlush: constants.BROTLI_OPERATION_FLUSH }
 
@@ -13,7 +13,7 @@ const MADE: ReadonlyMap<string, () => Pick<Gunzip, 'on' | 'write' | 'end' | 'pau
 
 /** Nothing follows `end` or `fail`. */
 interface InflatedEvents {
-  /** false pauses until `resume`. */
+  /** false = pause until `resume`. */
   data(bytes: Buffer): boolean
   /** More bytes may be pushed after `push` returned false. */
   drained(): void
@@ -22,16 +22,16 @@ interface InflatedEvents {
 }
 
 export interface InflatedBody {
-  /** false: wait for `drained`. */
+  /** false = wait for `drained`. */
   push(bytes: Buffer): boolean
   end(): void
   resume(): void
-  /** Ends it; no event follows. */
+  /** Ends the decompression; no event follows. */
   destroy(): void
 }
 
 /**
- * Decompresses up to a limit a body that the upstream compressed although we asked for identity (guarantees.md F28).
+ * Decompresses, up to a limit, a body that the upstream compressed although we asked for identity (guarantees.md F28).
  * null for an unknown encoding.
  */
 export function inflatedBody(encoding: string, events: InflatedEvents): InflatedBody | null {

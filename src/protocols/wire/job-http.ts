@@ -14,9 +14,10 @@ import { upstreamFailure } from './upstream-error.ts'
 import { LAST_WORD_MS, type UpstreamHeaders } from './transport.ts'
 
 /**
- * Job HTTP is separate from `upstream/response.ts`, which carries all other requests. A submission has its own
- * connection, and tells bytes that were sent from bytes that may have been. Jobs are polled with GET. Their time limits
- * are not the provider's settings, and no stream or relay attempt is involved. Both share the budget of whole answers.
+ * Job HTTP is separate from `upstream/response.ts`, which carries all other requests. A submission has a connection of
+ * its own, and distinguishes bytes that were sent from bytes that may have been sent. Jobs are polled with GET. Their
+ * time limits are not the provider's settings, and no stream or relay attempt is involved. Both share the memory budget
+ * for plain answers.
  */
 
 const NO_BODY = Buffer.alloc(0)
@@ -34,14 +35,14 @@ export interface JobRequest {
   readonly signal: AbortSignal
 }
 
-/** `sent` = part of the request may have left: nobody knows whether it arrived. */
+/** `sent` = part of the request may have left, so nobody knows whether it arrived. */
 export type JobAnswer =
   | {
       readonly status: 'answered'
       readonly code: number
       readonly headers: UpstreamHeaders
       readonly body: Buffer
-      /** What an error status says. */
+      /** The failure that an error status means. */
       readonly refusal: () => AttemptFailure
       /** Files that were lifted out of the body. */
       readonly files: readonly (readonly Buffer[])[]
@@ -54,14 +55,14 @@ export interface OpenedFile {
   readonly bytes: AsyncIterable<Buffer>
 }
 
-/** HTTP for jobs: few, long exchanges that tell bytes that were sent from bytes that may have been. */
+/** HTTP for jobs: few, long exchanges that distinguish bytes that were sent from bytes that may have been sent. */
 export class JobHttp {
-  /** The node's budget for whole answers. */
+  /** The node's memory budget for plain answers. */
   readonly answers: AnswerBudget
   readonly #clock: Clock
   readonly #own = new UpstreamAgents(CONNECT_MS)
   readonly #guarded = patientAgent(publicConnector(CONNECT_MS))
-  /** null = no provider has an `auth`. */
+  /** null = there are no providers with an `auth`. */
   readonly #tokens: TokenCache | null
 
   constructor(clock: Clock, answers: AnswerBudget, tokens: TokenCache | null = null) {
@@ -71,9 +72,9 @@ export class JobHttp {
   }
 
   /**
-   * Uses a new connection: a kept one may close just as the request leaves, and nobody could tell whether it arrived.
-   * `lifts`: the answer may contain files in base64, which the caller then holds and releases from the budget. Any
-   * other answer frees its room when it is complete.
+   * Uses a new connection: an open one may close just as the request leaves, and then nobody could know whether the
+   * request arrived. `lifts`: the answer may contain files in base64, which the caller then holds and releases from the
+   * budget. Any other answer frees its room when it is complete.
    */
   async post(
     wish: JobRequest,
@@ -94,7 +95,7 @@ export class JobHttp {
     return this.#withToken(wish, NO_BODY, (ready) => this.#exchange(this.#own.of(wish.provider), ready, options))
   }
 
-  /** Asks with the provider's token where it has an `auth`; one that is refused is replaced once. */
+  /** Asks with the provider's token if it has an `auth`; a refused token is replaced once. */
   async #withToken(
     wish: JobRequest,
     body: Buffer,
@@ -114,8 +115,8 @@ export class JobHttp {
   }
 
   /**
-   * Opens a file of the provider: by a path of its own, or by any public address that it names (guarantees.md 4 row
-   * 13). Throws if it cannot.
+   * Opens a file of the provider: by a path at the provider, or by any public address that the provider names
+   * (guarantees.md 4 row 13). Throws if it cannot.
    */
   async open(wish: JobRequest & { readonly url: string | null }): Promise<OpenedFile> {
     const base = new URL(wish.provider.baseUrl)
@@ -129,7 +130,7 @@ export class JobHttp {
         method: 'GET',
         dispatcher: url.host === base.host ? this.#own.of(wish.provider) : this.#guarded,
         signal: wish.signal,
-        // The provider's credentials go only to its own address.
+        // The provider's credentials are sent only to its own address.
         headers: {
           accept: '*/*',
           'accept-encoding': 'identity',
@@ -211,7 +212,7 @@ async function exchanged(
   const collected = lifts === null ? new CollectedBody(null) : new LiftedTexts()
   const late = new AbortController()
   let isSent = false
-  /** All of the answer's JSON has come, though its body has not ended. */
+  /** Whether all of the answer's JSON has come although its body has not ended. */
   let isWhole = false
   let [code, headers]: [number, UpstreamHeaders] = [0, {}]
   let stopTimer = (): void => undefined

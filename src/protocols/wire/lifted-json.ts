@@ -10,8 +10,8 @@ const ZERO = 48
 const OPEN = 91
 const CLOSE = 93
 /**
- * A string that begins with this many base64 characters is a vector or a file: other texts have a space or a comma by
- * then.
+ * A string that begins with this many base64 characters is a vector or a file: other texts have a space or a comma
+ * earlier.
  */
 const BASE64_CHARS_MIN = 64
 /** A request has at most 2,048 inputs, with few vectors for each. */
@@ -20,13 +20,13 @@ const VECTORS_MAX = 8_192
 const DATA_URL_HEAD_BYTES = 100
 const COMMA = 44
 const SLICE_BYTES = 65_536
-/** Blanks before the first number of a list; with more of them the list is parsed. */
+/** The most blanks before the first number of a list; with more of them the list is parsed. */
 const SPACES_MAX = 64
 const BASE64 = new Set(Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\\'))
 
 /**
- * A vector as it came, or a file: the JSON of an array of numbers, or of a base64 string or data URL with its quotes.
- * It is not checked yet.
+ * A vector or a file in its original bytes: the JSON of an array of numbers, or of a base64 string or data URL with its
+ * quotes. It has not been checked yet.
  */
 export interface VectorBytes {
   readonly form: 'numbers' | 'base64'
@@ -35,12 +35,12 @@ export interface VectorBytes {
 
 /** Parsed JSON without its vectors and files, which are most of the body and can be passed on unparsed. */
 export interface LiftedJson {
-  /** A vector is replaced by a list of one number, its place in `vectors`; no other list begins with a number. */
+  /** Each vector is replaced by a list of one number, its index in `vectors`; no other list begins with a number. */
   readonly json: unknown
   readonly vectors: readonly VectorBytes[]
 }
 
-/** Parses a body and keeps its vectors as bytes; undefined for invalid JSON. */
+/** Parses a body whose vectors stay bytes; undefined = invalid JSON. */
 export function parseLifted(body: Buffer): LiftedJson | undefined {
   const lifted = new LiftedBody()
   lifted.push(body)
@@ -48,20 +48,20 @@ export function parseLifted(body: Buffer): LiftedJson | undefined {
 }
 
 /**
- * Lifts vectors and files out of a body that comes in pieces. The pieces are kept as they are: joined in one buffer,
- * 17 MB of vectors took a fifth of their time for its pages, which are new each time.
+ * Lifts vectors and files out of a body that comes in pieces. The pieces are not joined: in one buffer, 17 MB of
+ * vectors took a fifth longer, because its memory pages are new each time.
  */
 export class LiftedBody {
   readonly #scan = upstreamScan()
   readonly #vectors: VectorBytes[] = []
   /** The JSON around the vectors. */
   readonly #kept = new CollectedBody(null)
-  /** A string or a list of numbers that began in an earlier piece. */
+  /** The form of a string or a list of numbers that began in an earlier piece. */
   #open: VectorBytes['form'] | null = null
   #begun = new CollectedBody(null)
-  /** The last piece ended with a backslash that escapes the next byte. */
+  /** Whether the last piece ended with a backslash that escapes the next byte. */
   #isEscaped = false
-  /** The end of the last piece, if it does not show yet whether a list of numbers begins there. */
+  /** The end of the last piece, if it is not clear yet whether a list of numbers begins there. */
   #undecided: Buffer | null = null
   #isRefused = false
 
@@ -76,7 +76,7 @@ export class LiftedBody {
     return this.#scan.isWhole && this.#open === null && this.#undecided === null
   }
 
-  /** undefined for invalid JSON, and for more than an answer may hold. */
+  /** undefined = invalid JSON, or more than an answer may contain. */
   end(): LiftedJson | undefined {
     if (this.#isRefused || this.#open !== null || this.#undecided !== null) return undefined
     const json = parseScanned(this.#kept.take())
@@ -122,7 +122,7 @@ export class LiftedBody {
     this.#isEscaped = form === 'base64' && oddBackslashes(bytes, 1, bytes.length)
   }
 
-  /** The place at which the piece goes on after what began in an earlier one. */
+  /** The index at which the piece continues after what began in an earlier piece. */
   #goOn(piece: Buffer, form: VectorBytes['form']): number {
     const start = this.#isEscaped ? 1 : 0
     const end = endOf(piece, form, start)
@@ -149,12 +149,12 @@ export class LiftedBody {
   }
 }
 
-/** A copy of a piece that is less than half of the memory behind it, which its framing would otherwise keep alive. */
+/** A copy of a piece that is less than half of the memory behind it, which its framing would otherwise keep in use. */
 function owned(piece: Buffer): Buffer {
   return piece.length * 2 < piece.buffer.byteLength ? Buffer.from(piece) : piece
 }
 
-/** What begins at a byte outside of strings, if it may be lifted. */
+/** The form of what begins at a byte outside of strings; null = it may not be lifted. */
 function formAt(piece: Buffer, at: number): VectorBytes['form'] | 'undecided' | null {
   const byte = piece[at]
   if (byte === QUOTE) return 'base64'
@@ -167,7 +167,7 @@ function formAt(piece: Buffer, at: number): VectorBytes['form'] | 'undecided' | 
   return next === MINUS || (next >= ZERO && next <= NINE) ? 'numbers' : null
 }
 
-/** Behind the end of what a piece continues from `start` on; 0 if that does not end in it. */
+/** The index after the end of what a piece continues from `start` on; 0 = it does not end in this piece. */
 function endOf(piece: Buffer, form: VectorBytes['form'], start: number): number {
   return (form === 'numbers' ? piece.indexOf(CLOSE, start) : jsonTextEnd(piece, start)) + 1
 }
@@ -189,25 +189,25 @@ function dataUrlHead(body: Buffer, start: number): number {
 }
 
 const BACKSLASH = 92
-/** The bytes around the files, and the number of files; no honest answer has as many. */
+/** The most bytes around the files, and the most files; no real answer has as many. */
 const REST_BYTES_MAX = 1_048_576
 const FILES_MAX = 16
 
 /**
- * Reads JSON with files in base64 as it comes: each file is decoded piece by piece, and a list of one number, its place
- * in `files`, replaces it. Parsing 256 MB at once would stop everything else for seconds.
+ * Reads JSON with files in base64 as it comes: each file is decoded piece by piece, and replaced by a list of one
+ * number, its index in `files`. Parsing 256 MB at once would stop everything else for seconds.
  */
 export class LiftedTexts {
   readonly #rest = new CollectedBody(null)
   readonly #files: Buffer[][] = []
   #at: 'outside' | 'head' | 'text' | 'file' = 'outside'
-  /** The next byte belongs to an escape that began in the piece before. */
+  /** Whether the next byte belongs to an escape that began in the piece before. */
   #isEscaped = false
   /** The beginning of a string of unknown kind, with its quote. */
   #head: Buffer = Buffer.alloc(0)
   #file = new Base64Text()
 
-  /** Whether the answer has more files, or more bytes beside them, than it may. */
+  /** Whether the answer has more files, or more bytes besides them, than it may. */
   get isExcessive(): boolean {
     return this.#rest.bytes > REST_BYTES_MAX || this.#files.length > FILES_MAX
   }
@@ -264,7 +264,7 @@ export class LiftedTexts {
     this.#at = 'outside'
   }
 
-  /** Enough of a string has come to see its kind. */
+  /** Enough of a string has come to recognise its kind. */
   #known(): void {
     const inside = this.#head.subarray(1)
     if (inside.subarray(0, BASE64_CHARS_MIN).every((byte) => BASE64.has(byte))) {

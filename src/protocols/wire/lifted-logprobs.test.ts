@@ -22,7 +22,7 @@ const logprobs = fc.oneof(
 
 /** The client's text, with the lifted parts back in their places. */
 function told({ json, logprobs: lifted }: LogprobsAnswer): unknown {
-  // The tests below make this shape.
+  // The tests below make objects of this form.
   const { choices, ...rest } = json as { readonly choices: readonly { readonly logprobs?: unknown }[] }
   const written = {
     ...rest,
@@ -54,7 +54,7 @@ test('an answer is what JSON.parse makes of it, though the probabilities in it a
   )
 })
 
-/** Large enough to be checked in several pieces. */
+/** A text large enough to be checked in several pieces. */
 function large(entry: string, entries = 12_000): string {
   return `{"content":[${Array.from({ length: entries }, () => entry).join(',')}],"refusal":[${entry},${entry}]}`
 }
@@ -115,7 +115,7 @@ const geminiResult = fc.record({
 /** The client's text of each candidate, from the lifted parts. */
 async function geminiTold(body: Buffer): Promise<readonly unknown[]> {
   const { json, logprobs: lifted } = await liftLogprobs(body, GEMINI_LOGPROBS)
-  // The tests below make this shape.
+  // The tests below make objects of this form.
   return (json as { readonly candidates: readonly { readonly logprobsResult?: unknown }[] }).candidates.map(
     ({ logprobsResult }) => {
       const told = { logprobs: geminiLogprobsOf(logprobsResult, lifted) }

@@ -10,11 +10,11 @@ const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
-/** A smaller answer is parsed whole. */
+/** Answers smaller than this are parsed whole. */
 const LIFTED_BYTES_MIN = 262_144
-/** Bytes checked before other requests get their turn: a few ms. */
+/** The bytes checked before other requests get a turn: a few ms. */
 const PIECE_BYTES = 262_144
-/** Bound on a token with its alternatives, which are some kB. */
+/** The most bytes of a token with its alternatives, which are usually some kB. */
 const ENTRY_BYTES_MAX = 1_048_576
 const DEPTH_MAX = 64
 const NOTHING = Buffer.alloc(0)
@@ -39,7 +39,7 @@ export interface LogprobsPlace {
 export interface LogprobsWriter {
   /**
    * Adds a part of the object: lists with some of the entries each, where `MORE` continues the last list of the part
-   * before. A number in a list is not an entry. false: more than any honest answer has.
+   * before. A number in a list is not an entry. false = more than any real answer has.
    */
   add(piece: RawJson): boolean
   /** The JSON of all parts; null = there are none. */
@@ -48,7 +48,7 @@ export interface LogprobsWriter {
 
 export const OPENAI_LOGPROBS: LogprobsPlace = Object.freeze({ answers: 'choices', member: 'logprobs' })
 
-/** A parsed answer. A large answer's probabilities are replaced by their index in `logprobs`. */
+/** A parsed answer. The probabilities of a large answer are replaced by their index in `logprobs`. */
 export interface LogprobsAnswer {
   /** undefined = the body is not JSON. */
   readonly json: unknown
@@ -57,8 +57,8 @@ export interface LogprobsAnswer {
 
 /**
  * Parses an answer whose size the client decides: 16,000 tokens with 20 alternatives each are 25 MB, almost all of it
- * probabilities, which took 120 ms to parse and 90 ms to write again. They are checked in pieces, with turns for others
- * between them, and passed on unparsed.
+ * probabilities, which took 120 ms to parse and 90 ms to write again. They are checked in pieces, with turns for other
+ * requests in between, and passed on unparsed.
  */
 export function parseWithLogprobs(body: Buffer, place = OPENAI_LOGPROBS): LogprobsAnswer | Promise<LogprobsAnswer> {
   return body.length >= LIFTED_BYTES_MIN && body.includes(keyOf(place))
@@ -70,7 +70,7 @@ function keyOf({ member }: LogprobsPlace): Buffer {
   return Buffer.from(`"${member}"`)
 }
 
-/** The probabilities of an answer; null where it has none. */
+/** The probabilities of an answer; null = it has none. */
 export function logprobsOf(value: unknown, logprobs: readonly JsonBytes[]): unknown {
   return (typeof value === 'number' ? logprobs[value] : undefined) ?? value ?? null
 }
@@ -99,11 +99,12 @@ export async function liftLogprobs(body: Buffer, place = OPENAI_LOGPROBS): Promi
   const answers = listOf(objectOf(json)?.[place.answers]).filter(
     (answer) => typeof objectOf(answer)?.[place.member] === 'number',
   )
-  // The same name elsewhere, as in a tool's arguments, leads to more parts than answers: then nothing is lifted.
+  // If the same name occurs elsewhere, as in a tool's arguments, there are more parts than answers: then nothing is
+  // lifted.
   return answers.length === logprobs.length ? { json, logprobs } : { json: parseJson(body), logprobs: [] }
 }
 
-/** The start of the object that follows the key at `at`; -1 where there is none. */
+/** The start of the object that follows the key at `at`; -1 = there is none. */
 function objectAfter(body: Buffer, at: number): number {
   const colon = pastBlanks(body, at)
   if (body[colon] !== COLON) return -1
@@ -118,8 +119,8 @@ function pastBlanks(body: Buffer, from: number): number {
 }
 
 /**
- * The end of the object that begins at `start`; -1 where it is not JSON, or not lists of entries that an honest answer
- * could have.
+ * The end of the object that begins at `start`; -1 = it is not JSON, or not lists of entries that a real answer could
+ * have.
  */
 async function checkedEnd(body: Buffer, start: number, writer: LogprobsWriter | null): Promise<number> {
   let from = start

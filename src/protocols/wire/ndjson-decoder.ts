@@ -17,20 +17,20 @@ export class NdjsonDecoder {
     this.#line = line
   }
 
-  /** false: a line is longer than any honest one, and the stream must be given up. */
+  /** false = a line is longer than any real one, and the stream must be given up. */
   push(chunk: Buffer): boolean {
-    // A long line from small reads is joined once, not with every read.
+    // A long line from small reads is joined once, instead of with every read.
     if (this.#rest !== null && !chunk.includes(LF)) return this.#keep(chunk)
     const bytes = this.#rest === null ? chunk : Buffer.concat([this.#rest.take(), chunk])
     let start = 0
-    // The kept bytes contain no line end, so the search continues after them.
+    // The remaining bytes contain no line end, so the search continues after them.
     let end = bytes.indexOf(LF, this.#rest?.bytes ?? 0)
     this.#rest = null
     while (end !== -1) {
       const isEmpty = end === start || (end === start + 1 && bytes[start] === CR)
       if (!isEmpty) this.#take(bytes.subarray(start, end))
       start = end + 1
-      // An empty line ends right here, and a search would cost ten times as much.
+      // An empty line ends right here, where a search would cost ten times as much.
       end =
         bytes[start] === LF
           ? start

@@ -59,7 +59,7 @@ test('an own secret is removed however it is escaped, and no part of it is left'
       )
   for (const own of ['ours.upstream.example', '0f3aa1b2c3d4', 'eu-west-1', 'AKIDOFOURS0001'])
     assert.equal(redact(`at ${own}.`), 'at [redacted].')
-  // Our own words keep what only looks like a secret.
+  // In our own words, text that only looks like a secret stays.
   assert.equal(redactor(OURS, false)(`org-abcdef123456 and ${KEY}`), 'org-abcdef123456 and [redacted]')
 })
 

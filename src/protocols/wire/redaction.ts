@@ -2,15 +2,15 @@ import { secretsInAuth } from '../../catalog/auth.ts'
 import type { Provider } from '../../catalog/catalog.ts'
 
 const REDACTED = '[redacted]'
-/** Only this much of a message is searched for secrets; at most 500 characters are shown. */
+/** A message is searched for secrets only so far; at most 500 characters are shown. */
 export const REDACTED_LENGTH_MAX = 2_000
-/** A shorter secret, or a shorter part of one, may be part of any word. */
+/** A secret, or a part of one, that is shorter than this may be part of any word. */
 const SECRET_LENGTH_MIN = 8
-/** A secret of this length is known by its beginning or its end too, like a key. */
+/** A secret of this length, like a key, is also recognised by its beginning or its end. */
 const LONG_SECRET = 16
-/** Of each end of a key that some services show. */
+/** The characters at each end of a key that some services show. */
 const END_LENGTH = 4
-/** Text within JSON within an address within JSON. */
+/** The levels of escapes that are decoded, such as text within JSON within an address within JSON. */
 const DECODINGS_MAX = 4
 const ESCAPE =
   /%[0-7][\da-f]|%[cd][\da-f]%[89ab][\da-f]|%e[\da-f](?:%[89ab][\da-f]){2}|%f[0-7](?:%[89ab][\da-f]){3}|[\\%]u[\da-f]{4}|\\u\{[\da-f]{1,4}\}|\\x[\da-f]{2}|\\[/"\\nrt]|&(?:#\d{2,5}|#x[\da-f]{2,4}|amp|quot|apos);/gi
@@ -22,7 +22,7 @@ const NAMED_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['&quot;', '"'],
   ['&apos;', "'"],
 ])
-/** Keys, organisations, projects and addresses: everything that could identify the operator's account. */
+/** Patterns of keys, organisations, projects and addresses: everything that could identify the operator's account. */
 const PATTERNS = [
   /\b(?:sk|pk|rk|gsk|xai|org|proj|acct|tgp|wrkspc|hf|nvapi|pplx|sess|r8|fw)[-_][\w*.-]{6,}/g,
   /\bBearer\s+[^\s<>"']+/gi,
@@ -43,21 +43,24 @@ const PATTERNS = [
   /\bproject:[\w.-]+/gi,
   /\bserviceAccounts?[/:][\w@.:-]+/gi,
 ]
-/** As a word of a parameter's name, such as `user_location`, it has no digit. */
+/** In a parameter's name, such as `user_location`, such a word has no digit. */
 const PREFIXED_WORD = /\b(?:key|user|req)[-_][\w*.-]{6,}/g
 const MASK = /[*•]{3,}|\.{3,}|…/g
 const LONG_WORD = /(?<![\w-])[\w-]{32,}/g
 
-/** The settings of a provider that are nobody's but its operator's. */
+/** The settings of a provider that only its operator may see. */
 export type OperatorsOwn = Pick<Provider, 'apiKeys' | 'baseUrl'> & Partial<Pick<Provider, 'dialect' | 'auth'>>
 
 interface Secret {
   readonly text: string
-  /** Its first or last eight characters tell too much already. */
+  /** Whether its first or last eight characters already reveal too much. */
   readonly inParts: boolean
 }
 
-/** A text without escapes; character `i` of it began at `places[i]` of the original, whose end is the last place. */
+/**
+ * A text without escapes; its character `i` began at `places[i]` of the original. The last place is the end of the
+ * original.
+ */
 interface Decoded {
   readonly text: string
   readonly places: readonly number[]
@@ -66,9 +69,9 @@ interface Decoded {
 type Span = readonly [start: number, end: number]
 
 /**
- * Removes the settings of a provider from a text, and from words that are not our own (`quoted`) whatever looks like a
- * secret. All are looked for in the text without escapes and removed at once, since one that is removed first would
- * leave the ends of another around it.
+ * Removes the settings of a provider from a text, and from words that are not our own (`quoted`) also whatever looks
+ * like a secret. All are looked for in the text without escapes and removed at once: if one were removed first, the
+ * ends of another around it would stay.
  */
 export function redactor(provider: OperatorsOwn, quoted: boolean): (text: string) => string {
   const secrets = secretsOf(provider)
@@ -88,7 +91,7 @@ export function redactor(provider: OperatorsOwn, quoted: boolean): (text: string
   }
 }
 
-/** The beginning of a text without a word that the cut goes through, since a cut secret would not be recognised. */
+/** The beginning of a text up to the last word that is not cut, since a cut secret would not be recognised. */
 export function wholeWords(text: string): string {
   if (text.length <= REDACTED_LENGTH_MAX) return text
   let end = REDACTED_LENGTH_MAX
@@ -105,13 +108,13 @@ function secretsOf({ apiKeys, baseUrl, dialect, auth }: OperatorsOwn): readonly 
   // Some keys are lists, such as a pair and a region.
   const keys = [...apiKeys, ...(auth?.issued ?? [])].flatMap((key) => [key, ...key.split(':')])
   if (auth !== undefined) keys.push(...secretsInAuth(auth.entry))
-  // Some begin with the name of a scheme.
+  // Some values begin with the name of a scheme.
   const { headers: ofToken = {}, params = {} } = auth?.entry ?? {}
   const given = [dialect?.headers ?? {}, ofToken, params].flatMap((map) => Object.values(map))
   const headers = given.flatMap((value) => [value, ...value.split(' ')])
   const values = [...new URLSearchParams(dialect?.query ?? '').values(), ...headers]
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
-  // Part of some addresses is the number of an account, or the name of a resource.
+  // A part of some addresses is the number of an account, or the name of a resource.
   const places =
     url === null
       ? []
@@ -170,7 +173,7 @@ function percentDecoded(escape: string): string {
   }
 }
 
-/** In small letters of ASCII: others may change their length. */
+/** The text with ASCII letters in lower case: other letters may change their length. */
 function caseless(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
@@ -193,7 +196,7 @@ function* spansOf(text: string, { text: secret, inParts }: Secret): Generator<Sp
   }
 }
 
-/** Whether a part of a secret is a whole word of it, as in `provider-key-1`, which other texts have too. */
+/** Whether a part of a secret is a whole word of it, as in `provider-key-1`, since other texts have such words too. */
 function isWord(part: string, next: string | undefined): boolean {
   return next !== undefined && /^[a-z]+$/i.test(part) && !/[a-z]/i.test(next)
 }
@@ -207,7 +210,7 @@ function* patternSpans(text: string): Generator<Span> {
     if (looksRandom(found)) yield [index, index + found.length]
 }
 
-/** A long name, such as that of a model, consists of words and numbers. */
+/** Whether a word looks random: a long name, such as that of a model, consists of words and numbers. */
 function looksRandom(word: string): boolean {
   return (
     /\d/.test(word) &&
@@ -225,7 +228,7 @@ function looksRandom(word: string): boolean {
   )
 }
 
-/** Masked keys: `ab****yz`, `ab...yz`, and with one end alone where it is that of a key. */
+/** Masked keys: `ab****yz` or `ab...yz`, or with only one end if it is the end of a key. */
 function* maskSpans(text: string, secrets: readonly Secret[]): Generator<Span> {
   for (const { 0: mask, index } of text.matchAll(MASK)) {
     let start = index
@@ -262,7 +265,7 @@ function* endsSpans(text: string, secrets: readonly Secret[]): Generator<Span> {
   }
 }
 
-/** A letter or a digit of ASCII, `-` or `_`. */
+/** Whether it is an ASCII letter or digit, `-` or `_`. */
 function isKeyCharacter(code: number): boolean {
   return (
     (code >= 0x30 && code <= 0x39) ||

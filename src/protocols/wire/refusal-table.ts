@@ -1,7 +1,7 @@
 /**
- * Whose fault a refusal is. The operator's: `credentials` (the key), `account` (its money, organisation or region),
- * `endpoint` (the model is retired, or not open to the account). The model's: `model`. The request's:
- * `context_length`, `moderation`, `client` (any provider would refuse it), `request` (perhaps only this one does).
+ * Who is at fault for a refusal. The operator: `credentials` (the key), `account` (its money, organisation or region),
+ * `endpoint` (the model is retired, or not open to the account). The model: `model`. The request: `context_length`,
+ * `moderation`, `client` (any provider would refuse it), `request` (perhaps only this one does).
  */
 export type Refusal =
   | 'credentials'
@@ -15,13 +15,16 @@ export type Refusal =
 
 export interface RefusalRow {
   readonly whose: Refusal
-  /** Only with these statuses; absent = see `verdictOn`. */
+  /** The row applies only to these statuses; absent = see `verdictOn`. */
   readonly status?: readonly number[]
-  /** Only for jobs that were accepted and then failed. */
+  /** The row applies only to jobs that were accepted and then failed. */
   readonly of?: 'job'
-  /** Whole codes, types and names of an error in lower case. Those of `base_resp` and `error_code` are prefixed. */
+  /**
+   * Whole codes, types and names of an error in lower case, separated by blanks. Those of `base_resp` and `error_code`
+   * are prefixed.
+   */
   readonly codes?: string
-  /** Parts of its words in lower case, apart by semicolons; `…` stands for up to 160 characters. */
+  /** Parts of an error's words in lower case, separated by semicolons; `…` stands for up to 160 characters. */
   readonly words?: string
   readonly source: string
   /** When the source was read; absent = `READ`. */
@@ -31,7 +34,7 @@ export interface RefusalRow {
 /** When these pages were read. */
 export const READ = '2026-11-27'
 
-/** The first row that fits counts: codes before words, and words before most statuses. */
+/** The first row that matches applies: codes come before words, and words before most statuses. */
 export const REFUSALS: readonly RefusalRow[] = [
   {
     whose: 'context_length',
@@ -170,7 +173,7 @@ export const REFUSALS: readonly RefusalRow[] = [
   { whose: 'credentials', status: [401], source: 'HTTP: whatever it says' },
   { whose: 'account', status: [402], source: 'HTTP: whatever it says' },
   { whose: 'moderation', status: [498], source: 'docs.cohere.com/reference/errors' },
-  // A refusal of max_tokens, with the words of one of the prompt.
+  // A refusal of max_tokens, in the words of a refusal of the prompt.
   { whose: 'request', words: 'max tokens must be; max_tokens must be', source: 'Cohere' },
   {
     whose: 'context_length',
@@ -336,7 +339,7 @@ export const REFUSALS: readonly RefusalRow[] = [
   { whose: 'endpoint', status: [404, 405, 410], source: 'HTTP' },
 ]
 
-/** The status that a name means, where an error inside a 200 has no other. */
+/** The status that a name means, for an error inside a 200 without another status. */
 export const NAMED_STATUSES: ReadonlyMap<string, number> = new Map(
   Object.entries({
     400: 'invalid_request_error invalid_prompt invalid_argument validationexception bad_request base_resp:2013',

@@ -1,22 +1,25 @@
 import { REFUSALS, NAMED_STATUSES, type Refusal } from './refusal-table.ts'
 
-/** The rows, with their codes and words apart. */
+/** The rows, with their codes and words as lists. */
 const ROWS = REFUSALS.map(({ codes, words, ...row }) => ({
   ...row,
   codes: codes === undefined ? null : codes.trim().split(/\s+/),
   words: words?.split(';').map((phrase) => phrase.trim().replaceAll(/\s+/g, ' ')) ?? null,
 }))
 
-/** Faults of the request that a broken provider may speak of too. */
+/** Faults of the request of which a broken provider may also speak. */
 const REQUESTS: ReadonlySet<Refusal> = new Set(['moderation', 'client', 'request'])
-/** Statuses that say when, not why. */
+/** Statuses that say when to try again, and not what was wrong. */
 const NOT_NOW: ReadonlySet<number> = new Set([408, 425, 429])
 const GAP = ' … '
 const GAP_CHARS = 160
-/** A message that repeats a word more often is none. */
+/**
+ * How often a word is tried as the beginning of a phrase with a gap. A message that repeats a word more often is no
+ * real message.
+ */
 const GAPS_MAX = 16
 
-/** What a provider said, as `saidIn` of error-body.ts reads it. */
+/** The facts of a provider's error, as `saidIn` of error-body.ts reads them. */
 export interface Said {
   /** null = an error inside a 200 that names none. */
   readonly status: number | null
@@ -26,20 +29,20 @@ export interface Said {
 }
 
 export interface Verdict {
-  /** null = a fault without a cause, such as a 500, or a time to wait. */
+  /** null = a fault without a known cause, such as a 500, or a request to wait. */
   readonly refusal: Refusal | null
-  /** A code or words say it, not the status alone. */
+  /** Whether a code or words show this, instead of only the status. */
   readonly isKnown: boolean
-  /** The words by which it is known; null = a code or the status says it. */
+  /** The words by which it is known; null = a code or the status shows it. */
   readonly words: string | null
-  /** They stand in quotation marks, and so may be a part of the request. */
+  /** These words are in quotation marks, and so may come from the request. */
   readonly isQuotation?: true
 }
 
 /**
- * Whose fault a refusal is: by its codes, else by its words, else by its status. A 429 is judged by codes and by rows
- * of its own; a 5xx is never the request's for its words, but may be the prompt's length, which several servers say
- * so. What is only quoted counts where nothing else is said.
+ * Who is at fault for a refusal: by its codes, else by its words, else by its status. A 429 is judged by codes and by
+ * rows of its own. The words of a 5xx never make it the request's fault, except for the length of the prompt, which
+ * several servers report in this way. Quoted words count only if nothing else does.
  */
 export function verdictOn({ status, codes, message }: Said, of?: 'job'): Verdict {
   const known = new Set(codes)
@@ -65,7 +68,7 @@ export function verdictOn({ status, codes, message }: Said, of?: 'job'): Verdict
   return quotation ?? { refusal: refusalOfStatus(status, message === ''), isKnown: false, words: null }
 }
 
-/** Whose fault a status is that comes without a known word. A bare 413 is of a prompt that its server will not read. */
+/** Who is at fault for a status without known words. A bare 413 means a prompt that the server will not read. */
 export function refusalOfStatus(status: number | null, isBare = false): Refusal | null {
   if (status === null || status < 400 || status > 499 || NOT_NOW.has(status)) return null
   if (status === 413 && isBare) return 'context_length'
@@ -75,7 +78,7 @@ export function refusalOfStatus(status: number | null, isBare = false): Refusal 
   return row?.whose ?? 'request'
 }
 
-/** The status that a name of an error means; null = the name means none. */
+/** The status that a name of an error means; null = the names mean none. */
 export function statusOfNames(names: readonly string[]): number | null {
   for (const name of names) {
     const status = NAMED_STATUSES.get(name)
@@ -84,17 +87,17 @@ export function statusOfNames(names: readonly string[]): number | null {
   return null
 }
 
-/** In lower case, without quotation marks and with single spaces, as the words of the rows are. */
+/** The text in lower case, without quotation marks and with single spaces, like the words of the rows. */
 export function plain(text: string): string {
   return text.toLowerCase().replaceAll(/[`'"\s]+/g, ' ')
 }
 
-/** The words before a gap and those after it. */
+/** The words before a gap, and those after it. */
 export function partsOf(phrase: string): readonly string[] {
   return phrase.split(GAP)
 }
 
-/** Whether a plain text has the words of a row. */
+/** Whether a plain text contains the words of a row. */
 function says(text: string, phrase: string): boolean {
   const [first = '', then] = partsOf(phrase)
   if (then === undefined) return text.includes(first)
@@ -114,7 +117,7 @@ const CLOSING: ReadonlyMap<string, string> = new Map([
   ['«', '»'],
 ])
 
-/** Without what it quotes. JSON, and what Python writes in its place, stays. */
+/** The text without its quotations. JSON stays, and so does Python's form of it. */
 function withoutQuotations(text: string): string {
   if (/\{\s?["']/.test(text)) return text
   let rest = ''

@@ -397,7 +397,7 @@ const MODERATION: readonly Wording[] = [
   ['Cohere', 498, { message: 'a word is denied' }],
 ]
 
-/** What a client may change, and what no table knows: another provider is asked once. */
+/** Faults that a client may correct, and faults that no table knows: another provider is asked once. */
 const REQUEST: readonly Wording[] = [
   [
     'OpenAI',
@@ -476,7 +476,7 @@ for (const [refusal, wordings] of TABLES) {
 test('an error inside a 200 is judged as the same error with a status', () => {
   for (const [refusal, wordings] of TABLES.slice(0, 6))
     for (const [source, status, said] of wordings) {
-      // Statuses alone, and rows for one of them, say nothing here.
+      // Statuses by themselves, and rows for one status, are not tested here.
       if (said === undefined || [429, 498, 413, 404].includes(status)) continue
       const found = eventFailure(said)
       if (status !== 401 && status !== 402 && status !== 403)

@@ -15,7 +15,7 @@ function decode(pieces: readonly Buffer[]): string[] {
 }
 
 /**
- * Slices of two neighbouring events each: a cut affects no event further away, so all cuts of the slices cover all cuts
+ * Slices of two neighbouring events each. A cut affects no event further away, so all cuts of the slices cover all cuts
  * of the body.
  */
 function neighbours(body: Buffer): readonly Buffer[] {
@@ -77,6 +77,6 @@ test('a first byte that could begin a BOM and does not hides no line end after i
   const body = Buffer.from([0xef, 13, ...Buffer.from('data: a\n\n')])
   for (let cut = 1; cut < 4; cut += 1)
     assert.deepEqual(decode([body.subarray(0, 1), body.subarray(1, cut), body.subarray(cut)]), ['a'], `cut at ${cut}`)
-  // Two bytes are too short for a BOM, but still count at the end of the body.
+  // Two bytes are too few for a BOM, but still count at the end of the body.
   assert.deepEqual(decode([Buffer.from([0xef, 13])]), [])
 })

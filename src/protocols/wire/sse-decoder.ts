@@ -6,8 +6,8 @@ const COLON = 58
 const SPACE = 32
 const LINE_BYTES_MAX = 1_048_576
 /**
- * Bound on all lines of an event together. Each line also counts the cost of keeping it, or a million empty ones would
- * fit.
+ * The most bytes of all lines of an event together. Each line also counts with the memory that it costs, or a million
+ * empty lines would be allowed.
  */
 const EVENT_BYTES_MAX = 1_048_576
 const LINE_COST_BYTES = 64
@@ -15,12 +15,15 @@ const NEW_LINE = Buffer.from('\n')
 const DATA = Buffer.from('data')
 const ERROR = Buffer.from('error')
 
-/** Called with the data of each event; a callback that keeps the data longer than its call must copy it. */
+/** Called with the data of each event; a callback that uses the data after it has returned must copy it. */
 export interface SseEvents {
   event(data: Buffer): void
   /** A line `error: {…}`, an unknown field with which some providers abort. */
   errorLine(value: Buffer): void
-  /** Takes whole events that it knows by their bytes, and answers where the next one begins: `start` if it knows none. */
+  /**
+   * Takes complete events that it knows by their bytes, and returns the index at which the next one begins: `start` if
+   * it knows none.
+   */
   known?(bytes: Buffer, start: number): number
 }
 
@@ -33,22 +36,22 @@ export class SseDecoder {
   #rest: CollectedBody | null = null
   #data: Buffer[] = []
   #dataBytes = 0
-  /** The number of lines in `#data` that are copies, and so do not keep a whole network read in memory. */
+  /** The number of lines in `#data` that are copies, and so do not hold a whole network read in memory. */
   #owned = 0
   #started = false
-  /** The last line ended with CR: an LF right after it belongs to the same line end. */
+  /** Whether the last line ended with CR: an LF directly after it belongs to the same line end. */
   #skipLf = false
 
   constructor(events: SseEvents) {
     this.#events = events
   }
 
-  /** false: a line or an event is longer than any honest one, and the stream must be given up. */
+  /** false = a line or an event is longer than any real one, and the stream must be given up. */
   push(chunk: Buffer): boolean {
-    // A long line from small reads is joined once, not with every read.
+    // A long line from small reads is joined once, instead of with every read.
     if (this.#rest !== null && this.#started && !chunk.includes(LF) && !chunk.includes(CR)) return this.#keep(chunk)
     const bytes = this.#rest === null ? chunk : Buffer.concat([this.#rest.take(), chunk])
-    // The kept bytes contain no line end, so the search continues after them; bytes that waited for a BOM were not
+    // The remaining bytes contain no line end, so the search continues after them; bytes that waited for a BOM were not
     // searched.
     const searched = this.#started ? (this.#rest?.bytes ?? 0) : 0
     this.#rest = null
@@ -91,7 +94,7 @@ export class SseDecoder {
     return this.#dataBytes <= EVENT_BYTES_MAX && (start === bytes.length || this.#keep(bytes.subarray(start)))
   }
 
-  /** The body ended: an event without its blank line still counts. */
+  /** The body has ended: an event without its blank line still counts. */
   end(): void {
     const rest = this.#rest?.take() ?? null
     this.#rest = null
@@ -99,7 +102,7 @@ export class SseDecoder {
     this.#dispatch()
   }
 
-  /** The start of the text; -1 while a BOM may still be incomplete. */
+  /** The start of the text; -1 = a BOM may still be incomplete. */
   #skipBom(bytes: Buffer): number {
     if (bytes.length < 3 && bytes[0] === 0xef) return -1
     this.#started = true
@@ -114,7 +117,7 @@ export class SseDecoder {
 
   #add(line: Buffer): void {
     this.#dataBytes += line.length + LINE_COST_BYTES
-    // Data beyond the bound is not kept: the stream is given up after this read.
+    // Data beyond the bound is not stored: the stream is given up after this read.
     if (this.#dataBytes <= EVENT_BYTES_MAX) this.#data.push(line)
   }
 
@@ -148,7 +151,7 @@ class LineEnds {
     this.#bytes = bytes
   }
 
-  /** The index of the next CR or LF from `from`, which never decreases; -1 when there is none. */
+  /** The index of the next CR or LF from `from` on; -1 = there is none. `from` must never decrease. */
   after(from: number): number {
     const stepEnd = Math.min(this.#bytes.length, from + STEP_BYTES)
     for (let at = from; at < stepEnd; at += 1) if (this.#bytes[at] === LF || this.#bytes[at] === CR) return at

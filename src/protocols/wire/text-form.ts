@@ -8,23 +8,29 @@ const BACKSLASH = 92
 const LETTER_U = 117
 /** The bytes that may follow a backslash: " \ / b f n r t u */
 const ESCAPES: ReadonlySet<number> = new Set([34, 92, 47, 98, 102, 110, 114, 116, 117])
-/** A longer text is not part of a run; the limits of an event apply to it. */
+/** A text longer than this is not part of a run; the limits of an event apply to it. */
 const RUN_TEXT_BYTES_MAX = 65_536
 
-/** Where the only text of a JSON message stands that its messages differ in: behind its quote, and at the next. */
+/**
+ * The place of the only text in which messages of one form differ: the indexes after its opening quote and of its
+ * closing quote.
+ */
 export interface TextPlace {
   readonly start: number
   readonly end: number
 }
 
-/** The place of a key's text; null unless the key occurs exactly once, since another field's text could be taken for it. */
+/**
+ * The place of a key's text; null unless the key occurs exactly once, since the text of another field could be taken
+ * for it.
+ */
 export function textPlace(data: Buffer, key: string, text: string): TextPlace | null {
   const start = textStart(data, key)
   const end = start === -1 ? -1 : jsonTextEnd(data, start)
   return end === -1 || jsonText(data.subarray(start, end)) !== text ? null : { start, end }
 }
 
-/** Where a key's text begins; -1 unless the key occurs exactly once. */
+/** The index at which a key's text begins; -1 unless the key occurs exactly once. */
 export function textStart(data: Buffer, key: string): number {
   const quoted = Buffer.from(`"${key}"`)
   const at = data.indexOf(quoted)
@@ -38,21 +44,21 @@ export function jsonText(content: Buffer): string | null {
   return validTextEnd(content, 0, content.length) === content.length ? decoded(content) : null
 }
 
-/** The decoded text of bytes that are the inside of JSON strings. Counting needs it: `\u0416` is one letter, not six. */
+/** The decoded text of bytes from inside JSON strings. Counting needs it: `\u0416` is one letter, not six. */
 export function decoded(content: Buffer): string {
   const text = content.toString('utf8')
   return content.includes(BACKSLASH) ? String(JSON.parse(`"${text}"`)) : text
 }
 
-/** Whole events of a stream that stand one behind another and differ in one text. */
+/** Consecutive complete events of a stream that differ in one text. */
 export interface TextRun {
-  /** Where each text begins and ends, one pair behind another. */
+  /** The start and end index of each text, pair after pair. */
   readonly places: readonly number[]
-  /** Where the next event begins. */
+  /** The index at which the next event begins. */
   readonly end: number
 }
 
-/** The run that begins at `start`; `tailEnd` is where the rest of an event behind its text ends, -1 for another rest. */
+/** The run that begins at `start`; `tailEnd` returns where an event ends after its text, or -1 if its rest differs. */
 export function textRun(
   bytes: Buffer,
   start: number,
@@ -64,7 +70,7 @@ export function textRun(
   while (isAt(bytes, end, head)) {
     const from = end + head.length
     const to = validTextEnd(bytes, from, Math.min(bytes.length, from + RUN_TEXT_BYTES_MAX))
-    // An empty text is parsed: it carries nothing, and for some protocols that is all it says.
+    // An event with an empty text is parsed: it has no content, and in some protocols that is its only meaning.
     const next = to > from && bytes[to] === QUOTE ? tailEnd(bytes, to) : -1
     if (next === -1) break
     places.push(from, to)
@@ -73,13 +79,13 @@ export function textRun(
   return places.length === 0 ? null : { places, end }
 }
 
-/** The texts of a run, one behind another, as the bytes of JSON strings. */
+/** The texts of a run, one after another, as the bytes of JSON strings. */
 export function runText(bytes: Buffer, places: readonly number[]): Buffer {
   let length = 0
   for (let place = 0; place < places.length; place += 2) length += (places[place + 1] ?? 0) - (places[place] ?? 0)
   const texts = Buffer.allocUnsafe(length)
   let written = 0
-  // Most texts are a few bytes, for which `copy` costs more than the loop.
+  // Most texts have a few bytes, for which `copy` costs more than the loop.
   for (let place = 0; place < places.length; place += 2)
     for (let at = places[place] ?? 0, to = places[place + 1] ?? 0; at < to; at += 1) {
       texts[written] = bytes[at] ?? 0
@@ -93,8 +99,8 @@ export function isAt(bytes: Buffer, at: number, wanted: Buffer): boolean {
 }
 
 /**
- * Where the inside of a JSON string ends, at a quote or at `to`; -1 for a control character, a broken escape, which
- * must not reach the client's parser, or broken UTF-8, which a client's decoder might refuse.
+ * The end of a JSON string's inside, at a quote or at `to`; -1 = a control character, a broken escape, which must not
+ * reach the client's parser, or broken UTF-8, which a client's decoder might refuse.
  */
 function validTextEnd(bytes: Buffer, from: number, to: number): number {
   let isAscii = true

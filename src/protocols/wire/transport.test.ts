@@ -11,10 +11,10 @@ import { PROVIDER_TIMEOUTS } from '../../tables/settings-table.ts'
 import { Transport, type SentRequest } from './transport.ts'
 import { lasting } from '../../../test/harness/lasting.ts'
 
-/** As much as one read of a socket gives, so that the last byte comes with the pause. */
+/** As many bytes as one read of a socket returns, so that the last byte comes with the pause. */
 const SMALL = Buffer.alloc(60_000, 'a')
 const LARGE = Buffer.alloc(3_000_000, 'b')
-/** Turns of the loop to wait: the other end is in this process, so that its end is seen within them. */
+/** The turns of the loop to wait: the other end is in this process, so its end is seen within them. */
 const PAUSE_TURNS = 100
 
 const transport = await lasting(new Transport(systemClock))
@@ -39,7 +39,7 @@ async function asked(
     socket.on('error', () => undefined).once('data', () => answer(socket))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A TCP server's address is an object.
+  // The address of a TCP server is an object.
   const { port } = server.address() as AddressInfo
   const provider = {
     baseUrl: `http://127.0.0.1:${port}`,
@@ -134,7 +134,7 @@ for (const [what, end, answer] of ENDS)
         assert.deepEqual(await asked((socket) => answer(socket, body), pauses, streaming), { bytes: body.length, end })
   })
 
-/** Of an answer, in all buffers of its connection to the provider (guarantees.md F41). */
+/** The most bytes of an answer in all buffers of its connection to the provider (guarantees.md F41). */
 const BUFFERED_BYTES_MAX = 262_144
 
 test('F41: an answer of which somebody takes a piece at a time is never taken in further than its bound', async () => {

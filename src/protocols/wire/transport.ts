@@ -12,11 +12,11 @@ import { ownValue } from '../../base/own-value.ts'
 
 const CONNECTIONS_MAX = 2_048
 const TICK_MS = 250
-/** Bytes of one answer in a turn of the loop: with events of 30 bytes they cost about 10 ms. */
+/** The bytes of one answer that are passed on in a turn of the loop: with events of 30 bytes they take about 10 ms. */
 const TURN_BYTES = 32_768
-/** A longer piece of a stream, such as sound, is passed on by itself: copying it costs more than another write. */
+/** A longer piece of a stream, such as sound, is passed on without joining: a copy costs more than another write. */
 const JOINED_BYTES_MAX = 2_048
-/** Of a whole answer, which is only collected: 64 kB at a time cost a pause of its socket for each read. */
+/** The same for a plain answer, which is only collected: at 64 kB, each read would pause its socket. */
 const WHOLE_TURN_BYTES = 1_048_576
 
 /** Header names are in lower case. */
@@ -37,29 +37,29 @@ interface Address {
   readonly path: string
 }
 
-/** Gets the response to a request. A failure after `isComplete` costs the answer nothing. */
+/** Gets the response to a request. A failure after `isComplete` does not affect the answer. */
 export interface ResponseSink extends AnswerSink<Buffer, [status: number, headers: UpstreamHeaders]> {
-  /** Whether all content of the answer has come, though the end of its body has not. */
+  /** Whether all content of the answer has come although its body has not ended. */
   isComplete(): boolean
 }
 
-/** How long an answer whose content is complete waits for its usage and its last word (guarantees.md F22, F24). */
+/** How long an answer whose content is complete waits for its usage and its last message (guarantees.md F22, F24). */
 export const LAST_WORD_MS = 3_000
-/** How long the rest of a body may take after the last word, so that its connection can be used again. */
+/** How long the rest of a body may take after the last message, so that its connection can be used again. */
 const RELEASE_MS = 1_000
 /** The first byte of a plain answer may take as long as the answer (guarantees.md 5). */
 const FIRST_BYTE_PLAIN_SECONDS = 300
 
 /** Sends requests to providers. */
 export class Transport {
-  /** The budget for answers that are read whole. */
+  /** The memory budget for plain answers. */
   readonly answers: AnswerBudget
   readonly clock: Clock
   readonly #agents = new Map<number, UpstreamAgents>()
   readonly #running = new Bag<SentRequest>()
   readonly #addresses = new Map<string, Address>()
   #ticking = false
-  /** null = no provider has an `auth`. */
+  /** null = there are no providers with an `auth`. */
   readonly #tokens: TokenCache | null
 
   constructor(clock: Clock, answers = new AnswerBudget(), tokens: TokenCache | null = null) {
@@ -94,7 +94,10 @@ export class Transport {
     return sent
   }
 
-  /** A token that the provider refuses is replaced once, and the request repeated. */
+  /**
+   * Sends a request with the provider's token. A token that the provider refuses is replaced once, and the request is
+   * repeated.
+   */
   async #sendWithToken(
     sent: SentRequest,
     request: HttpRequest & { readonly provider: Authorized },
@@ -118,7 +121,7 @@ export class Transport {
     await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()))
   }
 
-  /** Each base address is parsed once; there are only as many as the catalogue ever had. */
+  /** The address parts of a base address, each parsed once; there are only as many as the catalogue has ever had. */
   #address(baseUrl: string): Address {
     let address = this.#addresses.get(baseUrl)
     if (address === undefined) {
@@ -129,7 +132,7 @@ export class Transport {
     return address
   }
 
-  /** Connect timeouts belong to a connection pool, so providers with the same timeout share one. */
+  /** A connect timeout belongs to a connection pool, so providers with the same timeout share one. */
   #agent(provider: Provider): Dispatcher {
     const { connect } = provider.timeouts
     let agents = this.#agents.get(connect)
@@ -165,21 +168,21 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
   readonly #forget: (sent: SentRequest) => void
   readonly #startedMs: number
   /**
-   * Bytes that are not told yet: pieces of a stream that came with one read, and what came while nobody could take it,
-   * since undici reads on when the other side has closed.
+   * Bytes that have not been passed on: pieces of a stream that came with one read, and bytes that came while nobody
+   * could take them, since undici continues to read when the other side has closed.
    */
   #held: Buffer[] = []
   #heldBytes = 0
   #controller: Dispatcher.DispatchController | null = null
-  /** `asked`: its head has not come. `released`: nobody waits for the rest of its body. */
+  /** `asked` = its head has not come. `released` = nobody waits for the rest of its body. */
   #phase: 'asked' | 'answering' | 'released' | 'over' = 'asked'
   #paused = false
-  /** The rest of the held bytes waits for the next turn of the loop. */
+  /** Whether the rest of the held bytes waits for the next turn of the loop. */
   #turning = false
   #turnBytes = 0
-  /** The end, if it came while bytes were held or before it could be reported. */
+  /** The end, if it came while bytes were held, or before it could be reported. */
   #ended: 'whole' | AttemptFailure | null = null
-  /** Since when nothing came that advances the answer, or nobody waits for it. */
+  /** Monotonic ms since which nothing has come that advances the answer, or nobody has waited for it. */
   #progressMs: number
 
   constructor(request: HttpRequest, sink: ResponseSink, clock: Clock, forget: (sent: SentRequest) => void) {
@@ -192,8 +195,8 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
   }
 
   /**
-   * Sends the request. An immediate failure is reported after `send` has returned. `again` is called in place of an
-   * answer that says that the token is over.
+   * Sends the request. An immediate failure is reported only after `send` has returned. `again` is called in place of
+   * an answer that says that the token has ended.
    */
   dispatch(agent: Dispatcher, options: Dispatcher.DispatchOptions, again: (() => void) | null = null): void {
     if (this.#phase === 'over') return
@@ -204,7 +207,7 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
     }
   }
 
-  /** There is no token to send it with. */
+  /** Fails the request because there is no token to send it with. */
   refuse(found: AttemptFailure): void {
     this.#fail(found)
   }
@@ -216,7 +219,7 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
   }
 
   /**
-   * The answer is complete: the sink gets nothing more, and the rest of the body has a moment to end before the
+   * The answer is complete: the sink gets nothing more, and the rest of the body has a short time to end before the
    * connection is closed.
    */
   release(): void {
@@ -233,14 +236,17 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
     this.#goOn()
   }
 
-  /** A parsed event arrived: bytes without an event are no progress, or a slow drip would never end (guarantees.md F23). */
+  /**
+   * Called when a parsed event arrived: bytes without an event are no progress, or a slow drip would never end
+   * (guarantees.md F23).
+   */
   progressed(): void {
     this.#progressMs = this.#clock.monotonic()
   }
 
   /**
-   * Ends the request when one of its limits has passed. A client's pause does not count against the provider, and a
-   * complete answer loses nothing.
+   * Ends the request if one of its limits has passed. A client's pause does not count against the provider, and a
+   * complete answer is not affected.
    */
   check(nowMs: number): void {
     const { streaming, provider } = this.#request
@@ -282,12 +288,13 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
     this.#held.push(chunk)
     this.#heldBytes += chunk.length
     if (this.#isBlocked) return
-    // A provider that sends many events at once frames each of them; told one by one, each costs a write to the client.
+    // A provider that sends many events at once frames each of them; passed on one by one, each would cost a write to
+    // the client.
     if (this.#heldBytes >= TURN_BYTES) this.#tellHeld()
     else if (this.#held.length === 1) queueMicrotask(() => this.#readOver())
   }
 
-  /** The read is over, and the turn of the loop is not. */
+  /** Called when the read is over, but before the turn of the loop ends. */
   #readOver(): void {
     try {
       this.#tellHeld()
@@ -307,11 +314,14 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
     this.#readOver()
     if (this.#held.length > 0 && this.#isAwaited) this.#ended = found
     else if (this.#controller !== null) this.#fail(found)
-    // Failed before it was sent, so still within `send`: reported after that returns.
+    // It failed before it was sent, so still within `send`: the failure is reported after `send` has returned.
     else queueMicrotask(() => this.#fail(found))
   }
 
-  /** Many small events at once would keep all others waiting: after so many bytes others have their turn. */
+  /**
+   * Passes on a piece. Many small events at once would delay all other requests, so after a number of bytes these get a
+   * turn.
+   */
   #tell(chunk: Buffer): void {
     this.#turnBytes += chunk.length
     const flows = this.#sink.push(chunk)
@@ -332,7 +342,7 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
   #goOn(): void {
     try {
       this.#tellHeld()
-      // A finished request shares its connection with the next one.
+      // The connection of a finished request already serves the next one.
       if (this.#phase === 'over' || (this.#isBlocked && this.#isAwaited)) return
       if (this.#ended === null) this.#controller?.resume()
       else if (this.#ended === 'whole') this.onResponseEnd()
@@ -346,7 +356,7 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
     while (this.#isAwaited && !this.#isBlocked && this.#held.length > 0) this.#tell(this.#nextHeld())
   }
 
-  /** A long piece, or short ones as far as one turn takes them. */
+  /** A long piece, or as many short ones as one turn may take. */
   #nextHeld(): Buffer {
     const isShort = (at: number): boolean => (this.#held[at]?.length ?? 0) < JOINED_BYTES_MAX
     let count = 0
@@ -361,7 +371,7 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
     return taken.length === 1 && taken[0] !== undefined ? taken[0] : Buffer.concat(taken, bytes)
   }
 
-  /** As undici does with what its own calls throw. */
+  /** Does what undici does when its own calls throw. */
   #broken(thrown: unknown): void {
     this.#controller?.abort(thrown as Error)
     this.#fail(failure('cut', null, String(thrown)))
@@ -386,7 +396,7 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
     this.#sink.fail(failure(reason, null, detail))
   }
 
-  /** Answers whether the sink is to be told. */
+  /** Ends the request; returns whether the sink must get the result. */
   #finish(): boolean {
     const isAwaited = this.#isAwaited
     this.#phase = 'over'
@@ -395,7 +405,7 @@ export class SentRequest implements RunningCall, Dispatcher.DispatchHandler, Bag
   }
 }
 
-/** A request whose token may be over: then its answer is dropped, and another one takes its place. */
+/** A request whose token may have ended: then its answer is dropped, and the answer to another request replaces it. */
 class FirstTry implements Dispatcher.DispatchHandler {
   readonly #sent: SentRequest
   readonly #again: () => void

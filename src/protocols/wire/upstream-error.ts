@@ -7,15 +7,15 @@ import { statusOfNames, verdictOn } from './refusal-verdict.ts'
 import { headerOf, type UpstreamHeaders } from './transport.ts'
 
 const MESSAGE_LENGTH_MAX = 500
-/** The most parameters of a refusal that are looked at. */
+/** The most parameters of a refusal that are read. */
 const FIELDS_MAX = 8
 /** The most members and elements of a refusal that is passed on. */
 const BODY_VALUES_MAX = 64
 const RETRY_AFTER_MAX_SECONDS = 60
 const DETAIL_LENGTH_MAX = 2_000
-/** Refusals whose words are for the client: of what it sent. */
+/** Refusals whose words the client gets, since they are about what it sent. */
 const CLIENTS: ReadonlySet<Refusal | null> = new Set<Refusal>(['context_length', 'moderation', 'client', 'request'])
-/** Statuses of a provider that says when to come again. */
+/** Statuses with which a provider says when to try again. */
 const BUSY: ReadonlySet<number> = new Set([429, 503, 529])
 const COME_AGAIN =
   /(?:try again|retry|wait)(?: in| after| for)?:? ((?:\d{1,6}(?:\.\d{1,6})? ?(?:ms|h|m|s)[a-z]{0,11} ?){1,4})/i
@@ -26,7 +26,7 @@ const SPAN_SECONDS: ReadonlyMap<string, number> = new Map([
   ['m', 60],
   ['h', 3_600],
 ])
-/** Numbers of tokens in words, but not those of dates and names of models. */
+/** Numbers of tokens in words, but not those in dates and in names of models. */
 const FIGURE = /(?<![\w.-])(?:\d{1,3}(?:,\d{3})+|\d{4,9})(?![\w-]|\.\d)/g
 const FIGURES_MAX = 16
 
@@ -47,7 +47,10 @@ export function upstreamFailure(
   }
 }
 
-/** An error object inside a 200: its status is the one that it names, else 502. `of`: a job that was accepted. */
+/**
+ * An error object inside a 200: its status is the one that it names, else 502. `of`: the error is of a job that was
+ * accepted.
+ */
 export function eventFailure(raw: unknown, of?: 'job'): AttemptFailure {
   const said = saidIn(raw)
   const judged = { ...said, status: said.status ?? statusOfNames(said.codes) }
@@ -58,8 +61,8 @@ export function eventFailure(raw: unknown, of?: 'job'): AttemptFailure {
 }
 
 /**
- * A job that the provider accepted and then failed: a moderation refusal is the client's to know, any other reason is
- * not.
+ * A job that the provider accepted and then failed: the client may know of a moderation refusal, but of no other
+ * reason.
  */
 export function jobFailure(raw: unknown): AttemptFailure {
   const found = eventFailure(raw, 'job')
@@ -67,7 +70,7 @@ export function jobFailure(raw: unknown): AttemptFailure {
   return { ...found, publicMessage: found.publicMessage ?? 'The prompt was rejected by the provider' }
 }
 
-/** Of an error inside a 200 the status says what is known of it. */
+/** The statuses for errors inside a 200, by the kind of refusal. */
 const STATUS_OF: ReadonlyMap<Refusal | null, number> = new Map<Refusal | null, number>([
   ['credentials', 401],
   ['account', 402],
@@ -110,7 +113,7 @@ function wordsOf({ message, codes }: ErrorSaid): string {
   return message === '' ? codes.join(' ') : message
 }
 
-/** What a refusal of the length says of it. Of several figures the largest is the prompt's, and the next the window's. */
+/** The tokens in a refusal of the length. Of several figures, the largest is the prompt's and the next the window's. */
 function windowOf({ tokens, message }: ErrorSaid): NonNullable<AttemptFailure['window']> | null {
   if (tokens.limit > 0) return tokens
   const figures = new Set<number>()
@@ -121,13 +124,13 @@ function windowOf({ tokens, message }: ErrorSaid): NonNullable<AttemptFailure['w
   return limit === 0 ? null : { input, limit }
 }
 
-/** The part of the message that `withoutSecretsOf` reads; null where nothing is left of it. */
+/** The part of the message that `withoutSecretsOf` reads; null = nothing of it is left. */
 function quoted(message: string): string | null {
   const words = wholeWords(message)
   return words === '' ? null : words
 }
 
-/** Removes the provider's own settings, and from the upstream's words secrets of any kind; cuts them for clients. */
+/** Removes the provider's settings, and secrets from the upstream's words; cuts the words for clients. */
 export function withoutSecretsOf(provider: OperatorsOwn, failure: AttemptFailure): RedactedFailure {
   const redact = redactor(provider, failure.quotes === true)
   const clean = (text: string | null): string | null =>
@@ -142,7 +145,7 @@ export function withoutSecretsOf(provider: OperatorsOwn, failure: AttemptFailure
   }
 }
 
-/** Every text of a body, names of members included; what is more than a refusal needs is left out. */
+/** Redacts every text of a body, including names of members; anything beyond the needs of a refusal is left out. */
 function redactedBody(body: JsonObject, redact: (text: string) => string): JsonObject {
   let left = BODY_VALUES_MAX
   const cleaned = (value: unknown): unknown => {
@@ -163,7 +166,10 @@ function redactedBody(body: JsonObject, redact: (text: string) => string): JsonO
   return members(body)
 }
 
-/** `Retry-After` in seconds or as a date, its form in milliseconds, Google's `RetryInfo`, or words; at most a minute. */
+/**
+ * The seconds to wait, at most a minute: `Retry-After` in seconds or as a date, its form in milliseconds, Google's
+ * `RetryInfo`, or words.
+ */
 function retryAfter(headers: UpstreamHeaders, said: ErrorSaid, nowMs: number): number | null {
   const ms = headerOf(headers, 'retry-after-ms')
   const value = headerOf(headers, 'retry-after')
@@ -184,7 +190,7 @@ function isNumber(text: string): boolean {
   return /^\d{1,15}(\.\d+)?$/.test(text)
 }
 
-/** "Please try again in 1m26.4s." */
+/** The seconds in a sentence such as "Please try again in 1m26.4s." */
 function secondsIn(message: string): number | null {
   const found = COME_AGAIN.exec(message.slice(0, REDACTED_LENGTH_MAX))?.[1]
   if (found === undefined) return null

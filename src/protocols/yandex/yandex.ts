@@ -21,7 +21,7 @@ import type { ReadsError } from '../upstream/response.ts'
 
 const CHARACTERS_MAX = 5_000
 const SOUND_BYTES_MAX = 1_048_576
-/** Its names of our formats. Its samples have other rates than our `pcm`. */
+/** SpeechKit's names of our formats. Its samples have other rates than our `pcm`. */
 const FORMATS: ReadonlyMap<SpeechFormat, string> = new Map([
   ['mp3', 'mp3'],
   ['opus', 'oggopus'],
@@ -29,7 +29,7 @@ const FORMATS: ReadonlyMap<SpeechFormat, string> = new Map([
 const RATES: ReadonlySet<number> = new Set([8_000, 16_000, 48_000])
 const OPUS: ReadonlySet<string> = new Set(['ogg', 'oga', 'opus'])
 
-/** SpeechKit's version 1: a text becomes sound. */
+/** SpeechKit's version 1: makes sound from a text. */
 function synthesis({ request: { input, characters, speed }, format, voice, apiKey }: SpeechCall): UpstreamRequest {
   if (characters > CHARACTERS_MAX)
     throw new UnsendableError(`input: this provider takes at most ${CHARACTERS_MAX} characters`)
@@ -46,7 +46,7 @@ function synthesis({ request: { input, characters, speed }, format, voice, apiKe
   }
 }
 
-/** SpeechKit's version 1: a sound of up to 30 seconds becomes a text. */
+/** SpeechKit's version 1: makes a text from a sound of up to 30 seconds. */
 function recognition({ apiKey, request: { audio, language } }: UnitCall<TranscriptionRequest>): UpstreamRequest {
   const pcm = audio.format === 'wav' ? pcmInWav(audio.bytes) : null
   if (!OPUS.has(audio.format) && (pcm === null || !RATES.has(pcm.rate)))
@@ -72,17 +72,17 @@ function readAnswer(bytes: Buffer): TranscriptionResult | AttemptFailure {
   return textOnly(text)
 }
 
-/** `{error_code, error_message}`. */
+/** Reads `{error_code, error_message}`. */
 const speechkitError: ReadsError = (_status, body, read) => {
   const { error_code: code, error_message: message } = objectOf(body) ?? {}
   return read(message === undefined ? body : { error: { code, message } })
 }
 
 const LOOK_MS = 1_000
-/** A picture takes about ten seconds. */
+/** The longest wait for a picture, which usually takes about ten seconds. */
 const SECONDS_MAX = 300
 
-/** YandexART: an operation is begun, and asked until it has the picture. */
+/** YandexART: an operation is started, and polled until it has the picture. */
 function yandexImages(ports: AdapterPorts): NonNullable<Adapter['images']> {
   return picturesOfWords((call, context) => askOnce(ports, call, context))
 }
@@ -111,7 +111,7 @@ async function askOnce(ports: AdapterPorts, call: ImageCall, context: StepContex
   return { images: [{ picture: pictureOf(bytes, null), revisedPrompt: null }], usage: null, upstreamId: id, calls: 1 }
 }
 
-/** A size is told as the ratio of its sides. */
+/** The options; a size is sent as the ratio of its sides. */
 function optionsOf({ size, aspectRatio, parameters }: ImageRequest): RawJson {
   const [width, height] = (aspectRatio ?? size ?? '').split(/[:x]/)
   const { seed } = parameters
@@ -146,7 +146,7 @@ async function doneOperation(
   throw new StepFailedError(failure('timeout', null, 'the operation is not done in time'))
 }
 
-/** Before the paths of OpenAI's protocol. */
+/** Precedes the paths of OpenAI's protocol. */
 const OPENAI_PATH = '/v1'
 const PARAMETERS: readonly ParameterName[] = [
   'max_tokens',
@@ -167,13 +167,13 @@ const MODELS: ModelListProtocol = {
 }
 
 /**
- * Yandex AI Studio: chat and vectors in OpenAI's protocol, pictures of YandexART; and at the addresses of SpeechKit
- * speech in both directions. The base address is the bare host; a model is named by its URI, `gpt://FOLDER/yandexgpt`.
+ * Yandex AI Studio: chat and vectors in OpenAI's protocol, pictures of YandexART; at the addresses of SpeechKit, speech
+ * in both directions. The base address is the bare host; a model is named by its URI, `gpt://FOLDER/yandexgpt`.
  */
 export function createYandex(ports: AdapterPorts): Adapter {
   const { transport, jobs } = ports
   const { chat } = createOpenai(ports)
-  // A request has one text there.
+  // A request has only one text here.
   const embed = askEmbeddings({ ...openaiEmbeddings, batchMax: () => 1 }, transport)
   return {
     name: 'yandex',
@@ -200,7 +200,10 @@ export function createYandex(ports: AdapterPorts): Adapter {
   }
 }
 
-/** The call as OpenAI's adapter is to see it. Its keys have a scheme of their own; tokens are bearers. */
+/**
+ * The call in the form in which OpenAI's adapter must see it. Yandex's keys have a scheme of their own; tokens are
+ * bearers.
+ */
 function inOpenai<Call extends { readonly endpoint: Endpoint; readonly apiKey: string | null }>(call: Call): Call {
   const { endpoint, apiKey } = call
   const { provider, supportedParameters } = endpoint

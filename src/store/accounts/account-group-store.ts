@@ -8,18 +8,18 @@ const GROUPS = new Rows(
   'account_group',
   {
     id: column.text('id'),
-    /** The id that a client gave it. */
+    /** The id that a client gave the group. */
     externalId: column.textOrNull('external_id', EXTERNAL_IDS.account_group),
-    /** No other group has it. */
+    /** No other group has this name. */
     name: column.text('name'),
-    /** What the prices of its accounts are multiplied with, a decimal above 0. */
+    /** The factor of the prices of its accounts, a decimal above 0. */
     markup: column.text('markup'),
     accounts: column.integer('accounts', '(SELECT COUNT(*) FROM account a WHERE a.group_id = g.id)'),
     createdAtMs: column.integer('created_at'),
   },
   { of: 'g' },
 )
-/** Accounts that pay by one rule. */
+/** Accounts that pay by the same rule. */
 export type AccountGroup = RecordOf<typeof GROUPS>
 
 export type AccountGroupPatch = Partial<Pick<AccountGroup, 'name' | 'markup' | 'externalId'>>
@@ -39,7 +39,7 @@ export class AccountGroupStore {
     return this.#database.transaction(async (sql) => {
       if (externalId !== null) await nameRecord(sql, 'account_group', id, externalId)
       const added = await insertSealed(sql, this.#seal, 'account_group', GROUPS.cells(group), ' ON CONFLICT DO NOTHING')
-      // The name was given in vain.
+      // The group was not made, so the name is removed again.
       if (added === 0 && externalId !== null) await nameRecord(sql, 'account_group', id, null)
       return added === 1
     })
@@ -49,19 +49,19 @@ export class AccountGroupStore {
     return GROUPS.one(this.#database, 'WHERE g.id = ?', [id])
   }
 
-  /** Nobody else changes it before the end of the transaction. */
+  /** Locks the group: nobody else changes it before the end of the transaction. */
   #locked(sql: Sql, id: string, lock: string = ROW_LOCK): Promise<AccountGroup | null> {
     return GROUPS.one(sql, `WHERE g.id = ?${lock}`, [id])
   }
 
-  /** By name. An operator has a few of them. */
+  /** All groups by name; an operator has few. */
   list(): Promise<readonly AccountGroup[]> {
     return GROUPS.all(this.#database, 'ORDER BY g.name')
   }
 
   /**
-   * `decide` says the changes by the group as it is; what it throws keeps all as it was. `taken` = another group has
-   * the name; null = there is no such group. Throws ExternalIdTakenError.
+   * `decide` returns the changes for the group's current state; if it throws, nothing changes. `taken` = another group
+   * has the name; null = there is no such group. Throws ExternalIdTakenError.
    */
   async update(
     id: string,
@@ -82,10 +82,10 @@ export class AccountGroupStore {
     return done ?? this.get(id)
   }
 
-  /** `check` may refuse by what it throws. */
+  /** `check` may throw to refuse the deletion. */
   delete(id: string, check?: (current: AccountGroup) => void): Promise<'deleted' | 'in_use' | 'unknown'> {
     return this.#database.transaction(async (sql) => {
-      // An account that joins it at this moment is waited for.
+      // Waits for an account that joins the group at this moment.
       const current = await this.#locked(sql, id, ' FOR UPDATE')
       if (current === null) return 'unknown'
       check?.(current)

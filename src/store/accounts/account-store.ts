@@ -22,7 +22,7 @@ import { ROW_LOCK } from '../dialect.ts'
 import { accountPeriod, isEarlier, limitStart } from '../../ledger/account-limit.ts'
 import { SELECT_ACCOUNT_SPEND } from '../ledger/ledger-values.ts'
 
-/** What the seal of a new account covers beside its own fields. */
+/** The sealed columns of a new account besides its own fields. */
 const NOTHING_YET = {
   entry_head: '',
   log_rows: 0n,
@@ -35,14 +35,14 @@ const NOTHING_YET = {
 const NOT_OVER = { limit_over: null, limit_over_start: null }
 
 /**
- * After a change of an account's limit, in its transaction: the row has what was spent in the limit's period so far,
- * and what is spent and held above a lowered limit (invariant I6).
+ * Called in the transaction that changes an account's limit: writes what was spent in the limit's period so far, and
+ * what is spent and held above a lowered limit (invariant I6).
  */
 async function countForLimit(sql: Sql, seal: BookSeal, id: string, periods: PeriodStarts): Promise<void> {
   const [row] = await sql.all('SELECT spend_limit, limit_reset, limit_start, held FROM account WHERE id = ?', [id])
   if (row === undefined) return
   const limitMicro = bigOrNull(row, 'spend_limit')
-  // A CHECK of the schema bounds it.
+  // A CHECK of the schema restricts the values.
   const limitReset = textOrNull(row, 'limit_reset') as LimitReset | null
   const period = accountPeriod({ id, limitMicro, limitReset }, periods)
   if (period === null || limitMicro === null) {
@@ -51,7 +51,7 @@ async function countForLimit(sql: Sql, seal: BookSeal, id: string, periods: Peri
   }
   const now = limitStart(period)
   const counted = textOrNull(row, 'limit_start')
-  // A node whose clock is ahead has turned to the next period.
+  // A node whose clock is ahead has already moved to the next period.
   const start = counted !== null && isEarlier(now, counted) ? counted : now
   const [sum] = await sql.all(SELECT_ACCOUNT_SPEND, [period.period, start.slice(period.period.length + 1), id])
   const spentMicro = sum === undefined ? 0n : big(sum, 'spent')
@@ -66,13 +66,13 @@ export interface AccountFilter {
   readonly query: string | null
   readonly status?: AccountStatus | null
   readonly groupId?: string | null
-  /** The newest first if absent. */
+  /** Absent = the newest first. */
   readonly order?: AccountOrder | null
 }
 
 export type AccountStatus = 'active' | 'deactivated' | 'locked'
 
-/** At most so many requests in any `window` seconds. */
+/** The most requests in any `window` seconds. */
 export interface RateLimit {
   readonly requests: number
   readonly window: number
@@ -84,9 +84,9 @@ const RULE_FIELDS = {
   defaultModel: column.textOrNull('default_model'),
   rateLimit: column.jsonOrNull<RateLimit>('rate_limit'),
   allowedModels: column.jsonOrNull<readonly string[]>('allowed_models'),
-  /** The group of accounts that it belongs to. */
+  /** The group of accounts to which it belongs. */
   groupId: column.textOrNull('group_id'),
-  /** What its prices are multiplied with, a decimal above 0; null = the group's, if it has one. */
+  /** The factor of its prices, a decimal above 0; null = the group's, if it has one. */
   markup: column.textOrNull('markup'),
 }
 const ACCOUNTS = new Rows('account', {
@@ -95,23 +95,23 @@ const ACCOUNTS = new Rows('account', {
   externalId: column.textOrNull('external_id', EXTERNAL_IDS.account),
   name: column.text('name'),
   email: column.textOrNull('email'),
-  /** The database decides each of its holds, and nodes set none of its money aside. */
+  /** Whether the database decides each of its holds, so that no node sets its money aside. */
   exactHolds: column.flag('exact_holds'),
-  /** What all its keys together may spend in a period; null = no limit. */
+  /** The most that all its keys together may spend in a period; null = no limit. */
   limitMicro: column.bigOrNull('spend_limit'),
   limitReset: column.textOrNull<LimitReset>('limit_reset'),
-  /** The newest period that the limit has counted, such as `month 2026-11-01`, and its spending. */
+  /** The newest period of the limit that has been counted, such as `month 2026-11-01`, and the spending in it. */
   limitStart: column.textOrNull('limit_start'),
   limitSpentMicro: column.big('limit_spent'),
-  /** With what nodes have set aside for requests to come. */
+  /** Includes the money that nodes have set aside for requests to come. */
   availableMicro: column.big('available'),
-  /** For running requests, as far as the store knows of them. */
+  /** The money held for running requests, as far as the store knows of them. */
   heldMicro: column.big('held'),
   createdAtMs: column.integer('created_at'),
 })
 export type AccountRecord = RecordOf<typeof ACCOUNTS>
 
-/** The rules of an account `a`, with the markup of its group `g` where it has none of its own. */
+/** The rules of an account `a`; if it has no markup of its own, with that of its group `g`. */
 const ACCOUNT_RULES = new Rows(
   'account',
   { ...RULE_FIELDS, markup: column.textOrNull('markup', 'COALESCE(a.markup, g.markup)') },
@@ -146,12 +146,12 @@ export type AccountPatch = Partial<
 
 const EXTERNAL_ID = EXTERNAL_IDS.account
 
-/** Names in the order of their letters, alike in both databases. The index has this expression. */
+/** Orders names by their letters in the same way in both databases. The index has this expression. */
 export function accountNameKey(dialect: Database['dialect']): string {
   return dialect === 'sqlite' ? 'lower(name)' : 'lower(name COLLATE "C")'
 }
 
-/** null = no such account. */
+/** null = there is no such account. */
 export function findAccountRules(database: Database, id: string): Promise<AccountRules | null> {
   return ACCOUNT_RULES.one(database, `${GROUP_OF_RULES} WHERE a.id = ?`, [id], LOOK_UP)
 }
@@ -211,7 +211,7 @@ export class AccountStore {
     })
   }
 
-  /** Makes an account of a person who is in none; false = they are in one. */
+  /** Makes an account for a person who is in none; false = they are in one. */
   async createFor(userId: string, account: NewAccount): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
       const [alone] = await sql.all(
@@ -225,7 +225,7 @@ export class AccountStore {
     })
   }
 
-  /** The available and the set-aside money of an account; 0 if there is none of this id. */
+  /** The available and the set-aside money of an account; 0 = there is no account with this id. */
   async freeMoney(id: string): Promise<FreeMoney> {
     const column = setAside(this.#database.dialect, 'account')
     const [row] = await this.#database.all(`SELECT available, ${column} FROM account WHERE id = ?`, [id])
@@ -239,7 +239,7 @@ export class AccountStore {
     return row === undefined ? null : readAccount(row)
   }
 
-  /** With the markup of its group where it has none of its own; null = no such account. */
+  /** The rules with the markup of its group if it has none of its own; null = there is no such account. */
   rules(id: string): Promise<AccountRules | null> {
     return findAccountRules(this.#database, id)
   }
@@ -278,9 +278,9 @@ export class AccountStore {
   }
 
   /**
-   * Changes the given fields; null = no such account. A function decides them by the account as it is, while nobody
-   * else changes it, and what it throws keeps all as it was. `periods` = the current ones, which a new limit counts.
-   * Throws ExternalIdTakenError.
+   * Changes the given fields; null = there is no such account. A function decides them by the account's current state,
+   * while nobody else changes it; if it throws, nothing changes. `periods` = the current ones, in which a new limit
+   * counts. Throws ExternalIdTakenError.
    */
   async update(
     id: string,
@@ -308,14 +308,17 @@ export class AccountStore {
   }
 }
 
-/** What is kept of a closed account's requests and answers goes; the sweep removes the bytes of its files. */
+/**
+ * The statements that delete the stored requests and answers of a closed account; the sweep removes the bytes of its
+ * files.
+ */
 function textsOf(accountId: string): readonly (readonly [statement: string, values: readonly SqlValue[]])[] {
   return [
     ['DELETE FROM kept_response WHERE account_id = ?', [accountId]],
     ['UPDATE idempotency_key SET answer = NULL WHERE account_id = ? AND answer IS NOT NULL', [accountId]],
     ['DELETE FROM kept_answer WHERE account_id = ?', [accountId]],
     ['UPDATE stored_file SET expires_at = 0 WHERE account_id = ?', [accountId]],
-    // One that is worked on still needs its request, and its price comes from it.
+    // A live job still needs its request, from which its price is computed.
     [
       `UPDATE job SET request = ? WHERE account_id = ? AND status NOT IN ('pending','in_progress')`,
       [Buffer.alloc(0), accountId],

@@ -9,7 +9,7 @@ import { changeRow, column, insertSealed, Rows, type RecordOf } from '../rows.ts
 
 const CODES = new Rows('redeem_code', {
   id: column.text('id'),
-  /** The id that a client gave it. */
+  /** The id that a client gave the code. */
   externalId: column.textOrNull('external_id', EXTERNAL_IDS.redeem_code),
   label: column.text('label'),
   amountMicro: column.big('amount'),
@@ -59,8 +59,8 @@ export class CodeStore {
   }
 
   /**
-   * `decide` says the changes by the code as it is; what it throws keeps all as it was. null = there is none. Throws
-   * ExternalIdTakenError.
+   * `decide` returns the changes for the code's current state; if it throws, nothing changes. null = there is no such
+   * code. Throws ExternalIdTakenError.
    */
   update(id: string, decide: (current: CodeRecord) => CodePatch): Promise<CodeRecord | null> {
     return this.#database.transaction(async (sql) => {
@@ -74,7 +74,7 @@ export class CodeStore {
     })
   }
 
-  /** One use and one ledger entry, in one commit. */
+  /** Writes one use and one ledger entry in one commit. */
   redeem(request: {
     readonly digest: Buffer
     readonly accountId: string

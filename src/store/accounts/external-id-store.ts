@@ -1,14 +1,14 @@
 import { text, type Database, type Sql } from '../database.ts'
 
-/** Records that a client may name by an id of its own. */
+/** Kinds of records to which a client may give an id of its own. */
 export type NamedKind = 'account' | 'key' | 'notice_channel' | 'account_group' | 'admin_token' | 'redeem_code' | 'user'
 
-/** Another record of the kind has the external id. */
+/** Thrown if another record of the kind has the external id. */
 export class ExternalIdTakenError extends Error {
   override readonly name = 'ExternalIdTakenError'
 }
 
-/** Columns of queries: the external id of a record of the kind's table, some of which have a letter there. */
+/** A column for queries: the external id of a record of the kind's table; some tables have a letter in the query. */
 export const EXTERNAL_IDS: Readonly<Record<NamedKind, string>> = {
   account: `(SELECT name FROM external_id WHERE kind = 'account' AND object_id = account.id)`,
   key: `(SELECT name FROM external_id WHERE kind = 'key' AND object_id = k.id)`,
@@ -19,7 +19,7 @@ export const EXTERNAL_IDS: Readonly<Record<NamedKind, string>> = {
   account_group: `(SELECT name FROM external_id WHERE kind = 'account_group' AND object_id = g.id)`,
 }
 
-/** Within the transaction that makes or changes a record: null takes its name away. Throws ExternalIdTakenError. */
+/** Runs in the transaction that makes or changes a record; null removes the id. Throws ExternalIdTakenError. */
 export async function nameRecord(sql: Sql, kind: NamedKind, id: string, externalId: string | null): Promise<void> {
   await sql.run('DELETE FROM external_id WHERE kind = ? AND object_id = ?', [kind, id])
   if (externalId === null) return
@@ -39,7 +39,7 @@ export class ExternalIdStore {
     this.#database = database
   }
 
-  /** The id of the record; null = none has this name. */
+  /** The id of the record; null = none has this external id. */
   async find(kind: NamedKind, externalId: string): Promise<string | null> {
     const [row] = await this.#database.all(
       'SELECT object_id FROM external_id WHERE kind = ? AND name = ?',

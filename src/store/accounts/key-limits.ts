@@ -1,16 +1,16 @@
 import { ownValue } from '../../base/own-value.ts'
 
-/** Limits of one key in a minute; null = only the account's limit. */
+/** Limits of one key in a minute; null = only the account's limit applies. */
 export interface MinuteLimits {
   readonly requestsPerMinute: number | null
   readonly tokensPerMinute: number | null
 }
 
-/** The limits of a key beside its spending limit, stored with it as JSON. */
+/** The limits of a key besides its spending limit, stored with it as JSON. */
 export interface KeyLimits extends MinuteLimits {
-  /** Paid requests at once. */
+  /** The most paid requests that run at once. */
   readonly runningRequests: number | null
-  /** By the id of a model, or a pattern such as `openai/*`. */
+  /** Limits by the id of a model, or by a pattern such as `openai/*`. */
   readonly modelLimits: Readonly<Record<string, MinuteLimits>> | null
   /** Addresses and CIDR ranges from which the key works; null = from everywhere. */
   readonly allowedIps: readonly string[] | null
@@ -24,12 +24,12 @@ export const NO_LIMITS: KeyLimits = Object.freeze({
   allowedIps: null,
 })
 
-/** null when nothing is limited, as most keys are stored. */
+/** The limits as they are stored; null = nothing is limited, as for most keys. */
 export function limitsOrNull(limits: KeyLimits): KeyLimits | null {
   return Object.values(limits).every((limit) => limit === null) ? null : limits
 }
 
-/** null when the relay has nothing to count; addresses are checked earlier. */
+/** The limits that the relay counts; null = there are none. Addresses are checked earlier. */
 export function countedLimits(limits: KeyLimits | null): KeyLimits | null {
   return limits === null || limitsOrNull({ ...limits, allowedIps: null }) === null ? null : limits
 }
@@ -45,7 +45,10 @@ export function limitsOfModel({ modelLimits }: KeyLimits, model: string): Minute
   return longest === undefined ? null : (ownValue(modelLimits, longest) ?? null)
 }
 
-/** `*` matches any text. Each part is searched for once, after the one before, so the work is linear. */
+/**
+ * Whether a model matches a pattern, in which `*` matches any text. Each part is searched for once, after the part
+ * before, so the work is linear.
+ */
 function fits(pattern: string, model: string): boolean {
   const parts = pattern.split('*')
   const [first = '', ...rest] = parts

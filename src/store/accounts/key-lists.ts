@@ -8,25 +8,28 @@ import { likePrefix } from './account-store.ts'
 import { EXTERNAL_IDS } from './external-id-store.ts'
 
 /**
- * Whose things a caller reaches in an account: those that the keys of one member have made; no person = the account's
- * own.
+ * The part of an account's things that a caller reaches: those made with the keys of one member; without a person,
+ * those that belong to the account.
  */
 export interface Reach {
   readonly accountId: string
-  /** A member, who owns nothing of the account. */
+  /** A member, who reaches nothing that belongs to the account. */
   readonly person?: string
 }
 
 /**
- * The member whose things those of a key `k` are; null = they are the account's own: an owner of it, a program or the
- * operator made the key.
+ * The member to whom the things of a key `k` belong; null = they belong to the account, since an owner, a program or
+ * the operator made the key.
  */
 export const PERSON = `CASE WHEN k.made_by IS NULL
   OR EXISTS (SELECT 1 FROM console_user u WHERE u.id = k.made_by AND u.account_id = k.account_id)
   OR EXISTS (SELECT 1 FROM account_member m WHERE m.account_id = k.account_id AND m.user_id = k.made_by AND m.role = 'owner')
   THEN NULL ELSE k.made_by END`
 
-/** The condition that a row is within reach, by its account and the key that made it; `into` is its name in the query. */
+/**
+ * The condition that a row is within the reach, by its account and the key that made it; `into` is the table's name in
+ * the query.
+ */
 export function within(
   { accountId, person }: Reach,
   into: string,
@@ -37,7 +40,10 @@ export function within(
   }
 }
 
-/** Money a key has spent, per period, and has on hold for running requests, as far as the store knows of them. */
+/**
+ * The money that a key has spent in each period, and that is held for its running requests, as far as the store knows
+ * of them.
+ */
 export interface KeySpend {
   readonly totalMicro: Micro
   readonly dayMicro: Micro
@@ -50,36 +56,36 @@ export interface KeySpend {
 export interface ListedKey<Key> {
   readonly key: Key
   readonly spend: KeySpend
-  /** The name that a client gave it; null = none. */
+  /** The external id that a client gave the key; null = none. */
   readonly externalId: string | null
 }
 
-/** Which keys of an account. */
+/** A filter for the keys of an account. */
 export interface KeyFilter {
   readonly accountId: string
-  /** The person who made them; absent = whoever did. */
+  /** The person who made them; absent = anybody. */
   readonly madeBy?: string
   readonly disabled?: boolean
   /** A part of the name or the label. */
   readonly search?: string
 }
 
-/** What keys that a filter finds come to, without reading them. */
+/** Sums over the keys that a filter finds, without reading the keys. */
 export interface KeySums {
   readonly keys: number
   readonly hasUsed: boolean
-  /** Of the month. */
+  /** The spending of the month. */
   readonly spentMicro: Micro
 }
 
-/** Reads many keys of an account at the cost of few. */
+/** Reads many keys of an account with few statements. */
 export class KeyLists<Key> {
   readonly #database: Database
   readonly #list: string
   readonly #from: string
   readonly #read: (row: Row) => Key
 
-  /** `rows` = those of a table `k` of keys. */
+  /** `rows` are those of a table `k` of keys. */
   constructor(database: Database, rows: { readonly list: string; readonly from: string; read(row: Row): Key }) {
     this.#database = database
     this.#list = [
@@ -127,7 +133,7 @@ export class KeyLists<Key> {
     return { keys: integer(row, 'keys'), hasUsed: big(row, 'used') > 0n, spentMicro: big(row, 'spent') }
   }
 
-  /** For each person who has made keys of the account; null = those that nobody has. */
+  /** Sums for each person who has made keys of the account; null = keys that nobody has made. */
   async byMaker(
     accountId: string,
     { month }: PeriodStarts,
@@ -144,8 +150,8 @@ export class KeyLists<Key> {
   }
 
   /**
-   * Enabled keys that end before an instant, or have at most a fifth of their limit left: at most `most`. Money that
-   * nodes have set aside counts as spent here, so some have more left.
+   * Enabled keys that end before an instant, or have at most a fifth of their limit left: at most `most` of them. Money
+   * that nodes have set aside counts as spent here, so some have more left.
    */
   async nearEnd(
     filter: KeyFilter,
@@ -166,7 +172,7 @@ export class KeyLists<Key> {
     return this.#withSpend(rows, periods)
   }
 
-  /** In one statement, however many. */
+  /** Adds the spending to any number of keys, in one statement. */
   async #withSpend(found: readonly Row[], periods: PeriodStarts): Promise<readonly ListedKey<Key>[]> {
     if (found.length === 0) return []
     const condition = listedIds(this.#database.dialect, 'key_id')
@@ -197,7 +203,7 @@ function conditionsOf({ accountId, madeBy, disabled, search }: KeyFilter): {
   readonly conditions: readonly string[]
   readonly values: readonly SqlValue[]
 } {
-  // SQLite's LOWER knows only the letters of ASCII.
+  // SQLite's LOWER knows only ASCII letters.
   const parts =
     search === undefined
       ? []

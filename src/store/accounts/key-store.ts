@@ -24,7 +24,7 @@ import { ROW_LOCK, lockedIds } from '../dialect.ts'
 import { countRows } from '../page.ts'
 import { changeRow, column, insertSealed, jsonText, Rows, type Cells, type RecordOf } from '../rows.ts'
 
-/** What a key lets through, as authentication needs it. */
+/** The terms of a key that authentication needs. */
 const TERMS = {
   id: column.text('id'),
   name: column.text('name'),
@@ -34,14 +34,14 @@ const TERMS = {
   limitReset: column.textOrNull<LimitReset>('limit_reset'),
   expiresAtMs: column.integerOrNull('expires_at'),
   allowedModels: column.jsonOrNull<readonly string[]>('allowed_models'),
-  /** null = none. */
+  /** null = the key has no limits. */
   limits: column.jsonOrNull<KeyLimits>('limits'),
-  /** The person who made it in the cabinet; null = a program, the operator, or from before this was stored. */
+  /** The person who made it in the cabinet; null = a program or the operator, or the key is older than this column. */
   madeBy: column.textOrNull('made_by'),
-  /** The member whose things those of the key are; null = they are the account's own. */
+  /** The member to whom the key's things belong; null = they belong to the account. */
   person: column.textOrNull('person', `(SELECT ${PERSON})`),
 }
-/** Beside the rules of its account. */
+/** The terms, read together with the rules of the account. */
 const OWNER_TERMS = new Rows('api_key', TERMS, { of: 'k', prefix: 'key_' })
 const TERM_COLUMNS = OWNER_TERMS.list
 const KEYS = new Rows(
@@ -51,7 +51,7 @@ const KEYS = new Rows(
     accountId: column.text('account_id'),
     createdAtMs: column.integer('created_at'),
     lastUsedAtMs: column.integerOrNull('last_used_at'),
-    /** Until when a replaced secret works; null = none was replaced. It may be over. */
+    /** When the last replaced secret ends, which may be over; null = none was replaced. */
     graceUntilMs: column.integerOrNull('grace_until', '(SELECT MAX(ends_at) FROM key_secret WHERE key_id = k.id)'),
   },
   { of: 'k' },
@@ -63,7 +63,7 @@ export interface KeyOwner {
   readonly key: Omit<KeyRecord, 'accountId' | 'createdAtMs' | 'lastUsedAtMs' | 'graceUntilMs'>
   readonly account: AccountRules
   readonly isManagement?: true
-  /** The end of the secret that was looked for, which another has replaced; absent = it is the key's own. */
+  /** When the looked-up secret ends, since another has replaced it; absent = it is the key's own. */
   readonly secretEndsAtMs?: number
 }
 
@@ -73,9 +73,9 @@ export interface KeyRotation {
   readonly digest: Buffer
   readonly label: string
   readonly atMs: number
-  /** When the replaced secret ends, and those before it at the latest. */
+  /** When the replaced secret ends; those before it end then at the latest. */
   readonly graceUntilMs: number
-  /** Names the replaced secret. */
+  /** The id of the replaced secret. */
   readonly secretId: string
 }
 
@@ -96,18 +96,18 @@ export type NewKey = Pick<
   readonly limits?: KeyLimits | null
   readonly disabled?: boolean
   readonly externalId?: string | null
-  /** The person, and the month in which it is made. */
+  /** The person who makes it, and the current month. */
   readonly madeBy?: { readonly userId: string; readonly month: string }
 }
 
 const LIVE = 'WHERE id = ? AND deleted = 0'
-/** Replaced secrets of a key that still work. */
+/** The most replaced secrets of a key that still work. */
 const SECRETS_MAX = 10
 
 export type KeyWithSpend = Pick<NamedKey, 'key' | 'spend'>
 export type NamedKey = ListedKey<KeyRecord>
 
-/** An account may have no more keys. */
+/** Thrown if an account may have no more keys. */
 export class TooManyKeysError extends Error {
   override readonly name = 'TooManyKeysError'
 }
@@ -125,12 +125,12 @@ export class KeyStore {
     this.#seal = seal
   }
 
-  /** `most` = keys that the account may then have; throws TooManyKeysError. */
+  /** `most` = the number of keys that the account may have afterwards; throws TooManyKeysError. */
   async create(key: NewKey, most = Infinity): Promise<KeyRecord> {
     await this.#database.transaction(async (sql) => {
       if (typeof key.externalId === 'string') await nameRecord(sql, 'key', key.id, key.externalId)
       if (key.madeBy !== undefined) await refuseBeyondMember(sql, { ...key, ...key.madeBy, keyId: null })
-      // It is one row: keys are made one after another, so what follows counts all of them.
+      // This locks one row, so keys are made one after another, and the next statement counts all of them.
       await countRows(sql, this.#seal, 'api_key')
       const [there = {}] = await sql.all('SELECT COUNT(*) AS keys FROM api_key WHERE account_id = ? AND deleted = 0', [
         key.accountId,
@@ -160,12 +160,12 @@ export class KeyStore {
     return replaced === null ? null : { ...replaced, secretEndsAtMs: integer(secret, 'ends_at') }
   }
 
-  /** With its account, as authentication needs it; null when it is deleted. */
+  /** The key with its account, as authentication needs it; null = it is deleted. */
   async findOwner(id: string): Promise<KeyOwner | null> {
     return this.#owner('id', id)
   }
 
-  /** Like `coldWrites` of the database: rows of keys and accounts read at the same number are still right. */
+  /** Like `coldWrites` of the database: rows of keys and accounts read at the same number are still current. */
   get changes(): number | null {
     return this.#database.coldWrites
   }
@@ -175,9 +175,9 @@ export class KeyStore {
   }
 
   /**
-   * Changes the given fields; null = no such key. A function decides them by the key as it is, while nobody else
-   * changes it, and what it throws keeps all as it was. `periods` = the current ones, in which a lowered limit may be
-   * exceeded already. Throws ExternalIdTakenError.
+   * Changes the given fields; null = there is no such key. A function decides them by the key's current state, while
+   * nobody else changes it; if it throws, nothing changes. `periods` = the current ones, in which a lowered limit may
+   * be exceeded already. Throws ExternalIdTakenError.
    */
   async update(
     id: string,
@@ -211,16 +211,17 @@ export class KeyStore {
   }
 
   /**
-   * Gives a key a new secret; the one that it had works until its end, and each before it as long as it did, but no
-   * longer. Money and limits stay the key's. 'missing' = no such key, 'full' = too many secrets still work.
+   * Gives a key a new secret. The previous secret works until its end, and earlier ones to theirs, but no longer. Money
+   * and limits stay with the key. 'missing' = there is no such key, 'full' = too many secrets still work.
    */
   async rotate(id: string, rotation: KeyRotation): Promise<'rotated' | 'missing' | 'full'> {
     const { digest, label, atMs, graceUntilMs, secretId } = rotation
     return this.#database.transaction(async (sql) => {
-      // The digest is a key of its table, so its change needs the stronger lock: taken later, it would be out of order.
+      // The digest is a key of its table, so its change needs the stronger lock: taken later, the lock would break the
+      // common order.
       const [before] = await sql.all('SELECT digest FROM api_key WHERE id = ? AND deleted = 0 FOR UPDATE', [id])
       if (before === undefined) return 'missing'
-      // Without a grace they all end now.
+      // Without a grace period all earlier secrets end now.
       const isLast = graceUntilMs <= atMs
       const endedBeforeMs = isLast ? Number.MAX_SAFE_INTEGER : atMs
       await sql.run('DELETE FROM key_secret WHERE key_id = ? AND ends_at <= ?', [id, BigInt(endedBeforeMs)])
@@ -242,13 +243,16 @@ export class KeyStore {
     }, CHANGE)
   }
 
-  /** Read in the transaction of the change, so that changes of two limits at once both stay. */
+  /**
+   * The limits are read in the transaction of the change, so that two changes of different limits at once both take
+   * effect.
+   */
   async #limitsAfter(sql: Sql, id: string, patch: Partial<KeyLimits>): Promise<string | null> {
     const [row = {}] = await sql.all(`SELECT limits FROM api_key WHERE id = ?${ROW_LOCK}`, [id])
     return jsonText(limitsOrNull({ ...NO_LIMITS, ...json<KeyLimits>(row, 'limits'), ...patch }))
   }
 
-  /** false = no such key. Its past requests stay in the log. `check` may refuse by what it throws. */
+  /** false = there is no such key. Its past requests stay in the log. `check` may throw to refuse the deletion. */
   async delete(id: string, check?: (current: KeyRecord) => void): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
       const current = check === undefined ? null : await this.#locked(sql, id)
@@ -265,14 +269,14 @@ export class KeyStore {
     await this.#database.transaction((sql) => sql.run(text, [BigInt(atMs), JSON.stringify(ids)]), { purpose: 'note' })
   }
 
-  /** Changes a key and renews its seal; false = no such key. */
+  /** Changes a key and renews its seal; false = there is no such key. */
   async #change(sql: Sql, id: string, change: Cells): Promise<boolean> {
     return (await changeRow(sql, this.#seal, 'api_key', id, change, { where: 'deleted = 0' })) === 1
   }
 
   /**
-   * A limit that is lowered below the spent and held amounts is exceeded: the highest excess of its period is recorded
-   * for invariant I6.
+   * Records that a limit was lowered below the spent and held amounts: the highest excess of the period, for invariant
+   * I6.
    */
   async #recordOver(sql: Sql, key: KeyRecord, periods: PeriodStarts): Promise<void> {
     const period = limitPeriod(key, periods)
@@ -287,7 +291,7 @@ export class KeyStore {
     const [known = {}] = await sql.all('SELECT held, limit_over, limit_over_start FROM api_key WHERE id = ?', [key.id])
     const before = textOrNull(known, 'limit_over_start') === place ? (bigOrNull(known, 'limit_over') ?? 0n) : 0n
     const over = spent + big(known, 'held') - key.limitMicro - excess
-    // The period gets a row, so that I6 does not look at an earlier one.
+    // The period gets a row, so that I6 does not use an earlier one.
     await sql.run(
       'INSERT INTO key_spend (key_id, period, start) VALUES (?,?,?) ON CONFLICT (key_id, period, start) DO NOTHING',
       [key.id, period.period, period.start],

@@ -12,7 +12,7 @@ const KEYS = new Rows('management_key', {
   expiresAtMs: column.integerOrNull('expires_at'),
   createdAtMs: column.integer('created_at'),
   lastUsedAtMs: column.integerOrNull('last_used_at'),
-  /** The owner who made it; null = it is from before this was stored. */
+  /** The owner who made it; null = it is older than this column. */
   madeBy: column.textOrNull('made_by'),
 })
 /** A key that manages the keys of its account and opens no model. */
@@ -23,7 +23,7 @@ export type NewManagementKey = Omit<ManagementKey, 'lastUsedAtMs'> & {
   readonly digest: Buffer
 }
 
-/** In a separate table: none of these is taken for an API key. */
+/** Management keys are in a separate table, so none can be taken for an API key. */
 export class ManagementKeyStore {
   readonly #database: Database
 
@@ -31,7 +31,7 @@ export class ManagementKeyStore {
     this.#database = database
   }
 
-  /** As of the API keys. */
+  /** The same as for API keys. */
   get changes(): number | null {
     return this.#database.coldWrites
   }
@@ -40,7 +40,7 @@ export class ManagementKeyStore {
     await insertRow(this.#database, 'management_key', { ...KEYS.cells(key), digest: key.digest })
   }
 
-  /** With its account, as authentication needs it. */
+  /** The key with its account, as authentication needs it. */
   async findByDigest(digest: Buffer): Promise<KeyOwner | null> {
     const found = await KEYS.one(this.#database, 'WHERE digest = ?', [digest])
     if (found === null) return null

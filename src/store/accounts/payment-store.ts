@@ -17,7 +17,7 @@ const ORDERS = new Rows('payment_order', {
   amountMicro: column.big('amount'),
   currency: column.text('currency'),
   state: column.text<'pending' | 'paid' | 'cancelled'>('state'),
-  /** The provider's own id. */
+  /** The provider's own id of the payment. */
   paymentId: column.textOrNull('payment_id'),
   confirmationUrl: column.textOrNull('confirmation_url'),
   createdAtMs: column.integer('created_at'),
@@ -33,13 +33,13 @@ const ORDERS = new Rows('payment_order', {
 })
 export type PaymentRecord = RecordOf<typeof ORDERS>
 
-/** `booked`: taken from the balance, at most all of it; `known`: booked before. */
+/** `booked`: the amount was taken from the balance, at most all of it; `known`: it was booked before. */
 export type RefundOutcome =
   | { readonly status: 'booked'; readonly bookedMicro: Micro }
   | { readonly status: 'known' }
   | { readonly status: 'refused'; readonly why: string }
 
-/** Payment orders: the provider's confirmation turns one into money. */
+/** Payment orders. The provider's confirmation turns an order into a top-up. */
 export class PaymentStore {
   readonly #database: Database
   readonly #seal: BookSeal
@@ -61,7 +61,7 @@ export class PaymentStore {
     })
   }
 
-  /** Notes the payment that the provider made for the order. */
+  /** Records the payment that the provider made for the order. */
   async begin(id: string, paymentId: string, confirmationUrl: string | null): Promise<void> {
     const change = { payment_id: paymentId, confirmation_url: confirmationUrl }
     await this.#change(id, change, { where: 'payment_id IS NULL' })
@@ -75,7 +75,7 @@ export class PaymentStore {
     return ORDERS.one(this.#database, 'WHERE id = ?', [id])
   }
 
-  /** The newest first where no order is given. */
+  /** The newest first if no order is given. */
   list(
     filter: { readonly accountId: string | null; readonly order?: Order<'created_at'> | null } & PageRange,
   ): Promise<Page<PaymentRecord>> {
@@ -94,14 +94,14 @@ export class PaymentStore {
   }
 
   /**
-   * Marks it paid and writes one ledger entry keyed by the payment id, in one commit. false = it was no longer pending
-   * with this payment id.
+   * Marks an order paid and writes one ledger entry with the payment id as its reference, in one commit. false = it was
+   * no longer pending with this payment id.
    */
   pay(request: { readonly id: string; readonly paymentId: string; readonly atMs: number }): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
       const order = await ORDERS.one(sql, 'WHERE id = ?', [request.id])
       if (order === null) return false
-      // An order that we gave up may still be paid at the provider: the money came, so it is booked.
+      // An order that was given up may still be paid at the provider: the money has come, so it is booked.
       const moved = await changeRow(
         sql,
         this.#seal,
@@ -126,7 +126,7 @@ export class PaymentStore {
     })
   }
 
-  /** false = it was no longer pending. */
+  /** false = the order was no longer pending. */
   async cancel(id: string): Promise<boolean> {
     const change = { state: 'cancelled', confirmation_url: null }
     return (await this.#change(id, change, { where: `state = 'pending'` })) === 1
@@ -136,7 +136,7 @@ export class PaymentStore {
     return ORDERS.one(this.#database, 'WHERE method = ? AND payment_id = ?', [method, paymentId])
   }
 
-  /** Pending orders that are due to be asked about, the longest due first. */
+  /** Pending orders about which the provider must be asked now, the longest due first. */
   due(nowMs: number, limit: number): Promise<readonly PaymentRecord[]> {
     return ORDERS.all(this.#database, `WHERE state = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?`, [
       BigInt(nowMs),
@@ -144,7 +144,7 @@ export class PaymentStore {
     ])
   }
 
-  /** Claims the next look at an order; false = another node has it, or the order is no longer pending. */
+  /** Claims the next question about an order; false = another node has it, or the order is no longer pending. */
   async claim(id: string, checks: number, nextMs: number): Promise<boolean> {
     return (
       (await this.#database.run(
@@ -154,7 +154,7 @@ export class PaymentStore {
     )
   }
 
-  /** Books a provider's refund with one ledger entry of what the account still has, in one commit. */
+  /** Books a provider's refund in one commit, with one ledger entry for the part that the account still has. */
   refund({
     orderId,
     refundId,
@@ -166,11 +166,11 @@ export class PaymentStore {
     readonly refundId: string
     readonly amountMicro: Micro
     readonly atMs: number
-    /** As of an entry. */
+    /** The same as for an entry. */
     readonly lowBalanceMicro: Micro
   }): Promise<RefundOutcome> {
     return this.#database.transaction(async (sql): Promise<RefundOutcome> => {
-      // The order is locked first, as when it is paid: refunds of one order wait for each other.
+      // The order is locked first, as when it is paid, so that refunds of one order wait for each other.
       await sql.all(`SELECT id FROM payment_order WHERE id = ?${ROW_LOCK}`, [orderId])
       const order = await ORDERS.one(sql, 'WHERE id = ?', [orderId])
       if (order === null) return { status: 'refused', why: 'there is no such order' }

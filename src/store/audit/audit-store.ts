@@ -37,7 +37,7 @@ export interface AuditCheck {
 }
 
 const VIOLATIONS_MAX = 100
-/** An open hold may outlive its lease by the time that the sweeper needs. */
+/** How long an open hold may outlive its lease: the time that the sweep needs. */
 const LEASE_SLACK_MS = 60_000
 
 interface Query {
@@ -184,7 +184,7 @@ function historyQueries(nowMs: number, since: bigint): readonly Query[] {
   ]
 }
 
-/** Leaves out a day that began before `sinceMs` anywhere on earth. */
+/** The wrong sums of days. A day that began before `sinceMs` in any time zone is left out. */
 async function wrongSums(sql: Sql, sinceMs: number): Promise<readonly string[]> {
   const fromDay = sinceMs === 0 ? '' : isoDay(sinceMs + 2 * DAY_MS)
   const violations: string[] = []
@@ -278,7 +278,7 @@ export class AuditStore {
   }
 }
 
-/** Each row that these return is a violation, described in its column `what`; rows of days before `?` are left out. */
+/** A query whose every row is a violation, described in its column `what`; rows of days before `?` are left out. */
 interface SumQuery {
   readonly text: string
   /** How many times the first day is a parameter. */
@@ -370,9 +370,9 @@ export const DAY_SUMS: readonly SumQuery[] = [
   },
 ]
 
-/** What a settled hold was charged beyond its amount. */
+/** The part of a settled hold's charge that exceeds its amount. */
 const BEYOND = `CASE WHEN state = 'settled_late' THEN charged WHEN charged > amount THEN charged - amount ELSE 0 END`
-/** The sum of charges of each key and period, and what they took beyond their holds. */
+/** The number of charges of each key and period, and the sum of their parts beyond their holds. */
 const CHARGED = ['total', 'day', 'week', 'month']
   .map((period) => {
     const start = period === 'total' ? `''` : period
@@ -387,19 +387,22 @@ export const WRONG_SPENDS = `SELECT 'spending of ' || key_id || ' ' || period ||
       UNION ALL SELECT key_id, period, start, 0 AS spent, charges, beyond, 0 AS excess FROM (${CHARGED}) AS charged
     ) AS sides GROUP BY key_id, period, start HAVING (SUM(charges) > 0 AND SUM(spent) = 0) OR SUM(excess) <> SUM(beyond)`
 
-/** Holds are of the period that their account's row counts. */
+/** The condition that a hold belongs to the limit's period in its account's row. */
 const OF_LIMIT = `h.account_id = a.id AND a.limit_start = CASE a.limit_reset WHEN 'daily' THEN 'day ' || h.day WHEN 'weekly' THEN 'week ' || h.week WHEN 'monthly' THEN 'month ' || h.month ELSE 'total ' END`
-/** An account without a limit is joined with nothing. */
+/** An account without a limit is joined with no rows. */
 const LIMITED =
   'account_id IN (SELECT id FROM account WHERE spend_limit IS NOT NULL) GROUP BY account_id, day, week, month'
 
-/** Accounts that have spent and hold more than their limit in the period that it counts (I6). */
+/** Accounts that have spent and hold more than their limit in the period in their row (I6). */
 export const ACCOUNTS_OVER_LIMIT = `SELECT 'account ' || a.id AS what FROM account a
   LEFT JOIN (SELECT account_id, day, week, month, SUM(amount) AS held FROM hold WHERE state = 'open' AND ${LIMITED}) h ON ${OF_LIMIT}
   WHERE a.spend_limit IS NOT NULL GROUP BY a.id, a.spend_limit, a.limit_spent, a.limit_start, a.limit_over, a.limit_over_start
   HAVING a.limit_spent + COALESCE(SUM(h.held), 0) > a.spend_limit + CASE WHEN a.limit_over_start = a.limit_start THEN a.limit_over ELSE 0 END`
 
-/** Accounts whose row has another spending than its charges; one without a limit has none (I7). */
+/**
+ * Accounts whose row states another spending than their charges amount to; an account without a limit must state none
+ * (I7).
+ */
 export const ACCOUNTS_MISCOUNTED = `SELECT 'account ' || a.id AS what FROM account a
   LEFT JOIN (SELECT account_id, day, week, month, SUM(charged) AS charged FROM hold WHERE state IN ('settled', 'settled_late') AND ${LIMITED}) h ON ${OF_LIMIT}
   WHERE a.spend_limit IS NOT NULL OR a.limit_start IS NOT NULL OR a.limit_spent <> 0 GROUP BY a.id, a.spend_limit, a.limit_spent, a.limit_start

@@ -6,9 +6,9 @@ import type { Row } from '../database.ts'
 const SEAL_CHARS = 22
 
 /**
- * The keyed hash of a row's columns. The store has its key only in encrypted form, so that somebody who reaches only
- * the database can change a row but not its seal. Two one-shot hashes with a key block each (HMAC's construction) cost
- * half as much as `createHmac`.
+ * The keyed hash of a row's columns. The store has its key only in encrypted form, so a person who reaches only the
+ * database can change a row but not its seal. Two one-shot hashes with a key block each (HMAC's construction) cost half
+ * as much as `createHmac`.
  */
 export class BookSeal {
   readonly #inner: string
@@ -26,8 +26,8 @@ export class BookSeal {
     let length = values.length
     while (length > 0 && (values[length - 1] ?? null) === null) length -= 1
     let text: string = table
-    // Each value with its length, so that no text runs into the next: JSON would escape every quotation mark in a log
-    // row's details.
+    // Each value is preceded by its length, so that no text runs into the next; JSON would escape every quotation mark
+    // in a log row's details.
     for (let place = 0; place < length; place += 1) text += plain(values[place])
     return this.#keyed(text)
   }
@@ -37,14 +37,14 @@ export class BookSeal {
   }
 
   /**
-   * The form that a name of an account has at providers: the same on every node, after a restart and under another
-   * wrapping key, and without this key not to be guessed. 22 characters of base64url.
+   * The form in which providers see a name of an account: the same on every node, after a restart and under another
+   * wrapping key, and impossible to guess without the seals' key. 22 characters of base64url.
    */
   outwardName(accountId: string, name: string): string {
     return this.#keyed(`outward name${plain(accountId)}${plain(name)}`)
   }
 
-  /** The seal of a row that was read with those columns. */
+  /** The seal of a row that was read with these columns. */
   ofRow(table: SealedTable, row: Row): string {
     return this.of(
       table,
@@ -53,14 +53,14 @@ export class BookSeal {
   }
 
   /**
-   * The seal of a row after our change; empty if somebody else had changed the row, so that our change does not hide
+   * The seal of a row after our change; empty = somebody else had changed the row, so that our change does not hide
    * theirs.
    */
   again(table: SealedTable, before: Row, changed: Row): string {
     return this.holds(table, before) ? this.ofRow(table, { ...before, ...changed }) : ''
   }
 
-  /** Whether the row is as it was sealed. */
+  /** Whether the row is the same as when it was sealed. */
   holds(table: SealedTable, row: Row): boolean {
     return row['seal'] === this.ofRow(table, row)
   }
@@ -77,7 +77,7 @@ export function sealedSelect(table: SealedTable): string {
   return [...sealedColumns(table), 'seal'].join(', ')
 }
 
-/** The places of a table's sealed columns in a list of its columns. */
+/** The indexes of a table's sealed columns in a list of its columns. */
 export function sealedPlaces(table: SealedTable, columns: readonly string[]): readonly number[] {
   return sealedColumns(table).map((column) => {
     const place = columns.indexOf(column)

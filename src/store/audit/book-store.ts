@@ -8,7 +8,7 @@ const KEY_BYTES = 32
 const PURPOSE = 'book'
 
 /**
- * Decrypts the key of the seals; a store without one gets one. Throws WrappingKeyError when the wrapping key is another
+ * Decrypts the key of the seals; a store without one gets one. Throws WrappingKeyError if the wrapping key is another
  * one.
  */
 export async function openBooks(database: Database, wrap: KeyWrap): Promise<Books> {
@@ -49,8 +49,8 @@ async function read(sql: Sql, wrap: KeyWrap, lock = ''): Promise<Buffer | null> 
 }
 
 /**
- * An empty store is sealed from the beginning. A store with seals whose key is lost is not sealed again: our rows can
- * no longer be told from changed ones, and the audit must report that.
+ * Makes the key of the seals. An empty store is sealed from the beginning. A store with seals whose key is lost is not
+ * sealed again: our rows could no longer be distinguished from changed ones, and the audit must report that.
  */
 async function create(database: Database, wrap: KeyWrap): Promise<Buffer> {
   return database.transaction(async (sql) => {
@@ -65,7 +65,7 @@ async function create(database: Database, wrap: KeyWrap): Promise<Buffer> {
   })
 }
 
-/** Seals the rows that every store has from its schema on. */
+/** Seals the rows that the schema itself makes in every store. */
 export async function sealEmpty(sql: Sql, seal: BookSeal): Promise<void> {
   for (const [table, column] of [
     ['event_head', 'id'],

@@ -3,11 +3,11 @@ import { LOG_COLUMNS } from '../log/generation-row.ts'
 /**
  * How each column is protected from changes made without Tollgate.
  *
- * - `sealed`: under the row's keyed hash, in this order. A new one is added at the end, and is null in rows from before:
- *   a run of nulls at the end is left out of the hash.
- * - `chained`: under the hash that links the row to the one before it, whose end the signed head names.
- * - `checked`: by the invariants named.
- * - `free`: by nothing, for the reason given. No money and no statement rests on it.
+ * - `sealed`: by the row's keyed hash, in this order. A new column is added at the end, and is null in older rows: a run
+ *   of nulls at the end is left out of the hash.
+ * - `chained`: by the hash that links the row to the one before it; the signed head names the end of the chain.
+ * - `checked`: by the named invariants.
+ * - `free`: by nothing, for the given reason. No money and no statement depends on it.
  */
 export interface TableCover {
   readonly sealed?: readonly string[]
@@ -19,8 +19,7 @@ export interface TableCover {
 const SEAL = 'it is the seal'
 
 /**
- * Every table that holds money or decides on it, with each column in one place. Hashes and the audit derive
- * from it.
+ * Every table that has money or decides about it, with each of its columns once. Hashes and the audit derive from this.
  */
 export const COVERED = {
   account: {
@@ -49,7 +48,7 @@ export const COVERED = {
       email: 'a label',
       default_model: 'which model, not at what price',
       created_at: 'shown only',
-      low_balance: 'when its owner is told, not what is charged',
+      low_balance: 'when its owner gets a notice, not what is charged',
       exact_holds: 'where its holds are decided, not what they are',
       seal: SEAL,
     },
@@ -261,7 +260,7 @@ export const COVERED = {
   },
 } as const satisfies Readonly<Record<string, TableCover>>
 
-/** Tables without money, with the reason for each. */
+/** Tables without money, each with the reason why it needs no protection. */
 export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   schema_version: 'of the program',
   stored_file: 'bytes',

@@ -6,17 +6,17 @@ import { GENERATION_SELECT, readGeneration } from '../log/generation-row.ts'
 const PAGE_ROWS = 1_000n
 const CHARGED_ROWS = `${GENERATION_SELECT} JOIN hold ON hold.id = generation.generation_id AND hold.state IN ('settled', 'settled_late')
   WHERE generation.id > ? AND generation.created_at >= ? AND generation.created_at < ? ORDER BY generation.id LIMIT ?`
-/** Charges whose log rows retention has removed. */
+/** The charges whose log rows retention has removed. */
 const WITHOUT_LOG = `SELECT COUNT(*) AS rows, CAST(COALESCE(SUM(hold.charged), 0) AS BIGINT) AS charged FROM hold LEFT JOIN generation ON generation.generation_id = hold.id
   WHERE hold.state IN ('settled', 'settled_late') AND hold.placed_at >= ? AND hold.placed_at < ? AND generation.id IS NULL`
 
-/** A log row's charges by its own price version: the client's and the provider's. */
+/** The charges of a log row by its own price version: the client's and the provider's. */
 export interface Replayed {
   readonly costMicro: Micro
   readonly providerCostMicro: Micro
 }
 
-/** null when that version no longer prices it. */
+/** null = that version has no price for it any more. */
 export type Replay = (row: GenerationRow) => Promise<Replayed | null>
 
 export interface ReplaySums {
@@ -29,7 +29,7 @@ export interface ReplaySums {
 /** Charges of a period, recalculated from the log. */
 export interface ReplayReport {
   readonly types: ReadonlyMap<GenerationRecord['type'], ReplaySums>
-  /** Rows by price version. */
+  /** The number of rows by price version. */
   readonly versions: ReadonlyMap<number, number>
   /** Charges that cannot be replayed, since retention removed their log rows. */
   readonly withoutLog: { readonly rows: number; readonly chargedMicro: Micro }
@@ -87,7 +87,7 @@ function lostCharges(row: Row): ReplayReport['withoutLog'] {
   return { rows: integer(row, 'rows'), chargedMicro: big(row, 'charged') }
 }
 
-/** Stops when `visit` answers false; an unreadable row is reported as a violation. */
+/** Stops when `visit` returns false; an unreadable row is reported as a violation. */
 async function eachCharge(
   sql: Sql,
   fromMs: number,
@@ -105,7 +105,7 @@ async function eachCharge(
   }
 }
 
-/** Somebody who writes into the file may leave any content; the audit must report it. */
+/** A person who can write to the file may leave any content; the audit must report it. */
 function readable(raw: Row): GenerationRow | string {
   try {
     return readGeneration(raw)

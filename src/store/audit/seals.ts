@@ -10,7 +10,7 @@ const PAGE_ROWS = 1_000n
 
 interface SealedRows {
   readonly table: SealedTable
-  /** The name of the row in a violation, and the column that identifies it. */
+  /** What a violation calls the row, and the column that identifies it. */
   readonly name: string
   readonly key: string
   readonly pageRows?: bigint
@@ -27,11 +27,11 @@ const ROWS: readonly SealedRows[] = [
   { table: 'payment_order', name: 'order', key: 'id' },
   { table: 'payment_refund', name: 'refund', key: 'id' },
   { table: 'job', name: 'job', key: 'id' },
-  // A whole catalogue each.
+  // Each of these rows has a whole catalogue.
   { table: 'catalog_version', name: 'version of the catalogue', key: 'version', pageRows: 4n },
 ]
 
-/** Rows that were changed without us, page by page so that memory stays flat. */
+/** Rows that were changed without this program, page by page so that memory stays flat. */
 export async function brokenRows(sql: Sql, seal: BookSeal, violationsMax: number): Promise<readonly string[]> {
   const violations: string[] = []
   for (const rows of ROWS) {
@@ -77,7 +77,7 @@ const CUT: readonly string[] = [
   `SELECT 'account ' || a.id || ': its group is gone' AS what FROM account a LEFT JOIN account_group g ON g.id = a.group_id WHERE a.group_id IS NOT NULL AND g.id IS NULL`,
 ]
 
-/** Stops when `visit` answers false. */
+/** Stops when `visit` returns false. */
 async function eachRow(
   sql: Sql,
   { table, key: column, pageRows = PAGE_ROWS }: SealedRows,
@@ -99,7 +99,7 @@ async function eachRow(
   }
 }
 
-/** The last closing balance must equal the entries and charges until then. */
+/** The last closing balance must equal the sum of the entries and charges until then. */
 const CLOSINGS = `SELECT 'statements of ' || s.account_id || ': ' || s.month || ' closes with another balance than its entries' AS what
   FROM statement_month s JOIN account a ON a.id = s.account_id AND SUBSTR(a.open_day, 1, 7) > s.month
   WHERE s.month = (SELECT MAX(n.month) FROM statement_month n WHERE n.account_id = s.account_id) AND s.closing <>
@@ -108,7 +108,7 @@ const CLOSINGS = `SELECT 'statements of ' || s.account_id || ': ' || s.month || 
     - (SELECT COALESCE(SUM(u.revenue), 0) FROM usage_day u WHERE u.account_id = s.account_id AND u.day < a.open_day)
     + (SELECT COALESCE(SUM(b.amount), 0) FROM booked_later b WHERE b.account_id = s.account_id AND b.placed < a.open_day AND b.booked >= a.open_day)`
 
-/** Closed months that do not follow one another, or have changed since (I22). */
+/** Closed months that do not follow one another, or have changed since they were closed (I22). */
 export async function brokenStatements(sql: Sql, seal: BookSeal, violationsMax: number): Promise<readonly string[]> {
   const violations = (await sql.all(`SELECT what FROM (${CLOSINGS}) broken LIMIT ?`, [BigInt(violationsMax)])).map(
     (row) => String(row['what']),
@@ -194,8 +194,8 @@ const ENTRIES = `SELECT e.id AS id, debit, credit, amount, kind, ref, account_id
   FROM entry e JOIN account a ON a.id = e.account_id`
 
 /**
- * The rest of the account, else the next accounts. In a single condition SQLite would read all earlier rows again at
- * each page.
+ * The remaining entries of the account, else those of the next accounts. With a single condition, SQLite would read all
+ * earlier rows again at each page.
  */
 async function nextEntries(sql: Sql, account: string, id: bigint): Promise<readonly Row[]> {
   const rest = await sql.all(`${ENTRIES} WHERE e.account_id = ? AND e.id > ? ORDER BY e.id LIMIT ?`, [

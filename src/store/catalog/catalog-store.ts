@@ -24,7 +24,7 @@ export class CatalogStore {
 
   /**
    * Appends the version after `after` and, in the same commit, the encrypted credentials and the source file's digest.
-   * null = another node was first: the change must be repeated on its version.
+   * null = another node was first: the change must be repeated on top of its version.
    */
   append(version: {
     readonly after: number
@@ -49,14 +49,14 @@ export class CatalogStore {
           this.#seal.of('catalog_version', [next, version.document, version.fileDigest, version.atMs]),
         ],
       )
-      // Only the newest are used. If older ones were kept, credentials of a removed provider, or under a retired key,
-      // could still be decrypted.
+      // Only the newest credentials are used. If older ones stayed, credentials of a removed provider, or under a
+      // retired key, could still be decrypted.
       await sql.run('UPDATE catalog_version SET credentials = ? WHERE version < ?', [NONE, BigInt(next)])
       return next
     })
   }
 
-  /** 0 before the first version. */
+  /** 0 = there is no version yet. */
   newest(): Promise<number> {
     return newest(this.#database)
   }
@@ -85,7 +85,7 @@ export class CatalogStore {
     return row === undefined ? null : readVersion(row)
   }
 
-  /** The version in force at that time, Unix ms; before the first, the first. */
+  /** The version in force at that time, Unix ms; before the first version, the first. */
   async at(atMs: number): Promise<CatalogVersion | null> {
     const [row] = await this.#database.all(
       `SELECT version, document, created_at FROM catalog_version WHERE version = (SELECT COALESCE(

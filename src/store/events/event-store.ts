@@ -20,11 +20,11 @@ const FIELDS = {
   after: column.textOrNull('after'),
 }
 const EVENTS = new Rows('event', FIELDS)
-/** With the hash that links each to the one before. */
+/** Events with the hash that links each to the one before. */
 export const CHAINED_EVENTS = new Rows('event', { ...FIELDS, hash: column.text('hash') })
 export type EventRecord = RecordOf<typeof EVENTS>
 
-/** Events that are read may be of an older release; those written are of this one. */
+/** An event that is read may be of an older release; one that is written is of this release. */
 export type NewEvent = Omit<EventRecord, 'id' | 'action'> & { readonly action: EventAction }
 
 /** `action` matches as a prefix. */
@@ -48,7 +48,7 @@ export function eventHash(previous: string, event: Omit<EventRecord, 'id'>): str
   ])
 }
 
-/** The schema creates it. */
+/** The schema creates this row. */
 export const EVENT_HEAD = `SELECT ${sealedSelect('event_head')} FROM event_head WHERE id = 1`
 
 /** The append-only audit log; each row is chained to the previous one by its hash. */
@@ -62,8 +62,8 @@ export class EventStore {
   }
 
   /**
-   * With `after`, only if no event of the same object and of this prefix has a higher id. false = one has, and nothing
-   * is written.
+   * With `after`, appends only if no event of the same object and action prefix has a higher id. false = one has, and
+   * nothing is written.
    */
   append(event: NewEvent, after?: { readonly action: string; readonly id: number }): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
@@ -73,7 +73,7 @@ export class EventStore {
         const found = await sql.all(newer, [event.object, likePrefix(after.action), BigInt(after.id)])
         if (found.length > 0) return false
       }
-      // Uses the signed head rather than the newest row: if that row was removed, the next one must not continue the
+      // The signed head is used instead of the newest row: if that row was removed, the next one must not continue the
       // chain.
       const [head = {}] = await sql.all(EVENT_HEAD)
       const [newest] = this.#seal.holds('event_head', head)
@@ -95,11 +95,11 @@ export class EventStore {
   /** The newest first, or the oldest. */
   list(range: PageRange, filter: EventFilter = {}, order: Order<'at'> = '-at'): Promise<Page<EventRecord>> {
     const id = { sql: 'id', is: 'number' } as const
-    // Numbers are given in the order of time.
+    // Ids are assigned in the order of time.
     return readPage(this.#database, { rows: EVENTS, ...conditions(filter), order, columns: { at: id }, id }, range)
   }
 
-  /** The newest event with any of these actions. */
+  /** The newest event with one of these actions. */
   async newest(actions: readonly string[]): Promise<EventRecord | null> {
     let newest: EventRecord | null = null
     for (const action of actions) {

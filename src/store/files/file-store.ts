@@ -4,24 +4,24 @@ import { type Database, text, type Row } from '../database.ts'
 import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 import { ROW_LOCK } from '../dialect.ts'
 
-/** The storage of the bytes: the disk beside the embedded store, the database for PostgreSQL. */
+/** The storage of the bytes: the disk next to the embedded store, or the database for PostgreSQL. */
 export interface FileBytes {
-  /** Durable when it resolves; answers the number of bytes. */
+  /** Durable when it resolves; returns the number of bytes. */
   write(name: string, content: AsyncIterable<Buffer>): Promise<number>
   /** The bytes from `start` to `end` inclusive; `start` is not beyond `end`. */
   read(row: FileRow, start: number, end: number): AsyncIterable<Buffer>
-  /** Does nothing when there are none. */
+  /** Does nothing if there are no such bytes. */
   remove(name: string): Promise<void>
-  /** Removes what broken writes left. Bytes are kept while a row names them, or while they are being written here. */
+  /** Removes what broken writes left. Bytes stay while a row names them, or while they are being written here. */
   removeLeftovers(nowMs: number, isKept: (name: string) => Promise<boolean>): Promise<void>
 }
 
-/** Files kept for clients for a limited time: pictures, videos. The database has their rows. */
+/** Files stored for clients for a limited time: pictures, videos. The database has their rows. */
 export class FileStore {
   readonly #rows: FileRows
   readonly #bytes: FileBytes
   readonly #clock: Clock
-  /** Names being written, which a sweep must not take for leftovers. */
+  /** Names that are being written, which a sweep must not take for leftovers. */
   readonly #writing = new Set<string>()
 
   constructor(database: Database, bytes: FileBytes, clock: Clock) {
@@ -53,7 +53,7 @@ export class FileStore {
       if (replaced !== null) await this.#bytes.remove(replaced)
       return fileOf(row)
     } catch (thrown) {
-      // The first error says more than one of the removal; a sweep removes leftovers.
+      // The first error is more useful than one of the removal; a sweep removes leftovers.
       await this.#removeUnused(name).catch(() => undefined)
       throw thrown
     } finally {
@@ -61,13 +61,13 @@ export class FileStore {
     }
   }
 
-  /** Finds an expired file too until it is swept: callers check `expiresAtMs`. */
+  /** Also finds an expired file until it is swept: callers must check `expiresAtMs`. */
   async find(id: string): Promise<StoredFile | null> {
     const row = await this.#rows.find(id)
     return row === null ? null : fileOf(row)
   }
 
-  /** Bytes from `start` to `end` inclusive. Throws FileGoneError if there is no such file any more. */
+  /** The bytes from `start` to `end` inclusive. Throws FileGoneError if there is no such file any more. */
   async *read(id: string, range: { readonly start: number; readonly end: number }): AsyncIterable<Buffer> {
     const row = await this.#rows.find(id)
     if (row === null) throw new FileGoneError(`There is no file ${id}.`)
@@ -80,7 +80,7 @@ export class FileStore {
     if (row !== null && (await this.#rows.remove(row))) await this.#bytes.remove(row.content)
   }
 
-  /** Removes expired files and leftovers of broken writes; answers how many files had expired. */
+  /** Removes expired files and leftovers of broken writes; returns how many files had expired. */
   async removeExpired(nowMs: number): Promise<number> {
     let removed = 0
     for (let rows = await this.#rows.expired(nowMs); rows.length > 0; rows = await this.#rows.expired(nowMs)) {
@@ -102,7 +102,7 @@ export class FileStore {
   }
 }
 
-/** The requested file is not stored. */
+/** Thrown if the requested file is not stored. */
 export class FileGoneError extends Error {
   override readonly name = 'FileGoneError'
 }
@@ -113,7 +113,7 @@ const FILES = new Rows('stored_file', {
   mediaType: column.text('media_type'),
   bytes: column.integer('bytes'),
   content: column.text('content'),
-  /** SHA-256 of the token that opens it without a key, 32 bytes; null = only its owner's key opens it. */
+  /** SHA-256 of the token that opens the file without a key, 32 bytes; null = only its owner's key opens it. */
   tokenDigest: column.bytesOrNull('token_digest'),
   createdAtMs: column.integer('created_at'),
   expiresAtMs: column.integer('expires_at'),
@@ -141,7 +141,7 @@ export class FileRows {
     return FILES.one(this.#database, 'WHERE id = ?', [id])
   }
 
-  /** Answers the name of the row's previous bytes, which are no longer needed. */
+  /** Returns the name of the row's previous bytes, which are no longer needed. */
   replace(file: FileRow): Promise<string | null> {
     return this.#database.transaction(async (sql) => {
       const [before] = await sql.all(`SELECT content FROM stored_file WHERE id = ?${ROW_LOCK}`, [file.id])

@@ -5,15 +5,15 @@ import { changeEach } from '../rows.ts'
 
 /** How long a process may take from its claim to its hold before it counts as dead. */
 const CLAIM_MS = 60_000
-/** Others may delete or take over the row between two looks at it, but not for ever. */
+/** Others may delete or take over the row between two looks at it, but only so many times. */
 const CLAIM_TRIES_MAX = 20
-/** A hold in one of these states was charged or may still be. */
+/** The condition of a hold that was charged, or may still be. */
 const HOLD_COUNTS = `EXISTS (SELECT 1 FROM hold WHERE hold.id = idempotency_key.generation_id AND hold.state IN ('open','settled','settled_late'))`
 const NO_OPEN_HOLD = `NOT EXISTS (SELECT 1 FROM hold WHERE hold.id = idempotency_key.generation_id AND hold.state = 'open')`
 const NO_JOB = 'NOT EXISTS (SELECT 1 FROM job WHERE job.id = idempotency_key.generation_id)'
 
 export const RUNNING_CLAIM = `SELECT generation_id FROM idempotency_key WHERE id = ? AND state = 'running'`
-/** Follows `END_CLAIM` where an answer is kept. */
+/** Follows `END_CLAIM` if an answer is kept. */
 export const COUNT_KEPT = `INSERT INTO kept_answer (account_id, hour, bytes) SELECT account_id, expires_at / ${HOUR_MS}, LENGTH(answer) FROM idempotency_key WHERE id = ? AND answer IS NOT NULL ON CONFLICT (account_id, hour) DO UPDATE SET bytes = kept_answer.bytes + excluded.bytes`
 export const END_CLAIM = `UPDATE idempotency_key SET state = 'ended', answer = ? WHERE id = ?`
 
@@ -31,7 +31,7 @@ export interface NewClaim {
 export type ClaimOutcome =
   | { readonly status: 'claimed' | 'other_request' }
   | { readonly status: 'running'; readonly generationId: string }
-  /** `model`: the model that answered; null if its log row is gone. `answer`: encrypted; null if it was not kept. */
+  /** `model`: the model that answered; null = its log row is gone. `answer`: encrypted; null = it was not kept. */
   | {
       readonly status: 'ended'
       readonly generationId: string
@@ -45,9 +45,9 @@ export function answerPurpose(id: string, generationId: string): string {
 }
 
 /**
- * Idempotency-Keys: the request that has each key, and its answer. A claim ends in the commit that charges its
- * generation; a request that ends free releases it. A dead process's claim is recognised by its hold. The process that
- * takes it over writes its own generation into the row, so that a late settle charges nothing.
+ * Idempotency-Keys: for each key the request that has it, and its answer. A claim ends in the commit that charges its
+ * generation; a request that ends free releases it. The claim of a dead process is recognised by its hold. The process
+ * that takes the claim over writes its own generation into the row, so that a late settle charges nothing.
  */
 export class IdempotencyStore {
   readonly #database: Database
@@ -83,7 +83,7 @@ export class IdempotencyStore {
     })
   }
 
-  /** Bytes of the answers that are kept for an account, with those that have expired in this hour. */
+  /** The bytes of an account's kept answers, including those that have expired in this hour. */
   async keptBytes(accountId: string, nowMs: number): Promise<number> {
     const [row = {}] = await this.#database.all(
       'SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM kept_answer WHERE account_id = ? AND hour >= ?',
@@ -92,7 +92,7 @@ export class IdempotencyStore {
     return integer(row, 'bytes')
   }
 
-  /** Releases a claim, unless its generation was or may be charged. */
+  /** Releases a claim unless its generation was or may be charged. */
   async release(id: string, generationId: string): Promise<void> {
     await this.#database.run(
       `DELETE FROM idempotency_key WHERE id = ? AND generation_id = ? AND state = 'running' AND NOT ${HOLD_COUNTS}`,
@@ -100,7 +100,7 @@ export class IdempotencyStore {
     )
   }
 
-  /** Releases the claims of a dead process, in a store with one process. */
+  /** Releases the claims of a dead process, in a store that one process owns. */
   async releaseLost(): Promise<void> {
     await this.#database.run(`DELETE FROM idempotency_key WHERE state = 'running' AND ${NO_JOB} AND NOT ${HOLD_COUNTS}`)
   }
@@ -146,7 +146,10 @@ export class IdempotencyStore {
   }
 }
 
-/** The row has expired, its request ended without a charge, or its process died before it could hold. */
+/**
+ * Whether a claim is free: the row has expired, its request ended without a charge, or its process died before it could
+ * place the hold.
+ */
 function isFree(row: Row, nowMs: number): boolean {
   if (text(row, 'state') === 'ended') return integer(row, 'expires_at') <= nowMs
   const hold = textOrNull(row, 'hold_state')

@@ -16,8 +16,8 @@ export function jobPurpose(id: string): string {
 const LISTED_REQUEST_BYTES_MAX = 65_536
 const COLUMNS = JOBS.list
 /**
- * A request that still has its pictures is left out, with the value in its place: a hundred of them would be a
- * gigabyte.
+ * The columns for lists. A request that still has its pictures is replaced by an empty value: a hundred of them would
+ * be a gigabyte.
  */
 const LISTED_COLUMNS = COLUMNS.replace(
   'request,',
@@ -25,7 +25,7 @@ const LISTED_COLUMNS = COLUMNS.replace(
 )
 const NO_BYTES = Buffer.alloc(0)
 
-/** Jobs that outlive their request. The ledger's commits create and end them; in between this store moves them. */
+/** Jobs that continue after their request. The ledger's commits create and end them; in between, this store does. */
 export class JobStore {
   readonly #database: Database
   readonly #seal: BookSeal
@@ -35,13 +35,13 @@ export class JobStore {
     this.#seal = seal
   }
 
-  /** With `reach` null for a job that is out of it. */
+  /** null = there is no such job, or it is outside the reach. */
   find(id: string, reach?: Reach): Promise<JobRow | null> {
     const { condition, values } = reach === undefined ? { condition: '1 = 1', values: [] } : within(reach, 'job')
     return JOBS.one(this.#database, `WHERE id = ? AND ${condition}`, [id, ...values])
   }
 
-  /** Takes due jobs that nobody else has, oldest first. */
+  /** Takes due jobs that nobody else has, the oldest first. */
   claim({
     owner,
     nowMs,
@@ -79,20 +79,20 @@ export class JobStore {
     await this.#database.run(`UPDATE job SET lease_until = ? WHERE ${where}`, values)
   }
 
-  /** Releases an owner's leases; all leases for null. */
+  /** Releases the leases of an owner; null = all leases. */
   async release(owner: string | null): Promise<void> {
     const [text, values] = owner === null ? [`lease_owner <> ''`, []] : ['lease_owner = ?', [owner]]
     const where = `id IN (SELECT id FROM job WHERE ${text} ORDER BY id${ROW_LOCK})`
     await this.#database.run(`UPDATE job SET lease_owner = '', lease_until = 0 WHERE ${where}`, values)
   }
 
-  /** The time when the next live job is due; null = there is none. */
+  /** The time at which the next live job is due; null = there is none. */
   async nextDueMs(): Promise<number | null> {
     const [row] = await this.#database.all(`SELECT MIN(due_at) AS due FROM job WHERE ${LIVE}`)
     return row === undefined ? null : integerOrNull(row, 'due')
   }
 
-  /** Completed jobs within reach, newest first. */
+  /** Completed jobs within the reach, the newest first. */
   completed(reach: Reach, range: PageRange): Promise<Page<JobRow>> {
     const { condition, values } = within(reach, 'job')
     return readPage(
@@ -108,7 +108,7 @@ export class JobStore {
     )
   }
 
-  /** Jobs within reach in the order of their creation; null = there is no job `after`. */
+  /** Jobs within the reach in the order of their creation; null = there is no job `after`. */
   async list(reach: Reach, { limit, after, ascending }: JobPage): Promise<readonly JobRow[] | null> {
     const last = after === null ? null : await this.find(after, reach)
     if (after !== null && last === null) return null
@@ -122,7 +122,7 @@ export class JobStore {
     return rows.map((row) => JOBS.read(row))
   }
 
-  /** Live jobs that may or may not have reached a provider, oldest first, for the operator. */
+  /** Live jobs that may or may not have reached a provider, the oldest first, for the operator. */
   parked(): Promise<readonly JobRow[]> {
     return JOBS.all(this.#database, `WHERE ${LIVE} AND phase = 'parked' ORDER BY created_at`)
   }

@@ -35,24 +35,24 @@ export interface AdjustmentRow {
   readonly accountName: string
   readonly atMs: number
   readonly reason: string
-  /** Added to the balance. */
+  /** The amount added to the balance. */
   readonly amountMicro: Micro
 }
 
 export interface ChargePage {
-  /** null = of every account. */
+  /** null = all accounts. */
   readonly accountId: string | null
-  /** Days, both included. */
+  /** The first and last day, both included. */
   readonly from: string
   readonly to: string
-  /** The last row of the page before; null = from the start. */
+  /** The last row of the page before; null = the page is the first. */
   readonly after: ChargedDay | null
   readonly limit: number
 }
 
 const PLACE = 'u.account_id, u.day, u.key_id, u.model, u.provider, u.condition'
 
-/** Charges by day, and adjustments, page by page in a fixed order, however many there are. */
+/** Charges by day, and adjustments, page by page in a fixed order, whatever their number. */
 export class ChargeStore {
   readonly #database: Database
 

@@ -11,14 +11,14 @@ import { INSERT_NOTICE, noticeValues } from '../notices/notice-store.ts'
  */
 export const KEEP_ANSWER = `UPDATE kept_response SET state = 'ended', answer = ?, bytes = bytes - LENGTH(answer) + ? WHERE id = ? AND state = 'running'`
 
-/** What a batch changes beside money, holds and the log: rows one by one, which the embedded store does not journal. */
+/** The changes of a batch besides money, holds and the log: single rows, which the embedded store does not journal. */
 export type DirectChanges = Pick<LedgerChanges, 'newJobs' | 'movedJobs' | 'endedClaims' | 'keptAnswers' | 'notices'>
 
 export function hasDirect({ newJobs, movedJobs, endedClaims, keptAnswers, notices }: DirectChanges): boolean {
   return newJobs.length + movedJobs.length + endedClaims.length + keptAnswers.length + notices.length > 0
 }
 
-/** The statements of both engines, as a part of the batch's transaction; each is answered with its first row. */
+/** The statements for both engines, as a part of the batch's transaction; each yields its first row. */
 export function* directStatements(
   { newJobs, movedJobs, endedClaims, keptAnswers, notices }: DirectChanges,
   seal: BookSeal,

@@ -2,31 +2,31 @@ import type { Micro } from '../../base/money.ts'
 import { big, integer, text, type Database } from '../database.ts'
 import { StoreUnavailableError } from '../../ledger/ledger-store.ts'
 
-/** Entries of an account between two of its marks. */
+/** The number of entries of an account between two of its marks. */
 export const MARK_ROWS = 256
-/** Marks of one step, which reads their entries: some milliseconds. */
+/** The number of marks made in one step, which reads their entries: some milliseconds. */
 const STEP_MARKS = 32
 const STEP_ROWS = STEP_MARKS * MARK_ROWS
-/** Entries after the newest mark that a page may count. */
+/** The most entries after the newest mark that a page may count. */
 const TAIL_ROWS = 4 * MARK_ROWS
 
-/** Insured entries explain the operator's loss, not the account's money. */
+/** The kinds of an account's own entries. Insured entries explain the operator's loss, not money of the account. */
 export const OWN_KINDS = `kind IN ('topup', 'refund', 'adjustment', 'charge')`
 
-/** A place in an account's ledger. */
+/** A position in an account's ledger. */
 export interface EntryMark {
-  /** In `MARK_ROWS` entries from the oldest. */
+  /** The position, counted from the oldest entry in steps of `MARK_ROWS`. */
   readonly nth: number
-  /** The newest entry before it. */
+  /** The newest entry before the mark. */
   readonly lastId: bigint
-  /** Of the account after that entry. */
+  /** The balance of the account after that entry. */
   readonly balanceMicro: Micro
 }
 
 export interface MarkedLedger {
   readonly newest: EntryMark
   readonly total: number
-  /** The newest entry that is counted. */
+  /** The newest entry that was counted. */
   readonly lastId: bigint
 }
 
@@ -39,7 +39,7 @@ const INSERT = `INSERT INTO entry_mark (account_id, nth, last_id, balance)
       FROM entry WHERE account_id = ? AND ${OWN_KINDS} AND id > ? ORDER BY id LIMIT ${STEP_ROWS}) AS following) AS counted
   WHERE place % ${MARK_ROWS} = 0 ON CONFLICT DO NOTHING`
 
-/** A mark that does not agree with the entries between it and the mark before. */
+/** Finds marks that do not agree with the entries since the mark before. */
 export const WRONG_MARKS = `SELECT 'ledger of ' || m.account_id || ': mark ' || m.nth || ' is not what its entries add up to' AS what
   FROM entry_mark m LEFT JOIN entry_mark b ON b.account_id = m.account_id AND b.nth = m.nth - 1
   WHERE (m.nth > 1 AND b.nth IS NULL)
@@ -47,7 +47,7 @@ export const WRONG_MARKS = `SELECT 'ledger of ' || m.account_id || ': mark ' || 
     OR m.balance - COALESCE(b.balance, 0) <> (SELECT COALESCE(SUM(CASE WHEN e.debit = 'account:' || e.account_id THEN -e.amount ELSE e.amount END), 0) FROM entry e
       WHERE e.account_id = m.account_id AND e.id > COALESCE(b.last_id, 0) AND e.id <= m.last_id AND e.${OWN_KINDS})`
 
-/** The marks of ledgers: any page of a ledger is found by its number, and has its balances, from the mark before it. */
+/** The marks of ledgers. From the mark before it, any page of a ledger is found by its number, with its balances. */
 export class EntryMarks {
   readonly #database: Database
 
@@ -55,11 +55,11 @@ export class EntryMarks {
     this.#database = database
   }
 
-  /** Entries are counted from the newest mark. Marks that are missing are made first. */
+  /** Counts the entries from the newest mark on; missing marks are made first. */
   async ledger(accountId: string): Promise<MarkedLedger> {
     for (let before = -1; ;) {
       const newest = await this.#newest(accountId)
-      // No disk to write on: all is counted once more.
+      // Marks cannot be written, so all entries are counted this time.
       const scan = newest.nth === before ? '' : ` LIMIT ${TAIL_ROWS + 1}`
       const [tail = {}] = await this.#database.all(
         `SELECT COUNT(*) AS rows, COALESCE(MAX(id), 0) AS last FROM (SELECT id FROM entry WHERE account_id = ? AND ${OWN_KINDS} AND id > ? ORDER BY id${scan}) AS tail`,
@@ -88,11 +88,11 @@ export class EntryMarks {
   }
 
   /**
-   * Makes a bounded number of marks that are missing in long ledgers, in accounts whose ids are after `after`; answers
-   * where to go on, null when all is done.
+   * Makes a bounded number of missing marks in long ledgers, in accounts whose ids come after `after`; returns the id
+   * from which to continue, or null if all are made.
    */
   async fill(after: string): Promise<string | null> {
-    // An account that has few requests has few entries, but for those that people book.
+    // An account with few requests has few entries, except for those that people book.
     const [first] = await this.#database.all(
       `SELECT a.id AS id FROM account a WHERE a.id > ? AND a.log_rows >= COALESCE((SELECT MAX(nth) FROM entry_mark m WHERE m.account_id = a.id), 0) * ${MARK_ROWS} + ${TAIL_ROWS} ORDER BY a.id LIMIT 1`,
       [after],
@@ -112,7 +112,7 @@ export class EntryMarks {
       : { nth: integer(row, 'nth'), lastId: big(row, 'last_id'), balanceMicro: big(row, 'balance') }
   }
 
-  /** Whether there may be more to make. Two nodes that do it at once make the same marks. */
+  /** Makes marks; returns whether there may be more to make. Two nodes that do it at once make the same marks. */
   async #extend(accountId: string): Promise<boolean> {
     const { nth, lastId, balanceMicro } = await this.#newest(accountId)
     const made = await this.#database.transaction(

@@ -26,15 +26,18 @@ export interface EntryRecord {
 
 /** An entry as a line of a ledger. */
 export interface LedgerEntry extends EntryRecord {
-  /** Of the account after it; null = too much lies between this entry and the one before it on the page. */
+  /**
+   * The balance of the account after the entry; null = there is too much between this entry and the one before it on
+   * the page.
+   */
   readonly balanceMicro: Micro | null
 }
 
 export interface LedgerFilter {
   readonly accountId: string
-  /** `money` = all but charges; null = all. */
+  /** `money` = all kinds except charges; null = all kinds. */
   readonly kind: OwnEntryKind | 'money' | null
-  /** The entry below which the page begins, and the balance before it; null = the newest. */
+  /** The entry below which the page begins, and the balance before it; null = the page begins with the newest. */
   readonly before: { readonly id: number; readonly balanceMicro: Micro | null } | null
   readonly limit: number
 }
@@ -42,13 +45,13 @@ export interface LedgerFilter {
 export interface NewEntry {
   readonly accountId: string
   readonly kind: 'topup' | 'refund' | 'adjustment'
-  /** topup and refund > 0; adjustment signed and not 0. */
+  /** Positive for topup and refund; for an adjustment positive or negative, but not 0. */
   readonly amountMicro: Micro
   readonly reason: string
   readonly reference: string
   readonly actor: string
   readonly atMs: number
-  /** As for charges; absent = no balance is low. */
+  /** The same as for charges; absent = no balance counts as low. */
   readonly lowBalanceMicro?: Micro
 }
 
@@ -60,7 +63,7 @@ export type PostOutcome =
    */
   | { readonly status: 'conflict' | 'uncovered' | 'no_account' }
 
-/** Entries of other kinds that are read to know the balances of a filtered page. */
+/** The most entries of other kinds that are read to know the balances of a filtered page. */
 const BETWEEN_MAX = 10_000
 const COLUMNS = 'id, debit, credit, amount, kind, ref, account_id, reason, actor, created_at'
 const SELECT = `SELECT ${COLUMNS} FROM entry`
@@ -113,13 +116,13 @@ export class EntryStore {
     return row === undefined ? null : readEntry(row)
   }
 
-  /** Newest first, each with the balance after it. A page far down costs what the first one does. */
+  /** The newest first, each with the balance after it. A page far down costs as little as the first one. */
   async list(accountId: string, { limit, offset, cursor = null }: PageRange): Promise<Page<LedgerEntry>> {
     const ledger = await this.#marks.ledger(accountId)
     const { total } = ledger
     const newest = (cursor === null ? total : Math.min(total, numberOf(cursor))) - offset
     if (newest < 1) return { data: [], total }
-    // Entries by their numbers in the account's ledger: `oldest` to `newest`, found from the mark before them.
+    // Entries by their numbers in the account's ledger, from `oldest` to `newest`, found from the mark before them.
     const oldest = Math.max(1, newest - limit + 1)
     const from = await this.#marks.at(accountId, Math.min(ledger.newest.nth, Math.floor((oldest - 1) / MARK_ROWS)))
     const rows = await this.#database.all(
@@ -139,12 +142,12 @@ export class EntryStore {
     }
   }
 
-  /** Makes marks of long ledgers, as `EntryMarks.fill`. */
+  /** Makes marks of long ledgers, like `EntryMarks.fill`. */
   fillMarks(after: string): Promise<string | null> {
     return this.#marks.fill(after)
   }
 
-  /** Newest first, each with the balance after it. */
+  /** The newest first, each with the balance after it. */
   async before({ accountId, kind, before: place, limit }: LedgerFilter): Promise<readonly LedgerEntry[]> {
     const condition = conditionOf(kind)
     const before = place === null ? '' : ' AND id < ?'
@@ -173,8 +176,8 @@ export class EntryStore {
   }
 
   /**
-   * What a filter leaves out, newest first. An account's entries have their numbers in the order of their commits, so
-   * nothing is added here after the page was read.
+   * The entries that a filter leaves out, the newest first. Numbers of an account's entries are in the order of their
+   * commits, so no entry is added here after the page was read.
    */
   async #between(
     accountId: string,
@@ -208,7 +211,7 @@ export class EntryStore {
   }
 }
 
-/** A cursor is the number of entries that are left: entries that come later do not move it. */
+/** The number in a cursor: that of the entries that are left. Entries that come later do not change it. */
 function numberOf(cursor: string): number {
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor)
   throw fieldError('cursor', 'cursor')
@@ -216,7 +219,7 @@ function numberOf(cursor: string): number {
 
 /**
  * The balance after each entry of a page, from the one after the newest of `entries` and `between`. Both are newest
- * first; `between` is what the page leaves out.
+ * first; `between` has the entries that the page leaves out.
  */
 function withBalances(
   entries: readonly EntryRecord[],
@@ -237,7 +240,7 @@ function withBalances(
   })
 }
 
-/** The literals let SQLite use the partial index of credits. */
+/** The condition of a kind, written with literals, so that SQLite can use the partial index of credits. */
 function conditionOf(kind: OwnEntryKind | 'money' | null): string {
   if (kind === null) return OWN_KINDS
   if (kind === 'charge') return `kind = 'charge'`

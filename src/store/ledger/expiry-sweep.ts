@@ -3,15 +3,15 @@ import { thrownMessage } from '../../base/text.ts'
 import { ALLOWANCE_PREFIX } from '../../ledger/ledger-store.ts'
 import type { Database } from '../database.ts'
 
-/** As the index that the sums read says it. */
+/** Written as in the index that the sums read. */
 const IS_ALLOWANCE = `hold.state = 'open' AND hold.id LIKE '${ALLOWANCE_PREFIX}%'`
 
 const OF_ACCOUNT = `COALESCE((SELECT SUM(hold.amount) FROM hold WHERE hold.account_id = account.id AND ${IS_ALLOWANCE}), 0)`
 const OF_KEY = `COALESCE((SELECT SUM(hold.amount) FROM hold WHERE hold.account_id = k.account_id AND hold.key_id = k.id AND ${IS_ALLOWANCE}), 0)`
 
 /**
- * The column `set_aside`: what nodes hold for requests to come of the account or key that is read. Whoever looks finds
- * it available, since no request has it yet.
+ * The column `set_aside`: what nodes hold in advance for later requests of the account or key that is read. Reports
+ * count it as available, since no request has it yet.
  */
 export function setAside(dialect: Database['dialect'], owner: 'account' | 'k'): string {
   if (dialect === 'sqlite') return '0 AS set_aside'
@@ -24,9 +24,8 @@ export interface Expiring {
   removeExpired(nowMs: number): Promise<unknown>
 }
 
-/** Removes expired rows and files at intervals. */
 export class ExpirySweep {
-  /** By their names for the operator. */
+  /** Stores with rows or files that expire, by the name that the operator's log shows. */
   readonly #kept: Readonly<Record<string, Expiring>>
   readonly #clock: Clock
   readonly #log: (message: string) => void
@@ -40,7 +39,7 @@ export class ExpirySweep {
     this.#log = log
   }
 
-  /** Sweeps now and then every ten minutes. */
+  /** Sweeps at once, and then every ten minutes. */
   start(): void {
     if (this.#stopped) return
     this.#running ??= this.#sweep().finally(() => {
@@ -55,7 +54,7 @@ export class ExpirySweep {
     await this.#running
   }
 
-  /** If the store does not answer, it is asked again the next time. */
+  /** A failure is logged, and the next sweep tries again. */
   async #sweep(): Promise<void> {
     for (const [what, kept] of Object.entries(this.#kept)) {
       try {

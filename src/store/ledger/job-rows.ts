@@ -28,23 +28,26 @@ export const JOBS = new Rows('job', {
   details: column.json<JobDetails>('details'),
 })
 
-/** A job as it is, needed to seal its next state. */
+/** A job in its current state, which is needed to seal its next state. */
 export const SEALED_JOB = `SELECT ${sealedSelect('job')} FROM job WHERE id = ?`
 const MOVED = ['status', 'phase', 'progress', 'due_at', 'completed_at', 'expires_at', 'details']
 const MOVES = MOVED.map((name) => `${name} = ?`).join(', ')
-/** What the request of a closed account said goes at its end: the closing leaves that of a live job, which needs it. */
+/**
+ * The stored request is deleted when the job of a closed account ends: the closing itself leaves that of a live job,
+ * which needs it.
+ */
 const REQUEST = `CASE WHEN ? = 1 AND (SELECT status FROM account WHERE account.id = job.account_id) = 'deactivated'
   THEN substr(request, 1, 0) ELSE COALESCE(?, request) END`
 export const MOVE_JOB = `UPDATE job SET ${MOVES}, request = ${REQUEST}, version = version + 1,
   lease_owner = CASE WHEN ? = 1 THEN lease_owner ELSE '' END, lease_until = CASE WHEN ? = 1 THEN lease_until ELSE 0 END, seal = ? WHERE id = ? AND version = ?`
-/** Live jobs keep their hold open, whatever its lease says. */
+/** Live jobs hold their money, whatever the lease of the hold says. */
 export const NO_LIVE_JOB = `NOT EXISTS (SELECT 1 FROM job WHERE job.id = hold.id AND job.${LIVE})`
 
 export function newJob(job: NewJob, seal: BookSeal): Statement {
   return sealedInsertion(seal, 'job', JOBS.cells({ ...job, version: 1, leaseOwner: '', leaseUntilMs: 0 }))
 }
 
-/** Values of the row that `SEALED_JOB` found in the same transaction; without a row nothing moves. */
+/** The values for a move of the row that `SEALED_JOB` found in the same transaction; without a row nothing moves. */
 export function jobMoveValues(
   { id, version, state, keepsLease, request }: JobMove,
   before: Row | undefined,

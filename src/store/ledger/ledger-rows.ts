@@ -23,7 +23,7 @@ export const KEY_SELECT =
   'SELECT id, account_id, disabled, deleted, expires_at, spend_limit, limit_reset, held FROM api_key'
 export const HOLD_SELECT = `SELECT id, account_id, key_id, amount, state, price_version, subject, day, week, month, node, lease_until, placed_at, ended_at, charged, shortfall, booked, seal FROM hold`
 
-/** A row with a broken seal keeps it: our later writes leave the seal empty. */
+/** A row with a broken seal stays so: our later writes leave its seal empty. */
 export function readAccountRow(row: Row, seal: BookSeal): AccountRow {
   return {
     id: text(row, 'id'),
@@ -107,7 +107,7 @@ export async function readOpenHolds(
   return rows.map((row) => readHoldRow(row, seal))
 }
 
-/** The period whose spending decides on an operation; null without a limit, or when nothing is held for it. */
+/** The period whose spending an operation depends on; null = its key has no limit, or no hold is open for it. */
 export function spendingPeriodOf(
   operation: LedgerOperation,
   hold: HoldRow | undefined,
@@ -118,7 +118,7 @@ export function spendingPeriodOf(
   return owner === null || key === undefined ? null : limitPeriod(key, owner.periods)
 }
 
-/** The period that the limit of an operation's account counts in and its row does not have; null = there is none. */
+/** The period that the account's limit counts in, if the account's row has no sum for it yet; null = it has one. */
 export function uncountedPeriodOf(
   operation: LedgerOperation,
   hold: HoldRow | undefined,
@@ -129,7 +129,7 @@ export function uncountedPeriodOf(
   return owner === null || account === undefined ? null : uncountedPeriod(account, owner.periods)
 }
 
-/** The spending of a key, or of all keys of an account (`keyId` null), as it is looked up. */
+/** A look-up of the spending of a key, or of all keys of an account (`keyId` null). */
 export interface SpendQuery {
   readonly name: string
   readonly keyId: string | null
@@ -139,7 +139,7 @@ export interface SpendQuery {
 
 const NO_QUERIES: readonly SpendQuery[] = []
 
-/** The spendings that decide on an operation. */
+/** The spendings that an operation depends on. */
 export function spendQueries(
   operation: LedgerOperation,
   hold: HoldRow | undefined,

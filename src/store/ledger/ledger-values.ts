@@ -93,7 +93,7 @@ export function accountValues(row: AccountRow, seal: BookSeal): readonly Cell[] 
   return values
 }
 
-/** Empty if somebody else has changed the row, so that no later write of ours hides that. */
+/** Empty if the row was changed from outside, so that no later write of ours hides that. */
 function accountSeal(row: AccountRow, seal: BookSeal): string {
   if (!row.intact) return ''
   return seal.of('account', [

@@ -9,13 +9,13 @@ import { DAY_MS, dayAfter, isoDay } from '../../base/time.ts'
 
 const PAGE_ROWS = 1_000n
 const LINES_MAX = 20_000
-/** Days of two zones are never further apart. */
+/** The same date in two time zones begins at most this far apart. */
 const ZONES_MS = 2 * DAY_MS
 
 export interface StatementLine {
   /** The day of the booking. */
   readonly day: string
-  /** The day to which it belongs, if it was booked later; null = the same. */
+  /** The day of its hold if it was booked on a later day; null = the same day. */
   readonly ofDay: string | null
   readonly kind: Exclude<EntryKind, 'shortfall' | 'insured'>
   readonly text: string
@@ -27,7 +27,7 @@ export interface StatementSheet {
   readonly openingMicro: Micro
   readonly closingMicro: Micro
   readonly lines: readonly StatementLine[]
-  /** Whether its month is closed and can no longer change. */
+  /** Whether the month is closed and can no longer change. */
   readonly closed: boolean
 }
 
@@ -44,7 +44,7 @@ export interface StatementQuery {
 const MONTHS = new Rows('statement_month', {
   month: column.text('month'),
   timezone: column.text('timezone'),
-  /** The first instant after it. */
+  /** The first instant after the month. */
   endsAtMs: column.integer('ends_at'),
   /** The newest entry when the month was closed: later entries belong to a later month. */
   lastEntry: column.big('last_entry'),
@@ -67,7 +67,7 @@ export class StatementStore {
   }
 
   /**
-   * Closes months that are over, and answers opening + lines = closing; `too_long` for more lines than a page can show.
+   * Closes months that are over. In the result opening + lines = closing; `too_long` = more lines than a page can show.
    */
   async read(query: StatementQuery): Promise<StatementSheet | 'too_long'> {
     const firstOpen = periodStarts(query.nowMs, query.timezone).month
@@ -130,7 +130,7 @@ function closedMonths(sql: Sql, accountId: string): Promise<readonly ClosedMonth
   return MONTHS.all(sql, 'WHERE account_id = ? ORDER BY month', [accountId])
 }
 
-/** Whether nothing happened before it: no entry and no charge, however their days were counted. */
+/** The first day of a month before which there is no entry and no charge, however their days were counted. */
 async function firstMonth(sql: Sql, account: Row, accountId: string, timezone: string): Promise<string> {
   const [first] = await sql.all(
     'SELECT MIN(created_at) AS at FROM (SELECT created_at FROM entry WHERE account_id = ? ORDER BY id LIMIT 1) AS oldest',
@@ -144,7 +144,7 @@ async function firstMonth(sql: Sql, account: Row, accountId: string, timezone: s
   return day < month ? day : month
 }
 
-/** Reads everything from one state of the books. */
+/** Reads everything in one snapshot of the books. */
 async function sheet(
   sql: Sql,
   { accountId, from, to, timezone }: StatementQuery,
@@ -200,7 +200,7 @@ async function movement(
   return sum
 }
 
-/** Charges of one day and model are one line; charges that were booked later are another line, on the later day. */
+/** Charges of one day and model are one line. Those that were booked on a later day are another line, on that day. */
 async function chargeLines(sql: Sql, accountId: string, from: string, to: string): Promise<readonly StatementLine[]> {
   const rows = await sql.all(
     `SELECT day, of_day, model, CAST(SUM(requests) AS BIGINT) AS requests, CAST(SUM(amount) AS BIGINT) AS amount FROM (
@@ -228,7 +228,7 @@ async function chargeLines(sql: Sql, accountId: string, from: string, to: string
   })
 }
 
-/** Entries other than charges that are booked on those days, oldest first, page by page until `visit` answers false. */
+/** Entries other than charges that are booked on those days, oldest first, page by page until `visit` returns false. */
 async function eachMoney(
   sql: Sql,
   accountId: string,
@@ -258,7 +258,8 @@ async function eachMoney(
 }
 
 /**
- * By the time zone with which its month was closed, else by today's; never in a month that was closed before the entry.
+ * The day of an entry, by the time zone with which its month was closed, or else by today's; never a day of a month
+ * that was closed before the entry.
  */
 function bookedOn(
   id: bigint,
@@ -274,7 +275,7 @@ function bookedOn(
   return natural < open ? { day: open, ofDay: natural } : { day: natural, ofDay: null }
 }
 
-/** A zone that changed between two months leaves hours that both assign to the other. */
+/** A zone that changed between two months leaves hours that belong to both; a day outside its month moves into it. */
 function clipped(day: string, first: string, last: string): string {
   return day < first ? first : day > last ? last : day
 }

@@ -3,7 +3,10 @@ import type { LedgerChanges } from '../../ledger/ledger-store.ts'
 type Log = LedgerChanges['log'][number]
 type Cell = string | bigint | null
 
-/** A column that a further row changes: by adding to it, or by being newer or later. Whole numbers but for `newest`. */
+/**
+ * How a further row changes a column: it is added, or it replaces an older or earlier value. All but `newest` are for
+ * whole numbers.
+ */
 const RULES = {
   sum: (table: string, column: string) => `${table}.${column} + excluded.${column}`,
   newest: (table: string, column: string) => `COALESCE(excluded.${column}, ${table}.${column})`,
@@ -12,7 +15,7 @@ const RULES = {
 }
 
 interface SumTable {
-  /** Texts. */
+  /** These columns are texts. */
   readonly key: readonly string[]
   readonly sums: readonly (readonly [column: string, rule: keyof typeof RULES])[]
 }
@@ -28,7 +31,7 @@ const SUM_TABLES = {
     key: ['account_id', 'day', 'key_id', 'model', 'provider', 'condition'],
     sums: OF_DAY,
   },
-  // Rows that the log no longer has.
+  // Sums of the rows that were removed from the log.
   removed_day: { key: ['account_id', 'day', 'key_id', 'model', 'provider'], sums: OF_DAY },
   // The data of the cabinet's charts. An app's title is the latest one it sent.
   app_day: {
@@ -39,13 +42,13 @@ const SUM_TABLES = {
       ['last_at', 'latest'],
     ],
   },
-  // Charges whose day is not the day of their hold.
+  // Charges booked on a later day than that of their hold.
   booked_later: { key: ['account_id', 'booked', 'placed', 'model'], sums: sums('requests', 'amount') },
 } as const satisfies Readonly<Record<string, SumTable>>
 
 type SumTableName = keyof typeof SUM_TABLES
 
-/** Its columns, in the order of its rows. */
+/** The table's columns, in the order of its rows. */
 export function sumColumns(name: SumTableName): readonly { readonly column: string; readonly type: 'text' | 'int8' }[] {
   const table: SumTable = SUM_TABLES[name]
   return [
@@ -62,7 +65,7 @@ export function addSums(table: SumTableName, select: string): string {
   return `INSERT INTO ${table} (${names.join(', ')}) ${select} ON CONFLICT (${columns.join(', ')}) DO UPDATE SET ${sets.join(', ')}`
 }
 
-/** The rows that a batch adds to `usage_day`: many answers of one key are one. */
+/** The rows that a batch adds to `usage_day`; requests of one key with the same model, provider and day are one row. */
 export function usageDays(logs: readonly Log[]): readonly (readonly Cell[])[] {
   return grouped(logs, ({ day, record: { accountId, keyId, model, providerSlug, condition = '' } }) => [
     accountId,

@@ -7,21 +7,21 @@ import { likeLiteral } from '../accounts/account-store.ts'
 export interface LogConditions {
   readonly texts: string[]
   readonly values: SqlValue[]
-  /** The index that finds the rows; null = the one of their numbers. */
+  /** The index that finds the rows; null = the rows are found by their numbers. */
   index: string | null
 }
 
 interface FilterSql<T> {
-  /** True of the rows with this value. */
+  /** The condition that rows with this value meet. */
   readonly where: (value: T, dialect: Dialect) => readonly [text: string, ...values: string[]]
-  /** Finds these rows in order: in an account's log, or in all. */
+  /** An index that lists these rows in order, in the log of one account or of all. */
   readonly index?: { readonly of: 'account' | 'all'; readonly name: (value: T) => string | null }
 }
 
 const column = (name: string) => ({ where: (value: string) => [`generation.${name} = ?`, value] as const })
 const ofAccount = (name: string) => ({ index: { of: 'account', name: () => name } }) as const
 
-/** A column with one common value, and an index of the rows with another. */
+/** A column with one common value, and an index of the rows with any other value. */
 function rare<T extends string>(name: string, common: NoInfer<T>, index: string): FilterSql<T> {
   return {
     where: (value, dialect) => [
@@ -33,14 +33,14 @@ function rare<T extends string>(name: string, common: NoInfer<T>, index: string)
 }
 
 /**
- * How each filter is searched for; where several have an index, the first one of the table leads. Null = the filter
- * chooses the range of rows, or the row.
+ * How to find the rows of each filter; where several filters have an index, the first in this table is used. Null = the
+ * filter chooses the range of rows, or the row.
  */
 const CONDITIONS: { readonly [K in LogFilterName]: FilterSql<LogFilterValues[K]> | null } = {
   generationId: null,
   fromMs: null,
   toMs: null,
-  // A client's own request id narrows the search more than its account does.
+  // A client's own request id matches fewer rows than its account.
   requestId: { ...column('request_id'), index: { of: 'all', name: () => 'generation_request' } },
   accountId: column('account_id'),
   status: rare<LogFilterValues['status']>('status', 'completed', 'generation_status'),
@@ -54,7 +54,7 @@ const CONDITIONS: { readonly [K in LogFilterName]: FilterSql<LogFilterValues[K]>
   flagged: { where: () => ['generation.record LIKE ?', '%"flagged":true%'] },
   app: { where: appCondition },
 }
-// The names of the table.
+// These are exactly the names of the table.
 const NAMES = Object.keys(CONDITIONS) as LogFilterName[]
 
 /** The record is JSON as written by JSON.stringify; an app is its URL, else its title. */
@@ -70,8 +70,8 @@ function appCondition(app: string): readonly [string, ...string[]] {
 }
 
 /**
- * The conditions that an index can answer, and those that remain for each row. `of` says whether the rows
- * searched are those of one account, which is then no condition.
+ * The conditions that an index can answer, and those to check on each row. `of`: whether the search is within one
+ * account, whose condition is then left out.
  */
 export function splitConditions(
   dialect: Dialect,

@@ -61,7 +61,7 @@ const COLUMNS: Readonly<Record<string, LogColumn>> = {
 const READ = Object.entries(COLUMNS).filter(([, { field }]) => field !== null)
 const IN_COLUMNS: ReadonlySet<unknown> = new Set(READ.map(([, { field }]) => field))
 /** Fields without a column: they are in `record`. */
-// The table's own names.
+// These are exactly the names of the table.
 const DETAILS = (Object.keys(LOG_FIELDS) as FieldName[]).filter(
   (name): name is FieldName & keyof GenerationRecord => LOG_FIELDS[name].by === 'request' && !IN_COLUMNS.has(name),
 )
@@ -98,6 +98,6 @@ export function readGeneration(row: Row): GenerationRow {
     else if (!OPTIONAL.has(name)) read[name] = null
   }
   read.keyName = textOrNull(row, 'key_name') ?? ''
-  // Each field is in a column or among the details.
+  // Each field is either in a column or in the details.
   return read as unknown as GenerationRow
 }

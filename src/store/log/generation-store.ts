@@ -28,10 +28,7 @@ export interface ProviderDay {
   readonly costMicro: Micro
 }
 
-/**
- * Savings by prompt caches, for the customers of a model or a key; below 0 where a provider asks more for cached
- * tokens.
- */
+/** What prompt caches saved customers, by model or key; below 0 if a provider charges more for cached tokens. */
 export interface CacheSaving {
   readonly id: string
   readonly savedMicro: Micro
@@ -47,24 +44,24 @@ export interface AccountUsage extends UsageRow {
   readonly name: string
 }
 
-/** A model's sums under one condition of its price; empty = the plain one. */
+/** A model's sums under one condition of its price; empty = the price without a condition. */
 export interface ConditionUsage extends UsageRow {
   readonly condition: string
 }
 
-/** What was sold in some days, grouped in each way. */
+/** What was sold in a range of days, grouped in several ways. */
 export interface MarginSums {
   readonly days: readonly UsageRow[]
   readonly models: readonly UsageRow[]
   readonly providers: readonly UsageRow[]
-  /** Each price of the models that were sold under any condition. */
+  /** All conditional prices of the models that were sold at one. */
   readonly conditions: readonly ConditionUsage[]
   /** The first hundred by revenue. */
   readonly accounts: readonly AccountUsage[]
   readonly caches: CacheSavings
 }
 
-/** The largest first; the keys are the first hundred. */
+/** The largest first; of the keys only the first hundred. */
 export interface CacheSavings {
   readonly models: readonly CacheSaving[]
   readonly keys: readonly KeySaving[]
@@ -96,7 +93,7 @@ export class GenerationStore {
     return row === undefined ? null : readGeneration(row)
   }
 
-  /** Answered from the day roll-ups, so that a report never scans the log. */
+  /** Read from sums by day, so a report never scans the log. */
   async usage(query: {
     readonly groupBy: UsageColumn
     readonly fromDay: string
@@ -106,7 +103,7 @@ export class GenerationStore {
     return rows.map(usageRow)
   }
 
-  /** From `fromDay` on and before `toDay`, all of one moment. */
+  /** Days from `fromDay` on and before `toDay`, read in one snapshot. */
   margin(fromDay: string, toDay: string): Promise<MarginSums> {
     return this.#database.transaction(
       async (sql) => {
@@ -131,7 +128,7 @@ export class GenerationStore {
     )
   }
 
-  /** From `fromDay` on and before `toDay`, from sums that outlive the log's rows. */
+  /** Days from `fromDay` on and before `toDay`, from sums that outlive the log's rows. */
   async providerDays(provider: string, fromDay: string, toDay: string): Promise<readonly ProviderDay[]> {
     const rows = await readBeside(
       this.#database,
@@ -143,8 +140,8 @@ export class GenerationStore {
   }
 
   /**
-   * Accounts that used any of these models since a day, those that paid the most first, at most `most`; of all, their
-   * number.
+   * Accounts that used any of these models since a day, those that paid the most first and `most` at most; and the
+   * number of all of them.
    */
   async usersOf(
     models: readonly string[],
@@ -176,7 +173,7 @@ export class GenerationStore {
   }
 }
 
-/** What an account asked of models and paid for them. */
+/** How much an account used the models, and what it paid for them. */
 export interface ModelUser {
   readonly accountId: string
   readonly requests: number

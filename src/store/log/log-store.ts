@@ -35,7 +35,7 @@ const SUMS = new Rows('app_day', {
   inputTokens: column.integer('input_tokens', sum('input_tokens')),
   outputTokens: column.integer('output_tokens', sum('output_tokens')),
   costMicro: column.big('cost', sum('cost')),
-  /** By prompt caches; below 0 where a provider asks more for what it has cached. */
+  /** Saved by prompt caches; below 0 if a provider charges more for cached tokens. */
   savedMicro: column.big('saved', sum('saved')),
 })
 /** Sums of a day, key, model and app, or of a group of them. */
@@ -50,9 +50,9 @@ export interface AppSums extends SpendSums {
 
 /** Rows that one page may read: 20 000 take up to 200 ms on a busy machine, for an account with ten million. */
 const SCAN_ROWS = 20_000
-/** Requests that share an id. */
+/** The most requests that are read for one id. */
 const ID_ROWS = 1_000
-/** Rows that one report by hour may add up: a second or two. */
+/** The most rows that one report by hour may add up, which takes a second or two. */
 export const HOUR_ROWS_MAX = 1_000_000
 const KEYS = new Rows('api_key', {
   id: column.text('id'),
@@ -97,7 +97,7 @@ export class LogStore {
       : { data, nextSeq: reach.seq, searchedToMs: reach.atMs }
   }
 
-  /** The last row to look at; null = all of them fit. */
+  /** The last row to read; null = all rows fit. */
   async #reach(
     accountId: string,
     { from, below }: Pick<Range, 'from' | 'below'>,
@@ -113,8 +113,8 @@ export class LogStore {
 
   async #byId({ accountId, generationId, requestId, limit }: AccountLogFilter): Promise<AccountLogPage> {
     const [by, id] = generationId === undefined ? ['request_id', requestId ?? ''] : ['generation_id', generationId]
-    // Clients choose request ids, which may occur in other accounts too. The account is checked here: as a condition it
-    // would tempt the database to read the account's whole log.
+    // Clients choose request ids, which may occur in other accounts too. The account is checked here: with it as a
+    // condition the database might choose to read the account's whole log.
     const rows = await this.#database.all(
       `${GENERATION_SELECT} WHERE generation.${by} = ? ORDER BY generation.id DESC LIMIT ${ID_ROWS}`,
       [id],
@@ -161,7 +161,7 @@ export class LogStore {
     }))
   }
 
-  /** Sums by hour of the end of each request, `toMs` excluded; null = there are too many rows to add up. */
+  /** Sums by the hour in which requests ended, before `toMs`; null = there are too many rows to add up. */
   async hours(
     { accountId, fromMs, toMs }: { readonly accountId: string; readonly fromMs: number; readonly toMs: number },
     group: SpendGroup,
@@ -205,12 +205,12 @@ export class LogStore {
   }
 }
 
-/** What follows the condition of the account. */
+/** The conditions besides the one of the account. */
 function conditionsText({ texts }: LogConditions): string {
   return texts.map((text) => ` AND ${text}`).join('')
 }
 
-/** A part of an account's log: its rows by number, and the time that it is about. */
+/** A part of an account's log: its rows by number, and its range of time. */
 interface LogPart {
   readonly accountId: string
   /** The first number, and the first after them. */
@@ -221,15 +221,15 @@ interface LogPart {
 }
 
 interface HourSums extends SpendSums {
-  /** Unix ms of its beginning. */
+  /** The hour's beginning, Unix ms. */
   readonly atMs: number
   readonly group: string
   readonly title: string | null
 }
 
 /**
- * Sums by hour and group, added up from the rows themselves: sums that are kept by hour would be one more row for most
- * requests, and hours are asked for by one account and for days at most. Reads beside all other work.
+ * Sums by hour and group, added up from the rows themselves: stored sums by hour would cost one more row for most
+ * requests, and hours are asked for one account and a few days only. Reads beside all other work.
  */
 async function readHours(
   database: Database,

@@ -2,7 +2,7 @@ import type { Micro } from '../../base/money.ts'
 import { big, integer, text, type Database, type Sql } from '../database.ts'
 import { jsonField, type Dialect } from '../dialect.ts'
 
-/** Rows of the log that are looked at: some 30 ms beside all other work. */
+/** Rows of the log that are read: about 30 ms, in a snapshot that delays no other work. */
 const LOOK_ROWS = 10_000
 const CAUSES_MAX = 20
 const ACCOUNTS_MAX = 10
@@ -24,14 +24,14 @@ export interface RecentRows {
   readonly errors: number
   readonly flagged: number
   readonly cacheSavedMicro: Micro
-  /** When the oldest of them ended, Unix ms; null = there is none. */
+  /** When the oldest of them ended, Unix ms; null = no rows. */
   readonly fromMs: number | null
-  /** To the first token, ms; null = none had one. */
+  /** Time to the first token, ms; null = no row has one. */
   readonly ttft: { readonly p50: number; readonly p99: number } | null
 }
 
 export interface ErrorCause {
-  /** Empty = none was asked. */
+  /** Empty = no provider was called. */
   readonly provider: string
   readonly errorType: string
   readonly requests: number
@@ -55,7 +55,10 @@ function recent(dialect: Dialect): string {
       COALESCE(CAST(${field('cacheSaved')} AS BIGINT), 0) AS saved FROM newest WHERE ended_at >= ?)`
 }
 
-/** The figures of the operator's first page, read from sums and the newest rows, however long the log is. */
+/**
+ * The figures of the operator's first page. They are read from sums and the newest rows, so the length of the log does
+ * not matter.
+ */
 export class OverviewStore {
   readonly #database: Database
 

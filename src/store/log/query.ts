@@ -19,19 +19,20 @@ export interface LogPage extends Page<GenerationRow> {
 }
 
 /**
- * Rows that are counted and skipped at most; beyond that the total is a lower bound, or is calculated from row numbers.
+ * The most rows that are counted and skipped; beyond them the total is a lower bound, or is calculated from row
+ * numbers.
  */
 const COUNT_MAX = 10_000
 const COUNTED_ROWS = COUNT_MAX + 1
-/** Rows that a search without an index reads: some 30 ms. */
+/** The most rows that a search without an index reads: about 30 ms. */
 const LOOK_ROWS = 10_000
-/** The same for rows found by an index, which are spread over the table. */
+/** The same with an index, whose rows are spread over the table. */
 const LED_LOOK_ROWS = 2_000
 const NOTHING: LogPage = { data: [], total: 0 }
 
 const CURSOR = /^(seq|id)_(\d{1,15})$/
 
-/** The range of rows: of one account by their numbers in its log, or of all by their numbers in the table. */
+/** A range of rows: those of one account by their numbers in its log, or of all by their numbers in the table. */
 export interface Range {
   readonly column: 'seq' | 'id'
   readonly accountId: string | null
@@ -52,7 +53,7 @@ export class LogQuery {
     if (filter.generationId !== undefined) return this.#single(filter, filter.generationId)
     const accountId = filter.accountId ?? (filter.keyId === undefined ? null : await this.#ownerOf(filter.keyId))
     if (accountId === '') return NOTHING
-    // A client's own request id narrows the search more than its account does.
+    // A client's own request id matches fewer rows than its account.
     const range = belowCursor(
       filter.requestId === undefined && accountId !== null
         ? await ownRange(this.#database, accountId, filter)
@@ -76,13 +77,13 @@ export class LogQuery {
     return { data: data.slice(filter.offset, filter.offset + filter.limit), total: data.length }
   }
 
-  /** Empty if there is no such key. */
+  /** The key's account; empty if there is no such key. */
   async #ownerOf(keyId: string): Promise<string> {
     const [row] = await this.#database.all('SELECT account_id FROM api_key WHERE id = ?', [keyId])
     return typeof row?.['account_id'] === 'string' ? row['account_id'] : ''
   }
 
-  /** Total and offset are arithmetic: an account's rows are numbered without gaps. */
+  /** An account's rows are numbered without gaps, so total and offset are calculated. */
   async #numbered({ accountId, from, below }: Range, { limit, offset }: GenerationFilter): Promise<LogPage> {
     const before = below - offset
     const first = Math.max(from, before - limit)
@@ -140,7 +141,7 @@ export class LogQuery {
     const last = looked.at(-1)
     if (last === undefined || looked.length < looksMax)
       return { data, total: found.length, ...(found.length > offset + limit ? nextOf(column, shown, limit) : {}) }
-    // Where all that was found is on the page, the search goes on where it stopped.
+    // If the page shows all that was found, the search continues where it stopped.
     const next = nextOf(column, found.length > offset + limit ? shown : [last], 1)
     return { data, total: found.length, atLeast: true, searchedToMs: integer(last, 'ended_at'), ...next }
   }

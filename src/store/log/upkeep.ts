@@ -9,14 +9,14 @@ import { thrownMessage } from '../../base/text.ts'
 
 /** Rows of one step, which locks their accounts for a few milliseconds. */
 const STEP_ROWS = 500n
-/** Rows of one partition of the usage log on PostgreSQL: some 3 GB with its indexes, dropped whole when it expires. */
+/** Rows of one partition of the usage log on PostgreSQL: about 3 GB with its indexes, dropped whole when it expires. */
 const PART_ROWS = 5_000_000n
-/** Partitions that exist before the first row needs them. */
+/** Empty partitions that are made in advance. */
 const PARTS_AHEAD = 2n
-/** An arbitrary advisory lock that no other program uses in this database; one node at a time maintains partitions. */
+/** An arbitrary advisory lock number that no other program uses in this database. One node at a time does this work. */
 const UPKEEP_LOCK = 7_465_617_205n
 
-/** Keeps the usage log bounded and, on PostgreSQL, provides partitions. Two nodes may do it at once. */
+/** Keeps the usage log bounded and, on PostgreSQL, provides partitions. Two nodes may do so at once. */
 export class LogUpkeep {
   readonly #database: Database
   readonly #seal: BookSeal
@@ -27,8 +27,8 @@ export class LogUpkeep {
   }
 
   /**
-   * Removes a bounded number of rows that ended before `beforeMs`, oldest first; answers their number, 0 when none is
-   * left. The newest row stays.
+   * Removes a bounded number of rows that ended before `beforeMs`, oldest first, and returns their number, 0 when none
+   * is left. The newest row stays.
    */
   async removeSome(beforeMs: number): Promise<number> {
     const part = await this.#removePart(beforeMs)
@@ -64,10 +64,11 @@ export class LogUpkeep {
     if (last === undefined) return 0
     const accounts = [...new Set(old.map((row) => text(row, 'account_id')))].toSorted()
     return this.#database.transaction(async (sql) => {
-      // Whoever removes a partition locks the sums of days before the accounts.
+      // The removal of a partition locks the sums of days before the accounts, so the two must not run at the same
+      // time.
       if (this.#database.dialect === 'postgres') await begin(sql)
       for (const account of accounts) await sql.all(`SELECT id FROM account WHERE id = ?${ROW_LOCK}`, [account])
-      // Counted while they are removed: another node may have removed some meanwhile.
+      // They are counted while they are removed, since another node may have removed some meanwhile.
       await sql.run(addRemoved('generation', 'WHERE g.id <= ?'), [big(last, 'id')])
       const gone = await sql.all('DELETE FROM generation WHERE id <= ? RETURNING account_id', [big(last, 'id')])
       const counts = new Map<string, bigint>()
@@ -77,7 +78,7 @@ export class LogUpkeep {
     })
   }
 
-  /** A partition with only old rows is dropped whole, after one read for the sums. */
+  /** Drops a partition with only old rows, after one read for the sums. */
   async #removePart(beforeMs: number): Promise<number> {
     if (this.#database.dialect === 'sqlite') return 0
     return this.#database.transaction(
@@ -88,7 +89,7 @@ export class LogUpkeep {
         const [oldest] = (await parts(sql)).toSorted((one, other) => (one.below < other.below ? -1 : 1))
         if (oldest === undefined || typeof newestId !== 'bigint' || oldest.below > newestId) return 0
         const { table } = oldest
-        // The newest row first: it shows without reading the partition whether all of it is old.
+        // The newest row first: it shows whether all rows are old without a read of the partition.
         const [young] = await sql.all(
           `SELECT 1 AS young FROM (SELECT ended_at FROM ${table} ORDER BY id DESC LIMIT 1) AS newest WHERE ended_at >= ?`,
           [BigInt(beforeMs)],
@@ -113,7 +114,7 @@ export class LogUpkeep {
     )
   }
 
-  /** Accounts in the common order; the number of removed rows of each is under its seal. */
+  /** Accounts in the common order; each account's seal covers the number of its removed rows. */
   async #drop(sql: Sql, counts: ReadonlyMap<string, bigint>, beforeMs: number): Promise<void> {
     for (const accountId of [...counts.keys()].toSorted()) {
       const [account] = await sql.all(`SELECT ${sealedSelect('account')} FROM account WHERE id = ?${ROW_LOCK}`, [
@@ -136,7 +137,10 @@ export class LogUpkeep {
   }
 }
 
-/** Removed rows stay in the books as sums by day: without them a day's total could not be told from a changed one. */
+/**
+ * Removed rows stay in the books as sums by day: without them a day's total could not be distinguished from a falsified
+ * one.
+ */
 function addRemoved(table: string, where: string): string {
   const sums = sumColumns('removed_day')
     .filter(({ type }) => type === 'int8')
@@ -148,22 +152,21 @@ function addRemoved(table: string, where: string): string {
   )
 }
 
-/** One more partition, from that number on. Only our own integers are put into the text. */
+/** The statements for one more partition, from that number on. Only our own integers are put into the text. */
 function partStatements(first: bigint): readonly string[] {
   const table = `generation_${first}`
   const beyond = first + PART_ROWS
   return [
     `CREATE TABLE ${table} PARTITION OF generation FOR VALUES FROM (${first}) TO (${beyond})`,
-    // A unique index over all partitions would have to contain the number; within one it need not, and numbers grow
-    // with time.
+    // A unique index over all partitions would have to contain the row number; an index of one partition need not.
     `CREATE UNIQUE INDEX ${table}_generation ON ${table} (generation_id)`,
     `CREATE UNIQUE INDEX ${table}_seq ON ${table} (account_id, seq)`,
   ]
 }
 
 /**
- * One at a time. Adding and removing partitions locks the whole log, for which a migration waits only shortly: it is
- * tried again.
+ * One node at a time. Adding and removing partitions locks the whole log, for which a migration waits only briefly
+ * before it tries again.
  */
 async function begin(sql: Sql): Promise<void> {
   await sql.run('SELECT pg_advisory_xact_lock(?)', [UPKEEP_LOCK])
@@ -171,7 +174,7 @@ async function begin(sql: Sql): Promise<void> {
 
 interface LogPartition {
   readonly table: string
-  /** The first number after it. */
+  /** The first number after the partition. */
   readonly below: bigint
 }
 
@@ -187,14 +190,14 @@ async function parts(sql: Sql): Promise<readonly LogPartition[]> {
 const EVERY_MS = 60 * 60_000
 /** After a failure, such as a partition that an audit is reading. */
 const AGAIN_MS = 60_000
-/** Pause between two steps, so that money goes first. */
+/** The pause between two steps, so that charges are not delayed. */
 const STEP_PAUSE_MS = 20
 
 export interface LogKeeperPorts {
   readonly upkeep: LogUpkeep
   readonly entries: Pick<EntryStore, 'fillMarks'>
   readonly clock: Clock
-  /** null = rows are kept for ever. */
+  /** null = rows are never removed. */
   readonly retentionDays: number | null
   readonly log: (message: string) => void
 }

@@ -3,37 +3,37 @@ import { DAY_MS } from '../../base/time.ts'
 
 /** An address that may not try keys for a while. */
 export interface SharedBlock {
-  /** In the form of `ipKey`. */
+  /** As `ipKey` writes it. */
   readonly ip: string
   readonly leftMs: number
   /** Consecutive blocks, each within a day of the one before; 0 = an administrator has lifted it. */
   readonly blocks: number
 }
 
-/** The state that a node reads at each beat. */
+/** The state that a node reads with each heartbeat. */
 export interface NodeView {
-  /** Unix ms by the database's clock, which all nodes share. */
+  /** Unix ms of the database's clock, which all nodes share. */
   readonly nowMs: number
   /** Live nodes, this one included. */
   readonly nodes: number
   /**
-   * Whether this is the oldest live node. Two may believe it for some seconds, so a leader's work must be harmless when
-   * done twice.
+   * Whether this is the oldest live node. Two nodes may believe so for some seconds, so a leader's work must be
+   * harmless when done twice.
    */
   readonly leads: boolean
-  /** Blocks that changed since the last beat. */
+  /** Blocks that changed since the last heartbeat. */
   readonly blocks: readonly SharedBlock[]
 }
 
 /** A node that has not reported for this long is not counted and does not lead. */
 const LIVE_MS = 10_000
-/** Age of rows of nodes and blocks that nobody needs any more. */
+/** The age at which rows of nodes and blocks are removed. */
 const FORGET_MS = DAY_MS
-/** Changes are read again for this long, since a transaction may have committed after a read that it began before. */
+/** Changes as old as this are read again, since a transaction may have committed after a later one was read. */
 const OVERLAP_MS = 10_000
 const DB_NOW = '(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint'
 
-/** The nodes that share a PostgreSQL, by its clock. */
+/** The nodes that share a PostgreSQL database, by its clock. */
 export class NodeStore {
   readonly #database: Database
   #readUntilMs = 0
@@ -47,7 +47,7 @@ export class NodeStore {
     await this.#database.transaction((sql) => sql.all('SELECT 1 AS one'), { purpose: 'charge' })
   }
 
-  /** Records that the node is alive, and answers with the state of the others. */
+  /** Records that the node is alive, and returns the state of the others. */
   async beat(id: string): Promise<NodeView> {
     await this.#database.run(
       `INSERT INTO node (id, started_at, seen_at) VALUES (?, ${DB_NOW}, ${DB_NOW}) ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at`,

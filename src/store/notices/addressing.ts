@@ -4,13 +4,16 @@ import { NOTICES, type NoticeKind } from '../../tables/notice-table.ts'
 import { big, type Sql, type SqlValue } from '../database.ts'
 import { readChannel, SELECT_CHANNEL, type Channel, type Notice } from './notice-rows.ts'
 
-/** Messages that wait for one channel: a receiver that is away for long gets no more. */
+/** The most messages that wait for one channel. A receiver that is unreachable for long gets no more. */
 const PENDING_MAX = 1_000n
-/** Messages for people that an account's channel gets in a day, and letters that all its channels get. */
+/**
+ * The most messages that a channel of an account for people, not programs, gets in a day; below: the most e-mails of
+ * all channels of an account.
+ */
 const DAILY_MAX = 200n
 const DAILY_LETTERS_MAX = 100n
 
-/** Who is told of a notice. */
+/** The channels that get a notice; `channelId`: only this one. */
 export async function audience(sql: Sql, notice: Notice, channelId: string | null): Promise<readonly Channel[]> {
   const rows =
     channelId === null
@@ -29,7 +32,7 @@ export async function audience(sql: Sql, notice: Notice, channelId: string | nul
     )
 }
 
-/** Why a channel gets no more messages now; null = it does. */
+/** Why a channel gets no more messages now; null = it gets them. */
 async function fullness(sql: Sql, { id, accountId, type }: Channel, nowMs: number): Promise<string | null> {
   const count = async (where: string, values: readonly SqlValue[]): Promise<bigint> => {
     const [row] = await sql.all(`SELECT COUNT(*) AS total FROM notice_delivery WHERE ${where}`, values)
@@ -47,7 +50,7 @@ async function fullness(sql: Sql, { id, accountId, type }: Channel, nowMs: numbe
     : null
 }
 
-/** Makes the message for a channel, or notes why it gets none. */
+/** Makes the message for a channel, or records why it gets none. */
 export async function addressTo(sql: Sql, notice: Notice, channel: Channel, nowMs: number): Promise<void> {
   const full = await fullness(sql, channel, nowMs)
   const now = BigInt(nowMs)

@@ -4,15 +4,18 @@ import { EXTERNAL_IDS } from '../accounts/external-id-store.ts'
 import type { Row } from '../database.ts'
 import { column, Rows, type Cells, type RecordOf } from '../rows.ts'
 
-/** Receivers that share slots: the operator's own; those of accounts; and those of them that failed last. */
+/**
+ * Receivers that share sending slots: those of the operator, those of accounts, and those of accounts whose last
+ * message failed.
+ */
 export type Lane = 'operator' | 'well' | 'troubled'
 
-/** Receivers of one account that are sent to at once. */
+/** The most receivers of one account to which messages are sent at once. */
 const ACCOUNT_MOST = 2
 
 /**
- * Channels with a message that is due, and their lanes. `?`: now (four times), the most of each lane. A message that
- * failed before stays pending, so its channel is troubled until it is taken or dead.
+ * Channels with a message that is due, and their lanes. `?`: now (four times), the most channels of each lane. A
+ * message whose attempt failed stays pending, so its channel is `troubled` until the message is delivered or dead.
  */
 export const DUE_CHANNELS = `
   WITH waiting AS (
@@ -34,30 +37,30 @@ const CHANNEL_ROWS = new Rows(
   'notice_channel',
   {
     id: column.text('id'),
-    /** null = the operator's. */
+    /** null = a channel of the operator. */
     accountId: column.textOrNull('account_id'),
-    /** The name that a client gave it; null = none. */
+    /** The id that a client gave it; null = none. */
     externalId: column.textOrNull('external_id', EXTERNAL_IDS.notice_channel),
     type: column.text<ChannelType>('type'),
     /** The e-mail address, the chat, or the URL. */
     target: column.text('target'),
-    /** The key that signs a webhook, encrypted; null = the channel is of another type. */
+    /** The key that signs a webhook, encrypted; null = the channel is no webhook. */
     secret: column.bytesOrNull('secret'),
     kinds: column.json<readonly NoticeKind[]>('kinds'),
     language: column.text<'en' | 'ru'>('language'),
     enabled: column.flag('enabled'),
     createdAtMs: column.integer('created_at'),
-    /** Nothing but the code is sent to it before its owner has given the code back. */
+    /** Until its owner has confirmed the code, nothing but the code is sent. */
     confirmed: column.flag('confirmed', 'CASE WHEN c.code_hash IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END'),
   },
   { of: 'c', prefix: 'c_' },
 )
-/** Whom people are told through. */
+/** A receiver of notices. */
 export type Channel = RecordOf<typeof CHANNEL_ROWS>
 
 export type ChannelPatch = Partial<Pick<Channel, 'externalId' | 'target' | 'kinds' | 'language' | 'enabled'>>
 
-/** The code that proves that the receiver of a channel wants its messages. */
+/** The code that proves that the receiver of a channel agrees to get messages. */
 export interface ChannelCode {
   readonly hash: string
   readonly untilMs: number
@@ -67,7 +70,7 @@ const NOTICE_ROWS = new Rows(
   'notice',
   {
     id: column.text('id'),
-    /** A newer program may have written one that this one does not know. */
+    /** A kind that this program does not know may come from a newer one. */
     kind: column.text('kind'),
     accountId: column.textOrNull('account_id'),
     atMs: column.integer('at'),
@@ -86,7 +89,7 @@ const DELIVERY_ROWS = new Rows(
     state: column.text<DeliveryState>('state'),
     attempts: column.integer('attempts'),
     dueAtMs: column.integer('due_at'),
-    /** Of the last attempt; null = there was none, or it succeeded. */
+    /** The error of the last attempt; null = there was none, or it succeeded. */
     error: column.textOrNull('error'),
     createdAtMs: column.integer('created_at'),
     endedAtMs: column.integerOrNull('ended_at'),
@@ -101,19 +104,19 @@ export function secretPurpose(channelId: string): string {
   return `webhook ${channelId}`
 }
 
-/** The purpose under which the target of a receiver is encrypted: the path and the query of a webhook are secrets. */
+/** The purpose under which a target is encrypted: the path and the query of a webhook's URL are secrets. */
 function targetPurpose({ id, accountId }: Pick<Channel, 'id' | 'accountId'>): string {
   return purposeOf(`receiver ${id}`, accountId)
 }
 
-/** No address begins so: one that does not was written by an earlier version. */
+/** The prefix of encrypted targets; no address begins with it. A target without it is from an earlier version. */
 const SEALED = 'sealed:'
 
 export function sealedTarget(cipher: Cipher, channel: Pick<Channel, 'id' | 'accountId' | 'target'>): string {
   return SEALED + cipher.encrypt(Buffer.from(channel.target), targetPurpose(channel)).toString('base64')
 }
 
-/** The channel with its target; an empty one where the key that encrypted it is no longer there. */
+/** The channel with its decrypted target; an empty target if the key that encrypted it is missing. */
 export function openedChannel(cipher: Cipher, channel: Channel): Channel {
   const { target } = channel
   if (!target.startsWith(SEALED)) return channel
@@ -135,12 +138,12 @@ export const DELIVERIES = {
 export const SELECT_CHANNEL = `SELECT ${CHANNEL} FROM notice_channel c`
 export const SELECT_DELIVERY = ['SELECT', DELIVERIES.list, 'FROM', DELIVERIES.from].join(' ')
 
-/** With its target as it is stored. */
+/** The target is returned as it is stored. */
 export function readChannel(row: Row): Channel {
   return CHANNEL_ROWS.read(row)
 }
 
-/** The columns that are given, with the target as it is to be stored. */
+/** The columns of the given fields; the target is given as it is to be stored. */
 export function channelCells(channel: Partial<Channel>): Cells {
   return CHANNEL_ROWS.cells(channel)
 }

@@ -42,34 +42,34 @@ import {
 } from './notice-rows.ts'
 import { DAY_MS } from '../../base/time.ts'
 
-/** The result of an attempt: `dueAtMs` = it is tried again then. */
+/** The result of an attempt; `dueAtMs`: when to try again. */
 export type AttemptEnd =
   | 'sent'
   | {
       readonly error: string
       readonly dueAtMs: number | null
-      /** No other message of its channel is sent before; absent = they need not wait. */
+      /** Until then no other message of this channel is sent; absent = others need not wait. */
       readonly restUntilMs?: number
     }
 
-/** A message to send, and whose slots it takes. */
+/** A message to send, and the lane whose slots it takes. */
 export interface Taken {
   readonly delivery: Delivery
   readonly lane: Lane
 }
 
-/** Notices that one step addresses. */
+/** The most notices that one step addresses. */
 const STEP = 100n
 const KEPT_MS = 90 * DAY_MS
-/** Of a six-digit code. */
+/** The most tries of a six-digit code. */
 const CODE_TRIES = 5n
 const REMOVED_AT_ONCE = 1_000n
 
-/** The same text in both dialects. A notice that is there already, by its id or its subject, stays as it is. */
+/** The same text in both dialects. A notice with the same id or subject stays as it is. */
 export const INSERT_NOTICE =
   'INSERT INTO notice (id, kind, account_id, subject, clear_at, at, detail, channel_id) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING'
 
-/** It may be told again. */
+/** Another notice with this subject may be raised. */
 export const CLEAR_SUBJECT = 'UPDATE notice SET subject = NULL WHERE subject = ?'
 
 export function noticeValues(notice: NewNotice, channelId: string | null = null): readonly (string | bigint | null)[] {
@@ -77,7 +77,10 @@ export function noticeValues(notice: NewNotice, channelId: string | null = null)
   return [id, kind, accountId, subject, clearAtMicro, BigInt(atMs), JSON.stringify(detail), channelId]
 }
 
-/** Within the transaction that changes a balance: tells of a low one, or lets it be told again. */
+/**
+ * Within the transaction that changes a balance: raises a notice of a low balance, or lets the next low balance raise
+ * one again.
+ */
 export async function tellBalance(sql: Sql, change: BalanceChange, cause: string, atMs: number): Promise<void> {
   if (change.afterMicro > change.beforeMicro)
     await sql.run('UPDATE notice SET subject = NULL WHERE subject = ? AND clear_at <= ?', [
@@ -88,7 +91,7 @@ export async function tellBalance(sql: Sql, change: BalanceChange, cause: string
   if (notice !== null) await sql.run(INSERT_NOTICE, noticeValues(notice))
 }
 
-/** The outbox: notices, whom they are told, and the messages about them. */
+/** The outbox: notices, their receivers, and the messages to them. */
 export class NoticeStore {
   readonly #database: Database
   readonly #cipher: Cipher
@@ -98,17 +101,17 @@ export class NoticeStore {
     this.#cipher = cipher
   }
 
-  /** false = it, or one with its subject, is there already. */
+  /** false = this notice, or one with its subject, exists already. */
   async raise(notice: NewNotice, channelId: string | null = null): Promise<boolean> {
     return (await this.#note((sql) => sql.run(INSERT_NOTICE, noticeValues(notice, channelId)))) === 1
   }
 
-  /** The subject may be told again. */
+  /** Another notice with this subject may be raised. */
   async clear(subject: string): Promise<void> {
     await this.#note((sql) => sql.run(CLEAR_SUBJECT, [subject]))
   }
 
-  /** null = no such account. `lowMicro`: null = the service's own. */
+  /** null = no such account. `lowMicro`: null = the default of the service. */
   async lowBalance(accountId: string): Promise<{ readonly lowMicro: Micro | null } | null> {
     const [row] = await this.#database.all('SELECT low_balance FROM account WHERE id = ?', [accountId], {
       withoutAmounts: true,
@@ -116,7 +119,7 @@ export class NoticeStore {
     return row === undefined ? null : { lowMicro: bigOrNull(row, 'low_balance') }
   }
 
-  /** Another threshold; where the balance is below it already, that is told. */
+  /** Sets another threshold. If the balance is below it already, a notice is raised. */
   setLowBalance(
     accountId: string,
     {
@@ -136,7 +139,7 @@ export class NoticeStore {
     })
   }
 
-  /** Names for people of what a notice names by id. */
+  /** Readable names of the records that a notice refers to by id. */
   async names({
     accountId,
     detail,
@@ -151,7 +154,7 @@ export class NoticeStore {
       : { account: textOrNull(row, 'account'), key: textOrNull(row, 'key_name') }
   }
 
-  /** `code`: for a channel that is not confirmed yet. */
+  /** `code`: for a channel that is still to be confirmed. */
   async addChannel(channel: Channel, most: number, code: ChannelCode | null = null): Promise<'added' | 'full'> {
     const condition = ownedBy(channel.accountId)
     return this.#note(async (sql) => {
@@ -169,7 +172,7 @@ export class NoticeStore {
     })
   }
 
-  /** Oldest first; null = the operator's. */
+  /** Oldest first; null = channels of the operator. */
   async channels(accountId: string | null): Promise<readonly Channel[]> {
     const condition = ownedBy(accountId)
     const rows = await this.#read(
@@ -179,7 +182,7 @@ export class NoticeStore {
     return rows.map((row) => this.#channelOf(row))
   }
 
-  /** With `sql` nobody else changes it before the end of that transaction. */
+  /** With `sql` the channel is locked until the end of that transaction. */
   async channel(accountId: string | null, id: string, sql: Sql | null = null): Promise<Channel | null> {
     const condition = ownedBy(accountId)
     const lock = sql === null ? '' : ROW_LOCK
@@ -189,7 +192,7 @@ export class NoticeStore {
     return row === undefined ? null : this.#channelOf(row)
   }
 
-  /** A function decides the changes by the channel as it is; what it throws keeps all as it was. */
+  /** A function calculates the changes from the current channel; if it throws, nothing changes. */
   async changeChannel(
     accountId: string | null,
     id: string,
@@ -208,7 +211,7 @@ export class NoticeStore {
     return this.channel(accountId, id)
   }
 
-  /** Another code for a channel of an account that is not confirmed; false = there is none. */
+  /** Replaces the code of an account's channel that is not confirmed; false = there is no such channel. */
   async renewCode(accountId: string, id: string, { hash, untilMs }: ChannelCode): Promise<boolean> {
     const renewed = await this.#note((sql) =>
       sql.run(
@@ -219,7 +222,7 @@ export class NoticeStore {
     return renewed === 1
   }
 
-  /** Takes one of the tries of a code. `ended`: there is no code, or it has no time or tries left. */
+  /** Tries a code. `ended`: there is no code, or no time or tries are left for it. */
   async confirm(
     accountId: string,
     id: string,
@@ -239,7 +242,7 @@ export class NoticeStore {
     })
   }
 
-  /** Its messages go with it. `check` may refuse by what it throws. */
+  /** Removes the channel and its messages. `check` refuses by throwing. */
   async removeChannel(accountId: string | null, id: string, check?: (current: Channel) => void): Promise<boolean> {
     return this.#note(async (sql) => {
       const current = await this.channel(accountId, id, sql)
@@ -250,7 +253,7 @@ export class NoticeStore {
     })
   }
 
-  /** Makes the messages of new notices; answers the number of notices. Of two nodes at once only one makes them. */
+  /** Makes the messages of new notices and returns the number of notices. Of two nodes at once, only one makes them. */
   async address(nowMs: number): Promise<number> {
     const waiting = await this.#read('SELECT id FROM notice WHERE addressed_at IS NULL LIMIT 1')
     if (waiting.length === 0) return 0
@@ -274,14 +277,14 @@ export class NoticeStore {
   }
 
   /**
-   * Takes messages that are due, one of each channel and up to `room` of each lane, for a lease: nobody else sends them
-   * until it ends.
+   * Takes messages that are due, one of each channel and up to `room` of each lane, for a lease: no other node sends
+   * them until it ends.
    */
   async take(room: Readonly<Record<Lane, number>>, nowMs: number, leaseUntilMs: number): Promise<readonly Taken[]> {
     const now = BigInt(nowMs)
     const left = { ...room }
     const due = await this.#read(DUE_CHANNELS, [now, now, now, now, BigInt(Math.max(...Object.values(room)))])
-    // The statement names no other lanes.
+    // The statement returns no other lanes.
     const channels = due
       .map((row) => ({ id: text(row, 'channel_id'), lane: text(row, 'lane') as Lane }))
       .filter(({ lane }) => (left[lane] -= 1) >= 0)
@@ -303,7 +306,7 @@ export class NoticeStore {
     })
   }
 
-  /** Of the embedded store at its start: nobody sends what a process that died had taken. */
+  /** For the embedded store at its start: releases the messages that a process which died had taken. */
   async releaseLost(): Promise<void> {
     await this.#note((sql) =>
       sql.run(`UPDATE notice_delivery SET lease_until = 0 WHERE state = 'pending' AND lease_until > 0`, []),
@@ -311,8 +314,8 @@ export class NoticeStore {
   }
 
   /**
-   * Notes the end of an attempt. One that failed after its lease says nothing where somebody else has taken the message
-   * since; one that succeeded is never sent again.
+   * Records the end of an attempt. A failure after the end of its lease is ignored if another node has taken the
+   * message since; a message whose attempt succeeded is never sent again.
    */
   async ended({ id, attempts }: Pick<Delivery, 'id' | 'attempts'>, end: AttemptEnd, nowMs: number): Promise<void> {
     const now = BigInt(nowMs)
@@ -337,7 +340,7 @@ export class NoticeStore {
     })
   }
 
-  /** Newest first. `accountId`: null = of all channels, those of accounts too. */
+  /** Newest first. `accountId`: null = of all channels, those of accounts included. */
   deliveries(
     filter: { readonly accountId: string | null; readonly state: DeliveryState | null } & PageRange,
   ): Promise<Page<Delivery>> {
@@ -358,8 +361,8 @@ export class NoticeStore {
   }
 
   /**
-   * Sends it once more, whatever became of it; null = there is none. `accountId` as for `deliveries`; `check` may
-   * refuse by what it throws.
+   * Sends a message once more, whatever its state; null = there is no such message. `accountId` as for `deliveries`;
+   * `check` refuses by throwing.
    */
   async replay(
     accountId: string | null,
@@ -393,7 +396,7 @@ export class NoticeStore {
     return counts
   }
 
-  /** Removes what is older than 90 days; a low balance that may not be told again yet stays. */
+  /** Removes notices and messages older than 90 days, except a low balance whose subject has not been cleared. */
   async removeExpired(nowMs: number): Promise<void> {
     const before = BigInt(nowMs - KEPT_MS)
     for (const [table, where] of [
@@ -425,7 +428,7 @@ export class NoticeStore {
     }
   }
 
-  /** Encrypts what an earlier version has written: addresses as they are, and secrets that any account could open. */
+  /** Encrypts what an earlier version stored: plain addresses, and secrets encrypted without their account. */
   async sealPlain(): Promise<void> {
     const rows = await this.#read(`${SELECT_CHANNEL} WHERE c.target NOT LIKE 'sealed:%'`)
     for (const channel of rows.map(readChannel)) {
@@ -438,7 +441,7 @@ export class NoticeStore {
     }
   }
 
-  /** As it is where no key opens it. */
+  /** The secret encrypted for its account; unchanged if no key decrypts it. */
   #bound(secret: Buffer, id: string, accountId: string | null): Buffer {
     try {
       const { plain } = openFor(this.#cipher, secret, secretPurpose(id), accountId)
@@ -448,7 +451,7 @@ export class NoticeStore {
     }
   }
 
-  /** Unless somebody else has changed it meanwhile. */
+  /** Changes the channel unless its target has changed meanwhile. */
   async #replace({ id, target: before }: Channel, target: string, secret: Buffer | null): Promise<void> {
     await this.#note((sql) =>
       sql.run('UPDATE notice_channel SET target = ?, secret = ? WHERE id = ? AND target = ?', [
@@ -469,7 +472,7 @@ export class NoticeStore {
     return { ...delivery, channel: openedChannel(this.#cipher, delivery.channel) }
   }
 
-  /** No amount rests on these rows, so the ledger's kept ones stay good. */
+  /** These rows decide no amount, so the rows that the ledger has in memory stay valid. */
   #note<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#database.transaction(work, { purpose: 'note' })
   }

@@ -3,14 +3,14 @@ import type { NoticeStore } from './notice-store.ts'
 import type { NewNotice } from '../../ledger/ledger-store.ts'
 
 const AGAIN_MS = 2_000
-/** Providers fail together; what is beyond this is told when it is seen again. */
+/** The most notices that wait. Providers often fail together; what does not fit is raised when it is seen again. */
 const WAITING_MAX = 200
 
-/** Notices whose cause is only in memory, such as a provider that fails: written until the store takes them. */
+/** Notices whose cause is only in memory, such as a provider that fails. Each is tried again until the store has it. */
 export class UnwrittenNotices {
   readonly #store: Pick<NoticeStore, 'raise'>
   readonly #clock: Clock
-  /** By id: the same notice waits once. */
+  /** By id, so that a notice waits only once. */
   readonly #waiting = new Map<string, NewNotice>()
   #isWriting = false
   #cancel: () => void = () => undefined
@@ -25,7 +25,7 @@ export class UnwrittenNotices {
     if (!this.#isWriting) void this.#write()
   }
 
-  /** What the store does not take now is lost. */
+  /** Tries once more; notices that the store does not take then are lost. */
   async stop(): Promise<void> {
     this.#cancel()
     await Promise.allSettled([...this.#waiting.values()].map((notice) => this.#store.raise(notice)))

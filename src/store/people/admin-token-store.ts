@@ -9,19 +9,19 @@ const TOKENS = new Rows('admin_token', {
   id: column.text('id'),
   /** The id that a client gave it; null once it is revoked. */
   externalId: column.textOrNull('external_id', EXTERNAL_IDS.admin_token),
-  /** One token in force has it. */
+  /** Unique among tokens in force. */
   name: column.text('name'),
   label: column.text('label'),
   scopes: column.json<readonly AdminScope[]>('scopes'),
   createdBy: column.text('created_by'),
-  /** The token that made it, which it never outlives; null = somebody else. */
+  /** The token that made this one, and after whose end this one is not valid either; null = it was made by no token. */
   madeBy: column.textOrNull('made_by'),
   createdAtMs: column.integer('created_at'),
   expiresAtMs: column.integerOrNull('expires_at'),
   revokedAtMs: column.integerOrNull('revoked_at'),
   lastUsedAtMs: column.integerOrNull('last_used_at'),
 })
-/** A named token for the admin API. It stays after its end, so that the audit log can be read. */
+/** A named token for the admin API. Its row stays after its end, since the audit log names it. */
 export type AdminToken = RecordOf<typeof TOKENS>
 
 export type NewAdminToken = Omit<AdminToken, 'revokedAtMs' | 'lastUsedAtMs'> & {
@@ -31,7 +31,7 @@ export type NewAdminToken = Omit<AdminToken, 'revokedAtMs' | 'lastUsedAtMs'> & {
 
 export type AdminTokenPatch = Partial<Pick<AdminToken, 'externalId' | 'scopes' | 'expiresAtMs'>>
 
-/** Nothing is cached: a revoked token opens nothing on any node. */
+/** Tokens are not cached, so a revoked one is refused by every node at once. */
 export class AdminTokenStore {
   readonly #database: Database
 
@@ -40,8 +40,8 @@ export class AdminTokenStore {
   }
 
   /**
-   * false = a token in force has the name. `check` sees the token that makes it, null where that is not in force, and
-   * may refuse by what it throws. Throws ExternalIdTakenError.
+   * false = a token in force has the name. `check` gets the token that makes the new one, null if that is not in force,
+   * and refuses by throwing. Throws ExternalIdTakenError.
    */
   create(token: NewAdminToken, check?: (maker: AdminToken | null) => void): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
@@ -53,20 +53,20 @@ export class AdminTokenStore {
         { ...TOKENS.cells(token), digest: token.digest },
         ' ON CONFLICT DO NOTHING',
       )
-      // The external id was given in vain.
+      // The external id was claimed above for a token that is not made.
       if (added === 0 && token.externalId !== null) await nameRecord(sql, 'admin_token', token.id, null)
       return added === 1
     })
   }
 
-  /** Nobody else changes it before the end of the transaction. null = it is revoked, or there is none. */
+  /** The token, locked until the end of the transaction; null = it is revoked, or does not exist. */
   #inForce(sql: Sql, id: string): Promise<AdminToken | null> {
     return TOKENS.one(sql, `WHERE id = ? AND revoked_at IS NULL${ROW_LOCK}`, [id])
   }
 
   /**
-   * `decide` says the changes by the token as it is; what it throws keeps all as it was. null = it is revoked, or there
-   * is none. Throws ExternalIdTakenError.
+   * `decide` calculates the changes from the current token; if it throws, nothing changes. null = the token is revoked,
+   * or does not exist. Throws ExternalIdTakenError.
    */
   update(id: string, decide: (current: AdminToken) => AdminTokenPatch): Promise<AdminToken | null> {
     return this.#database.transaction(async (sql) => {
@@ -102,8 +102,8 @@ export class AdminTokenStore {
   }
 
   /**
-   * Answers what it revoked: the token and those that came from it; none = there is none in force with this id. `check`
-   * may refuse by what it throws.
+   * Returns what was revoked: the token and all that were made with it; empty = no token in force has this id. `check`
+   * refuses by throwing.
    */
   revoke(id: string, atMs: number, check?: (current: AdminToken) => void): Promise<readonly AdminToken[]> {
     return this.#database.transaction(async (sql) => {
@@ -122,7 +122,10 @@ export class AdminTokenStore {
     }, CHANGE)
   }
 
-  /** Visits the tokens in force that came from one, makers first. A maker is locked while it makes another. */
+  /**
+   * Visits the tokens in force that were made with one, directly or not, each after its maker. A token is locked while
+   * it makes another.
+   */
   async #descend(
     sql: Sql,
     from: AdminToken,

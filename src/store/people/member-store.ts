@@ -11,12 +11,12 @@ const MEMBERSHIPS = new Rows(
   {
     accountId: column.text('account_id'),
     role: column.text<MemberRole>('role'),
-    /** The most that the keys which they make may spend in a month; null = no limit of the person. */
+    /** The most that the keys made by this person may spend in a month; null = the person has no limit. */
     monthlyLimitMicro: column.bigOrNull('monthly_limit'),
   },
   { of: 'm', prefix: 'member_' },
 )
-/** What a person is in an account. */
+/** A person's membership of an account. */
 export type Membership = RecordOf<typeof MEMBERSHIPS>
 export const MEMBER_COLUMNS = MEMBERSHIPS.list
 
@@ -36,7 +36,7 @@ const INVITATIONS = new Rows('account_invitation', {
   accountId: column.text('account_id'),
   role: column.text<MemberRole>('role'),
   monthlyLimitMicro: column.bigOrNull('monthly_limit'),
-  /** Only the person with this address may use it; null = whoever has the link. */
+  /** Only the person with this address may use the invitation; null = anyone with the link may. */
   email: column.textOrNull('email'),
   createdBy: column.text('created_by'),
   createdAtMs: column.integer('created_at'),
@@ -46,12 +46,10 @@ export type Invitation = RecordOf<typeof INVITATIONS>
 /** `hash`: SHA-256 hex of the link's token. */
 export type NewInvitation = Invitation & { readonly hash: string }
 
-/** People of an account, with those who are invited. */
+/** The most people of an account, invited ones included. */
 const PEOPLE_MAX = 50
 
-/**
- * The accounts of a person: the one that they have made is theirs, without a row of its own.
- */
+/** The accounts of a person. The one that the person created is theirs without a row. */
 export function membershipsOf(user: UserRecord, rows: readonly Membership[]): readonly Membership[] {
   const own = user.accountId
   return [
@@ -60,17 +58,17 @@ export function membershipsOf(user: UserRecord, rows: readonly Membership[]): re
   ]
 }
 
-/** The account that a session acts for: the chosen one while the person is in it, else their first. */
+/** The account that a session acts for: the chosen one while the person is a member of it, or else the first. */
 export function currentMembership(memberships: readonly Membership[], chosen: string | null): Membership | null {
   return memberships.find(({ accountId }) => accountId === chosen) ?? memberships[0] ?? null
 }
 
-/** null = the row of a join has none. */
+/** null = a joined row without a membership. */
 export function readMembership(row: Row): Membership | null {
   return row['member_account_id'] === null ? null : MEMBERSHIPS.read(row)
 }
 
-/** Owners by account_id of the person, and people with a row. */
+/** Owners by `console_user.account_id`, and people with a row. */
 const PEOPLE = `SELECT u.id AS user_id, u.email AS email, u.name AS name, 'owner' AS role, NULL AS monthly_limit, u.created_at AS added_at, u.last_sign_in_at AS last_sign_in_at
     FROM console_user u WHERE u.account_id = ?
   UNION ALL
@@ -90,7 +88,7 @@ export class MemberStore {
     return membershipsOf(user, await MEMBERSHIPS.all(this.#database, rest, [user.id]))
   }
 
-  /** The people of an account, the first ones first. */
+  /** The people of an account, in the order in which they joined. */
   async list(accountId: string): Promise<readonly Member[]> {
     return membersOf(this.#database, accountId)
   }
@@ -109,7 +107,7 @@ export class MemberStore {
     })
   }
 
-  /** Those that may still be used, the newest first. */
+  /** Invitations that are still valid, the newest first. */
   invitations(accountId: string, nowMs: number): Promise<readonly Invitation[]> {
     return openInvitations(this.#database, accountId, nowMs)
   }
@@ -127,8 +125,8 @@ export class MemberStore {
   }
 
   /**
-   * Uses an invitation up, and makes a new user (`made`), in one step. null = it is used, expired or revoked. Who is in
-   * the account already keeps their role.
+   * Uses up an invitation and creates a new user (`made`) in one step. null = the invitation is used, expired or
+   * revoked. A person who is in the account already keeps their role.
    */
   join(
     hash: string,
@@ -138,7 +136,7 @@ export class MemberStore {
   ): Promise<Invitation | null> {
     return this.#database.transaction(async (sql) => {
       const invitation = await openInvitation(sql, hash, nowMs)
-      // The delete decides who used it: of two at once only one removes the row.
+      // The delete decides: of two simultaneous uses only one removes the row.
       if (invitation === null || (await sql.run('DELETE FROM account_invitation WHERE hash = ?', [hash])) === 0)
         return null
       if (made !== null && !(await insertUser(sql, made))) throw emailTaken(made.email)
@@ -152,8 +150,8 @@ export class MemberStore {
   }
 
   /**
-   * `owner` = an owner changes only themselves (`by`); `last_owner` = an account keeps one; `over` = the person's keys
-   * may spend more in a month already.
+   * `owner` = an owner can be changed only by themselves (`by`); `last_owner` = an account needs an owner; `over` = the
+   * person's keys may already spend more in a month.
    */
   change(
     { accountId, role, monthlyLimitMicro }: Membership,
@@ -182,8 +180,8 @@ export class MemberStore {
   }
 
   /**
-   * Takes a person out of an account and ends their sessions. An owner goes only by their own wish (`leaves`), and not
-   * the last one.
+   * Takes a person out of an account and ends their sessions. An owner can only leave (`leaves`), and the last owner
+   * cannot.
    */
   remove(
     accountId: string,
@@ -203,7 +201,7 @@ export class MemberStore {
     })
   }
 
-  /** Changes of the people of an account, one after another. */
+  /** Changes of an account's people run one at a time. */
   #locked<T>(accountId: string, work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#database.transaction(async (sql) => {
       await sql.all(`SELECT id FROM account WHERE id = ?${ROW_LOCK}`, [accountId])
@@ -216,7 +214,7 @@ export class MemberStore {
 const OWNERS = `SELECT u.id FROM console_user u WHERE u.disabled = 0 AND (u.account_id = ?
   OR EXISTS (SELECT 1 FROM account_member m WHERE m.account_id = ? AND m.user_id = u.id AND m.role = 'owner'))`
 
-/** Whoever may not sign in owns nothing that others could count on. */
+/** A person who may not sign in does not count as an owner. */
 async function hasOtherOwner(sql: Pick<Sql, 'all'>, accountId: string, userId: string): Promise<boolean> {
   return (await sql.all(`${OWNERS} AND u.id <> ? LIMIT 1`, [accountId, accountId, userId])).length > 0
 }
@@ -242,7 +240,7 @@ function openInvitations(sql: Pick<Sql, 'all'>, accountId: string, nowMs: number
   ])
 }
 
-/** A person's keys in an account, and the month that their limit counts. */
+/** A person's keys in an account, and the month in which their limit counts. */
 interface MonthOfMember {
   readonly accountId: string
   readonly userId: string
@@ -250,9 +248,9 @@ interface MonthOfMember {
 }
 
 /**
- * The most that the keys which a person has made can have spent at the end of the month: of a key its monthly limit, or
- * what it has spent and holds if that is more; of a deleted one what it has spent and holds. null = a key of theirs has
- * no monthly limit. `except`: a key that is left out.
+ * The most that the keys made by a person can have spent by the end of the month. For a key it is the monthly limit, or
+ * what it has spent and holds if that is more; for a deleted key, what it has spent and holds. null = one of the keys
+ * has no monthly limit. `except`: a key that is left out.
  */
 async function promisedMicro(
   sql: Pick<Sql, 'all'>,
@@ -279,7 +277,7 @@ async function promisedMicro(
   return sum
 }
 
-/** The limit of a key that a person has made, or is about to. */
+/** The limit of a key that a person has made, or is about to make. */
 export interface KeyOfMember extends MonthOfMember {
   /** null = a new key. */
   readonly keyId: string | null
@@ -288,8 +286,8 @@ export interface KeyOfMember extends MonthOfMember {
 }
 
 /**
- * Refuses a key with which the keys of a person could spend more in a month than the account lets them. Runs in the
- * transaction of the change; the lock lets one change of a person's keys after another.
+ * Refuses a key with which the person's keys could spend more in a month than the account allows them. Runs in the
+ * transaction of the change; the lock makes changes of a person's keys wait for each other.
  */
 export async function refuseBeyondMember(sql: Sql, key: KeyOfMember): Promise<void> {
   const [row] = await sql.all(

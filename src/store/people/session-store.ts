@@ -11,7 +11,7 @@ const SESSIONS = new Rows(
     hash: column.text('hash'),
     id: column.text('id'),
     userId: column.text('user_id'),
-    /** The account that its person has chosen; null = their first. */
+    /** The account that the person has chosen; null = the person's first. */
     accountId: column.textOrNull('account_id'),
     ip: column.text('ip'),
     userAgent: column.text('user_agent'),
@@ -38,7 +38,10 @@ export class SessionStore {
     await insertRow(this.#database, 'console_session', SESSIONS.cells(session))
   }
 
-  /** With every account of its person. null = unknown, idle for too long, expired, or of a disabled user. */
+  /**
+   * The session and all accounts of its person. null = the session is unknown, idle for too long or expired, or its
+   * user is disabled.
+   */
   async find(
     hash: string,
     nowMs: number,

@@ -17,13 +17,13 @@ export type SignInRecord = RecordOf<typeof SIGN_INS>
 
 /**
  * At most `failures` within `windowMs`. `email_codes`: wrong second factors, which require the right first one.
- * `device`: failures in a browser that its user has signed in from.
+ * `device`: failures in a browser in which the user has signed in before.
  */
 export interface SignInRule {
   readonly of: 'email_and_ip' | 'ip' | 'email' | 'email_codes' | 'device'
   readonly failures: number
   readonly windowMs: number
-  /** Does not apply to an address from which this e-mail has signed in within this time. */
+  /** The rule does not apply to an IP address from which this e-mail address has signed in within this time. */
   readonly knownAddressMs?: number
 }
 
@@ -39,7 +39,7 @@ const CONDITIONS: Readonly<Record<SignInRule['of'], string>> = {
   device: 'device = ?',
 }
 
-/** Every try to sign in, for the limits and for the user's own list. */
+/** Every attempt to sign in, for the limits and for the user's own list. */
 export class SignInStore {
   readonly #database: Database
 
@@ -48,15 +48,15 @@ export class SignInStore {
   }
 
   /**
-   * Counts a failure in advance, in the same step that checks the rules, so that simultaneous tries cannot slip
-   * through.
+   * Counts a failure in advance, in the same step that checks the rules, so that simultaneous attempts cannot exceed
+   * them.
    */
   begin(
     attempt: Omit<SignInRecord, 'id' | 'outcome'> & { readonly ipKey: string; readonly device: string | null },
     rules: readonly SignInRule[],
   ): Promise<SignInStart> {
     return this.#database.transaction(async (sql): Promise<SignInStart> => {
-      // Tries of one person or one address wait for each other, always in this order.
+      // Attempts of one person or one IP address wait for each other, always in this order.
       if (this.#database.dialect === 'postgres') {
         for (const name of [`email ${attempt.email}`, `ip ${attempt.ipKey}`].toSorted())
           await sql.run('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [name])
@@ -91,12 +91,12 @@ export class SignInStore {
     ])
   }
 
-  /** The first factor was right and the second wrong. */
+  /** The first factor was right and the second was wrong. */
   async failCode(id: number): Promise<void> {
     await this.#database.run(`UPDATE sign_in SET method = 'totp' WHERE id = ? AND outcome = 'failed'`, [BigInt(id)])
   }
 
-  /** A try without a result (the server was busy) does not count. */
+  /** An attempt without a result (the server was busy) does not count. */
   async forget(id: number): Promise<void> {
     await this.#database.run('DELETE FROM sign_in WHERE id = ?', [BigInt(id)])
   }
@@ -118,7 +118,7 @@ export class SignInStore {
 type Attempt = Parameters<SignInStore['begin']>[0]
 
 /**
- * The time when the oldest failure that fills the rule leaves its window; null while there is room. A success clears no
+ * When the oldest failure that counts leaves the rule's window; null = more attempts are allowed. A success clears no
  * count: a thief with one account could otherwise reset an address.
  */
 async function limitedUntil(sql: Sql, attempt: Attempt, rule: SignInRule): Promise<number | null> {

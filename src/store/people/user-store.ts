@@ -12,7 +12,10 @@ import { createHash } from 'node:crypto'
 export type UserRole = 'user' | 'admin'
 
 export interface LinkedIdentity extends IdentityName {
-  /** The issuer's e-mail address when it was linked; null = it gave none, or it was linked before this was stored. */
+  /**
+   * The e-mail address that the issuer gave when the identity was linked; null = it gave none, or the identity was
+   * linked before this was stored.
+   */
   readonly email: string | null
   readonly linkedAtMs: number | null
 }
@@ -27,7 +30,7 @@ const USERS = new Rows(
     email: column.text('email'),
     name: column.text('name'),
     role: column.text<UserRole>('role'),
-    /** The operator's role; null = a user. */
+    /** The role of an operator; null = a user. */
     operatorRole: column.textOrNull<OperatorRole>('operator_role'),
     /** null only for an invited administrator who has not set a password yet. */
     accountId: column.textOrNull('account_id'),
@@ -36,13 +39,13 @@ const USERS = new Rows(
     timezone: column.textOrNull('timezone'),
     language: column.textOrNull<'en' | 'ru'>('language'),
     theme: column.text<'light' | 'dark' | 'auto'>('theme'),
-    /** Encrypted; in use only once it is enabled. */
+    /** Encrypted; used only once TOTP is enabled. */
     totpSeed: column.bytesOrNull('totp_seed'),
     totpEnabled: column.flag('totp_enabled'),
     lastSignInAtMs: column.integerOrNull('last_sign_in_at'),
     createdAtMs: column.integer('created_at'),
   },
-  // Prefixed, for joins with tables that have columns of the same names.
+  // The prefix is for joins with tables that have columns of the same names.
   { of: 'u', prefix: 'user_' },
 )
 const IDENTITIES = new Rows(
@@ -92,7 +95,7 @@ export type UserPatch = Partial<
 
 const SETUP_TOKENS = new Rows('setup_token', {
   hash: column.text('hash'),
-  /** null = for the first administrator. */
+  /** null = the link is for the first administrator. */
   userId: column.textOrNull('user_id'),
   clearTotp: column.flag('clear_totp'),
   expiresAtMs: column.integer('expires_at'),
@@ -108,7 +111,7 @@ export function readUser(row: Row): UserRecord {
   const { issuer, subject, ...linked } = IDENTITIES.read(row)
   return {
     ...user,
-    // A program that knew no roles made owners.
+    // Administrators without a role were made by a program that had no roles; they are owners.
     operatorRole: user.role === 'admin' ? (user.operatorRole ?? 'owner') : null,
     oidc: issuer === null || subject === null ? null : { issuer, subject, ...linked },
   }
@@ -121,7 +124,7 @@ export class UserStore {
     this.#database = database
   }
 
-  /** Owners who can sign in. */
+  /** The number of owners who can sign in. */
   owners(): Promise<number> {
     return ownersOf(this.#database)
   }
@@ -143,7 +146,7 @@ export class UserStore {
     return this.#one('u.oidc_issuer = ? AND u.oidc_subject = ?', [issuer, subject])
   }
 
-  /** Addresses by id, of those that are there. */
+  /** E-mail addresses by user id; unknown ids are left out. */
   async emails(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (ids.length === 0) return new Map()
     const marks = ids.map(() => '?').join(',')
@@ -151,7 +154,7 @@ export class UserStore {
     return new Map(rows.map((row) => [text(row, 'id'), text(row, 'email')]))
   }
 
-  /** The newest first where no order is given. */
+  /** The newest first if no order is given. */
   list(filter: UserFilter & PageRange): Promise<Page<UserRecord>> {
     const { accountId, role, query, order } = filter
     const conditions: string[] = []
@@ -182,7 +185,7 @@ export class UserStore {
     )
   }
 
-  /** null = there is none. */
+  /** null = there is no such user. */
   async update(
     id: string,
     patch: Omit<UserPatch, 'role' | 'operatorRole' | 'disabled' | 'externalId'>,
@@ -193,16 +196,16 @@ export class UserStore {
   }
 
   /**
-   * `decide` says the changes by the user as they are, while no owner changes; what it throws keeps all as it was.
-   * Refuses what leaves nobody who owns the service and can sign in. A session has the rights of the role that it was
-   * opened with, so it ends when they change. null = there is none. Throws ExternalIdTakenError.
+   * `decide` calculates the changes from the current user, while no owner can change; if it throws, nothing changes.
+   * Refuses a change that leaves no owner who can sign in. A session has the rights of the role with which it was
+   * opened, so it ends when the role changes. null = there is no such user. Throws ExternalIdTakenError.
    */
   change(
     id: string,
     decide: (current: UserRecord) => UserPatch,
   ): Promise<{ readonly before: UserRecord; readonly after: UserRecord } | null> {
     return this.#database.transaction(async (sql) => {
-      // Of two owners who take this from each other, one waits for the other here.
+      // If two owners remove each other's role at once, one waits here for the other.
       await sql.all(`SELECT id FROM console_user WHERE id = ? OR ${OWNS} ORDER BY id${ROW_LOCK}`, [id])
       const before = await oneOf(sql, 'u.id = ?', [id])
       if (before === null) return null
@@ -216,7 +219,7 @@ export class UserStore {
     }, CHANGE)
   }
 
-  /** `taken`: it belongs to another user; `full`: this user has one already. */
+  /** `taken`: the identity belongs to another user; `full`: this user has one already. */
   async linkIdentity(
     id: string,
     { issuer, subject, email, linkedAtMs }: LinkedIdentity,
@@ -231,7 +234,7 @@ export class UserStore {
     return holder === null || holder.id === id ? 'full' : 'taken'
   }
 
-  /** false = the user no longer has it, or has no password and so no other way to sign in. */
+  /** false = the user no longer has the identity, or has no password and so no other way to sign in. */
   async unlinkIdentity(id: string, { issuer, subject }: IdentityName): Promise<boolean> {
     const unlinked = await this.#database.run(
       `UPDATE console_user SET oidc_issuer = NULL, oidc_subject = NULL, oidc_email = NULL, oidc_linked_at = NULL
@@ -242,8 +245,8 @@ export class UserStore {
   }
 
   /**
-   * Replaces seed and recovery codes (SHA-256 hex); the last used step starts at `step`. `before`: what must still be
-   * the user's; false = it is not, since another request was first.
+   * Replaces the seed and the recovery codes (SHA-256 hex); `step`: the last time step that counts as used. `before`:
+   * values that the user must still have; false = they have changed, since another request was first.
    */
   setTotp(id: string, totp: Totp, before: Pick<UserRecord, 'totpSeed' | 'totpEnabled'>): Promise<boolean> {
     return this.#database.transaction(async (sql) => {
@@ -294,7 +297,7 @@ export class UserStore {
     return rows.map((row) => ({ id: text(row, 'id'), seed: bytes(row, 'totp_seed') }))
   }
 
-  /** Replaces it only if the seed is still the old one. */
+  /** Replaces the seed only if it is still the old one. */
   async replaceSeed(id: string, before: Buffer, after: Buffer): Promise<void> {
     await this.#database.run('UPDATE console_user SET totp_seed = ? WHERE id = ? AND totp_seed = ?', [
       after,
@@ -313,8 +316,9 @@ export class UserStore {
   }
 
   /**
-   * Uses a link up and sets the password, or makes the first owner, in one step. The person's sessions and other links,
-   * perhaps sent to a mailbox that is not theirs any more, end with it. null = the link is unknown, used or expired.
+   * Uses up a link and sets the password, or creates the first owner, in one step. This also ends the person's sessions
+   * and other links, which may have been sent to a mailbox that is no longer theirs. null = the link is unknown, used
+   * or expired.
    */
   useSetupToken(hash: string, nowMs: number, passwordHash: string, first: NewUser): Promise<UserRecord | null> {
     return this.#database.transaction(async (sql) => {
@@ -383,7 +387,7 @@ async function oneOf(
   return row === undefined ? null : readUser(row)
 }
 
-/** false = the e-mail address, or the identity, is another user's. */
+/** false = the e-mail address or the identity belongs to another user. */
 export async function insertUser(sql: Pick<Sql, 'run'>, user: NewUser): Promise<boolean> {
   const { oidc, createdAtMs } = user
   const cells = {
@@ -396,7 +400,7 @@ export async function insertUser(sql: Pick<Sql, 'run'>, user: NewUser): Promise<
 
 async function patchUser(sql: Pick<Sql, 'run' | 'all'>, id: string, patch: UserPatch): Promise<void> {
   await updateRow(sql, 'console_user', id, USERS.cells(patch))
-  // A link from before, perhaps in somebody else's hands, sets no other password.
+  // An earlier link, which somebody else may have, can no longer set a password.
   if (patch.passwordHash !== undefined || patch.disabled === true)
     await sql.run('DELETE FROM setup_token WHERE user_id = ?', [id])
   if (patch.externalId !== undefined) await nameRecord(sql, 'user', id, patch.externalId)
@@ -417,7 +421,7 @@ export interface IdentityName {
   readonly subject: string
 }
 
-/** Its name in URLs: subjects may contain anything. */
+/** The identity's name in URLs, since a subject may contain any characters. */
 export function identityId({ issuer, subject }: IdentityName): string {
   return `idn_${createHash('sha256')
     .update(JSON.stringify([issuer, subject]))

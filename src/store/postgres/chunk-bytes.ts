@@ -4,12 +4,12 @@ import { type FileRow, FileGoneError, type FileBytes } from '../files/file-store
 import { HOUR_MS } from '../../base/time.ts'
 
 const CHUNK_BYTES = 1_048_576
-/** No write lasts this long: older chunks without a file belong to a node that died. */
+/** No write lasts this long: chunks without a file that are older come from a node that died. */
 const LEFTOVER_MS = 6 * HOUR_MS
-/** Chunks deleted in one statement, which may take two seconds. */
+/** The most chunks that one statement deletes, for it may take two seconds. */
 const DELETE_CHUNKS = 64
 
-/** Bytes of files in the database, where every node finds them: rows of 1 MiB. */
+/** Bytes of files in the database, where every node can read them: rows of 1 MiB. */
 export class ChunkBytes implements FileBytes {
   readonly #database: Database
   readonly #clock: Clock

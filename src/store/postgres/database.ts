@@ -18,9 +18,9 @@ import { OperatorError } from '../../base/errors.ts'
 import { StoreUnavailableError } from '../../ledger/ledger-store.ts'
 
 const POOL_MAX = 10
-/** For what each request looks up before it is paid. */
+/** Connections for what each request looks up before its hold. */
 const LOOK_UP_POOL_MAX = 4
-/** One connection for the batch being written, and one for the next batch if the first connection breaks. */
+/** One connection for the batch that is being written, and one for the next batch if the first connection breaks. */
 const CHARGE_POOL_MAX = 2
 const RETRIES_MAX = 5
 /** How long a change of an account or a key is tried again, and the first pause. */
@@ -30,9 +30,12 @@ const PAUSE_MS = 20
 const CONNECT_MS = 2_000
 const STATEMENT_MS = 2_000
 const LOCK_MS = 1_000
-/** Behind a migration that waits for a table everybody waits: so short that charges do not notice. See migrate. */
+/**
+ * A waiting migration makes all later statements on its table wait, so it waits only as long as charges do not notice.
+ * See migrate.
+ */
 const MIGRATION_LOCK_MS = 200
-/** Looks for whoever holds what a migration waits for. */
+/** How often to look for the transaction that a migration waits for. */
 const HOLDER_EVERY_MS = 50
 const IDLE_IN_TRANSACTION_MS = 5_000
 /**
@@ -40,7 +43,7 @@ const IDLE_IN_TRANSACTION_MS = 5_000
  * server would.
  */
 const ANSWER_MS = 3_000
-/** More waiters for one of the pool's connections are an overload, not a queue. */
+/** If more requests wait for a connection of the pool, the server is overloaded. */
 const WAITERS_MAX = 200
 /** Deadlock and serialization failure: the transaction changed nothing and may be repeated. */
 const RETRYABLE: ReadonlySet<string> = new Set(['40P01', '40001'])
@@ -48,7 +51,7 @@ const LOCK_NOT_AVAILABLE = '55P03'
 const INT8 = 20
 const NUMERIC = 1700
 
-/** Sends a statement, if one is left. */
+/** Sends the last statement, if there is one. */
 export type LastStatement = () => Promise<void>
 
 /** PostgreSQL ≥ 15 through a pool; every integer column is returned as a bigint. */
@@ -60,19 +63,19 @@ export class PostgresDatabase implements Database {
    * A separate pool: a charge that queued behind readers would keep its account locked for longer than a hold waits.
    */
   readonly #charges: pg.Pool
-  /** Reports of minutes may take all of the readers' connections, and a key that waited behind them would be refused. */
+  /** Reports that take minutes may take all connections of the readers; a key behind them would be refused. */
   readonly #lookUps: pg.Pool
   readonly #pooler: Pooler
 
   /**
-   * `url` with `pgbouncer=true` leads to a pooler in transaction mode: each transaction may have another connection, so
-   * nothing is set or prepared on one.
+   * `url` with `pgbouncer=true` leads to a pooler in transaction mode: each transaction may run on another connection,
+   * so nothing is set or prepared on a connection.
    */
   constructor(url: string) {
     this.#pooler = leadsToPooler(url) ? 'transaction' : 'none'
     const types = new pg.TypeOverrides()
     types.setTypeParser(INT8, (value) => BigInt(value))
-    // A SUM of int8 is a numeric without fraction.
+    // A SUM of int8 is a numeric without a fraction.
     types.setTypeParser(NUMERIC, (value) => BigInt(value))
     const settings = (...more: readonly string[]): pg.PoolConfig =>
       this.#pooler === 'transaction'
@@ -100,7 +103,7 @@ export class PostgresDatabase implements Database {
     return this.#repeated((client) => transact(client, work, begun), pool, options.purpose === 'change' ? CHANGE_MS : 0)
   }
 
-  /** If it waits for a lock in vain, it says who holds it. */
+  /** If the migration does not get a lock, the error says which transaction has it. */
   async #migration<T>(work: (sql: Sql) => Promise<T>, begun: Begun): Promise<T> {
     let held: string | null = null
     let look: NodeJS.Timeout | undefined
@@ -110,7 +113,7 @@ export class PostgresDatabase implements Database {
           const [own = {}] = await sql.all('SELECT pg_backend_pid()::bigint AS pid')
           look = setInterval(() => {
             this.all(HOLDER, [big(own, 'pid')], LOOK_UP)
-              // Between two waits there is none.
+              // While the migration waits for nothing, the query finds none, and the last one found stays.
               .then(([row]) => (held = row === undefined ? held : holderOf(row)))
               .catch(() => undefined)
           }, HOLDER_EVERY_MS)
@@ -128,14 +131,15 @@ export class PostgresDatabase implements Database {
 
   /**
    * A transaction for charges in few round trips: `read` is sent with its beginning, and the statement that `write`
-   * leaves is sent with its commit. Only one: behind one that the driver cannot send, another would be committed.
+   * leaves is sent with its commit. Only one statement: if the driver could not send the first of two, the second would
+   * still be committed.
    */
   charge<T>(read: (sql: Sql) => Promise<T>, write: (sql: Sql, found: T) => Promise<LastStatement>): Promise<void> {
     const options = { purpose: 'charge', pooler: this.#pooler } as const
     return this.#repeated((client) => transactCharge(client, { read, write }, options), this.#charges)
   }
 
-  /** `forMs`: so long it is tried again, after growing pauses and for a lock too. */
+  /** `forMs`: for how long it is repeated, with growing pauses and also after a lock timeout. */
   async #repeated<T>(work: (client: pg.PoolClient) => Promise<T>, pool: pg.Pool, forMs = 0): Promise<T> {
     const untilMs = performance.now() + forMs
     for (let tries = 1; ; tries += 1) {
@@ -189,9 +193,9 @@ function poolOf(url: string, types: pg.TypeOverrides, config: pg.PoolConfig): pg
     keepAlive: true,
     ...config,
   })
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  // The pool replaces an idle connection that breaks; without a listener its error would end the process.
   pool.on('error', () => undefined)
-  // Likewise for one that breaks between two statements of a transaction: its next statement fails.
+  // The same for a connection that breaks between two statements of a transaction; the next statement fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
@@ -208,8 +212,8 @@ const TIMEOUTS = {
   idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
 }
 /**
- * Short transactions find rows by their keys. The planner has no statistics for a young table and would keep a plan
- * that reads all of it: 509 pairs of hold and settle a second instead of 1,166.
+ * Short transactions find rows by their keys. The planner has no statistics for a new table and would keep a plan that
+ * reads all of it: 509 pairs of hold and settle per second instead of 1,166.
  */
 const BY_INDEX = ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off']
 
@@ -217,7 +221,7 @@ function beginWith(settings: readonly string[]): string {
   return ['BEGIN', ...settings.map((setting) => `SET LOCAL ${setting}`)].join('; ')
 }
 
-/** A pooler's connections have no settings. */
+/** A pooler's connections do not have our settings, so each transaction sets them. */
 const BEGIN_POOLED = beginWith([
   'jit=off',
   ...Object.entries(TIMEOUTS).map(([name, ms]) => `${name}=${ms}`),
@@ -234,12 +238,12 @@ const BEGIN_PATIENT = {
 
 type Begun = TransactionOptions & { readonly pooler: Pooler }
 
-/** Connections for charges have the settings from the start. */
+/** The first statement of a transaction. Connections for charges have the settings from the start. */
 function begin(options: Begun): string {
   return patient(options) ?? BEGIN_SHORT[options.pooler][options.purpose === 'charge' ? 'charge' : 'other']
 }
 
-/** The beginning of a long transaction; null = it is short. */
+/** The first statement of a long transaction; null = the transaction is short. */
 function patient({ purpose, lockMs = MIGRATION_LOCK_MS }: TransactionOptions): string | null {
   return purpose === 'snapshot' || purpose === 'migration' ? BEGIN_PATIENT[purpose](lockMs) : null
 }
@@ -284,7 +288,7 @@ function sqlOf(client: pg.PoolClient, options: Begun): Sql {
   }
 }
 
-/** A broken connection has nothing to roll back; the first error says more than the second. */
+/** A broken connection has nothing to roll back, and the first error is more useful than the second. */
 async function rollBack(client: pg.PoolClient): Promise<void> {
   await client.query(within('ROLLBACK')).catch(() => undefined)
 }
@@ -305,7 +309,10 @@ function prepared(text: string, values: readonly SqlValue[], options: Begun): Ti
   return { ...statement(text, values), ...(options.pooler === 'none' ? { name: numbered(text).name } : {}) }
 }
 
-/** Everything but a statement that the server refused: lost sockets, our timeouts, and a server shutting down. */
+/**
+ * True for everything but a statement that the server refused: lost sockets, our timeouts, and a server that is
+ * shutting down.
+ */
 function isOutage(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false
   if (!(thrown instanceof pg.DatabaseError))
@@ -315,16 +322,17 @@ function isOutage(thrown: unknown): boolean {
 }
 
 /**
- * Of PostgreSQL's error codes: connection, resources (disk full), operator's intervention (shutdown, timeout), its
- * system.
+ * Classes of PostgreSQL's error codes: connection, resources (disk full), operator intervention (shutdown, timeout),
+ * system error.
  */
 const OUTAGE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58'])
 /**
- * A lock not available; a transaction that was idle for too long, as on a machine that stood still; a read-only one.
+ * A lock not available; a transaction that was idle for too long, as on a machine that was suspended; a read-only
+ * transaction.
  */
 const OUTAGES: ReadonlySet<string> = new Set([LOCK_NOT_AVAILABLE, '25P03', '25006'])
 
-/** The driver's messages, which have no code, for a closed socket or a passed timeout. */
+/** The driver's messages for a closed socket or a timeout, which have no code. */
 const OURS = /connection terminated|connection error|query read timeout|timeout exceeded|not queryable|ended by|closed/i
 
 /** A statement as the server takes it, and its name where it is prepared. */
@@ -336,7 +344,7 @@ interface KnownText {
 const known = new Map<string, KnownText>()
 const KNOWN_MAX = 512
 
-/** `?` placeholders as `$1, $2, …`; statements of this folder use question marks for nothing else. */
+/** Replaces `?` placeholders by `$1, $2, …`; statements of this folder have no other question marks. */
 function numbered(text: string): KnownText {
   const found = known.get(text)
   if (found !== undefined) return found
@@ -361,24 +369,27 @@ function isLockTimeout(thrown: unknown): boolean {
   return thrown instanceof StoreUnavailableError && codeOf(thrown.cause) === LOCK_NOT_AVAILABLE
 }
 
-/** Somebody else has locked what a migration needs. */
+/** Another transaction has locked a table that a migration needs. */
 export class LockHeldError extends OperatorError {
   override readonly name = 'LockHeldError'
 }
 
-/** Of those that a process waits for, the one whose transaction is the oldest. A prepared transaction has no process. */
+/**
+ * Of the processes that a process waits for, the one whose transaction is the oldest. A prepared transaction has no
+ * process.
+ */
 const HOLDER = `SELECT COALESCE(w.relation::regclass::text, w.locktype) AS what, b.pid::bigint AS pid, a.query AS query,
     COALESCE(EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start), 0)::bigint AS seconds
   FROM pg_locks w CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS b(pid) LEFT JOIN pg_stat_activity a ON a.pid = b.pid
   WHERE w.pid = ? AND NOT w.granted ORDER BY a.xact_start LIMIT 1`
 const QUERY_CHARS = 100
 
-/** The transactions of a node are over by then, but for reports and backups. */
+/** Transactions of a node are shorter, except those of reports and backups. */
 const LONG_S = 10n
 
 /**
- * Who keeps a migration from a table: one that has held it for long, or load. What stands in quotes may be a secret, or
- * a customer's, and so the query is shown up to there.
+ * Names what keeps a migration from a table: a transaction that has locked it for long, or load. A quoted text may be a
+ * secret or a customer's data, so the query is shown only up to the first one.
  */
 export function holderOf(row: Row): string {
   const pid = big(row, 'pid')
@@ -393,7 +404,7 @@ export function holderOf(row: Row): string {
 }
 
 /**
- * Refuses a pooler that nobody said is there: the statements that are prepared on one of its connections would be
+ * Refuses a pooler that the settings do not name: statements that are prepared on one of its connections would be
  * missing on the next.
  */
 export async function refuseHiddenPooler(database: Pick<Database, 'all'>, url: string): Promise<void> {
@@ -405,14 +416,14 @@ export async function refuseHiddenPooler(database: Pick<Database, 'all'>, url: s
   )
 }
 
-/** The database may lose acknowledged commits, so it may hold no money. */
+/** The database may lose acknowledged commits, so it must not be used for money. */
 class UnsafeCommitError extends OperatorError {
   override readonly name = 'UnsafeCommitError'
 }
 
 /**
- * Refuses a PostgreSQL that acknowledges commits before they are on the disk. What counts is the setting of our own
- * connections: it can come from the server, the database, the role or the address.
+ * Refuses a PostgreSQL that acknowledges commits before they are on the disk. The setting of our own connections
+ * counts: it can come from the server, the database, the role or the URL.
  */
 export async function refuseUnsafeCommits(database: Pick<Database, 'all'>): Promise<void> {
   const [row] = await database.all(`SELECT setting, source FROM pg_settings WHERE name = 'synchronous_commit'`)

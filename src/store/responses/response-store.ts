@@ -8,15 +8,16 @@ import { DAY_MS } from '../../base/time.ts'
 
 /** The most turns of one conversation. */
 export const CHAIN_MAX = 1_000
-/** The most answers of one account: beyond them the oldest are removed. */
+/** The most answers of one account; the oldest ones beyond it are removed. */
 const ACCOUNT_ROWS_MAX = 10_000n
-/** The part of an account's answers that stays when room is made, so that not every new answer has to make some. */
+/** The share of an account's answers that stays when some are removed, so that not every new answer removes one. */
 const ROOM_LEFT_PERCENT = 90n
 const PAGE = 100n
 
 /**
- * A conversation from its newest turn on, for a query that says whose turns it wants. A step goes by the id alone, or a
- * store may take the index of accounts and go through all answers of one for each turn.
+ * A conversation from its newest turn back; the query that uses it says whose turns it selects. Each step selects by id
+ * alone: with the account as a condition a database may choose the index of accounts and read all answers of one for
+ * each turn.
  */
 const TURNS = `WITH RECURSIVE turn (id, account_id, key_id, created_at, previous_id, state, bytes, place) AS (
   SELECT id, account_id, key_id, created_at, previous_id, state, bytes, 1 FROM kept_response WHERE id = ?
@@ -29,7 +30,7 @@ export interface NewKeptResponse {
   readonly id: string
   readonly accountId: string
   readonly keyId: string
-  /** The generation of the Response that it continues; null = it begins a conversation. */
+  /** The id of the Response that it continues; null = it begins a conversation. */
   readonly previousId: string | null
   /** The items that its request added, encrypted. */
   readonly input: Buffer
@@ -39,8 +40,8 @@ export interface NewKeptResponse {
 }
 
 /**
- * `running`: its request lives; `stopped`: it was stopped by a mark, and its provider may still have to tell what it
- * bills; `lost`: its request ended without an answer, as when its process died; `unkept`: its answer was charged, and
+ * `running`: its request is running; `stopped`: its client stopped it, and its provider may still have to report what
+ * it bills; `lost`: its request ended without an answer, as when its process died; `unkept`: its answer was charged but
  * is not kept.
  */
 export type KeptState = 'running' | 'stopped' | 'lost' | 'unkept' | 'ended'
@@ -56,7 +57,7 @@ export interface KeptResponse {
   readonly answer: Buffer
 }
 
-/** One turn of a conversation, without its contents. */
+/** A turn of a conversation, without its contents. */
 export interface KeptTurn {
   readonly id: string
   readonly previousId: string | null
@@ -70,8 +71,8 @@ export function responsePurpose(part: 'input' | 'answer', id: string): string {
 }
 
 /**
- * Answers kept for their account (clients.md 3). The row is made before a provider is asked; its answer is written in
- * the commit that charges it, so that no answer is charged and lost, or kept and free.
+ * Answers kept for their account (clients.md 3). The row is made before a provider is called. Its answer is written in
+ * the commit that charges it, so that no answer is charged but lost, or kept but not charged.
  */
 export class ResponseStore {
   readonly #database: Database
@@ -80,9 +81,7 @@ export class ResponseStore {
     this.#database = database
   }
 
-  /**
-   * Makes room by removing the account's oldest answers if there are too many, or if together they exceed `bytesMax`.
-   */
+  /** Adds a row, and removes the account's oldest answers if there are too many or their bytes exceed `bytesMax`. */
   async add(row: NewKeptResponse, bytesMax: number): Promise<void> {
     await this.#database.transaction(async (sql) => {
       const size = BigInt(row.input.length + row.answer.length)
@@ -94,7 +93,7 @@ export class ResponseStore {
     })
   }
 
-  /** null = it does not exist, is older than `sinceMs`, or is out of reach. */
+  /** null = it does not exist, is older than `sinceMs`, or is not within `reach`. */
   async find(reach: Reach, id: string, sinceMs: number): Promise<KeptResponse | null> {
     const { condition, values } = within(reach, 'r')
     const [row] = await this.#database.all(
@@ -152,27 +151,30 @@ export class ResponseStore {
     await this.#database.run(`DELETE FROM kept_response WHERE id = ? AND state = 'running'`, [id])
   }
 
-  /** false = there is none with this id within reach. */
+  /** false = there is none with this id within `reach`. */
   async remove(reach: Reach, id: string, sinceMs: number): Promise<boolean> {
     const { condition, values } = within(reach, 'kept_response')
     const text = `DELETE FROM kept_response WHERE id = ? AND created_at > ? AND ${condition}`
     return (await this.#database.run(text, [id, BigInt(sinceMs), ...values])) > 0
   }
 
-  /** Marks a running answer, so that the process that runs it stops it. false = none within reach runs unmarked. */
+  /**
+   * Marks a running answer, so that the process that runs it stops it. false = no unmarked answer with this id is
+   * running within `reach`.
+   */
   async askToStop(reach: Reach, id: string): Promise<boolean> {
     const { condition, values } = within(reach, 'kept_response')
     const text = `UPDATE kept_response SET stopped = ? WHERE id = ? AND state = 'running' AND stopped = 0 AND ${condition}`
     return (await this.#database.run(text, [MARKED, id, ...values])) > 0
   }
 
-  /** The process that runs these has stopped them. */
+  /** Records that their process has stopped these answers. */
   async heeded(ids: readonly string[]): Promise<void> {
     const condition = listedIds(this.#database.dialect)
     await this.#database.run(`UPDATE kept_response SET stopped = ? WHERE ${condition}`, [HEEDED, JSON.stringify(ids)])
   }
 
-  /** Those of the running answers `ids` that are to stop: they are marked, or were removed. */
+  /** Those of the running answers `ids` that are to be stopped, because they were marked or removed. */
   async toStop(ids: readonly string[]): Promise<readonly string[]> {
     const condition = listedIds(this.#database.dialect)
     const rows = await this.#database.all(`SELECT id FROM kept_response WHERE ${condition} AND stopped = 0`, [
@@ -182,7 +184,7 @@ export class ResponseStore {
     return ids.filter((id) => !going.has(id))
   }
 
-  /** Removes those made by `untilMs`; a running one stays for at least a day. */
+  /** Removes answers made by `untilMs`; a running one stays for at least a day. */
   async removeOlder(untilMs: number, nowMs: number): Promise<void> {
     for (let removed = PAGE; removed === PAGE;)
       removed = BigInt(
@@ -202,7 +204,7 @@ export class ResponseStore {
         encrypt(responsePurpose('input', id), input, accountId),
         id,
       ])
-      // Its charge may have written another answer meanwhile.
+      // A charge may have written another answer meanwhile.
       await sql.run('UPDATE kept_response SET answer = ? WHERE id = ? AND answer = ?', [
         encrypt(responsePurpose('answer', id), answer, accountId),
         id,

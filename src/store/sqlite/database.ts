@@ -45,7 +45,10 @@ export class SqliteDatabase implements Database {
   #wal: number | null = null
   readonly #probePath: string
   #probes = 0
-  /** Cold transactions wait for each other: they contain awaits, and a connection has one transaction at a time. */
+  /**
+   * Transactions other than the ledger's run one after another: they contain awaits, and a connection has one
+   * transaction at a time.
+   */
   #tail: Promise<unknown> = Promise.resolve()
 
   constructor(directory: string) {
@@ -67,25 +70,25 @@ export class SqliteDatabase implements Database {
   }
 
   /**
-   * Registers the write that must come before any access other than the ledger's, and the end of what it has opened for
-   * later, which must come before any other write.
+   * `flush`: writes what must be written before any access other than the ledger's. `finish`: ends the transaction that
+   * `openForLater` began, which must come before any other write.
    */
   beforeColdAccess(flush: () => void, finish: () => void): void {
     this.#beforeColdAccess = flush
     this.#finishOpened = finish
   }
 
-  /** Registers what ends with the database. */
+  /** Registers what is to be closed with the database. */
   beforeClose(close: () => void): void {
     this.#beforeClose = close
   }
 
-  /** Times that the disk has not confirmed what was committed. */
+  /** How often the disk has not confirmed committed data. */
   get failedSyncs(): number {
     return this.#failedSyncs
   }
 
-  /** A prepared statement, kept: preparing costs more than running. */
+  /** A prepared statement that is cached, since preparing costs more than running. */
   prepare(text: string): StatementSync {
     const known = this.#statements.get(text)
     if (known !== undefined) return known
@@ -95,7 +98,7 @@ export class SqliteDatabase implements Database {
     return statement
   }
 
-  /** Runs `work` in a transaction without yielding the thread in between; inside a transaction, as a part of it. */
+  /** Runs `work`, which is synchronous, in a transaction; inside another transaction, as a part of that one. */
   atomically<T>(work: () => T): T {
     if (this.#database.isTransaction) return work()
     this.prepare('BEGIN IMMEDIATE').run()
@@ -110,13 +113,13 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** Begins a transaction that stays open until `closeOpened`; anybody else who comes has it finished before. */
+  /** Begins a transaction that stays open until `closeOpened`; any other access finishes it first. */
   openForLater(): void {
     this.prepare('BEGIN IMMEDIATE').run()
     this.#isOpened = true
   }
 
-  /** Where it throws, nothing is kept yet: it is to be closed without. */
+  /** If it throws, nothing is committed: call it again with `keep` = false. */
   closeOpened(keep: boolean): void {
     if (keep) this.prepare('COMMIT').run()
     // SQLite rolls back by itself when the disk is full.
@@ -124,7 +127,7 @@ export class SqliteDatabase implements Database {
     this.#isOpened = false
   }
 
-  /** Takes turns with cold transactions. */
+  /** Runs `work` while no other cold transaction runs. */
   exclusively<T>(work: () => T | Promise<T>): Promise<T> {
     const turn = this.#tail.then(work).catch((thrown: unknown) => {
       throw asUnavailable(thrown)
@@ -151,7 +154,8 @@ export class SqliteDatabase implements Database {
   }
 
   /**
-   * Resolves when the disk has durably stored a megabyte and the database another page: there is room for many charges.
+   * Resolves when the disk has durably stored a megabyte and the database one more page, so that there is room for many
+   * charges.
    */
   async probe(): Promise<void> {
     try {
@@ -164,7 +168,7 @@ export class SqliteDatabase implements Database {
     await this.exclusively(async () => {
       this.#finishOpened()
       this.#probes += 1
-      // The number has no meaning; a changed one is a page to write.
+      // The number has no meaning: a change of it writes a page.
       this.#database.exec(`PRAGMA user_version=${this.#probes % PROBES_MAX}`)
       await this.sync()
     })
@@ -175,7 +179,7 @@ export class SqliteDatabase implements Database {
     values: readonly SqlValue[] = [],
     { withoutAmounts = false }: ReadOptions = {},
   ): Promise<readonly Row[]> {
-    // Inside a cold transaction nothing is left to write: the ledger waits for its turn.
+    // Within a cold transaction the ledger has nothing to write, since it waits for its turn.
     try {
       if (!withoutAmounts && (this.#isOpened || !this.#database.isTransaction)) this.#flushForReading()
       refuseNul(values)
@@ -232,7 +236,7 @@ export class SqliteDatabase implements Database {
     this.#lock.close()
   }
 
-  /** On a full disk a reader sees the written rows, without the newest holds, which only writers need. */
+  /** On a full disk a reader sees the rows that are written, without the newest holds, needed only by writers. */
   #flushForReading(): void {
     try {
       this.#beforeColdAccess()
@@ -245,7 +249,7 @@ export class SqliteDatabase implements Database {
     const snapshot = new SqliteSnapshot(this.#path)
     try {
       await snapshot.opened()
-      // A charge between the two would be there without its sums.
+      // Otherwise a charge between the two reads would appear without its sums.
       await this.exclusively(() => {
         this.#beforeColdAccess()
         return snapshot.take()
@@ -267,7 +271,7 @@ export class SqliteDatabase implements Database {
     return Number(this.prepare(text).run(...values).changes)
   }
 
-  /** The WAL is one file from the first write until the last connection, ours, closes. */
+  /** The WAL is one file from the first write until the last connection, which is ours, closes. */
   #walDescriptor(): number | null {
     if (this.#wal === null && existsSync(this.#walPath)) this.#wal = openSync(this.#walPath, 'r+')
     return this.#wal

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 
 const SQLITE_BUSY = 5
 
-/** One process's lock on a directory: a lock on a file, which the system releases even on kill -9. */
+/** A process's lock on a directory: a lock on a file, which the system releases even after kill -9. */
 export interface DirectoryLock {
   close(): void
 }

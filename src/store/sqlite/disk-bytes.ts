@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makeFolder } from '../../base/folder.ts'
 import type { FileRow, FileBytes } from '../files/file-store.ts'
 
-/** Bytes of the embedded store's files, in a directory beside its database. One process has both. */
+/** Bytes of the embedded store's files, in a directory beside its database. One process uses both. */
 export class DiskBytes implements FileBytes {
   readonly #directory: string
 
@@ -32,7 +32,7 @@ export class DiskBytes implements FileBytes {
   }
 
   async *read(row: FileRow, start: number, end: number): AsyncIterable<Buffer> {
-    // Opened before the first byte is given, so it can be read to its end even if it is removed meanwhile.
+    // The file is open before the first byte is read, so it can be read to its end even if it is removed meanwhile.
     for await (const chunk of createReadStream(this.#path(row.content), { start, end })) yield Buffer.from(chunk)
   }
 
@@ -41,7 +41,10 @@ export class DiskBytes implements FileBytes {
     await rm(partOf(this.#path(name)), { force: true })
   }
 
-  /** The process died between writing the bytes and the row, or between removing the row and the bytes. */
+  /**
+   * Removes files without a row, which remain if the process died after the bytes were written and before the row, or
+   * after the row was removed and before the bytes.
+   */
   async removeLeftovers(_nowMs: number, isKept: (name: string) => Promise<boolean>): Promise<void> {
     const names = await readdir(this.#directory).catch((): string[] => [])
     for (const entry of names) {
@@ -59,7 +62,7 @@ function partOf(path: string): string {
   return `${path}.part`
 }
 
-/** A rename lasts only when the directory that it changed is on the disk. */
+/** A rename survives a power failure only once its directory is on the disk. */
 async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r')
   try {

@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '../../ledger/ledger-store.ts'
 import { ownValue } from '../../base/own-value.ts'
 
-/** SQLite's result codes for faults of the file rather than the statement. */
+/** SQLite's result codes for faults of the file, not of a statement. */
 const SQLITE_FAULTS: Readonly<Record<number, string>> = {
   3: 'permission denied',
   8: 'it is read-only',
@@ -27,10 +27,10 @@ const SYSTEM_FAULTS: Readonly<Record<string, string>> = {
   ENFILE: 'the machine has no file descriptors left',
 }
 
-/** The fault of the disk under the embedded store, in words; null = another error. */
+/** The fault of the disk under the embedded store, in words; null = the error has another cause. */
 export function diskFault(thrown: unknown): string | null {
   if (!(thrown instanceof Error) || !('code' in thrown)) return null
-  // Extended codes keep the kind in the low byte.
+  // The low byte of an extended code is the primary code.
   if ('errcode' in thrown && typeof thrown.errcode === 'number') return SQLITE_FAULTS[thrown.errcode & 0xff] ?? null
   return ownValue(SYSTEM_FAULTS, String(thrown.code)) ?? null
 }

@@ -13,21 +13,24 @@ import { join } from 'node:path'
 import { asUnavailable } from './disk-fault.ts'
 import type { JournalBytes } from './row-journal.ts'
 
-/** Some 2,000 charges. */
+/** About 2,000 charges. */
 export const ROW_HALF_BYTES = 4 * 1_048_576
 
-/** Beside the database: rows that are not in their tables yet. */
+/** The path of the file with rows that are not in their tables yet, beside the database. */
 export function rowJournalPath(directory: string): string {
   return join(directory, 'tollgate.rows')
 }
 
-/** The bytes of a journal that may not be there. */
+/** The bytes of a journal, none if there is no file. */
 export function readRowJournal(directory: string): Buffer {
   const path = rowJournalPath(directory)
   return existsSync(path) ? readFileSync(path) : Buffer.alloc(0)
 }
 
-/** The journal's file, made and filled with zeros before its first record: an `fdatasync` then writes no more than that. */
+/**
+ * The journal's file. It is created and filled with zeros before its first record, so that an `fdatasync` writes only
+ * the records.
+ */
 export class JournalFileBytes implements JournalBytes {
   readonly halfBytes: number
   readonly #directory: string
@@ -53,7 +56,7 @@ export class JournalFileBytes implements JournalBytes {
     if (size >= bytes) return
     writeAll(this.#file, Buffer.alloc(bytes - size), size)
     fdatasyncSync(this.#file)
-    // Its name too.
+    // The file's name must be on the disk too.
     const directory = openSync(this.#directory, 'r')
     fsyncSync(directory)
     closeSync(directory)

@@ -15,7 +15,7 @@ import {
 } from './journal-records.ts'
 import { thrownMessage } from '../../base/text.ts'
 
-/** Allocated in full at the start, so that it can be written even when the disk is full. */
+/** Allocated in full at the start, so that it can be written even if the disk is full. */
 const SEGMENT_BYTES = 8 * 1_048_576
 const ZEROS = Buffer.alloc(1_048_576)
 
@@ -37,7 +37,7 @@ class JournalSegment {
     this.open = open
   }
 
-  /** Opens or creates the file; `left` are the payloads that an earlier process wrote. */
+  /** Opens or creates the file; `left`: the payloads that an earlier process wrote. */
   static async open(path: string): Promise<{ readonly segment: JournalSegment; readonly left: readonly Buffer[] }> {
     const file = await open(path, 'a').then(async (made) => {
       await made.close()
@@ -61,7 +61,7 @@ class JournalSegment {
     return this.#offset + after + recordBytes(payloadBytes) <= SEGMENT_BYTES
   }
 
-  /** Durable when it resolves. */
+  /** Resolves when the records are on the disk. */
   async append(payloads: readonly Buffer[]): Promise<void> {
     const records = Buffer.concat(payloads.map((payload) => record(payload, this.#epoch)))
     await writeAt(this.#file, records, this.#offset)
@@ -126,20 +126,20 @@ async function readBytes(file: FileHandle, length: number): Promise<Buffer> {
   return bytes
 }
 
-/** 64 MB (guarantees.md 5). */
+/** 64 MB in all (guarantees.md 5). */
 const SEGMENTS = 8
 const SLOTS_MAX = 1_024
-/** Enough for a kept answer of a megabyte in base64, and its log row. */
+/** Enough for a kept answer of a megabyte in base64 and its log row. */
 const RECORD_BYTES_MAX = SEGMENT_BYTES / 4
 
-/** The journal cannot be created where the settings say. */
+/** The journal cannot be created at the path of the settings. */
 export class JournalError extends OperatorError {
   override readonly name = 'JournalError'
 }
 
 /**
- * Opens a journal under `directory` for this process. Each process has a slot; a dead process's slot goes to the next
- * one that starts, with all its records.
+ * Opens a journal under `directory` for this process. Each process has a slot; the slot of a dead process goes to the
+ * next process that starts, with all its records.
  */
 export async function openJournal(directory: string): Promise<Journal> {
   try {
@@ -157,7 +157,7 @@ class JournalFiles implements Journal {
   readonly left: readonly JournalRecord[]
   readonly #segments: JournalSegment[]
   readonly #locks: readonly DirectoryLock[]
-  /** Appends and resets take turns. */
+  /** Appends and resets run one after another. */
   #tail: Promise<unknown> = Promise.resolve()
   #current = 0
 
@@ -175,7 +175,7 @@ class JournalFiles implements Journal {
       await slots.take(slot)
     }
     const others = (await readdir(directory)).filter((name) => /^\d{1,4}$/.test(name)).map(Number)
-    // Slots of processes that are gone and have no successor.
+    // Slots of processes that have ended, and that no other process has taken.
     for (const slot of others) if (await slots.isUsed(slot)) await slots.take(slot)
     for (const segment of slots.segments) if (segment.open === 0 && !segment.empty) await segment.reset()
     return new JournalFiles(slots.segments, slots.left, slots.locks)
@@ -204,7 +204,7 @@ class JournalFiles implements Journal {
     if (segment === undefined) return
     segment.open -= 1
     if (segment.open > 0) return
-    // After a failed reset the next process settles its records once more, to no effect.
+    // After a failed reset the next process settles the records again, which has no effect.
     void this.#inTurn(async () => {
       if (segment.open === 0 && !segment.empty) await segment.reset()
     }).catch(() => undefined)
@@ -236,7 +236,7 @@ class JournalFiles implements Journal {
   }
 }
 
-/** Takes slots into one journal. */
+/** Takes slots for one journal. */
 class Slots {
   readonly segments: JournalSegment[] = []
   readonly left: JournalRecord[] = []
@@ -247,7 +247,7 @@ class Slots {
     this.#directory = directory
   }
 
-  /** Does nothing if another process has it, or this one already. */
+  /** Does nothing if another process has the slot, or this one has it already. */
   async take(slot: number): Promise<void> {
     const path = join(this.#directory, String(slot))
     makeFolder(path)
@@ -261,7 +261,7 @@ class Slots {
     }
   }
 
-  /** Whether it has records, checked without a lock. */
+  /** Whether the slot has records, checked without a lock. */
   async isUsed(slot: number): Promise<boolean> {
     for (const file of segmentPaths(join(this.#directory, String(slot)))) if (await isUsedSegment(file)) return true
     return false
@@ -272,7 +272,7 @@ function segmentPaths(slotPath: string): readonly string[] {
   return Array.from({ length: SEGMENTS }, (_value, number) => join(slotPath, `${number}.journal`))
 }
 
-/** As many payloads from `at` on as fit into the segment. */
+/** As many payloads as fit into the segment, from index `at` on. */
 function fitting(segment: JournalSegment, payloads: readonly Buffer[], at: number): readonly Buffer[] {
   let bytes = 0
   let end = at

@@ -7,12 +7,15 @@ const HEADER_MARK = Buffer.from('TGJOURN1')
 /** Records begin at multiples of this, so that those after a broken one are found. */
 export const ALIGN_BYTES = 8
 
-/** The bytes of a payload on the disk. */
+/** The bytes that a payload takes on the disk. */
 export function recordBytes(payloadBytes: number): number {
   return Math.ceil((RECORD_HEAD_BYTES + payloadBytes) / ALIGN_BYTES) * ALIGN_BYTES
 }
 
-/** Decided by its first record: an emptied segment has one of an earlier epoch there, or none. */
+/**
+ * Whether the first record may be one of the segment's epoch: an emptied segment has a record of an earlier epoch
+ * there, or none.
+ */
 export function mayHoldRecords(bytes: Buffer): boolean {
   return (
     !isHeader(bytes) ||
@@ -27,7 +30,7 @@ function isHeader(bytes: Buffer): boolean {
   )
 }
 
-/** The start of a segment. */
+/** The first bytes of a segment. */
 export function header(epoch: bigint): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES)
   HEADER_MARK.copy(bytes)
@@ -37,8 +40,8 @@ export function header(epoch: bigint): Buffer {
 }
 
 /**
- * Mark, length, checksum of all that follows, epoch, payload. Read with another `seed` than it was written with, the
- * checksum does not fit.
+ * Mark, length, checksum of all that follows, epoch, payload. With another `seed` than the one it was written with, the
+ * checksum does not match.
  */
 export function record(payload: Buffer, epoch: bigint, seed = 0): Buffer {
   const bytes = Buffer.alloc(recordBytes(payload.length))
@@ -50,7 +53,7 @@ export function record(payload: Buffer, epoch: bigint, seed = 0): Buffer {
   return bytes
 }
 
-/** Every whole record of the segment's epoch. A torn record is skipped, and later ones are read. */
+/** Reads every whole record of the segment's epoch. A torn record is skipped, and the ones after it are read. */
 export function readRecords(bytes: Buffer): {
   readonly epoch: bigint
   readonly end: number
@@ -59,7 +62,7 @@ export function readRecords(bytes: Buffer): {
   const whole = isHeader(bytes)
   const epoch = whole ? bytes.readBigUInt64LE(8) : null
   const payloads: Buffer[] = []
-  // Under a broken header records of any epoch count: one that was settled long ago is settled again to no effect.
+  // If the header is broken, records of any epoch count: settling an old one again has no effect.
   let newest = epoch ?? 1n
   let end = whole ? HEADER_BYTES : bytes.length
   for (let at = HEADER_BYTES; at + RECORD_HEAD_BYTES <= bytes.length;) {
@@ -73,7 +76,7 @@ export function readRecords(bytes: Buffer): {
   return { epoch: newest, end, payloads }
 }
 
-/** null = no whole record begins here, or one of another epoch or seed. */
+/** null = no whole record begins here, or it has another epoch or seed. */
 export function recordAt(
   bytes: Buffer,
   at: number,

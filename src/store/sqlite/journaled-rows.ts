@@ -11,38 +11,44 @@ import { SELECT_POSITION, TableWrites } from './table-writes.ts'
 
 const MARKS = 2 ** 32
 
-/** Whether the next rows may be a record of the journal; a new object each time, by which a wait sees a change. */
+/**
+ * Whether the next rows may go into the journal. Each change makes a new object, so that code that has waited can
+ * detect it.
+ */
 type Journaling =
-  /** The disk has all that a record builds on while `failedSyncs`, of the database, stays the same. */
+  /** While the database's `failedSyncs` is the same, everything that a record depends on is on the disk. */
   | { readonly at: 'open'; readonly failedSyncs: number }
-  /** Rows go straight to their tables until a commit has succeeded there: nothing is durable yet, or the disk failed. */
+  /**
+   * Rows go straight to their tables until a commit there has succeeded, because nothing is durable yet or the disk
+   * failed.
+   */
   | { readonly at: 'barred' }
 
 export interface JournaledRowsPorts {
   readonly database: SqliteDatabase
   readonly seal: BookSeal
   readonly bytes: JournalBytes
-  /** Charges in the journal after which they are written into their tables, with the sums. */
+  /** The number of charges in the journal after which they are written into their tables and the sums. */
   readonly charges: number
 }
 
 /**
- * The way of rows to the disk. A commit is durable when its rows are a record of the journal; they go to their tables
- * many at a time, before anybody else reads or writes. Where there is no journal, or no room in it, they go there at
- * once: who writes rows sees no difference but the sync that follows.
+ * How rows reach the disk. A commit is durable when its rows are a record of the journal. Rows go to their tables many
+ * at a time, before any other read or write. If there is no journal, or no room in it, they go to their tables at once;
+ * for the caller only the sync that follows differs.
  */
 export class JournaledRows {
   readonly #ports: JournaledRowsPorts
   readonly #inTables: (holdIds: Iterable<string>) => void
   readonly #rollup: SqliteRollup
   #journal: RowJournal
-  /** Of rows that are in the journal. */
+  /** Rows that are in the journal, and their way into the tables. */
   #tables: TableWrites
   #journaling: Journaling = { at: 'barred' }
-  /** The last write into tables failed. */
+  /** Whether the last write into tables failed. */
   isFailing = false
 
-  /** `inTables` hears of holds that have come into their table. */
+  /** `inTables` is called with the ids of holds that are now in their table. */
   constructor(ports: JournaledRowsPorts, inTables: (holdIds: Iterable<string>) => void) {
     this.#ports = ports
     this.#inTables = inTables
@@ -51,18 +57,21 @@ export class JournaledRows {
     this.#journal = new RowJournal(ports.bytes, { position: 0n, mark: 0 })
   }
 
-  /** Writes into their tables what an earlier process has left. Answers the damage that was found, for the operator. */
+  /**
+   * Writes rows that an earlier process left in the journal into their tables. Returns the damage that was found, for
+   * the operator; null = none.
+   */
   open(): string | null {
     const { database, bytes, charges } = this.#ports
     const { rows, position, cut } = leftRows(bytes.read(), database.prepare(SELECT_POSITION).get() ?? {})
     this.#tables = new TableWrites(database, this.#rollup, charges, rows)
-    // Another mark: what the file holds so far is in its tables with this commit.
+    // The mark changes: with this commit everything in the file is in its tables.
     this.#journal = new RowJournal(bytes, { position, mark: newMark() })
     try {
-      // The mark is written where no rows are left, too.
+      // The mark is written even if there are no rows.
       this.#writeTables(new PendingRows().rows)
     } catch (thrown) {
-      // A full disk is met again by the next commit, which begins with these rows; until then nothing is sold.
+      // If the disk is full, the next commit, which begins with these rows, fails too; until then nothing is sold.
       if (diskFault(thrown) === null) throw thrown
     }
     this.#rollup.open()
@@ -71,7 +80,7 @@ export class JournaledRows {
       : `The journal of the embedded store has ${cut} records behind one that is missing. They are left out: the disk lost it before it was written, or tollgate.rows is damaged. Check the books with: tollgate audit`
   }
 
-  /** Rows that were written long enough ago go on to their tables. */
+  /** Rows that were written long enough ago move on to their tables. */
   makeRoom(): void {
     if (this.#tables.isMuch || this.#journal.isFilling) {
       this.finish()
@@ -81,15 +90,15 @@ export class JournaledRows {
   }
 
   /**
-   * Writes rows, and changes that the journal has no rows for. Answers whether `syncJournal` makes them durable;
-   * `syncTables` does otherwise.
+   * Writes rows, and changes that cannot go through the journal. Returns whether `syncJournal` makes them durable;
+   * otherwise `syncTables` does.
    */
   write(rows: CommitRows, changes: DirectChanges | null = null): boolean {
     const { database } = this.#ports
     const isOpen = this.#journaling.at === 'open' && this.#journaling.failedSyncs === database.failedSyncs
     if (isOpen && (changes === null || !hasDirect(changes)) && this.#appended(rows)) return true
     this.finish()
-    // Not to be built on by the journal before it is on the disk.
+    // The journal must not build on these changes before they are on the disk.
     this.#bar()
     this.#writeTables(rows, changes)
     return false
@@ -108,49 +117,52 @@ export class JournaledRows {
     const { database } = this.#ports
     const before = this.#journaling
     await database.sync()
-    // A reader has had holds written meanwhile, which may not be on the disk: the next commit goes to the tables too.
+    // A reader made holds be written meanwhile, which may not be on the disk: the next commit goes to the tables too.
     if (this.#journaling !== before) return
     const { failedSyncs } = database
     try {
       this.#journal.restart()
       this.#journaling = { at: 'open', failedSyncs }
     } catch (thrown) {
-      // Without the journal's file the tables take everything.
+      // Without the journal's file all rows go to the tables.
       if (diskFault(thrown) === null) throw thrown
     }
   }
 
-  /** A hold's newest row waits for its table. */
+  /** Whether the newest row of a hold is not in its table yet. */
   hasHold(id: string): boolean {
     return this.#tables.waiting.hasHold(id)
   }
 
-  /** Some rows go to their tables. Answers whether more of them follow. */
+  /** Writes some rows into their tables. Returns whether more rows are to follow. */
   moveSome(): boolean {
     if (!this.#tables.isMoving) this.#begin()
     this.#step(this.#tables.sliceRows)
     return this.#tables.isMoving
   }
 
-  /** Rows that are on their way into their tables are there. */
+  /** Finishes the writing of rows that `moveSome` began. */
   finish(): void {
     this.#step(Number.POSITIVE_INFINITY)
   }
 
-  /** All rows are in their tables. */
+  /** Writes all rows into their tables. */
   checkpoint(): void {
     this.finish()
     this.#begin()
     this.finish()
   }
 
-  /** All rows are in their tables, and in the sums. */
+  /** Writes all rows into their tables, and updates the sums. */
   flush(): void {
     this.checkpoint()
     this.#rollup.catchUp()
   }
 
-  /** The sums of a key have all its charges; null = those of every key. They follow from the log in its table. */
+  /**
+   * Updates the sums of a key with all its charges; null = those of every key. The sums are calculated from the log's
+   * table.
+   */
   catchUp(keyId: string | null): void {
     this.finish()
     const { waiting } = this.#tables
@@ -162,7 +174,7 @@ export class JournaledRows {
     this.#journaling = { at: 'barred' }
   }
 
-  /** False where the journal has no room for the rows. */
+  /** false = the journal has no room for the rows. */
   #appended(rows: CommitRows): boolean {
     const payload = encodeRows(rows)
     if (!this.#journal.fits(payload.length)) return false
@@ -219,7 +231,7 @@ export class JournaledRows {
   }
 }
 
-/** The rows of a journal behind the position of `SELECT_POSITION`, and the position after they are written. */
+/** The rows of a journal after the position of `SELECT_POSITION`, and the position once they are written. */
 export function leftRows(
   bytes: Buffer,
   row: Row,
@@ -231,7 +243,7 @@ export function leftRows(
   return { rows, position: position + BigInt(payloads.length), cut }
 }
 
-/** Random, so that a journal of another time of the store is none of it. */
+/** The mark is random, so that a journal from another time, as of a restored backup, does not match. */
 export function newMark(): number {
   return randomInt(MARKS)
 }

@@ -35,33 +35,33 @@ const KEY_BY_ID = `${KEY_SELECT} WHERE id = ?`
 const HOLD_BY_ID = `${HOLD_SELECT} WHERE id = ?`
 const RENEW = "UPDATE hold SET lease_until = ? WHERE id = ? AND state = 'open'"
 const JOB_VERSION = 'SELECT version FROM job WHERE id = ?'
-/** Rows of each kind that are kept; beyond it they are read again. */
+/** The most rows of each kind that are kept in memory; beyond it they are read again. */
 const KEPT_MAX = 20_000
-/** Remembered ids of written holds, so that a repeat is recognised without a look-up. */
+/** The most remembered ids of written holds, so that a repeat is recognised without a look-up. */
 const WRITTEN_MAX = 10_000
-/** Charges in the journal after which they are written into their tables, with the sums. */
+/** The number of charges in the journal after which they are written into their tables and the sums. */
 const CHECKPOINT_CHARGES = 1_024
 
-/** A hold that is decided and that nothing has on the disk: the kept row, and a copy as it was placed. */
+/** A hold that is not on the disk in any form: its row in memory, and a copy of the row as it was placed. */
 interface Unwritten {
   readonly row: HoldRow
   readonly placed: HoldRow
 }
 
-/** The part of a batch that goes through the journal; the sums of spending follow from the log. */
+/** The part of a batch that goes through the journal; the sums of spending are calculated from the log. */
 type JournaledChanges = Pick<LedgerChanges, 'accounts' | 'keys' | 'newHolds' | 'endedHolds' | 'entries' | 'log'>
 
-/** Whether the kept rows are those of the last write. */
+/** Whether the rows in memory are those of the last write. */
 type Kept =
-  /** Nobody else has written since. `coldWrites`: those besides the ledger's, by then. */
+  /** No other writer has written since. `coldWrites`: the number of writes other than the ledger's at that time. */
   | { readonly at: 'written'; readonly coldWrites: number }
-  /** Nothing was read yet, or a write failed: the kept rows may hold changes that nothing written has. */
+  /** Nothing has been read yet, or a write failed: the rows in memory may have changes that were not written. */
   | { readonly at: 'stale' }
 
 /**
- * The hot path of the embedded store. One process has the file, so the rows it works with are kept in memory, and what
- * is decided is decided there. How rows come to the disk is of JournaledRows. Holds are written with the end of their
- * requests, or soon.
+ * The hot path of the embedded store. One process has the file open, so it keeps the rows that it works with in memory
+ * and decides there. JournaledRows brings rows to the disk. A hold is written when its request ends, or soon after it
+ * was placed.
  */
 export class SqliteLedger implements LedgerStore {
   readonly decidesHoldsInMemory = true
@@ -69,19 +69,22 @@ export class SqliteLedger implements LedgerStore {
   readonly #seal: BookSeal
   readonly #accounts = new Map<string, AccountRow>()
   readonly #keys = new Map<string, KeyRow>()
-  /** The `held` of each kept key in the written rows. */
+  /** The `held` of each key in memory, as it was last written. */
   readonly #writtenHeld = new WeakMap<KeyRow, Micro>()
   readonly #holds = new Map<string, HoldRow>()
   readonly #spends = new Map<string, Micro>()
   /** Holds that are in the database but not kept in memory: ended, or dropped. */
   readonly #written = new Set<string>()
   readonly #rows: JournaledRows
-  /** A fresh one after each write: one that is cleared would keep garbage alive (base/bag.ts). */
+  /** A new map after each write: a cleared one would keep garbage alive (base/bag.ts). */
   #unwritten = new Map<string, Unwritten>()
-  /** Holds that are over and in their table: kept until the next batch, since one that is being loaded may name them. */
+  /**
+   * Ended holds that are in their table. They stay in memory until the next batch, since a hold that is being loaded
+   * may refer to one.
+   */
   #over: string[] = []
   #kept: Kept = { at: 'stale' }
-  /** The damage that a start found, for the operator. */
+  /** The damage that the start found, for the operator. */
   openingNotice: string | null = null
 
   constructor(
@@ -102,7 +105,7 @@ export class SqliteLedger implements LedgerStore {
     database.beforeClose(() => journalBytes.close())
   }
 
-  /** The last write into tables failed. */
+  /** Whether the last write into tables failed. */
   get isFailing(): boolean {
     return this.#rows.isFailing
   }
@@ -119,11 +122,11 @@ export class SqliteLedger implements LedgerStore {
       this.#keepForLater(changesOf)
       return false
     })
-    // The turn is over: holds are decided while the disk works.
+    // The ledger's turn is over, so that holds are decided while the disk works.
     if (isJournaled) await this.#rows.syncJournal()
   }
 
-  /** The schema is there. Rows that an earlier process has left in the journal go to their tables. */
+  /** The schema exists. Rows that an earlier process left in the journal go to their tables. */
   open(): void {
     this.openingNotice = this.#rows.open()
   }
@@ -156,13 +159,13 @@ export class SqliteLedger implements LedgerStore {
     return readOpenHolds(this.#database, nowMs, this.#seal)
   }
 
-  /** Everything is in its table, the sums too. */
+  /** Writes everything into its table, and updates the sums. */
   #flush(): void {
     this.#writeHolds()
     this.#rows.flush()
   }
 
-  /** Writes the holds that are in memory only. */
+  /** Writes the holds that are only in memory. */
   #writeHolds(): void {
     if (this.#unwritten.size === 0) return
     this.#refresh()
@@ -184,7 +187,10 @@ export class SqliteLedger implements LedgerStore {
     })
   }
 
-  /** Answers whether the rows are in the journal, to be synced; they are on the disk in their tables otherwise. */
+  /**
+   * Returns whether the rows are in the journal, which is then to be synced; otherwise they are on the disk in their
+   * tables.
+   */
   async #write(changesOf: () => LedgerChanges): Promise<boolean> {
     this.#rows.makeRoom()
     const isJournaled = this.#orStale(() => {
@@ -198,13 +204,13 @@ export class SqliteLedger implements LedgerStore {
     return isJournaled
   }
 
-  /** The rows that a batch writes into the tables. Holds that are only in memory are in no sum of these rows. */
+  /** The rows that a batch writes. Their sums do not include holds that are only in memory. */
   #rowsOf({ accounts, keys, newHolds, endedHolds, entries, log }: JournaledChanges): CommitRows {
     const heldMicro = this.#unwrittenMicro(newHolds, endedHolds)
     const keyRows: (readonly [Micro, string])[] = []
     for (const key of keys) {
       const held = key.heldMicro - (heldMicro.get(key.id) ?? 0n)
-      // A request that begins and ends between two writes leaves its key as it was.
+      // A request that begins and ends between two writes does not change the key's row.
       if (this.#writtenHeld.get(key) !== held) keyRows.push([held, key.id])
     }
     return {
@@ -223,7 +229,7 @@ export class SqliteLedger implements LedgerStore {
     }
   }
 
-  /** By account and key: what is held by holds that stay unwritten when these are written. */
+  /** By account and key: the amount of the holds that stay unwritten when these are written. */
   #unwrittenMicro(newHolds: ReadonlySet<HoldRow>, endedHolds: ReadonlySet<HoldRow>): ReadonlyMap<string, Micro> {
     const sums = new Map<string, Micro>()
     for (const { row, placed } of this.#unwritten.values()) {
@@ -233,7 +239,7 @@ export class SqliteLedger implements LedgerStore {
     return sums
   }
 
-  /** The rows of a batch are written. */
+  /** Updates the state after the rows of a batch are written. */
   #wrote({ keys, newHolds, endedHolds }: JournaledChanges): void {
     const left = new Map<string, Unwritten>()
     for (const [id, unwritten] of this.#unwritten)
@@ -267,9 +273,9 @@ export class SqliteLedger implements LedgerStore {
     }
   }
 
-  /** Drops kept rows that may differ from what is written, and places the holds again that nothing has yet. */
+  /** Drops rows that may differ from what is written, and places the holds again that are not written yet. */
   #refresh(): void {
-    // One that a late settle has changed since is kept on.
+    // A hold that a late settle has changed since stays in memory.
     for (const id of this.#over) if (!this.#rows.hasHold(id)) this.#letGo(id)
     this.#over = []
     const full = Math.max(this.#accounts.size, this.#keys.size, this.#holds.size, this.#spends.size) > KEPT_MAX
@@ -325,7 +331,7 @@ export class SqliteLedger implements LedgerStore {
   }
 
   #loadHold({ op, generationId }: LedgerOperation): HoldRow | undefined {
-    // Ids are random, so a new hold can be in the database only if it repeats one that was written a moment ago.
+    // Ids are random, so a new hold is in the database only if it repeats one that was written a moment ago.
     if (op === 'hold' && !this.#written.has(generationId)) return undefined
     const row = this.#database.prepare(HOLD_BY_ID).get(generationId)
     if (row === undefined) return undefined

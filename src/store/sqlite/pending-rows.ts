@@ -12,21 +12,19 @@ import { LOG_COLUMNS } from '../log/generation-row.ts'
 
 type Values = readonly SqlValue[]
 
-/** The rows of a commit as values of its statements. They are sealed, so the audit notices a change. */
+/** The rows of a commit as values of its statements. They have seals, so the audit notices a change. */
 export interface CommitRows {
-  /** As they are after the commit: values of the update, id. */
+  /** The accounts after the commit: values of the update, then the id. */
   readonly accounts: readonly Values[]
-  /** `held`, id. */
+  /** `held`, then the id. */
   readonly keys: readonly Values[]
-  /** Whole, new or not: the database may have lost a hold that only it had. */
+  /** Whole rows, new or not: the database may have lost a hold that was only in it. */
   readonly holds: readonly Values[]
   readonly entries: readonly Values[]
   readonly log: readonly Values[]
 }
 
-/**
- * The order of the columns in a record. Other columns, or another order, are another layout.
- */
+/** The version of the order of columns in a record. Other columns, or another order, need another number. */
 const LAYOUT = 1
 const UPSERT_END = ` ON CONFLICT (id) DO UPDATE SET ${[...HOLD_END_COLUMNS, 'seal'].map((name) => `${name} = excluded.${name}`).join(', ')}`
 const UPSERT_HOLD = INSERT_HOLD + UPSERT_END
@@ -34,7 +32,7 @@ const UPSERT_HOLD = INSERT_HOLD + UPSERT_END
 /** Runs a statement of the database. */
 type Run = (text: string, values: Values) => void
 
-/** Rows of one commit or more on their way into their tables: of each account, key and hold the newest. */
+/** The rows of one or more commits on their way into their tables; of each account, key and hold the newest. */
 export class PendingRows {
   readonly #accounts = new Map<SqlValue, Values>()
   readonly #keys = new Map<SqlValue, Values>()
@@ -55,7 +53,7 @@ export class PendingRows {
     return this.#accounts.size + this.#keys.size + this.#holds.size + this.#log.length === 0
   }
 
-  /** A charge of the key may be among the rows. */
+  /** Whether a charge of the key may be among the rows. */
   hasLogOf(keyId: string): boolean {
     return this.#loggedKeys.has(keyId)
   }
@@ -79,7 +77,7 @@ export class PendingRows {
     }
   }
 
-  /** These and further ones. */
+  /** These rows and further ones. */
   with(rows: CommitRows): PendingRows {
     const all = new PendingRows()
     all.add(this.rows)
@@ -97,7 +95,7 @@ export class PendingRows {
     }
   }
 
-  /** A step for each row. */
+  /** Yields after each row. */
   *write(run: Run): Generator<void> {
     for (const values of this.#accounts.values()) yield run(UPDATE_ACCOUNT, values)
     for (const values of this.#keys.values()) yield run(UPDATE_KEY, values)
@@ -107,7 +105,7 @@ export class PendingRows {
   }
 }
 
-/** Goes through all steps. */
+/** Runs all steps. */
 export function runAll(steps: Iterator<unknown>): void {
   let isDone = false
   while (!isDone) isDone = steps.next().done === true
@@ -118,8 +116,8 @@ const LOG_KEY = LOG_COLUMNS.names.indexOf('key_id')
 const INT64_MAX = 2n ** 63n - 1n
 
 /**
- * Throws a RangeError for a value that no table takes: once it were durable here, every later write and start would
- * meet it.
+ * Throws a RangeError for a value that no table takes: once it were in the journal, every later write and start would
+ * fail on it.
  */
 export function encodeRows({ accounts, keys, holds, entries, log }: CommitRows): Buffer {
   return Buffer.from(JSON.stringify([LAYOUT, ...[accounts, keys, holds, entries, log].map(encodeTable)]))
@@ -129,7 +127,7 @@ function encodeTable(table: readonly Values[]): unknown {
   return table.map((values) => values.map(encodeValue))
 }
 
-/** Bigints as numbers, or as a text in a list where they are too large for one. */
+/** A bigint becomes a number, or a text in a list if it is too large for one. */
 function encodeValue(value: SqlValue): unknown {
   if (value instanceof Uint8Array) throw new RangeError('Rows of the journal have no bytes.')
   if (typeof value !== 'bigint') return value
@@ -138,7 +136,7 @@ function encodeValue(value: SqlValue): unknown {
   return Number.isSafeInteger(number) ? number : [String(value)]
 }
 
-/** How many values a row of each table has. */
+/** The number of values in a row of each table. */
 const WIDTHS = [UPDATE_ACCOUNT, UPDATE_KEY, INSERT_HOLD, INSERT_ENTRY, INSERT_LOG].map(
   (statement) => statement.split('?').length - 1,
 )

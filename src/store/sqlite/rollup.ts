@@ -7,12 +7,12 @@ const APP_OF_RECORD = `COALESCE(json_extract(g.record, '$.appUrl'), json_extract
 const NEWEST = 'SELECT COALESCE(MAX(id), 0) AS id FROM generation'
 const ROLLED_UP = 'SELECT generation AS id FROM rolled_up'
 const SET_ROLLED_UP = 'UPDATE rolled_up SET generation = ?'
-/** Rows of the log with their holds, summed up once for all tables of sums: many rows of a key are one. */
+/** Rows of the log with their holds, summed up once for all tables of sums; many rows of a key become one. */
 const MAKE_FRESH = `CREATE TEMP TABLE IF NOT EXISTS fresh (
   account_id, key_id, model, provider, condition, app, day, week, month, booked, title, requests, errors, input_tokens, output_tokens, revenue, provider_cost, insured, shortfall,
   saved, last_at, charges, spent, excess)`
 const FORGET_FRESH = 'DELETE FROM temp.fresh'
-/** Excess is what a settle took beyond its hold. */
+/** Excess = what a settle took beyond its hold. */
 const SUM_UP = `INSERT INTO temp.fresh
   SELECT g.account_id, g.key_id, g.model, COALESCE(g.provider, '') AS provider, COALESCE(json_extract(g.record, '$.condition'), '') AS condition, ${APP_OF_RECORD} AS app, h.day, h.week, h.month, h.booked, MAX(json_extract(g.record, '$.appTitle')),
     COUNT(*), SUM(g.status = 'error'), SUM(g.input_tokens), SUM(g.output_tokens), SUM(g.cost), SUM(g.provider_cost), SUM(g.insured), SUM(g.shortfall),
@@ -48,12 +48,12 @@ const ADD = [
 
 /**
  * Sums that follow from the usage log: key spends and day totals. The embedded store updates them for many log rows at
- * a time, before anybody reads them; their progress is written with them, so a crash loses nothing.
+ * a time, before they are read. Their progress is written with them, so a crash loses nothing.
  */
 export class SqliteRollup {
   readonly #database: SqliteDatabase
   #isOpen = false
-  /** null = to be read. */
+  /** null = not read yet. */
   #rolledUp: bigint | null = null
   #behind = 0
 
@@ -61,7 +61,7 @@ export class SqliteRollup {
     this.#database = database
   }
 
-  /** Log rows that are not in the sums yet. */
+  /** The number of log rows that are not in the sums yet. */
   get behind(): number {
     return this.#behind
   }
@@ -71,7 +71,7 @@ export class SqliteRollup {
     this.#behind += rows
   }
 
-  /** Completes the work of an earlier process. */
+  /** Completes the sums that an earlier process left behind. */
   open(): void {
     this.#isOpen = true
     this.#behind = 1
@@ -85,7 +85,7 @@ export class SqliteRollup {
     this.#behind = 0
   }
 
-  /** The open transaction was rolled back: the progress is read again, when the disk may read. */
+  /** The open transaction was rolled back: the progress is read again the next time, when the disk may work. */
   reset(): void {
     this.#rolledUp = null
     this.#behind = 1

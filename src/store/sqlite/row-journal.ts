@@ -1,19 +1,22 @@
 import { ALIGN_BYTES, record, recordAt, recordBytes } from './journal-records.ts'
 
-/** From this part on a half is left as soon as the other one is free, so that there is room for a large batch. */
+/**
+ * When a half is filled to this share and the other one is free, the journal changes to the other, so that there is
+ * room for a large batch.
+ */
 const LEAVE_PART = 1 / 4
-/** From this part on the rows of a half should go to their tables. */
+/** When a half is filled to this share, its rows should go to their tables. */
 const FULL_PART = 5 / 8
 
 /**
- * The file of a journal, in two halves used in turn: one is written to while the rows of the other reach the disk in
- * their tables. No record is in both.
+ * The file of a journal, in two halves that are used in turn: one is written while the rows of the other reach the disk
+ * in their tables. No record is in both halves.
  */
 export interface JournalBytes {
   readonly halfBytes: number
-  /** All that was written, and what was there before. */
+  /** All bytes, those from before this process included. */
   read(): Buffer
-  /** Makes room on the disk; nothing where it is there. */
+  /** Makes room on the disk; does nothing if it is there. */
   allocate(): void
   write(bytes: Buffer, at: number): void
   /** Resolves when everything written so far is on the disk. */
@@ -21,18 +24,18 @@ export interface JournalBytes {
   close(): void
 }
 
-/** How far the rows of a journal are in their tables, as the database has it. */
+/** Up to which record the rows of a journal are in their tables, as the database has it. */
 export interface JournalPosition {
   /** Number of the last record whose rows are there. */
   readonly position: bigint
-  /** Seed of the checksums: a journal of another store, or of another time of this one, is none of it. */
+  /** Seed of the checksums, so that records of another store, or of this store at another time, do not match. */
   readonly mark: number
 }
 
 export interface LeftRecords {
-  /** In the order they were written. */
+  /** In the order in which they were written. */
   readonly payloads: readonly Buffer[]
-  /** Whole records behind one that is missing: the disk lost power before it had that one, or it is spoilt. */
+  /** The number of whole records after a missing one, which is damaged or was not on the disk when the power failed. */
   readonly cut: number
 }
 
@@ -53,19 +56,19 @@ export function leftRecords(bytes: Buffer, { position, mark }: JournalPosition):
 }
 
 /**
- * The rows of commits that their tables do not have yet, on the disk: numbered records, appended. A record counts only
- * with all before it, and until its number is the database's position.
+ * The rows of commits that are not in their tables yet, on the disk as numbered records. A record counts only if all
+ * records before it are there, and until the database's position reaches its number.
  */
 export class RowJournal {
   readonly #bytes: JournalBytes
   #mark: number
-  /** Number of the last record, written or given up. */
+  /** Number of the last record, whether it was written or given up. */
   #last: bigint
   #half: 0 | 1 = 0
   #offset = 0
-  /** The rows of the half that is not written to are on the disk in their tables. */
+  /** Whether the rows of the half that is not being written are on the disk in their tables. */
   #isOtherFree = true
-  /** Times that a half was left. */
+  /** How often a half was left. */
   #turns = 0
 
   constructor(bytes: JournalBytes, { position, mark }: JournalPosition) {
@@ -79,7 +82,7 @@ export class RowJournal {
     return { position: this.#last, mark: this.#mark }
   }
 
-  /** Makes room on the disk, and begins anew: the database has, on the disk, the position and all rows. */
+  /** Makes room on the disk and begins anew: the position and all rows are on the disk in the database. */
   restart(): void {
     this.#bytes.allocate()
     this.#half = 0
@@ -92,7 +95,10 @@ export class RowJournal {
     return this.#offset + recordBytes(payloadBytes) <= this.#bytes.halfBytes
   }
 
-  /** On the disk with the next `sync`. A record that throws is given up: its number is not used again. */
+  /**
+   * The record is on the disk after the next `sync`. If this throws, the record is given up and its number is not used
+   * again.
+   */
   append(payload: Buffer): void {
     this.#last += 1n
     const bytes = record(payload, this.#last, this.#mark)
@@ -104,12 +110,12 @@ export class RowJournal {
     return this.#bytes.sync()
   }
 
-  /** So much is written to this half that its rows should go to their tables. */
+  /** Whether this half is so full that its rows should go to their tables. */
   get isFilling(): boolean {
     return this.#offset > this.#bytes.halfBytes * FULL_PART
   }
 
-  /** The rows of all records are going to their tables: the next ones are written to the other half if it is free. */
+  /** The rows of all records are on their way to their tables: later records go to the other half if it is free. */
   leave(): void {
     if (this.#offset < this.#bytes.halfBytes * LEAVE_PART || !this.#isOtherFree) return
     this.#half = this.#half === 0 ? 1 : 0
@@ -118,7 +124,7 @@ export class RowJournal {
     this.#turns += 1
   }
 
-  /** The tables have the rows of the half that was left; `durable` resolves when they are on the disk there. */
+  /** The rows of the half that was left are in their tables; `durable` resolves when they are on the disk there. */
   async freed(durable: () => Promise<void>): Promise<void> {
     if (this.#isOtherFree) return
     const turn = this.#turns

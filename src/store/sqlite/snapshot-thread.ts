@@ -5,7 +5,7 @@ import { thrownMessage } from '../../base/text.ts'
 
 /** The thread of `SqliteSnapshot`: reads in one transaction until it receives null. */
 const database = new DatabaseSync(String(workerData), { readBigInts: true, readOnly: true })
-// Charges, holds and log rows refer to one another all over the file, hence the large cache.
+// Charges, holds and log rows that refer to one another are spread over the file, so the cache is large.
 database.exec('PRAGMA busy_timeout=2000; PRAGMA cache_size=-65536; BEGIN')
 
 function answer({ text, values }: SnapshotQuestion): SnapshotAnswer {

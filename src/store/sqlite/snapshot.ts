@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Row, SqlValue } from '../database.ts'
 
-/** A query for the thread, one after another. */
+/** A query for the thread, which runs one at a time. */
 export interface SnapshotQuestion {
   readonly text: string
   readonly values: readonly SqlValue[]
@@ -9,12 +9,12 @@ export interface SnapshotQuestion {
 
 export type SnapshotAnswer = { readonly rows: readonly Row[] } | { readonly error: string }
 
-/** The first read fixes the state that a deferred transaction sees until its end. */
+/** A deferred transaction sees the state of its first read until its end. */
 const FIRST_READ = 'SELECT COUNT(*) FROM sqlite_schema'
 
 /**
  * One state of the file, read in another thread over another connection: a statement over millions of rows delays
- * neither money nor streams. It takes tens of milliseconds to open, and is meant for long reads.
+ * neither money nor streams. Opening it takes tens of milliseconds, so it is for long reads.
  */
 export class SqliteSnapshot {
   readonly #worker: Worker
@@ -27,7 +27,7 @@ export class SqliteSnapshot {
   constructor(path: string) {
     this.#worker = new Worker(new URL('./snapshot-thread.ts', import.meta.url), { workerData: path })
     this.#over = new Promise((resolve) => this.#worker.once('exit', resolve))
-    // The thread answers once before the first query.
+    // The thread sends one message before the first query.
     this.#opened = new Promise((resolve, reject) => (this.#waiting = { resolve, reject }))
     this.#worker.on('message', (answer: SnapshotAnswer) => {
       const waiting = this.#waiting
@@ -39,17 +39,17 @@ export class SqliteSnapshot {
     this.#worker.on('exit', () => this.#fail(new Error('The thread that reads the store has ended.')))
   }
 
-  /** Resolves when the connection exists, which takes far longer than `take`. */
+  /** Resolves when the connection is open, which takes far longer than `take`. */
   async opened(): Promise<void> {
     await this.#opened
   }
 
-  /** From now on every query sees the current file; without this, the file at the first query. */
+  /** From now on every query sees the file as it is now; without this call, as it is at the first query. */
   async take(): Promise<void> {
     await this.all(FIRST_READ, [])
   }
 
-  /** One question at a time. */
+  /** One query runs at a time. */
   all(text: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
     if (this.#waiting !== null) throw new Error('A snapshot is asked one thing at a time.')
     if (this.#ended !== null) return Promise.reject(this.#ended)

@@ -6,21 +6,21 @@ import type { JournalPosition } from './row-journal.ts'
 
 export const SELECT_POSITION = 'SELECT position, mark FROM row_journal'
 export const SET_POSITION = 'UPDATE row_journal SET position = ?, mark = ?'
-/** Slices in which many rows are written, each some milliseconds of work. */
+/** The number of slices in which many rows are written; each takes some milliseconds. */
 const SLICES = 8
-/** Rows of a charge: the hold, the entry and the log's. */
+/** Rows of a charge: of the hold, the entry and the log. */
 const ROWS_A_CHARGE = 3
-/** Holds in the journal, for each charge, after which they are written too. */
+/** Holds in the journal per charge of `charges` after which they are written even without as many charges. */
 const HOLDS_A_CHARGE = 4
 
-/** Rows that are being written, in a transaction that stays open from slice to slice. */
+/** Rows that are being written, in a transaction that stays open between slices. */
 interface Moving {
   readonly rows: PendingRows
-  /** One for each row; after `true` a slice ends. */
+  /** One step for each row; `true` = the slice ends after it. */
   readonly steps: Iterator<true | void>
 }
 
-/** The rows of the journal that wait for their tables, and their way there. What throws has changed no table. */
+/** The rows of the journal that wait for their tables, and the writing of them. What throws has changed no table. */
 export class TableWrites {
   readonly #database: SqliteDatabase
   readonly #rollup: SqliteRollup
@@ -28,7 +28,7 @@ export class TableWrites {
   #waiting: PendingRows
   #moving: Moving | null = null
 
-  /** `charges`: so many are written together. */
+  /** `charges`: the number that is written together. */
   constructor(database: SqliteDatabase, rollup: SqliteRollup, charges: number, waiting = new PendingRows()) {
     this.#database = database
     this.#rollup = rollup
@@ -36,7 +36,7 @@ export class TableWrites {
     this.#waiting = waiting
   }
 
-  /** Without those that are being written. */
+  /** Without the rows that are being written. */
   get waiting(): PendingRows {
     return this.#waiting
   }
@@ -45,7 +45,7 @@ export class TableWrites {
     return this.#moving !== null
   }
 
-  /** So many wait that they should be written. */
+  /** Whether so many rows wait that they should be written. */
   get isMuch(): boolean {
     return this.#waiting.logged >= this.#charges || this.#waiting.holds >= HOLDS_A_CHARGE * this.#charges
   }
@@ -54,7 +54,7 @@ export class TableWrites {
     return Math.ceil((this.#charges * ROWS_A_CHARGE) / SLICES)
   }
 
-  /** All that waits, with further rows and changes, at once. Answers the rows. */
+  /** Writes all waiting rows, and further rows and changes, at once. Returns the rows. */
   write(rows: CommitRows, position: JournalPosition, further: () => void): PendingRows {
     const all = this.#waiting.with(rows)
     this.#orReset(() =>
@@ -67,14 +67,14 @@ export class TableWrites {
     return all
   }
 
-  /** Opens the transaction for all that waits: the rows of the records up to `position`. */
+  /** Opens the transaction for all waiting rows: those of the records up to `position`. */
   begin(position: JournalPosition): void {
     this.#orReset(() => this.#database.openForLater())
     this.#moving = { rows: this.#waiting, steps: this.#steps(this.#waiting, position) }
     this.#waiting = new PendingRows()
   }
 
-  /** Writes some of the rows of `begin`. Answers them all when they are committed; null = not yet, or there are none. */
+  /** Writes some of the rows of `begin`. Returns all once they are committed; null = not yet, or none. */
   step(rowsMax: number): PendingRows | null {
     const moving = this.#moving
     if (moving === null) return null
@@ -102,7 +102,7 @@ export class TableWrites {
     }
   }
 
-  /** They wait again, before those that came since. */
+  /** The rows wait again, before those that were added since. */
   #takeBack({ rows }: Moving): void {
     this.#moving = null
     this.#waiting = rows.with(this.#waiting.rows)

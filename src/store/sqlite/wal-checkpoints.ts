@@ -1,21 +1,21 @@
 import type { StatementSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 
-/** Unmoved pages of the log after which they are moved: 16 MB. */
+/** The number of pages in the log at which the thread moves them: 16 MB. */
 const PAGES = 4_000n
-/** Pages of the log from which SQLite moves them itself, while its writer waits: the thread did not keep up. */
+/** The number at which SQLite moves them itself while its writer waits, because the thread did not keep up. */
 export const PAGES_MAX = 16_000
 
-/** Tells the length of the log, and how much of it is in the database's file. */
+/** Returns the length of the log, and how much of it is in the database's file. */
 export const WAL_LENGTH = 'PRAGMA wal_checkpoint(NOOP)'
 
 /**
- * Moves pages of SQLite's write-ahead log into the database's file in another thread. Within a commit it would keep the
- * event loop waiting for two syncs of the disk.
+ * Moves pages of SQLite's write-ahead log into the database's file in another thread. Within a commit this would block
+ * the event loop for two syncs of the disk.
  */
 export class WalCheckpoints {
   readonly #path: string
-  /** Made when it is first needed; null = before that, or it has failed. */
+  /** Started when it is first needed; null = not yet, or it has failed. */
   #worker: Worker | null = null
   #isMoving = false
   #hasFailed = false
@@ -24,7 +24,7 @@ export class WalCheckpoints {
     this.#path = path
   }
 
-  /** Everything that is committed is on the disk; no transaction is open. */
+  /** Call it when everything committed is on the disk and no transaction is open. */
   synced(length: StatementSync): void {
     if (this.#isMoving || this.#hasFailed) return
     const { log, checkpointed } = length.get() ?? {}
@@ -48,7 +48,7 @@ export class WalCheckpoints {
 
   #started(): Worker {
     const worker = new Worker(new URL('./wal-thread.ts', import.meta.url), { workerData: this.#path })
-    // A process may end without `close`.
+    // The process may end without `close`.
     worker.unref()
     worker.on('message', () => (this.#isMoving = false))
     // Without the thread SQLite moves the pages itself.

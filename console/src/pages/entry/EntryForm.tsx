@@ -9,7 +9,7 @@ interface EntryPageProps {
   readonly children: ReactNode
 }
 
-/** A page before sign-in: its title, also of the browser's tab, and its content. */
+/** A page before sign-in: its title, which is also the title of the browser's tab, and its content. */
 export function EntryPage({ title, tab = title, children }: EntryPageProps) {
   useEffect(() => {
     document.title = `${tab} · Tollgate`
@@ -33,7 +33,7 @@ export function EmailField(props: TextInputProps) {
   return <TextInput label={t('entry.email')} type="email" autoComplete="username" required {...props} />
 }
 
-/** The name of a person, which nobody has to give. */
+/** The name of a person, which is optional. */
 export function NameField(props: TextInputProps) {
   return <TextInput label={t('entry.name')} autoComplete="name" maxLength={100} {...props} />
 }

@@ -5,7 +5,7 @@ import { useFields } from '../../parts/Form.tsx'
 import { t } from '../../parts/words.ts'
 import { EmailField, EntryForm, EntryPage } from './EntryForm.tsx'
 
-/** Asks for a link by e-mail; the answer does not say whether there is such a user. */
+/** Asks for a link by e-mail; the answer does not reveal whether there is such a user. */
 export function ForgotPasswordPage() {
   const ask = useAct('POST /cabinet/v1/password-reset', { quiet: true })
   const form = useFields({ first: { email: '' }, calls: [ask], send: (body) => ask.mutate({ body }) })

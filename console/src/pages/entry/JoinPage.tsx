@@ -58,7 +58,7 @@ function Invited({ facts, token }: { readonly facts: InvitationFacts; readonly t
   )
 }
 
-/** The console opens in the account that was joined. */
+/** Opens the console in the account that was joined. */
 function useJoined(): (state: SessionState) => void {
   const client = useQueryClient()
   const navigate = useNavigate()

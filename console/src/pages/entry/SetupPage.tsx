@@ -11,7 +11,7 @@ import { t } from '../../parts/words.ts'
 import { EmailField, EntryForm, EntryPage } from './EntryForm.tsx'
 import { Note } from '../../parts/cells.tsx'
 
-/** The page of a one-time link: for the first administrator, for an invited one, or for a new password. */
+/** The page of a one-time link: for the first administrator, an invited administrator, or a new password. */
 export function SetupPage() {
   const { searchStr } = useLocation()
   const token = new URLSearchParams(searchStr).get('token') ?? ''
@@ -41,7 +41,7 @@ interface SetupProps {
   readonly answer: Answer<'POST /cabinet/v1/setup/check'>
 }
 
-/** Sets the user up and signs them in. A new administrator continues at two-step sign-in, which they must turn on. */
+/** Sets the user up and signs them in. A new administrator goes on to two-step sign-in, which they must turn on. */
 function SetupForm({ token, answer }: SetupProps) {
   const client = useQueryClient()
   const navigate = useNavigate()

@@ -11,7 +11,7 @@ import { useSession } from '../../session.tsx'
 import { EmailField, EntryForm, EntryPage } from './EntryForm.tsx'
 import { Press } from '../../parts/cells.tsx'
 
-/** E-mail and password, then a code where the user has two-step sign-in; or single sign-on. */
+/** E-mail and password, then a code if the user has two-step sign-in; or single sign-on. */
 export function SignInPage() {
   const { hash } = useLocation()
   const { service } = useSession()

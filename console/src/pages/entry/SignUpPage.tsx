@@ -10,7 +10,7 @@ import { t } from '../../parts/words.ts'
 import { useSession } from '../../session.tsx'
 import { EmailField, EntryForm, EntryPage, NameField } from './EntryForm.tsx'
 
-/** A new customer: name, e-mail, password. */
+/** A form for a new customer: name, e-mail, password. */
 export function SignUpPage() {
   const { service } = useSession()
   const client = useQueryClient()

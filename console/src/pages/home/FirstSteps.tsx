@@ -17,7 +17,7 @@ const STEPS: readonly (readonly ['money' | 'key' | 'request', LinkProps, MemberS
   ['request', { to: '/playground' }, 'playground'],
 ]
 
-/** The way to the first answer, whose request appears by itself. */
+/** The steps to the first answer. The first request appears by itself when it has arrived. */
 export function FirstSteps() {
   const may = useMay()
   const summary = useRead('GET /cabinet/v1/summary', {}, { everyMs: EVERY_MS }).data

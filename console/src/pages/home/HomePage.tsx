@@ -14,7 +14,7 @@ import { format, t } from '../../parts/words.ts'
 import { useMay } from '../../session.tsx'
 import { modelAt } from '../../parts/row-link.ts'
 
-/** Of new customers only. */
+/** Loaded on demand, since only new customers see it. */
 const FirstSteps = onDemand('FirstSteps', () => import('./FirstSteps.tsx'), 220)
 
 const REFRESH_MS = 30_000
@@ -42,7 +42,7 @@ export function HomePage() {
 }
 
 function Overview({ summary }: { readonly summary: Summary }) {
-  // The list stays until the page is opened again, so that the answer is seen.
+  // The list of steps stays until the page is opened again, so that the user sees the answer.
   const [isFirst] = useState(!summary.has_requests)
   const { money, account_limit: limit, today, last_7_days: week, last_30_days: month } = summary
   const requests = (count: number): string => t('home.requests', { count, shown: format.number(count) })
@@ -125,7 +125,7 @@ function SpendChart({ summary }: { readonly summary: Summary }) {
   )
 }
 
-/** Five models at most. */
+/** The most expensive models, five at most. */
 function TopModels({ summary }: { readonly summary: Summary }) {
   return (
     <Section title={t('home.top_models')} lead={t('home.of_month')}>

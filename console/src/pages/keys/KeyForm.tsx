@@ -18,10 +18,10 @@ import { format, t } from '../../parts/words.ts'
 import { dayIn, lastSecondOf } from '../../parts/zoned-day.ts'
 import { useProfile } from '../../session.tsx'
 
-/** A key as its form holds it; an empty text is no limit. */
+/** A key's values in its form; an empty text is no limit. */
 interface Values extends SpendingLimit {
   readonly name: string
-  /** `YYYY-MM-DD`: the last day on which the key works; empty = for ever. */
+  /** `YYYY-MM-DD`: the last day on which the key is valid; empty = it never expires. */
   readonly expires: string
   readonly models: string[]
   readonly requests: string
@@ -128,10 +128,10 @@ interface LimitFieldsProps {
   readonly models: readonly string[]
 }
 
-/** Requests, tokens and addresses: folded while the key has none of these limits. */
+/** Limits of requests, tokens and addresses; folded while the key has none of them. */
 function KeyLimitFields({ form, models }: LimitFieldsProps) {
   const [unfolded, setUnfolded] = useState(false)
-  // A field that is hidden could not say why the form is not sent.
+  // A hidden field could not show why the form is not sent.
   const { field } = form
   const opened = unfolded || hasLimits(form.values)
   return (
@@ -168,7 +168,7 @@ interface LimitFieldProps {
   readonly onChange: (text: string) => void
 }
 
-/** A whole number of at least one; the props of a form's field go to the field. */
+/** A whole number of at least one; other props go to the field. */
 function LimitField({ of, ...props }: LimitFieldProps) {
   return <NumberField label={t(`keys.${of}`)} decimals={0} least={1} most={MOST[of]} {...props} />
 }
@@ -189,7 +189,7 @@ function ModelRows({ form, models }: LimitFieldsProps) {
       <Stack gap="xs">
         {rows.map((row, index) => (
           <ModelRowFields
-            // Rows have no name before one is typed; they are only added at the end.
+            // Rows have no name until one is typed, and are only added at the end.
             key={index}
             row={row}
             models={models}

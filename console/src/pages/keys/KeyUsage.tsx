@@ -5,7 +5,7 @@ import { LimitBar } from '../../parts/Page.tsx'
 import { Moment, StatusBadge } from '../../parts/cells.tsx'
 import { format, t } from '../../parts/words.ts'
 
-/** What the lists of a customer's keys and of an operator's have in common. */
+/** The fields that a customer's list of keys and an operator's have in common. */
 type Shown = Pick<
   Key,
   'name' | 'label' | 'limit' | 'limit_reset' | 'limit_remaining' | 'usage' | 'last_used_at' | 'old_secret_until'
@@ -55,7 +55,7 @@ type Paced = Pick<
   'requests_per_minute' | 'tokens_per_minute' | 'running_requests' | 'model_limits' | 'allowed_ips'
 >
 
-/** The limits that a key has beside its money, in a line; nothing for a key without them. */
+/** The limits of a key other than money, in one line; nothing for a key without them. */
 export function KeyPace({ apiKey }: { readonly apiKey: Paced }) {
   const { requests_per_minute: requests, tokens_per_minute: tokens, running_requests: running } = apiKey
   const models = Object.keys(apiKey.model_limits ?? {}).length
@@ -74,14 +74,14 @@ export function KeyPace({ apiKey }: { readonly apiKey: Paced }) {
 type Stated = Pick<Key, 'disabled' | 'expires_at' | 'limit_remaining'>
 const TONES = { disabled: 'quiet', expired: 'bad', spent: 'warn', active: 'good' } as const
 
-/** Whether the key works now. */
+/** Whether the key is valid now. */
 function keyState({ disabled, expires_at: expires, limit_remaining: left }: Stated): keyof typeof TONES {
   if (disabled) return 'disabled'
   if (expires !== null && Date.parse(expires) <= Date.now()) return 'expired'
   return left !== null && left <= 0 ? 'spent' : 'active'
 }
 
-/** The same as a word, and until when. */
+/** The same state as a word, and until when it lasts. */
 function KeyState({ apiKey }: { readonly apiKey: Shown }) {
   const { expires_at: expires, old_secret_until: grace } = apiKey
   const state = keyState(apiKey)

@@ -21,10 +21,10 @@ import { KeyPace, keyColumns } from './KeyUsage.tsx'
 import { ShownOnce, UseItWith } from './ShownOnce.tsx'
 import { Press } from '../../parts/cells.tsx'
 
-/** Loaded when a key is created or edited: its calendar and pickers are a fifth of the page. */
+/** Loaded when a key is created or edited: its calendar and pickers are a fifth of the page's code. */
 const KeyForm = onDemand('KeyForm', () => import('./KeyForm.tsx'), 360)
 
-/** What stands over the list of keys. */
+/** The dialog that is open over the list of keys. */
 type Opened =
   | { readonly dialog: 'edit' | 'use' | 'rotate'; readonly apiKey: Key }
   | { readonly dialog: 'new' }
@@ -91,7 +91,9 @@ interface KeyListProps {
   readonly open: (opened: Opened) => void
 }
 
-/** The newest keys: those of one person where several make keys, or with a name where a program has made many. */
+/**
+ * The newest keys; filtered by the person who made them if several people make keys, or by name if programs make many.
+ */
 function KeyList({ page: { data: keys, total, makers }, open }: KeyListProps) {
   const may = useMay()
   const { by, search } = useFilters<'by' | 'search'>().filters
@@ -180,7 +182,7 @@ function KeyMenu({ apiKey, open }: Pick<KeyListProps, 'open'> & { readonly apiKe
   )
 }
 
-/** Seconds, with the name of each in the texts. */
+/** Seconds, each with the name of its text. */
 const GRACES = [
   ['86400', 'day'],
   ['3600', 'hour'],
@@ -195,7 +197,7 @@ interface RotateFormProps {
   readonly done: (made: NewKey) => void
 }
 
-/** A new secret for a key: programs change over while the old one still works. */
+/** A new secret for a key: programs can switch to it while the old one still works. */
 function RotateForm({ apiKey: { id }, close, done }: RotateFormProps) {
   const form = useCall('POST /cabinet/v1/keys/:id/rotate', {
     renews: ['GET /cabinet/v1/keys'],
@@ -273,7 +275,7 @@ function ManagementKeys() {
   )
 }
 
-/** Asks for a name, then shows the key, this once. */
+/** Asks for a name, then shows the key this one time. */
 function ManagementKeyForm({ close }: { readonly close: () => void }) {
   const form = useCall('POST /cabinet/v1/management-keys', {
     renews: RENEWS,

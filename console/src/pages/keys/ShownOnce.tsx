@@ -16,11 +16,11 @@ interface ShownOnceProps {
   readonly close: () => void
 }
 
-/** A new key in full. It is shown only this time, so only the button closes it. */
+/** Shows a new key in full. It is shown only this time, so only the button closes the dialog. */
 export function ShownOnce({ made, close }: ShownOnceProps) {
   const summary = useRead('GET /cabinet/v1/summary', {})
   const [isFirst, setIsFirst] = useState<boolean | null>(null)
-  // It stays when the request has arrived, so that it is seen.
+  // FirstArrival stays when the first request has arrived, so that the user sees it.
   if (isFirst === null && summary.data !== undefined) setIsFirst(!summary.data.has_requests)
   return (
     <Dialog
@@ -44,7 +44,7 @@ export function ShownOnce({ made, close }: ShownOnceProps) {
 
 const PLACEHOLDER = 'sk-tg-…'
 
-/** Settings of the programs that people use, with this service's address and, right after it was made, the key. */
+/** Settings for widely used programs, with this service's address and, right after it was made, the key. */
 export function UseItWith({ apiKey = PLACEHOLDER }: { readonly apiKey?: string }) {
   const { service } = useSession()
   const summary = useRead('GET /cabinet/v1/summary', {})

@@ -16,11 +16,11 @@ import { modalityTexts, PriceLines } from './PriceLines.tsx'
 import { modelAt } from '../../parts/row-link.ts'
 
 const COMPARED_MAX = 4
-/** Least lengths of the context, in tokens. */
+/** Choices for the smallest context length, in tokens. */
 const CONTEXTS = [32_000, 128_000, 200_000, 1_000_000] as const
 const HIDDEN = ['speed', 'created']
 
-/** The catalogue. The browser itself searches, filters, sorts and compares it. */
+/** The catalogue. The browser searches, filters, sorts and compares it. */
 export function ModelsPage() {
   const models = useRead('GET /cabinet/v1/models', {})
   return (
@@ -40,7 +40,7 @@ function Catalogue({ models }: { readonly models: readonly ModelRow[] }) {
   const typed = useTyped(filters.query ?? '', (value) => filter('query', value))
   const [chosen, setChosen] = useState<readonly string[]>([])
   const [comparing, setComparing] = useState(false)
-  // What is typed narrows at once, and is in the address soon after.
+  // Typed text filters the list at once, and is in the address soon after.
   const shown = shownModels(models, { ...filters, query: useDeferredValue(typed[0]) })
   const toggle = (id: string): void =>
     setChosen(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id].slice(-COMPARED_MAX))
@@ -72,7 +72,7 @@ function Catalogue({ models }: { readonly models: readonly ModelRow[] }) {
   )
 }
 
-/** The models that a user wishes to see, by their names. The id, name or aliases contain each word of the query. */
+/** The models that match the filters, by name. Each word of the query must occur in the id, the name or an alias. */
 function shownModels(models: readonly ModelRow[], wish: ModelWish): readonly ModelRow[] {
   const { query = '', type, provider, allowed } = wish
   const words = query.toLowerCase().split(/\s+/)
@@ -190,8 +190,8 @@ function providersOf({ endpoints }: ModelRow): string {
 }
 
 /**
- * The main price of a model of this type; null = it has none. It is only good for sorting: charges are never computed
- * with it.
+ * The main price of a model of this type; null = it has none. It is only for sorting: charges are never computed with
+ * it.
  */
 function mainPrice({ type, prices }: ModelRow): number | null {
   const keys = ['prompt', ...MODEL_TYPE_TABLE[type].complete.map(([first]) => first ?? '')]
@@ -199,7 +199,7 @@ function mainPrice({ type, prices }: ModelRow): number | null {
   return price === undefined ? null : Number(price)
 }
 
-/** The best value that an endpoint of a model has; null = no endpoint has one. */
+/** The best value among the endpoints of a model; null = no endpoint has one. */
 const BEST = {
   uptime: best((endpoint) => endpoint.uptime_1d, Math.max),
   ttft: best(({ ttft_ms: ttft }) => ttft?.p50 ?? null, Math.min),

@@ -25,7 +25,7 @@ export function PriceLines({ prices, most = Infinity }: { readonly prices: Price
   )
 }
 
-/** Prices under conditions, each condition with those that it changes. */
+/** Conditional prices: each condition with the prices that it changes. */
 export function PriceConditions({ conditions }: { readonly conditions: ModelRow['conditions'] }) {
   return conditions.map(({ condition, prices }) => (
     <div key={condition}>
@@ -37,7 +37,7 @@ export function PriceConditions({ conditions }: { readonly conditions: ModelRow[
   ))
 }
 
-/** `prompt` → «входные, за 1 млн токенов» and the like. */
+/** Turns the name of a meter into the name of its price, such as `prompt` → «входные, за 1 млн токенов». */
 export function priceName(meter: string): string {
   const [base = meter, size] = meter.split(/[.:@/ ]/, 2)
   const row = PRICED_METERS.find(({ priceKey }) => priceKey === base)
@@ -46,7 +46,7 @@ export function priceName(meter: string): string {
   return [shown, size, unit].filter((part) => part !== undefined && part !== '').join(' ')
 }
 
-/** A model's input or output in the reader's language; a word that is not in the table stays unchanged. */
+/** Names of modalities in the reader's language; a modality that is not in the table stays unchanged. */
 export function modalityTexts(modalities: readonly string[]): string {
   return modalities.map((name) => (isModality(name) ? t(`modality.${name}`) : name)).join(', ')
 }

@@ -13,7 +13,7 @@ import { lastDays } from '../../parts/zoned-day.ts'
 
 const DEFAULT_DAYS = 30
 
-/** The days of a statement that a page shows, and the field to change them. */
+/** The days of the statement that a page shows, and the field to change them. */
 export function useStatementDays() {
   return useState(lastDays(DEFAULT_DAYS))
 }
@@ -24,7 +24,10 @@ interface StatementViewProps {
   readonly statement: UseQueryResult<Statement>
 }
 
-/** A page with a statement to print, for its owner or for the operator: opening balance, every line, closing balance. */
+/**
+ * A page with a statement that can be printed, for its owner or for the operator: opening balance, every line, closing
+ * balance.
+ */
 export function StatementView({ page: PageOf, days: [range, setRange], statement }: StatementViewProps) {
   return (
     <PageOf
@@ -123,7 +126,7 @@ function Lines({ lines }: Pick<Statement, 'lines'>) {
   )
 }
 
-/** Sums that add up to the last. */
+/** Amounts that add up to the last one. */
 function Sums({ items }: { readonly items: readonly (readonly [name: string, rub: number])[] }) {
   return (
     <dl className="sums">

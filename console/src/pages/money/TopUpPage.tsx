@@ -15,12 +15,12 @@ import { PAYMENT_TONES } from './entry-columns.ts'
 import { Press } from '../../parts/cells.tsx'
 
 const ASK_EVERY_MS = 3_000
-/** The payment provider itself is asked less often. */
+/** How often to ask the server; it asks the payment provider less often. */
 const CHECK_EVERY_MS = 10_000
 const AMOUNTS = [500, 1_000, 3_000, 10_000] as const
 const FIRST_AMOUNT = 1_000
 
-/** The ways to add money: a payment provider where one is set up, a code, or the operator. */
+/** The ways to add money: a payment provider if one is configured, a code, or the operator. */
 export function TopUpPage() {
   const { payment } = useSearch({ strict: false })
   const summary = useRead('GET /cabinet/v1/summary', {})
@@ -93,11 +93,11 @@ function Payments({ payments }: { readonly payments: readonly Payment[] }) {
   )
 }
 
-/** A form for the amount. It leads to the page of the payment provider. */
+/** A form for the amount, which leads to the page of the payment provider. */
 function PayForm({ first, methods }: { readonly first: PaymentMethod; readonly methods: readonly PaymentMethod[] }) {
   const form = useCall('POST /cabinet/v1/payments', {
     done: ({ confirmation_url: url, id }) => {
-      // The address must be a web page, whatever the answer says.
+      // The address must be a web page, whatever the answer contains.
       if (url !== null && /^https?:\/\//.test(url)) window.location.assign(url)
       else window.location.assign(`/top-up?payment=${encodeURIComponent(id)}`)
     },
@@ -169,7 +169,7 @@ function RedeemForm() {
   )
 }
 
-/** The state of the payment from which the browser has returned. It asks again until the state is final. */
+/** The state of the payment from which the browser has returned. It is read again until it is final. */
 function PaymentReturn({ id }: { readonly id: string }) {
   const payment = useRead('GET /cabinet/v1/payments/:id', { params: { id } }, { everyMs: ASK_EVERY_MS })
   const check = useAct('POST /cabinet/v1/payments/:id/check', {

@@ -6,7 +6,7 @@ export const PAYMENT_TONES = { pending: 'warn', paid: 'good', cancelled: 'quiet'
 
 type Shown = Pick<Entry, 'kind' | 'reference' | 'reason' | 'amount' | 'balance'>
 
-/** What the ledgers of a customer and of an operator have in common. */
+/** The columns that the ledgers of a customer and of an operator have in common. */
 export function entryColumns(): Readonly<Record<keyof Shown, Column<Shown>>> {
   return {
     kind: { id: 'kind', title: t('ledger.kind'), value: 'kind', cell: ({ kind }) => t(`ledger.${kind}`) },

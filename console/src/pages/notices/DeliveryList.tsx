@@ -11,7 +11,7 @@ import { accountAt } from '../../parts/row-link.ts'
 const REFRESH_MS = 10_000
 const STATES = ['pending', 'sent', 'dead'] as const
 const TONES = { pending: 'warn', sent: 'good', dead: 'bad' } as const
-/** The lists of the operator and of a customer, with what sends a message again. */
+/** The list endpoints of the operator and of a customer, each with the endpoint that sends a message again. */
 const REPLAYS = {
   'GET /admin/v1/notices/deliveries': 'POST /admin/v1/notices/deliveries/:id/replay',
   'GET /cabinet/v1/notices/deliveries': 'POST /cabinet/v1/notices/deliveries/:id/replay',
@@ -19,16 +19,16 @@ const REPLAYS = {
 
 interface DeliveryListProps {
   readonly read: keyof typeof REPLAYS
-  /** Those of others have ids only. */
+  /** Receivers whose target is shown; others are shown by id. */
   readonly receivers: readonly Pick<Receiver, 'id' | 'target'>[]
   readonly mayReplay: boolean
-  /** Of one account; absent = of all that `read` has. */
+  /** Only messages of this account; absent = all messages of `read`. */
   readonly account?: string
-  /** Of the operator and of every account. */
+  /** The list has messages of the operator and of every account. */
   readonly ofAll?: boolean
 }
 
-/** Messages of the last 90 days. One that was given up can be sent again. */
+/** Messages of the last 90 days. A message that was given up can be sent again. */
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
 export function DeliveryList({ read, receivers, mayReplay, account, ofAll = false }: DeliveryListProps) {
   const replay = useAct(REPLAYS[read], { renews: [read], said: t('notices.replayed') })
@@ -43,7 +43,7 @@ export function DeliveryList({ read, receivers, mayReplay, account, ofAll = fals
     <Section title={t('notices.sent')} lead={t('notices.sent_lead')}>
       <Stack>
         <ServerList
-          // The customer's list has no other account.
+          // Only the operator's list has an account filter.
           read={read as 'GET /admin/v1/notices/deliveries'}
           filters={[
             {

@@ -6,7 +6,7 @@ import { useMay } from '../../session.tsx'
 import { DeliveryList } from './DeliveryList.tsx'
 import { Receivers, ThresholdForm } from './Receivers.tsx'
 
-/** Who is told about the account, below which balance, and what was sent. */
+/** The receivers of the account's notices, the balance below which they get one, and the messages that were sent. */
 export function NoticesPage() {
   const rules = useMay()('money:write')
   const notices = useRead('GET /cabinet/v1/notices', {})

@@ -17,7 +17,10 @@ import { format, t } from '../../parts/words.ts'
 
 const TYPES = ['email', 'telegram', 'webhook'] as const
 
-/** Whose receivers they are, and what a change of them makes old. Their routes are alike but for the paths. */
+/**
+ * The endpoints for the receivers of each owner, and the reads that a change makes out of date. The routes differ only
+ * in their paths.
+ */
 const PLACES = {
   operator: {
     kinds: CHOSEN_KINDS,
@@ -38,7 +41,7 @@ const PLACES = {
 
 interface Place {
   readonly place: keyof typeof PLACES
-  /** Whose they are, on the operator's page of an account. */
+  /** The account of the receivers, on the operator's page of that account. */
   readonly account?: string | undefined
 }
 
@@ -47,7 +50,7 @@ function routesOf({ place, account }: Place) {
   const one = `${channels}/:${account === undefined ? 'id' : 'channel'}` as const
   return {
     renews,
-    // They take and answer the same.
+    // Both routes have the same input and answer.
     add: `POST ${channels}` as 'POST /admin/v1/notices/channels',
     change: `PATCH ${one}` as 'PATCH /admin/v1/notices/channels/:id',
     remove: `DELETE ${one}` as 'DELETE /admin/v1/notices/channels/:id',
@@ -57,7 +60,7 @@ function routesOf({ place, account }: Place) {
   }
 }
 
-/** What stands over the list of receivers. */
+/** The dialog that is open over the list of receivers. */
 type Opened =
   | { readonly dialog: 'add' }
   | { readonly dialog: 'terms' | 'code'; readonly receiver: Receiver }
@@ -67,13 +70,13 @@ interface ReceiversProps extends Place {
   readonly receivers: readonly Receiver[]
   readonly lead?: string
   readonly empty: EmptyProps
-  /** Types that the service is set up for. */
+  /** The types that the service is configured for. */
   readonly types?: readonly ReceiverType[]
-  /** The reader does not only see them. */
+  /** Whether the reader may change receivers. */
   readonly mayChange: boolean
 }
 
-/** Who is told: the receivers of the operator or of an account, and what changes them. */
+/** The receivers of the operator or of an account, and the forms that change them. */
 export function Receivers({ lead, types = TYPES, ...list }: ReceiversProps) {
   const [opened, open] = useState<Opened | null>(null)
   return (
@@ -238,7 +241,7 @@ interface ReceiverFormProps extends Place {
   readonly done: (made: MadeReceiver) => void
 }
 
-/** A new receiver: where it is told, of what, and in which language. */
+/** A form for a new receiver: its address, its kinds of notices, and its language. */
 function ReceiverForm({ allowed, done, ...of }: ReceiverFormProps) {
   const { add, renews, ofAll } = routesOf(of)
   const { kinds } = PLACES[of.place]
@@ -285,7 +288,7 @@ interface TermsFormProps extends Place {
   readonly done: () => void
 }
 
-/** Other kinds or another language of a receiver; where it is told stays. */
+/** A form for other kinds or another language of a receiver; its address cannot be changed. */
 function TermsForm({ receiver: { id, type, ...first }, done, ...of }: TermsFormProps) {
   const { change, renews, ofOne } = routesOf(of)
   const form = useCall(change, {
@@ -338,7 +341,7 @@ function TermsFields({ type, terms, change, kinds: all }: TermsFieldsProps) {
   )
 }
 
-/** Takes the code that was sent to a mailbox or a chat, and asks for another one. */
+/** A form for the code that was sent to a mailbox or a chat; it can also request another code. */
 function ConfirmForm({ receiver: { id, target }, done }: Pick<TermsFormProps, 'receiver' | 'done'>) {
   const params = { id }
   const renew = useAct('POST /cabinet/v1/notices/channels/:id/code', { said: t('notices.renewed') })
@@ -377,18 +380,18 @@ function ConfirmForm({ receiver: { id, target }, done }: Pick<TermsFormProps, 'r
 
 interface ThresholdFormProps {
   readonly notices: { readonly low_balance: number | null; readonly service_low_balance: number }
-  /** Absent = of one's own. */
+  /** Absent = the user's own account. */
   readonly account?: string
 }
 
-/** Below which balance the receivers of an account are told; an empty field is the service's own. */
+/** A form for the balance below which the receivers of an account get a notice; empty = the default of the service. */
 export function ThresholdForm({
   notices: { low_balance: low, service_low_balance: usual },
   account,
 }: ThresholdFormProps) {
   const isOwn = account === undefined
   const route = isOwn ? 'PATCH /cabinet/v1/notices' : 'PATCH /admin/v1/accounts/:id/notices'
-  // They take the same.
+  // Both routes have the same input.
   const form = useCall(route as 'PATCH /admin/v1/accounts/:id/notices', {
     said: t('common.saved'),
     renews: [isOwn ? 'GET /cabinet/v1/notices' : 'GET /admin/v1/accounts/:id/notices'],
@@ -414,16 +417,16 @@ export function ThresholdForm({
 type ReceiverType = NoticeChannel['type']
 type ReceiverKind = NoticeChannel['kinds'][number]
 
-/** A receiver of notices, of the operator's or of an account's. */
+/** A receiver of notices, of the operator or of an account. */
 export type Receiver = NoticeChannel & {
-  /** false = its owner has yet to give a code back. The operator's need none. */
+  /** false = its owner has not confirmed the code yet. The operator's receivers need no code. */
   readonly confirmed?: boolean
 }
 
 type MadeReceiver = Receiver & { readonly secret: string | null }
 type ReceiverTerms = Required<Pick<NoticeChannelBody, 'kinds' | 'language'>>
 
-/** A kind of notice in the reader's language; one of another release stays a code. */
+/** A kind of notice in the reader's language; an unknown kind, of another release, stays a code. */
 export function noticeText(kind: string): string {
   const rows: Readonly<Record<string, (typeof NOTICES)[NoticeKind]>> = NOTICES
   return ownValue(rows, kind)?.label[currentLanguage()] ?? kind

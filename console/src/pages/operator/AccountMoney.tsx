@@ -10,7 +10,7 @@ import { ButtonLink } from '../../parts/cells.tsx'
 import { format, t } from '../../parts/words.ts'
 import { entryColumns } from '../money/entry-columns.ts'
 
-/** The money of an account: what an operator books, the statement, and every entry. */
+/** The money of an account: what an operator can book, the statement, and every entry. */
 export function AccountMoney({ account }: { readonly account: Account }) {
   return (
     <div className="page">
@@ -48,9 +48,9 @@ const RENEWS = [
 ] as const
 
 /**
- * A top-up, a refund or an adjustment, after a question that names the account, the amount and the new balance. The
- * server books a reference only once, so a repeat is harmless: the form makes a reference and keeps it until the entry
- * is booked.
+ * A form for a top-up, a refund or an adjustment. Before it books, it shows the account, the amount and the new
+ * balance. The form makes a reference and keeps it until the entry is booked; the server books a reference only once,
+ * so a repeat is harmless.
  */
 function EntryForm({ account }: { readonly account: Account }) {
   const first: Entry = { kind: 'topup', amount: '', reason: '', reference: newReference() }

@@ -134,7 +134,7 @@ function Figures({ account }: { readonly account: Account }) {
   )
 }
 
-/** What stops the account, or lets it work again. It comes last, where no hand slips on it. */
+/** Stops the account, or lets it work again. It is at the end of the page, where it is not clicked by accident. */
 function State({ account }: { readonly account: Account }) {
   const change = useAct('PATCH /admin/v1/accounts/:id', { renews: RENEWS, said: t('common.saved') })
   const set = (status: AccountStatus): void => change.mutate({ params: { id: account.id }, body: { status } })
@@ -168,7 +168,7 @@ function State({ account }: { readonly account: Account }) {
   )
 }
 
-/** Below which balance an account's people are told, who is told, and what was sent. */
+/** The balance below which an account's receivers get a notice, the receivers, and the messages that were sent. */
 function AccountAlerts({ accountId }: { readonly accountId: string }) {
   const can = useCan()
   const mayChange = can('PATCH /admin/v1/accounts/:id/notices')
@@ -206,7 +206,7 @@ const WHOLE = { decimals: 0, least: 1, required: true }
 interface Values extends SpendingLimit {
   readonly name: string
   readonly model: string | null
-  /** Without a rate limit of its own the account has the service's. */
+  /** Whether the account has a rate limit of its own instead of the default. */
   readonly ownRate: boolean
   readonly requests: string
   readonly window: string

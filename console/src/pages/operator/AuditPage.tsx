@@ -8,7 +8,7 @@ import { Press } from '../../parts/cells.tsx'
 
 const SHOWN_VIOLATIONS = 20
 
-/** Whether every ruble is where it should be. */
+/** The result of the audit of the books. */
 export function AuditPage() {
   const audit = useRead('GET /admin/v1/audit', { query: {} })
   return (

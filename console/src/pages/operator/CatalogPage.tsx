@@ -73,7 +73,7 @@ function BundledUpdate() {
 
 interface EditorProps {
   readonly document: CatalogDocument
-  /** Messages of warnings that the page shows already. */
+  /** Texts of the warnings that the page shows already. */
   readonly known: ReadonlySet<string>
 }
 
@@ -135,7 +135,7 @@ function parsed(text: string): CatalogDocument | null {
   return value !== null && 'models' in value ? (value as CatalogDocument) : null
 }
 
-/** New models, prices and limits that wait for the operator. */
+/** New models, prices and limits that wait for the operator's decision. */
 function HeldChanges() {
   const can = useCan()('POST /admin/v1/price-changes/:id/approve')
   const approve = useAct('POST /admin/v1/price-changes/:id/approve', { renews: RENEWS, said: t('held.approved') })
@@ -208,7 +208,7 @@ function ChangeText({ change: { before, after, row, reason } }: { readonly chang
   )
 }
 
-/** As in the catalogue file, conditions included. */
+/** A price as the catalogue file writes it, conditions included. */
 function priceText(price: PriceChange['before']): string {
   return price === null ? '' : JSON.stringify(price)
 }

@@ -15,7 +15,7 @@ import { OperatorPage } from './OperatorPage.tsx'
 
 const CODES_MAX = 1_000
 
-/** Codes that customers turn into balance. */
+/** Codes with which customers top up their balance. */
 export function CodesPage() {
   const [adding, setAdding] = useState(false)
   const change = useAct('PATCH /admin/v1/codes/:id', { renews: ['GET /admin/v1/codes'], said: t('common.saved') })

@@ -85,14 +85,14 @@ function Side({ title, value }: { readonly title: string; readonly value: unknow
 
 type ActionKey<A extends string> = A extends `${infer Left}.${infer Right}` ? `${Left}_${Right}` : A
 
-/** The action in the reader's language. An action of another release stays a code. */
+/** The action in the reader's language. An unknown action, of another release, stays a code. */
 function actionText(action: EventAction): string {
-  // A dot would separate the parts of a key, and each action has one.
+  // In a key of the texts a dot would separate its parts; each action has one.
   const name = action.replace('.', '_') as ActionKey<EventAction>
   return i18n.exists(`action.${name}`) ? t(`action.${name}`) : action
 }
 
-/** Who did it: a part of the server by its name, a person by their address. */
+/** Who made the change: the name of a part of the server, or a person's address. */
 function actorText(actor: string): string {
   return isPart(actor) ? t(`actor.${actor}`) : actor
 }

@@ -63,12 +63,12 @@ export function HealthPage() {
   )
 }
 
-/** Paused endpoints first, then by the share of errors, then by use. */
+/** The order of rows: paused endpoints first, then by error rate, then by use. */
 function rank(row: { readonly state: string; readonly error_rate_30m: number | null }): number {
   return (row.state === 'healthy' ? 0 : 10) + (row.error_rate_30m ?? 0) + (row.error_rate_30m === null ? 0 : 0.01)
 }
 
-/** The parameters that an endpoint refused, each with a button that ends its being sent. */
+/** The parameters that an endpoint refused, each with a button to stop sending it. */
 function Refused({ row }: { readonly row: EndpointHealth }) {
   const can = useCan()
   const client = useQueryClient()
@@ -79,7 +79,7 @@ function Refused({ row }: { readonly row: EndpointHealth }) {
   const { model, endpoint } = row
   const drop = async (others: readonly string[]): Promise<void> => {
     const params = { id: model }
-    // The row as it is now: the form sends all of it.
+    // The model as it is now, since the form sends all of it.
     const read = { ...readOptions('GET /admin/v1/models/*id', { params }, client), staleTime: 0 }
     const entry = await client.fetchQuery(read)
     const endpoints = entry.endpoints.map((one) =>

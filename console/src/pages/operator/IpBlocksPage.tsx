@@ -6,7 +6,7 @@ import { OperatorPage } from './OperatorPage.tsx'
 
 const REFRESH_MS = 10_000
 
-/** Addresses that guessed too many keys. */
+/** IP addresses that were blocked because they tried too many wrong keys. */
 export function IpBlocksPage() {
   const can = useCan()
   const lift = useAct('DELETE /admin/v1/ip-blocks/*ip', {

@@ -7,7 +7,7 @@ const DECIMALS = 12
 const CUSTOMER_MOST = 1_000
 
 interface MarkupFieldProps {
-  /** A decimal; empty = a wider rule applies. */
+  /** A decimal; empty = a more general rule applies. */
   readonly value?: string
   readonly onChange: (markup: string) => void
   readonly description?: string
@@ -15,7 +15,7 @@ interface MarkupFieldProps {
   readonly placeholder?: string
 }
 
-/** A price rule: what the provider's price is multiplied with. The service's stands in an empty field. */
+/** A price rule: the factor that the provider's price is multiplied by. An empty field shows the default. */
 export function MarkupField(props: MarkupFieldProps) {
   const settings = useRead('GET /admin/v1/settings', {})
   return (
@@ -30,7 +30,7 @@ export function MarkupField(props: MarkupFieldProps) {
   )
 }
 
-/** A markup of an account or a group, with what it means beside it. */
+/** A markup of an account or a group, with its meaning beside it. */
 export function CustomerMarkupField({ value = '', ...rest }: MarkupFieldProps) {
   return (
     <NumberField

@@ -48,7 +48,7 @@ export function ModelForm({ id, done }: { readonly id: string | null; readonly d
   )
 }
 
-/** The catalogue, and what its prices are multiplied with. */
+/** Loads the catalogue, and the factors that its prices are multiplied by. */
 export function WithSelling({
   children,
 }: {
@@ -69,7 +69,7 @@ export function WithSelling({
 
 interface EditorProps {
   readonly document: CatalogDocument
-  /** The model as it is in the catalogue; null = a new model. */
+  /** The model as the catalogue has it; null = a new model. */
   readonly first: ModelEntry | null
   readonly selling: Selling
   readonly done: () => void
@@ -78,7 +78,7 @@ interface EditorProps {
 function Editor({ document, first, selling, done }: EditorProps) {
   const providers = Object.keys(document.providers)
   const [draft, setDraft] = useState(() => (first === null ? newModel(providers[0] ?? '') : draftOf(first)))
-  /** The text that the operator edits; null = the operator edits the fields. */
+  /** The text that the operator edits; null = the operator edits fields. */
   const [text, setText] = useState<string | null>(null)
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
   const put = useAct('PUT /admin/v1/models/*id', { quiet: true, said: t('common.saved'), renews: CATALOG_RENEWS, done })
@@ -226,7 +226,7 @@ function ModelFields({ draft, isNew, providers, selling, change }: ModelFieldsPr
   )
 }
 
-/** What clients are told of the model. Its type decides which prices an endpoint needs. */
+/** What clients see of the model. Its type decides which prices an endpoint needs. */
 function Description({ draft, isNew, change }: Pick<ModelFieldsProps, 'draft' | 'isNew' | 'change'>) {
   const of = bound(draft, change)
   const setType = (value: string | null): void => {
@@ -258,13 +258,13 @@ const PRICE_DECIMALS = 12
 export interface Selling {
   /** RUB per unit of each currency, RUB included. */
   readonly rates: ReadonlyMap<string, number>
-  /** Of the service. */
+  /** The markup of the service. */
   readonly markup: number
-  /** Of the providers that have their own. */
+  /** The markups of the providers that have their own. */
   readonly markups: ReadonlyMap<string, number>
 }
 
-/** What the nearest price rule multiplies with: the model's, its provider's or the service's. */
+/** The most specific factor: the model's, its provider's or the service's. */
 export function sellingAt(selling: Selling, provider: string, ofModel: string): Selling {
   const own = isDecimal(ofModel) && Number(ofModel) > 0 ? Number(ofModel) : null
   return { ...selling, markup: own ?? selling.markups.get(provider) ?? selling.markup }
@@ -275,11 +275,11 @@ interface EndpointFieldsProps {
   readonly providers: readonly string[]
   readonly selling: Selling
   readonly change: (endpoint: EndpointDraft) => void
-  /** null = a model must keep its only endpoint. */
+  /** null = the model's only endpoint, which cannot be removed. */
   readonly remove: (() => void) | null
 }
 
-/** A provider that serves the model: its name for the model, its prices, our prices and the margin. */
+/** One provider of the model: what it calls the model, its prices, our prices and the margin. */
 function EndpointFields({ endpoint, providers, selling, change, remove }: EndpointFieldsProps) {
   const setLine = (index: number, line: PriceLine): void =>
     change({ ...endpoint, lines: endpoint.lines.with(index, line) })
@@ -327,7 +327,7 @@ function EndpointFields({ endpoint, providers, selling, change, remove }: Endpoi
   )
 }
 
-/** The provider, its name for the model, and the currency of its prices. */
+/** The provider, what it calls the model, and the currency of its prices. */
 function Upstream({ endpoint, providers, selling, change }: Omit<EndpointFieldsProps, 'remove'>) {
   const of = bound(endpoint, change)
   const currencies = [...new Set([...selling.rates.keys(), endpoint.currency])]
@@ -340,7 +340,7 @@ function Upstream({ endpoint, providers, selling, change }: Omit<EndpointFieldsP
   )
 }
 
-/** Whether prompts without cache marks get them, where writing a cache has a price. */
+/** Whether prompts without cache marks get them, for prices that include cache writes. */
 function CacheMarks({ endpoint, change }: Pick<EndpointFieldsProps, 'endpoint' | 'change'>) {
   if (endpoint.lines.every(({ meter }) => meter !== 'input_cache_write')) return null
   const { cache_marks: marked, ...kept } = endpoint.kept
@@ -418,7 +418,7 @@ function LineFields({ line, endpoint, selling, change, remove }: LineProps) {
   )
 }
 
-/** The selling price that the markup gives. A custom price starts with it. */
+/** The selling price by the markup. A custom price starts with it. */
 function markedUp({ cost }: PriceLine, { currency }: EndpointDraft, { rates, markup }: Selling): string {
   const rate = rates.get(currency)
   return isDecimal(cost) && rate !== undefined ? String(Number((Number(cost) * rate * markup).toFixed(6))) : ''

@@ -19,10 +19,10 @@ import { accountAt } from '../../parts/row-link.ts'
 
 const DAYS = 30
 const REFRESH_MS = 30_000
-/** Lines of each short list, which leads to a page with all. */
+/** The number of lines of each short list, which links to a page with all lines. */
 const ROWS = 8
 
-/** What an operator looks at first: money of today, the last day's requests, and what needs attention. */
+/** The operator's overview: money of today, requests of the last day, and what needs attention. */
 export function OperatorHomePage() {
   const margin = useRead('GET /admin/v1/margin', { query: lastDays(DAYS) }, { everyMs: REFRESH_MS })
   const overview = useRead('GET /admin/v1/overview', {}, { everyMs: REFRESH_MS })
@@ -109,7 +109,7 @@ interface AttentionProps {
   readonly today: UsageSums | undefined
 }
 
-/** Each line leads to the page where it is mended. */
+/** Each line links to the page where the problem can be fixed. */
 function Attention({ overview, paused, today }: AttentionProps) {
   const doubts = useCatalogWarnings().length
   const { recent, low_balances: low, locked, pending_payments: pending } = overview
@@ -291,14 +291,15 @@ function Providers({ endpoints }: { readonly endpoints: readonly EndpointHealth[
 }
 
 const EVERY_MS = 3_000
-/** It answers without a provider, so it does not count as one. */
+/** It answers without a real provider, so it does not count as one. */
 const SANDBOX = 'sandbox'
 
 const NAMES = ['provider', 'model', 'account', 'key', 'request'] as const
 type StepName = (typeof NAMES)[number]
 
 /**
- * The way from an empty service to its first answer: each step ticks itself, and the list goes away after the last.
+ * The steps from an empty service to its first answer. Each step is ticked when it is done, and the list disappears
+ * after the last.
  */
 function FirstRun({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }) {
   const [hidden, setHidden] = useLocalStorage({ key: 'tollgate-first-run', defaultValue: '' })

@@ -6,7 +6,7 @@ import { DeliveryList } from '../notices/DeliveryList.tsx'
 import { Receivers } from '../notices/Receivers.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 
-/** Who of the operator's people is told of what, and what was sent to them and to those of accounts. */
+/** The operator's receivers and their kinds of notices, and all messages, those to receivers of accounts included. */
 export function OperatorNoticesPage() {
   const can = useCan()
   const channels = useRead('GET /admin/v1/notices/channels', {})

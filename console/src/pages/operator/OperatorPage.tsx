@@ -12,7 +12,7 @@ import { Said } from '../../parts/cells.tsx'
 
 const EVERY_MS = 60_000
 
-/** A page of the operator's part. Other users see that it is not for them; the server refuses them anyway. */
+/** A page for operators. Other users see that they may not open it; the server refuses them in any case. */
 export function OperatorPage(props: PageProps) {
   const closed = useClosed()
   if (closed !== null)
@@ -43,9 +43,9 @@ function useClosed(): EmptyProps | null {
   return { picture: 'locked', title, text: t('operator.not_for_role_text') }
 }
 
-/** Faults of the service itself; a warning disappears when its fault is fixed. */
+/** Problems of the service itself; a warning disappears when its cause is fixed. */
 function Warnings() {
-  // The page is useful without the warnings, and it shows its own failures.
+  // The page is useful without the warnings, and shows its own failures.
   const warnings = useRead('GET /admin/v1/warnings', {}, { everyMs: EVERY_MS })
   return warnings.data?.data.map((warning) => <Warning key={warning.kind} warning={warning} />)
 }

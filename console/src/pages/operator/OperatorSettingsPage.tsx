@@ -151,11 +151,11 @@ const PLAIN_ROWS = (['numbers', 'choice', 'flag'] as const).flatMap((kind) =>
 
 interface PlainSettingProps {
   readonly row: (typeof SETTING_ROWS)[number][1]
-  /** The props of the setting itself, or of its `.field`. */
+  /** Returns the props of the setting itself, or of its `.field`. */
   readonly propsOf: (path: string) => GetInputPropsReturnType
 }
 
-/** A setting that needs nothing but its row of the table. */
+/** A setting that needs nothing but its row in the table. */
 function PlainSetting({ row, propsOf }: PlainSettingProps) {
   const language = currentLanguage()
   if (row.kind === 'flag') return <Switch label={row.label[language]} {...propsOf('')} />
@@ -205,7 +205,7 @@ function Kek() {
   )
 }
 
-/** The values of a form: numbers are texts there. */
+/** The values in a form, where numbers are texts. */
 type PlainValues = Readonly<Record<string, unknown>>
 
 function plainValues(settings: Settings): PlainValues {

@@ -50,7 +50,7 @@ export function PaymentsPage() {
   )
 }
 
-/** Money that the account had already spent could not be taken back. */
+/** A refund in which part of the money could not be taken back, because the account had already spent it. */
 function Refunded({ payment: { refunded, refund_missing: missing } }: { readonly payment: PaymentRow }) {
   if (refunded === 0) return ''
   return (

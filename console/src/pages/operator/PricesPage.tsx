@@ -37,7 +37,7 @@ function Models({ models, edit }: { readonly models: readonly PricedModel[]; rea
   const { filters, filter } = useFilters<'query' | 'type'>()
   const typed = useTyped(filters.query ?? '', (value) => filter('query', value))
   const type = filters.type ?? null
-  // What is typed narrows at once, and is in the address soon after.
+  // Typed text filters the list at once, and is in the address soon after.
   const words = typed[0].trim().toLowerCase()
   const found = models.filter(
     (model) => `${model.id} ${model.name}`.toLowerCase().includes(words) && (type === null || model.type === type),
@@ -82,7 +82,7 @@ function Models({ models, edit }: { readonly models: readonly PricedModel[]; rea
   )
 }
 
-/** Of the prices of all endpoints, in percent; null = nothing is sold. */
+/** The smallest margin over all prices and endpoints, in percent; null = nothing is sold. */
 function leastMargin({ endpoints }: PricedModel): number | null {
   const margins = endpoints.flatMap(({ lines, conditions }) =>
     [lines, ...conditions.map((under) => under.lines)].flat().flatMap(({ margin_percent: margin }) => margin ?? []),

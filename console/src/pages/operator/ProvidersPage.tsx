@@ -22,7 +22,7 @@ import { CATALOG_RENEWS, Compared, JsonField } from './catalog-edit.tsx'
 import { ProviderMark } from './connect/ProviderMark.tsx'
 import { parsedDialect, providerDraft, type ProviderDraft, providerEntry, TIMEOUT_NAMES } from './provider-draft.ts'
 
-/** Upstream companies and their credentials, which can be written and never read. */
+/** Providers and their credentials, which can be written but never read. */
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
 export function ProvidersPage() {
   const can = useCan()('PUT /admin/v1/providers/:slug')
@@ -170,7 +170,7 @@ function ProviderForm({ document, edited, done }: EditorProps) {
   )
 }
 
-/** How a service differs from the protocol, as the catalogue file has it, beneath what is known of its host. */
+/** How a service differs from its protocol, as in the catalogue file; below it, what is known of its host. */
 function DialectField({ draft, change }: FieldsProps) {
   const known = Object.entries(knownQuirks({ adapter: draft.adapter, baseUrl: draft.address }, null))
     .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
@@ -238,7 +238,7 @@ interface ProviderKeysProps {
 }
 
 /**
- * The credentials of a provider. Several keys share the load where each has a limit. They can be written and never
+ * The credentials of a provider. Several keys share the load where each has a limit. They can be written but never
  * read.
  */
 function ProviderKeys({ keys, change }: ProviderKeysProps) {
@@ -246,7 +246,7 @@ function ProviderKeys({ keys, change }: ProviderKeysProps) {
     <Stack gap="xs">
       {keys.map((value, index) => (
         <PasswordInput
-          // A field is identified only by its position: its content must not appear anywhere else.
+          // A field is identified only by its position, since its content must not appear anywhere else.
           key={index}
           label={index === 0 ? t('providers.key') : t('providers.key_more', { number: index + 1 })}
           description={index === 0 ? t('providers.key_stays') : undefined}

@@ -26,7 +26,7 @@ import css from './requests/requests.module.css'
 
 const LIVE_MS = 3_000
 
-/** The log across accounts. Filters, page and the opened request are in the address. */
+/** The log of all accounts. Filters, page and the open request are in the address. */
 export function RequestsPage() {
   const search: RequestSearch = useSearch({ strict: false })
   const [paused, setPaused] = useState(false)
@@ -85,7 +85,7 @@ interface ActionsProps {
   readonly setPaused: (paused: boolean) => void
 }
 
-/** What stands beside the heading: no filters, a pause, and whether the list renews itself. */
+/** The buttons beside the heading: clear the filters, pause, and whether the list updates itself. */
 function Actions({ search, clear, live, paused, setPaused }: ActionsProps) {
   return (
     <>
@@ -113,13 +113,13 @@ const HIDDEN = ['provider', 'key', 'input', 'output', 'id']
 interface RequestRowsProps {
   readonly rows: readonly Generation[]
   readonly page: NonNullable<DataListProps<Generation>['page']>
-  /** Of the rows. */
+  /** The filters for which the rows were loaded. */
   readonly search: RequestSearch
   readonly opened: string | null
   readonly open: (id: string) => void
 }
 
-/** A line for each request, so that twenty fit a screen. A line is a link that opens its request. */
+/** One line for each request, so that twenty fit on a screen. A line is a link that opens its request. */
 function RequestRows({ rows, page, search, opened, open }: RequestRowsProps) {
   const router = useRouter()
   const reader = useReader()
@@ -128,7 +128,7 @@ function RequestRows({ rows, page, search, opened, open }: RequestRowsProps) {
     const addressOf = (id: string): string => `${ADDRESS}${router.options.stringifySearch({ ...search, request: id })}`
     return columnsOf(addressOf)
   }, [reader, router, search])
-  // Rows that came after the first answer for these filters light up once.
+  // Rows that arrive after the first answer for these filters are highlighted once.
   const [known] = useState(() => Math.max(0, ...rows.map(({ id }) => id)))
   return (
     <div onClick={onRowLink(open)}>
@@ -158,7 +158,7 @@ function columnsOf(addressOf: (id: string) => string): readonly Column<Generatio
       title: t('log.time'),
       className: css.time,
       value: 'timestamp',
-      // The link that the whole line is.
+      // The link covers the whole line.
       cell: (row) => (
         <a
           href={addressOf(row.generation_id)}

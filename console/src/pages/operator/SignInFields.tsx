@@ -7,16 +7,16 @@ import { authFieldsOf, type SignIn } from './provider-draft.ts'
 
 interface SignInFieldsProps {
   readonly signIn: SignIn
-  /** Of the provider; `aws` signs the requests of one alone. */
+  /** The provider's adapter; `aws` is possible with one adapter only. */
   readonly adapter: string
   readonly change: (signIn: SignIn) => void
   /** The fields of a key, which is the usual way. */
   readonly children: ReactNode
 }
 
-/** How the server proves to a provider who it is: by a key, or by tokens that it gets itself. */
+/** How the server authenticates with a provider: with a key, or with tokens that it gets itself. */
 export function SignInFields({ signIn, adapter, change, children }: SignInFieldsProps) {
-  // The table's keys are the types.
+  // The keys of the table are exactly the types.
   const types = (Object.keys(authFields) as AuthType[]).filter((type) => type !== 'aws' || adapter === 'bedrock')
   return (
     <>

@@ -153,7 +153,7 @@ interface TokenValues {
   readonly expires: string
 }
 
-/** A new token: its name, what it may do, and its last day. */
+/** A form for a new token: its name, its scopes, and its last day. */
 function TokenForm({ done }: { readonly done: (made: Made) => void }) {
   const roles = useRoles()
   const first: TokenValues = { name: '', role: 'read_only', scopes: [...ROLE_SCOPES.read_only], expires: '' }
@@ -214,7 +214,7 @@ interface ScopeBoxesProps {
   readonly choose: (scopes: AdminScope[]) => void
 }
 
-/** A box for each scope that the signed-in operator has. */
+/** A checkbox for each scope that the signed-in operator has. */
 function ScopeBoxes({ chosen, choose }: ScopeBoxesProps) {
   const { scopes: grantable } = useProfile()
   const toggle = (scope: AdminScope): void =>

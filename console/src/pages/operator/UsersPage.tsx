@@ -17,7 +17,7 @@ import { accountAt } from '../../parts/row-link.ts'
 
 const ROLES = ['admin', 'user'] as const
 
-/** Everybody who may sign in, and new administrators. */
+/** Everybody who may sign in, and the invitation of new administrators. */
 export function UsersPage() {
   return (
     <OperatorPage title={t('nav.users')} lead={t('users.lead')}>
@@ -134,7 +134,7 @@ export function UserList({ filters = [], account }: UserListProps) {
   )
 }
 
-/** A one-time link to hand over to its user. */
+/** A one-time link for the operator to pass on to its user. */
 function LinkShown({ shown, close }: { readonly shown: UserLink | null; readonly close: () => void }) {
   const title = t('users.link', { email: shown?.email ?? '' })
   return (

@@ -10,14 +10,14 @@ import { paramTexts } from '../../parts/failure-text.ts'
 import { t } from '../../parts/words.ts'
 import { Press } from '../../parts/cells.tsx'
 
-/** How a line of a difference looks, by its first character. */
+/** The style of a line of a diff, by its first character. */
 const LOOKS: ReadonlyMap<string, string> = new Map([
   ['+', 'added'],
   ['-', 'removed'],
   ['~', 'changed'],
 ])
 
-/** Reads that a change of the catalogue makes old. */
+/** Reads that a change of the catalogue makes out of date. */
 export const CATALOG_RENEWS = [
   'GET /admin/v1/catalog',
   'GET /admin/v1/catalog/warnings',
@@ -47,9 +47,7 @@ export function CatalogWarnings({ warnings }: { readonly warnings: readonly Cata
   )
 }
 
-/**
- * The warnings of the current catalogue. There are none while they cannot be loaded: the page is useful without them.
- */
+/** The warnings of the current catalogue; none while they cannot be loaded, since the page is useful without them. */
 export function useCatalogWarnings(): readonly CatalogWarning[] {
   const enabled = useCan()('GET /admin/v1/catalog/warnings')
   return useRead('GET /admin/v1/catalog/warnings', {}, { enabled }).data?.data ?? []
@@ -59,11 +57,11 @@ interface DifferenceProps {
   readonly change: CatalogChange
   readonly apply: () => void
   readonly busy: boolean
-  /** Picks the warnings that concern this change; the answer has the warnings of the whole document. */
+  /** Selects the warnings that concern this change; the answer has those of the whole document. */
   readonly concerns: (warning: CatalogWarning) => boolean
 }
 
-/** The changes, a line each, then the warnings and the button that applies the changes. */
+/** The changes, one per line, then the warnings and the button that applies the changes. */
 export function Difference({ change, apply, busy, concerns }: DifferenceProps) {
   if (change.changes.length === 0)
     return (
@@ -103,14 +101,14 @@ interface Call<Made> {
 interface ComparedProps extends Pick<DifferenceProps, 'apply' | 'concerns'> {
   readonly look: Call<CatalogChange>
   readonly put: Call<unknown>
-  /** Whether there is something to compare. */
+  /** Whether there is anything to compare. */
   readonly ready: boolean
-  /** Asks for the difference; absent = the form around it does. */
+  /** Requests the diff; absent = submitting the surrounding form does. */
   readonly compare?: () => void
   readonly beside?: ReactNode
 }
 
-/** The button that shows what would change; then the change with the button that makes it. */
+/** A button that shows what would change; then the diff, with the button that applies it. */
 export function Compared({ look, put, ready, compare, beside, apply, concerns }: ComparedProps) {
   const failure = look.error ?? put.error
   return (
@@ -135,7 +133,7 @@ export function Compared({ look, put, ready, compare, beside, apply, concerns }:
   )
 }
 
-/** A part of the catalogue as its file has it. */
+/** A part of the catalogue in the format of its file. */
 export function JsonField({ isWrong, ...props }: JsonInputProps & { readonly isWrong: boolean }) {
   return (
     <JsonInput

@@ -11,7 +11,7 @@ export interface PriceLine {
   readonly variant: string | null
   /** In the endpoint's currency. */
   readonly cost: string
-  /** In RUB; only an endpoint with custom selling prices has it. */
+  /** In RUB; only for an endpoint with custom selling prices. */
   readonly sell: string
 }
 
@@ -23,9 +23,9 @@ export interface EndpointDraft {
   readonly currency: string
   readonly ownPrices: boolean
   readonly lines: readonly PriceLine[]
-  /** The conditions of both prices, which the form does not show: they stay unchanged. */
+  /** The conditions of both prices. The form does not show them, and they stay unchanged. */
   readonly conditions: { readonly cost: Conditions; readonly sell: Conditions }
-  /** Fields that the form does not show stay unchanged. */
+  /** Fields that the form does not show, which stay unchanged. */
   readonly kept: Readonly<Record<string, unknown>>
 }
 
@@ -35,7 +35,7 @@ export interface ModelDraft {
   readonly type: ModelType
   readonly context: string
   readonly output: string
-  /** Empty = the provider's or the service's. */
+  /** Empty = the markup of the provider or the service. */
   readonly markup: string
   readonly active: boolean
   readonly hidden: boolean
@@ -50,7 +50,7 @@ export function isDecimal(text: string): boolean {
   return DECIMAL.test(text)
 }
 
-/** The lines of the simplest price that is complete. */
+/** The lines of the simplest complete price. */
 export function firstLines(type: ModelType): readonly PriceLine[] {
   const [first = []] = MODEL_TYPE_TABLE[type].complete
   return first.map((meter) => ({ meter, variant: null, cost: '', sell: '' }))

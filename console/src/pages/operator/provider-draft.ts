@@ -9,10 +9,10 @@ type TimeoutName = keyof Timeouts
 
 export const TIMEOUT_NAMES = Object.keys(PROVIDER_TIMEOUTS) as readonly TimeoutName[]
 
-/** Fields whose values are texts of one line; the others stay as the catalogue file has them. */
+/** Fields whose values are texts of one line; other fields stay as the catalogue file has them. */
 type SignInField = Exclude<AuthFieldName, 'headers' | 'params'>
 
-/** How the server proves who it is: by a key, or by tokens. */
+/** How the server authenticates: with a key, or with tokens. */
 export interface SignIn {
   readonly type: AuthType | 'key'
   /** Typed texts; secrets begin empty. */
@@ -21,7 +21,7 @@ export interface SignIn {
 
 export function authFieldsOf(type: AuthType): readonly { readonly name: SignInField; readonly isSecret: boolean }[] {
   return Object.entries(authFields[type] ?? {}).flatMap(([name, { is }]) =>
-    // The others are the names of fields of one line.
+    // The others are the names of one-line fields.
     is === 'map' ? [] : [{ name: name as SignInField, isSecret: is === 'secret' }],
   )
 }
@@ -36,7 +36,7 @@ export function signInOf(entry: ProviderEntry | null): SignIn {
   return { type: auth.type, fields: Object.fromEntries(fields) }
 }
 
-/** The entry with that way to sign in. A secret that is not typed stays as it is stored. */
+/** The entry with that authentication. A secret that is not typed stays as it is stored. */
 function withSignIn(entry: ProviderEntry, { type, fields }: SignIn, before: ProviderEntry | null): ProviderEntry {
   const { auth: _auth, api_key: keys, ...rest } = entry
   if (type === 'key') return keys === undefined ? rest : { ...rest, api_key: keys }
@@ -52,11 +52,11 @@ export interface ProviderDraft {
   readonly name: string
   readonly adapter: string
   readonly address: string
-  /** New keys, which replace all present ones. Empty fields do not count. */
+  /** New keys, which replace all existing ones; empty fields are ignored. */
   readonly keys: readonly string[]
   readonly signIn: SignIn
   readonly stops: boolean
-  /** Empty = the service's. */
+  /** Empty = the default of the service. */
   readonly markup: string
   /** JSON; empty = none. */
   readonly dialect: string
@@ -82,7 +82,7 @@ export function providerDraft(slug: string, entry: ProviderEntry | null): Provid
   }
 }
 
-/** The object that a text is; null = it is none. The server checks the rest, field by field. */
+/** The text parsed as an object; null = it is none. The server checks the rest, field by field. */
 export function parsedObject(text: string): object | null {
   try {
     const value: unknown = JSON.parse(text)
@@ -92,7 +92,7 @@ export function parsedObject(text: string): object | null {
   }
 }
 
-/** The typed dialect, which may be none; null = no object. The server checks the rest, field by field. */
+/** The typed dialect, if any; null = the text is not an object. The server checks the rest, field by field. */
 export function parsedDialect(text: string): { readonly dialect?: object } | null {
   if (text.trim() === '') return {}
   const dialect = parsedObject(text)

@@ -21,7 +21,7 @@ import { RowMenu } from '../../parts/RowMenu.tsx'
 import { format, t } from '../../parts/words.ts'
 import { useMay } from '../../session.tsx'
 
-/** What stands over the list of people. */
+/** The dialog that is open over the list of people. */
 type Opened = { readonly dialog: 'invite' } | { readonly dialog: 'change' | 'remove'; readonly member: Member }
 
 /** The people of the account, their roles and limits, and the open invitations. */
@@ -65,7 +65,7 @@ export function PeoplePage() {
 
 interface MembersProps {
   readonly members: readonly Member[]
-  /** null = the reader changes nobody. */
+  /** null = the reader may not change people. */
   readonly open: ((opened: Opened) => void) | null
 }
 
@@ -96,7 +96,7 @@ function Members({ members, open }: MembersProps) {
               {
                 id: t('common.actions'),
                 end: true,
-                // An owner is changed by nobody else, and the last one stays.
+                // Nobody else can change an owner, and the last owner cannot be changed.
                 cell: (member: Member) =>
                   (member.role !== 'owner' || (member.you && owners > 1)) && <MemberMenu member={member} open={open} />,
               },
@@ -194,13 +194,13 @@ function Invitations({ invitations }: { readonly invitations: readonly Invitatio
   )
 }
 
-/** Everybody but the last owner may leave. */
+/** Lets everybody but the last owner leave the account. */
 function Leave({ members }: { readonly members: readonly Member[] }) {
   const client = useQueryClient()
   const leave = useAct('POST /cabinet/v1/members/leave', {
     done: () => {
       client.clear()
-      // A full load: nothing of this account stays in memory.
+      // A full page load, so that nothing of this account stays in memory.
       window.location.assign('/sign-in')
     },
   })
@@ -229,7 +229,7 @@ interface RoleValues {
   readonly proof: string
 }
 
-/** What a person may do, and for a member how much their keys may spend. */
+/** Fields for a person's role and, for a member, the spending limit of their keys. */
 function RoleFields({ form: { values, set, field } }: { readonly form: Fields<RoleValues> }) {
   return (
     <>
@@ -258,18 +258,18 @@ function RoleFields({ form: { values, set, field } }: { readonly form: Fields<Ro
   )
 }
 
-/** The limit of a body. */
+/** The limit as the request body has it. */
 function limitOf({ role, monthly_limit: limit }: RoleValues): number | null {
   return role === 'member' ? numberOf(limit) : null
 }
 
 interface Made {
   readonly link: string
-  /** The address that it was mailed to; null = it was not. */
+  /** The address to which the link was sent; null = it was not sent. */
   readonly mailedTo: string | null
 }
 
-/** An invitation: a role, then its link, which is shown this once. */
+/** A dialog for an invitation: a role, then the link, which is shown only this time. */
 function InviteDialog({ opened, close }: { readonly opened: boolean; readonly close: () => void }) {
   const [made, setMade] = useState<Made | null>(null)
   const end = (): void => {
@@ -333,7 +333,7 @@ function InviteForm({ done }: { readonly done: (made: Made) => void }) {
   )
 }
 
-/** Another role or limit of a person. */
+/** A dialog for another role or limit of a person. */
 function ChangeForm({ member, close }: { readonly member: Member; readonly close: () => void }) {
   const proof = useProofKind()
   const isNewOwner = ({ role }: RoleValues): boolean => role === 'owner' && member.role !== 'owner'
@@ -362,7 +362,7 @@ function ChangeForm({ member, close }: { readonly member: Member; readonly close
   )
 }
 
-/** Asks what becomes of the person's keys. */
+/** Asks what to do with the person's keys. */
 function RemoveForm({ member, close }: { readonly member: Member; readonly close: () => void }) {
   const form = useCall('POST /cabinet/v1/members/:id/remove', {
     renews: ['GET /cabinet/v1/members', 'GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'],

@@ -134,7 +134,7 @@ interface CostProps {
   readonly ids: readonly string[]
 }
 
-/** An estimate while an answer arrives, and exact at the end. */
+/** The cost: an estimate while an answer arrives, and exact at the end. */
 function Cost({ talks, models, ids }: CostProps) {
   const known = talks.flatMap(({ turns }) => turns).reduce((sum, { cost }) => sum + (cost ?? 0), 0)
   const live = talks.map(({ busy, turns }, index) =>
@@ -150,15 +150,15 @@ function Cost({ talks, models, ids }: CostProps) {
   )
 }
 
-/** What all of the chosen models take. */
+/** The modalities that all of the chosen models accept. */
 function commonModalities(models: readonly ModelRow[], ids: readonly string[]): ReadonlySet<string> {
   const [first, ...others] = ids.map((wanted) => models.find(({ id }) => id === wanted)?.input_modalities ?? [])
   return new Set(first?.filter((modality) => others.every((modalities) => modalities.includes(modality))))
 }
 
 /**
- * An estimate in RUB of what a running answer costs so far, with four characters a token. It is only shown: the end of
- * the answer has the exact cost.
+ * An estimate in RUB of what a running answer costs so far, with four characters per token. It is only for display: the
+ * end of the answer has the exact cost.
  */
 function liveCost(turns: readonly Pick<Turn, 'text' | 'reasoning' | 'cost'>[], prices: Prices): number {
   const last = turns.at(-1)
@@ -205,7 +205,7 @@ function ChatParameters({ value, change }: ChatParametersProps) {
   )
 }
 
-/** Every number can be read. */
+/** Whether every number can be read. */
 function areReadable({ numbers }: Parameters): boolean {
   return Object.values(numbers).every((value) => value === '' || isPlainNumber(value))
 }
@@ -219,7 +219,7 @@ interface CallDialogProps {
   readonly parameters: Parameters
 }
 
-/** The conversation with its next message, or the last question again, as a call of the API. */
+/** Shows the conversation with its next message, or the last question again, as an API call. */
 function CallDialog({ opened, close, model, turns, draft, parameters }: CallDialogProps) {
   const isEmpty = draft.text.trim() === '' && draft.attachments.length === 0
   const asked = turns.slice(0, turns.findLastIndex(({ role }) => role === 'user') + 1)

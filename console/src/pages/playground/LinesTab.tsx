@@ -10,7 +10,7 @@ interface LinesTabProps<Row> {
   readonly bodyOf: (lines: readonly string[]) => object
   readonly rowsOf: (answer: unknown, lines: readonly string[]) => readonly Row[]
   readonly columns: readonly Column<Row & { readonly index: number }>[]
-  /** The name of the list of answers. */
+  /** The accessible name of the list of results. */
   readonly label: string
   readonly linesLabel?: string
   /** Whether the other fields are filled. */
@@ -19,7 +19,7 @@ interface LinesTabProps<Row> {
   readonly children?: ReactNode
 }
 
-/** Lines of text for a model, and a row of its answer for each: as many as somebody typed. */
+/** Any number of lines of text for a model, and one row of its answer for each. */
 function LinesTab<Row>({
   keyId,
   path,
@@ -112,7 +112,7 @@ function nearness(a: readonly number[], b: readonly number[]): number {
   return size === 0 ? 0 : dot(a, b) / size
 }
 
-/** Documents in the order in which they answer a question. */
+/** Documents in the order of how well they answer a question. */
 export function RerankTab({ keyId, modelId }: TabProps) {
   const [query, setQuery] = useState('')
   return (
@@ -144,7 +144,7 @@ export function RerankTab({ keyId, modelId }: TabProps) {
   )
 }
 
-/** What a model finds in lines of text: the categories that it flags, and the highest score. */
+/** The moderation result for each line: the flagged categories, and the highest score. */
 export function ModerationTab({ keyId, modelId }: TabProps) {
   return (
     <LinesTab

@@ -25,7 +25,7 @@ import { ATTACHED_BYTES_MAX, base64Of } from './use-conversation.ts'
 import { Note } from '../../parts/cells.tsx'
 
 const IMAGES_MAX = 10
-/** Of a choice: the model's own. */
+/** In a choice: the model's default. */
 const DEFAULT: string | null = null
 
 /** Images from a text. */
@@ -65,7 +65,7 @@ export function ImageTab({ keyId, models, modelId }: TabProps) {
   )
 }
 
-/** Only pictures that came in the answer itself: the page may load nothing from elsewhere. */
+/** Only pictures that the answer itself contains, since the page may load nothing from other hosts. */
 function imageAddress(item: unknown): readonly string[] {
   const base64 = fieldOf(item, 'b64_json')
   const type = String(fieldOf(item, 'media_type') ?? 'image/png')
@@ -120,7 +120,7 @@ export function SpeechTab({ keyId, models, modelId }: TabProps) {
   )
 }
 
-/** The cost of an answer in bytes is only in the log. */
+/** The cost of a binary answer is only in the log. */
 async function costOfGeneration(id: string, signal: AbortSignal): Promise<number | null> {
   try {
     return (await call('GET /cabinet/v1/log/:id', { params: { id } }, signal)).cost
@@ -180,7 +180,7 @@ interface Job {
   readonly progress: number
 }
 
-/** A video job: it is created, watched and played. It continues when the user leaves the page. */
+/** A video job: it is created, watched and played. It goes on when the user leaves the page. */
 export function VideoTab({ keyId, models, modelId }: TabProps) {
   const [draft, change] = useState({ prompt: '', size: DEFAULT, duration: DEFAULT })
   const { prompt, size, duration } = draft

@@ -16,15 +16,15 @@ import { Press } from '../../parts/cells.tsx'
 
 interface MessageFormProps {
   readonly busy: boolean
-  /** What all of the models take besides text. */
+  /** The modalities besides text that all of the models accept. */
   readonly modalities: ReadonlySet<string>
   readonly draft: Message
   readonly change: (draft: Message) => void
-  /** Nothing else in the tab keeps a message from being sent. */
+  /** Whether the rest of the tab allows the message to be sent. */
   readonly sendable: boolean
   readonly send: () => void
   readonly stop: () => void
-  /** null = there is nothing to forget. */
+  /** null = there is nothing to clear. */
   readonly clear: (() => void) | null
 }
 
@@ -108,7 +108,7 @@ function Buttons({
 
 interface Attaching {
   readonly attach: (files: readonly File[]) => void
-  /** Why a file was not taken. */
+  /** Why a file was refused. */
   readonly refused: string | null
 }
 
@@ -132,13 +132,13 @@ function useAttaching({
   return { attach: (files) => void (files.length > 0 && attach(files)), refused }
 }
 
-/** An answer that comes at once has no rate. */
+/** If the whole answer comes within this time, its speed cannot be measured. */
 const RATE_MS_MIN = 50
 const MarkdownText = onDemandOr('MarkdownText', () => import('../../parts/markdown/MarkdownText.tsx'), PlainText)
 
 interface TurnViewProps {
   readonly turn: Turn
-  /** Of the model. */
+  /** The model's name. */
   readonly name: string
   readonly busy: boolean
 }
@@ -177,7 +177,7 @@ function PlainText({ text }: { readonly text: string }) {
   return <div className={css.text}>{text}</div>
 }
 
-/** Files of a message. */
+/** The files of a message. */
 function Attachments({
   attachments,
   children,
@@ -200,7 +200,7 @@ function Attachments({
   )
 }
 
-/** The cost from the bill, and the speed as this browser saw it. */
+/** The cost from the bill, and the speed as measured by this browser. */
 function TurnFigures({ turn: { cost, tokens, speed } }: { readonly turn: Turn }) {
   if (cost === null || tokens === null) return null
   return (
@@ -218,11 +218,14 @@ function TurnFigures({ turn: { cost, tokens, speed } }: { readonly turn: Turn })
   )
 }
 
-/** A pause is so many times as long as drawing took: a long answer that arrives in many pieces leaves the page usable. */
+/**
+ * The pause after a drawing is this many times as long as the drawing took, so that the page stays usable while a long
+ * answer arrives in many pieces.
+ */
 const PAUSE_PER_DRAWING = 8
 const PAUSE_MS_MAX = 2_000
 
-/** A text that grows, drawn again only as often as drawing it allows; whole at its end. */
+/** A growing text that is drawn again only as often as its drawing time allows, and in full at its end. */
 function usePacedText(text: string, ended: boolean): string {
   const [shown, setShown] = useState(text)
   const newest = useRef(text)

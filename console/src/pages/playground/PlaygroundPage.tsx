@@ -22,13 +22,13 @@ const TABS: Readonly<Record<ModelType, ComponentType<TabProps>>> = {
   moderation: onDemand('ModerationTab', () => import('./LinesTab.tsx'), 320),
   video: onDemand('VideoTab', () => import('./MediaTabs.tsx'), 320),
 }
-/** Of more keys the others are searched for. */
+/** If there are more keys, the others are found by search. */
 const KEYS = { enabled: 'true', limit: 50 } as const
 const TYPING_MS = 250
 // The keys of the table are exactly the types, in the order of the tabs.
 const KINDS = Object.keys(TABS) as readonly ModelType[]
 
-/** Models to try by hand. Each request is charged to a key of the user, like any other. */
+/** Models to try in the browser. Each request is charged to a key of the user, like any other. */
 export function PlaygroundPage() {
   const keys = useRead('GET /cabinet/v1/keys', { query: KEYS })
   const models = useRead('GET /cabinet/v1/models', {})
@@ -49,7 +49,7 @@ export function PlaygroundPage() {
 
 interface PlaygroundProps {
   readonly keys: readonly Key[]
-  /** Keys that are found by their name. */
+  /** Whether there are keys that only a search finds. */
   readonly hasMore: boolean
   readonly models: readonly ModelRow[]
 }
@@ -110,7 +110,7 @@ function Playground({ keys, hasMore, models }: PlaygroundProps) {
   )
 }
 
-/** The model that a tab begins with: the one that a link names, else a free one, else any. */
+/** The model that a tab begins with: the one in the link, or else a free one, or else any. */
 function firstModel(models: readonly ModelRow[], wished: string | undefined): string {
   const found =
     models.find(({ id }) => id === wished) ?? models.find(({ id }) => id.startsWith('sandbox/')) ?? models[0]
@@ -126,7 +126,7 @@ function KeyField({ keys, hasMore, value, choose }: FieldProps & Pick<Playground
   const [chosen, setChosen] = useState(keys[0])
   const [typed, setTyped] = useState('')
   const [search] = useDebouncedValue(typed, TYPING_MS)
-  // The text of a choice is not a search for it.
+  // The name of the chosen key in the field is not a search.
   const wish = chosen !== undefined && search === nameOf(chosen) ? '' : search
   const found = useRead(
     'GET /cabinet/v1/keys',

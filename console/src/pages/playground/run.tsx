@@ -15,13 +15,13 @@ export interface Run<A, Given extends readonly unknown[] = []> {
   readonly busy: boolean
   readonly start: (...given: Given) => void
   readonly stop: () => void
-  /** Forgets the answer and the failure. */
+  /** Removes the answer and the failure. */
   readonly clear: () => void
 }
 
 const NOTHING = { answer: null, failure: null, busy: false }
 
-/** Runs one paid call at a time, and keeps its answer or failure. Leaving the page stops it. */
+/** Runs one paid call at a time, and keeps its answer or failure. Leaving the page aborts it. */
 export function useRun<A, Given extends readonly unknown[] = []>(
   work: (signal: AbortSignal, ...given: Given) => Promise<A>,
 ): Run<A, Given> {
@@ -51,11 +51,11 @@ interface RunBarProps {
   readonly ready: boolean
   /** RUB, once it is known. */
   readonly cost: number | null
-  /** 0 to 100; null = not known. */
+  /** 0 to 100; null = unknown. */
   readonly progress?: number | null
 }
 
-/** Start, stop, the cost and the error: the same under every tab. */
+/** The buttons to start and stop, the cost and the error, which are the same in every tab. */
 export function RunBar({ run, ready, cost, progress = null }: RunBarProps) {
   return (
     <>
@@ -80,25 +80,25 @@ export function RunBar({ run, ready, cost, progress = null }: RunBarProps) {
   )
 }
 
-/** The text that a model works on. */
+/** A field for the text that a model works on. */
 export function PromptField(props: TextareaProps) {
   return <Textarea autosize minRows={3} {...props} />
 }
 
 interface OptionFieldProps {
   readonly label: string
-  /** What the model offers; a field with nothing to choose is not shown. */
+  /** The values that the model offers; a field without any is not shown. */
   readonly data: readonly string[]
   readonly value: string | null
   readonly onChange: (value: string | null) => void
 }
 
-/** One of what a model offers; nothing chosen is the model's default. */
+/** A choice of what a model offers; nothing chosen = the model's default. */
 export function OptionField({ data, ...props }: OptionFieldProps) {
   return data.length > 0 && <ChoiceField placeholder={t('play.default')} data={[...data]} {...props} />
 }
 
-/** What the playground gives to each of its tabs. */
+/** The props that the playground gives to each of its tabs. */
 export interface TabProps {
   readonly keyId: string
   /** The models of the tab's type that the account may use. */
@@ -119,7 +119,7 @@ export function playgroundCall(keyId: string, path: string, body: object, signal
   })
 }
 
-/** Calls, and reads the answer as JSON. */
+/** Calls the API, and reads the answer as JSON. */
 export async function playgroundAnswer(
   keyId: string,
   path: string,
@@ -133,7 +133,7 @@ export function playgroundRead(keyId: string, path: string, signal: AbortSignal)
   return send(`${BASE}/${path}`, { credentials: 'same-origin', headers: { 'x-tollgate-key-id': keyId }, signal })
 }
 
-/** An address that the browser itself loads, such as that of a video. */
+/** An address that the browser loads by itself, such as that of a video. */
 export function playgroundAddress(keyId: string, path: string, query: Readonly<Record<string, string>>): string {
   return `${BASE}/${path}?${new URLSearchParams({ ...query, key_id: keyId }).toString()}`
 }
@@ -154,7 +154,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Whether the user stopped the call. */
+/** Whether the user aborted the call. */
 function isStop(failure: unknown): boolean {
   return !(failure instanceof ApiFailure) && failure instanceof DOMException && failure.name === 'AbortError'
 }

@@ -14,7 +14,7 @@ type NumberName = (typeof NUMBERS)[number]['name']
 
 export interface Parameters {
   readonly system: string
-  /** Empty = left to the model. */
+  /** Empty = the model's default. */
   readonly numbers: Readonly<Partial<Record<NumberName, string>>>
 }
 
@@ -39,7 +39,7 @@ export interface Turn {
   readonly tokens: { readonly input: number; readonly output: number } | null
 }
 
-/** As the browser measures it. */
+/** Speed as measured by the browser. */
 interface Speed {
   /** From the call to the first piece. */
   readonly firstMs: number
@@ -61,7 +61,7 @@ export interface Message {
   readonly attachments: readonly Attachment[]
 }
 
-/** A conversation with a model. The last turn grows as its answer arrives. Leaving the page stops the answer. */
+/** A conversation with a model. The last turn grows as its answer arrives. Leaving the page aborts the answer. */
 export function useConversation(keyId: string, model: string): Conversation {
   const [turns, setTurns] = useState<readonly Turn[]>([])
   const change = (edit: (last: Turn) => Turn): void =>
@@ -98,7 +98,7 @@ function newTurn(role: Turn['role'], { text, attachments }: Message): Turn {
   return { role, text: text.trim(), attachments, reasoning: '', speed: null, cost: null, tokens: null }
 }
 
-/** The body of a request; `base64Of` may put something else in the place of a file. */
+/** The body of a request; `base64Of` may return something else in place of a file's base64. */
 export function chatBody(
   model: string,
   turns: readonly (Message & Pick<Turn, 'role'>)[],
@@ -111,7 +111,7 @@ export function chatBody(
     ...parametersBody(parameters),
     messages: [
       ...(system.trim() === '' ? [] : [{ role: 'system', content: system }]),
-      // A turn without text and files is an answer that failed.
+      // A turn without text and files comes from an answer that failed.
       ...turns
         .filter(({ text, attachments }) => text !== '' || attachments.length > 0)
         .map(({ role, text, attachments }) => ({
@@ -145,7 +145,7 @@ type ChatPiece =
   | { readonly type: 'reasoning'; readonly text: string }
   | { readonly type: 'usage'; readonly cost: number | null; readonly input: number; readonly output: number }
 
-/** Reads the events of a streamed chat answer. An error inside the stream is thrown as one. */
+/** Reads the events of a streamed chat answer. An error within the stream is thrown. */
 export async function* chatPieces(body: ReadableStream<Uint8Array>): AsyncGenerator<ChatPiece> {
   for await (const data of eventData(body)) {
     if (data === '[DONE]') return
@@ -191,7 +191,7 @@ async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerator<stri
   }
 }
 
-/** A file of a message, as the chat API takes it. */
+/** A file of a message, in the form that the chat API takes. */
 interface Attachment {
   readonly name: string
   readonly kind: AttachmentKind
@@ -201,12 +201,12 @@ interface Attachment {
   readonly bytes: number
 }
 
-/** The modality that a model must take. */
+/** The modality that a model must accept. */
 type AttachmentKind = 'image' | 'file' | 'audio'
 
 /** Base64 makes a file a third larger, and a body has at most 10 MB. */
 export const ATTACHED_BYTES_MAX = 7_000_000
-/** The formats that the API describes by media type, or by their extension where browsers name none. */
+/** The formats that the API describes by media type, or by extension if browsers have no media type for them. */
 const TYPES = new Map<string, readonly [AttachmentKind, format?: string]>([
   ['image/png', ['image']],
   ['image/jpeg', ['image']],
@@ -223,7 +223,7 @@ const TYPES = new Map<string, readonly [AttachmentKind, format?: string]>([
   ['audio/x-m4a', ['audio', 'm4a']],
 ])
 
-/** What a file chooser offers for the modalities that all of the models take. */
+/** The types for a file chooser, by the modalities that all of the models accept. */
 export function acceptedTypes(modalities: ReadonlySet<string>): string {
   return [...TYPES]
     .filter(([, [kind]]) => modalities.has(kind))
@@ -231,7 +231,7 @@ export function acceptedTypes(modalities: ReadonlySet<string>): string {
     .join(',')
 }
 
-/** null = the models do not take such a file. */
+/** null = the models do not accept such a file. */
 export async function attachmentOf(file: File, modalities: ReadonlySet<string>): Promise<Attachment | null> {
   const [kind] = TYPES.get(file.type) ?? []
   if (kind === undefined || !modalities.has(kind)) return null
@@ -252,7 +252,7 @@ export function dataUrl({ mediaType, base64 }: Pick<Attachment, 'mediaType' | 'b
   return `data:${mediaType};base64,${base64}`
 }
 
-/** The part of a message; `content` stands for the file's base64. */
+/** The message part for a file; `content` replaces its base64. */
 function attachmentPart(attachment: Attachment, base64 = attachment.base64): object {
   const { kind, name, mediaType } = attachment
   const url = dataUrl({ mediaType, base64 })

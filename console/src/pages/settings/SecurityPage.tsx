@@ -169,7 +169,7 @@ function SignIns() {
   )
 }
 
-/** `Chrome · Linux` instead of a whole User-Agent. An unknown one is cut. */
+/** `Chrome · Linux` instead of a whole User-Agent. An unknown one is shortened. */
 function shortAgent(userAgent: string): string {
   const names = [BROWSERS, SYSTEMS]
     .map((table) => table.find(([mark]) => userAgent.includes(mark))?.[1])
@@ -177,10 +177,10 @@ function shortAgent(userAgent: string): string {
   return names.length === 0 ? userAgent.slice(0, SHOWN_MAX) : names.join(' · ')
 }
 
-/** What needs a proof first: to add an identity, or to remove this one. */
+/** The action that waits for a proof: adding an identity, or removing this one. */
 type Asked = Identity | 'link'
 
-/** Who may sign in as this user by single sign-on. */
+/** The single sign-on identities that may sign in as this user. */
 function Identities() {
   const { hash } = useLocation()
   const { service } = useSession()
@@ -246,7 +246,7 @@ function Identities() {
 
 interface AskProofProps {
   readonly asked: Asked
-  /** Of the service that signs in. */
+  /** The name of the single sign-on service. */
   readonly name: string
   readonly close: () => void
 }
@@ -292,7 +292,7 @@ const RENEWS = ['GET /cabinet/v1/session', 'GET /cabinet/v1/sessions'] as const
 
 type Codes = readonly string[]
 
-/** Two-step sign-in: turning it on with an authenticator, its recovery codes, turning it off. */
+/** Two-step sign-in: turn it on with an authenticator, see its recovery codes, turn it off. */
 function TwoStep() {
   const { totp } = useProfile()
   const [codes, setCodes] = useState<Codes | null>(null)
@@ -396,8 +396,8 @@ const SIDE_PX = 200
 const BORDER = 4
 
 /**
- * A text as a QR code, drawn in the browser because the text is a secret. Dark on white in every theme, as cameras
- * expect.
+ * A text as a QR code, drawn in the browser because the text is a secret. It is dark on white in every theme, for
+ * cameras need that.
  */
 function QrCode({ text, label }: { readonly text: string; readonly label: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: BORDER })

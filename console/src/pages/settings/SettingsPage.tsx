@@ -10,7 +10,7 @@ import { Facts, Page, Section } from '../../parts/Page.tsx'
 import { format, t } from '../../parts/words.ts'
 import { useMay, useProfile } from '../../session.tsx'
 
-/** The time zone of a user who has chosen none. */
+/** The choice of a user without a time zone setting. */
 const BROWSER = 'browser'
 
 interface Values {
@@ -110,7 +110,7 @@ function ProfileForm() {
   )
 }
 
-/** The chat models, with the chosen one even where the account may no longer use it. */
+/** The chat models, and the chosen one even if the account may no longer use it. */
 function ModelField(props: object) {
   const { default_model: chosen } = useProfile()
   const models = useRead('GET /cabinet/v1/models', {})

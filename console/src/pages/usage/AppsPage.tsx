@@ -37,7 +37,7 @@ export function AppsPage() {
             value: ({ title, url }) => title ?? url,
             none: t('usage.no_app'),
             to: ({ id }) => ({ to: '/log', search: { app: id } }),
-            // A client sent this address: it is shown, but it is not a link.
+            // A client sent this address, so it is shown but is not a link.
             under: ({ title, url }) => title !== null && url,
           },
           {

@@ -12,28 +12,28 @@ import { Note } from '../../parts/cells.tsx'
 
 /** µRUB in a ruble, as a power of ten. */
 const MICRO_PLACES = 6
-/** The meter counts tenths of seconds; people count seconds. */
+/** The meter counts tenths of a second; the bill shows seconds. */
 const UNITS_SHOWN: Readonly<Partial<Record<PriceScale, number>>> = { ten_units: 10 }
 
 interface BillProps {
   readonly label: string
   readonly lines: readonly BillLine[]
-  /** The exact sum of the lines; null where the prices are gone. */
+  /** The exact sum of the lines; null = the prices no longer exist. */
   readonly total: string | null
-  /** What leads from the sum to the charge. */
+  /** The lines that lead from the sum to the charge. */
   readonly adjustments: readonly BillAdjustment[]
   /** RUB. */
   readonly charged: number
-  /** The name of the last line. */
+  /** The label of the last line. */
   readonly chargedLabel: string
 }
 
 /**
- * An invoice: units × price = amount, line by line, then the sum and what leads from it to the amount that was booked.
- * Exact decimals are shown as they are, so that the lines add up.
+ * An invoice: units × price = amount, line by line, then the sum and the adjustments that lead to the amount that was
+ * booked. Exact decimals are shown as they are, so that the lines add up.
  */
 export function Bill({ label, lines, total, adjustments, charged, chargedLabel }: BillProps) {
-  // Every answer is a request, which most models give free.
+  // Every answer has a unit of `request`, which is free for most models.
   const shown = lines.filter(({ meter, cost }) => meter !== 'request' || cost !== '0')
   const booked = decimalText({ digits: microOf(charged), scale: 6 })
   const places = [...lines.map(({ cost }) => cost), ...adjustments.map(({ amount }) => amount), total ?? '', booked]
@@ -111,7 +111,7 @@ function Foot({ name, amount, className }: FootProps) {
   )
 }
 
-/** The money that was set aside for a request, and what became of it. */
+/** The hold of a request, and how it ended. */
 export function Hold({ hold }: { readonly hold: StoryParts['hold'] }) {
   if (hold === null) return <Text c="dimmed">{t('request.no_hold')}</Text>
   return (
@@ -128,7 +128,7 @@ export function Hold({ hold }: { readonly hold: StoryParts['hold'] }) {
   )
 }
 
-/** The time of a request to scale: from its arrival to the first token, then to the end. */
+/** The time of a request, drawn to scale: from its arrival to the first token, then to the end. */
 export function Timeline({ story }: { readonly story: Pick<RequestStory, 'timings' | 'latency_ms' | 'duration_ms'> }) {
   const { timings, latency_ms: latency, duration_ms: duration } = story
   const waited = latency === null ? 1 : Math.min(1, latency / Math.max(1, duration))

@@ -26,7 +26,7 @@ import { shownDay, timesOf } from '../../parts/zoned-day.ts'
 import list from '../../style/list.module.css'
 import css from './log.module.css'
 
-/** Every filter that the server has for this page; `from` and `to` are days, or moments where a chart leads here. */
+/** Every filter that the server has for this page; `from` and `to` are days, or times if a chart led here. */
 type FilterName = Exclude<keyof LogQuery, 'cursor' | 'limit'>
 type LogSearch = Readonly<Partial<Record<FilterName, string | undefined>>>
 
@@ -148,11 +148,11 @@ const KEPT_MS = 15_000
 const ROW_PX = 54
 const DENSE_ROW_PX = 34
 const PHONE_ROW_PX = 92
-/** Rows kept above and below the visible part, so that a fast scroll shows no gap. */
+/** Rows that are drawn above and below the visible part, so that a fast scroll shows no gap. */
 const SPARE_ROWS = 8
 const AS_IT_IS = { hidden: [], dense: false }
 
-/** How the log with such filters is read, by a component or before it is drawn. */
+/** The query of the log with these filters, for a component or to load it in advance. */
 function logPages(query: LogQuery) {
   return infiniteQueryOptions({
     queryKey: ['GET /cabinet/v1/log', query],
@@ -165,15 +165,13 @@ function logPages(query: LogQuery) {
     // The first page has no cursor.
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor: next }) => next,
-    // No page is loaded again. A user who returns soon finds the list as it was; later it starts with its first page.
+    // No page is loaded again. A user who returns soon finds the list as it was; later it starts with the first page.
     staleTime: Infinity,
     gcTime: KEPT_MS,
   })
 }
 
-/**
- * The log as one long list. Scrolling loads the next page, and the document contains only the visible rows.
- */
+/** The log as one long list. Scrolling loads the next page, and only the visible rows are in the document. */
 function LogRows({ query }: { readonly query: LogQuery }) {
   const pages = useInfiniteQuery({ ...logPages(query), placeholderData: keepPreviousData })
   const asked = useShown(JSON.stringify(query), pages.isPlaceholderData)
@@ -207,15 +205,15 @@ interface More {
   readonly has: boolean
   readonly busy: boolean
   readonly fetch: () => void
-  /** A long search stopped here. It continues when the user asks for it. */
+  /** A long search stopped here; it continues if the user asks for it. null = it did not stop. */
   readonly searchedTo: string | null
 }
 
 interface RowsProps {
-  /** The filters of the rows: the rows of others begin at the top. */
+  /** Identifies the filters of the rows: with other filters the list starts at the top. */
   readonly asked: string
   readonly rows: readonly LogRow[]
-  /** The rows belong to the filters before; the new answer is not there yet. */
+  /** The rows belong to the previous filters, since the new answer is not there yet. */
   readonly old: boolean
   readonly more: More
 }
@@ -307,7 +305,7 @@ function sizesOf(
   } as CSSProperties
 }
 
-/** What follows the last row: more rows, or the end. */
+/** What follows the last row: a button for more rows, or the end of the list. */
 function Foot({ count, more: { has, busy, fetch, searchedTo } }: { readonly count: number; readonly more: More }) {
   return (
     <div className={css.foot} role="row">
@@ -328,7 +326,7 @@ function Foot({ count, more: { has, busy, fetch, searchedTo } }: { readonly coun
 
 interface LogColumn extends Column<LogRow> {
   readonly cell: (row: LogRow) => ReactNode
-  /** Of the grid. */
+  /** The width of the grid. */
   readonly width: string
 }
 

@@ -153,7 +153,7 @@ function Finish({ story: { finish_reason: reason, native_finish_reason: native }
   )
 }
 
-/** Attempts of one request: few. */
+/** The attempts of one request, of which there are few. */
 function Attempts({ story }: { readonly story: RequestStory }) {
   return (
     <List

@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000
 const HOURS = ['6', '24', '72', '168'] as const
 type Hours = (typeof HOURS)[number]
 
-/** Spend and requests by day or hour, split by model, key or app. */
+/** Spending and requests by day or hour, split by model, key or app. */
 export function UsagePage() {
   const [by, setBy] = useState<'day' | 'hour'>('day')
   const [range, setRange] = useState(lastDays(DEFAULT_DAYS))
@@ -81,7 +81,7 @@ function ByDay({ range, group }: { readonly range: DayRange; readonly group: Usa
 }
 
 function ByHour({ hours, group }: { readonly hours: Hours; readonly group: UsageGroup }) {
-  // The time stays while the page is read: another would be another question.
+  // The end of the period stays the same while the page is open: another one would be another query.
   const [to] = useState(() => Date.now())
   const query = {
     from: new Date(to - Number(hours) * HOUR_MS).toISOString(),
@@ -108,7 +108,7 @@ function ByHour({ hours, group }: { readonly hours: Hours; readonly group: Usage
   )
 }
 
-/** Days of usage are the service's; those of the log are the reader's. */
+/** Days of usage are in the service's time zone; those of the log are in the reader's. */
 function daySpan(day: string, zone: string, serviceZone: string): LogSpan {
   const [from, to] = [startOfDay(day, serviceZone), endOfDay(day, serviceZone)]
   return zone === serviceZone || from === null || to === null
@@ -118,7 +118,7 @@ function daySpan(day: string, zone: string, serviceZone: string): LogSpan {
 
 const SERIES_MAX = 6
 const OTHERS = 'others'
-/** The id of the groups that are one. */
+/** The id of the group that sums up the small groups. */
 const REST = '…rest'
 
 interface LogSpan {
@@ -133,17 +133,17 @@ interface UsageReportProps {
   /** Days or hours, in order. */
   readonly slots: readonly string[]
   readonly cells: readonly (SpendSums & { readonly slot: string; readonly group: string })[]
-  /** How a day or an hour is written. */
+  /** The text of a day or an hour. */
   readonly nameOf: (slot: string) => string
-  /** The same in little room, for an axis. */
+  /** A shorter text, for an axis. */
   readonly tickOf: (slot: string) => string
-  /** When it begins and ends, as the address of the log has it. */
+  /** The beginning and the end of a day or an hour, in the form of the log's address. */
   readonly spanOf: (slot: string) => LogSpan
   readonly group: UsageGroup
   readonly by: 'day' | 'hour'
 }
 
-/** Totals, a stacked chart that leads to the log, and the groups. */
+/** Totals, a stacked chart that links to the log, and the groups. */
 export function UsageReport(props: UsageReportProps) {
   const { totals, forecast, groups, slots, nameOf, tickOf, spanOf, group, by } = props
   const navigate = useNavigate()
@@ -251,13 +251,13 @@ function Totals({ totals, forecast }: Pick<UsageReportProps, 'totals' | 'forecas
 interface StackedSlots {
   readonly days: readonly Readonly<Record<string, number | string>>[]
   readonly series: readonly ChartSeries[]
-  /** The group of a series; a series of several groups has none. */
+  /** The id of the group of each series; the series that sums up several groups has none. */
   readonly ids: ReadonlyMap<string, string>
 }
 
 /**
- * The figures of each day or hour by group, for a stacked chart. The smaller groups are added up to one. `unnamed`
- * names groups without a label.
+ * The figures of each day or hour by group, for a stacked chart. The smaller groups are summed up in one. `unnamed`:
+ * the label of groups without one.
  */
 function stackedSlots(
   { groups, slots, cells }: Pick<UsageReportProps, 'groups' | 'slots' | 'cells'>,
@@ -265,7 +265,7 @@ function stackedSlots(
   unnamed: (id: string) => string,
 ): StackedSlots {
   const shown = groups.filter(({ id }) => id !== REST).slice(0, SERIES_MAX)
-  // A group's id may be any text, even `day`.
+  // A group's id can be any text, even `day`.
   const names = new Map(shown.map(({ id }, index) => [id, `g${index}`]))
   const bySlot = new Map(slots.map((slot) => [slot, new Map<string, number>()]))
   for (const cell of cells) {

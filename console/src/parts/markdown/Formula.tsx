@@ -5,7 +5,7 @@ import { createElement, memo, type ReactNode } from 'react'
 const CHARACTERS_MAX = 4_000
 const EMS_MAX = 40
 const MACROS_MAX = 200
-/** Attributes of KaTeX's elements that the page keeps. */
+/** Attributes of KaTeX's elements that are kept. */
 const KEPT: ReadonlySet<string> = new Set(
   'accent aria-hidden class columnalign columnlines columnspacing d depth display displaystyle encoding fence form height lspace linethickness mathvariant maxsize minsize notation preserveAspectRatio rowalign rowlines rowspacing rspace scriptlevel separator stretchy viewBox voffset width xmlns x1 x2 y1 y2 stroke-width'.split(
     ' ',
@@ -20,15 +20,15 @@ interface FormulaProps {
   readonly display: boolean
 }
 
-/** A formula in the notation of LaTeX; its source where it has none. */
+/** A LaTeX formula; its source if it cannot be rendered. */
 export const Formula = memo(function Formula({ text, display }: FormulaProps): ReactNode {
   return formulaNodes(text, display) ?? <code>{text}</code>
 })
 
 /**
- * The content security policy refuses `style` attributes in markup, and nothing of a model becomes live HTML: so the
- * markup is read into a document of its own, and rebuilt element by element. KaTeX escapes each quotation mark of a
- * text, so that ` style="` is always its own.
+ * The content security policy refuses `style` attributes in markup, and no text of a model may become live HTML. So the
+ * markup is parsed into a separate document and rebuilt element by element. KaTeX escapes each quotation mark in a
+ * text, so ` style="` is always KaTeX's own.
  */
 function formulaNodes(text: string, display: boolean): ReactNode {
   if (text.length > CHARACTERS_MAX) return null
@@ -44,7 +44,7 @@ function formulaNodes(text: string, display: boolean): ReactNode {
     const { body } = new DOMParser().parseFromString(markup.replaceAll(' style="', ' data-style="'), 'text/html')
     return [...body.childNodes].map(elementOf)
   } catch {
-    // It is no formula, or nests deeper than the stack.
+    // The text is not a formula, or its nesting exceeds the stack.
     return null
   }
 }
@@ -52,7 +52,7 @@ function formulaNodes(text: string, display: boolean): ReactNode {
 function elementOf(node: ChildNode, key: number): ReactNode {
   if (node.nodeType === TEXT_NODE) return node.textContent
   if (node.nodeType !== ELEMENT_NODE) return null
-  // Its type says so.
+  // The node's type says that it is an element.
   const element = node as Element
   const name = element.localName
   if (REFUSED.has(name)) return null
@@ -73,7 +73,7 @@ function reactName(name: string): string {
   return name === 'stroke-width' ? 'strokeWidth' : name
 }
 
-/** `height:1em;top:2em` by the names that React has. */
+/** Turns `height:1em;top:2em` into React's style names. */
 function styleOf(text: string): Readonly<Record<string, string>> {
   const entries = text.split(';').flatMap((part) => {
     const colon = part.indexOf(':')

@@ -2,7 +2,7 @@ import { common, createLowlight } from 'lowlight'
 import { memo, type ReactNode } from 'react'
 
 const lowlight = createLowlight(common)
-/** The grammars are regular expressions, some of which are slow on code that nobody writes. */
+/** The grammars are regular expressions, some of which are slow for unusual code. */
 const CHARACTERS_MAX = 50_000
 const CHARACTERS_OF_LINE_MAX = 2_000
 
@@ -14,7 +14,7 @@ interface HighlightedProps {
   readonly language: string
 }
 
-/** Code with the classes of its language; as it is where the language is unknown. */
+/** Code with the token classes of its language; plain if the language is unknown. */
 export const Highlighted = memo(function Highlighted({ text, language }: HighlightedProps): ReactNode {
   const tame = text.length <= CHARACTERS_MAX && text.split('\n').every(({ length }) => length <= CHARACTERS_OF_LINE_MAX)
   if (!tame || !lowlight.registered(language)) return text

@@ -9,25 +9,25 @@ import { markdownTokens } from './parse.ts'
 const Highlighted = onDemandOr('Highlighted', () => import('./Highlighted.tsx'), PlainCode)
 const Formula = onDemandOr('Formula', () => import('./Formula.tsx'), Source)
 
-/** Longer texts are shown as they are: their elements alone would make the page slow. */
+/** Longer texts are shown as they are: the number of their elements would make the page slow. */
 const CHARACTERS_MAX = 256_000
-/** The only elements that a text becomes, besides links, code and formulas. */
+/** The only elements that Markdown can produce, besides links, code and formulas. */
 const TAGS: ReadonlySet<string> = new Set(
   'p h1 h2 h3 h4 h5 h6 ul ol li blockquote strong em s br hr thead tbody tr th td'.split(' '),
 )
-/** Other addresses, above all `javascript:`, `data:` and those within this console, are never a link. */
+/** Other addresses, especially `javascript:`, `data:` and those of this console, never become links. */
 const LIVE_LINK = /^(?:https?:\/\/|mailto:)/i
 
 /**
- * The Markdown of a model. Nothing of it is live but its links to other sites: HTML is shown as text, and a picture is
- * a link, since loading it would tell its host who reads.
+ * The Markdown of a model. Only its links to other sites are active: HTML is shown as text, and a picture is a link,
+ * since loading it would reveal the reader to its host.
  */
 export const MarkdownText = memo(function MarkdownText({ text }: { readonly text: string }): ReactNode {
   if (text.length > CHARACTERS_MAX) return <div className={css.plain}>{text}</div>
   return <div className={css.markdown}>{siblings(markdownTokens(text))}</div>
 })
 
-/** Elements of tokens that open, contain and close. */
+/** The elements for a list of tokens, with their nesting. */
 function siblings(tokens: readonly Token[]): readonly ReactNode[] {
   const open: { readonly token: Token | null; readonly children: ReactNode[] }[] = [{ token: null, children: [] }]
   tokens.forEach((token, index) => {
@@ -61,7 +61,7 @@ function Nested({ token, children }: { readonly token: Token; readonly children:
   return createElement(elementOf(token.tag), start === undefined ? {} : { start }, ...children)
 }
 
-/** Headings of an answer stand below those of the page. */
+/** Headings of an answer are one or more levels below those of the page. */
 function elementOf(tag: string): string {
   return /^h\d$/.test(tag) ? `h${Math.min(6, Number(tag.slice(1)) + 2)}` : tag
 }

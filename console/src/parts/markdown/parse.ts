@@ -1,6 +1,6 @@
 import markdownIt, { type StateBlock, type StateInline, type Token } from 'markdown-it'
 
-/** A formula may have so many lines before its end is no longer looked for. */
+/** The most lines in which the end of a formula is searched for. */
 const FORMULA_LINES_MAX = 100
 const DELIMITERS = [
   ['$$', '$$'],
@@ -8,8 +8,8 @@ const DELIMITERS = [
 ] as const
 
 /**
- * HTML stays text, and addresses in the text do not become links by themselves. Formulas are tokens of the types
- * `formula_inline` and `formula_block`.
+ * HTML stays text, and plain addresses do not become links. Formulas are tokens of the types `formula_inline` and
+ * `formula_block`.
  */
 const markdown = markdownIt({ html: false, linkify: false, typographer: false, breaks: false })
 markdown.inline.ruler.before('escape', 'formula_inline', inlineFormula)
@@ -17,12 +17,12 @@ markdown.block.ruler.before('fence', 'formula_block', blockFormula, {
   alt: ['paragraph', 'reference', 'blockquote', 'list'],
 })
 
-/** The tokens of a Markdown text, in time that grows linearly with it. */
+/** The tokens of a Markdown text, in linear time. */
 export function markdownTokens(text: string): readonly Token[] {
   return markdown.parse(text, {})
 }
 
-/** Delimiters that have no end in the rest of a text: without this, a text of beginnings takes quadratic time. */
+/** Delimiters without an end in the rest of a text: without this, many opening delimiters take quadratic time. */
 const unended = new WeakMap<StateInline, Set<string>>()
 
 function inlineFormula(state: StateInline, silent: boolean): boolean {
@@ -73,8 +73,7 @@ function delimited(state: StateInline, open: string, close: string, display: boo
 }
 
 /**
- * `$x$`: without blanks inside the signs and without a digit after them, so that prices stay text. Only the next sign
- * may end it.
+ * `$x$`: no space inside the signs and no digit after them, so that prices stay text. Only the next sign can end it.
  */
 function dollars({ src, pos, posMax }: StateInline): Formula | null {
   if (/\s|\$/.test(src[pos + 1] ?? ' ')) return null
@@ -84,10 +83,10 @@ function dollars({ src, pos, posMax }: StateInline): Formula | null {
   return { text: src.slice(pos + 1, end), display: false, end: end + 1 }
 }
 
-/** By the end that was looked for: the line before which there is none. */
+/** By end delimiter: the line before which it was not found. */
 const endless = new WeakMap<StateBlock, Map<string, number>>()
 
-/** A formula in its own lines, in which nothing else of Markdown counts. */
+/** A formula on lines of its own, in which other Markdown has no meaning. */
 function blockFormula(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
   const start = lineStart(state, startLine)
   const delimiter = DELIMITERS.find(([open]) => state.src.startsWith(open, start))

@@ -33,7 +33,7 @@ const NAMES: Readonly<Record<BillColumn, readonly string[]>> = {
 const LINES_MAX = 100_000
 /** Characters read before other requests have their turn: about 10 ms at most. */
 const TURN_CHARS = 1_048_576
-/** The rest of a longer cell is dropped: no column that is read needs as much. */
+/** The rest of a longer cell is dropped: no column that is read needs more. */
 const CELL_CHARS_MAX = 1_000
 /** `cost_usd`: the column's name gives the currency. */
 const AMOUNT_IN = /^(?:amount|cost|total|total_cost|spend)_([a-z]{3})$/
@@ -203,8 +203,8 @@ function lastOf(year: number, month: number): string {
 }
 
 /**
- * `$1,234.56`, `1 234,56`, `1.2e-05`: the last point or comma is the decimal sign; a lone comma is one only where
- * commas do not separate cells.
+ * Reads `$1,234.56`, `1 234,56` and `1.2e-05`. The last point or comma is the decimal sign; a single comma is one only
+ * if commas do not separate cells.
  */
 function amountOf(text: string, separator: string): Decimal | null {
   const plain = text.replaceAll(/[\s\u00A0\u202F$€₽]/g, '')

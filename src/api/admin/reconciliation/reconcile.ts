@@ -12,7 +12,7 @@ import { dayAfter } from '../../../base/time.ts'
 
 const DAYS_MAX = 366
 const HALF_DAY_MS = 43_200_000
-/** Bills are rounded: a kopeck for each line. */
+/** A bill may be rounded by a kopeck in each line. */
 const ROUNDING_MICRO = 10_000n
 /** Digits kept where a bill covers days with different rates. */
 const PRECISION = 10n ** 18n
@@ -24,7 +24,7 @@ export interface ReconciliationPorts {
 
 export interface ReconciliationOptions {
   readonly provider: string
-  /** Hundredths of a percent by which a period may differ. */
+  /** The difference that a period may have, in hundredths of a percent. */
   readonly toleranceBasisPoints: number
 }
 
@@ -88,9 +88,9 @@ interface Period {
 }
 
 /**
- * Groups by model and period of the bill, and by what only our log has: other models, and days that the bill leaves
- * out. Lines of one model whose days overlap, such as a month and a correction of one day, form one period, so that
- * each of our days is compared once.
+ * Groups by model and period of the bill, and makes groups of what only our log has: other models, and days that the
+ * bill leaves out. Lines of one model whose days overlap, such as a month and a correction of one day, form one period,
+ * so that each of our days is compared once.
  */
 function groupsOf(bill: readonly BillLine[], days: readonly ProviderDay[], names: BillNames): readonly Group[] {
   const groups = new Map<string, Group>()
@@ -188,8 +188,8 @@ async function ratesOf(catalog: ReconciliationPorts['catalog'], from: string, to
 }
 
 /**
- * The line in rubles. Over several days each day's rate is weighted by what we used on that day; where we used nothing,
- * the last day's rate holds.
+ * The line in rubles. Over several days, each day's rate is weighted by our usage on that day; if we used nothing, the
+ * last day's rate holds.
  */
 function inMicro(line: BillLine, ours: ReadonlyMap<string, Micro>, rates: DayRates): Micro {
   const rateOf = (day: string): Decimal => {
@@ -210,7 +210,7 @@ function inMicro(line: BillLine, ours: ReadonlyMap<string, Micro>, rates: DayRat
   return rounded(digits * 1_000_000n * rub, foreign * 10n ** BigInt(scale))
 }
 
-/** Half away from zero; `below` > 0. */
+/** Rounds half away from zero; `below` > 0. */
 function rounded(above: bigint, below: bigint): bigint {
   const size = above < 0n ? -above : above
   const whole = (size * 2n + below) / (below * 2n)
@@ -222,7 +222,7 @@ function rounded(above: bigint, below: bigint): bigint {
  * names.
  */
 class BillNames {
-  /** By lower-case name: the first in order of the provider's names that are tied together. */
+  /** By lower-case name: the label, which is the first in order of the provider's names that are tied together. */
   readonly #upstream = new Map<string, string>()
   readonly #models = new Map<string, string>()
 

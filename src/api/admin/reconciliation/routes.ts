@@ -8,7 +8,7 @@ import { parseBill } from './bill-csv.ts'
 import type { Reconciliation, ReconciliationBody } from './contract.ts'
 import { reconcile } from './reconcile.ts'
 
-/** One percent in millionths, as decimals of a body are read. */
+/** One percent as the decimals of a body are read: in millionths. */
 export const PERCENT = 1_000_000n
 
 /** Comparison of the log with a provider's bill. */

@@ -126,8 +126,8 @@ async function link(
 }
 
 /**
- * Finds a user by issuer and subject only. An e-mail address that a user already has proves nothing: that user adds
- * single sign-on in the settings.
+ * Finds a user by issuer and subject only. The e-mail address of an existing user proves nothing: that user adds single
+ * sign-on in the settings.
  */
 async function userOf(
   ports: CabinetPorts,
@@ -152,7 +152,7 @@ async function userOf(
   )
 }
 
-/** The flow ends here, whatever its result. */
+/** Ends the flow, whatever its result, and sends the browser on. */
 function leave(call: CabinetCall, location: string, cookies: readonly string[]): Reply {
   return redirect(location, [...cookies, flowCookie(call, '', 0)])
 }
@@ -169,7 +169,7 @@ function redirectUri({ publicUrl }: Pick<CabinetPorts, 'publicUrl'>, call: Cabin
   return `${publicUrlOf(publicUrl, call)}${CALLBACK}`
 }
 
-/** Sent only to the callback. SameSite is Lax, since the browser comes there from the issuer's site. */
+/** The cookie goes only to the callback. SameSite is Lax, since the browser comes there from the issuer's site. */
 function flowCookie({ isSecure }: CabinetCall, value: string, maxAgeSeconds: number): string {
   return `${FLOW_COOKIE}=${value}; Path=${CALLBACK}; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${isSecure ? '; Secure' : ''}`
 }
@@ -219,7 +219,7 @@ class OidcSignIn {
     return cookie === null ? null : (this.#openFlow(cookie)?.link ?? null)
   }
 
-  /** The identity that signed in. `url` is the whole address that the browser came back to. */
+  /** The identity that signed in. `url` is the whole address to which the browser came back. */
   async end(url: URL, cookie: string | null): Promise<OidcIdentity> {
     const flow = cookie === null ? null : this.#openFlow(cookie)
     if (flow === null || flow.untilMs <= this.#clock.now())

@@ -9,7 +9,7 @@ import { packedTokens } from '../../../../scripts/token-tables.ts'
 import { cpuMs } from '../../../../test/harness/patience.ts'
 import { Encoding, ENCODING_NAMES, type EncodingName } from './encoding.ts'
 
-/** The counts of a widely used package. */
+/** The counts of another, widely used package. */
 const THEIRS: Readonly<Record<EncodingName, (text: string) => number>> = {
   o200k_base: (text) => countO200k(text, { disallowedSpecial: new Set() }),
   cl100k_base: (text) => countCl100k(text, { disallowedSpecial: new Set() }),

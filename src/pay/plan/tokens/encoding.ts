@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Longer than any piece, so that position and rank fit into one number of the heap. */
+/** Greater than any position in a piece, so that position and rank fit into one number of the heap. */
 const POSITIONS = 2 ** 24
 const PIECE_BYTES = 4_096
 const NONE = -1
@@ -113,7 +113,7 @@ export type EncodingName = (typeof ENCODING_NAMES)[number]
 const UTF8_BYTES_PER_UNIT = 3
 const utf8 = new TextEncoder()
 
-/** How an encoding splits a text before merging pairs, as its makers publish it. */
+/** How an encoding splits a text before it merges pairs, as its makers publish it. */
 interface EncodingFacts {
   readonly tokens: number
   readonly file: URL
@@ -171,7 +171,7 @@ export class Encoding {
 
 const HASH_SEED = 0x811c9dc5
 const HASH_FACTOR = 0x01000193
-/** The most slots that are taken: most look-ups end at the first. */
+/** The largest part of the slots that is used, so that most look-ups end at the first slot. */
 const FILL_MAX = 0.5
 
 /**
@@ -185,7 +185,7 @@ export class TokenTable {
   /** The start of the token with each rank; the last entry is the end of the last token. */
   readonly #starts: Uint32Array
   /**
-   * Two numbers for each slot: the rank, and the whole hash, which rules out most other tokens without comparing bytes.
+   * Two numbers for each slot: the rank, and the whole hash, which excludes most other tokens without comparing bytes.
    */
   readonly #slots: Int32Array
   readonly #mask: number

@@ -16,10 +16,10 @@ import { decodeDetails } from '../../../kinds/answer/provenance.ts'
 import type { ReadingNotes } from './request.ts'
 import { isRunByClient } from './tools.ts'
 
-/** The text that Claude Code puts first for Anthropic's own accounting; it changes with every request. */
+/** The first text of Claude Code's prompts, for Anthropic's own accounting; it changes with every request. */
 const ACCOUNTING = 'x-anthropic-billing-header:'
 
-/** The blocks of a content; a string is one text block. */
+/** The blocks of a content; a string counts as one text block. */
 export function blocksOf(content: unknown, path: string): readonly RawObject[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   if (!Array.isArray(content)) throw badMessage(path, 'must be a string or an array of content blocks')
@@ -31,7 +31,7 @@ export function blocksOf(content: unknown, path: string): readonly RawObject[] {
   })
 }
 
-/** Blocks may define tools too, but tools that a provider runs have a price only in `tools`. */
+/** Refuses tools defined in blocks: a tool that a provider runs has a price only in `tools`. */
 function refuseInlineTools(block: RawObject, path: string): void {
   const changes = block['type'] === 'compaction' ? field(block, 'tool_changes') : [block]
   for (const change of Array.isArray(changes) ? changes : []) {
@@ -42,7 +42,7 @@ function refuseInlineTools(block: RawObject, path: string): void {
   }
 }
 
-/** A system text; empty where nothing of it is left. */
+/** A system text; empty if nothing of it is left. */
 export function systemMessage(content: unknown, path: string, notes: ReadingNotes): readonly ChatMessage[] {
   const parts = blocksOf(content, path).flatMap((block, index) => {
     if (block['type'] === 'tool_addition' || block['type'] === 'tool_removal') {
@@ -58,7 +58,7 @@ export function systemMessage(content: unknown, path: string, notes: ReadingNote
   return parts.every(({ text }) => text === '') ? [] : [{ role: 'system', content: contentOf(parts) }]
 }
 
-/** A user's turn: tool results come first, as answers to the calls before them. */
+/** A user's turn: tool results come first, as answers to the calls before the turn. */
 export function userMessages(content: unknown, path: string, notes: ReadingNotes): readonly ChatMessage[] {
   const results: ChatMessage[] = []
   const parts: ChatPart[] = []
@@ -70,7 +70,7 @@ export function userMessages(content: unknown, path: string, notes: ReadingNotes
   return parts.length === 0 ? results : [...results, { role: 'user', content: contentOf(parts) }]
 }
 
-/** The model's turn; empty where all of it was for another provider. */
+/** The model's turn; empty if all of it was for another provider. */
 export function assistantMessages(content: unknown, path: string, notes: ReadingNotes): readonly ChatMessage[] {
   const parts: ChatPart[] = []
   const calls: ChatToolCall[] = []
@@ -98,7 +98,7 @@ export function assistantMessages(content: unknown, path: string, notes: Reading
         calls.push(toolUse(block, place))
         break
       default:
-        // A call that its provider ran; the text beside it has the result.
+        // A call that its provider ran; its result is in the text next to it.
         notes.untranslated.add(`messages.${quoted(block['type'])}`)
         notes.copiesFiles ||= holdsFile(block)
     }
@@ -117,7 +117,7 @@ export function assistantMessages(content: unknown, path: string, notes: Reading
   ]
 }
 
-/** Claude's thinking has its signature; any other model's is wrapped by us. */
+/** Claude's thinking has Claude's signature; that of any other model has one that we made. */
 function thinkingDetails(block: RawObject, index: number): readonly unknown[] {
   const signature = field(block, 'signature')
   if (typeof signature !== 'string' || signature === '') return []
@@ -139,7 +139,7 @@ function toolResult(block: RawObject, path: string, notes: ReadingNotes): ChatMe
   const parts = blocks.flatMap((inner, index) => userParts(inner, `${path}.content[${index}]`, notes))
   const mark = cacheMark(block, path)
   const last = parts.at(-1)
-  // A cache mark on the result becomes one on its last part.
+  // A cache mark on the result is moved to its last part.
   const marked = mark === undefined || last?.type !== 'text' ? parts : [...parts.slice(0, -1), { ...last, ...mark }]
   return {
     role: 'tool',
@@ -170,7 +170,7 @@ function userParts(block: RawObject, path: string, notes: ReadingNotes): readonl
   }
 }
 
-/** Whether a file stands anywhere in a block that is not read; texts count by their bytes. */
+/** Whether there is a file anywhere in a block that is not read; texts count by their bytes. */
 function holdsFile(block: RawObject): boolean {
   const waiting: unknown[] = [block]
   while (waiting.length > 0) {
@@ -259,7 +259,7 @@ function dataUrl(source: RawObject, path: string, notes: ReadingNotes): string {
   return `data:${type};base64,${data}`
 }
 
-/** A single plain text is a string, which every provider accepts. */
+/** The content of a message: a single plain text is a string, which every provider accepts. */
 function contentOf(parts: readonly ChatPart[]): string | readonly ChatPart[] {
   const [only] = parts
   return parts.length === 1 && only?.type === 'text' && only.cache_control === undefined ? only.text : parts

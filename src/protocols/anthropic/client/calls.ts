@@ -44,10 +44,10 @@ const WORDS: ClientWords = {
 }
 
 const BETAS = 'anthropic-beta'
-/** Provider-run tools that cost only the tokens of their results. */
+/** Tools that the provider runs and that cost only the tokens of their results. */
 const TOKENS_ONLY = /^(?:web_fetch|tool_search_tool)_/
 
-/** Messages (clients.md 2). */
+/** The client side of Messages (clients.md 2). */
 export const ANTHROPIC: ClientSide = {
   calls: [{ paths: REQUEST_TYPE_TABLE.messages.paths, kind: 'chat', read: readMessages }],
   count: {
@@ -81,7 +81,7 @@ function readMessages({ json, jsonMember, headers, sessionId, rawBody, requestId
     dropped: () => [...withheld, ...untranslated],
     writer: ({ identity, countInput }) => new MessagesWriter({ ...identity, requestId }, omitsThinking, countInput),
     own: {
-      // The operator may turn it off for a service that implements only a part of the protocol.
+      // The operator may turn it off for a service that supports only a part of the protocol.
       speaks: ({ nativeMessages = true }, adapter) =>
         nativeMessages && adapter?.messages !== undefined && !request.isMistyped,
       plain,
@@ -114,7 +114,7 @@ function specialOf({ nativeOnly, serverTools }: MessagesRequest, plain: ChatOffe
   }
 }
 
-/** The type of a provider-run tool without a price at the endpoint; null = none. */
+/** The type of a tool that the provider runs and that has no price at the endpoint; null = none. */
 function unpricedTool(tools: ServerTools | null, { priced }: Endpoint): string | null {
   return tools?.types.find((type) => !TOKENS_ONLY.test(type) && !(isWebSearch(type) && priced.has('search'))) ?? null
 }
@@ -170,7 +170,7 @@ function withBetas(headers: MessagesRequest['headers'], betas: readonly string[]
     : { ...headers, [BETAS]: [...(given === undefined ? [] : [given]), ...betas].join(',') }
 }
 
-/** `safeguards` is passed on byte for byte: reading and writing JSON may change a number, an escape or an order. */
+/** `safeguards` is passed on byte for byte: reading and writing JSON may change numbers, escapes or order. */
 function bytesOf({ safeguards }: MessagesRequest, body: Readonly<Record<string, unknown>>): Buffer {
   if (safeguards === null || body['safeguards'] === undefined) return Buffer.from(JSON.stringify(body))
   const raw = new JsonBytes(safeguards)
@@ -189,7 +189,7 @@ function anthropicModel({ id, name, created, contextLength, maxCompletionTokens 
   }
 }
 
-/** A page of the list: after one model, or before one. */
+/** A page of the list of models: those after one model, or those before one. */
 function anthropicModelList(models: readonly Model[], query: URLSearchParams): Record<string, unknown> {
   const limit = wholeParameter(query, 'limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT
   const after = placeOf(models, query, 'after_id')

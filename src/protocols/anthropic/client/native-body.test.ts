@@ -54,7 +54,7 @@ test('where we lower max_tokens the budget for thinking follows; a pair of the c
   assert.deepEqual(sent(64_000, 32_000, 8_000), [8_000, thinking(4_000)])
   assert.deepEqual(sent(64_000, 4_000, 8_000), [8_000, thinking(4_000)])
   assert.deepEqual(sent(64_000, 32_000, 1_000), [1_000, undefined])
-  // Anthropic allows this with thinking between tools, and else says itself what is wrong.
+  // Anthropic allows this with thinking between tools, and otherwise its own refusal says what is wrong.
   assert.deepEqual(sent(8_000, 32_000, 8_000), [8_000, thinking(32_000)])
   assert.deepEqual(sent(64_000, 32_000, null), [64_000, thinking(32_000)])
   const adaptive = parseMessages(

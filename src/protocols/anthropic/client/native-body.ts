@@ -5,36 +5,36 @@ import { clearsOnly, WITHHELD } from './parse.ts'
 import type { MessagesRequest } from './request.ts'
 import { usesMax } from './tools.ts'
 
-/** Terms of an endpoint that change a body. */
+/** Facts of an endpoint that change a body. */
 export interface NativeTerms {
   readonly model: string
   readonly maxTokens: number | null
-  /** Cache marks that have a price there. */
+  /** The cache marks that have a price at the endpoint. */
   readonly cacheMarks: 'all' | 'short' | 'none'
-  /** It takes its thoughts back without a signature. */
+  /** Whether the endpoint takes its thoughts back without a signature. */
   readonly echoesThoughts: boolean
-  /** Who reads thoughts there, for `ownThought`. */
+  /** The signer of the endpoint's thoughts, for `ownThought`. */
   readonly signer: string | null
-  /** The parameters that it lists; null or absent = it takes all. */
+  /** The parameters that the endpoint lists; null or absent = it takes all. */
   readonly listed?: readonly string[] | null
-  /** Its word for the tier that is asked for; null or absent = it is sent none, unless the client names one. */
+  /** The endpoint's word for the tier that is asked for; null or absent = none is sent unless the client names one. */
   readonly serviceTier?: string | null
 }
 
-/** Our own fields, those of the operator's account, and a name that would fake inherited fields. */
+/** Our own fields, fields of the operator's account, and a name that would add inherited fields. */
 const REMOVED: ReadonlySet<string> = new Set(['__proto__', 'models', 'provider', 'session_id', ...WITHHELD])
 
-/** Fields that an endpoint with a list of parameters takes only if it has them. */
+/** Fields that an endpoint with a list of parameters takes only if the list has them. */
 const SAMPLING: readonly string[] = ['temperature', 'top_p', 'top_k']
 
-/** Blocks of thoughts, with the member that only their provider reads. */
+/** Blocks with thoughts, and the member of each that only their provider reads. */
 const THOUGHTS: ReadonlyMap<string, string> = new Map([
   ['thinking', 'signature'],
   ['redacted_thinking', 'data'],
 ])
 
 /**
- * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or not, except
+ * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or unknown, except
  * those that cost money or name an account.
  */
 export function nativeBody(
@@ -63,12 +63,12 @@ export function nativeBody(
   return cacheMarks === 'all' ? native : markedBody(native, cacheMarks)
 }
 
-/** Fields of the client's that the endpoint's list of parameters lacks. */
+/** Fields of the client's body that the endpoint's list of parameters lacks. */
 export function unlistedFields(body: RawObject, listed: readonly string[] | null): readonly string[] {
   return listed === null ? [] : SAMPLING.filter((name) => body[name] !== undefined && !listed.includes(name))
 }
 
-/** `thinking` with a budget that fits into a lowered `max_tokens`; null = it is left out. */
+/** `thinking` with a budget that fits a lowered `max_tokens`; null = it is left out. */
 function fittingThinking(thinking: unknown, asked: number | null, maxTokens: number | null): unknown {
   const budget = isObject(thinking) ? thinking['budget_tokens'] : undefined
   if (!isObject(thinking) || typeof budget !== 'number') return thinking
@@ -83,7 +83,10 @@ export function losesThinking({ body, chat }: MessagesRequest, maxTokens: number
   return isObject(thinking) && fittingThinking(thinking, chat.maxTokens, maxTokens) === null
 }
 
-/** Edits that make the model write would cost tokens that no answer counts. null = no edit is left. */
+/**
+ * The edits that only clear parts of the prompt: others make the model write, which would cost tokens that no answer
+ * reports. null = no edit is left.
+ */
 function clearingOnly(management: unknown): RawObject | null {
   const edits = isObject(management) ? field(management, 'edits') : undefined
   if (!isObject(management) || !Array.isArray(edits)) return null
@@ -97,7 +100,7 @@ function boundedTool(tool: unknown): unknown {
 
 type ThoughtReader = Pick<NativeTerms, 'signer' | 'echoesThoughts'>
 
-/** Thoughts that the provider would refuse are removed, and the mark of its own ones. */
+/** The message without thoughts that the provider would refuse, and without the mark on the provider's own thoughts. */
 function ownMessage(message: unknown, reader: ThoughtReader): readonly unknown[] {
   if (!isObject(message) || message['role'] !== 'assistant' || !Array.isArray(message['content'])) return [message]
   const given: readonly unknown[] = message['content']
@@ -114,12 +117,15 @@ function ownBlock(block: unknown, { signer, echoesThoughts }: ThoughtReader): re
   return own === block[name] ? [block] : [{ ...block, [name]: own }]
 }
 
-/** No provider of this protocol signed it. */
+/** Whether no provider of this protocol signed the thought. */
 function isUnsigned({ type, signature }: RawObject): boolean {
   return type === 'thinking' && (typeof signature !== 'string' || signature === '' || isEncodedDetails(signature))
 }
 
-/** A thought as its provider gave it: the signature that we made is none, and may hold what the client was not shown. */
+/**
+ * A thought as its provider gave it. A signature that we made is no signature, and may contain text that the client was
+ * not shown.
+ */
 function unsigned(block: RawObject): RawObject {
   const { signature, thinking } = block
   const details = typeof signature === 'string' ? decodeDetails(signature) : null

@@ -31,19 +31,19 @@ const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max']
 const READ: ReadonlySet<string> = new Set([...Object.keys(MessagesBody.properties), 'session_id', 'service_tier'])
 /** Fields that name the operator's account, or refer to answers by ids that are not ours. */
 const OF_THE_ACCOUNT = ['container', 'user_profile_id', 'workspace_id', 'diagnostics', 'betas']
-/** Fields that make the provider write or answer beyond the request, or with another model, at separate prices. */
+/** Fields that make the provider answer beyond the request, or with another model, each at a separate price. */
 const UNPRICED = ['fallbacks', 'fallback_credit_token', 'billing_policy', 'compaction']
 /** Fields that are sent to no provider. */
 export const WITHHELD: readonly string[] = [...OF_THE_ACCOUNT, ...UNPRICED]
-/** How the names of the vendor's headers begin: its version, its list of betas, and those that come. */
+/** The prefix of the vendor's headers: its version, its list of betas, and headers of the future. */
 const VENDOR = 'anthropic-'
 
-/** Headers that name an account, carry a key, or choose what is billed: those are ours (clients.md D-14.2). */
+/** Headers that name an account, carry a key, or choose what is billed: we set these ourselves (clients.md D-14.2). */
 const OURS = /key|token|auth|cookie|org|project|workspace|account|user|profile|tier|priority|speed/
 const HEADER_VALUE = /^[\x20-\x7e]{1,8192}$/
 const HEADERS_MAX = 16
 
-/** The vendor's headers that go with a body to a provider that speaks its protocol, known to us or not. */
+/** The vendor's headers sent with a body to a provider that speaks its protocol, whether we know them or not. */
 export function passedHeaders(headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
   const passed = Object.entries(headers).flatMap(([name, value]) =>
     name.startsWith(VENDOR) && !OURS.test(name) && typeof value === 'string' && HEADER_VALUE.test(value)
@@ -53,12 +53,12 @@ export function passedHeaders(headers: IncomingHttpHeaders): Readonly<Record<str
   return Object.fromEntries(passed.slice(0, HEADERS_MAX))
 }
 
-/** The request's facts beside its body. */
+/** The parts of the request besides its body. */
 export interface MessagesSource {
   readonly headers: IncomingHttpHeaders
-  /** Bytes of the body. */
+  /** The length of the body. */
   readonly bytes: number
-  /** Its member `safeguards`; null = none, or more than one. */
+  /** The member `safeguards` of the body; null = it occurs not at all or more than once. */
   readonly safeguards?: JsonMember | null
 }
 
@@ -105,7 +105,8 @@ function readBody(
   }
   withhold(body, notes)
   const { mistyped, nativeOnly } = notes
-  // Its own words would say something else than what is held for, and nobody else knows its words.
+  // The client's own words name another type than the one that is held for, but only a provider of the protocol
+  // understands them.
   if (mistyped !== null && nativeOnly !== null) throw badMessage(mistyped, 'must hold a file of the type that it names')
   const chat: ChatRequest = {
     model: model === undefined || model === '' ? null : model,
@@ -127,7 +128,7 @@ function readBody(
   return {
     chat,
     body,
-    // Only the provider knows the tokens of files that we do not read.
+    // Only the provider knows the tokens of files that are not read here.
     serverTools: tools.server ?? (notes.copiesFiles ? { callsMax: 0, searchesMax: 0, types: [] } : null),
     nativeOnly,
     isMistyped: mistyped !== null,
@@ -182,7 +183,7 @@ function parametersOf(
   const shared = {
     temperature: field(body, 'temperature'),
     service_tier: field(body, 'service_tier'),
-    // Zero means only the most likely token, as a top_k of 1 does elsewhere.
+    // Zero means only the most likely token, which other protocols express as a top_k of 1.
     top_p: topP === 0 ? undefined : topP,
     top_k: topP === 0 ? 1 : topK === 0 ? undefined : topK,
   }
@@ -225,8 +226,8 @@ function outputOf({ output_config: output, output_format: older }: Fields, notes
 }
 
 /**
- * Fields that cost money without a price, or name an account, are sent to no provider; they are dropped where the
- * answer stays correct without them.
+ * Fields that have a cost without a price, or name an account, are sent to no provider. They are dropped if the answer
+ * stays correct without them, and refused otherwise.
  */
 function withhold(body: RawObject, notes: ReadingNotes): void {
   const geo = field(body, 'inference_geo')
@@ -244,7 +245,7 @@ function withhold(body: RawObject, notes: ReadingNotes): void {
   if (management !== undefined && pricedEdits(management)) notes.withheld.add('context_management')
 }
 
-/** Only edits that clear parts of a prompt are free: others make the model write. */
+/** Whether all edits only clear parts of a prompt, which is free: other edits make the model write. */
 function pricedEdits(management: unknown): boolean {
   const edits = isObject(management) ? field(management, 'edits') : undefined
   return !Array.isArray(edits) || !edits.every(clearsOnly)
@@ -259,7 +260,7 @@ function unreadFields(body: RawObject): readonly string[] {
   return Object.keys(body).filter((name) => !READ.has(name) && field(body, name) !== undefined)
 }
 
-/** A byte is at most one token, so the body's size bounds the input of a provider of the protocol. */
+/** Bytes of text. A byte is at most one token, so the body's size bounds the input of a provider with the protocol. */
 function textBytes(chat: ChatRequest, bytes: number, notes: ReadingNotes): number {
   return Math.max(chat.textBytes, bytes - notes.mediaBytes) + notes.toolTokens
 }

@@ -7,24 +7,24 @@ export interface MessagesRequest {
   readonly chat: ChatRequest
   /** The client's own body, for a provider that speaks the protocol. */
   readonly body: RawObject
-  /** Its headers that go with it. */
+  /** The client's headers that are sent with its body. */
   readonly headers: Readonly<Record<string, string>>
-  /** The bytes of `safeguards`, which that provider may compare; null = as any other field. */
+  /** The bytes of `safeguards`, which such a provider may compare; null = it is sent like any other field. */
   readonly safeguards: Buffer | null
   /** Tools that the provider runs; null = none. */
   readonly serverTools: ServerTools | null
   /**
-   * Why only a provider that speaks the protocol can serve it: a tool that it runs, or a word that is newer than this
-   * reader.
+   * The part because of which only a provider that speaks the protocol can serve the request: a tool that the provider
+   * runs, or a word newer than this reader.
    */
   readonly nativeOnly: { readonly path: string; readonly type: string } | null
-  /** A file is not what its block says: only as a chat is it sent as what it is. */
+  /** A file is not what its block says, so it is sent only as a chat, in which it has its real type. */
   readonly isMistyped: boolean
   /** Parts that have no form in a chat. */
   readonly untranslated: readonly string[]
   /** Parts that no provider is sent, because they cost money or name an account. */
   readonly withheld: readonly string[]
-  /** Thinking is returned as its signature only. */
+  /** Whether thinking is returned only as its signature. */
   readonly omitsThinking: boolean
 }
 
@@ -32,7 +32,7 @@ export interface MessagesRequest {
 export interface ServerTools {
   /** The most calls, which the hold covers. */
   readonly callsMax: number
-  /** Those of them that may be web searches. */
+  /** The number of these calls that may be web searches. */
   readonly searchesMax: number
   /** Their types, in the client's spelling. */
   readonly types: readonly string[]
@@ -47,9 +47,9 @@ export interface ReadingNotes {
   /** Tokens of instructions that a provider adds for its own tools. */
   toolTokens: number
   nativeOnly: MessagesRequest['nativeOnly']
-  /** Where a file is first not what its block says; null = nowhere. */
+  /** The first path at which a file is not what its block says; null = none. */
   mistyped: string | null
-  /** Blocks that are only copied hold files. */
+  /** Whether blocks that are only copied contain files. */
   copiesFiles: boolean
 }
 

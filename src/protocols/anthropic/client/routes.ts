@@ -18,7 +18,7 @@ const AnthropicModelList = object({
   last_id: nullable(text()),
 })
 
-/** The page of such a list. */
+/** The query for a page of such a list. */
 const AnthropicModelQuery = object({
   after_id: optional(text('With `anthropic-version`: what comes after this model.')),
   before_id: optional(text('With `anthropic-version`: what comes before this model.')),

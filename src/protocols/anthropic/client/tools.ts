@@ -13,7 +13,7 @@ import {
 } from '../../../kinds/fields/body-fields.ts'
 import type { ReadingNotes, ServerTools } from './request.ts'
 
-/** Tools that the client runs and Anthropic describes: for others they are functions with these parameters. */
+/** Tools that the client runs and Anthropic describes: other models get functions with these parameters. */
 const KNOWN: readonly { readonly prefix: string; readonly description: string; readonly parameters: RawObject }[] = [
   {
     prefix: 'bash_',
@@ -42,11 +42,11 @@ const KNOWN: readonly { readonly prefix: string; readonly description: string; r
     },
   },
 ]
-/** Other such tools have no form for another provider. */
+/** Other tools that the client runs; they have no form for another provider. */
 const CLIENT_RUN = /^(?:memory|computer|browser)_/
-/** A provider describes each of them to the model in about this many tokens at most. */
+/** The most tokens with which a provider describes each such tool to the model. */
 const DESCRIPTION_TOKENS_MAX = 8_192
-/** Calls of a provider-run tool when the request gives no number. */
+/** The number of calls that a provider-run tool may make if the request gives none. */
 const CALLS_MAX_DEFAULT = 8
 const CALLS_MAX = 128
 const CHOICES = "must be {type: 'auto' | 'any' | 'none'} or {type: 'tool', name}"
@@ -56,7 +56,7 @@ export interface ReadTools {
   readonly server: ServerTools | null
 }
 
-/** Reads `tools`: functions, tools that Anthropic describes, and those that it runs. */
+/** Reads `tools`: functions, tools that Anthropic describes, and tools that Anthropic runs. */
 export function parseTools(body: RawObject, notes: ReadingNotes): ReadTools {
   const list = field(body, 'tools') ?? []
   if (!Array.isArray(list)) throw invalidInput('tools', 'must be an array')
@@ -99,7 +99,7 @@ export function isRunByClient(type: unknown): boolean {
   return typeof type === 'string' && (CLIENT_RUN.test(type) || KNOWN.some(({ prefix }) => type.startsWith(prefix)))
 }
 
-/** The most calls of a provider-run tool, as sent; null = the tool has no such field. */
+/** The most calls of a provider-run tool, as sent; null = this tool has no such field. */
 export function usesMax(tool: RawObject): number | null {
   const type = wordOf(field(tool, 'type'))
   if (!/^web_(?:search|fetch)_/.test(type)) return null

@@ -18,7 +18,7 @@ interface MessageIdentity extends Pick<ChunkIdentity, 'id' | 'model'> {
   readonly requestId: string
 }
 
-/** Sent while a stream is silent. */
+/** Sent during the silence of a stream. */
 export const PING = Buffer.from('event: ping\ndata: {"type": "ping"}\n\n')
 
 /** A step of a content block, as a stream sends it. */
@@ -41,7 +41,7 @@ function messageId(generationId: string): string {
 export class MessagesWriter implements AnswerWriter {
   readonly #identity: MessageIdentity
   readonly #omitsThinking: boolean
-  /** Our count of the input tokens: the provider reports them only at the end. */
+  /** Our count of the input tokens, for the start of a stream: the provider reports them only at the end. */
   readonly #inputTokens: () => number
   readonly #blocks: ContentBlocks
   #out = ''
@@ -140,7 +140,7 @@ function stopReason(finish: FinishReason, native: string | null): string {
 
 type WrittenBlock = Record<string, unknown>
 
-/** The content of a whole answer, folded from the steps of its stream. */
+/** The content of a plain answer, folded from the steps of its stream. */
 function foldedContent(events: readonly AnswerEvent[], omitsThinking: boolean): readonly WrittenBlock[] {
   const content: WrittenBlock[] = []
   const inputs = new Map<number, string>()
@@ -179,12 +179,12 @@ function take(step: BlockStep, content: WrittenBlock[], inputs: Map<number, stri
 }
 
 /**
- * Passes on the answer of a provider of the protocol (clients.md D-14.2). Id and model are ours, and the last events
- * wait for the charge.
+ * Passes on the answer of a provider of the protocol (clients.md D-14.2). The id and the model are ours, and the last
+ * events wait for the charge.
  */
 export class UnfilteredMessages implements AnswerWriter {
   readonly #identity: MessageIdentity
-  /** The last events, sent together. */
+  /** The last events, which are sent together. */
   #held: JsonObject[] = []
 
   constructor(identity: MessageIdentity) {
@@ -197,7 +197,7 @@ export class UnfilteredMessages implements AnswerWriter {
       if (event.type !== 'wire') continue
       const { sent } = event
       const isLast = !Buffer.isBuffer(sent)
-      // The held events were not the last ones.
+      // Another event follows, so the held events were not the last ones.
       if (!isLast || sent['type'] === 'message_delta') out.push(...this.#held.splice(0).map(eventBytes))
       if (isLast) this.#held.push(sent)
       else out.push(sent)
@@ -228,7 +228,7 @@ export class UnfilteredMessages implements AnswerWriter {
 
   #translated(end: StreamEnd, usage: ChargedUsage): Buffer {
     const text = new MessagesWriter(this.#identity, false, () => 0).end(end, usage).toString('utf8')
-    // The start was sent before.
+    // The start of the message has already been sent.
     return Buffer.from(text.slice(text.indexOf('event: message_delta')))
   }
 }
@@ -239,7 +239,7 @@ export function ownedStart(event: JsonObject, { id, model }: Pick<MessageIdentit
   return eventBytes({ ...event, message: { ...message, id: messageId(id), model } })
 }
 
-/** A provider may leave out the reason of the end, which clients need. */
+/** Adds the reason of the end if the provider left it out, since clients need it. */
 function reasoned(event: JsonObject, { finishes }: StreamEnd): JsonObject {
   const delta = isObject(event['delta']) ? event['delta'] : {}
   return { ...event, delta: { ...delta, ...reason(delta, finishes[0]) } }
@@ -249,7 +249,7 @@ function reason(told: JsonObject, end: StreamEnd['finishes'][number] | undefined
   return typeof told['stop_reason'] === 'string' ? {} : { stop_reason: stopReason(end?.finish ?? 'stop', null) }
 }
 
-/** The counts are those that are charged; fields that only the provider knows stay. */
+/** The counts become those that are charged; fields that only the provider knows stay. */
 function charged(event: JsonObject, usage: ChargedUsage): Record<string, unknown> {
   const told = isObject(event['usage']) ? event['usage'] : {}
   return { ...event, usage: { ...told, ...messageUsage(usage) } }
@@ -293,9 +293,9 @@ export class ContentBlocks {
   #open: { readonly type: 'text' | 'thinking'; readonly index: number; isSigned: boolean } | null = null
   readonly #calls = new Map<number, OpenToolBlock>()
   #newest: number | null = null
-  /** Details of other makers' models: they travel as the signature of their thinking. */
+  /** Details from models of other makers, which are sent as the signature of their thinking. */
   #details: unknown[] = []
-  /** Thoughts that the client does not want to see, without a signature: they travel as one. */
+  /** Thoughts without a signature that the client does not want to see; they are sent as a signature. */
   #omitted = ''
   /** Citations may come before their text. */
   #citations: JsonObject[] = []
@@ -333,7 +333,7 @@ export class ContentBlocks {
     }
   }
 
-  /** Ends the answer. */
+  /** Ends the answer, and closes all blocks. */
   close(): void {
     this.#closeSpeech()
     for (const call of this.#calls.keys()) this.#closeCall(call)
@@ -353,7 +353,7 @@ export class ContentBlocks {
     else this.#delta(this.#openBlock('thinking'), { type: 'thinking_delta', thinking })
   }
 
-  /** Claude's signatures are sent unchanged; clients may send them back to Claude itself. */
+  /** Claude's signatures are sent unchanged, since clients may send them back to Claude itself. */
   #detail(detail: unknown): void {
     const { type, format, signature, data } = isObject(detail) ? detail : {}
     if (format !== CLAUDE_REASONING) this.#details.push(detail)
@@ -423,7 +423,7 @@ export class ContentBlocks {
     const open = this.#open
     if (open === null) return
     this.#open = null
-    // Clients send back no thought that has no signature.
+    // Clients send back only thoughts that have a signature.
     if (open.type === 'thinking' && !open.isSigned)
       this.#delta(open.index, { type: 'signature_delta', signature: encodeDetails(this.#details.splice(0)) })
     this.#emit({ type: 'content_block_stop', index: open.index })

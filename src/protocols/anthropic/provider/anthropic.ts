@@ -48,7 +48,10 @@ export function createAnthropic({ transport, files, jobs }: AdapterPorts): Adapt
   }
 }
 
-/** Claude refuses thoughts without a signature; some other models refuse a turn without its thought. */
+/**
+ * The call with thoughts in the form that the model wants. Claude refuses thoughts without a signature; some other
+ * models refuse a turn without its thought.
+ */
 function withThoughts(call: ChatCall): ChatCall {
   const { endpoint, request } = call
   if ((endpoint.dialect.reasoningEcho ?? 'none') === 'none') return call
@@ -67,7 +70,7 @@ export const anthropicProtocol: ChatProtocol = {
   decoder: sseMessages,
 }
 
-/** Anthropic's text completions, the only protocol of its oldest models. They report no usage: we count it. */
+/** Anthropic's text completions, the only protocol of its oldest models. They report no usage, so we count it. */
 function anthropicCompletions(transport: Transport): NonNullable<Adapter['completions']> {
   return askCompletions(transport, false, {
     request: requestOf,
@@ -83,7 +86,7 @@ function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: Comple
   const [prompt = ''] = prompts
   const body: Record<string, unknown> = {
     model: endpoint.upstreamModel,
-    // The protocol requires this form of conversation.
+    // The protocol requires a conversation in this form.
     prompt: `${STOP} ${prompt}\n\nAssistant:`,
     max_tokens_to_sample: sendMaxTokens ?? endpoint.maxCompletionTokens ?? MAX_TOKENS_DEFAULT,
     stop_sequences: [STOP, ...(Array.isArray(stop) ? stop : stop === undefined ? [] : [stop])],

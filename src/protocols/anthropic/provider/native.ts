@@ -16,19 +16,19 @@ import { bindingOf } from './thinking-binding.ts'
 import { budgetOf, EFFORT_LEAST } from '../../models/claude-thinking.ts'
 
 /**
- * Marks the thoughts of an answer that goes to its client as it came, so that they come back to this provider alone:
- * one without a signature gets one of the mark only. For providers other than Claude's.
+ * Marks the thoughts of an answer that its client gets unchanged, so that they come back only to this provider. A
+ * thought without a signature gets one that is only the mark. For providers other than Claude's.
  */
 class MarkedThinking {
   readonly #provider: string
-  /** Open blocks of thinking, and whether their mark is sent. */
+  /** Open blocks of thinking, and whether their mark has been sent. */
   readonly #open = new Map<unknown, boolean>()
 
   constructor(provider: string) {
     this.#provider = provider
   }
 
-  /** The events in place of one of a stream; null = it stays as it is. */
+  /** The events that replace an event of a stream; null = it stays unchanged. */
   events(event: RawJson): readonly RawJson[] | null {
     const { type, index } = event
     if (type === 'content_block_start') {
@@ -58,7 +58,7 @@ class MarkedThinking {
     return Array.isArray(message['content']) ? { ...message, content } : message
   }
 
-  /** A stream's thinking begins without its signature, which follows. */
+  /** In a stream, thinking begins without its signature, which follows. */
   #block(block: RawJson): RawJson {
     const data = block['type'] === 'redacted_thinking' ? textOf(block['data']) : null
     if (data !== null) return { ...block, data: markedText(data, this.#provider) }
@@ -78,7 +78,7 @@ class MarkedThinking {
 const LF = 0x0a
 const EVENT_NAME = /^[a-z_]{1,64}$/
 
-/** Sends the client's own request, and passes the answer on as it came, read on the way (clients.md D-14.2). */
+/** Sends the client's own request, and passes the answer on unchanged while reading it (clients.md D-14.2). */
 export function anthropicMessages(transport: Transport): NonNullable<Adapter['messages']> {
   return (call, sink) =>
     askEvents(
@@ -101,7 +101,7 @@ function headersOf({ apiKey, headers }: MessagesCall): Record<string, string> {
   }
 }
 
-/** The ordinary events, with the provider's own event beside them. */
+/** Returns the ordinary events, with the provider's own event next to them. */
 export class NativeReader implements EventReader {
   readonly #reader: AnthropicReader
   readonly #startOf: MessagesCall['startOf']
@@ -134,7 +134,7 @@ export class NativeReader implements EventReader {
     const type = textOf(event['type']) ?? ''
     switch (type) {
       case 'ping':
-        // We send pings ourselves; the provider's are no progress.
+        // We send pings ourselves; those of the provider are no progress.
         return read
       case 'message_start':
         // Some proxies send the start twice.
@@ -165,7 +165,7 @@ export class NativeReader implements EventReader {
       : [...read, { type: 'wire', sent: this.#marks?.whole(message) ?? message }]
   }
 
-  /** A refusal of the request passes whole; one of the operator's account, and a fault, are told in our words. */
+  /** A refusal of the request is passed on whole; one of the operator's account, or a fault, comes in our words. */
   error(_status: number, body: unknown, read: (body: unknown) => AttemptFailure): AttemptFailure {
     const failure = read(body)
     const refusal = objectOf(body)
@@ -184,22 +184,22 @@ function ownBytes(event: RawJson): Buffer {
   return Buffer.from(`event: ${textOf(event['type']) ?? ''}\ndata: ${JSON.stringify(event)}\n\n`)
 }
 
-/** Data of several lines is written as one line. */
+/** The bytes of an event; data of several lines is written as one line. */
 function eventBytes(type: string, data: Buffer, event: unknown): Buffer {
   const line = data.includes(LF) ? Buffer.from(JSON.stringify(event)) : data
   return Buffer.concat([Buffer.from(`event: ${type}\ndata: `), line, Buffer.from('\n\n')])
 }
 
-/** A client's own body of Messages as a model takes it. */
+/** A client's own body of Messages in the form that a model accepts. */
 interface FittedBody {
   readonly body: RawJson
-  /** What is not as the client said, by its names. */
+  /** The changed parts, by the names of the client's protocol. */
   readonly changed: readonly string[]
-  /** For `anthropic-beta`, beside the client's own. */
+  /** Values for `anthropic-beta`, in addition to the client's own. */
   readonly betas: readonly string[]
 }
 
-/** Leaves out, or tells in words, what a Claude model would refuse (the rows of `claude-traits.ts`); nothing else. */
+/** Leaves out only what a Claude model would refuse (the rows of `claude-traits.ts`), or puts it into words. */
 export function fittedBody(given: RawJson, upstreamModel: string): FittedBody {
   const traits = CLAUDE_TRAITS.of(upstreamModel)
   if (traits === null) return { body: given, changed: [], betas: [] }
@@ -218,7 +218,7 @@ export function fittedBody(given: RawJson, upstreamModel: string): FittedBody {
     const said = typeof system === 'string' ? [{ type: 'text', text: system }] : listOf(system)
     body['system'] = [...said, ...words.map((text) => ({ type: 'text', text }))]
   }
-  // What came before a thought of an earlier turn may be another text now.
+  // The text before a thought of an earlier turn may have changed.
   const { thinking, messages, betas } = bindingOf(objectOf(body['thinking']), listOf(body['messages']), traits)
   if (thinking !== null) body['thinking'] = thinking
   body['messages'] = messages
@@ -263,7 +263,7 @@ function fitSampling(body: Record<string, unknown>, { samplingParameters }: Mode
       : samplingParameters === 1 && body['temperature'] !== undefined
         ? ['top_p']
         : []
-  // The default may be named.
+  // A parameter may be given with its default value.
   const changed = left.filter((name) => body[name] !== undefined && !(name === 'temperature' && body[name] === 1))
   for (const name of changed) delete body[name]
   return changed

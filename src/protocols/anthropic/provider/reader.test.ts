@@ -16,7 +16,7 @@ function streamOf(events: readonly Record<string, unknown>[]): readonly Buffer[]
   ]
 }
 
-/** Builds the message that the provider would have sent whole, from its stream. */
+/** Builds, from its stream, the message that the provider would have sent whole. */
 function wholeMessage(body: Buffer): Record<string, unknown> {
   let message: Record<string, unknown> = {}
   const content: Record<string, unknown>[] = []
@@ -40,7 +40,7 @@ function wholeMessage(body: Buffer): Record<string, unknown> {
   return { ...message, content }
 }
 
-/** The model's spaces within arguments are kept in a stream; a whole message has none. */
+/** The answer with parsed arguments: a stream has the model's spaces within them, a whole message has none. */
 function withParsedArguments(answer: ChatAnswer): unknown {
   return {
     ...answer,
@@ -67,7 +67,7 @@ describe('every recorded stream', () => {
     test(`${recorded.name} folds to one answer at every random cut`, () => {
       foldAtEveryCut(PROTOCOL, recorded.body)
     })
-    // Skips recordings with cut arguments, which are no JSON, and with an error, which has no message.
+    // Skips recordings with cut arguments, which are no JSON, and those with an error, which have no message.
     if (/partial-json|overloaded/.test(recorded.name)) continue
     test(`${recorded.name} folds to what the whole message would be`, () => {
       const body = recorded.body

@@ -19,7 +19,7 @@ import { decoded, isAt, runText, textPlace, textRun } from '../../wire/text-form
 import { GrownText } from '../../../kinds/answer/grown-text.ts'
 import { isBlank } from '../../../kinds/answer/progress.ts'
 
-/** The texts of a delta that come in many pieces. */
+/** The texts of a delta, which come in many pieces. */
 const TEXT_FIELDS = ['text', 'thinking', 'partial_json']
 const EVENT_START = Buffer.from('event: content_block_delta\ndata: ')
 const EVENT_END = Buffer.from('\n\n')
@@ -32,15 +32,15 @@ interface DeltaForm {
   readonly field: string
 }
 
-/** Deltas that stand one behind another and differ from the last parsed one only in their text, as one. */
+/** Consecutive deltas that differ from the last parsed one only in their text, taken together. */
 interface DeltaRun {
-  /** The event that has all their text. */
+  /** One event with the text of all. */
   readonly event: RawJson
-  /** Where the next event begins. */
+  /** The index at which the next event begins. */
   readonly end: number
 }
 
-/** Recognises deltas by their bytes, which the client gets as they came. */
+/** Recognises deltas by their bytes, which the client gets unchanged. */
 class KnownDelta {
   #form: DeltaForm | null = null
 
@@ -108,20 +108,20 @@ export class AnthropicReader implements EventReader {
     return event === null ? garbage('not a JSON object', data) : this.parsed(data, event)
   }
 
-  /** The same for a message that is parsed already. */
+  /** The same for a message that is already parsed. */
   parsed(data: Buffer, event: RawJson): readonly AnswerEvent[] | AttemptFailure {
     this.#delta.learn(data, event)
     return this.#read(event)
   }
 
-  /** Usage that comes with an error is billed, with what the answer told before: its input, and its searches. */
+  /** The usage that comes with an error is billed, together with the input and searches that were reported before. */
   #failed(event: RawJson): AttemptFailure {
     const found = eventFailure(event)
     if (objectOf(event['usage']) === null) return found
     return billed(found, anthropicUsage(mergedUsage(this.#usage, event['usage']), this.#blocks.searches))
   }
 
-  /** A search is billed even if the answer breaks off behind it. */
+  /** A search is billed even if the answer breaks off after it. */
   #opened(index: unknown, block: RawJson): readonly AnswerEvent[] | AttemptFailure {
     const before = this.#blocks.searches
     const read = this.#blocks.start(index, block)
@@ -147,7 +147,7 @@ export class AnthropicReader implements EventReader {
       case 'error':
         return this.#failed(event)
       default:
-        // `ping`, and events that this reader does not know.
+        // `ping`, and events that are unknown here.
         return []
     }
   }
@@ -172,8 +172,8 @@ export class AnthropicReader implements EventReader {
   }
 
   /**
-   * Some proxies send the start twice, but the content once. The counts of output and searches at the start of a stream
-   * are not final.
+   * Some proxies send the start twice, but the content once. The counts of output and of searches at the start of a
+   * stream are not final.
    */
   #start(message: RawJson, streams: boolean): readonly AnswerEvent[] {
     const usage = objectOf(message['usage'])
@@ -189,7 +189,7 @@ export class AnthropicReader implements EventReader {
     ]
   }
 
-  /** The usage at the start has no output: where the end gives none, we count that side. */
+  /** The usage at the start has no output, so if the end has none either, we count that side. */
   #end(delta: RawJson, rawUsage: unknown): readonly AnswerEvent[] {
     const events: AnswerEvent[] = [...tierEvents(objectOf(rawUsage)?.['service_tier'])]
     const native = namedReason(delta['stop_reason'])
@@ -206,7 +206,7 @@ export class AnthropicReader implements EventReader {
     return [...events, ...this.#billed()]
   }
 
-  /** Searches are those that the provider counts, else their results. */
+  /** The searches that the provider counts; without a count, their results are counted. */
   #billed(): readonly AnswerEvent[] {
     const usage = anthropicUsage(this.#usage, this.#blocks.searches)
     return usage === null ? [] : [{ type: 'usage', usage }]
@@ -225,8 +225,8 @@ function mergedUsage(before: RawJson | null, raw: unknown): RawJson | null {
 }
 
 /**
- * A usage object as disjoint meters; null when it counts nothing. `input_tokens` excludes tokens read from or written
- * to a cache.
+ * A usage object as disjoint meters; null = it has no counts. `input_tokens` excludes tokens read from or written to a
+ * cache.
  */
 export function anthropicUsage(usage: RawJson | null, results = 0): UsageReport | null {
   if (usage === null || ((usage['input_tokens'] ?? null) === null && (usage['output_tokens'] ?? null) === null))
@@ -250,15 +250,12 @@ export function anthropicUsage(usage: RawJson | null, results = 0): UsageReport 
 type OpenBlock =
   | { readonly type: 'text'; readonly start: number; readonly citations: RawJson[] }
   | { readonly type: 'thinking'; readonly text: GrownText; signature: string }
-  /** `call` is the index of the tool call; null for the answer tool. `given` is an input that came whole. */
+  /** `call` is the index of the tool call; null = it is the answer tool. `given` is an input that came whole. */
   | { readonly type: 'tool_use'; readonly call: number | null; readonly given: RawJson | null; streamed: boolean }
-  /**
-   * Tools that the provider runs itself, and blocks that this reader does not know; their text comes in separate
-   * blocks.
-   */
+  /** Tools that the provider runs itself, and unknown blocks; their text comes in separate blocks. */
   | { readonly type: 'other' }
 
-/** The content blocks of one answer, as events. A whole block opens with all its content and closes. */
+/** The content blocks of one answer, as events. A block of a whole message opens with all its content, and closes. */
 class ContentBlocks {
   readonly #events: ClaudeEvents
   readonly #open = new Map<unknown, OpenBlock>()
@@ -270,17 +267,17 @@ class ContentBlocks {
     this.#events = new ClaudeEvents(view)
   }
 
-  /** Whether the answer came as the input of the answer tool, without a call of another tool. */
+  /** Whether the answer came as the input of the answer tool, and no other tool was called. */
   get onlyAnswered(): boolean {
     return this.#events.onlyAnswered
   }
 
-  /** The provider's web searches that found something: it bills no others. */
+  /** The provider's web searches that found something: it does not bill others. */
   get searches(): number {
     return this.#searches
   }
 
-  /** null for more blocks than in any honest answer. */
+  /** null = more blocks than any real answer has. */
   start(index: unknown, raw: RawJson): readonly AnswerEvent[] | null {
     this.#count += 1
     if (this.#count > BLOCKS_MAX) return null
@@ -310,7 +307,7 @@ class ContentBlocks {
     }
   }
 
-  /** null for more thinking in a block than in any honest answer. */
+  /** null = more thinking in a block than any real answer has. */
   delta(index: unknown, raw: RawJson): readonly AnswerEvent[] | null {
     const block = this.#open.get(index)
     if (block === undefined) return []
@@ -348,7 +345,7 @@ class ContentBlocks {
       case 'thinking':
         return this.#events.detail({ text: block.text.toString(), signature: block.signature })
       case 'tool_use':
-        // A call without arguments streams none, but clients parse them all the same.
+        // A call without arguments streams none, but clients still parse its arguments.
         return block.streamed ? [] : this.#input(block.call, JSON.stringify(block.given ?? {}))
       case 'other':
         return []

@@ -69,7 +69,7 @@ function bodyOf(call: ChatCall): Pick<JsonRequest, 'body'> & { readonly betas: r
     ...(topK === null ? {} : { top_k: topK }),
     ...(stop === null ? {} : { stop_sequences: stop }),
     ...(takes('user') ? userFields(request.parameters['user']) : {}),
-    // Only in the tier that is paid for.
+    // Only the tier that has a price is sent.
     ...(request.parameters['service_tier'] === undefined ? {} : { service_tier: request.parameters['service_tier'] }),
     ...(request.stream ? { stream: true } : {}),
   }
@@ -78,9 +78,9 @@ function bodyOf(call: ChatCall): Pick<JsonRequest, 'body'> & { readonly betas: r
 
 interface ToolFields {
   readonly fields: Readonly<Record<string, unknown>>
-  /** The answer must be a tool call, which excludes thinking. */
+  /** Whether the answer must be a tool call, which excludes thinking. */
   readonly isForced: boolean
-  /** For the system text; null = none. */
+  /** Words for the system text; null = none. */
   readonly words: string | null
 }
 
@@ -143,7 +143,7 @@ function userFields(user: unknown): { metadata?: Block } {
   return typeof user === 'string' && user !== '' ? { metadata: { user_id: user } } : {}
 }
 
-/** `signer`: who reads thoughts of earlier turns again. */
+/** `signer`: whose thoughts of earlier turns can be read again. */
 function blockForm(signer: string | null): BlockForm {
   return {
     text: (text) => ({ type: 'text', text }),
@@ -175,7 +175,7 @@ function thinkingBlocks(details: readonly unknown[], signer: string | null): Blo
   )
 }
 
-/** Other providers' ids may contain characters that the protocol refuses. */
+/** An id that the protocol accepts: those of other providers may contain characters that it refuses. */
 function toolUseId(id: string): string {
   return id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 }

@@ -1,22 +1,26 @@
 import { listOf, objectOf, type RawJson } from '../../wire/raw-json.ts'
 import type { ModelTraits } from '../../models/claude-traits.ts'
 
-/** What lets a request say that thoughts whose beginning has changed are to be left out, and not refused. */
+/**
+ * The beta with which a request may ask that thoughts are dropped, instead of refused, if the text before them has
+ * changed.
+ */
 export const BINDING_BETA = 'thinking-binding-controls-2026-08-01'
 const DROP = { prefix_mismatch_behavior: 'drop_block' }
 const THOUGHTS: readonly unknown[] = ['thinking', 'redacted_thinking']
 
 export interface Binding<Message> {
-  /** null = none is sent. */
+  /** null = no `thinking` is sent. */
   readonly thinking: RawJson | null
   readonly messages: readonly Message[]
   readonly betas: readonly string[]
 }
 
 /**
- * Newer models refuse an earlier thought where a text before it is not that which it followed: the system text, tools
- * and messages (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks, 2026-11-27).
- * The provider is asked to leave such thoughts out. A request without thinking has no place for that: it has none.
+ * Newer models refuse an earlier thought if a text before it has changed: the system text, tools or messages
+ * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks, 2026-11-27). The provider is
+ * asked to drop such thoughts. A request whose `thinking` is not adaptive cannot ask for that, so its thoughts are
+ * removed here.
  */
 export function bindingOf<Message>(
   thinking: RawJson | null,

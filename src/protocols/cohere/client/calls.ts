@@ -14,7 +14,7 @@ const CALLS: readonly ClientCall[] = [
   {
     paths: ['/v2/rerank'],
     kind: 'rerank',
-    // Its clients have the documents and refer to them by index.
+    // Clients have the documents, and refer to them by index.
     read: ({ json }) => ({ ...parseRerank(json), returnDocuments: false }),
     write: cohereRerankBody,
   },

@@ -58,7 +58,7 @@ function plan(message: RawObject): unknown {
   return field(message, 'role') === 'assistant' ? field(message, 'tool_plan') : undefined
 }
 
-/** The text of a result's document, or the JSON of its content. */
+/** The text of a result's document, or its content as JSON. */
 function contentOf(items: readonly unknown[]): unknown {
   const content = items.flatMap((item: unknown): readonly unknown[] => {
     if (!isObject(item)) return [item]

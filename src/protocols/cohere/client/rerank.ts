@@ -39,7 +39,7 @@ function textsOf(body: RawObject): unknown {
   })
 }
 
-/** A single text, or tokens, are no input of this protocol. */
+/** The texts as a list; this protocol accepts neither a single text nor tokens. */
 function listOfTexts(texts: unknown): readonly unknown[] {
   if (!Array.isArray(texts) || texts.some((text) => typeof text !== 'string'))
     throw invalidInput('texts', 'must be a list of texts')

@@ -2,7 +2,7 @@ import { RerankBody } from '../../openai/client/rerank.ts'
 import { CHAT_ERRORS, UNIT_ERRORS, type ClientDocs } from '../../ports/client-docs.ts'
 import * as schema from './schema.ts'
 
-/** The routes of Cohere's second version. */
+/** The routes of the second version of Cohere's API. */
 const ROUTES: ClientDocs['routes'] = {
   'POST /v2/chat': {
     summary: 'The same models, in the form of Cohere’s chat.',

@@ -33,7 +33,7 @@ const Function = object({ name: FILLED, description: maybe(text()), parameters: 
 
 const STOPS_MAX = 5
 
-/** One of some words, in the words of this protocol's refusal. */
+/** One of several words; the refusal is in the words of this protocol. */
 function word<const T extends string>(words: readonly T[]): OptionalField<T | null> {
   const read = (given: unknown, path: string): T => {
     const found = words.find((allowed) => allowed === given)
@@ -62,7 +62,7 @@ const OWN_FIELDS = {
     said(list(FILLED, '', { maxItems: STOPS_MAX }), `must be an array of at most ${STOPS_MAX} non-empty strings`),
   ),
 } as const
-/** Fields that chat has not, or names otherwise: they are read by this schema. */
+/** Fields that a chat does not have, or has under other names: they are read by this schema. */
 export const CohereFields = object(OWN_FIELDS)
 
 /** `POST /v2/chat`. The reader is `parse.ts`; fields beyond these are dropped and named in `X-Tollgate-Dropped`. */

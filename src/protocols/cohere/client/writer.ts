@@ -22,7 +22,7 @@ export class CohereWriter implements AnswerWriter {
   #isOpened = false
   #items = 0
   #open: Speech | null = null
-  /** Calls whose arguments may go on, by index: some providers send those of several by turns. */
+  /** Calls whose arguments may continue, by index: some providers send those of several calls in turns. */
   readonly #calls = new Map<number, ObjectEnd>()
 
   constructor(identity: ChunkIdentity) {
@@ -118,7 +118,7 @@ export class CohereWriter implements AnswerWriter {
     return callEvent('delta', index, { function: { arguments: text } })
   }
 
-  /** Ends the items that say no more; `all`: whatever they were about to say. */
+  /** Ends the items that are complete; `all`: also the others. */
   #closeItems(all = false): string {
     let out = this.#open === null ? '' : event('content-end', { index: this.#items - 1 })
     this.#open = null
@@ -142,7 +142,7 @@ function finishOf(finish: FinishReason): string {
   return FINISHES[finish]
 }
 
-/** Input tokens include cached ones. */
+/** The usage; input tokens include cached ones. */
 function usageOf({ report, chargedMicro }: ChargedUsage): Record<string, unknown> {
   const tokens = { input_tokens: report.inputTokens, output_tokens: report.outputTokens }
   return {

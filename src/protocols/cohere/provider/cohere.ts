@@ -23,7 +23,7 @@ import { TokenReader } from '../../answers/token-reader.ts'
 /** Parameters of Cohere's chat protocol, by OpenRouter's names; an endpoint may list fewer. */
 const PARAMETERS = chatParameters('top_k', 'frequency_penalty', 'presence_penalty', 'seed', 'tool_choice')
 
-/** Cohere's own reasons for a bad end; the others are in wire.md D-3.2. */
+/** Cohere's own reasons for a bad end; the common ones are in wire.md D-3.2. */
 const BAD_ENDS: ReadonlyMap<string, FinishReason> = new Map([
   ['ERROR', 'error'],
   ['TIMEOUT', 'error'],
@@ -39,13 +39,13 @@ type Read = readonly AnswerEvent[] | AttemptFailure
 
 interface CohereView {
   readonly generationId: string
-  /** The client asked not to see thinking and plans. */
+  /** Whether the client asked not to see thinking and plans. */
   readonly hidesReasoning: boolean
 }
 
 /**
- * Cohere's v2 chat, embed and rerank. Requests of the first chat protocol are not written, since every model that still
- * runs has the newer one; answers of the first are still read.
+ * Cohere's v2 chat, embed and rerank. Every model that still runs has the newer chat protocol, so requests are never
+ * written in the first one; answers in the first one can still be read.
  */
 export function createCohere({ transport, files, jobs }: AdapterPorts): Adapter {
   const chat = askChat(cohereProtocol, transport)
@@ -190,8 +190,8 @@ class CohereReader implements EventReader {
         return [...this.#planned(), ...this.#end(delta ?? {})]
       }
       default:
-        // Ends of blocks, citations, and unknown events. A citation names a tool's result, not an address that a client
-        // could follow.
+        // Ends of blocks, citations, and unknown events. A citation names the result of a tool, and no address that a
+        // client could follow.
         return []
     }
   }
@@ -229,7 +229,7 @@ class CohereReader implements EventReader {
   #end(end: RawJson): readonly AnswerEvent[] {
     const usage = cohereUsage(end['usage'])
     return [
-      // An answer without content is the empty text.
+      // An answer without content becomes an empty text.
       ...(this.#said ? [] : [{ type: 'text' as const, choice: 0, text: '' }]),
       ...(usage === null ? [] : [{ type: 'usage' as const, usage }]),
       cohereFinish(end['finish_reason']),
@@ -237,7 +237,7 @@ class CohereReader implements EventReader {
   }
 }
 
-/** Calls are numbered by position in plain answers, and by the message's index in streams. */
+/** A call with its index: by position in plain answers, by the message's index in streams. */
 function indexedCall(raw: unknown, index: unknown): RawJson {
   const call = objectOf(raw)
   return { index, id: call?.['id'], function: call?.['function'] }
@@ -247,7 +247,7 @@ function origin(message: RawJson): AnswerEvent {
   return { type: 'origin', upstreamId: textOf(message['id']), systemFingerprint: null }
 }
 
-/** The `message` is a string in an error and an object in an answer. */
+/** Whether it is an error: the `message` is a string in an error and an object in an answer. */
 function isError(message: RawJson): boolean {
   return message['type'] === 'error' || (message['error'] ?? null) !== null || typeof message['message'] === 'string'
 }
@@ -261,7 +261,7 @@ function tooManyCalls(): AttemptFailure {
 }
 
 /**
- * Decodes server-sent events, or the older protocol's lines of JSON: those begin with a brace, which no event field
+ * Decodes server-sent events, or the JSON lines of the older protocol: these begin with a brace, and no event field
  * does.
  */
 class CohereDecoder implements MessageDecoder {
@@ -309,7 +309,7 @@ function newerSteps(line: RawJson): readonly RawJson[] {
   ]
 }
 
-/** Calls of the first protocol have no ids, and their arguments are objects. */
+/** Calls of the first protocol, which have no ids, and objects as arguments. */
 function newerCalls(older: RawJson): readonly RawJson[] {
   return listOf(older['tool_calls']).map((raw) => {
     const call = objectOf(raw)
@@ -324,9 +324,9 @@ function cohereFinish(raw: unknown): AnswerEvent {
 }
 
 /**
- * The `usage` of an answer, or the `meta` of an older one, as disjoint meters; null when it counts nothing. `tokens`
- * counts everything that the model read and wrote, cached and thinking tokens included. `billed_units`, the smaller
- * numbers on the operator's bill, are used only where `tokens` is missing.
+ * The `usage` of an answer, or the `meta` of an older one, as disjoint meters; null = it has no counts. `tokens` counts
+ * everything that the model read and wrote, including cached and thinking tokens. `billed_units`, the smaller numbers
+ * on the operator's bill, are used only if `tokens` is missing.
  */
 export function cohereUsage(raw: unknown): UsageReport | null {
   const usage = objectOf(raw)

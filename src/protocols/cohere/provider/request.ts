@@ -16,7 +16,7 @@ import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 interface Sampling {
   readonly ours: string
   readonly theirs: string
-  /** Cohere's range is narrower than ours: a value outside becomes the nearest end. */
+  /** Cohere's range is narrower than ours: a value outside it becomes the nearest end. */
   readonly low: number
   readonly high: number
 }
@@ -68,7 +68,7 @@ function samplingFields(parameters: ChatRequest['parameters'], takes: TakesParam
   }
   const { top_k: topK, seed, stop } = parameters
   if (typeof topK === 'number' && takes('top_k')) fields['k'] = Math.min(TOP_K_MAX, Math.round(topK))
-  // Other seeds would be refused, and no answer depends on one.
+  // Other seeds would be refused, and no answer depends on a seed.
   if (Number.isSafeInteger(seed) && Number(seed) >= 0 && takes('seed')) fields['seed'] = seed
   if (stop !== undefined && takes('stop')) fields['stop_sequences'] = Array.isArray(stop) ? stop : [stop]
   return fields
@@ -85,8 +85,8 @@ function thinkingFields({ endpoint, request, sendMaxTokens }: ChatCall): JsonObj
 }
 
 /**
- * `tools`, `strict_tools` and `tool_choice`; empty without tools. Cohere cannot be told one tool by name: then only
- * that tool is sent, and a call is required.
+ * `tools`, `strict_tools` and `tool_choice`; empty without tools. Cohere cannot be asked for one tool by name: in that
+ * case only that tool is sent, and a call is required.
  */
 function toolFields(
   tools: readonly ChatTool[] | null,
@@ -111,13 +111,13 @@ function toolFields(
   }
 }
 
-/** Cohere's strict mode covers all tools or none, and requires each to have a required parameter. */
+/** Cohere's strict mode covers all tools or none, and requires that each has a required parameter. */
 function isStrict({ function: { strict, parameters = {} } }: ChatTool): boolean {
   const { required } = parameters
   return strict === true && Array.isArray(required) && required.length > 0
 }
 
-/** The conversation in Cohere's form. `takesReasoning`: the model reads its earlier thinking. */
+/** The conversation in Cohere's form. `takesReasoning`: whether the model reads its earlier thinking. */
 function cohereMessages(messages: readonly ChatMessage[], takesReasoning: boolean): readonly JsonObject[] {
   return messages.flatMap((message, index) => {
     const path = `messages[${index}]`
@@ -135,7 +135,7 @@ function cohereMessages(messages: readonly ChatMessage[], takesReasoning: boolea
   })
 }
 
-/** One message, or none when nothing remains that Cohere can read. */
+/** One message, or none if nothing is left that Cohere can read. */
 function assistantMessages(message: ChatMessage, path: string, takesReasoning: boolean): readonly JsonObject[] {
   const { content, refusal = '', reasoning = '', reasoning_details: details = [], tool_calls: calls = [] } = message
   const said = content === null || content === '' ? refusal : contentOf(message, path)
@@ -189,7 +189,7 @@ function partOf(part: ChatPart, role: ChatMessage['role'], path: string): JsonOb
 
 const FORMAT = 'cohere-tool-plan-v1'
 
-/** The model's text before tool calls is neither answer nor thinking: the client gets it as a reasoning detail. */
+/** The model's text before tool calls is neither answer nor thinking, so the client gets it as a reasoning detail. */
 export function toolPlanEvents(plan: string): readonly AnswerEvent[] {
   return plan === ''
     ? []
@@ -204,8 +204,8 @@ export function toolPlanEvents(plan: string): readonly AnswerEvent[] {
 }
 
 /**
- * The plan among the details that a client sends back; '' when there is none. Cohere does not read other providers'
- * details.
+ * The plan among the details that a client sends back; '' = there is none. Cohere does not read the details of other
+ * providers.
  */
 function toolPlanOf(details: readonly unknown[]): string {
   let plan = ''

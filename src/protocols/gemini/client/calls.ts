@@ -38,7 +38,7 @@ const GEMINI_MODELS: ModelForms = {
   paths: ['/v1beta/models', '/v1alpha/models'],
 }
 
-/** Events are not numbered, since not every client of the protocol ignores the other fields of an event stream. */
+/** Events have no numbers, since not every client of the protocol ignores further fields of an event. */
 const TYPES = { sse: 'text/event-stream; charset=utf-8', array: 'application/json; charset=utf-8' } as const
 
 const WORDS: ClientWords = {
@@ -96,7 +96,7 @@ export const GEMINI: ClientSide = {
 }
 
 function readContent({ json, params, query }: ClientInput, stream: boolean): ClientChat {
-  // A stream without `alt=sse` is the items of one JSON array.
+  // A stream without `alt=sse` is one JSON array, whose items are the chunks.
   const framing = query().get('alt') === 'sse' ? 'sse' : 'array'
   const request = parseGenerateContent(json, { model: params['model'] ?? '', stream, framing })
   const plain: ChatOffer = {
@@ -148,7 +148,7 @@ function specialOf({ needsSearch, nativeOnly, search }: GenerateContentRequest, 
 
 type ContentFit = ReturnType<NonNullable<Adapter['contentFit']>>
 
-/** The client's own body with our limits, as the endpoint's model takes it. */
+/** The client's own body within our limits, in the form that the endpoint's model accepts. */
 function nativeOf(request: GenerateContentRequest, { adapter, candidate, terms }: ClientStart): ContentFit {
   const { endpoint, sendMaxTokens } = candidate
   const body = nativeBody(request, {
@@ -199,7 +199,7 @@ function geminiModel(model: Model): Record<string, unknown> {
   }
 }
 
-/** A page of the list. Its token is the position of the next page. */
+/** A page of the list of models. Its token is the position of the next page. */
 function geminiModelList(models: readonly Model[], query: URLSearchParams): Record<string, unknown> {
   const size = Math.min(wholeParameter(query, 'pageSize', 0, Number.MAX_SAFE_INTEGER) || PAGE_DEFAULT, PAGE_MAX)
   const token = query.get('pageToken') ?? ''

@@ -11,14 +11,14 @@ import { usageMetadata } from './writer.ts'
 
 const REQUESTS_MAX = 2_048
 const DIMENSIONS_MAX = 1_000_000
-/** Options of a text, as they are documented too. */
+/** The options of a text, also as they are documented. */
 export const EMBED_OPTIONS = {
   taskType: maybe(text('Such as `RETRIEVAL_QUERY`.')),
   outputDimensionality: maybe(whole('', { minimum: 1, maximum: DIMENSIONS_MAX })),
 } as const
 const OPTIONS = object(EMBED_OPTIONS)
 
-/** Options of one text; all requests of a batch must have the same. */
+/** The options of one text; all requests of a batch must have the same. */
 interface Options {
   readonly dimensions: number | null
   readonly inputType: string | null
@@ -74,7 +74,7 @@ function optionsOf(raw: RawObject, path: string): Options {
   }
 }
 
-/** Task types with a name that other providers know too. */
+/** Task types for which other providers have a name too. */
 const INPUT_TYPES: ReadonlyMap<string, string> = new Map([
   ['RETRIEVAL_QUERY', 'search_query'],
   ['RETRIEVAL_DOCUMENT', 'search_document'],
@@ -93,7 +93,7 @@ function textOf(content: unknown, path: string): string {
   return text
 }
 
-/** The answer of `embedContent` and, for a batch, of `batchEmbedContents`, in parts. */
+/** The answer of `embedContent`, or of `batchEmbedContents` for a batch, in parts. */
 export function embedBody(
   isBatch: boolean,
 ): (identity: ChunkIdentity, vectors: readonly Buffer[], usage: ChargedUsage) => readonly Buffer[] {

@@ -25,7 +25,7 @@ const PATH = 'generationConfig'
 const STOPS_MAX = 5
 const CANDIDATES_MAX = 8
 const SAFE = Number.MAX_SAFE_INTEGER
-/** A bare word out of an enumeration, which other protocols cannot ask for. */
+/** Asks for a bare word of an enumeration, which other protocols cannot ask for. */
 const ENUM = 'text/x.enum'
 const MIME_TYPES = ['text/plain', 'application/json', ENUM]
 const LEVELS = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'] as const
@@ -38,7 +38,7 @@ const between = (minimum: number, maximum: number): OptionalField<number | null>
 const count = (about: string, minimum: number, maximum: number): OptionalField<number | null> =>
   maybe(said(whole(about, { minimum, maximum }), `must be an integer between ${minimum} and ${maximum}`))
 
-/** One of some words. `shown` are those of the documentation. */
+/** One of several words. `shown` are the documented ones. */
 function word(
   shown: Schema<string>,
   allows: (given: string) => boolean,
@@ -133,7 +133,7 @@ function present(parameters: Readonly<Record<string, unknown>>): Readonly<Record
 function sampling({ topP, topK, stopSequences: stop, ...config }: Config): Readonly<Record<string, unknown>> {
   return {
     temperature: config.temperature,
-    // Zero means only the most likely token, as a top_k of 1 does elsewhere.
+    // Zero means only the most likely token, which other protocols express as a top_k of 1.
     top_p: topP === 0 ? undefined : topP,
     top_k: topP === 0 ? 1 : topK === 0 ? undefined : topK,
     presence_penalty: config.presencePenalty,
@@ -143,7 +143,7 @@ function sampling({ topP, topK, stopSequences: stop, ...config }: Config): Reado
   }
 }
 
-/** A budget of 0 is no thinking, -1 is as much as the model likes. */
+/** The reasoning that is asked for: a budget of 0 means none, -1 means as much as the model wants. */
 function reasoningOf({ thinkingConfig }: Config): Readonly<Record<string, unknown>> | undefined {
   const { thinkingBudget: budget, thinkingLevel: level, includeThoughts } = thinkingConfig ?? {}
   if (budget === 0) return { enabled: false }

@@ -4,18 +4,18 @@ import { type GenerateContentRequest, WITHHELD, WITHHELD_CONFIG } from './reques
 import { ownSignature } from '../signed-parts.ts'
 import { isSearch } from './tools.ts'
 
-/** Terms of an endpoint that change a body. */
+/** Facts of an endpoint that change a body. */
 export interface NativeTerms {
   readonly maxTokens: number | null
-  /** Whether searches have a price there. */
+  /** Whether searches have a price at the endpoint. */
   readonly searches: boolean
-  /** Kinds of output that have a price there; null = as requested. */
+  /** Kinds of output that have a price at the endpoint; null = as requested. */
   readonly modalities: readonly string[] | null
-  /** Who reads the endpoint's signatures again; null = the Gemini API, whose own have no mark. */
+  /** The signer of the endpoint's signatures; null = the Gemini API, whose own signatures have no mark. */
   readonly signer: string | null
 }
 
-/** Our own fields, those of the operator's account, and those with a separate price. */
+/** Our own fields, fields of the operator's account, and fields with a separate price. */
 const REMOVED: ReadonlySet<string> = new Set([
   'model',
   'models',
@@ -27,7 +27,7 @@ const REMOVED: ReadonlySet<string> = new Set([
 const REMOVED_CONFIG: ReadonlySet<string> = new Set(WITHHELD_CONFIG.flatMap(spellings))
 
 /**
- * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or not, except
+ * The client's own body for a provider of the protocol (clients.md D-14.2): every field stays, known or unknown, except
  * those that cost money or name an account.
  */
 export function nativeBody({ body }: GenerateContentRequest, terms: NativeTerms): Record<string, unknown> {
@@ -78,7 +78,10 @@ function toolsOf(tools: unknown, { searches }: NativeTerms): readonly RawObject[
   })
 }
 
-/** Signatures of other models and providers are removed, since they would be refused, and the mark of its own. */
+/**
+ * The content without signatures of other models and providers, which would be refused, and without the mark on the
+ * provider's own.
+ */
 function ownContent(content: unknown, signer: string | null): unknown {
   const parts = isObject(content) ? content['parts'] : null
   if (!isObject(content) || !Array.isArray(parts)) return content

@@ -28,7 +28,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'serviceTier',
 ])
 
-/** The parts of a call in its path and query. */
+/** The parts of a call that are in its path and query. */
 export interface GenerateContentTarget {
   /** The model in the path. */
   readonly model: string
@@ -38,10 +38,10 @@ export interface GenerateContentTarget {
 
 const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:;[\w.=+; -]+)?$/
 
-/** A part with the type that the client says. */
+/** A part with the type that the client states. */
 interface TypedPart {
   readonly part: ChatPart
-  /** What it holds is what its type says, so that the client's own words can be sent. */
+  /** Whether its content has the stated type, so that the client's own words can be sent. */
   readonly isTrue: boolean
 }
 
@@ -55,12 +55,13 @@ export function parseGenerateContent(json: unknown, call: GenerateContentTarget)
   const withheld = withheldOf(body, tools)
   noteOthers(body, dropped)
   const { maxTokens, n, responseFormat, showsThoughts } = config
-  // Its own words would say something else than what is held for, and nobody else knows its words.
+  // The client's own words name another type than the one that is held for, but only a provider of the protocol
+  // understands them.
   if (mistyped !== null && config.nativeOnly !== null)
     throw badMessage(mistyped, 'must hold a file of the type that it names')
   const search = tools.search === null ? {} : { web_search_options: {} }
   const { inputModalities, textBytes } = inputSize(messages, tools.tools, responseFormat)
-  // A byte is at most one token, also where only a provider of the protocol reads it.
+  // A byte is at most one token, even if only a provider of the protocol reads it.
   const unreadBytes = unread + tools.unreadBytes
   return {
     chat: {
@@ -75,7 +76,7 @@ export function parseGenerateContent(json: unknown, call: GenerateContentTarget)
       toolChoice: tools.choice,
       responseFormat,
       parameters: { ...config.parameters, ...search, ...tierOf(body) },
-      // The writer hides thoughts but keeps their signatures.
+      // The writer hides thoughts but still sends their signatures.
       hidesReasoning: false,
       provider: parseProviderPreferences(body),
       sessionId: sessionIdOf(body),
@@ -95,7 +96,7 @@ export function parseGenerateContent(json: unknown, call: GenerateContentTarget)
   }
 }
 
-/** The names of the enumeration have a prefix. */
+/** The tier; the names of the enumeration have a prefix. */
 function tierOf(body: RawObject): { readonly service_tier?: string } {
   const tier = member(body, 'serviceTier')
   return typeof tier === 'string' ? { service_tier: tier.toLowerCase().replace(/^service_tier_(?!unsp)/, '') } : {}
@@ -108,7 +109,7 @@ export function parseCountTokens(json: unknown, model: string): ChatRequest {
   return parseGenerateContent(inner ?? body, { model, stream: false, framing: 'array' }).chat
 }
 
-/** Fields that name the operator's account, or are billed without a price. */
+/** Fields that name the operator's account, or are billed without a price here. */
 function withheldOf(body: RawObject, { tools, search, hosted }: GeminiTools): readonly string[] {
   if (member(body, 'cachedContent') !== undefined)
     throw invalidInput('cachedContent', 'is not offered: send the whole contents, repeated ones are cached as they are')
@@ -144,10 +145,10 @@ function filePart(raw: RawObject, path: string): TypedPart {
   const url = textMember(raw, 'fileUri', `${path}.fileUri`) ?? ''
   if (url === '') throw badMessage(path, 'fileUri is required')
   const isGiven = textMember(raw, 'mimeType', `${path}.mimeType`) !== undefined
-  // An address without a type is usually one of a video site.
+  // An address without a type is usually that of a video site.
   const mimeType = isGiven ? mimeTypeOf(raw, path) : (typeOfAddress(url) ?? 'video/*')
   const { part, isTrue } = typedPart(raw, { mimeType, url }, path)
-  // Without a type the provider goes by what it fetches.
+  // Without a type, the provider judges by what it fetches.
   return { part, isTrue: isTrue && (isGiven || isVideoSite(url)) }
 }
 
@@ -181,26 +182,26 @@ interface ModelTurn {
 /** `systemInstruction` and `contents` as messages. */
 interface ReadContents {
   readonly messages: readonly ChatMessage[]
-  /** Where a file is first not what its type says; null = nowhere. */
+  /** The first path at which a file is not what its type says; null = none. */
   readonly mistyped: string | null
-  /** Bytes of what only a provider of the protocol reads, which is no part of the messages. */
+  /** The bytes that only a provider of the protocol reads, and that are no part of the messages. */
   readonly unreadBytes: number
 }
 
-/** Members that are read where they stand: of any part, of a call and of a result. */
+/** Members that are read at their own place: of any part, of a call and of a result. */
 const READ = namesOf('text', 'inlineData', 'fileData', 'thought', 'thoughtSignature')
 const READ_WITH_CALL = namesOf(...READ, 'functionCall')
 const READ_WITH_RESULT = namesOf(...READ, 'functionResponse')
 const READ_OF_CALL = namesOf('name', 'id', 'args')
 const READ_OF_RESULT = namesOf('name', 'id', 'response', 'parts')
-/** JSON of the client's own, in which names mean nothing. */
+/** Members with the client's own JSON, in which names have no meaning. */
 const OWN: ReadonlySet<string> = new Set(['args', 'response'])
 
 function namesOf(...names: readonly string[]): ReadonlySet<string> {
   return new Set(names.flatMap(spellings))
 }
 
-/** Names of parts that no message can hold are added to `dropped`. */
+/** The contents as messages. Names of parts that no message can hold are added to `dropped`. */
 function contentsOf(body: RawObject, dropped: Set<string>): ReadContents {
   const reader = new ContentsReader(dropped)
   const system = member(body, 'systemInstruction')
@@ -219,11 +220,11 @@ class ContentsReader {
   mistyped: string | null = null
   unreadBytes = 0
   readonly #dropped: Set<string>
-  /** Calls by function name, oldest first: results from older clients give only the name. */
+  /** Calls by function name, the oldest first: results from older clients have only the name. */
   readonly #named = new Map<string, { readonly ids: string[]; next: number }>()
   readonly #answered = new Set<string>()
   #calls = 0
-  /** The model's turn being read: clients keep a streamed turn as one content for each chunk. */
+  /** The model's turn that is being read: clients store a streamed turn as one content for each chunk. */
   #turn: ModelTurn | null = null
 
   constructor(dropped: Set<string>) {
@@ -234,7 +235,7 @@ class ContentsReader {
     const parts = partsOf(raw, 'systemInstruction')
     const content = parts.flatMap((part, index): readonly ChatPart[] => {
       const path = `systemInstruction.parts[${index}]`
-      if (this.#media(part, path).length > 0) throw badMessage(path, 'must be text: files stand in contents')
+      if (this.#media(part, path).length > 0) throw badMessage(path, 'must be text: files belong in contents')
       const text = textMember(part, 'text', `${path}.text`)
       if (text === undefined) this.#dropped.add('systemInstruction.parts')
       return text === undefined || text === '' ? [] : [{ type: 'text', text }]
@@ -293,7 +294,7 @@ class ContentsReader {
     const signature = textMember(part, 'thoughtSignature', `${path}.thoughtSignature`) ?? ''
     let callId: string | null = null
     const isThought = flagMember(part, 'thought', `${path}.thought`) === true
-    // A provider of the protocol reads the pictures of its thoughts again.
+    // A provider of the protocol reads the pictures of its own thoughts again.
     if (called !== undefined || isThought) turn.content.push(...this.#media(part, path, READ_WITH_CALL))
     if (called !== undefined) {
       const call = this.#call(called, `${path}.functionCall`)
@@ -361,8 +362,8 @@ class ContentsReader {
   }
 
   /**
-   * The files of a part, wherever they stand in it but in members that are `read` besides: the client's own words go to
-   * a provider of the protocol. What nobody reads counts as text.
+   * The files of a part, wherever they are in it except in members that are `read` elsewhere: a provider of the
+   * protocol gets the client's own words. Members that are not read count as text.
    */
   #media(part: RawObject, path: string, read = READ): readonly ChatPart[] {
     const unread = Object.entries(part).filter(([name]) => !read.has(name))
@@ -408,19 +409,19 @@ function partOf(raw: unknown, path: string): RawObject {
   return raw
 }
 
-/** A single text needs no list. */
+/** The shortest form of a content: a single text needs no list. */
 function shortest(content: readonly ChatPart[]): string | readonly ChatPart[] {
   const [only] = content
   if (only === undefined) return ''
   return content.length === 1 && only?.type === 'text' ? only.text : content
 }
 
-/** Content in pieces, as a stream brought them. */
+/** The content of a turn whose pieces came from a stream. */
 function assistantContent(content: readonly ChatPart[]): string | readonly ChatPart[] {
   return content.every((part) => part.type === 'text') ? content.map(({ text }) => text).join('') : content
 }
 
-/** A result's only text, as client functions return it, or the JSON of the whole result. */
+/** The only text of a result, as client functions return it, or the whole result as JSON. */
 function resultText(response: RawObject, path: string): string {
   const keys = Object.keys(response)
   const { output, error } = response

@@ -3,25 +3,25 @@ import type { RawObject } from '../../../kinds/fields/body-fields.ts'
 
 /** Fields that are sent to no provider: they name an account, have a separate price, or are a callback. */
 export const WITHHELD = ['labels', 'store', 'webhookConfig', 'modelArmorConfig'] as const
-/** The same in `generationConfig`: they choose another model than the paid one. */
+/** The same in `generationConfig`: they choose another model than the one with the price. */
 export const WITHHELD_CONFIG = ['routingConfig', 'modelConfig', 'modelSelectionConfig'] as const
 
 /** A request of `generateContent`, with the equivalent chat request. */
 export interface GenerateContentRequest {
   readonly chat: ChatRequest
-  /** As the client sent it. */
+  /** The client's body, unchanged. */
   readonly body: RawObject
-  /** Server-sent events, or the chunks as items of one JSON array. */
+  /** Whether chunks are sent as server-sent events, or as items of one JSON array. */
   readonly framing: 'sse' | 'array'
   /** Thoughts are shown only on request. */
   readonly showsThoughts: boolean
   /** The tool with which the provider searches the web; null = none. */
   readonly search: string | null
-  /** Without its search the request would mean something else. */
+  /** Whether the request would mean something else without its search. */
   readonly needsSearch: boolean
-  /** A member that only providers of this protocol can be sent; null = none. */
+  /** A member that only providers of this protocol understand; null = none. */
   readonly nativeOnly: { readonly path: string; readonly value: string } | null
-  /** A file is not what its type says: only as a chat is it sent as what it is. */
+  /** A file is not what its type says, so it is sent only as a chat, in which it has its real type. */
   readonly isMistyped: boolean
   /** Parts of the request that are sent to no provider. */
   readonly withheld: readonly string[]

@@ -23,7 +23,7 @@ const MEDIA_TYPE = text('Such as `image/png`.', { pattern: '^[\\w.+-]+/[\\w.+-]+
 const BASE64 = text('', { minLength: 1, pattern: '^[A-Za-z0-9+/_-]*={0,2}$', contentEncoding: 'base64' })
 const SCHEMA = map(anything())
 
-/** A part of a turn: one of these. Every name is also taken in snake_case. */
+/** A part of a turn, which has one of these members. Every name is also accepted in snake_case. */
 const Part = object({
   text: maybe(text()),
   inlineData: maybe(object({ mimeType: MEDIA_TYPE, data: BASE64 })),

@@ -10,7 +10,7 @@ import {
 } from '../../../kinds/fields/body-fields.ts'
 import { listMember, member, objectMember, readMembers, textMember } from '../members.ts'
 
-/** Names of tools with which the provider searches the web. */
+/** Names of the tools with which the provider searches the web. */
 const SEARCHES: ReadonlySet<string> = new Set([
   'googleSearch',
   'google_search',
@@ -24,10 +24,10 @@ export function isSearch(name: string): boolean {
 
 export interface GeminiTools {
   readonly tools: readonly ChatTool[] | null
-  /** Bytes of the declarations that a provider of the protocol gets beyond those tools. */
+  /** The bytes of declarations that only a provider of the protocol gets, besides those tools. */
   readonly unreadBytes: number
   readonly choice: ChatRequest['toolChoice']
-  /** The name of a web search tool; null = none. */
+  /** The name of the web search tool; null = none. */
   readonly search: string | null
   /** Other tools that the provider runs, which have no price. */
   readonly hosted: readonly string[]
@@ -88,7 +88,7 @@ const CALLING = object({
   allowedFunctionNames: maybe(said(list(text()), 'must be an array of strings')),
 })
 
-/** `toolConfig`: of several allowed functions only those are offered. */
+/** `toolConfig`: if several functions are allowed, only those are offered. */
 function choiceOf(body: RawObject): {
   readonly choice: ChatRequest['toolChoice']
   readonly allowed: ReadonlySet<string> | null
@@ -121,15 +121,15 @@ function choiceOf(body: RawObject): {
 }
 
 const DEPTH_MAX = 64
-/** Keywords whose value is a schema, a list of schemas, or a map of schemas. */
+/** Keywords whose value is one schema, a list of schemas, or a map of schemas. */
 const ONE = new Set(['items', 'additionalProperties', 'not', 'contains'])
 const MANY = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions'])
-/** Google's own keywords, which JSON Schema lacks. */
+/** Google's own keywords, which JSON Schema does not have. */
 const DROPPED = new Set(['nullable', 'propertyOrdering', 'example'])
 const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties'])
 
-/** A schema in Google's dialect (`type: OBJECT`, `nullable`) as JSON Schema. */
+/** Converts a schema in Google's dialect (`type: OBJECT`, `nullable`) to JSON Schema. */
 export function jsonSchemaOf(schema: RawObject, path: string, depth = 0): Record<string, unknown> {
   if (depth > DEPTH_MAX) throw invalidInput(path, `is nested deeper than ${DEPTH_MAX} levels`)
   const made: Record<string, unknown> = {}

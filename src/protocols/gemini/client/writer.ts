@@ -12,7 +12,7 @@ import { plainDetail } from '../../../kinds/chat/thoughts.ts'
 import { GrownText } from '../../../kinds/answer/grown-text.ts'
 import { areSigned, signatureOf, thoughtSignature } from '../signed-parts.ts'
 
-/** Reasons that only this protocol has; they pass unchanged from its own providers. */
+/** Reasons that only this protocol has; those of its own providers pass unchanged. */
 const OWN: ReadonlySet<string> = new Set([
   'RECITATION',
   'LANGUAGE',
@@ -116,7 +116,7 @@ export class GeminiWriter implements AnswerWriter {
     return candidate
   }
 
-  /** An empty text, because some clients ignore a chunk without parts. */
+  /** The last chunk of a candidate. It has an empty text, because some clients ignore a chunk without parts. */
   #finished({ index, finish, native }: Finish): Record<string, unknown> {
     const candidate = this.#candidate(index)
     candidate.close()
@@ -144,7 +144,7 @@ function content(parts: readonly CandidatePart[]): Record<string, unknown> {
   return { parts, role: 'model' }
 }
 
-/** `finishReason` of a candidate; `isBroken` = one of its calls could not be shown. */
+/** The `finishReason` of a candidate; `isBroken` = one of its calls could not be shown. */
 function finishReasonName(finish: FinishReason, native: string | null, isBroken: boolean): string {
   if (isBroken && finish !== 'length') return 'MALFORMED_FUNCTION_CALL'
   if (native !== null && OWN.has(native) && (finish === 'content_filter' || finish === 'error')) return native
@@ -167,7 +167,7 @@ class ChunkFrames {
     return Buffer.from(this.#head() + JSON.stringify(body) + this.#after)
   }
 
-  /** A chunk that is JSON already. */
+  /** The bytes of a chunk that is already JSON. */
   raw(json: Buffer): Buffer {
     return Buffer.concat([Buffer.from(this.#head()), json, Buffer.from(this.#after)])
   }
@@ -189,7 +189,7 @@ class ChunkFrames {
   }
 }
 
-/** The charge, beside the counts. */
+/** The charge, as fields next to the counts. */
 function costOf({ chargedMicro }: ChargedUsage): Readonly<Record<string, unknown>> {
   return { cost: rubles(chargedMicro), currency: 'RUB' }
 }
@@ -213,8 +213,8 @@ export function usageMetadata(
 }
 
 /**
- * Passes on the answer of a provider of the protocol (clients.md D-14.2). Id and model are ours, and the last chunks
- * wait for the charge.
+ * Passes on the answer of a provider of the protocol (clients.md D-14.2). The id and the model are ours, and the last
+ * chunks wait for the charge.
  */
 export class UnfilteredGemini implements AnswerWriter {
   readonly #identity: ChunkIdentity
@@ -235,7 +235,7 @@ export class UnfilteredGemini implements AnswerWriter {
       const { sent } = event
       if (!Buffer.isBuffer(sent)) this.#held.push(sent)
       else {
-        // The held chunk was not the last one.
+        // Another chunk follows, so the held chunk was not the last one.
         for (const held of this.#held.splice(0)) out.push(this.#frames.chunk(held))
         out.push(this.#frames.raw(sent))
       }
@@ -259,17 +259,17 @@ export class UnfilteredGemini implements AnswerWriter {
       : this.#charged({ ...sent, ...reasoned(sent['candidates'], answer) }, usage, answer.serviceTier)
   }
 
-  /** The counts are those that are charged; fields that only the provider knows stay. */
+  /** The counts become those that are charged; fields that only the provider knows stay. */
   #charged(chunk: JsonObject, usage: ChargedUsage, tier: string | null): Record<string, unknown> {
     const told = isObject(chunk['usageMetadata']) ? chunk['usageMetadata'] : {}
-    // The provider's own word stays where it is; one that stood in a header is told here.
+    // The provider's own word for the tier stays where it is; a tier that came in a header is added.
     const isTold = told['trafficType'] !== undefined || told['serviceTier'] !== undefined
     const metadata = { ...told, ...usageMetadata(usage, isTold ? null : tier) }
     return { ...ownedChunk(chunk, this.#identity), usageMetadata: metadata }
   }
 }
 
-/** A provider may leave out the reason of the end, without which some clients ask again. */
+/** Adds the reason of the end if the provider left it out, since some clients ask again without it. */
 function reasoned(candidates: unknown, { choices }: ChatAnswer): JsonObject {
   if (!Array.isArray(candidates)) return {}
   return {
@@ -307,7 +307,7 @@ export class CandidateParts {
     this.#showsThoughts = showsThoughts
   }
 
-  /** Whether a call's arguments were not a JSON object: it is left out, since it must not be run. */
+  /** Whether the arguments of a call were no JSON object: the call is left out, since it must not be run. */
   get isBroken(): boolean {
     return this.#isBroken
   }
@@ -349,7 +349,7 @@ export class CandidateParts {
     return parts
   }
 
-  /** The answer ended, so waiting parts are complete. */
+  /** The answer has ended, so parts that wait are complete. */
   close(): void {
     const calls = this.#calls.filter((call) => call !== undefined)
     // Some conversations cannot be continued without their thoughts, which the client was not shown.
@@ -394,7 +394,7 @@ export class CandidateParts {
     else if (field === 'reasoning_details') for (const detail of value) this.#detail(detail)
   }
 
-  /** In a stream a text's signature comes after the text, so it gets an empty text part. */
+  /** In a stream, the signature of a text comes after the text, so it gets a text part that is empty. */
   #detail(detail: unknown): void {
     const signature = signatureOf(detail)
     if (signature === null) {
@@ -415,7 +415,7 @@ export class CandidateParts {
     else this.#parts.push({ text: '', thoughtSignature: signature.data })
   }
 
-  /** Sound comes in pieces of whole base64 groups. */
+  /** Sound comes in pieces, each of whole base64 groups. */
   #audio(value: Readonly<Record<string, unknown>>): void {
     const { data, format, transcript } = value
     if (typeof format === 'string' && format.includes('/')) this.#audioType = format
@@ -430,7 +430,7 @@ export class CandidateParts {
   }
 }
 
-/** null = not a JSON object. A function without parameters may be called without arguments; some models then send null. */
+/** null = no JSON object. A function without parameters may be called without arguments; some models then send null. */
 function argsOf(text: string): Readonly<Record<string, unknown>> | null {
   if (text.trim() === '') return {}
   try {

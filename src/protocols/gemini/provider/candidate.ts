@@ -20,14 +20,14 @@ const PATH_CHARS_MAX = 4_096
 const CHARS_MAX = 4_194_304
 
 /**
- * The arguments of a call that comes in pieces, each with the JSON path of its value; a string continues where it
+ * The arguments of a call that comes in pieces. Each piece has the JSON path of its value; a string continues where it
  * stopped.
  */
 export class PartialArguments {
   readonly #root: Branch = new Map()
   #chars = 0
 
-  /** false: the pieces do not form one object, or are more than any honest call has. */
+  /** false = the pieces do not form one object, or are more than any real call has. */
   add(partialArgs: unknown): boolean {
     for (const raw of listOf(partialArgs)) {
       const piece = objectOf(raw) ?? {}
@@ -103,7 +103,7 @@ function childOf(parent: Branch, step: string | number): Node | undefined {
   return parent instanceof Map ? parent.get(String(step)) : typeof step === 'number' ? parent[step] : undefined
 }
 
-/** A list grows by one at a time: a far index would only cost memory. */
+/** A list grows by one item at a time: a far index would only cost memory. */
 function put(parent: Branch, step: string | number, node: Node): boolean {
   if (parent instanceof Map) parent.set(String(step), node)
   else if (typeof step === 'number' && step <= parent.length) parent[step] = node
@@ -111,7 +111,7 @@ function put(parent: Branch, step: string | number, node: Node): boolean {
   return true
 }
 
-/** Collects all parts in one list: strings joined at each level would be copied once per level. */
+/** Collects all parts in one list: joining strings at each level would copy them once per level. */
 function write(node: Node, parts: string[]): void {
   if (node === null || typeof node !== 'object') {
     parts.push(JSON.stringify(node))
@@ -128,7 +128,7 @@ function write(node: Node, parts: string[]): void {
   parts.push(isMap ? '}' : ']')
 }
 
-/** Far beyond any honest answer: bounds on what a broken upstream makes us keep. */
+/** Far more than any real answer has: bounds on what a broken upstream makes us hold in memory. */
 const CALLS_MAX = 256
 const SOURCES_MAX = 1_024
 const QUERIES_MAX = 128
@@ -157,11 +157,11 @@ export interface CandidateView {
   readonly hidesReasoning: boolean
   /** The provider whose mark its signatures get; null = none. */
   readonly signer: string | null
-  /** How the provider bills searches of this answer; null = the request allows none. */
+  /** How the provider bills the searches of this answer; null = the request allows none. */
   readonly billsSearch: SearchBilling | null
 }
 
-/** One candidate of an answer, as events; each piece of a stream has the shape of a whole candidate. */
+/** One candidate of an answer, as events; each piece of a stream has the form of a whole candidate. */
 export class Candidate {
   readonly #view: CandidateView
   readonly #choice: number
@@ -185,7 +185,7 @@ export class Candidate {
     return this.#finished
   }
 
-  /** Its different web searches: Google bills neither blank nor repeated ones. */
+  /** Its distinct web searches: Google bills neither blank nor repeated ones. */
   get queries(): ReadonlySet<string> {
     return this.#queries
   }
@@ -195,8 +195,8 @@ export class Candidate {
   }
 
   /**
-   * `lifted`: the probabilities, each replaced by its index. null for more than any honest answer holds, or for pieces
-   * of a call that do not fit together.
+   * `lifted`: the probabilities, each replaced by its index. null = more than any real answer has, or pieces of a call
+   * that do not fit together.
    */
   read(raw: RawJson, lifted: readonly JsonBytes[]): readonly AnswerEvent[] | null {
     this.#events = []
@@ -208,7 +208,7 @@ export class Candidate {
     return this.#isBroken ? null : this.#events
   }
 
-  /** The answer ended without a reason, as only a whole answer may. */
+  /** The answer ended without a reason, which is allowed only in a plain answer. */
   close(): readonly AnswerEvent[] {
     this.#events = []
     if (!this.#finished) this.#finish(null)
@@ -232,7 +232,7 @@ export class Candidate {
     const signature = textOf(part['thoughtSignature'])
     if (signature === null || signature === '') return
     this.#signature(signature, called === null ? null : this.#lastCallId)
-    // Thoughts come before what they led to (wire.md D-2.4).
+    // Thoughts come before the calls to which they led (wire.md D-2.4).
     const thought = called === null || before === this.#calls ? undefined : this.#events.pop()
     if (thought !== undefined) this.#events.splice(at, 0, thought)
   }
@@ -242,12 +242,12 @@ export class Candidate {
     else this.#events.push({ type: isThought ? 'reasoning' : 'text', choice: this.#choice, text })
   }
 
-  /** Progress without content. */
+  /** Adds progress without content. */
   #silent(): void {
     this.#events.push({ ...SILENT, choice: this.#choice })
   }
 
-  /** A call comes whole, or its name comes first and pieces without a name follow until one says that no more come. */
+  /** A call comes whole; or its name comes first, and pieces without a name follow until one is marked as the last. */
   #call(called: RawJson): void {
     const name = textOf(called['name'])
     if (name !== null && name !== '') this.#openCall(name, textOf(called['id']))
@@ -296,7 +296,7 @@ export class Candidate {
     } else if (mimeType.startsWith('audio/')) this.#sound(mimeType, Buffer.from(data, 'base64'))
   }
 
-  /** Pieces of base64 can be joined only if each but the last holds whole groups of three bytes. */
+  /** Pieces of base64 can be joined only if each but the last has whole groups of three bytes. */
   #sound(mimeType: string, bytes: Buffer): void {
     const id =
       this.#audio === null

@@ -18,7 +18,7 @@ const AUDIO_TYPES: ReadonlyMap<string, string> = new Map([
   ['mpeg', 'audio/mp3'],
 ])
 
-/** The content of a message as parts. Empty text is left out: in most places the protocol refuses it. */
+/** The content of a message as parts. Empty text is left out, since in most places the protocol refuses it. */
 function partsOf(content: ChatMessage['content'], path: string): GeminiPart[] {
   if (content === null) return []
   if (typeof content === 'string') return textParts(content)
@@ -55,7 +55,10 @@ function contentParts(part: ChatPart, path: string): GeminiPart[] {
   }
 }
 
-/** The type is always named, so that the provider does not go by what it fetches; `usual` where nothing names one. */
+/**
+ * A part with its type, so that the provider does not judge by what it fetches; `usual` is the type of a file that
+ * names none.
+ */
 function mediaPart<Kind extends string>(
   kind: Kind,
   url: MediaUrl<Kind>,
@@ -97,7 +100,7 @@ export interface GeminiConversation {
   readonly contents: readonly { readonly role: string; readonly parts: readonly GeminiPart[] }[]
 }
 
-/** `signer`: who reads signatures of earlier turns again. */
+/** `signer`: whose signatures of earlier turns can be read again. */
 export function conversationOf(
   messages: readonly ChatMessage[],
   { needsSignatures, takesPrefill }: Pick<GeminiTraits, 'needsSignatures' | 'takesPrefill'>,
@@ -124,7 +127,7 @@ export function conversationOf(
   return { system, contents }
 }
 
-/** Reasoning is not sent back: the provider needs only its signatures. */
+/** The parts of the model's turn. Reasoning is not sent back: the provider needs only its signatures. */
 function assistantParts(
   message: ChatMessage,
   { needsSignatures, signer }: { readonly needsSignatures: boolean; readonly signer: string | null },
@@ -139,7 +142,7 @@ function assistantParts(
     parts.splice(-1, 1, { ...last, thoughtSignature: ofText })
   const isUnsigned = needsSignatures && !calls.some(({ id }) => ofCalls.has(id))
   const callParts = calls.map(({ id, function: called }, index) => {
-    // Only the first of parallel calls has a signature.
+    // Only the first of several parallel calls has a signature.
     const signature = ofCalls.get(id) ?? (isUnsigned && index === 0 ? NO_SIGNATURE : null)
     return {
       functionCall: {
@@ -154,8 +157,8 @@ function assistantParts(
 }
 
 /**
- * Media of a result follow all results of the turn as parts that every model understands, each after the name of its
- * call.
+ * The result of a tool. Its media follow all results of the turn, each after the name of its call, as parts that every
+ * model understands.
  */
 function toolResult(message: ChatMessage, toolNames: ReadonlyMap<string, string>, path: string): readonly GeminiPart[] {
   const { tool_call_id: id = '', content, is_error: failed } = message
@@ -180,7 +183,7 @@ interface Signatures {
   readonly ofText: string | null
 }
 
-/** The signatures in reasoning details; another provider's would be refused. */
+/** The signatures in reasoning details; those of another provider would be refused. */
 function signaturesOf(details: readonly unknown[], signer: string | null): Signatures {
   const ofCalls = new Map<string, string>()
   let ofText: string | null = null

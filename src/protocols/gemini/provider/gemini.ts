@@ -130,7 +130,7 @@ function readPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
 
 const BATCH_MAX = 100
 
-/** Other providers' names for Google's tasks; Google's own names are accepted in any case. */
+/** Names that other providers have for Google's tasks; Google's own names are accepted in upper and lower case. */
 const TASK_TYPES: ReadonlyMap<string, string> = new Map([
   ['search_query', 'RETRIEVAL_QUERY'],
   ['query', 'RETRIEVAL_QUERY'],
@@ -139,7 +139,7 @@ const TASK_TYPES: ReadonlyMap<string, string> = new Map([
   ['passage', 'RETRIEVAL_DOCUMENT'],
 ])
 
-/** `batchEmbedContents` of the Gemini API. Vertex AI has no batches: there `embedContent` is called for each text. */
+/** `batchEmbedContents` of the Gemini API. Vertex AI has no batches, so `embedContent` is called for each text. */
 export const geminiEmbed: EmbeddingsProtocol = {
   batchMax: (call) => (isVertex(call.endpoint.provider) ? 1 : BATCH_MAX),
   request: (call, input) => {

@@ -14,19 +14,19 @@ export const EFFORT_LEVELS: ReadonlyMap<string, readonly string[]> = new Map([
   ['xhigh', ['high']],
   ['max', ['high']],
 ])
-/** The model decides. */
+/** The budget with which the model decides itself. */
 const BUDGET_DYNAMIC = -1
 
-/** For a model without a known maximum: every thinking model can answer this much. */
+/** For a model without a known maximum: every thinking model can answer with this many tokens. */
 export const MAX_TOKENS_DEFAULT = 65_536
-/** Parameters that newer models ignore or refuse, with their names here. */
+/** Parameters that newer models ignore or refuse, with their names in this protocol. */
 const NUMBERS: readonly (readonly [string, string])[] = [
   ['temperature', 'temperature'],
   ['top_p', 'topP'],
   ['frequency_penalty', 'frequencyPenalty'],
   ['presence_penalty', 'presencePenalty'],
 ]
-/** The provider sends bare samples, and we convert no sound. */
+/** The provider sends bare samples, and we do not convert sound. */
 const AUDIO_FORMAT = 'pcm16'
 
 export function generationConfigOf(call: ChatCall, takes: TakesParameter, traits: GeminiTraits): JsonObject {
@@ -60,7 +60,8 @@ function samplingFields(parameters: JsonObject, takes: TakesParameter, { samples
     for (const [name, own] of NUMBERS) if (parameters[name] !== undefined && takes(name)) fields[own] = parameters[name]
     if (typeof topK === 'number' && takes('top_k')) fields['topK'] = Math.floor(topK)
   }
-  // Seeds have 32 bits here: a longer seed keeps its lower half, so that the same seed still gives the same answer.
+  // Seeds have 32 bits here: of a longer seed the lower half is sent, so that the same seed still gives the same
+  // answer.
   if (typeof seed === 'number' && Number.isSafeInteger(seed) && takes('seed')) fields['seed'] = seed | 0
   if (stop !== undefined && takes('stop')) fields['stopSequences'] = Array.isArray(stop) ? stop : [stop]
   return fields
@@ -93,7 +94,7 @@ function modalityFields(parameters: JsonObject, takes: TakesParameter): JsonObje
   }
 }
 
-/** Shape and resolution of pictures, by OpenRouter's names. */
+/** The shape and resolution of pictures, by OpenRouter's names. */
 function imageFields(parameters: JsonObject, takes: TakesParameter): JsonObject {
   const config = takes('image_config') || takes('modalities') ? objectOf(parameters['image_config']) : null
   const aspectRatio = textOf(config?.['aspect_ratio'])
@@ -139,7 +140,7 @@ function amountOf(
   if (traits.thinking === 'shown') return {}
   if (traits.thinking === 'level') {
     if (thinks === false) return { thinkingLevel: traits.levels[0] }
-    // The provider still accepts budgets from clients that count in tokens.
+    // The provider still accepts budgets, which clients that count in tokens send.
     if (budget !== null) return { thinkingBudget: budget }
     const level = EFFORT_LEVELS.get(effort ?? '')?.find((name) => traits.levels.includes(name))
     return level === undefined ? {} : { thinkingLevel: level }

@@ -22,7 +22,7 @@ import { geminiCredentials, geminiPath, geminiResource } from './request.ts'
 /** The most pictures of one call to Imagen. */
 const COUNT_MAX = 4
 const RATIOS = ['1:1', '3:4', '4:3', '9:16', '16:9']
-/** Any other address with this protocol is Vertex AI, whose Imagen accepts more parameters. */
+/** The address of the Gemini API. Any other with this protocol is Vertex AI, whose Imagen accepts more parameters. */
 const GEMINI_API = /^https:\/\/generativelanguage\.googleapis\.com\//
 const REASON_CHARACTERS_MAX = 500
 
@@ -45,7 +45,7 @@ export interface GeminiImagesPorts {
 }
 
 const IMAGEN = { source: 'https://ai.google.dev/gemini-api/docs/imagen', date: '2026-11-27' }
-/** Models of `:predict`. */
+/** Models that are called by `:predict`. */
 export const PREDICTS = new TraitTable<true>([
   { of: 'imagen', traits: true, ...IMAGEN },
   { of: 'imagegeneration', traits: true, ...IMAGEN },
@@ -120,7 +120,7 @@ function parametersOf(request: ImageRequest, count: number, isGeminiApi: boolean
   }
 }
 
-/** A size stands for a shape and becomes the nearest ratio; a given ratio is sent as it is. */
+/** The requested ratio. A size stands for a shape and becomes the nearest ratio; a given ratio is sent unchanged. */
 function ratioOf(request: ImageRequest): string | null {
   const ratio = wantedRatio(request)
   if (ratio === null || RATIOS.includes(ratio)) return ratio
@@ -140,7 +140,7 @@ function spelledOf(raw: unknown, lifted: LiftedJson): SpelledImage {
   }
 }
 
-/** Also for an error status whose body holds no error. */
+/** An answer with an error status may also have no error in its body. */
 const errorOf: ReadsError = (status, body, read) => {
   const reason = status === 400 ? filterReason(body) : null
   return reason === null ? read(body) : moderated(reason)

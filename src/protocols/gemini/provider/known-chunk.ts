@@ -8,24 +8,24 @@ const EVENT_START = Buffer.from('data: ')
 const EVENT_ENDS = [Buffer.from('\r\n\r\n'), Buffer.from('\n\n')]
 
 interface ChunkForm {
-  /** With the framing of its event. */
+  /** The bytes before the text, including the framing of the event. */
   readonly head: Buffer
-  /** Between the text and the usage. */
+  /** The bytes between the text and the usage. */
   readonly tail: Buffer
-  /** The usage, in which numbers may differ, up to the name of the model. */
+  /** The usage up to the name of the model; its numbers may differ. */
   readonly usage: Buffer
-  /** From the name of the model on: the provider's, and ours for a client of the protocol. */
+  /** The bytes from the name of the model on: the provider's, and ours for a client of the protocol. */
   readonly names: Buffer
   readonly ours: Buffer | null
 }
 
-/** Chunks that stand one behind another and differ from the last parsed one in their text and usage, as one. */
+/** Consecutive chunks that differ from the last parsed one only in their text and usage, taken together. */
 export interface ChunkRun {
-  /** The last of them, with all their text: usage is counted from the beginning. */
+  /** The last of them, with the text of all: its usage counts from the beginning. */
   readonly chunk: RawJson
-  /** Each with our names; none for a client of another protocol. */
+  /** The bytes of each with our names; empty for a client of another protocol. */
   readonly sent: readonly Buffer[]
-  /** Where the next event begins. */
+  /** The index at which the next event begins. */
   readonly end: number
 }
 
@@ -36,7 +36,7 @@ export interface ChunkRun {
 export class KnownChunk {
   #form: ChunkForm | null = null
 
-  /** `owned` is the chunk with our names; null for a client of another protocol. */
+  /** `owned` is the chunk with our names; null = the client has another protocol. */
   learn(data: Buffer, chunk: RawJson, owned: RawJson | null): void {
     const text = onlyText(chunk)
     const place = text === null ? null : textPlace(data, 'text', text)
@@ -48,7 +48,7 @@ export class KnownChunk {
     const names = data.subarray(model)
     const modelEnd = Buffer.byteLength(inside(chunk['modelVersion']))
     const idEnd = id - model + Buffer.byteLength(inside(chunk['responseId']))
-    // Names that are spelled in another way than JSON.stringify spells them are not learned.
+    // Names that are spelled differently from JSON.stringify's spelling are not learned.
     if (!isAt(names, 0, inside(chunk['modelVersion'])) || !isAt(names, id - model, inside(chunk['responseId']))) return
     this.#form = {
       head: Buffer.concat([EVENT_START, data.subarray(0, place.start)]),
@@ -71,7 +71,7 @@ export class KnownChunk {
     const form = this.#form
     if (form === null) return null
     const { head, tail, usage, names, ours } = form
-    /** Where the names of each chunk begin. */
+    /** The index at which the names of each chunk begin. */
     const namesAt: number[] = []
     const run = textRun(bytes, start, head, (read, at) => {
       const end = isAt(read, at, tail) ? usageEnd(read, at + tail.length, usage) : -1
@@ -87,7 +87,7 @@ export class KnownChunk {
     const chunk = objectOf(parseJson(bytes.subarray(starts[last], (namesAt[last] ?? 0) + names.length)))
     const part = chunk === null ? null : partOf(chunk)
     if (chunk === null || part === null) return null
-    // The parsed chunk is nobody else's.
+    // The parsed chunk belongs only to this object, so it may be changed.
     Object.assign(part, { text: decoded(runText(bytes, run.places)) })
     return {
       chunk,
@@ -103,7 +103,7 @@ function onlyText(chunk: RawJson): string | null {
   const candidate = objectOf(candidates[0])
   const parts = listOf(objectOf(candidate?.['content'])?.['parts'])
   if (candidates.length !== 1 || parts.length !== 1 || (candidate?.['finishReason'] ?? null) !== null) return null
-  // A signature is each time another.
+  // A signature is different each time.
   return partOf(chunk)?.['thoughtSignature'] === undefined ? textOf(partOf(chunk)?.['text']) : null
 }
 
@@ -112,12 +112,12 @@ function partOf(chunk: RawJson): RawJson | null {
   return objectOf(listOf(content?.['parts'])[0])
 }
 
-/** A text as JSON has it, without its quotes. */
+/** A text as in JSON, without its quotes. */
 function inside(text: unknown): Buffer {
   return Buffer.from(JSON.stringify(text).slice(1, -1))
 }
 
-/** Where the usage ends that differs from the learned one only in its numbers; -1 for another. */
+/** The end of a usage that differs from the learned one only in its numbers; -1 = it differs otherwise. */
 function usageEnd(bytes: Buffer, start: number, learned: Buffer): number {
   let at = start
   let wanted = 0

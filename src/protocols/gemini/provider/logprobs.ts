@@ -3,19 +3,19 @@ import type { JsonBytes } from '../../../base/json-text.ts'
 import { MORE, type LogprobsPlace, type LogprobsWriter } from '../../wire/lifted-logprobs.ts'
 import { listOf, objectOf, textOf, type RawJson } from '../../wire/raw-json.ts'
 
-/** Entries written before other requests get their turn: a few ms. */
+/** The entries that are written before other requests get a turn: a few ms. */
 const ENTRIES_A_TURN = 1_000
-/** Bound on the written text: twice an answer of 16,000 tokens with 20 alternatives each. */
+/** A bound on the written text: twice an answer of 16,000 tokens with 20 alternatives each. */
 const WRITTEN_CHARS_MAX = 64 * 1_048_576
 
-/** `logprobsResult` of each candidate. */
+/** The place of `logprobsResult` in each candidate. */
 export const GEMINI_LOGPROBS: LogprobsPlace = Object.freeze({
   answers: 'candidates',
   member: 'logprobsResult',
   writer: () => new LogprobsText(),
 })
 
-/** `logprobsResult` in the shape of OpenAI's `logprobs`, or the index of a lifted one; null when there is none. */
+/** `logprobsResult` in the form of OpenAI's `logprobs`, or a lifted one by its index; null = there is none. */
 export function logprobsOf(raw: unknown, lifted: readonly JsonBytes[]): unknown {
   if (typeof raw === 'number') return lifted[raw] ?? null
   const result = objectOf(raw)
@@ -48,7 +48,7 @@ function tokenOf(raw: unknown): Token {
   }
 }
 
-/** The same for a large answer, in which the chosen tokens come first and their alternatives after them. */
+/** The same for a large answer, in which all chosen tokens come first and their alternatives follow. */
 class LogprobsText implements LogprobsWriter {
   readonly #lists: ReadonlyMap<string, string[]> = new Map([
     ['chosenCandidates', []],

@@ -19,7 +19,7 @@ import { member, spellings } from '../members.ts'
 import { NO_SIGNATURE } from './contents.ts'
 import { EFFORT_LEVELS, MAX_TOKENS_DEFAULT } from './generation-config.ts'
 
-/** Sends the client's own request, and passes the answer on as it came, read on the way (clients.md D-14.2). */
+/** Sends the client's own request, and passes the answer on unchanged while reading it (clients.md D-14.2). */
 export function geminiGenerateContent(transport: Transport): NonNullable<Adapter['generateContent']> {
   return (call, sink) =>
     askEvents(
@@ -37,7 +37,7 @@ export function geminiGenerateContent(transport: Transport): NonNullable<Adapter
     )
 }
 
-/** The ordinary events, with the provider's own chunk beside them. */
+/** Returns the ordinary events, with the provider's own chunk next to them. */
 export class NativeReader implements EventReader {
   readonly #reader: GeminiReader
   readonly #owned: GenerateContentCall['owned']
@@ -88,7 +88,7 @@ export class NativeReader implements EventReader {
   }
 }
 
-/** The chunk with the provider's mark on its signatures, most chunks having none. */
+/** The chunk with the provider's mark on its signatures; most chunks have none. */
 function markedChunk(chunk: RawJson, provider: string): RawJson {
   const candidates = listOf(chunk['candidates'])
   const parts = candidates.flatMap((candidate) => listOf(objectOf(objectOf(candidate)?.['content'])?.['parts']))
@@ -110,22 +110,22 @@ function markedCandidate(raw: unknown, provider: string): unknown {
   return { ...candidate, content: { ...content, parts } }
 }
 
-/** Whether a chunk ends a candidate, or has no content, such as usage after the end. */
+/** Whether a chunk ends a candidate, or has no content, such as one with usage after the end. */
 function isLast(chunk: RawJson): boolean {
   const candidates = listOf(chunk['candidates']).map(objectOf)
   return candidates.every((candidate) => namedReason(candidate?.['finishReason']) !== null)
 }
 
-/** A client's own body of `generateContent` as a model takes it. */
+/** A client's own body of `generateContent` in the form that a model accepts. */
 interface FittedContent {
   readonly body: JsonObject
-  /** What is not as the client said, by its names. */
+  /** The changed parts, by the names of the client's protocol. */
   readonly changed: readonly string[]
 }
 
 const PENALTIES = ['frequencyPenalty', 'presencePenalty']
 
-/** Leaves out what a model of Google's would refuse (the rows of `gemini-traits.ts`); nothing else. */
+/** Leaves out only what one of Google's models would refuse (the rows of `gemini-traits.ts`). */
 export function fittedContent(given: JsonObject, upstreamModel: string): FittedContent {
   const traits = GEMINI_TRAITS.of(upstreamModel)
   if (traits === null) return { body: given, changed: [] }
@@ -152,7 +152,7 @@ function removed(object: Record<string, unknown>, name: string): boolean {
   return given.length > 0
 }
 
-/** Whether the client's `thinkingConfig` had to change. */
+/** Fits the client's `thinkingConfig` to the model; returns whether it had to change. */
 function fitThinking(config: Record<string, unknown>, traits: GeminiTraits): boolean {
   const given = objectOf(member(config, 'thinkingConfig'))
   if (given === null) return false
@@ -178,7 +178,7 @@ interface Amount {
   readonly budget: unknown
 }
 
-/** A budget below 0 leaves it to the model. */
+/** A budget below 0 leaves the amount to the model. */
 function amountOf(level: string | null, budget: number | null, traits: GeminiTraits, maxTokens: number): Amount {
   const { thinking, levels, budgetMin, budgetMax, canStopThinking } = traits
   switch (thinking) {
@@ -186,7 +186,7 @@ function amountOf(level: string | null, budget: number | null, traits: GeminiTra
     case 'shown':
       return { level: null, budget: null }
     case 'level': {
-      // The provider still accepts budgets, but none of 0.
+      // The provider still accepts budgets, except 0.
       const wished = budget === 0 ? (levels[0] ?? null) : level
       const known = wished === null || levels.includes(wished)
       const nearest = EFFORT_LEVELS.get(wished ?? '')?.find((name) => levels.includes(name)) ?? null
@@ -206,7 +206,10 @@ function outputMax(config: JsonObject): number {
   return typeof maxOutputTokens === 'number' ? maxOutputTokens : MAX_TOKENS_DEFAULT
 }
 
-/** A call that another model made, or whose signature is another provider's, has none that this one would read. */
+/**
+ * Signs a call that another model made, or whose signature comes from another provider, since it has none that this
+ * provider could read.
+ */
 function signedContent(content: unknown): unknown {
   const turn = objectOf(content)
   const parts = listOf(turn?.['parts']).map((part) => objectOf(part) ?? {})

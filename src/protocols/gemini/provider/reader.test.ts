@@ -8,7 +8,7 @@ import { CHAT_FOLDS } from '../../../../test/recordings/chat-fold.ts'
 import { documentsOf } from '../../../../test/recordings/documents.ts'
 import { PROTOCOL, callOf, read, readChunks, foldWhole, parts, STOP } from '../../../../test/harness/gemini-reads.ts'
 
-/** Builds the answer that the provider would have sent whole, from its stream. */
+/** Builds, from its stream, the answer that the provider would have sent whole. */
 function wholeAnswer(body: Buffer): Record<string, unknown> {
   const all: unknown[] = []
   let answer: Record<string, unknown> = {}
@@ -37,7 +37,7 @@ describe('every recorded stream', () => {
     test(`${recorded.name} folds to one answer at every random cut`, () => {
       foldAtEveryCut(PROTOCOL, recorded.body)
     })
-    // Not an answer.
+    // This recording is no answer.
     if (recorded.name.endsWith('invalid-json')) continue
     test(`${recorded.name} folds to what the whole answer would be`, () => {
       const body = recorded.body

@@ -9,19 +9,19 @@ import { Candidate, type CandidateView } from './candidate.ts'
 import { geminiErrorEvent, isErrorBody, geminiUsage } from './usage.ts'
 import { KnownChunk } from './known-chunk.ts'
 
-/** More candidates than a request can ask for: a bound on what a broken upstream makes us keep. */
+/** More candidates than a request can ask for: a bound on what a broken upstream makes us hold in memory. */
 const CANDIDATES_MAX = 128
-/** Where the Gemini API tells the tier too. */
+/** A header in which the Gemini API also reports the tier. */
 const TIER_HEADER = 'x-gemini-service-tier'
-/** Gateways that also speak OpenAI's protocol end both alike. */
+/** Gateways that also speak OpenAI's protocol end the streams of both in this way. */
 const DONE = Buffer.from('[DONE]')
 
-/** Reads one answer of `generateContent`. Every message of a stream has the shape of a whole answer. */
+/** Reads one answer of `generateContent`. Every message of a stream has the form of a whole answer. */
 export class GeminiReader implements EventReader {
   readonly #view: CandidateView
   readonly #chunk = new KnownChunk()
   readonly #candidates = new Map<number, Candidate>()
-  /** Probabilities lifted out of a whole answer. */
+  /** Probabilities that were lifted out of a plain answer. */
   #lifted: readonly JsonBytes[] = []
   #isNamed = false
   #headTier: string | undefined
@@ -36,7 +36,7 @@ export class GeminiReader implements EventReader {
     this.#headTier = headerOf(headers, TIER_HEADER)
   }
 
-  /** There is no last word: usage may follow the last finish reason. */
+  /** There is no last message: usage may follow the last finish reason. */
   get state(): AnswerState {
     const isComplete = this.#isBlocked || (this.#candidates.size >= this.#view.candidates && this.#isFinished)
     return isComplete ? 'finished' : 'open'
@@ -62,7 +62,7 @@ export class GeminiReader implements EventReader {
     return isErrorBody(chunk) ? geminiErrorEvent(chunk) : this.#read(chunk)
   }
 
-  /** A stream is complete when every candidate has its finish reason, or the prompt was blocked. */
+  /** A stream is complete if every candidate has its finish reason, or if the prompt was blocked. */
   ended(): AttemptFailure | null {
     if (this.#isBlocked) return null
     if (this.#candidates.size === 0) return failure('garbage', null, 'the stream ended without a candidate')
@@ -99,7 +99,7 @@ export class GeminiReader implements EventReader {
     }
     events.push(...this.#feedback(objectOf(chunk['promptFeedback'])))
     const metadata = objectOf(chunk['usageMetadata'])
-    // Vertex AI's word, and that of the Gemini API.
+    // The word of Vertex AI, or that of the Gemini API.
     const tier = metadata?.['trafficType'] ?? metadata?.['serviceTier'] ?? this.#tier ?? this.#headTier
     if (tier !== this.#tier) events.push(...tierEvents(tier))
     this.#tier = tier
@@ -108,7 +108,7 @@ export class GeminiReader implements EventReader {
     return events
   }
 
-  /** null = not known before the end, or searches were not possible. */
+  /** null = unknown before the end, or searches were not possible. */
   #searches(): number | null {
     if (this.#view.billsSearch === null) return null
     if (!this.#isFinished) return null
@@ -122,7 +122,7 @@ export class GeminiReader implements EventReader {
     return [...this.#candidates.values()].every(({ finished }) => finished)
   }
 
-  /** The wire leaves out an index of 0. */
+  /** Reads one candidate; the wire leaves out an index of 0. */
   #candidate(raw: RawJson, position: number): readonly AnswerEvent[] | null {
     const given = raw['index']
     const index = typeof given === 'number' && Number.isSafeInteger(given) && given >= 0 ? given : position
@@ -134,7 +134,7 @@ export class GeminiReader implements EventReader {
     return candidate.read(raw, this.#lifted)
   }
 
-  /** A blocked prompt has no candidates: the finish reason is the whole answer. */
+  /** Reads the feedback on a blocked prompt, which has no candidates: the finish reason is the whole answer. */
   #feedback(feedback: RawJson | null): readonly AnswerEvent[] {
     const native = textOf(feedback?.['blockReason'])
     const isBlocked = native !== null || textOf(feedback?.['blockReasonMessage']) !== null

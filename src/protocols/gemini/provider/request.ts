@@ -6,7 +6,7 @@ import { generationConfigOf, wantsJson } from './generation-config.ts'
 import { isVertex, signerOf, traitsOf } from '../../models/gemini-traits.ts'
 import type { JsonObject } from '../../../base/json-text.ts'
 
-/** The prefix of Google Cloud's access tokens, which Vertex AI accepts beside API keys. */
+/** The prefix of Google Cloud's access tokens, which Vertex AI accepts besides API keys. */
 const ACCESS_TOKEN = 'ya29.'
 const VERTEX_TIER_HEADER = 'x-vertex-ai-llm-shared-request-type'
 
@@ -18,7 +18,7 @@ export function geminiRequest(call: ChatCall): JsonRequest {
   }
 }
 
-/** A request in the tier that is paid for: Vertex AI is asked for one by a header, the Gemini API by a field. */
+/** The request with the tier that has a price: Vertex AI is asked by a header, the Gemini API by a field. */
 export function withTier(
   { provider }: Pick<Endpoint, 'provider'>,
   tier: unknown,
@@ -35,7 +35,7 @@ export function generatePath(upstreamModel: string, streaming: boolean): string 
   return `${geminiPath(geminiResource(upstreamModel))}:${streaming ? 'streamGenerateContent?alt=sse' : 'generateContent'}`
 }
 
-/** A bare name is in the collection `models`; others, such as `tunedModels/x`, name their collection. */
+/** The path of a model. A bare name is in `models`; others, such as `tunedModels/x`, name their collection. */
 export function geminiResource(upstreamModel: string): string {
   return upstreamModel.includes('/') ? upstreamModel : `models/${upstreamModel}`
 }
@@ -77,7 +77,7 @@ function bodyOf(call: ChatCall): Record<string, unknown> {
   }
 }
 
-/** `tools` and `toolConfig`. The model decides on parallel calls. */
+/** `tools` and `toolConfig`. The model itself decides whether calls are parallel. */
 function toolFields(tools: readonly ChatTool[] | null, choice: ChatRequest['toolChoice']): JsonObject {
   if (tools === null) return {}
   return {
@@ -86,7 +86,7 @@ function toolFields(tools: readonly ChatTool[] | null, choice: ChatRequest['tool
   }
 }
 
-/** A function without parameters is declared without a schema; other schemas pass unchanged. */
+/** A declaration: a function without parameters is declared without a schema; other schemas pass unchanged. */
 function declarationOf({ function: { name, description, parameters = {} } }: ChatTool): JsonObject {
   const schema =
     Object.keys(parameters).length === 0

@@ -42,7 +42,7 @@ function transcriptRequest({ endpoint, apiKey, request }: UnitCall<Transcription
   const generationConfig = {
     ...(temperature === null || !traits.samples ? {} : { temperature }),
     ...(endpoint.maxCompletionTokens === null ? {} : { maxOutputTokens: endpoint.maxCompletionTokens }),
-    // Transcription needs no thinking, which would be paid for.
+    // Transcription needs no thinking, which would cost money.
     ...(traits.canStopThinking ? { thinkingConfig: { thinkingBudget: 0 } } : {}),
   }
   const body = {
@@ -91,7 +91,7 @@ function textIn(candidate: RawJson): string {
 }
 
 const VOICE = 'Kore'
-/** Bare samples, as in `pcm`; any other rate would play at another speed. */
+/** Bare samples as in `pcm`; those of any other rate would play at another speed. */
 const SAMPLES = /^audio\/(?:l16|pcm)\b(?!.*rate=(?!24000\b))/i
 
 /** Speech through `generateContent`, which returns it whole. */
@@ -105,7 +105,7 @@ export function geminiSpeech(transport: Transport): SpeechProtocol {
   }
 }
 
-/** The model follows a style written before the text. It has no parameter for speed. */
+/** The request: the model follows a style written before the text, and has no parameter for speed. */
 function speechRequest({ endpoint, apiKey, request, voice }: SpeechCall): UpstreamRequest {
   const text = request.instructions === null ? request.input : `${request.instructions}:\n${request.input}`
   const body = {

@@ -5,14 +5,14 @@ import { billed, type AttemptFailure } from '../../ports/attempt-failure.ts'
 import { eventFailure } from '../../wire/upstream-error.ts'
 
 /**
- * An object without any of them, such as a stream's `{"trafficType": …}`, reports nothing, which is not a report of
- * zero.
+ * The counts. An object without any of them, such as a stream's `{"trafficType": …}`, reports nothing, which is not a
+ * report of zero.
  */
 const COUNTS = ['promptTokenCount', 'toolUsePromptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount']
 
 /**
- * `usageMetadata` as disjoint meters; null when it counts nothing. `promptTokenCount` includes cached tokens but not
- * the tokens of the provider's own tools; `candidatesTokenCount` excludes thoughts. `searches`: null = unknown.
+ * `usageMetadata` as disjoint meters; null = it has no counts. `promptTokenCount` includes cached tokens but not the
+ * tokens of the provider's own tools; `candidatesTokenCount` excludes thoughts. `searches`: null = unknown.
  */
 export function geminiUsage(raw: unknown, searches: number | null = null): UsageReport | null {
   const usage = objectOf(raw)
@@ -21,7 +21,7 @@ export function geminiUsage(raw: unknown, searches: number | null = null): Usage
   const prompt =
     tokens.count('input', usage, 'promptTokenCount') + tokens.added('input', usage, 'toolUsePromptTokenCount')
   const reasoning = tokens.added('output', usage, 'thoughtsTokenCount')
-  // The wire leaves out counts of zero, such as the text of an answer that is all thought.
+  // The wire leaves out counts of zero, such as the text of an answer that is only thoughts.
   const said =
     reasoning > 0
       ? tokens.added('output', usage, 'candidatesTokenCount')
@@ -61,7 +61,7 @@ export function geminiUsage(raw: unknown, searches: number | null = null): Usage
   })
 }
 
-/** Sums a list of `{modality, tokenCount}`, in which a modality may come more than once. */
+/** Sums the tokens of a modality in a list of `{modality, tokenCount}`, which may name it more than once. */
 function tokensOf(modality: string, details: unknown, tokens: TokenReader): number {
   return listOf(details)
     .map(objectOf)

@@ -5,12 +5,12 @@ import { isoTime } from '../../../base/time.ts'
 import type { Model } from '../../../catalog/catalog.ts'
 
 /**
- * The first version of Ollama whose clients know tools and thinking as they are sent here; clients ask for it to learn
- * what they may send.
+ * The first version of Ollama whose clients know tools and thinking in the form sent here; clients ask for the version
+ * to learn what they may send.
  */
 const OLLAMA_VERSION = '0.12.0'
 
-/** The list of models for Ollama's clients (clients.md 6), and what they ask first. */
+/** The list of models for Ollama's clients (clients.md 6), and the answers to their first questions. */
 const OLLAMA_READS: NonNullable<ClientSide['reads']> = {
   '/api/tags': (models) => ({ models: models.filter(isCallable).map(ollamaModel) }),
   '/api/version': () => ({ version: OLLAMA_VERSION }),

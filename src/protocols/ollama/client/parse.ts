@@ -38,7 +38,7 @@ export function parseOllamaEmbed(json: unknown): EmbeddingsRequest {
   })
 }
 
-/** Clients add a tag to a name without one. */
+/** The model's name without the tag that clients add. */
 function modelOf(model: unknown): unknown {
   return typeof model === 'string' ? model.replace(/:latest$/, '') : model
 }
@@ -56,7 +56,7 @@ export function ollamaEmbedBody(
 const READ: ReadonlySet<string> = new Set([...Object.keys(OllamaChatBody.properties), 'session_id'])
 const ROLES = ['system', 'user', 'assistant', 'tool']
 const LEVELS = ['low', 'medium', 'high', 'max']
-/** What clients add to a name without a tag. */
+/** The tag that clients add to a name without one. */
 const TAG = ':latest'
 
 /** Reads the body of `/api/chat` (clients.md 6) as a chat request, with the same checks. */
@@ -90,7 +90,7 @@ export function parseOllamaChat(json: unknown): OllamaChatRequest {
   }
 }
 
-/** The model, and it without the tag that clients add. */
+/** The model as given, and without the tag that clients add. */
 export function namesOf(body: RawObject): { readonly model: unknown; readonly models: unknown } {
   const model = field(body, 'model')
   const models = field(body, 'models')
@@ -98,7 +98,7 @@ export function namesOf(body: RawObject): { readonly model: unknown; readonly mo
   return { model, models: [model.slice(0, -TAG.length)] }
 }
 
-/** Options by chat's names. */
+/** The options under chat's names. */
 function parametersOf({
   top_p: topP,
   top_k: topK,
@@ -109,7 +109,7 @@ function parametersOf({
   return {
     ...others,
     repetition_penalty: penalty,
-    // Zero means only the most likely token, as a top_k of 1 does elsewhere.
+    // Zero means only the most likely token, which other protocols express as a top_k of 1.
     top_p: topP === 0 ? undefined : topP,
     top_k: topP === 0 ? 1 : topK === 0 ? undefined : topK,
     max_tokens: most > 0 ? most : undefined,
@@ -132,7 +132,7 @@ function reasoningOf(body: RawObject): unknown {
   throw invalidInput('think', `must be true, false or one of ${LEVELS.join(', ')}`)
 }
 
-/** Calls without a result yet: results name the function, and only newer clients the call. */
+/** Calls that have no result yet. Results name the function; only newer clients also name the call. */
 class NamedCalls {
   #made = 0
   #waiting: { readonly id: string; readonly name: string }[] = []
@@ -144,7 +144,7 @@ class NamedCalls {
     return own
   }
 
-  /** The oldest call of the function, or of any where the result names none. */
+  /** The oldest call of the function, or of any function if the result names none. */
   answer(id: string | undefined, name: string | undefined): string | null {
     const at = this.#waiting.findIndex((call) =>
       id === undefined || id === '' ? name === undefined || name === '' || call.name === name : call.id === id,

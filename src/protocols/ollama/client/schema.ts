@@ -34,7 +34,7 @@ const Message = object({
 const STOPS_MAX = 8
 const STOPS = said(list(FILLED, '', { maxItems: STOPS_MAX }), `must be at most ${STOPS_MAX} non-empty strings`)
 
-/** Members of `options` that other providers have too. They are read by this schema. */
+/** Members of `options` that other providers have too, which are read by this schema. */
 export const OllamaOptions = object({
   temperature: maybe(number('', { minimum: 0, maximum: 2 })),
   top_p: maybe(number('', { minimum: 0, maximum: 1 })),

@@ -14,7 +14,7 @@ const REASONS: Readonly<Record<FinishReason, string>> = {
   content_filter: 'content_filter',
   error: 'error',
 }
-/** A silent stream says nothing more: its clients read every line as a chunk. */
+/** The line of a silent stream, without any text: clients read every line as a chunk. */
 export const SILENT_LINE = Buffer.from('{"message":{"role":"assistant","content":""},"done":false}\n')
 
 interface MadeCall {
@@ -23,10 +23,10 @@ interface MadeCall {
   arguments: string
 }
 
-/** Writes an answer in the form of Ollama's `/api/chat`, which has one choice: the first. A line is one chunk. */
+/** Writes an answer in the form of Ollama's `/api/chat`, which has one choice: the first. Each line is one chunk. */
 export class OllamaWriter implements AnswerWriter {
   readonly #identity: ChunkIdentity
-  /** A call is told whole. */
+  /** Calls that are not complete: a call is sent whole. */
   readonly #calls = new Map<number, MadeCall>()
 
   constructor(identity: ChunkIdentity) {
@@ -123,7 +123,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Counts of the input include cached tokens. */
+/** The counts; those of the input include cached tokens. */
 function counts({ report, chargedMicro }: ChargedUsage): Readonly<Record<string, unknown>> {
   return {
     prompt_eval_count: report.inputTokens,

@@ -38,13 +38,13 @@ import {
 import type { JsonObject } from '../../../base/json-text.ts'
 import { dataOf, type MediaUrl } from '../../../kinds/fields/media.ts'
 
-/** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
+/** Far more calls than any real answer has: a bound on what a broken upstream makes us hold in memory. */
 const CALLS_MAX = 256
 type Read = readonly AnswerEvent[] | AttemptFailure
 
 interface OllamaView {
   readonly generationId: string
-  /** The client asked not to see thinking. */
+  /** Whether the client asked not to see thinking. */
   readonly hidesReasoning: boolean
 }
 
@@ -58,7 +58,7 @@ const NUMBERS: readonly (readonly [ours: string, theirs: string])[] = [
   ['presence_penalty', 'presence_penalty'],
 ]
 
-/** Levels of the models that have levels; other models read any level as yes. */
+/** Levels for models that have levels; other models read any level as yes. */
 const EFFORT_LEVELS: ReadonlyMap<string, string> = new Map([
   ['minimal', 'low'],
   ['low', 'low'],
@@ -123,7 +123,7 @@ class OllamaReader implements EventReader {
     ]
   }
 
-  /** Each call comes whole, with an object as arguments; older versions give it no id. */
+  /** Each call comes whole, with an object as its arguments; older versions give it no id. */
   #toolCalls(message: RawJson): readonly AnswerEvent[] | null {
     const events: AnswerEvent[] = []
     for (const raw of listOf(message['tool_calls'])) {
@@ -142,7 +142,7 @@ class OllamaReader implements EventReader {
     this.#done = true
     const usage = ollamaUsage(line, this.#said)
     return [
-      // An answer without content is the empty text.
+      // An answer without content becomes an empty text.
       ...(this.#said ? [] : [{ type: 'text' as const, choice: 0, text: '' }]),
       ...(usage === null ? [] : [{ type: 'usage' as const, usage }]),
       { type: 'finish', choice: 0, native: textOf(line['done_reason']) || null },
@@ -151,9 +151,9 @@ class OllamaReader implements EventReader {
 }
 
 /**
- * The counts in an answer's last line as disjoint meters; null when it has none. Ollama leaves out counts of zero: a
- * prompt without a count was wholly cached. An answer with content never has an output of zero: without a count we
- * count it. Thinking is part of the output and has no separate count.
+ * The counts in the last line of an answer as disjoint meters; null = it has none. Ollama leaves out counts of zero. So
+ * a prompt without a count was cached completely; but an answer with content cannot have zero output, so we count it.
+ * Thinking is part of the output and has no separate count.
  */
 export function ollamaUsage(line: RawJson, hasSaid: boolean): UsageReport | null {
   if ((line['prompt_eval_count'] ?? null) === null && (line['eval_count'] ?? null) === null) return null
@@ -231,7 +231,7 @@ export const ollamaEmbed: EmbeddingsProtocol = {
   page: readPage,
 }
 
-/** The page of an answer of `/api/embed`, or of `/api/embeddings`, which holds one vector. */
+/** The page of an answer of `/api/embed`, or of `/api/embeddings`, which has one vector. */
 function readPage(answer: LiftedJson): EmbeddingsPage | AttemptFailure {
   const body = objectOf(answer.json) ?? {}
   const error = body['error'] ?? null
@@ -251,7 +251,7 @@ function ollamaRequest(call: ChatCall): JsonRequest {
   }
 }
 
-/** One prompt, unchanged. */
+/** The request with one prompt, unchanged. */
 function generateRequest({
   endpoint,
   apiKey,
@@ -285,7 +285,7 @@ function bodyOf({ endpoint, request, sendMaxTokens }: ChatCall): JsonObject {
   return {
     model: endpoint.upstreamModel,
     messages: ollamaMessages(request.messages, endpoint.supportedParameters?.includes('reasoning') === true),
-    // Its default would be true.
+    // The default of the service is true.
     stream: request.stream,
     ...(takes('tools') ? toolFields(request) : {}),
     ...(takes('response_format') || takes('structured_outputs') ? formatFields(request.responseFormat) : {}),
@@ -294,7 +294,7 @@ function bodyOf({ endpoint, request, sendMaxTokens }: ChatCall): JsonObject {
   }
 }
 
-/** Ollama has no choice of tools. No choice is expressed by sending no tools, a named tool by sending only that one. */
+/** Ollama has no choice of tools. `none` is expressed by sending no tools, a named tool by sending only that one. */
 function toolFields({ tools, toolChoice }: ChatRequest): JsonObject {
   if (tools === null || toolChoice === 'none') return {}
   const named = toolChoice !== null && typeof toolChoice !== 'string' ? toolChoice.function.name : null
@@ -331,7 +331,7 @@ function optionFields(parameters: ChatRequest['parameters'], takes: TakesParamet
   }
   const { top_k: topK, seed, stop } = parameters
   if (typeof topK === 'number' && takes('top_k')) options['top_k'] = Math.round(topK)
-  // Other seeds would be refused, and no answer depends on one.
+  // Other seeds would be refused, and no answer depends on a seed.
   if (Number.isSafeInteger(seed) && takes('seed')) options['seed'] = seed
   if (stop !== undefined && takes('stop')) options['stop'] = Array.isArray(stop) ? stop : [stop]
   return options
@@ -343,8 +343,8 @@ interface OllamaContent {
 }
 
 /**
- * The conversation in Ollama's form, where text and images are separate. `takesReasoning`: the model reads its earlier
- * thinking.
+ * The conversation in Ollama's form, in which text and images are separate. `takesReasoning`: whether the model reads
+ * its earlier thinking.
  */
 function ollamaMessages(messages: readonly ChatMessage[], takesReasoning: boolean): readonly JsonObject[] {
   const toolNames = new Map<string, string>()
@@ -370,7 +370,7 @@ function ollamaMessages(messages: readonly ChatMessage[], takesReasoning: boolea
   })
 }
 
-/** Templates identify a result by its tool's name; only newer ones know the call's id. */
+/** Templates identify a result by the name of its tool; only newer ones know the id of the call. */
 function toolReference(
   { tool_call_id: id = '', name: given }: ChatMessage,
   toolNames: ReadonlyMap<string, string>,
@@ -431,7 +431,7 @@ function addPart(part: ChatPart, path: string, texts: string[], images: string[]
   }
 }
 
-/** Ollama accepts only base64 data: the part of a data URL after its comma. */
+/** The base64 data of a data URL, after its comma: Ollama accepts nothing else. */
 function imageBytes(url: MediaUrl<'image'>, path: string): string {
   const found = dataOf(url)
   if (found === null)

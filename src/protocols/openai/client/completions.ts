@@ -40,7 +40,7 @@ const OWN = object({
   logprobs: maybe(whole(NATIVE, { minimum: 0, maximum: 5 })),
   best_of: maybe(whole(`From \`n\`. ${NATIVE}`, { minimum: 1, maximum: 20 })),
 })
-/** Every field of a chat that completions also have; they have no messages, tools or formats. */
+/** Every field of a chat that completions have too; they have no messages, tools or formats. */
 const CHAT_FIELDS = ['model', 'session_id', ...Object.keys(SHARED)]
 
 /** `POST /v1/completions` (wire.md D-2.5); `best_of` is at least `n`. */
@@ -102,7 +102,7 @@ interface Choice {
 }
 
 /**
- * Writes an answer as legacy completions (wire.md D-2.5): a text for each choice. They have no place for reasoning and
+ * Writes an answer as legacy completions (wire.md D-2.5): a text for each choice. There is no place for reasoning and
  * tool calls; a refusal becomes text.
  */
 export class CompletionsWriter implements AnswerWriter {

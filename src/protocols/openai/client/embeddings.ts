@@ -70,8 +70,8 @@ export function parseEmbeddings(json: unknown): EmbeddingsRequest {
 }
 
 /**
- * The lists are the parsed body's own. Once checked they contain only texts or whole numbers, so long ones need no
- * copy.
+ * The input. Its lists are those of the parsed body: once checked, they contain only texts or whole numbers, so that
+ * long ones need no copy.
  */
 function inputOf(given: unknown): EmbeddingsInput {
   if (typeof given === 'string') return { type: 'texts', texts: [textOf(given, 'input')] }
@@ -102,7 +102,7 @@ function isToken(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }
 
-/** Vectors in a list between two texts, in parts: they are most of an answer, and need not be copied. */
+/** Vectors in a list between two texts, in parts: they are most of an answer, and must not be copied. */
 export function vectorList(
   before: string,
   vectors: readonly Buffer[],

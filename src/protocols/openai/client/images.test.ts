@@ -180,7 +180,7 @@ test('base64 and the formats of pictures, by their bytes', () => {
   }
   assert.equal(pictureOf(PNG, 'image/jpeg').mediaType, 'image/png')
   assert.equal(pictureOf(Buffer.from('?'), 'image/jpg').mediaType, 'image/jpeg')
-  // A browser would run a file served as one of these.
+  // A browser would run a file served with one of these types.
   assert.equal(pictureOf(Buffer.from('<html>'), 'text/html').mediaType, 'image/png')
 })
 

@@ -38,7 +38,7 @@ const WORD = maybe(text('Passed on where it is priced.', { minLength: 1, maxLeng
 const ADDRESS = text('An address or a data URL.', { pattern: '^([hH][tT][tT][pP][sS]?://.+|[dD][aA][tT][aA]:.+)' })
 const PICTURE = either(ADDRESS, object({ image_url: either(ADDRESS, object({ url: ADDRESS })) }))
 
-/** A whole number, whose refusal says it in these words. */
+/** A whole number, with a refusal in these words. */
 function count(about: string, minimum: number, maximum: number): OptionalField<number | null> {
   return maybe(said(whole(about, { minimum, maximum }), `must be an integer from ${minimum} to ${maximum}`))
 }
@@ -88,7 +88,7 @@ export const ImagesBody = object({
   ...PARAMETERS,
 })
 
-/** An edit without its pictures, which a form may hold as files. */
+/** An edit without its pictures, which a form may have as files. */
 const EDIT = object({ model: MODEL, prompt: PROMPT, ...ASKED, ...PARAMETERS })
 const VARIATION = object({ model: MODEL, ...ASKED, user: USER })
 
@@ -151,9 +151,9 @@ export function parseImages(json: unknown): ImageRequest {
 }
 
 const WHOLE_FIELDS: ReadonlySet<string> = new Set(['n', 'seed', 'output_compression', 'partial_images'])
-/** Objects, which a form holds as their JSON. */
+/** Fields with objects, which a form has as JSON. */
 const JSON_FIELDS: ReadonlySet<string> = new Set(['provider', 'image_config'])
-/** A list's name in a form: `image[]`, or with a number. */
+/** The name of a list in a form: `image[]`, or with a number. */
 const LIST_FIELD = /^(image|images|input_references)\[\d{0,2}\]$/
 const SOURCE_FIELDS = ['image', 'images', 'input_references'] as const
 const MASK = 'mask'
@@ -199,7 +199,7 @@ function wishesOf(body: Read<typeof VARIATION>): Wishes {
   return {
     ...routingOf(null, body),
     count: body.n ?? 1,
-    // `auto` leaves the choice to the provider, like an absent size.
+    // `auto` leaves the choice to the provider, as an absent size does.
     size: size === 'auto' ? null : (size ?? null),
     aspectRatio: config?.aspect_ratio ?? null,
     imageSize: config?.image_size ?? null,
@@ -225,7 +225,7 @@ function parametersOf(body: Parameters): ImageRequest['parameters'] {
   )
 }
 
-/** A given image. */
+/** A picture in the request. */
 interface Given {
   readonly path: string
   readonly content: { readonly file: Buffer } | { readonly text: unknown }
@@ -252,7 +252,7 @@ function jsonParts(body: RawObject): Parts {
   return { body, images, mask: mask === undefined ? null : { path: MASK, content: { text: mask } } }
 }
 
-/** A form's fields are strings; each is read as if it had come as JSON. */
+/** The fields of a form are strings; each is read as if it had come as JSON. */
 function formParts({ fields, files }: UploadedForm): Parts {
   const body: Record<string, unknown> = {}
   const images: Given[] = []
@@ -300,7 +300,7 @@ function fileSource(bytes: Buffer, path: string): SourceImage {
   return { type: 'data', url: `data:${mediaType};base64,${base64}`, mediaType, base64, path }
 }
 
-/** A reference is an address, or a part of a chat message. */
+/** The address of a reference, which is given directly or as a part of a chat message. */
 function referenceUrl(reference: unknown): unknown {
   if (!isObject(reference)) return reference
   const part = field(reference, 'image_url')

@@ -21,7 +21,7 @@ import { COST, ROUTED, routingOf } from '../../../kinds/fields/routed-request.ts
 import type { ModerationInput, ModerationPart, ModerationRequest } from '../../../kinds/moderations.ts'
 
 const INPUTS_MAX = 2_048
-/** OpenAI's clients leave the model out when they mean this one. */
+/** The model that OpenAI's clients mean if they leave it out. */
 const MODEL_DEFAULT = 'omni-moderation-latest'
 const ADDRESS = /^(?:https?:\/\/.|data:.)/i
 const SHAPES = 'must be a string, an array of strings, or an array of parts of type text and image_url'

@@ -76,9 +76,9 @@ function documentsOf(given: unknown, path: string): readonly string[] {
 
 interface RerankCharge {
   readonly chargedMicro: Micro
-  /** null where nobody counted them. */
+  /** null = nobody counted them. */
   readonly tokens: number | null
-  /** null where the model is not sold by search units. */
+  /** null = the model is not sold by search units. */
   readonly searches: number | null
 }
 

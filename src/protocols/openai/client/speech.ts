@@ -68,7 +68,7 @@ function instructionsOf(given: unknown, path: string): string {
 }
 
 function voiceOf(given: unknown, path: string): string {
-  // OpenAI's form for a customer's own voice.
+  // OpenAI's form for the own voice of a customer.
   const named = (isObject(given) ? field(given, 'id') : given) ?? ''
   if (typeof named === 'string') return named
   throw invalidInput(path, 'must be a string')

@@ -3,17 +3,17 @@ import { rubles, type Micro } from '../../../base/money.ts'
 import { segmentsOf, type Transcript, type TranscriptSegment } from '../../../kinds/transcription/transcript.ts'
 import type { TranscriptionRequest } from '../../../kinds/transcription/request.ts'
 
-/** OpenAI's type for every format but JSON: with it SDKs return the text. */
+/** OpenAI's type for every format except JSON: with it SDKs return the text. */
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
 const MILLISECONDS = 1_000
 
 /** The charged amounts, for the client. */
 export interface TranscriptUsage {
-  /** As charged: rounded up to tenths. */
+  /** The charged seconds, rounded up to tenths. */
   readonly seconds: number
-  /** According to the provider or the file. */
+  /** The length that the provider or the file states. */
   readonly duration: number
-  /** null where the model is priced only by time. */
+  /** null = the model is priced only by time. */
   readonly tokens: { readonly input: number; readonly output: number } | null
   readonly chargedMicro: Micro
 }
@@ -63,7 +63,7 @@ interface SpokenSegment {
   readonly speaker: string
 }
 
-/** Clients' schemas require a speaker. */
+/** The name of a speaker that is not known, since clients' schemas require one. */
 const NOBODY_KNOWN = 'unknown'
 
 function spokenSegments(transcript: Transcript, duration: number): readonly SpokenSegment[] {
@@ -94,7 +94,7 @@ interface TextEvent {
 
 export type TranscriptEvent = TextEvent | SpokenSegment
 
-/** The same as events; what was said is in the first, as a whole. */
+/** The same transcript as events; the first has the whole text. */
 export function transcriptEvents(
   request: TranscriptionRequest,
   transcript: Transcript,
@@ -140,7 +140,7 @@ function verboseOf(
   }
 }
 
-/** Clients' schemas require every figure of Whisper; for other providers they are 0. */
+/** A segment with every figure of Whisper, which clients' schemas require; for other providers they are 0. */
 function segmentOf({ start, end, text, figures }: TranscriptSegment, id: number): Record<string, unknown> {
   return {
     id,
@@ -157,7 +157,7 @@ function segmentOf({ start, end, text, figures }: TranscriptSegment, id: number)
   }
 }
 
-/** A blank line ends a cue, so the text of a cue has none. */
+/** The cues. A blank line ends a cue, so its text has none. */
 function cues(
   transcript: Transcript,
   duration: number,
@@ -173,7 +173,7 @@ function withoutBlankLines(text: string): string {
   return (text.match(/\S[^\n]*/g) ?? []).map((line) => line.trimEnd()).join('\n')
 }
 
-/** In WebVTT these three begin a tag, and an arrow would be read as a time. */
+/** Escapes the three characters that begin a tag in WebVTT, and with them an arrow, which would be read as a time. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

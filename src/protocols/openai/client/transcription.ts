@@ -47,11 +47,11 @@ import {
 
 const LIST_FIELD = 'timestamp_granularities'
 const CHUNKING = 'chunking_strategy'
-/** Characters of base64's URL-safe alphabet, which sound does not use. */
+/** Characters of base64's URL-safe alphabet, which this request does not accept. */
 const FOR_ADDRESSES = /[_-]/
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 const DATA_URL = /^data:[^,]{0,200},/
-/** Media types, each with the endings that clients send; a file with another ending is sent as plain bytes. */
+/** Media types, each with the endings that clients send; a file with another ending arrives as plain bytes. */
 const ENDINGS = Object.entries({
   'audio/wav': 'wav wave',
   'audio/mpeg': 'mp3 mpga mpeg',
@@ -67,7 +67,7 @@ const ENDINGS = Object.entries({
 const TYPES: ReadonlyMap<string, string> = new Map(
   ENDINGS.flatMap(([type, endings]) => endings.split(' ').map((ending) => [ending, type] as const)),
 )
-/** The endings of media types as clients write them. */
+/** The endings that clients write for media types. */
 const FORMATS: ReadonlyMap<string, string> = new Map([
   ...ENDINGS.map(([type, endings]) => [type, endings.split(' ', 1).join('')] as const),
   ['audio/x-wav', 'wav'],
@@ -113,7 +113,7 @@ function atMost(characters: number): string {
   return `must be at most ${SPEAKERS_MAX} texts of at most ${characters} characters`
 }
 
-/** Fields that a form repeats, each with or without brackets or an index; some clients send the brackets in JSON too. */
+/** Fields that a form repeats, each with or without brackets or an index; some clients send brackets in JSON too. */
 const LISTED = object({
   timestamp_granularities: maybe(
     readBy(
@@ -137,7 +137,7 @@ const LISTED = object({
 })
 const LISTS = Object.keys(LISTED.fields)
 
-/** The other fields; a translation has fewer formats. */
+/** The other fields; a translation allows fewer formats. */
 function fieldsOf(formats: readonly TranscriptionRequest['format'][]) {
   return object({
     model: MODEL,
@@ -165,7 +165,7 @@ export const TranscriptionBody = object({
   ...LISTED.fields,
 })
 
-/** In `json`, `verbose_json` and `diarized_json`; the other formats are plain text. */
+/** The answer in `json`, `verbose_json` and `diarized_json`; the other formats are plain text. */
 export const TranscriptionAnswer = object({
   text: text(),
   task: optional(oneOf(['transcribe', 'translate'])),
@@ -250,7 +250,7 @@ async function requestOf(
   }
 }
 
-/** Streams are answered only in JSON. */
+/** Whether the answer can be a stream: only JSON formats can. */
 function canStream(task: TranscriptionRequest['task'], format: TranscriptionRequest['format']): true {
   if (task === 'translate')
     throw new ApiError('streaming_not_supported', 'Streaming is not supported by audio/translations')
@@ -261,7 +261,7 @@ function canStream(task: TranscriptionRequest['task'], format: TranscriptionRequ
   )
 }
 
-/** The value of a form's text where the field is not a text. */
+/** The value of a form's text, for a field that is no text. */
 function valueOf(name: string, value: string): unknown {
   if (name === 'temperature') return numberIn(value)
   if (name === 'stream') return value === 'true' || value === '1'
@@ -280,7 +280,10 @@ function objectIn(text: string): unknown {
   }
 }
 
-/** A comma list, a repeated field, the field with brackets, or an array; clients also nest one in another. */
+/**
+ * The granularities, given as a comma-separated list, a repeated field, the field with brackets, or an array; clients
+ * also nest these.
+ */
 function granularitiesOf(given: unknown): readonly Granularity[] {
   const listed: unknown[] = typeof given === 'string' ? listedIn(given) : Array.isArray(given) ? given : [given]
   const found = listed.map((name) => {
@@ -297,7 +300,7 @@ function refuseOthers(clips: readonly string[]): readonly string[] {
   throw invalidInput('known_speaker_references', 'must be data URLs of audio in base64')
 }
 
-/** The people whose clips come with the sound. Whether a clip is one is the provider's to say. */
+/** The people whose clips come with the sound. Only the provider can judge whether a clip is one of them. */
 async function speakersOf({
   known_speaker_names: names,
   known_speaker_references: references,
@@ -330,7 +333,7 @@ function listedIn(text: string): unknown[] {
     : items
 }
 
-/** The items of an array that is written as JSON; another text is one item. */
+/** The items of an array written as JSON; any other text is one item. */
 function arrayIn(text: string): unknown[] {
   const parsed = text.trimStart().startsWith('[') ? objectIn(text) : null
   return Array.isArray(parsed) ? parsed : text === '' ? [] : [text]
@@ -352,7 +355,7 @@ function filledIn(audio: RawObject, name: string): string {
   return value
 }
 
-/** Buffer.from accepts any text, so a bad text would become a shorter, wrong sound. */
+/** Decodes base64 strictly: Buffer.from accepts any text, so a bad text would become a shorter, wrong sound. */
 function decoded(data: string): Buffer {
   const text = data.replace(DATA_URL, '')
   const read = readBase64(text)
@@ -369,8 +372,9 @@ function decoded(data: string): Buffer {
 }
 
 /**
- * File name ending first, then the part's media type, then the bytes themselves (wire.md D-5.2). null where the bytes
- * are no sound, whatever they are called: no one can say how long it is, and so what it costs.
+ * The format by the ending of the file name, then by the part's media type, then by the bytes themselves (wire.md
+ * D-5.2). null = the bytes are no sound, whatever they are called: nobody can say how long they are, and so what they
+ * cost.
  */
 async function audioOf(bytes: Buffer, named: string | null): Promise<AudioFile | null> {
   const container = audioContainer(bytes)
@@ -389,7 +393,7 @@ function endingOf(fileName: string): string | null {
   return dot === -1 ? null : ending(fileName.slice(dot + 1))
 }
 
-/** It becomes part of a file name, so it has only letters and digits. */
+/** The ending as a part of a file name, so only letters and digits. */
 function ending(text: string): string | null {
   const format = text.toLowerCase()
   return /^[a-z0-9]{1,8}$/.test(format) ? format : null

@@ -13,7 +13,7 @@ import { OpenaiReader } from './reader.ts'
 import { keyHeaders } from '../../../catalog/dialect.ts'
 
 const PATH = '/completions'
-/** Parameters that completions and chat spell alike. */
+/** Parameters with the same names in completions and chat. */
 const SHARED = [...SAMPLING_PARAMETERS, 'logit_bias', 'user']
 
 /** OpenAI's legacy completions and every dialect of them. */

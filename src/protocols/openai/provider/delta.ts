@@ -11,7 +11,7 @@ const LISTS = ['annotations', 'images', 'reasoning_details'] as const
 
 /**
  * The content of a message or delta, without its role and tool calls. Empty values count as absent, since some dialects
- * send them in every field.
+ * send every field.
  */
 export function contentEvents(raw: RawJson, choice: number, logprobs: unknown): readonly AnswerEvent[] {
   const events: AnswerEvent[] = []
@@ -32,7 +32,7 @@ export function contentEvents(raw: RawJson, choice: number, logprobs: unknown): 
   return events
 }
 
-/** Content is a string or, at Mistral, a list of text and thinking parts. */
+/** Splits content, which is a string or, at Mistral, a list of text and thinking parts. */
 function splitContent(content: unknown): { readonly content: string; readonly reasoning: string } {
   if (typeof content === 'string') return { content, reasoning: '' }
   let text = ''
@@ -48,7 +48,7 @@ function splitContent(content: unknown): { readonly content: string; readonly re
   return { content: text, reasoning }
 }
 
-/** A complete tool call of a plain answer; null for one without a function. `spareId` replaces a missing id. */
+/** A complete tool call of a plain answer; null = it has no function. `spareId` replaces a missing id. */
 export function readToolCall(raw: unknown, spareId: string): CompleteToolCall | null {
   const call = objectOf(raw)
   const called = objectOf(call?.['function'])
@@ -61,7 +61,7 @@ export function argumentsText(value: unknown): string {
   return typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
-/** The legacy `function_call` of a message or delta; null where it is absent or empty. */
+/** The legacy `function_call` of a message or delta; null = it is absent or empty. */
 export function legacyCall(
   raw: RawJson,
 ): { readonly name: string; readonly arguments: string; readonly state: string | null } | null {

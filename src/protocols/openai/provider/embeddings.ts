@@ -23,7 +23,7 @@ import { takes } from '../../ports/call.ts'
  * exceed every bound.
  */
 const LONG_LIST = 512
-/** An object without any of them reports nothing. Voyage counts only the total. */
+/** The counts. An object without any of them reports nothing. Voyage counts only the total. */
 const COUNTS = ['prompt_tokens', 'input_tokens', 'total_tokens']
 
 /** `/embeddings` of OpenAI and every dialect of it. */
@@ -55,7 +55,7 @@ function bodyOf(call: EmbeddingsCall, input: EmbeddingsInput): Record<string, un
   }
 }
 
-/** Perplexity has only this form. */
+/** The form of vectors to request: Perplexity has only `int8`. */
 function formOf({ endpoint: { provider } }: EmbeddingsCall): VectorForm {
   return (
     provider.dialect.vectors ??
@@ -72,7 +72,7 @@ function readPage(answer: LiftedJson, form: VectorForm): EmbeddingsPage | Attemp
   return { vectors, usage: usageOf(body['usage']), upstreamId: textOf(body['id']) }
 }
 
-/** Sorted by index; without indexes, in the order of the list. */
+/** The vectors sorted by index; without indexes, in the order of the list. */
 function ordered(answer: LiftedJson, data: readonly unknown[], form: VectorForm): readonly VectorBytes[] | null {
   const vectors: (VectorBytes | undefined)[] = Array.from(data, () => undefined)
   for (const [position, raw] of data.entries()) {

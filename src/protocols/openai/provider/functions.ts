@@ -3,8 +3,8 @@ import { functionsState, toolInput } from '../../answers/tool-calls.ts'
 import { objectOf, parseJson } from '../../wire/raw-json.ts'
 
 /**
- * A conversation for a service of the older protocol (`dialect.tools: functions`). A message has one call there, its
- * arguments are an object, and its result follows it at once, as an object too.
+ * A conversation for a service of the older protocol (`dialect.tools: functions`). There a message has one call, whose
+ * arguments are an object; its result, which is also an object, must follow directly.
  */
 export function functionMessages(messages: readonly ChatMessage[]): readonly Record<string, unknown>[] {
   const results = new Map<string, ChatMessage>()
@@ -13,7 +13,7 @@ export function functionMessages(messages: readonly ChatMessage[]): readonly Rec
   return messages.flatMap((message) => {
     const { role, content, name, tool_calls: calls = [] } = message
     if (taken.has(message)) return []
-    // The result of a call that the conversation does not have.
+    // The result of a call that is not in the conversation.
     if (role === 'tool') return [resultOf(message, name ?? message.tool_call_id ?? '')]
     if (calls.length === 0) return [{ role, content: content ?? '', ...(name === undefined ? {} : { name }) }]
     return calls.flatMap((call, index) => {
@@ -43,14 +43,17 @@ function resultOf(message: ChatMessage, name: string): Record<string, unknown> {
   return { role: 'function', name, content: isObject ? text : JSON.stringify({ result: text }) }
 }
 
-/** The text of a message, one part below the other. */
+/** The text of a message; its parts become lines. */
 export function textContent({ content }: ChatMessage): string {
   return typeof content === 'string'
     ? content
     : (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('\n')
 }
 
-/** A call of any function cannot be demanded there, but of the only one. */
+/**
+ * The functions and the choice. The protocol cannot require a call of any function; if there is only one, a call of
+ * that one is required.
+ */
 export function functionFields({ tools, toolChoice }: ChatRequest, takesChoice: boolean): Record<string, unknown> {
   const [only, ...others] = tools ?? []
   if (tools === null || only === undefined) return {}
@@ -72,7 +75,7 @@ function asFunction({ function: { name, description, parameters } }: ChatTool): 
   }
 }
 
-/** Whether the choice of tools is weaker than the client's. */
+/** Whether the choice of tools that is sent is weaker than the client's. */
 export function losesChoice({ tools, toolChoice }: ChatRequest): boolean {
   return toolChoice === 'required' && (tools?.length ?? 0) > 1
 }

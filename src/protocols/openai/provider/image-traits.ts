@@ -14,13 +14,13 @@ import { UnsendableError } from '../../ports/call.ts'
 export interface ImageTraits {
   /** The most pictures of one call. */
   readonly countMax: number
-  /** Sizes that it makes; null = any. */
+  /** The sizes that the model makes; null = any. */
   readonly sizes: readonly string[] | null
-  /** Whether shape and resolution replace the size, and source images are addresses in JSON: xAI's form. */
+  /** Whether shape and resolution replace the size, and source images are addresses in JSON, as in xAI's form. */
   readonly inWords: boolean
-  /** Parameters that it accepts; null = all of the protocol. */
+  /** The parameters that it accepts; null = all of the protocol. */
   readonly parameters: ReadonlySet<string> | null
-  /** Whether it has `/images/variations`, and accepts a mask for `/images/edits`. */
+  /** Whether it has `/images/variations`, and accepts a mask at `/images/edits`. */
   readonly varies: boolean
   readonly masks: boolean
 }
@@ -75,7 +75,7 @@ export const IMAGE_TRAITS = new TraitTable<ImageTraits>([
 ])
 const WORD_RATIOS: readonly string[] = ['1:1', '2:3', '3:2', '3:4', '4:3', '9:16', '16:9']
 
-/** Decided by name, since the protocol cannot be asked. Parameters that the endpoint lists take precedence. */
+/** The traits by name, since the protocol does not report them. Parameters that the endpoint lists take precedence. */
 export function imageTraitsOf(
   { upstreamModel, provider, supportedParameters }: Endpoint,
   sizes: readonly string[] | null,
@@ -103,7 +103,7 @@ function familyOf(upstreamModel: string, { dialect, baseUrl }: Endpoint['provide
   return IMAGE_TRAITS.of(upstreamModel) ?? PLAIN
 }
 
-/** The fields for size and shape. Throws an UnsendableError where this provider makes no such pictures. */
+/** The fields for size and shape. Throws an UnsendableError if this provider makes no such pictures. */
 export function shapeFields(request: ImageRequest, { inWords, sizes }: ImageTraits): Readonly<Record<string, string>> {
   if (inWords) return wordFields(request)
   const size = sizeOf(request, sizes)
@@ -137,7 +137,7 @@ function sizeOf({ size, aspectRatio, imageSize }: ImageRequest, sizes: readonly 
   return nearest(wanted, alike)
 }
 
-/** The size nearest in shape, then in area. Sizes of a request stand for shapes. */
+/** The size nearest in shape, then in area: a size in a request stands for a shape. */
 function nearest(size: string, sizes: readonly string[]): string | null {
   const distance = (known: string): number =>
     Math.abs(Math.log(proportionOf(known) / proportionOf(size))) * 100 +
@@ -145,7 +145,7 @@ function nearest(size: string, sizes: readonly string[]): string | null {
   return sizes.toSorted((left, right) => distance(left) - distance(right))[0] ?? null
 }
 
-/** Sizes in whole pixels miss a ratio by a little: 1792x1024 stands for 16:9. */
+/** Whether a size has a ratio. Whole pixels miss a ratio by a little: 1792x1024 counts as 16:9. */
 function isOfRatio(size: string, ratio: string): boolean {
   return Math.abs(Math.log(proportionOf(size) / proportionOf(ratio))) < 0.03
 }

@@ -48,8 +48,8 @@ export interface OpenaiImagesPorts {
 }
 
 /**
- * OpenAI's image protocol and its dialects: `/images/generations`, `/images/edits` where there are pictures to start
- * from, and `/images/variations` where there is no prompt.
+ * OpenAI's image protocol and its dialects: `/images/generations`, `/images/edits` if there are pictures to start from,
+ * and `/images/variations` if there is no prompt.
  */
 export function openaiImages(ports: OpenaiImagesPorts): NonNullable<Adapter['images']> {
   return (call, sink) =>
@@ -122,12 +122,12 @@ function fieldsOf(
   }
   if (count > 1) fields['n'] = count
   for (const [name, value] of Object.entries(request.parameters)) if (takes(name)) fields[name] = value
-  // An address would mean one more request to the provider; services without this parameter send bytes anyway.
+  // An address would mean one more request to the provider; services without this parameter send bytes by default.
   if (takes('response_format')) fields['response_format'] = 'b64_json'
   return fields
 }
 
-/** Pictures are sent as files; several use PHP's name for a list. */
+/** A form: pictures are sent as files, and several of them under PHP's name for a list. */
 async function formOf(
   call: ImageCall,
   fields: Readonly<Record<string, string | number>>,

@@ -67,7 +67,7 @@ function resultOf(raw: RawJson | null): ModerationResult | null {
   }
 }
 
-/** A copy of an object whose values are all of one type, else null. */
+/** A copy of an object whose values are all of one type; null = they are not. */
 function entriesOf<Value>(raw: unknown, is: (value: unknown) => value is Value): Record<string, Value> | null {
   const object = objectOf(raw)
   if (object === null) return null

@@ -65,7 +65,7 @@ export function createOpenai({ transport, files, jobs }: AdapterPorts): Adapter 
 
 const OPENAI_MODELS: ModelListProtocol = {
   request: (provider, apiKey) => ({
-    // OpenRouter's public list would also answer a wrong key.
+    // OpenRouter's public list would also answer a wrong key, so its list for the key's account is read.
     path: `/models${new URL(provider.baseUrl).host === OPENROUTER ? '/user' : ''}${provider.dialect.query}`,
     headers: keyHeaders(provider.dialect, apiKey),
   }),
@@ -73,7 +73,7 @@ const OPENAI_MODELS: ModelListProtocol = {
   model: (entry) => listedModel(entry, textOf(entry['id'])),
 }
 
-/** How a chat is asked for, and its answer read. */
+/** How a chat is requested, and how its answer is read. */
 export const openaiChat = {
   request: (call: ChatCall): UpstreamRequest => ({
     path: CHAT_PATH + call.endpoint.provider.dialect.query,
@@ -86,7 +86,7 @@ export const openaiChat = {
   streams: ({ request, endpoint }: ChatCall): boolean => asksStream(request, endpoint.dialect),
 }
 
-/** `/rerank` of OpenRouter, Jina, Together, Voyage and others. The documents are not requested back: we have them. */
+/** `/rerank` of OpenRouter, Jina, Together, Voyage and others. Documents are not requested back: we have them. */
 const openaiRerank: RerankProtocol = {
   request: (call) => {
     const { endpoint, request } = call
@@ -110,7 +110,7 @@ const FAILED = 'Error: '
 /** Parameters of the OpenAI chat protocol and its dialects, by OpenRouter's names; an endpoint may list fewer. */
 export const OPENAI_PARAMETERS: readonly string[] = Object.freeze([...CHAT_PARAMETERS, 'developer'])
 
-/** Handled by name below, or spelled differently upstream. */
+/** Fields that are handled by name below, or have other names upstream. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   'max_tokens',
   'max_completion_tokens',
@@ -125,7 +125,10 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'service_tier',
 ])
 
-/** The upstream's body; long messages are copied as the client wrote them, but to a service that has them otherwise. */
+/**
+ * The upstream's body as bytes. Long messages are copied as the client wrote them unless the service wants them in
+ * another form.
+ */
 export function openaiBytes(call: ChatCall): Buffer {
   const { request: fitted } = fittedRequest(call.request, call.endpoint)
   const raw = takesRaw(call, fitted) ? rawMessagesOf(call.request) : null
@@ -142,7 +145,7 @@ export function openaiBody(call: ChatCall): Record<string, unknown> {
   return bodyOf(call, fittedRequest(call.request, call.endpoint).request)
 }
 
-/** Of a request that is fitted to its endpoint. */
+/** The body of a request that is already fitted to its endpoint. */
 function bodyOf({ endpoint, sendMaxTokens }: ChatCall, request: ChatRequest): Record<string, unknown> {
   const { dialect } = endpoint
   const supported = endpoint.supportedParameters === null ? null : new Set(endpoint.supportedParameters)
@@ -178,7 +181,7 @@ function bodyOf({ endpoint, sendMaxTokens }: ChatCall, request: ChatRequest): Re
   for (const [name, value] of Object.entries(request.parameters)) {
     if (!OWN_FIELDS.has(name) && takes(name)) body[name] = value
   }
-  // Only in the tier that is paid for.
+  // Only the tier that has a price is sent.
   if (request.parameters['service_tier'] !== undefined) body['service_tier'] = request.parameters['service_tier']
   Object.assign(body, openaiReasoning(endpoint, request, sendMaxTokens))
   for (const [name, value] of Object.entries(dialect.fixed ?? {})) {
@@ -188,7 +191,7 @@ function bodyOf({ endpoint, sendMaxTokens }: ChatCall, request: ChatRequest): Re
   return body
 }
 
-/** Messages of the client's own bytes have no word of ours, and no thought. */
+/** Whether the client's own bytes of the messages can be sent: they contain no words of ours, and no thoughts. */
 function takesRaw({ request: { messages }, endpoint }: ChatCall, fitted: ChatRequest): boolean {
   if (fitted.messages !== messages) return false
   const { takesMessages, tools, system } = endpoint.dialect
@@ -196,7 +199,7 @@ function takesRaw({ request: { messages }, endpoint }: ChatCall, fitted: ChatReq
   return takesMessages || (isPlain && !messages.some(({ role }) => role === 'assistant'))
 }
 
-/** One message for all instructions: some services take one alone, and none but at the beginning. */
+/** Joins all instructions into one first message: some services accept only one, and only at the beginning. */
 function systemFirst(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const isInstruction = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer'
   const instructions = messages.filter(isInstruction)
@@ -205,7 +208,10 @@ function systemFirst(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return [{ role: 'system', content }, ...messages.filter((message) => !isInstruction(message))]
 }
 
-/** `developer` is the newer name of `system`: an endpoint that lists its parameters gets it only if it lists this. */
+/**
+ * A message for the upstream. `developer` is the newer name of `system`: an endpoint that lists its parameters gets it
+ * only if the list has it.
+ */
 function upstreamMessage(
   message: ChatMessage,
   supported: ReadonlySet<string> | null,
@@ -226,7 +232,7 @@ function upstreamMessage(
   }
 }
 
-/** The thoughts of an earlier turn in the field where the service wants them back. */
+/** The thoughts of an earlier turn, in the field in which the service wants them back. */
 function thoughtFields(
   message: ChatMessage,
   supported: ReadonlySet<string> | null,
@@ -241,13 +247,13 @@ function thoughtFields(
   }
 }
 
-/** What another provider signed (clients.md 2) is refused here. */
+/** Whether no other provider has signed it (clients.md 2): such a signature is refused here. */
 function isUnmarked(raw: unknown): boolean {
   const detail = objectOf(raw)
   return !isMarkedText(detail?.['signature']) && !isMarkedText(detail?.['data'])
 }
 
-/** The client's wish for reasoning in the spelling that the service accepts; empty where it accepts none. */
+/** The client's preference for reasoning in the spelling that the service accepts; empty = it accepts none. */
 function openaiReasoning(
   endpoint: Endpoint,
   request: ChatRequest,
@@ -271,7 +277,7 @@ function openaiReasoning(
   }
 }
 
-/** `maxTokens`: the longest answer, of which `thinking` is a part; Qwen's is beside it. */
+/** `maxTokens`: the longest answer. It includes the tokens of `thinking`, but not those of Qwen's form. */
 function thinkingSwitch(
   { parameters }: ChatRequest,
   dialect: Quirks,
@@ -289,7 +295,7 @@ function thinkingSwitch(
   return { enable_thinking: thinks, ...(budget === null ? {} : { thinking_budget: budget }) }
 }
 
-/** An endpoint without a list is taken for OpenAI's own, whose API refuses `reasoning`. */
+/** The form of reasoning. An endpoint without a parameter list counts as OpenAI's, whose API refuses `reasoning`. */
 function formOf({ dialect, supportedParameters }: Endpoint, asObject: boolean): ReasoningForm | null {
   if (dialect.reasoning !== null) return dialect.reasoning
   if (supportedParameters === null) return 'effort'
@@ -299,8 +305,8 @@ function formOf({ dialect, supportedParameters }: Endpoint, asObject: boolean): 
 }
 
 /**
- * The protocol accepts only text as a tool's result and cannot mark one as failed: pictures follow the results in a
- * user message, and the text says that the tool failed.
+ * The protocol accepts only text as the result of a tool, and cannot mark a result as failed. So pictures follow the
+ * results in a user message, and the text says that the tool failed.
  */
 export function plainResults(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   if (!messages.some(isRich)) return messages
@@ -335,7 +341,7 @@ function partsOf({ content }: ChatMessage): readonly ChatPart[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? [])
 }
 
-/** Appends waiting pictures as a user message; answers an empty list for the next ones. */
+/** Appends waiting pictures as a user message; returns an empty list for the next ones. */
 function flushed(plain: ChatMessage[], pictures: ChatPart[]): ChatPart[] {
   if (pictures.length > 0) plain.push({ role: 'user', content: pictures })
   return []

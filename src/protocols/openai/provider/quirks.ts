@@ -11,10 +11,10 @@ import { CLAUDE_TRAITS } from '../../models/claude-traits.ts'
 import { EFFORT_LEAST, thinksUnasked } from '../../models/claude-thinking.ts'
 import { GEMINI_TRAITS, geminiLeaves } from '../../models/gemini-traits.ts'
 
-/** Forms without efforts. */
+/** Forms that have no efforts. */
 const SWITCHES: readonly ReasoningForm[] = ['thinking', 'enable_thinking', 'template']
 const JSON_INSTRUCTION: ChatMessage = { role: 'system', content: 'Answer with a JSON object and nothing else.' }
-/** Words whose value is a map of schemas by the client's own names. */
+/** Words whose value is a map of schemas, keyed by the client's own names. */
 const MAPS: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
@@ -25,7 +25,7 @@ const MAPS: ReadonlySet<string> = new Set([
 /** Words whose value is no schema. */
 const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'example', 'examples', 'required'])
 
-/** A request as a service and its model take it, and what of it is not as the client said, by chat's names. */
+/** A request in the form that a service and its model accept, and the parts that were changed, by chat's names. */
 export interface Fitted {
   readonly request: ChatRequest
   readonly changed: ReadonlySet<string>
@@ -34,7 +34,7 @@ export interface Fitted {
   readonly after: readonly ChatMessage[]
 }
 
-/** The request for an endpoint: the same one where neither its service nor its model has a quirk that matters. */
+/** The request for an endpoint: the same request if neither its service nor its model has a quirk that affects it. */
 export function fittedRequest(
   request: ChatRequest,
   { dialect: quirks, upstreamModel }: Pick<Endpoint, 'dialect' | 'upstreamModel'>,
@@ -66,7 +66,7 @@ export function fittedRequest(
   }
 }
 
-/** The tokens for thinking that a service is asked for; null = none, so that its own default holds. */
+/** The tokens for thinking that a service is asked for; null = none, so that the service's default applies. */
 export function thinkingBudget(
   parameters: ChatRequest['parameters'],
   { reasoning, reasoningBudgets: budgets }: Pick<Quirks, 'reasoning' | 'reasoningBudgets'>,
@@ -80,7 +80,7 @@ export function thinkingBudget(
   return nearest === undefined ? null : (budgets[nearest] ?? null)
 }
 
-/** What a form that only switches thinking cannot say. */
+/** Parameters that a form which only switches thinking cannot express. */
 function lostReasoning(parameters: ChatRequest['parameters'], quirks: Quirks): readonly string[] {
   const { effort, budget } = reasoningWish(parameters)
   const isSwitch = quirks.reasoning !== null && SWITCHES.includes(quirks.reasoning)
@@ -88,7 +88,7 @@ function lostReasoning(parameters: ChatRequest['parameters'], quirks: Quirks): r
   return [...(effort === null ? [] : ['reasoning.effort']), ...(budget === null ? [] : ['reasoning.max_tokens'])]
 }
 
-/** Whether the service is asked for a stream. Qwen's thinking models refuse to think in a whole answer. */
+/** Whether the service is asked for a stream. Qwen's thinking models refuse to think in a plain answer. */
 export function asksStream({ stream, parameters }: ChatRequest, quirks: Quirks): boolean {
   if (stream || quirks.stream === 'always') return true
   return quirks.reasoning === 'enable_thinking' && reasoningWish(parameters).thinks !== false
@@ -112,7 +112,7 @@ function toolsFor(tools: ChatRequest['tools'], quirks: Quirks, changed: Set<stri
   return fitted === given ? tools : tools.map((tool, at) => ({ ...tool, function: fitted[at] as typeof tool.function }))
 }
 
-/** Declarations of functions as a service takes them; the same list where it has no such quirk. */
+/** Declarations of functions in the form that a service accepts; the same list if the service has no such quirk. */
 export function fittedFunctions(
   declared: readonly RawJson[],
   { strict, schemaWords }: Pick<Quirks, 'strict' | 'schemaWords'>,
@@ -144,7 +144,7 @@ function formatFor(
   return fitted === described ? format : { ...format, json_schema: fitted }
 }
 
-/** The description of an answer's form, with its `schema`, as a service takes it. */
+/** The description of an answer's form, with its `schema`, in the form that a service accepts. */
 export function fittedFormat(
   described: RawJson,
   { schemaWords }: Pick<Quirks, 'schemaWords'>,
@@ -159,7 +159,7 @@ function noted(changed: Set<string>, of: string): (word: string) => void {
   return (word) => changed.add(`${of}.${word}`)
 }
 
-/** A schema without the words that a service refuses; those that say something are told in the description. */
+/** A schema without the words that a service refuses; words with the rule `describe` are moved into the description. */
 function schemaWithout(schema: RawJson, words: WordRules, note: (word: string) => void): RawJson {
   const kept: Record<string, unknown> = {}
   const told: Record<string, unknown> = {}
@@ -182,23 +182,23 @@ function within(word: string, value: unknown, words: WordRules, note: (word: str
   return Object.fromEntries(Object.entries(object).map(([name, inner]) => [name, within('', inner, words, note)]))
 }
 
-/** What a model, whoever serves it in this protocol, is sent in place of a request. */
+/** The changes of a request for a model, whichever service of this protocol serves it. */
 interface ModelFit extends Pick<ChatRequest, 'parameters' | 'toolChoice'> {
-  /** Chat's names of what is not as the client said. */
+  /** The changed parts, by chat's names. */
   readonly changed: readonly string[]
   /** Messages before and after the client's. */
   readonly before: readonly ChatMessage[]
   readonly after: readonly ChatMessage[]
 }
 
-/** null = the model takes the request as it is, as all do that no row of traits speaks of. */
+/** null = the model accepts the request unchanged, as do all models without a row of traits. */
 function modelFit(request: ChatRequest, upstreamModel: string): ModelFit | null {
   const claude = CLAUDE_TRAITS.of(upstreamModel)
   const gemini = claude === null ? GEMINI_TRAITS.of(upstreamModel) : null
   const { parameters, toolChoice } = request
   const left =
     claude !== null
-      ? // Forms of answers are the service's own matter here.
+      ? // The service itself decides on forms of answers here.
         claudeLeaves(request, claude, { decodes: 'all', forcesTools: claude.forcesTools })
       : gemini !== null
         ? geminiLeaves(request, gemini)

@@ -21,7 +21,7 @@ interface Read {
   readonly failure: AttemptFailure | null
 }
 
-/** Reads a stream in the given pieces, as the transport brings them; `spliced` as for a client of the same dialect. */
+/** Reads a stream in the given pieces, as the transport delivers them; `spliced`: the client reads the same dialect. */
 function read(pieces: readonly Buffer[], spliced: boolean): Read {
   const splice: ChatCall['splice'] = spliced ? (field) => textAround(IDENTITY, field) : null
   const reader = new OpenaiReader({ generationId: IDENTITY.id, sellsSearch: false, choices: 1, splice })
@@ -44,7 +44,7 @@ function read(pieces: readonly Buffer[], spliced: boolean): Read {
   return { events, answer: foldAnswer(events), failure: failure ?? stream.end() }
 }
 
-/** The answer that a client puts together from the chunks written for the events. */
+/** The answer that a client assembles from the chunks written for the events. */
 function asClient(events: readonly AnswerEvent[]): unknown {
   const { choices } = foldStream(200, new ChatWriter(IDENTITY, false).write(events).toString('utf8'), {})
   return [...choices].map(([index, { text, reasoning, refusal, toolCalls }]) => ({
@@ -62,7 +62,7 @@ function asFolded({ choices }: ChatAnswer): unknown {
     text: message['content'] ?? '',
     reasoning: message['reasoning'] ?? '',
     refusal: message['refusal'] ?? '',
-    // The shape that the fold makes.
+    // The fold makes this form.
     toolCalls: ((message['tool_calls'] ?? []) as { id: string; function: { name: string; arguments: string } }[]).map(
       (call) => ({ id: call.id, ...call.function }),
     ),

@@ -16,7 +16,7 @@ import type { TextAround } from '../client/chat/writer.ts'
 import { decoded, isAt, jsonText, runText, textPlace, textRun, textStart } from '../../wire/text-form.ts'
 
 const DONE = Buffer.from('[DONE]')
-/** More choices than a request can ask for: a bound on what a broken upstream makes us keep. */
+/** More choices than a request can ask for: a bound on what a broken upstream makes us hold in memory. */
 const CHOICES_MAX = 256
 
 /** The facts of a call that its reader needs. */
@@ -34,8 +34,8 @@ interface ChoiceState {
 }
 
 /**
- * Reads one answer of an OpenAI dialect. Ordinary chunks of text are known by their bytes, and spliced where the client
- * reads the same dialect; all others are parsed.
+ * Reads one answer of an OpenAI dialect. Ordinary chunks of text are recognised by their bytes, and spliced if the
+ * client reads the same dialect; all others are parsed.
  */
 export class OpenaiReader implements EventReader {
   readonly notJson = 'the answer is not a chat completion'
@@ -97,7 +97,7 @@ export class OpenaiReader implements EventReader {
     return events
   }
 
-  /** Complete after `[DONE]`, or after a finish_reason for every choice that came. */
+  /** The answer is complete after `[DONE]`, or after a finish_reason for every choice that came. */
   ended(): AttemptFailure | null {
     if (this.#done || (this.#choices.size > 0 && this.#finished === this.#choices.size)) return null
     const reason = this.#choices.size === 0 ? 'garbage' : 'cut'
@@ -120,7 +120,7 @@ export class OpenaiReader implements EventReader {
   }
 
   #origin(chunk: RawJson): readonly AnswerEvent[] {
-    // The first chunks may still repeat the wish.
+    // The first chunks may still repeat the requested tier instead of reporting one.
     const { service_tier: tier } = chunk
     const tiers = tier === this.#tier ? [] : tierEvents(tier)
     this.#tier = tier
@@ -173,7 +173,7 @@ function readChoice(
   const legacy = calls.length === 0 ? legacyCall(message) : null
   if (legacy !== null && legacy.name !== '')
     calls.push({ ...legacy, id: toolCallId(generationId, choice, 0, legacy.state) })
-  // An answer without content is the empty text, unless it has a tool call.
+  // An answer without content becomes an empty text, unless it has a tool call.
   if (
     message['content'] === '' &&
     calls.length === 0 &&
@@ -198,10 +198,10 @@ const TEXT_FIELDS: ReadonlyMap<string, 'content' | 'reasoning'> = new Map([
   ['reasoning', 'reasoning'],
   ['reasoning_content', 'reasoning'],
 ])
-/** Random padding that OpenAI and Mistral add beside the choices, of different length in each chunk. */
+/** Random padding that OpenAI and Mistral add next to the choices, of different length in each chunk. */
 const PADDINGS = ['obfuscation', 'p']
 const PADDING_BYTES_MAX = 1_024
-/** How providers frame an event of a run. An event that is framed in another way is not part of a run. */
+/** How providers frame an event of a run. An event with another framing is not part of a run. */
 const EVENT_START = Buffer.from('data: ')
 const EVENT_END = Buffer.from('\n\n')
 
@@ -212,27 +212,27 @@ interface Form {
   /** The bytes after the padding, which follows `tail`; null = a chunk ends with `tail`. */
   readonly end: Buffer | null
   readonly field: 'content' | 'reasoning'
-  /** null: the client reads another format. */
+  /** null = the client reads another format. */
   readonly around: TextAround | null
-  /** The same with the framing of its event; null where chunks have padding. */
+  /** The same, including the framing of the event; null = chunks have padding. */
   readonly framed: { readonly head: Buffer; readonly tail: Buffer } | null
 }
 
-/** Events of the learned form that stand one behind another, as one. */
+/** Consecutive events of the learned form, taken together. */
 export interface SplicedRun {
   readonly event: AnswerEvent
-  /** Where the next event begins. */
+  /** The index at which the next event begins. */
   readonly end: number
 }
 
-/** The bytes around the text in a client's chunk, by the text's field; null for a client that reads another format. */
+/** The bytes around the text in a client's chunk, by the field of the text; null = the client reads another format. */
 type Surroundings = ((field: 'content' | 'reasoning') => TextAround) | null
 
 /**
- * The streaming fast path. The first ordinary chunk of text is parsed, and gives the bytes around the text. Later
+ * The streaming fast path. The first ordinary chunk of text is parsed, and shows the bytes around the text. Later
  * chunks that differ only in their text are recognised by comparison, and the text is spliced between our own head and
- * tail. Only the JSON text of the upstream passes through; head and tail are ours. For a client that reads another
- * format the texts of a run are one event.
+ * tail. So only the JSON text of the upstream passes through. For a client that reads another format, the texts of a
+ * run become one event.
  */
 export class ContentSplice {
   readonly #around: Surroundings
@@ -242,7 +242,7 @@ export class ContentSplice {
     this.#around = around
   }
 
-  /** The client's chunk for an upstream event of the learned form; null for other forms. */
+  /** The client's chunk for an upstream event of the learned form; null = it has another form. */
   take(data: Buffer): AnswerEvent | null {
     const form = this.#form
     if (form === null) return null
@@ -259,7 +259,7 @@ export class ContentSplice {
       : { type: 'spliced', bytes: [around.before, content, around.after], field, text }
   }
 
-  /** The client's chunks for the whole events of the learned form that begin at `start`; null where none does. */
+  /** The client's chunks for the whole events of the learned form that begin at `start`; null = there are none. */
   run(bytes: Buffer, start: number): SplicedRun | null {
     const form = this.#form
     const framed = form?.framed ?? null
@@ -295,7 +295,7 @@ export class ContentSplice {
     const ours = TEXT_FIELDS.get(field.name) ?? 'content'
     const padding = PADDINGS.find((name) => typeof chunk[name] === 'string')
     const paddingStart = padding === undefined ? -1 : textStart(data, padding)
-    // Padding before the text, or padding that cannot be found, makes each head different: nothing can be learned.
+    // Padding before the text, or padding that cannot be found, makes each head different, so nothing can be learned.
     if (padding !== undefined && paddingStart < close) return
     const paddingEnd = padding === undefined ? -1 : jsonTextEnd(data, paddingStart)
     // Copied, since a slice would keep the whole network read in memory.
@@ -320,7 +320,7 @@ function saidEvent(field: 'content' | 'reasoning', text: string): AnswerEvent {
   return { type: field === 'content' ? 'text' : 'reasoning', choice: 0, text }
 }
 
-/** The only text of a chunk that could be spliced; null where the chunk has other content. */
+/** The only text of a chunk that could be spliced; null = the chunk has other content. */
 function textField(chunk: RawJson): { readonly name: string; readonly text: string } | null {
   const choices = listOf(chunk['choices'])
   const choice = objectOf(choices[0])
@@ -337,7 +337,7 @@ function textField(chunk: RawJson): { readonly name: string; readonly text: stri
     : null
 }
 
-/** The end of the text in a chunk with padding behind it; -1 for another form. */
+/** The end of the text in a chunk with padding after it; -1 = it has another form. */
 function paddedTextEnd(data: Buffer, tail: Buffer, end: Buffer): number {
   const at = data.lastIndexOf(tail)
   const from = at + tail.length
@@ -347,7 +347,7 @@ function paddedTextEnd(data: Buffer, tail: Buffer, end: Buffer): number {
   return at
 }
 
-/** Letters, digits and the like, which cannot end the text and begin another field. */
+/** Whether a byte is a letter, a digit or the like, which cannot end the text and begin another field. */
 function isPadding(byte: number): boolean {
   return byte >= SPACE && byte < ASCII_MAX && byte !== QUOTE && byte !== BACKSLASH
 }

@@ -34,7 +34,7 @@ export function openaiSpeech(transport: Transport): SpeechProtocol {
   })
 }
 
-/** Only in events does the provider report the tokens that the client pays for. */
+/** Whether events are requested: only in them does the provider report the tokens that the client pays for. */
 function inEvents(call: SpeechCall): boolean {
   return (
     call.wantsUsage && takes(call.endpoint, 'stream_format') && SPEECH_TRAITS.of(call.endpoint.upstreamModel) !== false
@@ -75,7 +75,7 @@ function readPiece(data: Buffer): SpeechPiece | AttemptFailure {
   return NOTHING
 }
 
-/** All output of speech is audio, whatever name the provider counts it under. */
+/** The usage with all output as audio, whatever name the provider counts it under. */
 export function spoken(report: UsageReport | null): UsageReport | null {
   if (report === null) return null
   const { output = 0, reasoning = 0, audio_output: sound = 0, ...input } = report.usage

@@ -18,7 +18,7 @@ import { headerOf, type Transport, type UpstreamHeaders } from '../../wire/trans
 import { openaiErrorBody } from './usage.ts'
 import { keyHeaders } from '../../../catalog/dialect.ts'
 
-/** Abilities of a model, by its name: services cannot be asked, and each refuses unknown parameters. */
+/** Abilities of a model by its name: services do not report them, and each refuses unknown parameters. */
 interface Traits {
   /** Whether it accepts `response_format`, and with it `verbose_json`. */
   readonly verbose: boolean
@@ -26,9 +26,9 @@ interface Traits {
   /** Whether it gives times, in `verbose_json` or through a parameter. */
   readonly times: boolean
   readonly translates: boolean
-  /** It tells who speaks. It takes no prompt, and must be told how to cut a recording. */
+  /** Whether it tells who speaks. Such a model takes no prompt, and needs `chunking_strategy`. */
   readonly speakers?: true
-  /** It takes `chunking_strategy`. */
+  /** Whether it takes `chunking_strategy`. */
   readonly cuts?: true
   readonly logprobs?: true
 }
@@ -39,7 +39,7 @@ const OPENAI = { source: 'https://platform.openai.com/docs/guides/speech-to-text
 const MISTRAL = { source: 'https://docs.mistral.ai/capabilities/audio_transcription/', date: '2026-11-27' }
 const GROQ = { source: 'https://console.groq.com/docs/speech-to-text', date: '2026-11-27' }
 
-/** OpenAI's later models answer in JSON without times; Mistral's have no formats and give times on request. */
+/** OpenAI's later models answer in JSON without times; Mistral's have no formats, and give times on request. */
 export const TRANSCRIPTION_TRAITS = new TraitTable<Traits>([
   { of: 'gpt diarize', traits: { ...GPT, speakers: true }, ...OPENAI },
   { of: 'gpt 4o', traits: { ...GPT, logprobs: true }, ...OPENAI },
@@ -87,7 +87,7 @@ function fieldsOf(endpoint: Endpoint, request: TranscriptionRequest): readonly (
   const diarized = request.format === 'diarized_json' && traits.speakers === true
   if (traits.format)
     fields.push(['response_format', diarized ? 'diarized_json' : traits.verbose ? 'verbose_json' : 'json'])
-  // At Mistral times and a language exclude each other.
+  // At Mistral, times and a language exclude each other.
   if (request.language !== null && request.task === 'transcribe' && takes('language') && (traits.verbose || !timed))
     fields.push(['language', request.language])
   if (request.prompt !== null && takes('prompt') && traits.format && traits.speakers !== true)
@@ -132,7 +132,7 @@ function readTranscript(bytes: Buffer, headers: UpstreamHeaders): TranscriptionR
   return garbage('no transcript', bytes)
 }
 
-/** Some services always stream; the last event holds the whole text. */
+/** Some services always stream; the last event has the whole text. */
 function readEvent(data: Buffer, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure | null {
   const event = parseJson(data)
   return isErrorBody(event) || objectOf(event)?.['type'] === 'transcript.text.done'
@@ -140,7 +140,7 @@ function readEvent(data: Buffer, headers: UpstreamHeaders): TranscriptionResult 
     : null
 }
 
-/** null where it is neither a transcript nor an error. */
+/** null = it is neither a transcript nor an error. */
 function transcriptIn(body: unknown, headers: UpstreamHeaders): TranscriptionResult | AttemptFailure | null {
   if (isErrorBody(body)) return openaiErrorBody(body)
   const answer = objectOf(body)
@@ -173,7 +173,10 @@ function logprobOf(raw: unknown): Readonly<Record<string, unknown>> {
   return { token, bytes, logprob }
 }
 
-/** Audio tokens are dearer than a prompt's; where they are not counted separately, all count as audio. */
+/**
+ * The usage. Audio tokens are dearer than those of a prompt, so if they are not counted separately, all tokens count as
+ * audio.
+ */
 function transcriptUsage(usage: RawJson | null): UsageReport | null {
   if (usage === null || COUNTS.every((name) => (usage[name] ?? null) === null)) return null
   const tokens = new TokenReader()

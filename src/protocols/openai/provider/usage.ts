@@ -5,15 +5,15 @@ import { errorIn } from '../../wire/error-body.ts'
 import { eventFailure } from '../../wire/upstream-error.ts'
 import { above0, TokenReader } from '../../answers/token-reader.ts'
 
-/** The failure of a body or event with an `error`, and with the usage that is told there. */
+/** The failure of a body or event with an `error`, and the usage that it reports. */
 export function openaiErrorBody(body: RawJson): AttemptFailure {
   return billed(eventFailure(errorIn(body)), openaiUsage(body['usage']))
 }
 
-/** An object without any of them, such as `{}`, reports nothing, which is not a report of zero. */
+/** The counts. An object without any of them, such as `{}`, reports nothing, which is not a report of zero. */
 const COUNTS = ['prompt_tokens', 'input_tokens', 'completion_tokens', 'output_tokens']
 
-/** Where services count the searches that they bill: Anthropic's form, at OpenRouter too; xAI; Perplexity. */
+/** Where services report the searches that they bill: Anthropic's form, also at OpenRouter; xAI; Perplexity. */
 const SEARCH_COUNTS: readonly (readonly [member: string, count: string])[] = [
   ['server_tool_use', 'web_search_requests'],
   ['server_side_tool_usage_details', 'web_search_calls'],
@@ -22,9 +22,9 @@ const SEARCH_COUNTS: readonly (readonly [member: string, count: string])[] = [
 ]
 
 /**
- * An OpenAI-shaped usage object as disjoint meters; null when there is none. `prompt_tokens` includes cached and
- * cache-written tokens, `completion_tokens` includes reasoning, except at xAI, whose reasoning is only in the total.
- * `sellsSearch`: searches have a price there; others come with the answer.
+ * An OpenAI-shaped usage object as disjoint meters; null = there is none. `prompt_tokens` includes cached and
+ * cache-written tokens, `completion_tokens` includes reasoning, except at xAI, where only the total includes it.
+ * `sellsSearch`: whether searches have a price; otherwise they are included in the answer.
  */
 export function openaiUsage(raw: unknown, sellsSearch = false): UsageReport | null {
   const usage = objectOf(raw)

@@ -2,7 +2,7 @@ import { GrownText } from '../../../kinds/answer/grown-text.ts'
 import { isObject } from '../../../kinds/fields/body-fields.ts'
 import { WrittenItem, type ItemPlace } from './output-item.ts'
 
-/** The beginning of a model's arguments before the text. */
+/** The beginning of a model's arguments, up to the text. */
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/
 const OPENING_CHARS_MAX = 64
 /** Characters that end a piece of plain text. */
@@ -20,10 +20,10 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 
 /**
  * The text of `{"input": "…"}` as it comes. Arguments in another form are sent at their end, when they can be read
- * whole: a model that ignores the schema still means something.
+ * whole: a model that ignores the schema still means something by them.
  */
 export class TextArgument {
-  /** Everything before the text begins, or all of arguments in another form. */
+  /** Everything before the text begins, or all arguments in another form. */
   #unread = ''
   #state: 'opening' | 'text' | 'other' | 'over' = 'opening'
 
@@ -35,7 +35,7 @@ export class TextArgument {
     return this.#state === 'text' ? this.#read() : ''
   }
 
-  /** The text that only the end reveals. */
+  /** The text that is known only at the end. */
   end(): string {
     const rest = this.#unread
     const wasWhole = this.#state === 'opening' || this.#state === 'other'
@@ -80,7 +80,7 @@ export class TextArgument {
   }
 }
 
-/** null = the rest has not come yet. A surrogate pair is two escapes, which join by themselves. */
+/** null = the rest has not come yet. A surrogate pair is two escapes, whose halves join by themselves. */
 function escapeAt(text: string, at: number): { readonly text: string; readonly chars: number } | null {
   const letter = text[at + 1]
   if (letter === undefined) return null
@@ -91,7 +91,7 @@ function escapeAt(text: string, at: number): { readonly text: string; readonly c
   return { text: String.fromCharCode(code), chars: 6 }
 }
 
-/** `input`, or the arguments' only text, or everything that the model wrote. */
+/** `input`, or the only text among the arguments, or everything that the model wrote. */
 function wholeText(given: string): string {
   const value = parsed(given)
   if (typeof value === 'string') return value
@@ -156,7 +156,7 @@ export class CallItem extends WrittenItem implements ClientCall {
   }
 }
 
-/** A call of a custom tool, whose input is one text. The chat model called a function with it. */
+/** A call of a custom tool, whose input is one text. The chat model called a function for it. */
 export class CustomCallItem extends WrittenItem implements ClientCall {
   readonly #called: CalledTool
   readonly #argument = new TextArgument()
@@ -198,7 +198,7 @@ export class CustomCallItem extends WrittenItem implements ClientCall {
 }
 
 /**
- * A search for tools, or a command of the client's shell. The chat model called a function with it; the item has the
+ * A search for tools, or a command for the client's shell. The chat model called a function for it. The item has the
  * arguments as an object, so it waits until they are complete.
  */
 export class ToolCallItem extends WrittenItem implements ClientCall {
@@ -238,7 +238,7 @@ function shellAction(given: Readonly<Record<string, unknown>>): Record<string, u
   return { env: {}, ...given, type: 'exec', command: words }
 }
 
-/** The object in a model's text; empty where it is none. */
+/** The object in a model's text; empty = it is none. */
 function objectIn(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text)

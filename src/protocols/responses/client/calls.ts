@@ -22,7 +22,7 @@ import { ResponsesWriter } from './writer.ts'
 import { REQUEST_TYPE_TABLE } from '../../../tables/model-types.ts'
 import { chatCall } from '../../openai/client/chat/call.ts'
 
-/** Provider-run tools that are billed only by the tokens of their results. */
+/** Provider-run tools for which only the tokens of their results are billed. */
 const TOKENS_ONLY: ReadonlySet<string> = new Set(['mcp', 'computer', 'computer_use_preview'])
 const WORDS: ClientWords = { response_format: 'text.format', verbosity: 'text.verbosity' }
 /** Headers with which Codex versions name their conversation (clients.md D-14.7). */
@@ -78,7 +78,7 @@ function codexSession(headers: IncomingHttpHeaders): string | null {
 interface SentInput {
   readonly input: ResponsesInput
   readonly hosted: HostedUse | null
-  /** Tools without a price there, by the names of `X-Tollgate-Dropped`. */
+  /** Tools without a price at the endpoint, by their names in `X-Tollgate-Dropped`. */
   readonly dropped: readonly string[]
 }
 
@@ -94,7 +94,7 @@ function offerOf(request: ResponsesRequest, { input, hosted, dropped }: SentInpu
   }
 }
 
-/** Only what the service or its model would refuse. */
+/** The parts that the service or its model would refuse. */
 function leftParts({ chat }: ResponsesRequest, { adapter, candidate }: ClientStart): readonly string[] {
   const isGiven = (name: string): boolean =>
     name.includes('.') || name === 'tool_choice' || chat.parameters[name] !== undefined
@@ -104,8 +104,8 @@ function leftParts({ chat }: ResponsesRequest, { adapter, candidate }: ClientSta
 
 /**
  * The request with parts that only providers of this protocol can serve; null = chat can express everything, so neither
- * is preferred. Provider-run tools are left out where no endpoint offers them at a price; a tool that must be called is
- * refused then (clients.md 3).
+ * is preferred. Provider-run tools are left out if no endpoint has a price for them; in that case a tool that must be
+ * called is refused (clients.md 3).
  */
 function specialOf(request: ResponsesRequest): SpecialOffer | null {
   const { input, demanded } = request
@@ -142,7 +142,7 @@ function withoutTools(input: ResponsesInput, isLeftOut: (type: string) => boolea
   }
 }
 
-/** A provider refuses a list of allowed tools that names a missing one. */
+/** The choice without the left-out tools: a provider refuses a list of allowed tools that names a missing one. */
 function choiceWithout(
   { toolChoice }: ResponsesInput,
   leaves: (tool: RawObject) => boolean,
@@ -162,7 +162,10 @@ function undemandable({ path, type }: DemandedTool, model: string, isSpoken: boo
   )
 }
 
-/** Only web search has a price: no answer reports the cost of code sessions, pictures and other tools. */
+/**
+ * Whether a tool has a price: only web search can, since no answer reports the cost of code sessions, pictures and
+ * other tools.
+ */
 function isPriced(type: string, { priced }: Endpoint): boolean {
   return (isWebSearch(type) && priced.has('search')) || TOKENS_ONLY.has(type)
 }

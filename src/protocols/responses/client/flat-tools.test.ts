@@ -154,7 +154,7 @@ test('only allowed tools are offered', () => {
   assert.deepEqual([chat.tools?.map((tool) => tool.function.name), chat.toolChoice], [['n__g', 'c'], 'required'])
 })
 
-/** The text that the pieces of the arguments bring. */
+/** The text that the pieces of the arguments produce. */
 function textOf(pieces: readonly string[]): string {
   const argument = new TextArgument()
   return [...pieces.map((piece) => argument.add(piece)), argument.end()].join('')

@@ -6,7 +6,7 @@ import { type InputItem, ToolNames, type ToolOrigin } from '../request.ts'
 export interface FlatTools {
   /** null = none. */
   readonly functions: readonly ChatTool[] | null
-  /** Bytes of the functions that a provider of the protocol gets beyond those. */
+  /** The bytes of functions that only a provider of the protocol gets, besides these. */
   readonly unreadBytes: number
   readonly choice: ChatRequest['toolChoice']
   readonly names: ToolNames
@@ -52,7 +52,7 @@ export function flatTools(
   }
   const { choice, allowed } = choiceOf(toolChoice, names, functions)
   const kept = [...functions.values()].filter((tool) => allowed === null || allowed.has(tool.function.name))
-  // Items without a form for chat, and other tools, are counted whole elsewhere.
+  // Items without a form for chat, and other tools, are counted in full elsewhere.
   const searched = items.filter((item) => item.type === 'native' && item.chat !== null)
   const declared = [...tools.filter(({ type }) => type === 'function'), ...foundTools(searched)]
   return {
@@ -68,17 +68,17 @@ function bytesOf(tools: readonly unknown[]): number {
   return Buffer.byteLength(JSON.stringify(tools))
 }
 
-/** The origin of a Responses tool, or of a choice of one; null where only its provider could run it. */
+/** The origin of a Responses tool, or of a choice of one; null = only its provider could run it. */
 export function originOf(tool: RawObject, namespace: string | null): ToolOrigin | null {
   const { type, name } = tool
   if ((type === 'function' || type === 'custom') && typeof name === 'string' && name !== '')
     return { type, name, namespace }
-  // Searches by the provider do not exist here: all their tools are offered.
+  // The provider's own search is not available here, so all its tools are offered.
   if (type === 'tool_search' && tool['execution'] === 'client') return { type, name: type, namespace: null }
   return type === 'local_shell' ? { type, name: type, namespace: null } : null
 }
 
-/** A choice of the search tool does not repeat who runs it. */
+/** The choice of a tool as a tool. The choice of a search does not repeat who runs it. */
 export function choiceAsTool(choice: RawObject): RawObject {
   return choice['type'] === 'tool_search' ? { ...choice, execution: 'client' } : choice
 }
@@ -88,7 +88,7 @@ interface PlacedTool {
   readonly namespace: string | null
 }
 
-/** A namespace may come twice: clients send one for each of their servers. */
+/** The tools of all namespaces. A namespace may come twice: clients send one for each of their servers. */
 function withoutNamespaces(tools: readonly RawObject[]): readonly PlacedTool[] {
   return tools.flatMap((tool): readonly PlacedTool[] => {
     if (tool['type'] !== 'namespace') return [{ tool, namespace: null }]
@@ -98,7 +98,7 @@ function withoutNamespaces(tools: readonly RawObject[]): readonly PlacedTool[] {
   })
 }
 
-/** Tools that earlier turns found: only their own list has them. */
+/** Tools that earlier turns found, which are only in the lists of those turns. */
 function foundTools(items: readonly InputItem[]): readonly RawObject[] {
   return items.flatMap((item) => {
     const type = item.type === 'native' ? item.value['type'] : null
@@ -123,7 +123,7 @@ function functionOf(tool: RawObject, name: string, type: ToolOrigin['type']): Ch
   }
 }
 
-/** A grammar cannot be enforced elsewhere, but a model can read it. */
+/** A tool's description with its grammar, which cannot be enforced elsewhere, but which a model can read. */
 function descriptionOf(tool: RawObject, type: ToolOrigin['type']): string {
   const told = textOf(tool['description'])
   if (type === 'local_shell') return 'Runs a command in the shell of the user.'

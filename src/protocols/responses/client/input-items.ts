@@ -33,7 +33,7 @@ function partOf(raw: unknown, path: string): ChatPart {
   switch (type) {
     case 'input_text':
     case 'output_text':
-    // Clients that come from chat use this form.
+    // Clients that were made for chat use this form.
     case 'text':
       return { type: 'text', text: text(raw, 'text', path) }
     case 'refusal':
@@ -73,7 +73,7 @@ function notStored(raw: RawObject, path: string): void {
 function imageOf(raw: RawObject, path: string): string {
   const given = field(raw, 'image_url')
   if (given === undefined) notStored(raw, path)
-  // The object is chat's form.
+  // Chat has an object here.
   return isObject(given) ? filled(given, 'url', `${path}.image_url`) : filled(raw, 'image_url', path)
 }
 
@@ -103,12 +103,12 @@ function audioOf(raw: RawObject, path: string): { data: string; format: string }
 }
 
 const ROLES: readonly MessageRole[] = ['user', 'assistant', 'system', 'developer']
-/** Parts of reasoning that hold text; undefined = a part without a type. */
+/** Parts of reasoning with text; undefined = a part without a type. */
 const THOUGHTS: ReadonlySet<unknown> = new Set(['summary_text', 'reasoning_text', undefined])
-/** The client's own records, which no model reads. */
+/** Records of the client, which no model reads. */
 const SKIPPED: ReadonlySet<unknown> = new Set(['ghost_snapshot'])
 
-/** The elements of `input` of a Responses request; a text is a message of the user. */
+/** The elements of `input` of a Responses request; a text becomes a message of the user. */
 export function inputElements(body: RawObject): readonly unknown[] {
   const input = field(body, 'input')
   if (input === undefined || input === '' || (Array.isArray(input) && input.length === 0))
@@ -156,13 +156,16 @@ function itemOf(raw: unknown, path: string): InputItem {
     case undefined:
       throw invalidInput(`${path}.type`, 'is required')
     default:
-      // Clients and providers introduce item types before we know them.
+      // Clients and providers introduce item types that are unknown here.
       if (typeof type === 'string' && type !== '') return nativeOf(raw, path)
       throw invalidInput(`${path}.type`, 'must be a non-empty string')
   }
 }
 
-/** A tool may return nothing, or what only newer models read: the result of a past turn is never refused for it. */
+/**
+ * The output of a function. A tool may return nothing, or parts that only newer models read: the result of a past turn
+ * is never refused for that.
+ */
 function functionOutput(raw: RawObject, path: string): InputItem {
   const callId = named(raw, 'call_id', path)
   const output = field(raw, 'output')
@@ -224,10 +227,10 @@ function textsOf(raw: RawObject, name: string, path: string): readonly string[] 
   })
 }
 
-/** A tool item that chat lacks, as a function call or its output; null = nothing that a chat model could use. */
+/** A tool item that chat does not have, as a function call or its output; null = nothing that a chat model can use. */
 function chatForm(item: RawObject, path: string): ChatForm | null {
   const callId = field(item, 'call_id') ?? field(item, 'id')
-  // A search made by the provider has no id, since nobody answers it.
+  // A search that the provider made has no id, since nobody answers it.
   if (typeof callId !== 'string' || callId === '') return null
   switch (item['type']) {
     case 'custom_tool_call':
@@ -343,7 +346,7 @@ class Conversation {
   readonly messages: ChatMessage[] = []
   #reasoning: string[] = []
   #details: unknown[] = []
-  /** The assistant's message that the next call belongs to. */
+  /** The assistant's message to which the next call belongs. */
   #open: Assistant | null = null
 
   constructor(instructions: string | null) {
@@ -356,7 +359,7 @@ class Conversation {
   }
 
   call(id: string, name: string, text: string): void {
-    // The reasoning since then belongs to a separate message.
+    // The reasoning since that message belongs to a separate one.
     const isLate = this.#reasoning.length > 0 || this.#details.length > 0
     const open = this.#open === null || isLate ? this.#assistant(null) : this.#open
     open.tool_calls = [...(open.tool_calls ?? []), { id, type: 'function', function: { name, arguments: text } }]
@@ -370,7 +373,7 @@ class Conversation {
 
   think({ summary, content, details }: Extract<InputItem, { type: 'reasoning' }>): void {
     const texts = (content.length > 0 ? content : summary).filter((text) => text !== '')
-    // Signatures that came after their text.
+    // The signatures came after their text.
     if (texts.length === 0 && this.#open !== null && details.length > 0)
       this.#open.reasoning_details = [...(this.#open.reasoning_details ?? []), ...details]
     else this.#details.push(...details)
@@ -391,7 +394,7 @@ class Conversation {
   }
 }
 
-/** An image that the model made, in the form that chat sends back. */
+/** An image that the model made, in the form in which chat clients send it back. */
 function generatedImage(item: RawObject): ChatPart | null {
   const { type, result } = item
   if (type !== 'image_generation_call' || typeof result !== 'string') return null

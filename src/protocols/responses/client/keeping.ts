@@ -16,12 +16,12 @@ const NOT_KEPT = ['conversation', 'prompt']
 const NOT_KEPT_REFUSAL =
   'not supported: send the whole conversation in input, or continue an answer by previous_response_id'
 
-/** The id of the Response that a body continues, which is read before the rest; null = none. */
+/** The id of the Response that a body continues; it is read before the rest of the body. null = none. */
 export function previousIdOf(body: unknown): string | null {
   return isObject(body) ? (stringField(body, PREVIOUS) ?? null) : null
 }
 
-/** The ids of the items that `input` refers to, and how often. */
+/** The ids of the items to which `input` refers, and how often. */
 export function referencesOf(body: unknown): ReadonlyMap<string, number> {
   const times = new Map<string, number>()
   for (const [index, element] of inputList(body).entries()) {
@@ -33,7 +33,7 @@ export function referencesOf(body: unknown): ReadonlyMap<string, number> {
   return times
 }
 
-/** The elements of `input`, with the items instead of the references to them. */
+/** The elements of `input`, in which the items replace the references to them. */
 export function resolvedInput<Item>(body: unknown, items: ReadonlyMap<string, Item>): readonly unknown[] {
   return inputList(body).map((element) => (isReference(element) ? items.get(wordOf(element['id'])) : element))
 }
@@ -43,7 +43,7 @@ function inputList(body: unknown): readonly unknown[] {
   return Array.isArray(input) ? input : []
 }
 
-/** An element that only names an item of a kept Response. */
+/** Whether an element only names an item of a kept Response. */
 function isReference(element: unknown): element is RawObject {
   if (!isObject(element)) return false
   const type = field(element, 'type')
@@ -52,7 +52,8 @@ function isReference(element: unknown): element is RawObject {
 }
 
 /**
- * Why its answer is kept. A background answer is kept so that it can be fetched; another only if the request says so.
+ * Whether the answer is kept, and why. A background answer is kept so that it can be fetched; any other only if the
+ * request says so.
  */
 export function keepingOf(body: RawObject, door: ResponsesDoor | null): Keeping {
   for (const name of NOT_KEPT) if (field(body, name) !== undefined) throw invalidInput(name, NOT_KEPT_REFUSAL)

@@ -1,12 +1,12 @@
 import { GrownText } from '../../../kinds/answer/grown-text.ts'
 
-/** Sends one event of the stream; the writer numbers it. */
+/** Sends one event of the stream; the writer adds its number. */
 export type Emit = (type: string, fields: Readonly<Record<string, unknown>>) => void
 
 /** The position of an item in its answer. */
 export interface ItemPlace {
   readonly id: string
-  /** `output_index`. */
+  /** The value of `output_index`. */
   readonly index: number
   readonly emit: Emit
 }
@@ -21,7 +21,7 @@ export interface OutputItem {
   close(status: 'completed' | 'incomplete'): void
 }
 
-/** An item that this server writes: it says that it was added, what comes to it, and that it is done. */
+/** An item that this server writes. Its events say that it was added, what is added to it, and that it is done. */
 export abstract class WrittenItem implements OutputItem {
   protected readonly id: string
   protected status: ItemStatus = 'in_progress'
@@ -33,7 +33,7 @@ export abstract class WrittenItem implements OutputItem {
   }
 
   abstract body(): Record<string, unknown>
-  /** Its last events before it is done. */
+  /** Sends its last events before it is done. */
   protected abstract finish(): void
 
   get isOpen(): boolean {
@@ -46,7 +46,7 @@ export abstract class WrittenItem implements OutputItem {
     this.#place.emit('response.output_item.done', { output_index: this.#place.index, item: this.body() })
   }
 
-  /** To be called when the item has all its fields. */
+  /** Must be called when the item has all its fields. */
   protected begin(): void {
     this.#place.emit('response.output_item.added', { output_index: this.#place.index, item: this.body() })
   }
@@ -77,11 +77,11 @@ export class NativeItem implements OutputItem {
     return this.#isOpen
   }
 
-  /** One of its events; the event of its addition has been sent already. */
+  /** Passes on one of its events; the event that adds the item has been sent already. */
   pass({ type, item, ...fields }: Readonly<Record<string, unknown>>): void {
     if (!this.#isOpen || typeof type !== 'string' || type === ADDED) return
     if (type !== DONE) return this.#place.emit(type, { ...fields, output_index: this.#place.index })
-    // An item's event contains the item: `nativeItem` has checked that.
+    // An event about an item contains the item, as `nativeItem` has checked.
     this.#item = item as Readonly<Record<string, unknown>>
     this.close()
   }
@@ -116,12 +116,12 @@ export class ReasoningItem extends WrittenItem {
     this.#emit('reasoning_summary_text.delta', { delta: text })
   }
 
-  /** Fields known at its end, such as `encrypted_content`; a late one is still in the complete answer. */
+  /** Sets fields known only at its end, such as `encrypted_content`; a late field is still in the complete answer. */
   describe(fields: Readonly<Record<string, unknown>>): void {
     this.#fields = { ...this.#fields, ...fields }
   }
 
-  /** What it says, or null where its provider has signed or encrypted it. */
+  /** Its text; null = its provider has signed or encrypted it. */
   unsigned(): string | null {
     return 'encrypted_content' in this.#fields ? null : this.#parts.map((part) => part.toString()).join('\n')
   }
@@ -165,7 +165,7 @@ export class MessageItem extends WrittenItem {
   readonly #fields: Readonly<Record<string, unknown>>
   readonly #parts: OutputPart[] = []
 
-  /** `fields` are a native provider's facts about it, such as `phase`. */
+  /** `fields` are facts about the message from a native provider, such as `phase`. */
   constructor(place: ItemPlace, fields: Readonly<Record<string, unknown>>) {
     super(place)
     this.#fields = fields

@@ -95,7 +95,7 @@ test('a result of nothing, and parts of a result that are newer than the reader,
     'input.function_call_output.output',
     'input.custom_tool_call_output.output',
   ])
-  // Its own provider is sent the item as it came.
+  // The provider that made the item gets it unchanged.
   assert.deepEqual(own.items[5], {
     type: 'native',
     value: input[5],
@@ -441,7 +441,7 @@ test('a copied item with files or pictures may fill the context, and the clientâ
   const screenshot = { type: 'computer_screenshot', image_url: 'https://x/y.png' }
   assert.deepEqual(held({ type: 'computer_call_output', call_id: 'a', output: screenshot }), { callsMax: 0, types: [] })
   assert.deepEqual(held({ type: 'of_next_year' }), { callsMax: 0, types: [] })
-  // Counted as its chat form.
+  // It counts as its chat form.
   const shown = parseResponses({ input: [user('x'), output({ type: 'input_image', image_url: 'https://x/y.png' })] })
   assert.equal(hostedUse(shown.input), null)
   assert.deepEqual([...shown.chat.inputModalities], ['image'])

@@ -36,8 +36,8 @@ import { SAMPLING_PARAMETERS } from '../../../tables/parameter-table.ts'
 import { nativeCopy } from '../native-parts.ts'
 
 /**
- * Fields that we read ourselves, or that are ours to decide: what costs money, what is stored, and what names an
- * account (clients.md D-14.2).
+ * Fields that are read here, or on which this service decides: those that cost money, that decide what is stored, or
+ * that name an account (clients.md D-14.2).
  */
 const OURS: ReadonlySet<string> = new Set([
   'model',
@@ -66,7 +66,7 @@ const OURS: ReadonlySet<string> = new Set([
   'previous_response_id',
   'conversation',
   'prompt',
-  // Of a message over a WebSocket.
+  // Fields of a message over a WebSocket.
   'type',
   'generate',
   'service_tier',
@@ -74,7 +74,7 @@ const OURS: ReadonlySet<string> = new Set([
   'n',
 ])
 
-/** Words of chat and of routers, which Responses does not have: a strict provider refuses them. */
+/** Fields of chat and of routers, which Responses does not have: a strict provider refuses them. */
 const OF_CHAT: ReadonlySet<string> = new Set([
   'response_format',
   'reasoning_effort',
@@ -91,7 +91,7 @@ const OF_CHAT: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Fields that may name an address or an account that a provider would use, or a tool or a speed that it bills: the
+ * Fields that may name an address or an account for the provider to use, or a tool or a speed that it bills: the
  * catalogue has no price for these.
  */
 const FOREIGN =
@@ -145,8 +145,8 @@ const INCLUDES: ReadonlySet<string> = new Set([
 const MAX_TOKENS = 'must be an integer of at least 1, or -1 for no limit'
 
 /**
- * Reads the body of a Responses request (wire.md D-2.4): required fields first, then types and ranges. `door`:
- * null = a route that keeps no answers. `given`: the body with the client's own names, which the answer repeats.
+ * Reads the body of a Responses request (wire.md D-2.4): required fields first, then types and ranges. `door`: null =
+ * the route keeps no answers. `given`: the body with the client's own names, which the answer repeats.
  */
 export function parseResponses(json: unknown, door: ResponsesDoor | null = null, given = json): ResponsesRequest {
   if (!isObject(json))
@@ -224,7 +224,7 @@ function parametersOf(body: RawObject, verbosity: string | undefined): Readonly<
   const shared: Record<string, unknown> = {}
   for (const name of SHARED) shared[name] = field(body, name)
   const reasoning = objectField(body, 'reasoning')
-  // Clients send an empty object, which means nothing.
+  // Clients send an empty object, which has no effect.
   if (reasoning !== undefined && Object.keys(reasoning).some((name) => field(reasoning, name) !== undefined))
     shared['reasoning'] = reasoning
   if (verbosity !== undefined) shared['verbosity'] = verbosity
@@ -237,7 +237,7 @@ interface TextOptions {
   readonly echo: RawObject
 }
 
-/** `text.format` is chat's `response_format` without the inner object. */
+/** The text options: `text.format` is chat's `response_format` without the inner object. */
 function textOf(body: RawObject): TextOptions {
   const text = objectField(body, 'text') ?? {}
   const flat = field(text, 'format')
@@ -312,7 +312,7 @@ function numberIn(value: unknown, absent: number): number {
   return typeof value === 'number' ? value : absent
 }
 
-/** A conversation that we keep goes on with its reasoning, which no provider keeps for us. */
+/** The value of `include`. A kept conversation needs its encrypted reasoning, which no provider stores for us. */
 function includeOf(body: RawObject, isKept: boolean): readonly string[] {
   const include = field(body, 'include')
   const given = Array.isArray(include)
@@ -321,7 +321,7 @@ function includeOf(body: RawObject, isKept: boolean): readonly string[] {
   return isKept && !given.includes(ENCRYPTED) ? [...given, ENCRYPTED] : given
 }
 
-/** The name of an item that chat has no form for. */
+/** The name of an item for which chat has no form. */
 function droppedItem(item: InputItem): readonly string[] {
   if (item.type === 'reasoning') return item.encryptedContent === null ? [] : ['input.reasoning']
   if (item.type !== 'native') return []
@@ -330,7 +330,7 @@ function droppedItem(item: InputItem): readonly string[] {
   return type === 'image_generation_call' || type === 'additional_tools' ? [] : [`input.${type}`]
 }
 
-/** The text that a native provider reads beyond the messages: an upper bound of its tokens. */
+/** The bytes that a native provider reads besides the messages: an upper bound of their tokens. */
 function nativeBytes({ items, tools }: ResponsesInput): number {
   let bytes = 0
   for (const item of items) {
@@ -350,8 +350,8 @@ interface MixedChat {
 }
 
 /**
- * A Responses body that was posted to chat, as Cursor does; its answer is a chat answer (clients.md 6). null = a chat
- * body.
+ * A Responses body that was posted to chat, as Cursor does; its answer is a chat answer (clients.md 6). null = it is a
+ * chat body.
  */
 export function parseMixedChat(json: unknown): MixedChat | null {
   if (!isObject(json) || field(json, 'input') === undefined) return null
@@ -438,7 +438,7 @@ function parseInputToolChoice(body: RawObject): string | RawObject | null {
   return { type, name, ...(typeof namespace === 'string' ? { namespace } : {}) }
 }
 
-/** The tool that must be called, where a model that knows only functions cannot. */
+/** The tool that must be called, if a model that knows only functions cannot call it. */
 function demandedTool(choice: string | RawObject | null, tools: readonly RawObject[]): DemandedTool | null {
   if (choice === null || choice === 'none' || choice === 'auto') return null
   if (choice === 'required') return onlyHosted(tools, 'tool_choice')

@@ -5,14 +5,14 @@ import type { ChargedUsage, KeptStream } from '../../../kinds/answer/writer.ts'
 import type { ChunkIdentity, FinishReason } from '../../../kinds/chat/answer.ts'
 import type { RequestEcho } from '../request.ts'
 
-/** The state of an answer for a client. */
+/** The state of an answer as a client sees it. */
 export interface ResponseState {
   readonly status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
   readonly output: readonly Record<string, unknown>[]
   readonly usage: ChargedUsage | null
-  /** In which the answer was served; null = it is not known. */
+  /** The service tier in which the answer was served; null = it is not known. */
   readonly serviceTier: string | null
-  /** Unix seconds; null while it is not completed. */
+  /** Unix seconds; null = it is not completed. */
   readonly completedAt: number | null
   readonly incompleteReason: 'max_output_tokens' | 'content_filter' | null
   readonly failure: ResponseFailure | null
@@ -21,7 +21,7 @@ export interface ResponseState {
 export interface ResponseFailure {
   readonly code: string
   readonly message: string
-  /** Our error, from the error table. */
+  /** The type of our error, from the error table. */
   readonly errorType: string
 }
 
@@ -109,7 +109,7 @@ export function endOf(finish: FinishReason): Pick<ResponseState, 'status' | 'inc
   }
 }
 
-/** Our error in the few codes that Responses has. Clients read in the message how long to wait. */
+/** Our error as one of the few codes that Responses has. Clients find in the message how long to wait. */
 export function failureOf(error: ApiError): ResponseFailure {
   const { errorName, status, message, errorType, details } = error
   const code = responsesCode(errorName) ?? (status < 500 ? 'invalid_prompt' : 'server_error')
@@ -121,7 +121,7 @@ export function failureOf(error: ApiError): ResponseFailure {
   }
 }
 
-/** The Response of a stream for a separate request: from its last event, otherwise as far as it is known. */
+/** The Response of a stream for a separate request: from its last event, otherwise the known part of it. */
 export function keptResponse(
   identity: ChunkIdentity,
   echo: RequestEcho,
@@ -144,18 +144,18 @@ export function keptResponse(
   })
 }
 
-/** A Response before its answer; `queued` = it is asked for in the background. */
+/** A Response before its answer; `queued` = the answer will be made in the background. */
 export function newResponse(identity: ChunkIdentity, echo: RequestEcho): Record<string, unknown> {
   return keptResponse(identity, echo, { lastEvent: null, ended: null }, echo.background ? 'queued' : 'in_progress')
 }
 
-/** Only the last event of a complete stream contains the Response. */
+/** The Response in an event; only the last event of a complete stream contains it. */
 function responseIn(event: Buffer): Record<string, unknown> | null {
   const line = event
     .toString('utf8')
     .split('\n')
     .find((text) => text.startsWith('data: '))
-  // Our own writer made it: events with a Response have only this form.
+  // Our own writer made the event: events with a Response have only this form.
   const { type, response } = JSON.parse(line?.slice('data: '.length) ?? '{}') as {
     type?: string
     response?: Record<string, unknown>

@@ -52,7 +52,7 @@ export const ResponsesBody = object({
   model: OPTIONAL_MODEL,
   models: MODELS,
   input: either(FILLED, list(ITEM, '', { minItems: 1 })),
-  instructions: maybe(text('Stands before the conversation.')),
+  instructions: maybe(text('Comes before the conversation.')),
   max_output_tokens: maybe(
     either(whole('', { minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), only(-1, '`-1`: all that fits.')),
   ),

@@ -36,7 +36,7 @@ function writer(body: Record<string, unknown> = {}): ResponsesWriter {
   return new ResponsesWriter(IDENTITY, parseResponses({ input: 'x', ...body }).echo, () => 1_763_651_165_900)
 }
 
-// Our own writer made it; the assertions check its shape.
+// Our own writer made them; the assertions check their form.
 // oxlint-disable-next-line typescript/no-explicit-any
 function parsed(bytes: string): any[] {
   return bytes

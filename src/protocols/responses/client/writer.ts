@@ -24,7 +24,7 @@ export class ResponsesWriter implements AnswerWriter {
   readonly #nowMs: () => number
   readonly #output: ResponseOutput
   #sequence = 0
-  /** Some event had content: before that, the stream may start again. */
+  /** Whether some event had content: before that, the stream may start again. */
   #says = false
   #out: string[] = []
   #completed: number | null = null
@@ -32,7 +32,7 @@ export class ResponsesWriter implements AnswerWriter {
 
   readonly #names: ToolNames | null
 
-  /** `nowMs` is the wall clock, for the time of completion; `names` = the answer calls tools by their chat names. */
+  /** `nowMs` is the wall clock, for the time of completion; `names` maps chat names of called tools to the tools. */
   constructor(identity: ChunkIdentity, echo: RequestEcho, nowMs: () => number, names: ToolNames | null = null) {
     this.#identity = identity
     this.#echo = echo
@@ -59,7 +59,7 @@ export class ResponsesWriter implements AnswerWriter {
   }
 
   fail(error: ApiError, usage: ChargedUsage | null): Buffer {
-    // The client never saw events that were held back.
+    // The client has never seen the events that were held back.
     if (!this.#says) {
       this.#out = []
       this.#sequence = 0
@@ -68,7 +68,7 @@ export class ResponsesWriter implements AnswerWriter {
     return this.#taken()
   }
 
-  /** It may be asked for more than once, with another charge. */
+  /** May be called more than once, with another charge. */
   kept(end: StreamEnd, usage: ChargedUsage, how: KeptEnd): Record<string, unknown> {
     const finished =
       how === 'cancelled' ? CANCELLED : endOf(how === 'failed' ? 'error' : (end.finishes[0]?.finish ?? 'stop'))
@@ -141,7 +141,7 @@ export class ResponsesWriter implements AnswerWriter {
     return bytes
   }
 
-  /** Of the first that asks: what is kept and what is sent say the same. */
+  /** The time of the first call, so that the kept answer and the sent one agree. */
   #completedAt(status: ResponseState['status']): number | null {
     if (status !== 'completed') return null
     this.#completed ??= Math.floor(this.#nowMs() / 1_000)
@@ -152,7 +152,7 @@ export class ResponsesWriter implements AnswerWriter {
 /**
  * Builds the items of a Responses answer from its events (wire.md D-2.4); `emit` gets every step. One text and one
  * summary are open at a time. Calls stay open until they are known to be complete, because their arguments may come
- * mixed.
+ * interleaved.
  */
 class ResponseOutput {
   readonly #tail: string
@@ -165,7 +165,7 @@ class ResponseOutput {
   /** Fields for the next item of the type. */
   #begun: { readonly of: string; readonly fields: ItemFields } | null = null
   #isNewPart = false
-  /** They may come before the text that they annotate. */
+  /** Annotations may come before the text that they annotate. */
   #annotations: unknown[] = []
   #wasEmptyText = false
   readonly #keepsDetails: boolean
@@ -173,9 +173,9 @@ class ResponseOutput {
   #details: unknown[] = []
 
   /**
-   * `tail` makes the ids: the generation's own without its prefix. `keepsDetails`: the client wants to send back the
-   * data that a model needs to continue its reasoning. `names` maps a chat model's function names to tools; null = the
-   * provider names the tools itself.
+   * `tail` is the base of the ids: the generation's id without its prefix. `keepsDetails`: the client wants to send
+   * back the data that a model needs to continue its reasoning. `names` maps a chat model's function names to tools;
+   * null = the provider names the tools itself.
    */
   constructor(tail: string, emit: Emit, keepsDetails: boolean, names: ToolNames | null) {
     this.#tail = tail
@@ -185,7 +185,7 @@ class ResponseOutput {
   }
 
   add(event: AnswerEvent): void {
-    // A Response is one answer: others that a provider gives unasked are not mixed into it.
+    // A Response is one answer: further answers that a provider gives unasked are not mixed into it.
     if ('choice' in event && event.choice !== 0) return
     switch (event.type) {
       case 'text':
@@ -224,7 +224,7 @@ class ResponseOutput {
     for (const item of this.#items) if (item.isOpen) item.close(status)
     this.#message = this.#reasoning = null
     if (this.#details.length === 0) return
-    // Signatures that came after their text have a separate item.
+    // Signatures that came after their text get an item of their own.
     this.#openReasoning()
     this.#closeSpeech()
   }
@@ -319,12 +319,12 @@ class ResponseOutput {
     const call = of === 'function_call' ? this.#calls.get(index) : undefined
     if (call?.isOpen === true) call.close('completed')
     if (of === 'reasoning') this.#endReasoning(fields)
-    // A message is opened even where its text is empty.
+    // A message is opened even if its text is empty.
     if (of === 'message' && this.#begun?.of === 'message') this.#openMessage().add('output_text', '')
     if (of === 'message' && this.#message !== null) this.#closeSpeech()
   }
 
-  /** Reasoning may be only for the provider: then the item contains only the provider's own data. */
+  /** Ends reasoning, which may be only for the provider: then the item contains only the provider's own data. */
   #endReasoning(fields: ItemFields): void {
     const isUnsaid = this.#begun?.of === 'reasoning'
     if (isUnsaid && Object.keys(fields).length === 0) this.#begun = null
@@ -351,7 +351,7 @@ class ResponseOutput {
   #encodeDetails(): void {
     if (this.#reasoning === null) return
     const details = this.#details.splice(0)
-    // Some clients send back no thought but an encrypted one.
+    // Some clients send back only encrypted thoughts.
     const plain = this.#keepsDetails && this.#names !== null ? (this.#reasoning.unsigned() ?? '') : ''
     if (details.length === 0 && plain !== '') details.push(plainDetail(plain))
     if (details.length > 0) this.#reasoning.describe({ encrypted_content: encodeDetails(details) })

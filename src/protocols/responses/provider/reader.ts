@@ -12,13 +12,14 @@ import { markedText } from '../../../kinds/answer/provenance.ts'
 import { toolCallId } from '../../answers/tool-calls.ts'
 
 const FIELD = 'encrypted_content'
-/** Far beyond any honest answer: a bound on what a broken upstream makes us keep. */
+/** Far more items than any real answer has: a bound on what a broken upstream makes us hold in memory. */
 const ITEMS_MAX = 1_024
-/** Of arguments whose call has no name yet. */
+/** The most characters of arguments whose call has no name yet. */
 const WAITING_CHARS_MAX = 1_048_576
 
 /**
- * An item whose text we write ourselves, with the text sent so far by kind of part and the part's number in the stream.
+ * An item whose text we write ourselves, with the text that was sent so far, by the kind of part and the part's number
+ * in the stream.
  */
 interface SpokenItem {
   readonly type: 'message' | 'reasoning' | 'function_call'
@@ -32,7 +33,7 @@ interface SpokenItem {
 
 type Item = SpokenItem | { readonly type: 'native'; ended: boolean }
 
-/** Kinds of text with their delta events, which some providers leave out. */
+/** Kinds of text, and their delta events, which some providers leave out. */
 const DELTAS: ReadonlyMap<string, { readonly of: SpokenItem['type']; readonly part: string; readonly at: string }> =
   new Map([
     ['response.output_text.delta', { of: 'message', part: 'text', at: 'content_index' }],
@@ -43,7 +44,7 @@ const DELTAS: ReadonlyMap<string, { readonly of: SpokenItem['type']; readonly pa
   ])
 
 /**
- * Only the provider that encrypted reasoning can open it, and another one refuses the whole request. So the client's
+ * Only the provider that encrypted reasoning can decrypt it, and another one refuses the whole request. So the client's
  * copy names the provider (clients.md 3).
  */
 function marked(events: readonly AnswerEvent[], provider: string): readonly AnswerEvent[] {
@@ -62,7 +63,7 @@ function markedFields(fields: Readonly<Record<string, unknown>>, provider: strin
   return text === null || text === '' ? fields : { ...fields, [FIELD]: markedText(text, provider) }
 }
 
-/** States of a background job: no request of ours asks for one, and its cost is not known yet. */
+/** States of a background job. We never request one, and its cost is not known yet. */
 const PENDING = ['queued', 'in_progress']
 const ENDS = ['response.completed', 'response.incomplete']
 
@@ -79,14 +80,14 @@ export class ResponsesReader implements EventReader {
     this.#provider = provider
   }
 
-  /** Another item may follow every item, so that only the last event shows that there is none. */
+  /** Any item may be followed by another one, so only the last event shows that there is no more. */
   get state(): AnswerState {
     return this.#done ? 'done' : 'open'
   }
 
   message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
     const event = objectOf(parseJson(data))
-    // Some providers send it after the last event, when nothing waits for it.
+    // Some providers send it after the last event, when nobody waits for it.
     if (event === null) return data.toString('latin1') === '[DONE]' ? [] : garbage('not a JSON object', data)
     const type = textOf(event['type']) ?? ''
     const response = objectOf(event['response'])
@@ -143,7 +144,7 @@ export class ResponsesReader implements EventReader {
     return [{ type: 'origin', upstreamId, systemFingerprint: null }]
   }
 
-  /** The last event repeats the whole output: content without events of its own is read from there. */
+  /** Reads the last event, which repeats the whole output: content without events of its own is taken from there. */
   #end(before: readonly AnswerEvent[], response: RawJson, type: string): readonly AnswerEvent[] | AttemptFailure {
     const rest = this.#items.complete(listOf(response['output']))
     if (rest === null) return tooMany()
@@ -166,7 +167,7 @@ export class ResponsesReader implements EventReader {
     return [...events, ...usageEvents(this.#usage(response))]
   }
 
-  /** Searches are billed even when no tokens are reported: as the service counts them, else their items. */
+  /** The usage. Searches are billed even if no tokens are reported: as the service counts them, else by their items. */
   #usage(response: RawJson | null): UsageReport | null {
     const report = openaiUsage(response?.['usage'], true)
     const told = countOf(objectOf(objectOf(response?.['tool_usage'])?.['web_search'])?.['num_requests'])
@@ -196,7 +197,7 @@ function tooMany(): AttemptFailure {
 export class OutputItems {
   readonly #generationId: string
   readonly #items = new Map<number, Item>()
-  /** Arguments of calls that are not named yet: without a name there is nothing to call. */
+  /** Arguments of calls that have no name yet: a call without a name cannot be opened. */
   readonly #waiting = new Map<number, string>()
   #waitingChars = 0
   #calls = 0
@@ -210,12 +211,12 @@ export class OutputItems {
     return this.#calls > 0
   }
 
-  /** The provider's web searches: it bills each of them. */
+  /** The provider's web searches, each of which it bills. */
   get searches(): number {
     return this.#searches
   }
 
-  /** Reads one event of the stream; null for more items than in any honest answer. */
+  /** Reads one event of the stream; null = more items than any real answer has. */
   read(type: string, event: RawJson): readonly AnswerEvent[] | null {
     const key = indexOf(event['output_index'])
     if (this.#items.size >= ITEMS_MAX && !this.#items.has(key)) return null
@@ -245,8 +246,8 @@ export class OutputItems {
   }
 
   /**
-   * Reads the whole output and sends only what was not sent before; null when it is too long. When the stream named
-   * items, only those count: some services number the whole output differently.
+   * Reads the whole output and returns only what was not sent before; null = it is too long. If the stream named items,
+   * only those count, since some services number the whole output differently.
    */
   complete(output: readonly unknown[]): readonly AnswerEvent[] | null {
     if (output.length > ITEMS_MAX) return null
@@ -300,7 +301,7 @@ export class OutputItems {
     if (ending === undefined) return events
     ending.ended = true
     if (isSearch(item)) this.#searches += 1
-    // Opening an unknown item has passed on its last event already.
+    // When an unknown item was opened, its last event was passed on as well.
     if (ending.type === 'native') return known === undefined ? events : [nativeEvent(key, event)]
     events.push(...restOf(ending, item))
     events.push({
@@ -315,7 +316,7 @@ export class OutputItems {
   }
 }
 
-/** Opening a page that a search found is not a search. */
+/** Whether an item is a search; opening a page that a search found is not one. */
 function isSearch(item: RawJson): boolean {
   return (
     item['type'] === 'web_search_call' &&
@@ -332,13 +333,13 @@ function fieldsOf(item: RawJson, names: readonly string[]): ItemFields {
   return Object.fromEntries(names.flatMap((name) => (typeof item[name] === 'string' ? [[name, item[name]]] : [])))
 }
 
-/** The event as it came, without the provider's sequence numbers and padding. */
+/** The event without the provider's sequence numbers and padding, otherwise unchanged. */
 function nativeEvent(key: number, event: RawJson): AnswerEvent {
   const { sequence_number: _number, obfuscation: _padding, ...own } = event
   return { type: 'item', choice: 0, step: 'native', key, event: own }
 }
 
-/** The rest of an item's texts when it is complete. */
+/** The rest of an item's texts, when the item is complete. */
 function restOf(known: SpokenItem, item: RawJson): readonly AnswerEvent[] {
   if (known.type === 'function_call') return rest(known, 'arguments', [[0, textOf(item['arguments'])]])
   const content = [
@@ -352,7 +353,7 @@ function restOf(known: SpokenItem, item: RawJson): readonly AnswerEvent[] {
       'summary',
       listOf(item['summary']).map((part, at) => [at, textOf(objectOf(part)?.['text'])]),
     )
-    // Where there is a summary, the thoughts themselves are sent only if some were sent before it.
+    // If there is a summary, the thoughts themselves are sent only if some were sent before it.
     return known.told.has('summary')
       ? summary
       : [
@@ -388,7 +389,7 @@ function restOf(known: SpokenItem, item: RawJson): readonly AnswerEvent[] {
   ]
 }
 
-/** The unsent rest of the parts of one kind, each with its number in the finished item. */
+/** The rest of the parts of one kind that was not sent, each with its number in the finished item. */
 function rest(
   known: SpokenItem,
   part: string,
@@ -403,8 +404,8 @@ function rest(
 }
 
 /**
- * Values by part number of the finished item. Some services number a stream's parts differently: then the texts do not
- * match, and only the order is used.
+ * Values by the part number of the finished item. Some services number the parts of a stream differently: then the
+ * texts do not match, and the order is used instead.
  */
 function renumbered<T>(
   values: ReadonlyMap<number, T>,

@@ -28,14 +28,14 @@ export function openaiResponses(transport: Transport): NonNullable<Adapter['resp
 }
 
 const PATH = '/responses'
-/** Parameters that belong to the protocol. */
+/** Parameters of the protocol itself. */
 const OWN: readonly string[] = ['temperature', 'top_p', 'parallel_tool_calls', 'user']
-/** Parameters beyond the protocol that some services accept: sent where the endpoint lists them. */
+/** Parameters beyond the protocol that some services accept: each is sent if the endpoint lists it. */
 const LISTED = SAMPLING_PARAMETERS.filter((name) => !OWN.includes(name))
 
 /**
- * The upstream's body: the typed allow-list of this endpoint's parameters (wire.md D-3.6). It asks the service to store
- * nothing, since we store nothing.
+ * The upstream's body: the typed allow-list of this endpoint's parameters (wire.md D-3.6). The service is asked to
+ * store nothing.
  */
 export function responsesRequest(call: ResponsesCall): JsonRequest {
   const { endpoint, apiKey, sendMaxTokens } = call
@@ -53,7 +53,7 @@ export function responsesRequest(call: ResponsesCall): JsonRequest {
   if (input.tools.length > 0 && takes('tools')) {
     body['tools'] = input.tools.map(withoutNulls)
     if (input.toolChoice !== null && takes('tool_choice')) body['tool_choice'] = input.toolChoice
-    // The hold covers calls of the provider's own tools, so their number needs a bound.
+    // The hold covers the calls of the provider's own tools, so their number needs a bound.
     const callsMax = hostedUse(input)?.callsMax || input.maxToolCalls
     if (callsMax !== null) body['max_tool_calls'] = callsMax
   }
@@ -61,7 +61,7 @@ export function responsesRequest(call: ResponsesCall): JsonRequest {
   for (const name of LISTED)
     if (chat.parameters[name] !== undefined && supported !== null && supported.includes(name))
       body[name] = chat.parameters[name]
-  // Only in the tier that is paid for.
+  // Only the tier that has a price is sent.
   if (chat.parameters['service_tier'] !== undefined) body['service_tier'] = chat.parameters['service_tier']
   const text = textOf(chat, format, takes)
   if (Object.keys(text).length > 0) body['text'] = text
@@ -78,7 +78,7 @@ export function responsesRequest(call: ResponsesCall): JsonRequest {
   return { path: PATH + provider.dialect.query, body, headers: keyHeaders(provider.dialect, apiKey) }
 }
 
-/** The request as the service and its model take it, with the quirks of chat that this protocol has too. */
+/** The request in the form that the service and its model accept, with the quirks of chat that it shares. */
 function fittedResponse({
   endpoint,
   request: { chat: given, input, echo },
@@ -129,14 +129,17 @@ function reasoningOf({ reasoning, reasoning_effort: least }: ChatRequest['parame
   }
 }
 
-/** A function echoed by a client has null for absent fields, which a strict service refuses. */
+/**
+ * A tool without null fields: a function that a client sends back has null for absent fields, which a strict service
+ * refuses.
+ */
 function withoutNulls(tool: RawJson): RawJson {
   return Object.fromEntries(Object.entries(tool).filter(([, value]) => value !== null))
 }
 
 /**
- * An item in the protocol's form; empty where the service would refuse it, or where another `provider` encrypted it.
- * `supported` null = everything of the protocol.
+ * An item in the protocol's form; empty = the service would refuse it, or another `provider` encrypted it. `supported`
+ * null = everything of the protocol.
  */
 function inputItem(item: InputItem, supported: readonly string[] | null, provider: string): readonly RawJson[] {
   switch (item.type) {
@@ -178,7 +181,8 @@ function inputItem(item: InputItem, supported: readonly string[] | null, provide
 }
 
 /**
- * Plain thoughts go to services that list reasoning; encrypted ones come from this provider, which accepts them again.
+ * A reasoning item. Plain thoughts are sent to services that list reasoning; encrypted ones come from this provider,
+ * which accepts them again.
  */
 function reasoningItem(
   { summary, content, encryptedContent }: Extract<InputItem, { type: 'reasoning' }>,

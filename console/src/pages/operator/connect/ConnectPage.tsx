@@ -33,12 +33,12 @@ import css from './connect.module.css'
 import { marginOf, OfferedModels } from './OfferedModels.tsx'
 import { ProviderMark } from './ProviderMark.tsx'
 
-/** Protocols that an address of the operator may speak; the rest have a service of their own. */
+/** Protocols for a service with an address of the operator's; each other protocol has only its own service. */
 const OWN_ADAPTERS = ['openai', 'anthropic', 'gemini', 'cohere', 'ollama'] as const
-/** After any other outcome something must be mended first. */
+/** After any other outcome something must be corrected first. */
 const SAVABLE: ReadonlySet<string> = new Set(['listed', 'no_list', 'not_found', 'limited', 'failed'])
 
-/** A provider in one page: pick it, paste its key, test it, choose its models, save. */
+/** Connects a provider on one page: choose it, enter its key, test it, choose its models, save. */
 export function ConnectPage() {
   return (
     <OperatorPage
@@ -135,7 +135,7 @@ function Connection({ document, selling: ofService, draft, change }: ConnectionP
   const navigate = useNavigate()
   const isHere = useIsHere()
   const before = ownValue(document.providers, draft.slug) ?? null
-  // The typed rule comes before a stored one, which it replaces.
+  // The typed rule applies instead of a stored one, which it will replace.
   const selling = sellingAt({ ...ofService, markups: new Map() }, draft.slug, draft.markup)
   const [choices, setChoices] = useState<readonly Choice[]>([])
   const trial = useAct('POST /admin/v1/providers/try', {
@@ -205,7 +205,7 @@ interface SaveBarProps {
   readonly save: () => void
 }
 
-/** Always in sight: what will be saved, and the one button that does it. */
+/** Always visible: what will be saved, and the button that saves it. */
 function SaveBar({ name, choices, selling, busy, save }: SaveBarProps) {
   const chosen = choices.filter((choice) => choice.chosen)
   const unpriced = chosen.filter((choice) => !isPriced(choice)).length
@@ -230,16 +230,16 @@ function SaveBar({ name, choices, selling, busy, save }: SaveBarProps) {
 
 interface ConnectionFieldsProps {
   readonly draft: ConnectionDraft
-  /** A key is stored already. */
+  /** Whether a key is stored already. */
   readonly hasKey: boolean
   readonly busy: boolean
   readonly change: (draft: ConnectionDraft) => void
   readonly test: () => void
-  /** What came of the test. */
+  /** The result of the test. */
   readonly children: ReactNode
 }
 
-/** The key and the address, and the button that tries them. */
+/** The key and the address, and the button that tests them. */
 function ConnectionFields({ draft, hasKey, busy, change, test, children }: ConnectionFieldsProps) {
   const isOwn = draft.service === OWN
   return (
@@ -300,7 +300,7 @@ function OwnFields({ draft, change }: Pick<ConnectionFieldsProps, 'draft' | 'cha
   )
 }
 
-/** What came of the trial, in plain words: what is wrong, and what to do about it. */
+/** The result of the test in plain words: what is wrong, and what to do about it. */
 function TrialResult({ trial }: { readonly trial: ProviderTrial }) {
   const { outcome, status, said, elapsed_ms: elapsed, models } = trial
   const isFine = outcome === 'listed'

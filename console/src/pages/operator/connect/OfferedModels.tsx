@@ -22,19 +22,19 @@ const PRICE_DECIMALS = 12
 interface OfferedModelsProps {
   readonly choices: readonly Choice[]
   readonly selling: Selling
-  /** The rule as it is typed; empty = the service's. */
+  /** The rule as it is typed; empty = the default of the service. */
   readonly markup: string
   readonly setMarkup: (markup: string) => void
   readonly change: (choices: readonly Choice[]) => void
 }
 
-/** The models of a provider with what they cost and would sell for; a model without a known price asks for it. */
+/** The models of a provider with their costs and selling prices; a model without a known price has fields for it. */
 export function OfferedModels({ choices, selling, markup, setMarkup, change }: OfferedModelsProps) {
   const [text, setText] = useState('')
   const [offset, setOffset] = useState(0)
   const words = text.trim().toLowerCase()
   const hasList = choices.some(({ offered }) => offered.listed)
-  // What the provider does not list, it does not serve.
+  // Models that the provider does not list are not served.
   const present = choices.filter(({ offered, chosen }) => offered.listed || chosen || !hasList)
   const found = present.filter(({ offered: { entry } }) =>
     `${entry.id} ${entry.name ?? ''} ${entry.endpoints[0]?.model ?? ''}`.toLowerCase().includes(words),
@@ -76,7 +76,7 @@ export function OfferedModels({ choices, selling, markup, setMarkup, change }: O
   )
 }
 
-/** Prices in a currency without a rate cannot be turned into rubles, and are not sold. */
+/** Names the currencies without a rate: prices in them cannot be converted to rubles, and are not sold. */
 function MissingRates({ choices, selling }: Pick<OfferedModelsProps, 'choices' | 'selling'>) {
   const missing = new Set(
     choices
@@ -100,7 +100,7 @@ interface ChoiceListProps {
   readonly set: (choice: Choice) => void
 }
 
-/** Rows of a form: each has its fields. */
+/** A list in a form, whose rows have fields. */
 function ChoiceList({ choices, hasList, selling, set }: ChoiceListProps) {
   return (
     <List

@@ -15,7 +15,7 @@ import replicate from '@lobehub/icons-static-svg/icons/replicate.svg?url'
 import xai from '@lobehub/icons-static-svg/icons/xai.svg?url'
 import css from './connect.module.css'
 
-/** Marks by the slug of the service. */
+/** Logos by the slug of the service. */
 const MARKS: ReadonlyMap<string, string> = new Map([
   ['openai', openai],
   ['anthropic', anthropic],
@@ -34,7 +34,7 @@ const MARKS: ReadonlyMap<string, string> = new Map([
   ['replicate', replicate],
 ])
 
-/** The sign of a provider in the colour of the text; one without a sign has its first letter. */
+/** The logo of a provider in the colour of the text, or its first letter if it has none. */
 export function ProviderMark({ slug, name }: { readonly slug: string; readonly name: string }) {
   const mark = MARKS.get(slug)
   return (

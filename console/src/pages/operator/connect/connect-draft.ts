@@ -5,7 +5,7 @@ import { draftOf, entryOf, firstLines, isComplete, type ModelDraft, type PriceLi
 import { providerDraft, providerEntry, type SignIn, signInOf } from '../provider-draft.ts'
 
 export interface Service extends KnownService {
-  /** One of those whose prices come with Tollgate. */
+  /** Whether its prices come with Tollgate. */
   readonly isKnown: boolean
 }
 
@@ -34,7 +34,7 @@ export const OWN = unpriced('own', '', 'openai')
 
 type OfferedModel = ProviderTrial['models'][number]
 
-/** How a provider is reached, as the form has it. */
+/** The connection to a provider, as the form has it. */
 export interface ConnectionDraft {
   readonly service: Service
   readonly slug: string
@@ -43,7 +43,7 @@ export interface ConnectionDraft {
   readonly address: string
   readonly key: string
   readonly signIn: SignIn
-  /** Of all its models; empty = the service's. */
+  /** The markup of all its models; empty = the default of the service. */
   readonly markup: string
 }
 
@@ -51,7 +51,7 @@ export interface ConnectionDraft {
 export interface Choice {
   readonly offered: OfferedModel
   readonly chosen: boolean
-  /** The model with the prices that the operator has typed; those of a bundled model are only shown. */
+  /** The model with the prices that the operator typed; prices of a bundled model are only shown. */
   readonly draft: ModelDraft
 }
 
@@ -65,7 +65,7 @@ export function connectionDraft(service: Service, before: ProviderEntry | null):
     adapter: before?.adapter ?? service.adapter,
     address: before?.base_url ?? service.baseUrl,
     key: '',
-    // Its key is no token: one is got for it.
+    // Its key is not a token: tokens are requested with it.
     signIn: before === null && service.adapter === 'gigachat' ? { type: 'gigachat', fields: {} } : signInOf(before),
     markup: String(before?.markup ?? ''),
   }
@@ -80,7 +80,7 @@ export function slugOf(name: string): string {
     .slice(0, 64)
 }
 
-/** Other fields of the entry stay, and so do the stored keys if none is given. */
+/** Other fields of the entry stay, and so do the stored keys if no new ones are given. */
 export function providerOf(
   { service, key, ...connection }: ConnectionDraft,
   before: ProviderEntry | null,
@@ -92,7 +92,10 @@ export function providerOf(
   return providerEntry({ ...providerDraft(connection.slug, kept), ...connection, keys: [key.trim()] }, kept)
 }
 
-/** The models to choose from: what the provider lists and has known prices is chosen, or what it serves already. */
+/**
+ * The models to choose from. At first, models that the provider lists and whose prices are known are chosen, or those
+ * that it serves already.
+ */
 export function choicesOf(models: readonly OfferedModel[], served: ReadonlySet<string> | null): readonly Choice[] {
   const hasList = models.some(({ listed }) => listed)
   return models.map((offered) => ({
@@ -136,7 +139,7 @@ export function withCurrency(choice: Choice, currency: string): Choice {
   }
 }
 
-/** The request that makes the provider with the chosen models. A provider with all its bundled models names none. */
+/** The request to create the provider with the chosen models. If all its bundled models are chosen, it names none. */
 export function connectionBody(
   connection: ConnectionDraft,
   before: ProviderEntry | null,

@@ -23,11 +23,11 @@ interface CustomerPriceTableProps {
   readonly query: (search: Search) => {
     readonly [Name in 'account' | 'model' | 'query']?: CustomerPriceQuery[Name] | undefined
   }
-  /** The accounts of a model instead of the models of an account. */
+  /** The rows are accounts for one model, instead of models for one account. */
   readonly byAccount: boolean
 }
 
-/** What an account pays for each model, or each account for a model, with the rules that make the price. */
+/** What one account pays for each model, or each account for one model, with the rules that decide the price. */
 export function CustomerPriceTable({ query, byAccount }: CustomerPriceTableProps) {
   return (
     <ServerList
@@ -85,7 +85,7 @@ export function CustomerPriceTable({ query, byAccount }: CustomerPriceTableProps
   )
 }
 
-/** The customer's rule, and what is below it in the catalogue. */
+/** The customer's rule, and the prices of the catalogue below it. */
 function Rule({ row: { rule, markup, group, endpoints } }: { readonly row: CustomerPrice }) {
   const listedRule = ({ rule: made, markup: factor }: CustomerEndpoint): string =>
     factor === null ? t(`customers.from_${made}`) : t(`customers.from_${made}`, { markup: markupFactor(factor) })
@@ -138,7 +138,7 @@ function PaidLines({ lines }: Pick<CustomerEndpoint, 'lines'>) {
   ))
 }
 
-/** The group and the markup of an account, and what it pays by them. */
+/** The group and the markup of an account, and the prices that it pays with them. */
 export function AccountPrices({ account }: { readonly account: Account }) {
   return (
     <div className="page">

@@ -20,7 +20,7 @@ import { CustomerPriceTable } from './CustomerPriceTable.tsx'
 
 const WAYS = ['model', 'account'] as const
 
-/** What the address has: the way to look, what is picked, the words of the search and the page. */
+/** What the address contains: the view, the chosen account or model, the search and the page. */
 type PriceSearch = Readonly<Partial<Record<'by' | 'account' | 'model' | 'query' | 'offset', string | undefined>>>
 
 /** Groups of accounts with their markups, and what each customer pays. */
@@ -83,7 +83,7 @@ function Table() {
   )
 }
 
-/** The words of the search, which come into the address when the typing rests. */
+/** The search field, whose text is in the address as soon as typing pauses. */
 function Words({ search, go }: { readonly search: PriceSearch; readonly go: (wish: PriceSearch) => void }) {
   const [text, setText] = useTyped(search.query ?? '', (words) =>
     go({ ...search, query: words === '' ? undefined : words, offset: undefined }),

@@ -14,7 +14,7 @@ interface AccountFieldProps {
   readonly size?: 'xs' | 'sm'
 }
 
-/** An account, found by the beginning of its name, e-mail or id. */
+/** A field for an account, which is found by the beginning of its name, e-mail or id. */
 export function AccountField({ value, change, size = 'xs' }: AccountFieldProps) {
   const [text, setText] = useState('')
   const [query] = useDebouncedValue(text, TYPING_MS)
@@ -33,7 +33,7 @@ export function AccountField({ value, change, size = 'xs' }: AccountFieldProps) 
       label={t('requests.account')}
       nothingFoundMessage={t('accounts.none')}
       comboboxProps={{ width: 320, position: 'bottom-start' }}
-      // The server has searched.
+      // The server has filtered already.
       filter={({ options: all }) => all}
       value={value}
       data={isListed ? options : [{ value, label: chosenName }, ...options]}

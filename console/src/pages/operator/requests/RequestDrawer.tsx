@@ -20,12 +20,12 @@ interface RequestDrawerProps {
   /** null = closed. */
   readonly id: string | null
   readonly close: () => void
-  /** Shows the request above or below in the list; null at its end. */
+  /** Shows the previous request of the list; null = this is the first. `next` likewise. */
   readonly previous: (() => void) | null
   readonly next: (() => void) | null
 }
 
-/** Everything about one request, over the log that it was opened from. */
+/** All facts of one request, over the log from which it was opened. */
 export function RequestDrawer({ id, close, previous, next }: RequestDrawerProps) {
   return (
     <Drawer
@@ -123,7 +123,7 @@ function Told({ story }: { readonly story: GenerationStory }) {
 }
 
 function Bills({ story }: { readonly story: GenerationStory }) {
-  // A free answer's own cost is a line of the bill.
+  // The bill has a line of its own for the cost of a free answer.
   const more = story.provider_bill_adjustments
     .filter(({ reason }) => reason === 'insured')
     .reduce((rest, { amount }) => rest + microOf(Number(amount)), microOf(story.insured))
@@ -213,7 +213,7 @@ function What({ story }: { readonly story: GenerationStory }) {
   }
 }
 
-/** The providers that were asked, in order, with what each of them said. */
+/** The providers that were called, in order, with the result of each. */
 export function Route({ tries }: { readonly tries: GenerationStory['tries'] }) {
   if (tries.length === 0) return <Text c="dimmed">{t('request.no_attempts')}</Text>
   const numbered = tries.map((attempt, index) => ({ ...attempt, number: index + 1 }))

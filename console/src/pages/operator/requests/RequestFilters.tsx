@@ -22,15 +22,15 @@ const NO_NAMES: string[] = []
 type Change = (wish: Readonly<Record<string, string | null>>) => void
 
 /**
- * Filters by picking; each applies at once, and starts at the first page. Only the field that changed is drawn again,
- * and none when rows come.
+ * Filters, each of which applies at once and starts at the first page. Only the field that changed is drawn again, and
+ * none when rows arrive.
  */
 export const RequestFilters = memo(function RequestFilters() {
   useReader()
   const search: RequestSearch = useSearch({ strict: false })
   const changeAddress = useChange()
   const change = useCallback<Change>((wish) => changeAddress({ ...wish, offset: null }), [changeAddress])
-  // Names of the catalogue; others are typed. An operator without this scope types all of them.
+  // Names for the choice; others can be typed. An operator without this scope types all names.
   const known = useCan()('GET /admin/v1/endpoints/health')
   const health = useRead('GET /admin/v1/endpoints/health', {}, { enabled: known }).data?.data ?? UNKNOWN
   const models = useMemo(() => sorted(health.map(({ model }) => model)), [health])
@@ -76,7 +76,7 @@ const DayFilter = memo(function DayFilter({ name, label, value, change }: FieldP
   return <DayField label={label} compact value={value} onChange={(day) => change({ [name]: day })} />
 })
 
-/** One of the names that are known, or any other that is typed. */
+/** One of the known names, or any other that is typed. */
 const NameField = memo(function NameField({
   name,
   label,
@@ -143,7 +143,7 @@ interface OutcomeFieldProps {
   readonly change: Change
 }
 
-/** How requests ended: a status, a cause of failures, or doubtful usage. */
+/** How requests ended: a status, an error type, or doubtful usage. */
 const OutcomeField = memo(function OutcomeField({ chosen, change }: OutcomeFieldProps) {
   useReader()
   const statuses: readonly string[] = STATUSES
@@ -174,30 +174,30 @@ const OutcomeField = memo(function OutcomeField({ chosen, change }: OutcomeField
   )
 })
 
-/** A screen of them: twice as many take twice the time to draw. */
+/** About one screen of rows: twice as many take twice the time to draw. */
 export const PAGE_ROWS = 25
 export const STATUSES = ['completed', 'error', 'cancelled'] as const
 const EXACT = ['account', 'key', 'model', 'provider', 'error_type'] as const
 
 type RequestFilter = (typeof EXACT)[number] | 'status' | 'flagged' | 'id' | 'from' | 'to'
-/** The filters as the address has them, the page and the opened request; `from` and `to` are days. */
+/** The filters in the address, the page and the open request; `from` and `to` are days. */
 export type RequestSearch = Readonly<Partial<Record<RequestFilter | 'offset' | 'request', string | undefined>>>
 
 export function isFiltered({ offset: _offset, request: _request, ...filters }: RequestSearch): boolean {
   return Object.values(filters).some((value) => value !== undefined)
 }
 
-/** An account's rows are numbered: any page of them can be asked for. */
+/** Whether the server can go to any page: the rows of one account are numbered. */
 export function isNumbered({ account, from: _from, to: _to, ...others }: RequestSearch): boolean {
   return account !== undefined && !isFiltered(others)
 }
 
-/** The query for the server. An id is that of a generation or the client's own of a request. */
+/** The query for the server. An id is that of a generation, or the client's own request id. */
 export function queryOf(search: RequestSearch, zone: string): GenerationQuery {
   const status = STATUSES.find((known) => known === search.status)
   const { id } = search
   return {
-    // The server refuses an unknown type of error in one sentence.
+    // The server refuses an unknown error type with a clear message.
     ...(Object.fromEntries(
       EXACT.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]])),
     ) as GenerationQuery),

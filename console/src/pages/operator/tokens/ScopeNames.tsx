@@ -10,7 +10,7 @@ import { t } from '../../../parts/words.ts'
 import { useProfile } from '../../../session.tsx'
 import css from './tokens.module.css'
 
-/** What a token may do: the name of a role with exactly these scopes, else the scopes. */
+/** What a token may do: the name of a role with exactly these scopes, or else the scopes. */
 export function ScopeNames({ scopes }: { readonly scopes: readonly AdminScope[] }) {
   const role = roleOf(scopes)
   if (role !== null) return t(`role.${role}`)
@@ -40,11 +40,11 @@ function roleOf(scopes: readonly AdminScope[]): OperatorRole | null {
 }
 
 type ScopeArea = AdminScope extends `${infer Area}:${string}` ? Area : never
-/** As they are shown, one after the other. */
+/** In the order in which they are shown. */
 const KINDS = ['read', 'write', 'issue'] as const
 type ScopeKind = (typeof KINDS)[number]
 
-/** Each area once, with what may be done in it. */
+/** Each area once, with its kinds of access. */
 export function areasOf(
   scopes: Iterable<AdminScope>,
 ): readonly { readonly area: ScopeArea; readonly kinds: readonly ScopeKind[] }[] {
@@ -57,7 +57,7 @@ export function areasOf(
   return [...areas].map(([area, kinds]) => ({ area, kinds: KINDS.filter((kind) => kinds.has(kind)) }))
 }
 
-/** The roles that the signed-in operator may give: none that may do more than they. */
+/** The roles that the signed-in operator may assign: none with more rights than their own. */
 export function useRoles(): readonly OperatorRole[] {
   const own = new Set(useProfile().scopes)
   return OPERATOR_ROLES.filter((role) => covers(own, ROLE_SCOPES[role]))
@@ -68,7 +68,7 @@ interface RoleFieldProps {
   readonly change: (role: OperatorRole) => void
 }
 
-/** A role that the operator may give. */
+/** A field for a role that the operator may assign. */
 export function RoleField({ value, change }: RoleFieldProps) {
   const roles = useRoles()
   return (

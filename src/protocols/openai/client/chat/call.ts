@@ -27,7 +27,7 @@ export function readChat({ json, jsonMember }: ClientInput): ClientChat {
   return chatCall(withRawMessages(parseChat(json), json, jsonMember('messages')))
 }
 
-/** `dropped` are parts of the client's request that it leaves out. */
+/** `dropped` are the parts of the client's request that the chat leaves out. */
 export function chatCall(chat: ChatRequest, dropped: readonly string[] = []): ClientChat {
   return {
     type: 'chat',
@@ -42,7 +42,7 @@ export function chatCall(chat: ChatRequest, dropped: readonly string[] = []): Cl
 
 /**
  * Reads the body of a chat request (wire.md 3.2): required fields first, then types and ranges. Only known fields are
- * copied, each rebuilt, so that the client's own object is not passed on.
+ * copied, and each is rebuilt, so that the client's own object is not passed on.
  */
 export function parseChat(json: unknown): ChatRequest {
   if (!isObject(json))
@@ -78,7 +78,7 @@ export function parseChat(json: unknown): ChatRequest {
   }
 }
 
-/** `messages` wins; `prompt` becomes one user message. */
+/** `messages` takes precedence; `prompt` becomes one user message. */
 function messagesOf(body: RawObject): readonly ChatMessage[] {
   const messages = field(body, 'messages')
   if (messages !== undefined && !(Array.isArray(messages) && messages.length === 0)) return parseMessages(messages)

@@ -14,7 +14,7 @@ export interface UsageBody {
   readonly currency: 'RUB'
 }
 
-/** Fields of a message that appear only when they hold something (wire.md D-3.1). */
+/** Fields of a message that are sent only if they have content (wire.md D-3.1). */
 const OPTIONAL_MESSAGE_FIELDS = ['reasoning', 'reasoning_details', 'tool_calls', 'annotations', 'images', 'audio']
 const DONE = 'data: [DONE]\n\n'
 
@@ -61,7 +61,7 @@ export function renderChatAnswer({
   }
 }
 
-/** Only where the provider says which it was. */
+/** Present only if the provider reports the tier. */
 function tierField({ serviceTier }: Pick<StreamEnd, 'serviceTier'>): { readonly service_tier?: string } {
   return serviceTier === null ? {} : { service_tier: serviceTier }
 }
@@ -113,7 +113,7 @@ export function streamTail(
 
 /**
  * The end of a stream that failed after its first byte: exactly three events (wire.md D-3.4), because no single form of
- * the error reaches all clients. `usage` is the charge; null where it is not known.
+ * the error reaches all clients. `usage` is the charge; null = it is not known.
  */
 export function streamErrorTail(
   tail: { identity: ChunkIdentity; error: ApiError; usage: UsageBody | null },

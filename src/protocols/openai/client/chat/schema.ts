@@ -147,7 +147,7 @@ export const ChatBody = ruled(
 
 const FINISH = nullable(oneOf(['stop', 'length', 'tool_calls', 'content_filter', 'error']))
 
-/** The plain answer. A stream has the same in parts: `chat.completion.chunk` with `delta`. */
+/** The plain answer. A stream sends the same in parts: `chat.completion.chunk` with `delta`. */
 export const ChatAnswer = object({
   id: text('The generation, as in `X-Generation-Id`.'),
   object: only('chat.completion'),

@@ -4,7 +4,7 @@ import type { AnswerWriter, ChargedUsage } from '../../../../kinds/answer/writer
 import type { ChatAnswer, ChunkIdentity, StreamEnd } from '../../../../kinds/chat/answer.ts'
 import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from './render.ts'
 
-/** The output of a batch: bytes, and then a text. */
+/** The output of a batch: bytes, and a text after them. */
 interface Written {
   readonly parts: Buffer[]
   text: string
@@ -113,7 +113,7 @@ export interface TextAround {
   readonly after: Buffer
 }
 
-/** One client chunk of wire.md D-3.3 as SSE; `head` is the stream's. */
+/** One client chunk of wire.md D-3.3 as SSE; `head` is that of the stream. */
 function chunkText(
   head: string,
   index: number,
@@ -123,7 +123,7 @@ function chunkText(
   return `${head}{"index":${index},"delta":${JSON.stringify(delta)},"finish_reason":null,"native_finish_reason":null,"logprobs":${JSON.stringify(logprobs)}}]}\n\n`
 }
 
-/** Everything of a chunk before its choice: constant for a stream. */
+/** The part of a chunk before its choice, which is constant in a stream. */
 function chunkHead({ id, created, model, provider }: ChunkIdentity): string {
   return `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},"provider":${JSON.stringify(provider)},"choices":[`
 }
