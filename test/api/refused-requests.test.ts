@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { signedUp, topUp, type ConsoleClient } from '../harness/console-client.ts'
-import { gateway, type Answer, type Gateway } from '../harness/gateway.ts'
+import { test } from 'node:test'
+import { signedUp, topUp } from '../harness/console-client.ts'
+import { gateway, type Answer } from '../harness/gateway.ts'
+import { until } from '../harness/patience.ts'
 
 /** Why a call failed is found by the customer and the operator, though the call cost nothing. */
 
@@ -19,17 +20,9 @@ models:
 // oxlint-disable-next-line typescript/no-explicit-any
 type Body = any
 
-let tollgate: Gateway
-let browser: ConsoleClient
-let accountId: string
-
-before(async () => {
-  tollgate = await gateway({ catalog: CATALOG })
-  ;({ browser, accountId } = await signedUp(tollgate, 'refused@example.com'))
-  await topUp(tollgate, accountId, 10)
-})
-
-after(() => tollgate.stop())
+const tollgate = await gateway({ catalog: CATALOG })
+const { browser, accountId } = await signedUp(tollgate, 'refused@example.com')
+await topUp(tollgate, accountId, 10)
 
 async function newKey(body: object): Promise<{ readonly id: string; readonly key: string }> {
   return (await browser.post('keys', body)).body
@@ -45,13 +38,14 @@ function chat(key: string, body: object = {}, headers: Record<string, string> = 
 
 /** The rows of a key, once there are so many requests in them. */
 async function refused(key: string, times: number): Promise<readonly Body[]> {
-  for (;;) {
+  let rows: readonly Body[] = []
+  await until(20_000, `${times} refusals`, async () => {
     const { status, body } = await browser.get(`refusals?key=${key}`)
     assert.equal(status, 200)
-    const rows: readonly Body[] = body.data
-    if (rows.reduce((sum, row) => sum + row.times, 0) >= times) return rows
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+    rows = body.data
+    return rows.reduce((sum, row) => sum + row.times, 0) >= times
+  })
+  return rows
 }
 
 test('a refusal has its cause, its figures, its request and its path; the same again is counted', async () => {
