@@ -1,3 +1,4 @@
+import { PAGE_DEPTH_MAX } from '../../base/query-parameters.ts'
 import { Refusal, REFUSAL_FILTERS } from '../records/refusals.ts'
 import {
   flag,
@@ -127,8 +128,16 @@ export const RefusalQuery = object({
   ...REFUSAL_FILTERS,
   cursor: optional(CURSOR),
   limit: optional(PAGE_SIZE),
+  offset: optional(whole('Rows that are skipped; 0 if absent.', { minimum: 0, maximum: PAGE_DEPTH_MAX })),
   format: optional(FileFormat),
 })
+
+export const RefusalPage = object({
+  data: list(Refusal),
+  total: whole('How many rows there are in all.'),
+  next_cursor: optional(text('Of the next page; absent = the end.')),
+})
+export type RefusalPage = Static<typeof RefusalPage>
 
 export const LogFilters = object(
   {
@@ -198,7 +207,7 @@ export const LOG_ROUTES = {
   'GET /cabinet/v1/refusals': {
     summary: 'Requests that were refused before they could cost anything, newest first.',
     query: RefusalQuery,
-    answer: cursored(Refusal),
+    answer: RefusalPage,
     example: { query: { error_type: 'insufficient_balance' } },
   },
   'GET /cabinet/v1/apps': {

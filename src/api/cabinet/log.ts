@@ -4,8 +4,8 @@ import { viewFields, type GenerationRow, viewOf } from '../../ledger/generation-
 import { readLogFilter } from '../../ledger/log-filters.ts'
 import { tokensPerSecond } from '../records/request-story.ts'
 import type { ListRange } from '../records/list-file.ts'
-import { readRefusalFilter, refusalView, type Refusal } from '../records/refusals.ts'
-import type { LogAnswer, LogRow } from './log-contract.ts'
+import { readRefusalFilter, refusalView } from '../records/refusals.ts'
+import type { LogAnswer, LogRow, RefusalPage } from './log-contract.ts'
 import { cursorOf, type CabinetPorts, type Visit } from './ports.ts'
 import { isoTime, isoDay } from '../../base/time.ts'
 import type { HIJACKED } from '../../http/edge.ts'
@@ -46,12 +46,10 @@ export async function refusalPage(
   ports: CabinetPorts,
   { call, accountId }: Visit,
   range: ListRange,
-): Promise<{ readonly data: readonly Refusal[]; readonly next_cursor: string | null }> {
-  const { data, next = null } = await ports.store.refusals.list(
-    { ...range, uncounted: true },
-    { ...readRefusalFilter(call.query), accountId },
-  )
-  return { data: data.map(refusalView), next_cursor: next }
+): Promise<RefusalPage> {
+  const filter = { ...readRefusalFilter(call.query), accountId }
+  const { data, total, next } = await ports.store.refusals.list(range, filter)
+  return { data: data.map(refusalView), total, ...(next === undefined ? {} : { next_cursor: next }) }
 }
 
 const PAGE_ROWS = 500

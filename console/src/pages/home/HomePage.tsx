@@ -12,6 +12,7 @@ import { LimitBar, Page, Section, SpendingLimitTile, Tile } from '../../parts/Pa
 import { Moment } from '../../parts/cells.tsx'
 import { format, t } from '../../parts/words.ts'
 import { useMay } from '../../session.tsx'
+import { RefusedList } from '../../parts/Refusals.tsx'
 import { modelAt } from '../../parts/row-link.ts'
 
 /** Loaded on demand, since only new customers see it. */
@@ -71,6 +72,7 @@ function Overview({ summary }: { readonly summary: Summary }) {
         <TopModels summary={summary} />
         <NearLimit summary={summary} />
       </div>
+      {summary.refused_today.length > 0 && <RefusedToday summary={summary} />}
       {!isFirst && <FirstRequest summary={summary} />}
     </>
   )
@@ -163,6 +165,20 @@ function NearLimit({ summary }: { readonly summary: Summary }) {
           { id: 'key', title: t('keys.name'), value: 'name', code: ({ label }) => label },
           { id: 'limit', title: t('keys.limit'), wide: true, cell: (key) => <Left apiKey={key} /> },
         ]}
+      />
+    </Section>
+  )
+}
+
+/** What was refused today, with what the customer can do about it. */
+function RefusedToday({ summary }: { readonly summary: Summary }) {
+  return (
+    <Section title={t('refused.today')} lead={<Link to="/log/refused">{t('refused.all')}</Link>}>
+      <RefusedList
+        label={t('refused.today')}
+        rows={summary.refused_today}
+        who={{ id: 'key', title: t('refused.key'), value: ({ newest }) => newest.key_name, none: t('refused.several') }}
+        help
       />
     </Section>
   )

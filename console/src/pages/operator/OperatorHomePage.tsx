@@ -15,6 +15,7 @@ import { lastDays } from '../../parts/zoned-day.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { useCatalogWarnings } from './catalog-edit.tsx'
 import { Press } from '../../parts/cells.tsx'
+import { RefusedList } from '../../parts/Refusals.tsx'
 import { accountAt } from '../../parts/row-link.ts'
 
 const DAYS = 30
@@ -48,6 +49,7 @@ export function OperatorHomePage() {
               <Errors overview={answer} />
               <LowBalances overview={answer} />
             </div>
+            {answer.refused.length > 0 && <Refused overview={answer} />}
           </>
         )}
       </Loaded>
@@ -238,6 +240,24 @@ function LowBalances({ overview }: { readonly overview: Overview }) {
           { id: 'available', title: t('overview.available'), as: 'money', value: ({ available }) => available },
           { id: 'spent', title: t('overview.spent'), as: 'money', value: ({ spent }) => spent },
         ]}
+      />
+    </Section>
+  )
+}
+
+function Refused({ overview }: { readonly overview: Overview }) {
+  return (
+    <Section title={t('refused.day')} lead={<Link to="/operator/refusals">{t('refused.all')}</Link>}>
+      <RefusedList
+        label={t('refused.day')}
+        rows={overview.refused}
+        who={{
+          id: 'account',
+          title: t('refused.account'),
+          value: ({ newest: { account, account_name: name } }) => (name === '' ? account : name),
+          to: ({ newest }) => accountAt(newest.account),
+        }}
+        help={false}
       />
     </Section>
   )

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { useRouter, useSearch } from '@tanstack/react-router'
+import { Link, useRouter, useSearch } from '@tanstack/react-router'
 import clsx from 'clsx'
 import { useMemo, useState } from 'react'
 import type { Generation } from '../../../../src/api/admin/report-contract.ts'
@@ -89,6 +89,9 @@ interface ActionsProps {
 function Actions({ search, clear, live, paused, setPaused }: ActionsProps) {
   return (
     <>
+      <Button component={Link} to="/operator/refusals" size="xs" variant="default">
+        {t('refused.title')}
+      </Button>
       {isFiltered(search) && <Press size="xs" variant="subtle" onClick={clear} text={t('log.clear')} />}
       <Button
         size="xs"

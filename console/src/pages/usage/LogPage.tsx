@@ -1,7 +1,7 @@
 import { Button, CloseButton, Loader, TextInput } from '@mantine/core'
 import { useDebouncedCallback, useMediaQuery } from '@mantine/hooks'
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type CSSProperties, memo, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { LogQuery, LogRow } from '../../../../src/api/cabinet/log-contract.ts'
@@ -20,6 +20,7 @@ import type { Column } from '../../parts/List.tsx'
 import { ListTools, useListChoice } from '../../parts/ListTools.tsx'
 import { Empty, FailedPlace, Outline } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
+import { Why } from '../../parts/Refusals.tsx'
 import { onRowLink, rowLink } from '../../parts/row-link.ts'
 import { format, t, useReader } from '../../parts/words.ts'
 import { shownDay, timesOf } from '../../parts/zoned-day.ts'
@@ -45,15 +46,20 @@ export function LogPage() {
       title={t('nav.log')}
       lead={t('log.lead')}
       actions={
-        <Button
-          component="a"
-          href={`/cabinet/v1/log.csv?${queryText(query)}`}
-          download="log.csv"
-          variant="default"
-          leftSection={<DownloadIcon size={17} />}
-        >
-          {t('log.csv')}
-        </Button>
+        <>
+          <Button component={Link} to="/log/refused" variant="default">
+            {t('refused.title')}
+          </Button>
+          <Button
+            component="a"
+            href={`/cabinet/v1/log.csv?${queryText(query)}`}
+            download="log.csv"
+            variant="default"
+            leftSection={<DownloadIcon size={17} />}
+          >
+            {t('log.csv')}
+          </Button>
+        </>
       }
     >
       <LogFilters />
@@ -184,6 +190,7 @@ function LogRows({ query }: { readonly query: LogQuery }) {
     return (
       <div className={css.frame}>
         <Empty picture="log" title={t('log.none')} text={t('log.none_text')} />
+        {query.id !== undefined && <RefusedRequest id={query.id} />}
       </div>
     )
   return (
@@ -198,6 +205,21 @@ function LogRows({ query }: { readonly query: LogQuery }) {
         searchedTo,
       }}
     />
+  )
+}
+
+/** A request that is not in the log may have been refused. */
+function RefusedRequest({ id }: { readonly id: string }) {
+  const found = useRead('GET /cabinet/v1/refusals', { query: { request_id: id, limit: 1 } }).data?.data[0]
+  return (
+    found !== undefined && (
+      <div role="status" data-refused>
+        <Link to="/log/refused" search={{ request_id: id }}>
+          {t('refused.found', { when: format.dateTime(found.at) })}
+        </Link>
+        <Why of={found} help />
+      </div>
+    )
   )
 }
 

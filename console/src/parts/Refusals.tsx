@@ -1,0 +1,87 @@
+import { Text } from '@mantine/core'
+import { Link, type LinkProps } from '@tanstack/react-router'
+import { ownValue } from '../../../src/base/own-value.ts'
+import type { ErrorType } from '../../../src/base/errors.ts'
+import type { Refusal, RefusalSums } from '../../../src/api/records/refusals.ts'
+import { ApiFailure } from '../api/call.ts'
+import { failureText, serverWords } from './failure-text.ts'
+import { type Column, List } from './List.tsx'
+import { t } from './words.ts'
+
+/** The page where a customer can remove the cause. */
+const HELP: Readonly<Partial<Record<ErrorType, readonly ['top_up' | 'keys' | 'models', LinkProps]>>> = {
+  insufficient_balance: ['top_up', { to: '/top-up' }],
+  limit_exceeded: ['keys', { to: '/keys' }],
+  key_expired: ['keys', { to: '/keys' }],
+  key_deactivated: ['keys', { to: '/keys' }],
+  model_not_found: ['models', { to: '/models' }],
+  missing_model: ['models', { to: '/models' }],
+  model_not_supported: ['models', { to: '/models' }],
+}
+
+/** Why the newest of these requests was refused, with its figures, and what the customer can do about it. */
+export function Why({ of, help = false }: { readonly of: Refusal; readonly help?: boolean }) {
+  const { status, error_type: type, message, figures } = of
+  const { retry_after: seconds } = figures
+  const failure = new ApiFailure(status, type, message, typeof seconds === 'number' ? seconds : null, figures)
+  const words = serverWords(failure)
+  const remedy = help ? ownValue(HELP, type) : undefined
+  return (
+    <>
+      <Text size="sm">{failureText(failure)}</Text>
+      {words !== null && (
+        <Text size="xs" c="dimmed">
+          {words}
+        </Text>
+      )}
+      {remedy !== undefined && (
+        <Text size="sm" mt={2}>
+          <Link {...remedy[1]}>{t(`refused.help.${remedy[0]}`)}</Link>
+        </Text>
+      )}
+    </>
+  )
+}
+
+/** The columns of a list of refusals, but for the account. */
+export function refusalColumns(help: boolean): readonly Column<Refusal>[] {
+  return [
+    { id: 'at', title: t('log.time'), as: 'moment', value: 'at' },
+    { id: 'times', title: t('refused.times'), as: 'count', value: 'times' },
+    { id: 'key', title: t('refused.key'), value: 'key_name', none: t('refused.several') },
+    { id: 'model', title: t('log.model'), as: 'clip', value: 'model' },
+    {
+      id: 'why',
+      title: t('refused.why'),
+      wide: true,
+      value: 'error_type',
+      cell: (row) => <Why of={row} help={help} />,
+    },
+    { id: 'request', title: t('refused.request'), as: 'mono', value: 'request_id' },
+  ]
+}
+
+interface RefusedListProps<Sum> {
+  readonly label: string
+  readonly rows: readonly Sum[]
+  /** Who was refused: the key, or the account. */
+  readonly who: Column<Sum>
+  readonly help: boolean
+}
+
+/** How often each was refused lately, and why. */
+export function RefusedList<Sum extends RefusalSums[number]>({ label, rows, who, help }: RefusedListProps<Sum>) {
+  return (
+    <List
+      label={label}
+      rows={rows}
+      rowId={({ newest }) => newest.id}
+      empty={{ picture: 'calm', title: t('refused.none') }}
+      columns={[
+        who,
+        { id: 'times', title: t('refused.times'), as: 'count', value: ({ times }) => times },
+        { id: 'why', title: t('refused.why'), wide: true, cell: ({ newest }) => <Why of={newest} help={help} /> },
+      ]}
+    />
+  )
+}
