@@ -96,7 +96,7 @@ function Place({ picture, title, failed = false, children }: PlaceProps) {
 }
 
 /** An error in the reader's language. The server's own words are set apart and marked as English. */
-function FailureWords({ failure }: { readonly failure: unknown }) {
+export function FailureWords({ failure }: { readonly failure: unknown }) {
   useReader()
   const words = serverWords(failure)
   const { lines, more } = problemTexts(failure)

@@ -4,8 +4,8 @@ import { ownValue } from '../../../src/base/own-value.ts'
 import type { ErrorType } from '../../../src/base/errors.ts'
 import type { Refusal, RefusalSums } from '../../../src/api/records/refusals.ts'
 import { ApiFailure } from '../api/call.ts'
-import { failureText, serverWords } from './failure-text.ts'
 import { type Column, List } from './List.tsx'
+import { FailureWords } from './Loaded.tsx'
 import { t } from './words.ts'
 
 /** The page where a customer can remove the cause. */
@@ -24,16 +24,10 @@ export function Why({ of, help = false }: { readonly of: Refusal; readonly help?
   const { status, error_type: type, message, figures } = of
   const { retry_after: seconds } = figures
   const failure = new ApiFailure(status, type, message, typeof seconds === 'number' ? seconds : null, figures)
-  const words = serverWords(failure)
   const remedy = help ? ownValue(HELP, type) : undefined
   return (
     <>
-      <Text size="sm">{failureText(failure)}</Text>
-      {words !== null && (
-        <Text size="xs" c="dimmed">
-          {words}
-        </Text>
-      )}
+      <FailureWords failure={failure} />
       {remedy !== undefined && (
         <Text size="sm" mt={2}>
           <Link {...remedy[1]}>{t(`refused.help.${remedy[0]}`)}</Link>

@@ -67,12 +67,12 @@ function Overview({ summary }: { readonly summary: Summary }) {
         />
       </div>
       {isFirst && <FirstSteps />}
+      {summary.refused_today.length > 0 && <RefusedToday summary={summary} />}
       <SpendChart summary={summary} />
       <div className="halves">
         <TopModels summary={summary} />
         <NearLimit summary={summary} />
       </div>
-      {summary.refused_today.length > 0 && <RefusedToday summary={summary} />}
       {!isFirst && <FirstRequest summary={summary} />}
     </>
   )

@@ -13,8 +13,8 @@ export function RefusalsPage() {
       <ServerList
         read="GET /admin/v1/refusals"
         filters={[
-          { name: 'account', label: t('refused.account') },
-          { name: 'key', label: t('refused.key') },
+          { name: 'account', label: t('refused.account_id') },
+          { name: 'key', label: t('refused.key_id') },
           { name: 'error_type', label: t('refused.why'), data: errorNames(), open: true },
           { name: 'request_id', label: t('refused.request') },
         ]}

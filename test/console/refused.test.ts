@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LOOKS, visitor } from '../harness/browser.ts'
+import {
+  browser,
+  enter,
+  makeKey,
+  promote,
+  serveConsole,
+  signUp,
+  texts,
+  textPattern,
+  tollgate,
+} from '../harness/console-world.ts'
+import { findings } from '../harness/page-findings.ts'
+import { until } from '../harness/patience.ts'
+
+/** Why a call failed is at most two clicks from the first page of its customer, and of the operator. */
+
+const skip = await serveConsole()
+
+for (const { language, dark } of LOOKS) {
+  const t = texts(language)
+
+  test(`why a call was refused, and what helps (${language}, ${dark ? 'dark' : 'light'})`, { skip }, async () => {
+    const customer = await signUp(tollgate, `refused-${language}-${dark}@example.com`)
+    const { key } = await makeKey(tollgate, customer, { name: 'Staging', limit: 0.000001 })
+    const requestId = `req-${language}-${dark}`
+    const ask = (model: string, id: string): Promise<unknown> =>
+      tollgate.request('POST', '/v1/chat/completions', {
+        key,
+        headers: { 'x-request-id': id },
+        body: { model, max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] },
+      })
+    await ask('sandbox/chat', requestId)
+    await ask('sandbox/none', `${requestId}-none`)
+    await until(20_000, 'both refusals', async () => {
+      const { body } = await tollgate.admin('GET', `/admin/v1/refusals?account=${customer.accountId}`)
+      return body.total === 2
+    })
+    const guest = await visitor(browser, tollgate.url, { language, dark })
+    const { page } = guest
+    await enter(guest.context, tollgate, customer)
+    await page.goto(tollgate.url)
+    const today = page.getByRole('table', { name: t('refused.today') })
+    await today
+      .getByRole('row')
+      .filter({ hasText: 'Staging' })
+      .filter({ hasText: t('error.limit_exceeded') })
+      .waitFor()
+    const problems = [...(await findings(page, language))]
+    await page.getByRole('link', { name: t('refused.all') }).click()
+    await page.waitForURL(`${tollgate.url}/log/refused`)
+    const unknown = page.getByRole('row').filter({ hasText: 'sandbox/none' })
+    await unknown.getByRole('link', { name: t('refused.help.models') }).waitFor()
+    problems.push(...(await findings(page, language)))
+    await guest.follow(`/log?id=${requestId}`)
+    await page.getByRole('link', { name: textPattern(language, 'refused.found') }).waitFor()
+    await page.getByRole('link', { name: textPattern(language, 'refused.found') }).click()
+    await page.waitForURL(`${tollgate.url}/log/refused?request_id=${requestId}`)
+    await page.getByRole('cell', { name: requestId }).waitFor()
+    assert.equal(await page.getByRole('table').getByRole('row').count(), 2)
+    problems.push(...guest.troubles)
+    await guest.close()
+
+    const operator = await promote(tollgate, await signUp(tollgate, `operator-${language}-${dark}@example.com`))
+    const office = await visitor(browser, tollgate.url, { language, dark })
+    await enter(office.context, tollgate, operator)
+    await office.page.goto(`${tollgate.url}/operator`)
+    const account = office.page.locator(`a[href="/operator/accounts/${customer.accountId}"]`)
+    await office.page
+      .getByRole('table', { name: t('refused.day') })
+      .locator(account)
+      .first()
+      .waitFor()
+    await office.page.getByRole('link', { name: t('refused.all') }).click()
+    await office.page.waitForURL(`${tollgate.url}/operator/refusals`)
+    await account.first().waitFor()
+    problems.push(...(await findings(office.page, language)), ...office.troubles)
+    await office.close()
+    assert.deepEqual(problems, [])
+  })
+}
