@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { modelToEncodingMap } from 'gpt-tokenizer/mapping'
 import { LimitList } from '../src/catalog/feeds/data-set-limits.ts'
 import { readDataSet, type SetModel } from '../src/catalog/feeds/data-set.ts'
-import { readBundledRelease } from '../src/catalog/bundled-base.ts'
+import { readBundledRelease } from '../src/catalog/bundled.ts'
 import { endpointId } from '../src/catalog/document.ts'
 import { ownValue } from '../src/base/own-value.ts'
 

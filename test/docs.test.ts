@@ -7,7 +7,7 @@ import { withRouteTables } from '../scripts/api-page.ts'
 import { withErrorTables } from '../scripts/error-page.ts'
 import { withSettingTables } from '../scripts/settings-page.ts'
 import { RUSSIAN, SECTIONS } from '../scripts/site/navigation.ts'
-import { BOUNDS } from '../src/access/bounds.ts'
+import { BOUNDS } from '../src/access/rate-limit.ts'
 import { KNOWN_ADAPTERS } from '../src/protocols/index.ts'
 import { VARIABLES } from '../src/tables/environment-table.ts'
 import { ERRORS } from '../src/base/error-table.ts'
@@ -70,7 +70,7 @@ test('the site has a place for each page, and no place for another: its build re
   assert.deepEqual(named.toSorted(), pages.map((path) => path.slice('docs/'.length, -'.md'.length)).toSorted())
 })
 
-test('docs/reference/guarantees.md has each row of src/access/bounds.ts', () => {
+test('docs/reference/guarantees.md has each row of src/access/rate-limit.ts', () => {
   const page = read('docs/reference/guarantees.md')
   const rows = Object.values(BOUNDS).map(
     ({ what, most, per }) => `| ${what} | ${most.toLocaleString('en')} ${per === 'hour' ? 'an' : 'a'} ${per} | `,

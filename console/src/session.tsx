@@ -1,6 +1,6 @@
 import { createContext, useContext } from 'react'
 import type { SessionState } from '../../src/api/cabinet/session-contract.ts'
-import type { MemberScope } from '../../src/tables/member-scopes.ts'
+import type { MemberScope } from '../../src/tables/scopes.ts'
 
 /** The signed-in user and facts of the service, for every component below. */
 export const SessionContext = createContext<SessionState | null>(null)

@@ -13,7 +13,7 @@ declare module 'virtual:log-facts' {
 }
 
 declare module 'virtual:admin-scopes' {
-  import type { AdminScope } from '../../src/tables/admin-scopes.ts'
+  import type { AdminScope } from '../../src/tables/scopes.ts'
 
   /** The scope of each route of the operator's API. */
   export const scopes: Readonly<Partial<Record<string, AdminScope>>>

@@ -1,7 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { ROLE_SCOPES, type AdminScope } from '../tables/admin-scopes.ts'
-import { MEMBER_ROLE_SCOPES, type MemberScope } from '../tables/member-scopes.ts'
+import { type AdminScope, MEMBER_ROLE_SCOPES, type MemberScope, ROLE_SCOPES } from '../tables/scopes.ts'
 import { type Principal } from './principal.ts'
 import type { Settings } from '../catalog/catalog.ts'
 import { ApiError } from '../base/errors.ts'
@@ -9,20 +8,22 @@ import { fieldError, reasonError } from '../base/refusals.ts'
 import type { AccessPlane, AccessResult, EdgeAccess } from '../http/edge.ts'
 import type { Clock } from '../base/clock.ts'
 import type { KeyStore } from '../store/accounts/key-store.ts'
-import type { ConsoleSession } from './console-sessions.ts'
+import { type ConsoleSession, isSafeMethod, isSameOrigin } from './console-sessions.ts'
 import type { AdminToken, AdminTokenStore } from '../store/people/admin-token-store.ts'
 import {
+  DIFFERENT_KEYS,
+  KEY_PREFIX,
+  MANAGEMENT_PREFIX,
+  bearer,
   digestOf,
   digestText,
   isAdminToken,
   isManagementKey,
   isWellFormed,
-  KEY_PREFIX,
-  MANAGEMENT_PREFIX,
+  presentedKey,
 } from './api-key.ts'
-import { bearer, DIFFERENT_KEYS, presentedKey } from './presented-key.ts'
 import { IpGuard } from './ip-guard.ts'
-import { Bounds } from './bounds.ts'
+import { Bounds, type NodeShare, RateLimiter, rateHeaders } from './rate-limit.ts'
 import { KeyCache, knownKey, refusalOf, type ChangedRows, type KnownKey } from './key-cache.ts'
 import {
   missingKey,
@@ -34,10 +35,8 @@ import {
   blockedError,
 } from './key-terms.ts'
 import { ipKey } from '../http/client-ip.ts'
-import { rateHeaders, RateLimiter, type NodeShare } from './rate-limit.ts'
 import type { SharedGuard } from './shared-access.ts'
 import type { RateDecision } from './sliding-window.ts'
-import { isSafeMethod, isSameOrigin } from './same-origin.ts'
 
 const ADMIN_TOKEN_LENGTH_MIN = 32
 /** How often a success renews the guard's record of (address, key). The record lasts a day. */
@@ -87,9 +86,9 @@ export interface AccessOptions {
  * Checks each request before its body is read: who calls, from which address, and how often.
  *
  * Keys come from `key-cache.ts`, which learns of changes, so a deleted key stops on every node. `ip-guard.ts` blocks
- * addresses that guess keys, `rate-limit.ts` counts requests of accounts and keys, `bounds.ts` all else that has a
+ * addresses that guess keys, `rate-limit.ts` counts requests of accounts and keys, and all else that has a
  * bound; several nodes share the counts (`shared-access.ts`). A browser's change must come from our pages
- * (`same-origin.ts`). It reads no body; the hold enforces spending limits. It stores only digests of keys.
+ * (`console-sessions.ts`). It reads no body; the hold enforces spending limits. It stores only digests of keys.
  */
 export interface Access extends EdgeAccess<Principal> {
   /** How often callers may do things other than requests. */

@@ -1,18 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
-import { differing, isEmpty } from '../base/differing.ts'
+import { differing, isEmpty } from '../base/objects.ts'
 import type { PeriodStarts } from '../ledger/ledger-store.ts'
 import type { IdSource } from '../base/ids.ts'
 import { microOf, type Micro } from '../base/money.ts'
 import { ApiError } from '../base/errors.ts'
 import { fieldError, reasonError } from '../base/refusals.ts'
 import {
-  TooManyKeysError,
+  type KeyLimits,
   type KeyPatch,
   type KeyRecord,
   type KeyStore,
+  NO_LIMITS,
   type NewKey,
+  TooManyKeysError,
+  limitsOrNull,
 } from '../store/accounts/key-store.ts'
-import { limitsOrNull, NO_LIMITS, type KeyLimits } from '../store/accounts/key-limits.ts'
 import { isIpRange } from '../http/client-ip.ts'
 import { digestOf, generateKey, labelOf } from './api-key.ts'
 

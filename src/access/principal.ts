@@ -2,7 +2,7 @@ import type { Micro } from '../base/money.ts'
 import type { LimitReset } from '../ledger/ledger-store.ts'
 import type { RateLimit } from '../store/accounts/account-store.ts'
 import type { Reach } from '../store/accounts/key-lists.ts'
-import type { KeyLimits } from '../store/accounts/key-limits.ts'
+import type { KeyLimits } from '../store/accounts/key-store.ts'
 
 /**
  * The account and key that a request of `/v1` acts for: the key is valid and the account active. Cached ≤ 5 s by the

@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { RateLimit } from '../store/accounts/account-store.ts'
 import { movingClock } from '../../test/harness/moving-clock.ts'
-import { Bounds, BOUNDS } from './bounds.ts'
-import { rateHeaders, RateLimiter } from './rate-limit.ts'
+import { BOUNDS, Bounds, RateLimiter, rateHeaders } from './rate-limit.ts'
 import { SlidingWindow, type RateDecision } from './sliding-window.ts'
 
 /** Without shared windows a decision needs no promise. */

@@ -1,4 +1,4 @@
-import type { MinuteState, MinuteWish } from './minute-log.ts'
+import type { MinuteState, MinuteWish } from './sliding-window.ts'
 
 /** A request for a place in an account's window over all nodes. */
 export interface SharedTake {

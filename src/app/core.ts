@@ -1,4 +1,4 @@
-import { providerKeys, readBundledRelease, type BundledRelease } from '../catalog/bundled-base.ts'
+import { providerKeys, readBundledRelease, type BundledRelease } from '../catalog/bundled.ts'
 import { CatalogService } from '../catalog/catalog-service.ts'
 import type { Config } from './config.ts'
 import { rewrapSeeds } from '../access/identities.ts'

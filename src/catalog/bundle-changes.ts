@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { inProviderOrder, type BundledRelease } from './bundled-base.ts'
+import { inProviderOrder, type BundledRelease } from './bundled.ts'
 import { effectiveDocument, type CatalogState } from './catalog-state.ts'
 import { endpointId, type CatalogDocument, type EndpointEntry, type ModelEntry } from './document.ts'
 import { ownValue } from '../base/own-value.ts'

@@ -2,7 +2,7 @@ import type { Cipher } from '../base/cipher.ts'
 import type { Clock } from '../base/clock.ts'
 import type { CatalogStore } from '../store/catalog/catalog-store.ts'
 import type { KnownAdapters } from './catalog.ts'
-import type { ProviderKeys, BundledRelease } from './bundled-base.ts'
+import type { ProviderKeys, BundledRelease } from './bundled.ts'
 
 /** What the catalogue needs. */
 export interface CatalogPorts {

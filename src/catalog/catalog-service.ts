@@ -4,8 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Decimal } from '../base/money.ts'
 import type { CatalogStore } from '../store/catalog/catalog-store.ts'
 import type { CatalogPorts } from './catalog-ports.ts'
-import { BUNDLED, withoutBundled } from './bundled.ts'
-import type { BundledRelease } from './bundled-base.ts'
+import { BUNDLED, type BundledRelease, withoutBundled } from './bundled.ts'
 import {
   bundleNews,
   bundlePrices,

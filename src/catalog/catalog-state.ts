@@ -1,7 +1,6 @@
 import { withApproved, type ApprovedPrices } from './price-list.ts'
 import { authReach } from './auth.ts'
-import { bundledBase, keysOf, type BaseInput } from './bundled-base.ts'
-import { BUNDLED, withBundled } from './bundled.ts'
+import { BUNDLED, type BaseInput, bundledBase, keysOf, withBundled } from './bundled.ts'
 import {
   credentialsOf,
   decryptCredentials,

@@ -1,7 +1,8 @@
+import { type Decimal, ONE, multiply, parseDecimal } from '../base/money.ts'
 import { RecentMap } from '../base/recent-map.ts'
 import type { PriceSheet } from '../tables/meters.ts'
-import { multiply, parseDecimal, type Decimal } from '../base/money.ts'
 import type { Endpoint, Model, Prices, Snapshot } from './catalog.ts'
+import { field, judged } from './entry-fields.ts'
 
 /** The highest markup of a customer. */
 export const CUSTOMER_MARKUP_MAX = 1_000
@@ -120,4 +121,30 @@ function marked(sheet: PriceSheet, factor: Decimal): PriceSheet {
   return Object.freeze(
     Object.fromEntries(Object.entries(sheet).map(([meter, price]) => [meter, multiply(price, factor)])),
   ) as PriceSheet
+}
+
+/** The same field is in the service's settings, in a provider and in a model. */
+export const MARKUP = judged(field.above0, (markup, reader, key) => {
+  if (markup === '0') reader.problem(key, 'above_zero', {}, 'must be above 0: it would give everything away')
+})
+
+interface Marked {
+  readonly markup?: string | undefined
+}
+
+/** The nearest markup of the catalogue: the model's, else its provider's, else the service's. */
+export function markupRule(
+  model: Marked,
+  provider: Marked | undefined,
+  settings: Marked,
+): { readonly rule: 'model' | 'provider' | 'service' | 'none'; readonly markup: string | null } {
+  if (model.markup !== undefined) return { rule: 'model', markup: model.markup }
+  if (provider?.markup !== undefined) return { rule: 'provider', markup: provider.markup }
+  return settings.markup === undefined ? { rule: 'none', markup: null } : { rule: 'service', markup: settings.markup }
+}
+
+/** The factor of the provider's price × rate. */
+export function markupOf(model: Marked, provider: Marked | undefined, settings: Marked): Decimal {
+  const { markup } = markupRule(model, provider, settings)
+  return (markup === null ? null : parseDecimal(markup)) ?? ONE
 }

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import { bearer } from '../base/bearer.ts'
+import { bearer } from '../base/http-request.ts'
 import { nullable, text } from '../base/schema.ts'
 import { field, fieldSchemas, GivenFields, judged, NAME as TEXT, readFields, type EntryOf } from './entry-fields.ts'
 import type { FieldReader } from './field-reader.ts'

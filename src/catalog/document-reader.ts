@@ -15,7 +15,7 @@ import {
 import { GivenFields } from './entry-fields.ts'
 import { defined, FieldReader } from './field-reader.ts'
 import { type FileProblem, type Problem, lineOf, readSource, sourceOfJson, type SourceNode } from './source-tree.ts'
-import { MARKUP } from './markup.ts'
+import { MARKUP } from './customer-prices.ts'
 import { readModel } from './model-entry.ts'
 import { readSdkPackage } from './sdk-package.ts'
 import { forbiddenUpstream } from './upstream-address.ts'

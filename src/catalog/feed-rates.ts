@@ -1,8 +1,11 @@
-import { add, compare, decimalText, multiply, parseDecimal, type Decimal } from '../base/money.ts'
+import type { Clock } from '../base/clock.ts'
+import { type Decimal, add, compare, decimalText, multiply, parseDecimal } from '../base/money.ts'
 import { ownValue } from '../base/own-value.ts'
+import type { EventAction } from '../ledger/event-action.ts'
+import type { EventRecord, EventStore } from '../store/events/event-store.ts'
 
 /** A fetched rate that moved too far to be trusted, and the rate that stays. */
-export interface RefusedRate {
+interface RefusedRate {
   readonly currency: string
   readonly rate: string
   readonly held: string
@@ -87,4 +90,70 @@ function fieldOf(entry: string, name: string): string {
   const [, found = ''] = entry.split(`<${name}>`, 2)
   const text = found.split(`</${name}>`, 1)[0]?.trim() ?? ''
   return text.length > FIELD_CHARS_MAX || text.includes('<') ? '' : text
+}
+
+/** Why the rates in force are not those of the Central Bank. */
+export type RateTrouble =
+  | { readonly kind: 'rates_failed'; readonly reason: string }
+  | { readonly kind: 'rates_refused'; readonly rates: readonly RefusedRate[] }
+
+const ACTIONS = { rates_failed: 'rates.failed', rates_refused: 'rates.refused' } as const
+const MENDED = 'rates.mended'
+const ALL: readonly EventAction[] = [...Object.values(ACTIONS), MENDED]
+const ACTOR = 'cbr'
+const OBJECT = 'rates'
+
+type Events = Pick<EventStore, 'append' | 'newest'>
+
+/**
+ * Writes an event when a trouble begins, changes or ends, and none while it lasts. So the newest event is the current
+ * state, on every node and after a restart.
+ */
+export async function noteRates(events: Events, clock: Clock, trouble: RateTrouble | null): Promise<void> {
+  const before = await events.newest(ALL)
+  if (trouble === null) {
+    if (before === null || before.action === MENDED) return
+    return append(events, clock, MENDED, null)
+  }
+  if (
+    before?.action === ACTIONS[trouble.kind] &&
+    (trouble.kind === 'rates_failed' || currencies(readTrouble(before)) === currencies(trouble))
+  )
+    return
+  await append(events, clock, ACTIONS[trouble.kind], trouble)
+}
+
+/** The current trouble and its beginning. */
+export async function currentRateTrouble(
+  events: Pick<EventStore, 'newest'>,
+): Promise<(RateTrouble & { readonly sinceMs: number }) | null> {
+  const newest = await events.newest(ALL)
+  const trouble = newest === null ? null : readTrouble(newest)
+  return newest === null || trouble === null ? null : { ...trouble, sinceMs: newest.atMs }
+}
+
+async function append(events: Events, clock: Clock, action: EventAction, trouble: RateTrouble | null): Promise<void> {
+  await events.append({
+    atMs: clock.now(),
+    actor: ACTOR,
+    ip: null,
+    action,
+    object: OBJECT,
+    before: null,
+    after: trouble === null ? null : JSON.stringify(trouble),
+  })
+}
+
+function readTrouble({ after }: EventRecord): RateTrouble | null {
+  // Written by `append` into a table whose rows never change.
+  return after === null ? null : (JSON.parse(after) as RateTrouble)
+}
+
+function currencies(trouble: RateTrouble | null): string {
+  return trouble?.kind === 'rates_refused'
+    ? trouble.rates
+        .map(({ currency }) => currency)
+        .toSorted()
+        .join(' ')
+    : ''
 }

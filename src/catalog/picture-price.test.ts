@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ONE } from '../base/money.ts'
 import type { Endpoint } from './catalog.ts'
-import { isPictureKey, pictureVariant } from './picture-price.ts'
+import { aspectRatioOf, isPictureKey, keyFor, pictureVariant, resolutionOf } from './picture-price.ts'
 import { priceSheet } from './price-sheet.ts'
 
 function priced(map: Readonly<Record<string, string>>): Pick<Endpoint, 'variants'> {
@@ -44,4 +44,40 @@ test('keys are a size, a quality, or both', () => {
     ['1024x1024', '2K', 'high', '1024x1024/high', 'hd/1024x1024', 'a/b', '1K/2K', '', 'x y', '1/2/3'].map(isPictureKey),
     [true, true, true, true, true, false, false, false, false, false],
   )
+})
+
+test('a size and its other spellings are one resolution', () => {
+  for (const [name, resolution] of [
+    ['1280x720', '720p'],
+    ['720x1280', '720p'],
+    ['720P', '720p'],
+    ['HD', '720p'],
+    ['1920x1080', '1080p'],
+    ['1K', '1080p'],
+    ['4K', '2160p'],
+    ['3840x2160', '2160p'],
+    ['odd', 'odd'],
+    ['constructor', 'constructor'],
+    ['__proto__', '__proto__'],
+  ] as const) {
+    assert.equal(resolutionOf(name), resolution, name)
+  }
+})
+
+test('the ratio of a size in its shortest form', () => {
+  for (const [size, ratio] of [
+    ['1280x720', '16:9'],
+    ['720x1280', '9:16'],
+    ['1024x1024', '1:1'],
+    ['1024x1792', '4:7'],
+    ['720p', null],
+  ] as const)
+    assert.equal(aspectRatioOf(size), ratio, size)
+})
+
+test('a key is found literally first, then by its resolution, else not at all', () => {
+  assert.equal(keyFor('1280x720', ['720p', '1280x720']), '1280x720')
+  assert.equal(keyFor('720x1280', ['1920x1080', '1280x720']), '1280x720')
+  assert.equal(keyFor('1080p', ['1280x720', '1920x1080']), '1920x1080')
+  assert.equal(keyFor('480p', ['1280x720', '1920x1080']), null)
 })

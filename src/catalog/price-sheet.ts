@@ -2,7 +2,7 @@ import { PRICED_METERS, PRICE_KEYS, PRICE_SCALES, type Meter, type PriceKey } fr
 import { type PriceSheet, isTokenMeter } from '../tables/meters.ts'
 import { multiply, parseDecimal, shift, ZERO, type Decimal } from '../base/money.ts'
 import type { PriceEntry, PriceTexts } from './document.ts'
-import { keyFor } from './resolution.ts'
+import { keyFor } from './picture-price.ts'
 import { ownValue } from '../base/own-value.ts'
 import { MODEL_TYPE_TABLE, type ModelType } from '../tables/model-types.ts'
 

@@ -1,16 +1,24 @@
+import { type Micro, compare, decimalText, shift } from '../base/money.ts'
+import { DAY_MS, MINUTE_MS } from '../base/time.ts'
 import {
   METER_TABLE,
+  type Meter,
   PRICED_METERS,
   PRICE_SCALES,
-  type Meter,
-  type PricedMeter,
   type PriceKey,
+  type PricedMeter,
 } from '../tables/meter-table.ts'
-import { exactCost, TYPICAL_USAGE, type PriceSheet } from '../tables/meters.ts'
-import { compare, decimalText, shift } from '../base/money.ts'
+import {
+  type PriceSheet,
+  TYPICAL_USAGE,
+  type Usage,
+  chargeMicro,
+  exactCost,
+  providerCostMicro,
+} from '../tables/meters.ts'
 import { MODEL_TYPE_TABLE, type ModelType } from '../tables/model-types.ts'
-import type { Endpoint, Prices } from './catalog.ts'
-import { conditionedPrices } from './price-conditions.ts'
+import type { Endpoint, Model, PriceGroup, Prices } from './catalog.ts'
+import { type ConditionedRow, conditionedPrices, rowPrices } from './price-conditions.ts'
 
 export interface ShownPrice {
   readonly key: PriceKey
@@ -73,4 +81,85 @@ export function saysMore({ meter, parent }: PricedMeter, sheet: PriceSheet): boo
 
 function textOf({ meter, scale }: Pick<PricedMeter, 'meter' | 'scale'>, sheet: PriceSheet): string {
   return decimalText(shift(sheet[meter], -PRICE_SCALES[scale].places))
+}
+
+const DAY_MINUTES = 1_440
+const WEEK_DAYS = 7
+
+/** What a standard request costs under one condition of a price. */
+export interface Quote {
+  readonly model: string
+  readonly endpoint: string
+  /** null = the plain price. */
+  readonly condition: string | null
+  readonly usage: Usage
+  readonly chargedMicro: Micro
+  readonly billedMicro: Micro
+}
+
+/**
+ * The plain price and each condition of a model's endpoints that have conditions, as requests meet them within a week
+ * from `nowMs` on; a condition that no request can meet has no quote.
+ */
+export function quotesOf(model: Model, nowMs: number): readonly Quote[] {
+  return model.endpoints.flatMap((endpoint) => {
+    const groups = [...(endpoint.conditions?.sell ?? []), ...(endpoint.conditions?.buy ?? [])]
+    const standard = standardUsage(model.type, endpoint)
+    const quotes = new Map<string | null, Quote>()
+    for (const group of groups)
+      for (const { name, above } of group.steps) {
+        const usage = above < 0 ? standard : { ...standard, input: above + 1 }
+        const row = instants(groups, nowMs)
+          .map((createdAtMs) => rowUnder(group, usage, createdAtMs))
+          .find((one) => names(endpoint, one).includes(name))
+        if (quotes.has(name) || row === undefined) continue
+        const { charged, billed } = rowPrices(endpoint, row)
+        quotes.set(name, {
+          model: model.id,
+          endpoint: endpoint.id,
+          condition: name,
+          usage,
+          chargedMicro: chargeMicro(usage, charged.sheet),
+          billedMicro: providerCostMicro(usage, billed.sheet),
+        })
+      }
+    return [...quotes.values()].toSorted(
+      (left, right) => Number(right.condition === null) - Number(left.condition === null),
+    )
+  })
+}
+
+function rowUnder({ serviceTier }: PriceGroup, usage: Usage, createdAtMs: number): ConditionedRow {
+  return { usage, createdAtMs, billingBasis: 'provider_usage', ...(serviceTier === null ? {} : { serviceTier }) }
+}
+
+/** The names of the conditions that a request meets: null only if both prices are plain. */
+function names(endpoint: Endpoint, row: ConditionedRow): readonly (string | null)[] {
+  const { charged, billed } = rowPrices(endpoint, row)
+  return charged.name === null && billed.name === null
+    ? [null]
+    : [charged.name, billed.name].filter((name) => name !== null)
+}
+
+/** A typical usage in the units that a price of the type needs. */
+function standardUsage(type: ModelType, { priced }: Endpoint): Usage {
+  const { complete } = MODEL_TYPE_TABLE[type]
+  const keys = complete.find((needed) => needed.every((key) => priced.has(key))) ?? []
+  return Object.fromEntries(
+    PRICED_METERS.filter(({ priceKey }) => keys.includes(priceKey)).map(({ meter, typicalUnits }) => [
+      meter,
+      Math.max(1, typicalUnits),
+    ]),
+  )
+}
+
+/** Now, and the times at which the groups' hours begin and end on the days of a week. */
+function instants(groups: readonly PriceGroup[], nowMs: number): readonly number[] {
+  const bounds = groups.flatMap(({ hours }) => {
+    if (hours === null) return []
+    const minute = hours.minuteAt(nowMs)
+    return [hours.from, hours.to].map((bound) => nowMs + ((bound - minute + DAY_MINUTES) % DAY_MINUTES) * MINUTE_MS)
+  })
+  const days = Array.from({ length: WEEK_DAYS }, (_, day) => day * DAY_MS)
+  return [nowMs, ...bounds.flatMap((atMs) => days.map((day) => atMs + day))]
 }

@@ -18,7 +18,7 @@ import {
   type SettingsEntry,
 } from './document.ts'
 import { endpointPrices } from './price-conditions.ts'
-import { markupOf } from './markup.ts'
+import { markupOf } from './customer-prices.ts'
 import { missingPrices, variantsOf } from './price-sheet.ts'
 import { plainSettings, PROVIDER_TIMEOUTS } from '../tables/settings-table.ts'
 import { ownValue } from '../base/own-value.ts'

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse, Server } from 'node:http'
-import type { AdminScope } from '../tables/admin-scopes.ts'
+import type { AdminScope } from '../tables/scopes.ts'
 import type { ClientProtocol } from '../base/client-protocol.ts'
 import { type ApiError, OperatorError } from '../base/errors.ts'
 import { ownValue } from '../base/own-value.ts'

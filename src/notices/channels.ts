@@ -8,10 +8,9 @@ import { reasonError } from '../base/refusals.ts'
 import { secretPurpose, type Channel, type ChannelType, type Delivery } from '../store/notices/notice-rows.ts'
 import type { NoticeStore } from '../store/notices/notice-store.ts'
 import { checkedTarget, notSetUp } from './notices.ts'
-import { NoticeChannel, type NoticeChannelBody } from './channel-contract.ts'
-import { NoticeDelivery } from './delivery-contract.ts'
+import { NoticeChannel, type NoticeChannelBody, NoticeDelivery } from './contract.ts'
 import { isoTime } from '../base/time.ts'
-import { wire } from '../base/wire.ts'
+import { wire } from '../base/wire-route.ts'
 
 const SECRET_BYTES = 32
 

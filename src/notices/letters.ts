@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
-import { type Label, thrownMessage } from '../base/text.ts'
 import { isTagged, mailboxOf } from '../base/mail-address.ts'
-import type { Language } from './text-format.ts'
+import { type Label, thrownMessage } from '../base/text.ts'
+import type { Language } from './notice-text.ts'
 import type { Send } from './way.ts'
 
 /** The most letters that wait, in all and of one sender; further ones are dropped, and their recipients ask again. */
@@ -10,7 +10,7 @@ const SENDER_WAITING_MAX = 20
 const PAUSES_MS = [10_000, 60_000] as const
 
 /** The bound that counts a sender's letters, and the sender; null = the recipient asked for the link. */
-export type LetterSender = readonly ['letters' | 'admin_letters', string] | null
+type LetterSender = readonly ['letters' | 'admin_letters', string] | null
 
 export interface Recipient {
   readonly by: 'email' | 'telegram'
@@ -167,5 +167,38 @@ export class Letters {
       // The other letters do not wait for the next try.
       else clock.after(pauseMs, () => void this.#send(letter, id, failures + 1))
     }
+  }
+}
+
+export interface MailedLink {
+  readonly email: string
+  /** null = the person has chosen no language, so the letter has both. */
+  readonly language: Language | null
+  /** `join`: an invitation to an account. */
+  readonly kind: 'password' | 'invitation' | 'join'
+  readonly from: LetterSender
+}
+
+/**
+ * Mails links with which people choose a password or join an account. The links begin with the configured address,
+ * since the Host of a request may be forged.
+ */
+export class MailedLinks {
+  readonly #letters: Pick<Letters, 'post'>
+  readonly #publicUrl: string
+
+  constructor(letters: Pick<Letters, 'post'>, publicUrl: string) {
+    this.#letters = letters
+    this.#publicUrl = publicUrl
+  }
+
+  /** The token is made only for a letter that is sent; false = it is not. */
+  send({ email, language, kind, from }: MailedLink, token: () => Promise<string> | string): Promise<boolean> {
+    const page = kind === 'join' ? 'join' : 'setup'
+    return this.#letters.post(
+      { by: 'email', to: email, language, from },
+      kind,
+      async () => `${this.#publicUrl}/${page}?token=${await token()}`,
+    )
   }
 }

@@ -84,7 +84,7 @@ const ROWS = {
   encoding_format: { cost: 'units' },
   input_type: { cost: 'units' },
   top_n: { cost: 'units' },
-  // One price covers all values, or the price by size and quality lists them (`picture-price.ts`, `resolution.ts`).
+  // One price covers all values, or the price by size and quality lists them (`picture-price.ts`).
   size: { cost: 'units' },
   aspect_ratio: { cost: 'units' },
   image_size: { cost: 'units' },

@@ -1,7 +1,7 @@
 import type { Route } from '../../src/http/edge.ts'
 import { CABINET_FILES } from '../../src/api/cabinet/files.ts'
 import { ROUTE_SCOPES, type RouteScope } from '../../src/api/cabinet/route-scopes.ts'
-import { MEMBER_ROLE_SCOPES } from '../../src/tables/member-scopes.ts'
+import { MEMBER_ROLE_SCOPES } from '../../src/tables/scopes.ts'
 
 /**
  * A and B are customers with a key and a console session each; `session` is an administrator's; `member A` and `billing

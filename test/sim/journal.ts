@@ -1,4 +1,4 @@
-import { header, HEADER_BYTES, readRecords, record } from '../../src/store/sqlite/journal-records.ts'
+import { header, HEADER_BYTES, readRecords, record } from '../../src/store/sqlite/row-journal.ts'
 import type { Journal, JournalRecord, JournalTicket } from '../../src/ledger/end-journal.ts'
 import type { Random } from './random.ts'
 import type { Owner, Scheduler } from './scheduler.ts'

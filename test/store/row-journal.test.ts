@@ -5,16 +5,21 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { Ledger } from '../../src/ledger/ledger.ts'
-import { openBooks } from '../../src/store/audit/book-store.ts'
+import { openBooks } from '../../src/store/audit/book-seal.ts'
 import { backupStore } from '../../src/store/backup.ts'
 import { EntryStore } from '../../src/store/ledger/entry-store.ts'
 import { openStore } from '../../src/store/open.ts'
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
-import { JournalFileBytes, ROW_HALF_BYTES, rowJournalPath } from '../../src/store/sqlite/journal-bytes.ts'
-import { record, recordAt, recordBytes } from '../../src/store/sqlite/journal-records.ts'
+import {
+  JournalFileBytes,
+  ROW_HALF_BYTES,
+  record,
+  recordAt,
+  recordBytes,
+  rowJournalPath,
+} from '../../src/store/sqlite/row-journal.ts'
 import { SqliteLedger } from '../../src/store/sqlite/ledger.ts'
 import { decodeRows, encodeRows } from '../../src/store/sqlite/pending-rows.ts'
-import { leftRecords, RowJournal, type JournalBytes } from '../../src/store/sqlite/row-journal.ts'
 import { form } from '../harness/form.ts'
 import { KEY_WRAP } from '../harness/key-wrap.ts'
 import { Random } from '../sim/random.ts'
@@ -22,7 +27,6 @@ import { Bench, newId, NOON_MS, TestClock, type Customer } from './ledger-fixtur
 
 const BALANCE = 1_000_000n
 const COST = 7n
-const HALF = 1_024
 const OLD_HALF = 1_048_576
 const FILES = ['tollgate.db', 'tollgate.db-wal', 'tollgate.rows']
 const CUTS = form({ short: 12, long: 300 })
@@ -96,87 +100,6 @@ function recordsOf(dataDir: string): { readonly bytes: Buffer; readonly mark: nu
     at += recordBytes(one.payload.length)
   }
 }
-
-class MemoryBytes implements JournalBytes {
-  readonly halfBytes = HALF
-  readonly bytes = Buffer.alloc(2 * HALF)
-  read(): Buffer {
-    return this.bytes
-  }
-  allocate(): void {}
-  /** The disk says so after it has written. */
-  isRefusing = false
-  write(bytes: Buffer, at: number): void {
-    bytes.copy(this.bytes, at)
-    if (this.isRefusing) throw new Error('refused')
-  }
-  async sync(): Promise<void> {}
-  close(): void {}
-}
-
-test('a record that the disk refused and has nevertheless is never read in the place of a later one', () => {
-  const bytes = new MemoryBytes()
-  const journal = new RowJournal(bytes, { position: 0n, mark: 9 })
-  journal.append(Buffer.from('first'))
-  bytes.isRefusing = true
-  assert.throws(() => journal.append(Buffer.from('refused')), /refused/)
-  bytes.isRefusing = false
-  // As after every failure: the tables take all there is, and the journal begins anew.
-  const { position } = journal.position
-  journal.restart()
-  journal.append(Buffer.from('next'))
-  assert.deepEqual(
-    leftRecords(bytes.bytes, { position, mark: 9 }).payloads.map((payload) => payload.toString()),
-    ['next'],
-  )
-})
-
-test('records come back in order, from the position on, over both halves; a half is written again only when its rows are on the disk', async () => {
-  const bytes = new MemoryBytes()
-  const start = { position: 40n, mark: 9 }
-  const journal = new RowJournal(bytes, start)
-  const payload = (number: number) => Buffer.from(`row ${number} ${'x'.repeat(100)}`)
-  const texts = (position: bigint) =>
-    leftRecords(bytes.bytes, { position, mark: 9 }).payloads.map((one) => one.toString().split(' ')[1])
-  for (const number of [41, 42, 43]) journal.append(payload(number))
-  const durable = Promise.withResolvers<void>()
-  journal.leave()
-  const freed = journal.freed(() => durable.promise)
-  for (const number of [44, 45, 46]) journal.append(payload(number))
-  assert.deepEqual(texts(40n), ['41', '42', '43', '44', '45', '46'])
-  // The other half is not free.
-  journal.leave()
-  journal.append(payload(47))
-  assert.deepEqual(texts(43n), ['44', '45', '46', '47'])
-  durable.resolve()
-  await freed
-  journal.leave()
-  journal.append(payload(48))
-  assert.deepEqual(texts(43n), ['44', '45', '46', '47', '48'], 'now the first half is written over')
-  assert.deepEqual(leftRecords(bytes.bytes, { position: 43n, mark: 8 }).payloads, [], 'of another store')
-  assert.equal(journal.fits(HALF), false)
-})
-
-test('a record counts only with all before it: those behind one that is torn are left out, and counted', () => {
-  const bytes = new MemoryBytes()
-  const journal = new RowJournal(bytes, { position: 0n, mark: 1 })
-  const payload = Buffer.from('x'.repeat(40))
-  for (let number = 0; number < 4; number += 1) journal.append(payload)
-  const each = recordBytes(payload.length)
-  const flip = (at: number): void => {
-    bytes.bytes.writeUInt8(bytes.bytes.readUInt8(at) ^ 1, at)
-  }
-  const left = () => {
-    const { payloads, cut } = leftRecords(bytes.bytes, { position: 0n, mark: 1 })
-    return [payloads.length, cut]
-  }
-  flip(3 * each + 30)
-  assert.deepEqual(left(), [3, 0])
-  flip(each + 30)
-  assert.deepEqual(left(), [1, 1])
-  flip(each + 30)
-  assert.deepEqual(left(), [3, 0])
-})
 
 test('rows keep every value exactly; what no program of this layout has written is refused in words', () => {
   const account = [9_007_199_254_740_993n, 3n, -1n, '{"a":"\\u0000 «ы»"}', 0n, 0n, 0n, null, 5n, 'seal', 'acc_2']

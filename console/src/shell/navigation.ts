@@ -1,7 +1,6 @@
 import type { Icon } from '@tabler/icons-react'
 import * as icons from '../parts/icons.ts'
-import type { AdminScope } from '../../../src/tables/admin-scopes.ts'
-import type { MemberScope } from '../../../src/tables/member-scopes.ts'
+import type { AdminScope, MemberScope } from '../../../src/tables/scopes.ts'
 import type en from '../locales/en.json'
 
 interface Destination {

@@ -18,7 +18,7 @@ import {
 import { partsOf } from './admin-route.ts'
 import { ProofBody } from '../../base/wire-route.ts'
 import { CUSTOMER_MARKUP_MAX } from '../../catalog/customer-prices.ts'
-import { OPERATOR_ROLES } from '../../tables/admin-scopes.ts'
+import { OPERATOR_ROLES } from '../../tables/scopes.ts'
 import { OperatorRole } from './token-contract.ts'
 import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, recordRows, listed, PageQuery } from './record-contract.ts'
 import {

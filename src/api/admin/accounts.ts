@@ -35,7 +35,7 @@ import {
   type AdminPorts,
 } from './ports.ts'
 import { changedNamed, findNamed, namedRecordRoutes, postRoute, recordId, type NamedRecords } from './records.ts'
-import { wire } from '../../base/wire.ts'
+import { wire } from '../../base/wire-route.ts'
 
 const ID_LETTERS = 16
 const REFERENCE_CHARS_MAX = 200

@@ -1,5 +1,5 @@
 import type { WireRoute } from '../../base/wire-route.ts'
-import type { AdminScope } from '../../tables/admin-scopes.ts'
+import type { AdminScope } from '../../tables/scopes.ts'
 
 /** A route of the admin API. */
 export interface AdminWireRoute extends WireRoute {

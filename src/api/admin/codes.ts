@@ -20,7 +20,7 @@ import {
 } from './ports.ts'
 import { changedNamed, externalIdPatch, namedRecordRoutes, refusingTaken, type NamedRecords } from './records.ts'
 import { isoTime } from '../../base/time.ts'
-import { wire } from '../../base/wire.ts'
+import { wire } from '../../base/wire-route.ts'
 
 /** Crockford's alphabet: no two of its characters are mistaken for each other when typed. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -10,7 +10,7 @@ import type { PricedEndpoint, PricedModel } from './catalog-contract.ts'
 import { UsageSums, type MarginReport } from './report-contract.ts'
 import { adminRoute, type AdminCall, type AdminAnswer, type AdminPorts } from './ports.ts'
 import { dayAfter } from '../../base/time.ts'
-import { wire } from '../../base/wire.ts'
+import { wire } from '../../base/wire-route.ts'
 
 /** Margin reports: by model at today's prices, and by past sales. */
 export function marginAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {

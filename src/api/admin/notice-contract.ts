@@ -1,6 +1,12 @@
-import { NoticeChannel, NoticeChannelBody, NoticeChannelPatch } from '../../notices/channel-contract.ts'
+import {
+  NoticeChannel,
+  NoticeChannelBody,
+  NoticeChannelPatch,
+  NoticeDeliveries,
+  NoticeDelivery,
+  NoticeDeliveryQuery,
+} from '../../notices/contract.ts'
 import { ACCOUNT_KINDS } from '../../tables/notice-table.ts'
-import { NoticeDeliveries, NoticeDelivery, NoticeDeliveryQuery } from '../../notices/delivery-contract.ts'
 import { body, flag, list, nullable, object, oneOf, optional, rub, text, type Static } from '../../base/schema.ts'
 import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, recordRows, Removed } from './record-contract.ts'
 

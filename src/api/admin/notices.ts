@@ -1,7 +1,7 @@
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
 import { choiceParameter, textParameter } from '../../base/query-parameters.ts'
-import type { NoticeChannelBody } from '../../notices/channel-contract.ts'
+import { type NoticeChannelBody, NoticeDelivery } from '../../notices/contract.ts'
 import {
   newChannel,
   raiseTest,
@@ -11,7 +11,6 @@ import {
   ACCOUNT_CHANNELS_MAX,
 } from '../../notices/channels.ts'
 import { checkedTarget } from '../../notices/notices.ts'
-import { NoticeDelivery } from '../../notices/delivery-contract.ts'
 import type { Channel, ChannelPatch } from '../../store/notices/notice-rows.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
 import {
@@ -32,7 +31,7 @@ import {
 } from './ports.ts'
 import { findNamed, namedRecordRoutes, postRoute, recordId, type NamedRecords } from './records.ts'
 import { lowBalanceOf, setLowBalance } from '../records/low-balance.ts'
-import { differing, isEmpty } from '../../base/differing.ts'
+import { differing, isEmpty } from '../../base/objects.ts'
 
 const CHANNELS_MAX = 20
 

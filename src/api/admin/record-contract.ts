@@ -12,7 +12,7 @@ import {
   type Static,
   type JsonSchema,
 } from '../../base/schema.ts'
-import type { AdminScope } from '../../tables/admin-scopes.ts'
+import type { AdminScope } from '../../tables/scopes.ts'
 import type { AdminWireRoute } from './admin-route.ts'
 
 /** The prefix of an external id in a path, and in a field that names another record. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { differing, isEmpty } from '../../base/differing.ts'
+import { differing, isEmpty } from '../../base/objects.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogDocument } from '../../catalog/document.ts'
 import { ApiError } from '../../base/errors.ts'

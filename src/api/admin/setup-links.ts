@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { OperatorRole } from '../../tables/admin-scopes.ts'
+import type { OperatorRole } from '../../tables/scopes.ts'
 import { readEmail } from '../../base/mail-address.ts'
 import { reasonError } from '../../base/refusals.ts'
 import type { Clock } from '../../base/clock.ts'

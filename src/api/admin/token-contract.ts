@@ -1,4 +1,4 @@
-import { ADMIN_SCOPES, OPERATOR_ROLES } from '../../tables/admin-scopes.ts'
+import { ADMIN_SCOPES, OPERATOR_ROLES } from '../../tables/scopes.ts'
 import { body, list, nullable, object, oneOf, optional, text, time, type Static } from '../../base/schema.ts'
 import { ProofBody } from '../../base/wire-route.ts'
 import type { AdminWireRoute } from './admin-route.ts'

@@ -1,8 +1,8 @@
 import { ADMIN_PREFIX, digestOf, generateKey, labelOf } from '../../access/api-key.ts'
 import type { Principal } from '../../access/principal.ts'
-import { covers, ROLE_SCOPES, type AdminScope } from '../../tables/admin-scopes.ts'
+import { covers, ROLE_SCOPES, type AdminScope } from '../../tables/scopes.ts'
 import type { Route } from '../../http/edge.ts'
-import { wire } from '../../base/wire.ts'
+import { wire } from '../../base/wire-route.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
 import type { AdminToken as AdminTokenRecord, AdminTokenPatch } from '../../store/people/admin-token-store.ts'
 import {

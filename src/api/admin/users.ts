@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import { identitiesOf, identityNamed, takeIdentity } from '../../access/identities.ts'
 import type { Principal } from '../../access/principal.ts'
-import { ROLE_SCOPES, type OperatorRole } from '../../tables/admin-scopes.ts'
+import { ROLE_SCOPES, type OperatorRole } from '../../tables/scopes.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
 import type { Route } from '../../http/edge.ts'
 import { publicUrlOf } from '../../http/public-url.ts'
-import { differing, isEmpty } from '../../base/differing.ts'
-import type { MailedLink } from '../../notices/mailed-links.ts'
+import { differing, isEmpty } from '../../base/objects.ts'
+import type { MailedLink } from '../../notices/letters.ts'
 import { choiceParameter } from '../../base/query-parameters.ts'
 import type { Static } from '../../base/schema.ts'
 import type { UserPatch, UserRecord } from '../../store/people/user-store.ts'
 import { ConsoleUser, UserRole, UserSort, type PersonLink } from './account-contract.ts'
-import type { BodyOf } from '../../base/wire-route.ts'
+import { type BodyOf, wire } from '../../base/wire-route.ts'
 import type { AdminApi } from './contract.ts'
 import {
   listBody,
@@ -30,7 +30,6 @@ import {
 } from './ports.ts'
 import { externalIdPatch, recordId, refusingTaken } from './records.ts'
 import { isoTime } from '../../base/time.ts'
-import { wire } from '../../base/wire.ts'
 
 /** People of the console, and blocked addresses. No route lets one person act as another. */
 export function userAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {

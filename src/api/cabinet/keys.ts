@@ -22,7 +22,7 @@ import { may, visitRoute, type CabinetBody, type CabinetPorts, type Visit } from
 import { isoTime } from '../../base/time.ts'
 import { digestOf, generateKey, labelOf, MANAGEMENT_PREFIX } from '../../access/api-key.ts'
 import { proofOf, proveAnew } from './own-proof.ts'
-import { wire } from '../../base/wire.ts'
+import { wire } from '../../base/wire-route.ts'
 
 /** The account's own keys. */
 export function keyRoutes(ports: CabinetPorts): readonly Route<Principal>[] {

@@ -7,7 +7,7 @@ import type { ListRange } from '../records/list-file.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { accountOf, moneyOf } from './summary.ts'
 import { isoTime } from '../../base/time.ts'
-import { wire } from '../../base/wire.ts'
+import { wire } from '../../base/wire-route.ts'
 
 /** A page begins below an entry, and its balances are computed from the balance before that entry. */
 const CURSOR = /^(\d{1,15})(?:_(-?\d{1,19}))?$/

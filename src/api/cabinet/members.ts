@@ -7,7 +7,7 @@ import { fieldError, reasonError } from '../../base/refusals.ts'
 import type { Route } from '../../http/edge.ts'
 import { publicUrlOf } from '../../http/public-url.ts'
 import { isoTime, DAY_MS } from '../../base/time.ts'
-import { wire } from '../../base/wire.ts'
+import { wire } from '../../base/wire-route.ts'
 import { microOf, rubles, type Micro } from '../../base/money.ts'
 import type { Member as MemberRecord } from '../../store/people/member-store.ts'
 import {

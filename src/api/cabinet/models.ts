@@ -6,7 +6,7 @@ import { ModelRow, type ModelEndpoint, type Prices } from './model-contract.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { accountOf } from './summary.ts'
 import { isoDay } from '../../base/time.ts'
-import { wire } from '../../base/wire.ts'
+import { wire } from '../../base/wire-route.ts'
 
 export async function modelList(
   ports: CabinetPorts,

@@ -15,8 +15,13 @@ import {
 } from '../../base/schema.ts'
 import { type WireRoute } from '../../base/wire-route.ts'
 import { Deleted } from '../records/route-rows.ts'
-import { NoticeChannel, NoticeChannelBody, NoticeChannelPatch } from '../../notices/channel-contract.ts'
-import { NoticeDelivery, NoticeDeliveryQuery } from '../../notices/delivery-contract.ts'
+import {
+  NoticeChannel,
+  NoticeChannelBody,
+  NoticeChannelPatch,
+  NoticeDelivery,
+  NoticeDeliveryQuery,
+} from '../../notices/contract.ts'
 import { ACCOUNT_KINDS } from '../../tables/notice-table.ts'
 
 const Kinds = list(oneOf(ACCOUNT_KINDS), 'Kinds of notices that it gets.', { maxItems: 50 })

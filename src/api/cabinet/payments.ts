@@ -10,7 +10,7 @@ import type { PaymentBooking } from './payment-booking.ts'
 import type { PaymentNotice, PaymentProvider } from './payment-provider.ts'
 import { notFound, recordEvent } from '../records/ports.ts'
 import { listVisit, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
-import { wire } from '../../base/wire.ts'
+import { wire } from '../../base/wire-route.ts'
 
 const ID_LETTERS = 16
 const KOPECK_MICRO = 10_000n

@@ -9,8 +9,8 @@ import { notFound, recordEvent } from '../records/ports.ts'
 import { cursorOf, requireScope, visitRoute, type CabinetPorts, type Visit } from './ports.ts'
 import { proveOwner } from './own-proof.ts'
 import { profileOf } from './session-state.ts'
-import { differing, isEmpty } from '../../base/differing.ts'
-import { wire } from '../../base/wire.ts'
+import { differing, isEmpty } from '../../base/objects.ts'
+import { wire } from '../../base/wire-route.ts'
 
 /** The signed-in user's settings, password, sessions and sign-ins. */
 export function profileRoutes(ports: CabinetPorts): readonly Route<Principal>[] {

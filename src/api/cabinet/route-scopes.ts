@@ -1,4 +1,4 @@
-import type { MemberScope } from '../../tables/member-scopes.ts'
+import type { MemberScope } from '../../tables/scopes.ts'
 import type { CabinetApi } from './contract.ts'
 
 /** `self` = every signed-in person, for their own settings only. */

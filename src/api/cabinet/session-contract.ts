@@ -21,8 +21,7 @@ import { ProofBody, type WireRoute } from '../../base/wire-route.ts'
 import { Deleted, EXAMPLE_TOKEN } from '../records/route-rows.ts'
 import { cursored } from './log-contract.ts'
 import { PageQuery } from './money-contract.ts'
-import { ADMIN_SCOPES, OPERATOR_ROLES } from '../../tables/admin-scopes.ts'
-import { MEMBER_ROLES, MEMBER_SCOPES } from '../../tables/member-scopes.ts'
+import { ADMIN_SCOPES, MEMBER_ROLES, MEMBER_SCOPES, OPERATOR_ROLES } from '../../tables/scopes.ts'
 
 const SECRET_CHARS_MAX = 1_000
 

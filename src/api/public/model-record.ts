@@ -8,7 +8,7 @@ import { decimalText, shift } from '../../base/money.ts'
 import { isPriced } from '../../pay/plan/parameter-costs.ts'
 import type { HealthReport, Percentiles } from '../../pay/relay/endpoint-health.ts'
 import { ownValue } from '../../base/own-value.ts'
-import { keyFor, resolutionOf } from '../../catalog/resolution.ts'
+import { keyFor, resolutionOf } from '../../catalog/picture-price.ts'
 
 /** The facts of a record that are not in the model itself. */
 export interface RecordFacts {

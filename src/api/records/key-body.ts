@@ -1,7 +1,6 @@
 import { rubles } from '../../base/money.ts'
-import { NO_LIMITS, type KeyLimits } from '../../store/accounts/key-limits.ts'
+import { type KeyLimits, type KeyRecord, NO_LIMITS } from '../../store/accounts/key-store.ts'
 import type { KeySpend } from '../../store/accounts/key-lists.ts'
-import type { KeyRecord } from '../../store/accounts/key-store.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { PeriodStarts } from '../../ledger/ledger-store.ts'
 import { isoTime } from '../../base/time.ts'

@@ -27,8 +27,7 @@ import * as images from '../../protocols/openai/client/images.ts'
 import * as rerank from '../../protocols/openai/client/rerank.ts'
 import * as speech from '../../protocols/openai/client/speech.ts'
 import * as transcription from '../../protocols/openai/client/transcription.ts'
-import * as channels from '../../notices/channel-contract.ts'
-import * as deliveries from '../../notices/delivery-contract.ts'
+import * as notifying from '../../notices/contract.ts'
 import type { JsonSchema } from '../../base/schema.ts'
 import type { WireRoute } from '../../base/wire-route.ts'
 import { CLIENT_DOCS } from './client-docs.ts'
@@ -62,8 +61,7 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       adminCatalog,
       adminCatalogBody,
       adminNotices,
-      channels,
-      deliveries,
+      notifying,
       adminPrices,
       adminRecords,
       adminReports,

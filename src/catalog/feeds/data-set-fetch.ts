@@ -1,4 +1,4 @@
-import { fetchedJson } from '../../base/fetched.ts'
+import { fetchedJson } from '../../base/http-request.ts'
 import { isoDay } from '../../base/time.ts'
 import { LimitList } from './data-set-limits.ts'
 import { readDataSet } from './data-set.ts'

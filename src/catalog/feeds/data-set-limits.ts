@@ -2,10 +2,9 @@ import { fieldsOf, type JsonObject } from '../../base/json-text.ts'
 import { ownValue } from '../../base/own-value.ts'
 import type { PriceKey } from '../../tables/meter-table.ts'
 import { decimalText, shift } from '../../base/money.ts'
-import { exactDecimal } from './data-set-prices.ts'
+import { comparable, exactDecimal, slugOf } from './data-set-prices.ts'
 import type { TieredPrice } from '../document.ts'
 import type { KnownProvider } from '../known-providers.ts'
-import { comparable, slugOf } from './data-set-names.ts'
 
 /** The prefixes that the list of limits puts before the names of a maker's models, by the author of an id here. */
 const PREFIXES: ReadonlyMap<string, string> = new Map([

@@ -1,8 +1,15 @@
 import { fieldsOf } from '../../base/json-text.ts'
 import type { ModelEntry, EndpointEntry, PriceEntry, PriceTexts, TieredPrice } from '../document.ts'
-import { familyOf, guessedOutput, OpenrouterNames, upstreamName, type NamedRow } from './data-set-names.ts'
+import {
+  type NamedRow,
+  OpenrouterNames,
+  constantFees,
+  familyOf,
+  guessedOutput,
+  rowPrices,
+  upstreamName,
+} from './data-set-prices.ts'
 import type { LimitList } from './data-set-limits.ts'
-import { constantFees, rowPrices } from './data-set-prices.ts'
 import { KNOWN_PROVIDERS, type KnownProvider } from '../known-providers.ts'
 import { uncharged } from '../price-sheet.ts'
 

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
-import { fetchedJson } from '../../base/fetched.ts'
+import { fetchedJson } from '../../base/http-request.ts'
 import { HOUR_MS } from '../../base/time.ts'
 import { fetchDataSet, type DataSetAddresses } from './data-set-fetch.ts'
 import { type ModelEntry, endpointId } from '../document.ts'
@@ -18,7 +18,7 @@ import { parseModelJson } from '../document-reader.ts'
 import { entryOf } from '../offered-models.ts'
 import { uncharged } from '../price-sheet.ts'
 import type { PriceChange, PriceSource } from '../price-list.ts'
-import { familyOf, guessedOutput } from './data-set-names.ts'
+import { familyOf, guessedOutput } from './data-set-prices.ts'
 
 /** How often the feed checks whether something is due. */
 const LOOK_MS = HOUR_MS

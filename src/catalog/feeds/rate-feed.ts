@@ -1,9 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
-import { fetchedBytes } from '../../base/fetched.ts'
+import { fetchedBytes } from '../../base/http-request.ts'
 import type { CatalogService } from '../catalog-service.ts'
 import type { EventStore } from '../../store/events/event-store.ts'
-import { parseDailyRates, refusalText } from '../feed-rates.ts'
-import { noteRates, type RateTrouble } from '../rate-trouble.ts'
+import { type RateTrouble, noteRates, parseDailyRates, refusalText } from '../feed-rates.ts'
 import { HOUR_MS } from '../../base/time.ts'
 import { thrownMessage } from '../../base/text.ts'
 

@@ -1,7 +1,7 @@
 import type { Principal } from '../../access/principal.ts'
 import type { Endpoint } from '../../catalog/catalog.ts'
 import { rowPrices } from '../../catalog/price-conditions.ts'
-import { variantOf } from '../../catalog/resolution.ts'
+import { variantOf } from '../../catalog/picture-price.ts'
 import { ApiError, overloaded } from '../../base/errors.ts'
 import type { VideoCall, VideoOperation } from '../../protocols/videos/request.ts'
 import { chargeMicro } from '../../tables/meters.ts'

@@ -1,5 +1,5 @@
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
-import { resolutionOf, variantOf } from '../../catalog/resolution.ts'
+import { resolutionOf, variantOf } from '../../catalog/picture-price.ts'
 import { invalidInput, quoted } from '../../kinds/fields/body-fields.ts'
 import type { PricedField, VideoOperation, VideoRequest, VideoWish } from '../../protocols/videos/request.ts'
 import type { Usage } from '../../tables/meters.ts'

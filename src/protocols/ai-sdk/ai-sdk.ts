@@ -27,7 +27,7 @@ import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import type { EmbeddingsAnswer, EmbeddingsInput } from '../../kinds/embeddings.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
 import { askInBatches, textsOf, tokensUsage, type EmbeddingsCall, type EmbeddingsPage } from '../upstream/embeddings.ts'
-import { given } from '../../base/given.ts'
+import { given } from '../../base/objects.ts'
 import type { VectorBytes } from '../wire/lifted-json.ts'
 
 const BYTES_MAX = 64 * 1_048_576

@@ -10,7 +10,7 @@ import type {
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider'
 import type { ChatRequest, ChatTool, ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
-import { given } from '../../base/given.ts'
+import { given } from '../../base/objects.ts'
 import { chatParameters } from '../ports/adapter.ts'
 import { ownName } from './sdk-packages.ts'
 import { type ChatCall, UnsendableError } from '../ports/call.ts'

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
-import { bearer } from '../../base/bearer.ts'
+import { bearer } from '../../base/http-request.ts'
 import { inputUsage } from '../../kinds/answer/usage.ts'
 import type { ParameterName } from '../../tables/parameter-table.ts'
 import { TokenReader } from '../answers/token-reader.ts'

@@ -1,6 +1,6 @@
 import type { Endpoint, Provider } from '../../catalog/catalog.ts'
 import { type VideoForm, keyHeaders } from '../../catalog/dialect.ts'
-import { aspectRatioOf, resolutionOf } from '../../catalog/resolution.ts'
+import { aspectRatioOf, resolutionOf } from '../../catalog/picture-price.ts'
 import type { VideoOperation } from './request.ts'
 import type { JobHttp } from '../wire/job-http.ts'
 import { takes, pathPart, UnsendableError } from '../ports/call.ts'

@@ -4,7 +4,7 @@ import { takes, pathPart, UnsendableError } from '../ports/call.ts'
 import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
 import { jobFailure } from '../wire/upstream-error.ts'
 import { optional, type SubmissionOutcome, type VideoProtocol, type VideoSource, type VideoState } from './upstream.ts'
-import { bearer } from '../../base/bearer.ts'
+import { bearer } from '../../base/http-request.ts'
 
 /** Each answer contains all logs of the prediction so far, so answers may be this long. */
 const BODY_BYTES_MAX = 16 * 1_048_576

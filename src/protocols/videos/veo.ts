@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
-import { aspectRatioOf, resolutionOf } from '../../catalog/resolution.ts'
+import { aspectRatioOf, resolutionOf } from '../../catalog/picture-price.ts'
 import type { VideoOperation } from './request.ts'
 import type { JobAnswer, JobHttp } from '../wire/job-http.ts'
 import { takes, UnsendableError } from '../ports/call.ts'

@@ -1,28 +1,28 @@
+import { ownValue } from '../../base/own-value.ts'
 import { limitPeriod } from '../../ledger/hold-rules.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
-import { refuseBeyondMember } from '../people/member-store.ts'
-import { GROUP_OF_RULES, readAccountRules, RULES, type AccountRules } from './account-store.ts'
-import { nameRecord } from './external-id-store.ts'
-import { PERSON, KeyLists, type ListedKey } from './key-lists.ts'
-import { limitsOrNull, NO_LIMITS, type KeyLimits } from './key-limits.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import {
+  CHANGE,
+  type Database,
+  LOOK_UP,
+  type Sql,
+  type SqlValue,
   big,
   bigOrNull,
   bytes,
-  CHANGE,
   integer,
   json,
-  LOOK_UP,
   text,
   textOrNull,
-  type Database,
-  type Sql,
-  type SqlValue,
 } from '../database.ts'
 import { ROW_LOCK, lockedIds } from '../dialect.ts'
 import { countRows } from '../page.ts'
-import { changeRow, column, insertSealed, jsonText, Rows, type Cells, type RecordOf } from '../rows.ts'
+import { isOwner, refuseBeyondMember } from '../people/member-store.ts'
+import { type Cells, type RecordOf, Rows, changeRow, column, insertRow, insertSealed, jsonText } from '../rows.ts'
+import { type AccountRules, GROUP_OF_RULES, RULES, findAccountRules, readAccountRules } from './account-store.ts'
+import { nameRecord } from './external-id-store.ts'
+import { KeyLists, type ListedKey, PERSON } from './key-lists.ts'
 
 /** The terms of a key that authentication needs. */
 const TERMS = {
@@ -302,5 +302,151 @@ export class KeyStore {
   async #owner(column: 'digest' | 'id', value: SqlValue): Promise<KeyOwner | null> {
     const [row] = await this.#database.all(`${OWNER} AND k.${column} = ?`, [value], LOOK_UP)
     return row === undefined ? null : { key: OWNER_TERMS.read(row), account: readAccountRules(row) }
+  }
+}
+
+/** Limits of one key in a minute; null = only the account's limit applies. */
+export interface MinuteLimits {
+  readonly requestsPerMinute: number | null
+  readonly tokensPerMinute: number | null
+}
+
+/** The limits of a key besides its spending limit, stored with it as JSON. */
+export interface KeyLimits extends MinuteLimits {
+  /** The most paid requests that run at once. */
+  readonly runningRequests: number | null
+  /** Limits by the id of a model, or by a pattern such as `openai/*`. */
+  readonly modelLimits: Readonly<Record<string, MinuteLimits>> | null
+  /** Addresses and CIDR ranges from which the key works; null = from everywhere. */
+  readonly allowedIps: readonly string[] | null
+}
+
+export const NO_LIMITS: KeyLimits = Object.freeze({
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  runningRequests: null,
+  modelLimits: null,
+  allowedIps: null,
+})
+
+/** The limits as they are stored; null = nothing is limited, as for most keys. */
+export function limitsOrNull(limits: KeyLimits): KeyLimits | null {
+  return Object.values(limits).every((limit) => limit === null) ? null : limits
+}
+
+/** The limits that the relay counts; null = there are none. Addresses are checked earlier. */
+export function countedLimits(limits: KeyLimits | null): KeyLimits | null {
+  return limits === null || limitsOrNull({ ...limits, allowedIps: null }) === null ? null : limits
+}
+
+/** The limits of one model for a key: those of its own id, else those of the longest matching pattern. */
+export function limitsOfModel({ modelLimits }: KeyLimits, model: string): MinuteLimits | null {
+  if (modelLimits === null) return null
+  const own = ownValue(modelLimits, model)
+  if (own !== undefined) return own
+  const [longest] = Object.keys(modelLimits)
+    .filter((pattern) => pattern.includes('*') && fits(pattern, model))
+    .toSorted((one, other) => other.length - one.length)
+  return longest === undefined ? null : (ownValue(modelLimits, longest) ?? null)
+}
+
+/**
+ * Whether a model matches a pattern, in which `*` matches any text. Each part is searched for once, after the part
+ * before, so the work is linear.
+ */
+function fits(pattern: string, model: string): boolean {
+  const parts = pattern.split('*')
+  const [first = '', ...rest] = parts
+  const last = rest.pop() ?? ''
+  if (!model.startsWith(first) || model.length < first.length + last.length || !model.endsWith(last)) return false
+  let place = first.length
+  for (const part of rest) {
+    const found = model.indexOf(part, place)
+    if (found === -1) return false
+    place = found + part.length
+  }
+  return place <= model.length - last.length
+}
+
+const MANAGEMENT_KEYS = new Rows('management_key', {
+  id: column.text('id'),
+  accountId: column.text('account_id'),
+  name: column.text('name'),
+  label: column.text('label'),
+  expiresAtMs: column.integerOrNull('expires_at'),
+  createdAtMs: column.integer('created_at'),
+  lastUsedAtMs: column.integerOrNull('last_used_at'),
+  /** The owner who made it; null = it is older than this column. */
+  madeBy: column.textOrNull('made_by'),
+})
+/** A key that manages the keys of its account and opens no model. */
+export type ManagementKey = RecordOf<typeof MANAGEMENT_KEYS>
+
+export type NewManagementKey = Omit<ManagementKey, 'lastUsedAtMs'> & {
+  /** SHA-256 of the key, 32 bytes. */
+  readonly digest: Buffer
+}
+
+/** Management keys are in a separate table, so none can be taken for an API key. */
+export class ManagementKeyStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** The same as for API keys. */
+  get changes(): number | null {
+    return this.#database.coldWrites
+  }
+
+  async create(key: NewManagementKey): Promise<void> {
+    await insertRow(this.#database, 'management_key', { ...MANAGEMENT_KEYS.cells(key), digest: key.digest })
+  }
+
+  /** The key with its account, as authentication needs it. */
+  async findByDigest(digest: Buffer): Promise<KeyOwner | null> {
+    const found = await MANAGEMENT_KEYS.one(this.#database, 'WHERE digest = ?', [digest])
+    if (found === null) return null
+    const { accountId, madeBy } = found
+    const account = await findAccountRules(this.#database, accountId)
+    if (account === null) return null
+    const disabled = madeBy !== null && !(await isOwner(this.#database, accountId, madeBy))
+    const key = {
+      ...found,
+      disabled,
+      limitMicro: null,
+      limitReset: null,
+      allowedModels: null,
+      limits: null,
+      madeBy: null,
+      person: null,
+    }
+    return { key, account, isManagement: true }
+  }
+
+  get(id: string): Promise<ManagementKey | null> {
+    return MANAGEMENT_KEYS.one(this.#database, 'WHERE id = ?', [id])
+  }
+
+  list(accountId: string): Promise<readonly ManagementKey[]> {
+    return MANAGEMENT_KEYS.all(this.#database, 'WHERE account_id = ? ORDER BY created_at DESC, id', [accountId])
+  }
+
+  /** false = the account has no such key. */
+  async delete(id: string, accountId: string): Promise<boolean> {
+    return (
+      (await this.#database.run('DELETE FROM management_key WHERE id = ? AND account_id = ?', [id, accountId])) === 1
+    )
+  }
+
+  async touch(ids: readonly string[], atMs: number): Promise<void> {
+    await this.#database.transaction(
+      async (sql) => {
+        for (const id of ids)
+          await sql.run('UPDATE management_key SET last_used_at = ? WHERE id = ?', [BigInt(atMs), id])
+      },
+      { purpose: 'note' },
+    )
   }
 }

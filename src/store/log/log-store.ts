@@ -7,8 +7,7 @@ import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import type { LogFilter } from '../../ledger/log-filters.ts'
 import type { GenerationRow } from '../../ledger/generation-record.ts'
 import { HOLD_SELECT, readHoldRow } from '../ledger/ledger-rows.ts'
-import { splitConditions, type LogConditions } from './filter-conditions.ts'
-import { numberedSelect, ownRange, type Range } from './query.ts'
+import { type LogConditions, type Range, numberedSelect, ownRange, splitConditions } from './query.ts'
 import { HOUR_MS } from '../../base/time.ts'
 
 export interface AccountLogFilter extends LogFilter {

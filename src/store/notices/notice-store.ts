@@ -18,27 +18,28 @@ import { ROW_LOCK } from '../dialect.ts'
 import { nameRecord } from '../accounts/external-id-store.ts'
 import { readPage, type Page, type PageRange } from '../page.ts'
 import { insertRow, updateRow } from '../rows.ts'
-import { addressTo, audience } from './addressing.ts'
 import {
-  DUE_CHANNELS,
-  type Lane,
-  channelCells,
+  type Channel,
+  type ChannelCode,
+  type ChannelPatch,
   DELIVERIES,
+  DUE_CHANNELS,
+  type Delivery,
+  type DeliveryState,
+  type Lane,
   NOTICE,
+  type Notice,
+  SELECT_CHANNEL,
+  SELECT_DELIVERY,
+  addressTo,
+  audience,
+  channelCells,
   openedChannel,
   readChannel,
   readDelivery,
   readNotice,
   sealedTarget,
   secretPurpose,
-  SELECT_CHANNEL,
-  SELECT_DELIVERY,
-  type Channel,
-  type ChannelCode,
-  type ChannelPatch,
-  type Delivery,
-  type DeliveryState,
-  type Notice,
 } from './notice-rows.ts'
 import { DAY_MS } from '../../base/time.ts'
 

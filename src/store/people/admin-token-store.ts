@@ -1,4 +1,4 @@
-import type { AdminScope } from '../../tables/admin-scopes.ts'
+import type { AdminScope } from '../../tables/scopes.ts'
 import { CHANGE, type Database, type Sql } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
 import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'

@@ -1,5 +1,5 @@
 import { fieldError } from '../../base/refusals.ts'
-import type { MemberRole } from '../../tables/member-scopes.ts'
+import type { MemberRole } from '../../tables/scopes.ts'
 import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 import { rubles, type Micro } from '../../base/money.ts'
 import { big, bigOrNull, CHANGE, textOrNull, type Database, type Row, type Sql } from '../database.ts'

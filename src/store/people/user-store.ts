@@ -1,6 +1,6 @@
 import { bit, bytes, CHANGE, integer, text, type Database, type Row, type Sql, type SqlValue } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
-import type { OperatorRole } from '../../tables/admin-scopes.ts'
+import type { OperatorRole } from '../../tables/scopes.ts'
 import { reasonError } from '../../base/refusals.ts'
 import { likePrefix } from '../accounts/account-store.ts'
 import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'

@@ -12,7 +12,7 @@ import {
   readRecords,
   record,
   RECORD_HEAD_BYTES,
-} from './journal-records.ts'
+} from './row-journal.ts'
 import { thrownMessage } from '../../base/text.ts'
 
 /** Allocated in full at the start, so that it can be written even if the disk is full. */

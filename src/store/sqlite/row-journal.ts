@@ -1,4 +1,17 @@
-import { ALIGN_BYTES, record, recordAt, recordBytes } from './journal-records.ts'
+import {
+  closeSync,
+  existsSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { asUnavailable } from './disk-fault.ts'
 
 /**
  * When a half is filled to this share and the other one is free, the journal changes to the other, so that there is
@@ -135,4 +148,175 @@ export class RowJournal {
   close(): void {
     this.#bytes.close()
   }
+}
+
+export const HEADER_BYTES = 64
+export const RECORD_HEAD_BYTES = 24
+const RECORD_MARK = 0x5447_4a31
+const HEADER_MARK = Buffer.from('TGJOURN1')
+/** Records begin at multiples of this, so that those after a broken one are found. */
+const ALIGN_BYTES = 8
+
+/** The bytes that a payload takes on the disk. */
+export function recordBytes(payloadBytes: number): number {
+  return Math.ceil((RECORD_HEAD_BYTES + payloadBytes) / ALIGN_BYTES) * ALIGN_BYTES
+}
+
+/**
+ * Whether the first record may be one of the segment's epoch: an emptied segment has a record of an earlier epoch
+ * there, or none.
+ */
+export function mayHoldRecords(bytes: Buffer): boolean {
+  return (
+    !isHeader(bytes) ||
+    (bytes.readUInt32LE(HEADER_BYTES) === RECORD_MARK &&
+      bytes.readBigUInt64LE(HEADER_BYTES + 16) === bytes.readBigUInt64LE(8))
+  )
+}
+
+function isHeader(bytes: Buffer): boolean {
+  return (
+    bytes.subarray(0, HEADER_MARK.length).equals(HEADER_MARK) && bytes.readUInt32LE(16) === crc32(bytes.subarray(0, 16))
+  )
+}
+
+/** The first bytes of a segment. */
+export function header(epoch: bigint): Buffer {
+  const bytes = Buffer.alloc(HEADER_BYTES)
+  HEADER_MARK.copy(bytes)
+  bytes.writeBigUInt64LE(epoch, 8)
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, 16)), 16)
+  return bytes
+}
+
+/**
+ * Mark, length, checksum of all that follows, epoch, payload. With another `seed` than the one it was written with, the
+ * checksum does not match.
+ */
+export function record(payload: Buffer, epoch: bigint, seed = 0): Buffer {
+  const bytes = Buffer.alloc(recordBytes(payload.length))
+  bytes.writeUInt32LE(RECORD_MARK, 0)
+  bytes.writeUInt32LE(payload.length, 4)
+  bytes.writeBigUInt64LE(epoch, 16)
+  payload.copy(bytes, RECORD_HEAD_BYTES)
+  bytes.writeUInt32LE(crc32(bytes.subarray(16, RECORD_HEAD_BYTES + payload.length), seed), 8)
+  return bytes
+}
+
+/** Reads every whole record of the segment's epoch. A torn record is skipped, and the ones after it are read. */
+export function readRecords(bytes: Buffer): {
+  readonly epoch: bigint
+  readonly end: number
+  readonly payloads: readonly Buffer[]
+} {
+  const whole = isHeader(bytes)
+  const epoch = whole ? bytes.readBigUInt64LE(8) : null
+  const payloads: Buffer[] = []
+  // If the header is broken, records of any epoch count: settling an old one again has no effect.
+  let newest = epoch ?? 1n
+  let end = whole ? HEADER_BYTES : bytes.length
+  for (let at = HEADER_BYTES; at + RECORD_HEAD_BYTES <= bytes.length;) {
+    const found = recordAt(bytes, at, epoch)
+    at += found === null ? ALIGN_BYTES : recordBytes(found.payload.length)
+    if (found === null) continue
+    payloads.push(found.payload)
+    if (found.epoch > newest) newest = found.epoch
+    end = Math.max(end, at)
+  }
+  return { epoch: newest, end, payloads }
+}
+
+/** null = no whole record begins here, or it has another epoch or seed. */
+export function recordAt(
+  bytes: Buffer,
+  at: number,
+  epoch: bigint | null,
+  seed = 0,
+): { readonly epoch: bigint; readonly payload: Buffer } | null {
+  if (at + RECORD_HEAD_BYTES > bytes.length || bytes.readUInt32LE(at) !== RECORD_MARK) return null
+  const end = at + RECORD_HEAD_BYTES + bytes.readUInt32LE(at + 4)
+  const own = bytes.readBigUInt64LE(at + 16)
+  if (
+    end > bytes.length ||
+    (epoch !== null && own !== epoch) ||
+    crc32(bytes.subarray(at + 16, end), seed) !== bytes.readUInt32LE(at + 8)
+  )
+    return null
+  return { epoch: own, payload: Buffer.from(bytes.subarray(at + RECORD_HEAD_BYTES, end)) }
+}
+
+/** About 2,000 charges. */
+export const ROW_HALF_BYTES = 4 * 1_048_576
+
+/** The path of the file with rows that are not in their tables yet, beside the database. */
+export function rowJournalPath(directory: string): string {
+  return join(directory, 'tollgate.rows')
+}
+
+/** The bytes of a journal, none if there is no file. */
+export function readRowJournal(directory: string): Buffer {
+  const path = rowJournalPath(directory)
+  return existsSync(path) ? readFileSync(path) : Buffer.alloc(0)
+}
+
+/**
+ * The journal's file. It is created and filled with zeros before its first record, so that an `fdatasync` writes only
+ * the records.
+ */
+export class JournalFileBytes implements JournalBytes {
+  readonly halfBytes: number
+  readonly #directory: string
+  #file: number | null = null
+
+  constructor(directory: string, halfBytes = ROW_HALF_BYTES) {
+    this.#directory = directory
+    this.halfBytes = halfBytes
+  }
+
+  read(): Buffer {
+    return readRowJournal(this.#directory)
+  }
+
+  allocate(): void {
+    this.#file ??= openSync(
+      rowJournalPath(this.#directory),
+      existsSync(rowJournalPath(this.#directory)) ? 'r+' : 'wx+',
+      0o600,
+    )
+    const { size } = fstatSync(this.#file)
+    const bytes = 2 * this.halfBytes
+    if (size >= bytes) return
+    writeAll(this.#file, Buffer.alloc(bytes - size), size)
+    fdatasyncSync(this.#file)
+    // The file's name must be on the disk too.
+    const directory = openSync(this.#directory, 'r')
+    fsyncSync(directory)
+    closeSync(directory)
+  }
+
+  write(bytes: Buffer, at: number): void {
+    writeAll(this.#opened(), bytes, at)
+  }
+
+  sync(): Promise<void> {
+    const file = this.#opened()
+    return new Promise((resolve, reject) => {
+      fdatasync(file, (error) => (error === null ? resolve() : reject(asUnavailable(error))))
+    })
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file)
+    this.#file = null
+  }
+
+  #opened(): number {
+    if (this.#file === null) throw new TypeError('The journal of rows is written before it is made.')
+    return this.#file
+  }
+}
+
+function writeAll(file: number, bytes: Buffer, position: number): void {
+  for (let written = 0; written < bytes.length;)
+    written += writeSync(file, bytes, written, bytes.length - written, position + written)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ADMIN_SCOPES, OPERATOR_ROLES, ROLE_SCOPES, type AdminScope } from '../../../src/tables/admin-scopes.ts'
+import { ADMIN_SCOPES, OPERATOR_ROLES, ROLE_SCOPES, type AdminScope } from '../../../src/tables/scopes.ts'
 import { ADMIN_ROUTES } from '../../../src/api/admin/contract.ts'
 import { SETTINGS, type SettingRow } from '../../../src/tables/settings-table.ts'
 import type { AdminWireRoute } from '../../../src/api/admin/admin-route.ts'

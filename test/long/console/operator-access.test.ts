@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OperatorRole } from '../../../src/tables/admin-scopes.ts'
+import type { OperatorRole } from '../../../src/tables/scopes.ts'
 import { findings, seriousFindings } from '../../harness/page-findings.ts'
 import { LOOKS, visitor } from '../../harness/browser.ts'
 import {

@@ -3,8 +3,7 @@ import { createServer } from 'node:http'
 import { systemClock } from '../../../src/base/clock.ts'
 import { mergeReadings, gauge, readMetrics, type MetricReading } from '../../../src/base/prometheus.ts'
 import { watchLoop } from '../../../src/nodes/loop-watch.ts'
-import { ParentLink, BEAT_MS, type ToWorker } from '../../../src/nodes/parent-link.ts'
-import { WorkerGroup } from '../../../src/nodes/workers.ts'
+import { BEAT_MS, ParentLink, type ToWorker, WorkerGroup } from '../../../src/nodes/workers.ts'
 
 // A program whose loop can be blocked for ever: the `workers` of a group, or a single process under its watch
 // (`alone`).

@@ -1,6 +1,6 @@
 import { Card, Group, Text } from '@mantine/core'
 import { Link, type LinkProps } from '@tanstack/react-router'
-import type { MemberScope } from '../../../../src/tables/member-scopes.ts'
+import type { MemberScope } from '../../../../src/tables/scopes.ts'
 import { useRead } from '../../api/hooks.ts'
 import { FirstRequest } from '../../parts/CallSnippet.tsx'
 import { StatusBadge } from '../../parts/cells.tsx'

@@ -1,7 +1,7 @@
 import { Button, Checkbox, SegmentedControl, Select, Switch, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ownValue } from '../../../../src/base/own-value.ts'
-import type { NoticeChannel, NoticeChannelBody } from '../../../../src/notices/channel-contract.ts'
+import type { NoticeChannel, NoticeChannelBody } from '../../../../src/notices/contract.ts'
 import { ACCOUNT_KINDS, CHOSEN_KINDS, type NoticeKind, NOTICES } from '../../../../src/tables/notice-table.ts'
 import { useAct } from '../../api/hooks.ts'
 import { currentLanguage } from '../../i18n.ts'

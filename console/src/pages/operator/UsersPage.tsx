@@ -1,7 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ConsoleUser } from '../../../../src/api/admin/account-contract.ts'
-import type { OperatorRole } from '../../../../src/tables/admin-scopes.ts'
+import type { OperatorRole } from '../../../../src/tables/scopes.ts'
 import { useAct } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
 import { ServerList, type ServerListProps } from '../../parts/DataList.tsx'

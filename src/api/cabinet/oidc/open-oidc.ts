@@ -1,4 +1,4 @@
-import { cookieOf } from '../../../access/same-origin.ts'
+import { cookieOf } from '../../../access/console-sessions.ts'
 import { readEmail } from '../../../base/mail-address.ts'
 import type { Principal } from '../../../access/principal.ts'
 import { asApiError, unavailable } from '../../../base/errors.ts'

@@ -18,7 +18,7 @@ import {
 } from '../../../kinds/fields/body-fields.ts'
 import { readFields, readValue, type Read } from '../../../kinds/fields/paid-body.ts'
 import { MAX_TOKENS, MessagesBody, MessagesFields, THINKING } from './schema.ts'
-import { given } from '../../../base/given.ts'
+import { given } from '../../../base/objects.ts'
 import { fallbackModelsOf, parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
 import { assistantMessages, systemMessage, userMessages } from './blocks.ts'
 import { type MessagesRequest, newNotes, type ReadingNotes } from './request.ts'

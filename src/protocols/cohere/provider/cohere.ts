@@ -8,7 +8,7 @@ import { askEmbeddings, type EmbeddingsProtocol, textsOf } from '../../upstream/
 import { askChat, type ChatProtocol, type EventReader, type MessageDecoder } from '../../upstream/events.ts'
 import { COHERE_TEXTS_MAX, cohereEmbedFields, cohereEmbedPage } from '../../models/cohere-vectors.ts'
 import { cohereRequest, toolPlanEvents } from './request.ts'
-import { bearer } from '../../../base/bearer.ts'
+import { bearer } from '../../../base/http-request.ts'
 import { SILENT, type AnswerEvent } from '../../../kinds/answer/event.ts'
 import type { FinishReason, UsageReport } from '../../../kinds/chat/answer.ts'
 import { billed, failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'

@@ -10,7 +10,7 @@ import {
 import { objectOf, textOf } from '../../wire/raw-json.ts'
 import { effortTokens, reasoningWish } from '../../answers/reasoning-wish.ts'
 import type { JsonObject } from '../../../base/json-text.ts'
-import { bearer } from '../../../base/bearer.ts'
+import { bearer } from '../../../base/http-request.ts'
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 
 interface Sampling {

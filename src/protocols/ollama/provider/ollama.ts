@@ -18,7 +18,7 @@ import { failure, type AttemptFailure, billed, garbage } from '../../ports/attem
 import type { LiftedJson } from '../../wire/lifted-json.ts'
 import { objectOf, textOf, listOf, parseJson, type RawJson } from '../../wire/raw-json.ts'
 import { eventFailure } from '../../wire/upstream-error.ts'
-import { bearer } from '../../../base/bearer.ts'
+import { bearer } from '../../../base/http-request.ts'
 import { SILENT, type AnswerEvent } from '../../../kinds/answer/event.ts'
 import type { UsageReport } from '../../../kinds/chat/answer.ts'
 import type { AnswerState } from '../../upstream/response.ts'

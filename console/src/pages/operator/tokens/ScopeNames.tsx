@@ -5,7 +5,7 @@ import {
   OPERATOR_ROLES,
   type OperatorRole,
   ROLE_SCOPES,
-} from '../../../../../src/tables/admin-scopes.ts'
+} from '../../../../../src/tables/scopes.ts'
 import { t } from '../../../parts/words.ts'
 import { useProfile } from '../../../session.tsx'
 import css from './tokens.module.css'

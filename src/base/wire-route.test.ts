@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { flag, nullable, object, optional, rub, text, time } from './schema.ts'
-import { wire } from './wire.ts'
+import { wire } from './wire-route.ts'
 
 const Bill = object({
   id: text(),

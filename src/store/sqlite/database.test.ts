@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { until } from '../../../test/harness/patience.ts'
 import { big } from '../database.ts'
-import { SqliteDatabase } from './database.ts'
-import { WAL_LENGTH } from './wal-checkpoints.ts'
+import { SqliteDatabase, WAL_LENGTH } from './database.ts'
 import { freshFolder } from '../../../test/harness/lasting.ts'
 
 const BYTES = 17 * 1_048_576

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OperatorError } from '../base/errors.ts'
-import { openFailure } from './open-failure.ts'
+import { openFailure } from './open.ts'
 import { StoreUnavailableError } from '../ledger/ledger-store.ts'
 
 const OPTIONS = { dataDir: '/data', databaseUrl: 'postgres://u:secret@db.example/tollgate' }

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bundledBase, providerKeys, type BaseInput, readBundledRelease } from './bundled-base.ts'
-import { BUNDLED, withBundled, withoutBundled } from './bundled.ts'
+import {
+  BUNDLED,
+  type BaseInput,
+  bundledBase,
+  providerKeys,
+  readBundledRelease,
+  withBundled,
+  withoutBundled,
+} from './bundled.ts'
 import { withConnection, withoutModel, withoutProvider, withProvider } from './document-edits.ts'
 import { withMaskedCredentials } from './credentials.ts'
 import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry } from './document.ts'

@@ -4,7 +4,7 @@ import { endpoint, model } from '../../test/harness/plan-fixture.ts'
 import { ONE } from '../base/money.ts'
 import type { PriceEntry } from './document.ts'
 import { endpointPrices } from './price-conditions.ts'
-import { quotesOf } from './quotes.ts'
+import { quotesOf } from './shown-prices.ts'
 
 const NOON = Date.UTC(2026, 5, 1, 12)
 
