@@ -38,7 +38,9 @@ export function findAnswer({ relay }: Pick<AnswerPorts, 'relay'>, owner: string,
     forget: () => relay.streams.drop(generation),
     body: async () => {
       const lastEvent = buffer?.last ?? null
-      const result = generation.finished ? await generation.done : null
+      // A cancelled answer says what it cost as soon as the log does.
+      const hasEnd = generation.finished || (generation.cancelled && generation.ending)
+      const result = hasEnd ? await generation.done : null
       const isAnswered = result?.error === null && result.record.status !== 'cancelled'
       if (isAnswered && lastEvent === null) return null
       return retrieved(identityOf(generation.input, null), {

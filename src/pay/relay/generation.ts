@@ -82,6 +82,11 @@ export class Generation {
     return this.#state.at === 'done'
   }
 
+  /** Whether its end is decided, and its charge is being written: others may already read the row of the log. */
+  get ending(): boolean {
+    return this.#state.at === 'ending'
+  }
+
   /** Whether its owner cancelled it. */
   get cancelled(): boolean {
     return this.#cancelled
