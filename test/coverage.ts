@@ -12,7 +12,7 @@ const MEASURED = [
   'src/protocols/wire/sse-decoder.ts',
   'src/base/*-address.ts',
   'src/protocols/wire/connections.ts',
-  'src/protocols/wire/guarded-lookup.ts',
+  'src/protocols/wire/connections.ts',
   'src/catalog/upstream-address.ts',
 ]
 const TESTS = [

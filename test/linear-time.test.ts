@@ -13,7 +13,7 @@ import { parseTranscriptionForm } from '../src/protocols/openai/client/transcrip
 import { withoutTrailing } from '../src/base/text.ts'
 import { countedReport } from '../src/pay/plan/usage-bounds.ts'
 import { PartialArguments } from '../src/protocols/gemini/provider/candidate.ts'
-import { sandboxSound } from '../src/protocols/sandbox/speech.ts'
+import { sandboxSound } from '../src/protocols/sandbox/sound.ts'
 import { failure } from '../src/protocols/ports/attempt-failure.ts'
 import { eventFailure, jobFailure, upstreamFailure, withoutSecretsOf } from '../src/protocols/wire/upstream-error.ts'
 import { wavFile } from './harness/audio-files.ts'

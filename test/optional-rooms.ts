@@ -26,7 +26,7 @@ function client(name: string, ...requests: readonly string[]): Room {
     paths: [`src/protocols/${name}/client`],
     rows: {
       'src/protocols/clients.ts': [`${name}: `],
-      'src/api/reference/client-docs.ts': [`${name}: `],
+      'src/api/reference/public-routes.ts': [`${name}: `],
       ...(requests.length === 0 ? {} : { 'src/tables/model-types.ts': requests.map((type) => `${type}: {`) }),
     },
   }

@@ -1,15 +1,18 @@
+import { closeSync, openSync, readSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { parseEnv } from 'node:util'
-import { VARIABLES, type Variable } from '../tables/environment-table.ts'
+import type { PaymentConfig } from '../api/cabinet/payments.ts'
+import type { SignOnConfig } from '../api/cabinet/people.ts'
+import { isMailAddress } from '../base/mail-address.ts'
+import { ownValue } from '../base/own-value.ts'
+import { type Environment, FILE_SUFFIX, SettingReader, type VariableRow, problemLine } from '../base/setting-reader.ts'
+import { thrownMessage } from '../base/text.ts'
+import { valkeyAddress } from '../base/valkey-address.ts'
 import { isIpRange } from '../http/client-ip.ts'
 import { parseWrappingKeys } from '../ledger/key-wrap.ts'
-import type { SignOnConfig } from '../api/cabinet/identities.ts'
-import type { PaymentConfig } from '../api/cabinet/payment-provider.ts'
 import type { MailConfig, TelegramConfig } from '../notices/way.ts'
-import { isMailAddress } from '../base/mail-address.ts'
-import { valkeyAddress } from '../base/valkey-address.ts'
-import { FILE_SUFFIX, problemLine, SettingReader, type Environment, type VariableRow } from '../base/setting-reader.ts'
-import { ownValue } from '../base/own-value.ts'
+import { diskFault } from '../store/sqlite/disk-fault.ts'
+import { VARIABLES, type Variable } from '../tables/environment-table.ts'
 
 /** Names with this prefix are ours; an unknown one is a typing mistake. */
 const OWN_PREFIX = 'TOLLGATE_'
@@ -331,4 +334,26 @@ function readNetworks(reader: Reader, name: 'TRUSTED_PROXIES' | 'YOOKASSA_NETWOR
   const wrong = entries.find((entry) => !isIpRange(entry))
   if (wrong !== undefined) reader.problem(name, `'${wrong}' is not an IP address or a CIDR range such as 10.0.0.0/8`)
   return Object.freeze(entries)
+}
+
+/** A file that is named by mistake may be of any size, and a device may have no end. */
+const BYTES_MAX = 65_536
+
+/** Reads the file of a secret to its end, whatever its size says: a pipe, such as that of `<(…)`, has none. */
+export const readSecretFile: ReadFile = (path) => {
+  try {
+    const file = openSync(path, 'r')
+    try {
+      const bytes = Buffer.alloc(BYTES_MAX + 1)
+      let length = 0
+      for (let read = -1; read !== 0 && length < bytes.length; length += read)
+        read = readSync(file, bytes, length, bytes.length - length, null)
+      if (length > BYTES_MAX) return { problem: `has more than ${BYTES_MAX} bytes, which no secret has` }
+      return { text: bytes.toString('utf8', 0, length) }
+    } finally {
+      closeSync(file)
+    }
+  } catch (thrown) {
+    return { problem: `cannot be read: ${diskFault(thrown) ?? thrownMessage(thrown)}` }
+  }
 }

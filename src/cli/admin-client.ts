@@ -2,8 +2,7 @@ import { isProblemOf } from '../app/config.ts'
 import { isObject } from '../kinds/fields/body-fields.ts'
 import { request } from '../base/http-request.ts'
 import { withoutTrailing } from '../base/text.ts'
-import { CommandError } from './command.ts'
-import type { CliContext } from './ports.ts'
+import { type CliContext, CommandError } from './command.ts'
 
 const TIMEOUT_MS = 30_000
 /** An audit reads the whole ledger before it answers, so it may take this long. */

@@ -6,16 +6,16 @@ import type { AdminWireRoute } from '../api/admin/admin-route.ts'
 import { adminClient, type AdminClient } from './admin-client.ts'
 import { readValue, valueHelp } from './admin-values.ts'
 import {
-  UsageError,
+  type CliContext,
   type Command,
   type CommandInput,
-  type Option,
   JSON_OPTION,
+  type Option,
+  UsageError,
   listed,
   recordText,
   tableText,
 } from './command.ts'
-import type { CliContext } from './ports.ts'
 import { fileText } from './store-commands.ts'
 import type { JsonObject } from '../base/json-text.ts'
 

@@ -4,8 +4,7 @@ import { HeldPrices } from '../catalog/held-prices.ts'
 import type { PriceChange } from '../catalog/price-list.ts'
 import { wirePrice } from '../catalog/wire-document.ts'
 import { thrownMessage } from '../base/text.ts'
-import { listed, type Command, type CommandInput } from './command.ts'
-import type { CliContext } from './ports.ts'
+import { type CliContext, type Command, type CommandInput, listed } from './command.ts'
 import { ACTOR, changesOf, printDifference, printApplied, recordEvent, withStore } from './store-access.ts'
 
 /** The longest time that a command waits for the published lists. */

@@ -2,8 +2,7 @@ import { lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { AGENTS, type ClientSetup, type SetupPart } from '../tables/client-setups.ts'
 import { withoutTrailing } from '../base/text.ts'
-import { CommandError, UsageError, type Command, type CommandInput } from './command.ts'
-import type { CliContext } from './ports.ts'
+import { type CliContext, type Command, CommandError, type CommandInput, UsageError } from './command.ts'
 import { refuseBadSettings } from './store-access.ts'
 
 /** The placeholder for a key that was not given, as on the pages of the clients. */

@@ -1,7 +1,6 @@
 import { auditBody, replayBody } from '../api/admin/proof.ts'
 import { isObject } from '../kinds/fields/body-fields.ts'
-import { listed, UsageError, type Command, type CommandInput } from './command.ts'
-import type { CliContext } from './ports.ts'
+import { type CliContext, type Command, type CommandInput, UsageError, listed } from './command.ts'
 import { withStore } from './store-access.ts'
 import type { JsonObject } from '../base/json-text.ts'
 import { isoTime } from '../base/time.ts'

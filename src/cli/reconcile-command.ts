@@ -4,8 +4,7 @@ import { basisPoints, PERCENT, resultOf } from '../api/admin/reconciliation/rout
 import type { JsonObject } from '../base/json-text.ts'
 import { parseDecimal, shift } from '../base/money.ts'
 import { isObject } from '../kinds/fields/body-fields.ts'
-import { columns, listed, UsageError, type Command, type CommandInput } from './command.ts'
-import type { CliContext } from './ports.ts'
+import { type CliContext, type Command, type CommandInput, UsageError, columns, listed } from './command.ts'
 import { recordEvent, withStore } from './store-access.ts'
 import { fileText } from './store-commands.ts'
 

@@ -5,19 +5,19 @@ import { StoreUnavailableError } from '../ledger/ledger-store.ts'
 import { adminCommands } from './admin-commands.ts'
 import { CATALOG_UPDATE_COMMAND } from './catalog-commands.ts'
 import {
-  columns,
-  commandHelp,
-  CommandError,
-  parseInput,
-  UsageError,
-  usageLine,
+  type CliPorts,
   type Command,
+  CommandError,
   type CommandInput,
   JSON_OPTION,
+  UsageError,
+  columns,
+  commandHelp,
+  parseInput,
   recordText,
+  usageLine,
 } from './command.ts'
 import { LAUNCH_COMMAND } from './launch-command.ts'
-import type { CliPorts } from './ports.ts'
 import { PROOF_COMMANDS } from './proof-commands.ts'
 import { RECONCILE_COMMAND } from './reconcile-command.ts'
 import { STORE_COMMANDS } from './store-commands.ts'

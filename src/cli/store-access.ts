@@ -5,8 +5,7 @@ import type { EventAction } from '../ledger/event-action.ts'
 import { hasStore } from '../store/open.ts'
 import { StoreBusyError } from '../store/sqlite/database.ts'
 import { adminClient, type AdminClient } from './admin-client.ts'
-import { CommandError, UsageError } from './command.ts'
-import type { CliContext, OpenStore } from './ports.ts'
+import { type CliContext, CommandError, type OpenStore, UsageError } from './command.ts'
 
 /** The author that the audit log names for a change by the command line. */
 export const ACTOR = 'cli'

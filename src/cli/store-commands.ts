@@ -20,8 +20,7 @@ import { copyStore, type CopyReport } from '../store/copy-store.ts'
 import { diskFault } from '../store/sqlite/disk-fault.ts'
 import { StoreBusyError } from '../store/sqlite/database.ts'
 import { hasStore, migrateStore } from '../store/open.ts'
-import { CommandError, UsageError, type Command, type CommandInput } from './command.ts'
-import type { CliContext } from './ports.ts'
+import { type CliContext, type Command, CommandError, type CommandInput, UsageError } from './command.ts'
 import {
   changesOf,
   printApplied,

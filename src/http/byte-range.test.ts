@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { byteRange } from './sent-bytes.ts'
+import { byteRange } from './reply.ts'
 
 const RANGES: readonly (readonly [string | undefined, ReturnType<typeof byteRange>])[] = [
   [undefined, null],

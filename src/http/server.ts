@@ -85,7 +85,7 @@ const PREFLIGHT = Object.freeze({
  *
  * **What it offers.** `createEdge` makes an edge of routes and ports. `sse.ts` writes streams and lets clients come
  * back to them; `turn-sockets.ts` are the WebSockets of Responses. `exchange.ts` is one request and its answer, with
- * its id, its headers and its line of the log; `request-metrics.ts` counts them.
+ * its id, its headers and its line of the log; `request-log.ts` counts them.
  *
  * **What it never does.** It knows neither money nor models nor accounts: `P`, the principal, is opaque to it. It opens
  * no connections of its own, and knows only the settings that it is given.

@@ -3,18 +3,20 @@ import type { Micro } from '../base/money.ts'
 import { entryHash } from './hash-chain.ts'
 import type { JobMove, NewJob } from './job.ts'
 import { AllowanceChanges } from './allowances.ts'
-import { countSpent, limitExceeded, limitRoom } from './account-limit.ts'
-import { countInFreeHour, isCharged, isFreeHourUsedUp, lostInFreeHour } from './free-hour.ts'
 import {
   bookedDay,
   changedKeys,
   closedAfterExpiry,
+  countSpent,
   least,
+  limitExceeded,
+  limitRoom,
   newHold,
   refusal,
   resized,
   voidOfCharged,
 } from './hold-rules.ts'
+import { countInFreeHour, isCharged, isFreeHourUsedUp, lostInFreeHour } from './free-hour.ts'
 import type { GenerationRecord } from './generation-record.ts'
 import { chargeNotices, jobNotices } from './notice.ts'
 import {
@@ -44,8 +46,6 @@ import {
   type VoidOutcome,
   type VoidRequest,
 } from './ledger-store.ts'
-
-type Charged = Extract<SettleOutcome, { status: 'settled' | 'settled_late' | 'replayed' }>
 
 /**
  * The ledger's rules as a pure class: hold → settle | void | expire → late settle over loaded rows, operations in the
@@ -186,7 +186,7 @@ export class LedgerBatch {
       | 'atMs'
       | 'day'
     >,
-  ): Charged {
+  ): Extract<SettleOutcome, { status: 'settled' | 'settled_late' | 'replayed' }> {
     const { account, key } = this.#owners(hold)
     // An expired hold has returned its money: a late settle takes the money that account and key have now.
     const late = hold.state === 'expired'

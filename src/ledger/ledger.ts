@@ -93,8 +93,8 @@ export interface LedgerPorts {
  * and prices come as amounts. It sends nothing to anybody. A top-up or a refund is not its work: entries of the
  * operator are transactions of the store.
  *
- * **Rules beside it.** `hold-rules.ts`, `limit-rules.ts`, `account-limit.ts` and `free-hour.ts` say who may hold what;
- * `recheck.ts` recalculates charges and shares nothing with what made them.
+ * **Rules beside it.** `hold-rules.ts` and `free-hour.ts` say who may hold what; `recheck.ts` recalculates charges and
+ * shares nothing with what made them.
  */
 export class Ledger {
   readonly #ports: LedgerPorts

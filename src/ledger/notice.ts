@@ -5,8 +5,7 @@ import type { PlainSettings } from '../tables/settings-table.ts'
 import { isLive, type JobMove } from './job.ts'
 import type { EventAction } from './event-action.ts'
 import type { NewNotice, AccountRow, HoldRow, KeyRow, LedgerRows, LimitReset, SpendKey } from './ledger-store.ts'
-import { accountPeriod, accountSpent, keySpent } from './account-limit.ts'
-import { limitPeriod } from './hold-rules.ts'
+import { accountPeriod, accountSpent, keySpent, limitPeriod } from './hold-rules.ts'
 import { DAY_MS, HOUR_MS } from '../base/time.ts'
 
 /** Events of the audit log that cause notices. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CABINET_FILES } from '../../src/api/cabinet/files.ts'
-import { ROUTE_SCOPES, type RouteScope } from '../../src/api/cabinet/route-scopes.ts'
+import { ROUTE_SCOPES, type RouteScope } from '../../src/api/cabinet/ports.ts'
 import { MEMBER_ROLE_SCOPES, type MemberRole } from '../../src/tables/scopes.ts'
 import { ConsoleClient, PASSWORD, signedUp, topUp } from '../harness/console-client.ts'
 import { movingGateway, type MovingGateway } from '../harness/gateway.ts'

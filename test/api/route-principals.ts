@@ -1,6 +1,6 @@
 import type { Route } from '../../src/http/edge.ts'
 import { CABINET_FILES } from '../../src/api/cabinet/files.ts'
-import { ROUTE_SCOPES, type RouteScope } from '../../src/api/cabinet/route-scopes.ts'
+import { ROUTE_SCOPES, type RouteScope } from '../../src/api/cabinet/ports.ts'
 import { MEMBER_ROLE_SCOPES } from '../../src/tables/scopes.ts'
 
 /**

@@ -6,8 +6,7 @@ import { METER_TABLE, type Meter } from '../../src/tables/meter-table.ts'
 import { METERS, type PriceSheet } from '../../src/tables/meters.ts'
 import { parseDecimal, ZERO, type Decimal } from '../../src/base/money.ts'
 import type { PlanRequest } from '../../src/pay/plan/chat-plan.ts'
-import type { AdapterParameters } from '../../src/pay/plan/endpoint-filter.ts'
-import type { EndpointHealth } from '../../src/pay/plan/endpoint-order.ts'
+import type { AdapterParameters, EndpointHealth } from '../../src/pay/plan/endpoint-order.ts'
 import { plainSettings } from '../../src/tables/settings-table.ts'
 
 /** Test values for the catalogue, each with only the fields that a test needs. */

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns'
 import { once } from 'node:events'
-import type { Resolve } from '../../src/protocols/wire/guarded-lookup.ts'
+import type { Resolve } from '../../src/protocols/wire/connections.ts'
 
 export interface DnsServer {
   /** Asks only this server. */

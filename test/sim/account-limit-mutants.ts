@@ -1,4 +1,4 @@
-import { ACCOUNT_LIMIT, CORE, LIMITS, type Mutant } from './mutant.ts'
+import { CORE, LIMITS, type Mutant } from './mutant.ts'
 
 /** Bugs of the limit that all keys of an account have together. */
 export const ACCOUNT_LIMIT_MUTANTS: readonly Mutant[] = [
@@ -16,7 +16,7 @@ export const ACCOUNT_LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the limit of an account forgets what its other keys hold',
-    file: ACCOUNT_LIMIT,
+    file: LIMITS,
     find: 'account.limitMicro - accountSpent(account, periods, spends) - account.heldMicro',
     replace: 'account.limitMicro - accountSpent(account, periods, spends)',
   },
@@ -28,7 +28,7 @@ export const ACCOUNT_LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a late charge counts in the newest period of its account',
-    file: ACCOUNT_LIMIT,
+    file: LIMITS,
     find: 'if (limitStart(period) === account.limitStart) account.limitSpentMicro = spentMicro',
     replace: 'account.limitSpentMicro = spentMicro',
   },

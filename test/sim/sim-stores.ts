@@ -8,8 +8,7 @@ import type {
   LedgerStore,
 } from '../../src/ledger/ledger-store.ts'
 import { ALLOWANCE_PREFIX, drawOf, ownerOf, spendKeyText } from '../../src/ledger/ledger-store.ts'
-import { accountPeriod, accountSpendText, type AccountPeriod } from '../../src/ledger/account-limit.ts'
-import { limitPeriod } from '../../src/ledger/hold-rules.ts'
+import { type AccountPeriod, accountPeriod, accountSpendText, limitPeriod } from '../../src/ledger/hold-rules.ts'
 import { FRESH_MS } from '../../src/ledger/allowances.ts'
 import type { Micro } from '../../src/base/money.ts'
 import {

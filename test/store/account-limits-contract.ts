@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { AccountPatch } from '../../src/store/accounts/account-store.ts'
-import { accountLimit } from '../../src/api/records/account-limit-body.ts'
+import { accountLimit } from '../../src/api/records/limits-body.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Bench, benchTests, newId, NOON_MS, TestClock, type Customer } from './ledger-fixture.ts'
 

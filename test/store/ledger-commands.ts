@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { accountLimit } from '../../src/api/records/account-limit-body.ts'
+import { accountLimit } from '../../src/api/records/limits-body.ts'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
 import { rubles } from '../../src/base/money.ts'
 import type { LedgerModel, Operation, Payment } from './ledger-model.ts'

@@ -14,7 +14,7 @@ import { priceText, shownConditions, shownPrices, type ShownPrice } from '../../
 import { ownValue } from '../../base/own-value.ts'
 import type { AccountRecord } from '../../store/accounts/account-store.ts'
 import { pageOf, type Page, type PageRange } from '../../store/page.ts'
-import { percent } from './margin.ts'
+import { percent } from './reports.ts'
 
 /** Groups of accounts, and what customers pay. */
 export function groupAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {

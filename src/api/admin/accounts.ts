@@ -1,41 +1,53 @@
-import { accountLimit } from '../records/account-limit-body.ts'
-import { serviceLowBalance } from '../../ledger/notice.ts'
-import { statementOf } from '../records/statement.ts'
-import { fieldError, reasonError } from '../../base/refusals.ts'
-import { dayRange, choiceParameter } from '../../base/query-parameters.ts'
-import type { Route } from '../../http/edge.ts'
-import { limitPatchOf } from '../../access/key-terms.ts'
+import {
+  type KeyTerms,
+  OPERATOR_KEYS_MAX,
+  keyPatchOf,
+  limitPatchOf,
+  madeKey,
+  newKey,
+  newSecret,
+} from '../../access/key-terms.ts'
 import type { Principal } from '../../access/principal.ts'
 import { assert } from '../../base/assert.ts'
 import { decimalText, microOf, parseDecimal, rubles } from '../../base/money.ts'
-import type { AccountPatch, AccountRecord } from '../../store/accounts/account-store.ts'
-import type { EntryRecord } from '../../store/ledger/entry-store.ts'
+import { choiceParameter, dayRange } from '../../base/query-parameters.ts'
+import { fieldError, reasonError } from '../../base/refusals.ts'
+import { wire } from '../../base/wire-route.ts'
+import type { Route } from '../../http/edge.ts'
 import type { Judged } from '../../kinds/fields/strict-body.ts'
+import { serviceLowBalance } from '../../ledger/notice.ts'
+import type { AccountPatch, AccountRecord } from '../../store/accounts/account-store.ts'
+import type { KeyPatch, KeyRecord, NamedKey } from '../../store/accounts/key-store.ts'
+import type { EntryRecord } from '../../store/ledger/entry-store.ts'
+import { NOTHING_SPENT, accountLimit, keyBody } from '../records/limits-body.ts'
+import { statementOf } from '../records/statement.ts'
 import {
+  Account,
+  type AccountBody,
   AccountPut,
   AccountSort,
   AccountStatus,
-  Account,
   Entry,
-  LedgerEntry,
-  type AccountBody,
   type EntryBody,
+  type Key,
+  KeyPut,
+  LedgerEntry,
 } from './account-contract.ts'
 import {
-  listBody,
-  listRoute,
+  type AdminAnswer,
+  type AdminBody,
+  type AdminCall,
+  type AdminPorts,
   actor,
   adminReply,
   adminRoute,
+  listBody,
+  listRoute,
   notFound,
   param,
   recordChange,
-  type AdminCall,
-  type AdminAnswer,
-  type AdminPorts,
 } from './ports.ts'
-import { changedNamed, findNamed, namedRecordRoutes, postRoute, recordId, type NamedRecords } from './records.ts'
-import { wire } from '../../base/wire-route.ts'
+import { type NamedRecords, changedNamed, findNamed, namedRecordRoutes, postRoute, recordId } from './records.ts'
 
 const ID_LETTERS = 16
 const REFERENCE_CHARS_MAX = 200
@@ -86,7 +98,7 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
 }
 
 /** The account by its id or its external id; throws if there is none. */
-export async function account(ports: AdminPorts, given: string): Promise<AccountRecord> {
+async function account(ports: AdminPorts, given: string): Promise<AccountRecord> {
   const found = await findNamed(ports, { kind: 'account', get: (id) => ports.store.accounts.get(id) }, given)
   if (found === null) throw notFound('Account', given)
   return found
@@ -252,4 +264,123 @@ async function statement(
   const { timezone } = ports.catalog.current().settings
   const range = { ...dayRange(call.query, ports.periods().day), timezone, nowMs: ports.clock.now() }
   return await statementOf(ports.store.statements, await account(ports, param(call, 'id')), range)
+}
+
+/** The fields that PUT sets and the body for a new key may omit, with their defaults. */
+const DEFAULTS: KeyTerms = Object.fromEntries(
+  Object.keys(KeyPut.fields)
+    .filter((name) => !['account', 'name', 'disabled'].includes(name))
+    .map((name) => [name, null]),
+)
+
+/** Keys of accounts. */
+export function keyAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  const kind = keyKind(ports)
+  return [
+    adminRoute('POST /admin/v1/accounts/:id/keys', async (call, read) => {
+      const { id: accountId } = await account(ports, param(call, 'id'))
+      const { record, once } = await createKey(ports, accountId, read(), { externalId: null, disabled: false })
+      const body = shown(ports, record)
+      await recordChange(ports, call, 'key.create', record.id, null, body)
+      return { ...body, ...once }
+    }),
+    listRoute(ports, 'GET /admin/v1/accounts/:id/keys', async (call, range) => {
+      const { id } = await account(ports, param(call, 'id'))
+      return listBody(
+        await ports.store.keys.lists.page({ accountId: id }, ports.periods(), range),
+        ({ key, ...more }) => shown(ports, { ...key, ...more }),
+      )
+    }),
+    adminRoute('POST /admin/v1/keys/:id/rotate', (call, read) => rotateKey(ports, kind, call, read)),
+    ...namedRecordRoutes(ports, kind),
+  ]
+}
+
+/** A key with the values shown with it that are not columns of its own. */
+type FullKey = KeyRecord & Pick<NamedKey, 'spend' | 'externalId'>
+
+function shown(ports: AdminPorts, { spend, externalId, ...key }: FullKey): Key {
+  return keyBody(key, spend, ports.periods(), { external_id: externalId, account: key.accountId })
+}
+
+async function keyOf({ store, periods }: AdminPorts, id: string): Promise<FullKey | null> {
+  const found = await store.keys.get(id, periods())
+  return found === null ? null : { ...found.key, spend: found.spend, externalId: found.externalId }
+}
+
+/** Keys as records that a client describes. */
+function keyKind(ports: AdminPorts): NamedRecords<'/admin/v1/keys/:id', FullKey, KeyPatch> {
+  const { keys } = ports.store
+  return {
+    path: '/admin/v1/keys/:id',
+    noun: 'Key',
+    kind: 'key',
+    event: 'key',
+    terms: Object.keys(KeyPut.fields),
+    get: (id) => keyOf(ports, id),
+    shown: (key) => shown(ports, key),
+    update: async (id, decide) => {
+      const found = await keyOf(ports, id)
+      if (found === null) return null
+      const changed = await keys.update(id, (key) => decide({ ...found, ...key }), ports.periods())
+      return changed === null ? null : keyOf(ports, id)
+    },
+    describe: async (_call, read) => {
+      const { account: owner, disabled, ...terms } = read()
+      const { id: accountId } = await account(ports, owner)
+      return {
+        change: (current) => {
+          if (current.accountId !== accountId)
+            throw fieldError(
+              'account',
+              'one_of',
+              { allowed: current.accountId },
+              `must be ${current.accountId}: a key does not move to another account`,
+            )
+          const flags = typeof disabled === 'boolean' ? { disabled } : {}
+          return keyPatchOf({ ...DEFAULTS, ...terms, ...flags }, current)
+        },
+        create: (externalId) => createKey(ports, accountId, terms, { externalId, disabled: disabled ?? false }),
+      }
+    },
+    patch: (_call, terms) => (current) => keyPatchOf(terms, current),
+    remove: async ({ id, ...found }, guard) => {
+      if (!(await keys.delete(id, (key) => guard(shown(ports, { ...found, ...key }))))) return false
+      ports.access.invalidate({ keyId: id })
+      return true
+    },
+    changed: ({ id }) => ports.access.invalidate({ keyId: id }),
+  }
+}
+
+/** `once` has the secret, which only one answer shows. */
+async function createKey(
+  ports: AdminPorts,
+  accountId: string,
+  terms: KeyTerms & { readonly name: string },
+  more: { readonly externalId: string | null; readonly disabled: boolean },
+): Promise<{ readonly record: FullKey; readonly once: { readonly key: string } }> {
+  const { key, record } = newKey(terms, accountId, ports.ids, ports.clock.now())
+  const made = await madeKey(ports.store.keys, { ...record, ...more }, OPERATOR_KEYS_MAX)
+  return { record: { ...made, spend: NOTHING_SPENT, externalId: more.externalId }, once: { key } }
+}
+
+async function rotateKey(
+  ports: AdminPorts,
+  kind: ReturnType<typeof keyKind>,
+  call: AdminCall,
+  read: AdminBody<'POST /admin/v1/keys/:id/rotate'>,
+): Promise<AdminAnswer<'POST /admin/v1/keys/:id/rotate'>> {
+  const given = param(call, 'id')
+  const terms = read()
+  const before = await findNamed(ports, kind, given)
+  if (before === null) throw notFound('Key', given)
+  const { id } = before
+  const key = await newSecret(ports.store.keys, id, terms, ports.ids, ports.clock.now())
+  ports.access.invalidate({ keyId: id })
+  const after = await keyOf(ports, id)
+  if (after === null) throw notFound('Key', given)
+  const body = shown(ports, after)
+  await recordChange(ports, call, 'key.rotate', id, shown(ports, before), body)
+  return { ...body, key }
 }

@@ -1,10 +1,7 @@
-import { ABOVE_0, NAME } from '../../catalog/entry-fields.ts'
-import type { CatalogWarning } from '../../catalog/catalog-warning.ts'
-import { TRIAL_OUTCOMES } from '../../catalog/offered-models.ts'
-import { HOLD_REASONS } from '../../catalog/price-list.ts'
-import { MODEL_TYPES } from '../../tables/model-types.ts'
 import type { FieldCheck } from '../../base/refusals.ts'
 import {
+  type Schema,
+  type Static,
   anything,
   body,
   either,
@@ -23,10 +20,13 @@ import {
   optional,
   text,
   whole,
-  type Static,
-  type Schema,
 } from '../../base/schema.ts'
 import { AUTH_TYPE_NAMES } from '../../catalog/auth.ts'
+import type { CatalogWarning } from '../../catalog/catalog-warning.ts'
+import { ABOVE_0, NAME } from '../../catalog/entry-fields.ts'
+import { TRIAL_OUTCOMES } from '../../catalog/offered-models.ts'
+import { HOLD_REASONS } from '../../catalog/price-list.ts'
+import { MODEL_TYPES } from '../../tables/model-types.ts'
 import { SETTING_ROWS, type SettingName, type SettingRow, type SettingValue } from '../../tables/settings-table.ts'
 
 /**
@@ -281,3 +281,63 @@ export const CatalogQuery = object({
   format: optional(only('yaml', "The operator's own file, as `tollgate export` writes it.")),
 })
 export const DryRunQuery = object({ dry_run: optional(only('1', 'Returns the difference and changes nothing.')) })
+
+export const PriceAccountsQuery = object({
+  model: optional(text('Absent = all models whose prices wait for a decision.')),
+})
+const PriceChanges = object({ data: list(PriceChange) })
+
+const CHANGE = { path: { id: 'prc_Vb3kQ9xT2mLr7dWa' }, body: {} }
+
+/** The routes of prices that follow providers' lists, a part of the operator's contract. */
+export const PRICE_ROUTES = {
+  'GET /admin/v1/price-changes': {
+    command: 'price held',
+    scope: 'catalog:read',
+    summary: "Prices from providers' lists and from releases that wait for a decision.",
+    answer: PriceChanges,
+  },
+  'POST /admin/v1/price-changes/fetch': {
+    command: 'price fetch',
+    scope: 'catalog:write',
+    summary: 'Fetches the price lists now, applies what needs no decision, and returns the result for each list.',
+    body: body({}),
+    answer: object({
+      data: list(
+        object({
+          provider: text(),
+          applied: list(PriceChange),
+          held: list(PriceChange),
+          failure: nullable(text('Why the list could not be used.')),
+        }),
+      ),
+    }),
+  },
+  'GET /admin/v1/price-changes/accounts': {
+    command: 'price accounts',
+    scope: 'catalog:read',
+    summary: 'The accounts that used a model in the last 30 days, those that paid the most first, at most 1,000.',
+    query: PriceAccountsQuery,
+    answer: object({
+      total: whole(),
+      data: list(object({ account: text(), requests: whole(), revenue: number('RUB.') })),
+    }),
+    example: { query: { model: 'acme/large' } },
+  },
+  'POST /admin/v1/price-changes/:id/approve': {
+    command: 'price approve',
+    scope: 'catalog:write',
+    summary: 'Applies a price that waits. 409 if another person has decided it meanwhile, or the price was changed.',
+    body: body({}),
+    answer: PriceChange,
+    example: CHANGE,
+  },
+  'POST /admin/v1/price-changes/:id/reject': {
+    command: 'price reject',
+    scope: 'catalog:write',
+    summary: 'Keeps the price as it is; the same change is not proposed again.',
+    body: body({}),
+    answer: PriceChange,
+    example: CHANGE,
+  },
+} as const

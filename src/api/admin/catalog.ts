@@ -1,27 +1,32 @@
-import type { KnownAdapters } from '../../catalog/catalog.ts'
 import type { Principal } from '../../access/principal.ts'
-import { EMPTY_DOCUMENT, type CatalogDocument, type ModelEntry } from '../../catalog/document.ts'
-import { parseDocumentJson, parseModelJson, parseSettingsJson } from '../../catalog/document-reader.ts'
+import { decimalText, rubles } from '../../base/money.ts'
+import { fieldError, reasonError } from '../../base/refusals.ts'
 import type { CatalogWarning } from '../../catalog/catalog-warning.ts'
-import { wireDocument, wireModel, type WireModel } from '../../catalog/wire-document.ts'
-import { fieldError } from '../../base/refusals.ts'
+import type { KnownAdapters } from '../../catalog/catalog.ts'
+import { parseDocumentJson, parseModelJson, parseSettingsJson } from '../../catalog/document-reader.ts'
+import { type CatalogDocument, EMPTY_DOCUMENT, type ModelEntry } from '../../catalog/document.ts'
+import { defined } from '../../catalog/field-reader.ts'
+import { type PriceActor, usedSince } from '../../catalog/held-prices.ts'
+import type { PriceChange } from '../../catalog/price-list.ts'
+import { type WireModel, wireDocument, wireModel, wirePrice } from '../../catalog/wire-document.ts'
 import type { Route } from '../../http/edge.ts'
-import { decimalText } from '../../base/money.ts'
-import type { Settings, Warned } from './catalog-contract.ts'
-import { applied, refuse, providerAdminRoutes, refusePrivate } from './providers.ts'
-import { priceActor, wireChange } from './prices.ts'
+import { namedSettings } from '../../tables/settings-table.ts'
+import type { PriceChange as WirePriceChange, Settings, Warned } from './catalog-contract.ts'
 import {
+  type AdminCall,
+  type AdminPorts,
+  type AdminReply,
+  type TextReply,
+  actor,
   adminReply,
   adminRoute,
+  notFound,
+  param,
   recordChange,
   requireParts,
-  type AdminCall,
-  type AdminReply,
-  type AdminPorts,
-  type TextReply,
 } from './ports.ts'
-import { etagOf, guardOf, recordRoutes, watched, type RecordKind } from './records.ts'
-import { namedSettings } from '../../tables/settings-table.ts'
+import { applied, providerAdminRoutes, refuse, refusePrivate } from './providers.ts'
+import { type RecordKind, etagOf, guardOf, recordRoutes, watched } from './records.ts'
 
 const SETTINGS_RECORD = { noun: 'Settings', terms: null }
 
@@ -166,5 +171,86 @@ async function patchSettings(ports: AdminPorts, call: AdminCall): Promise<AdminR
     status: 200,
     headers,
     body: { ...after, ...warned(ports.catalog.warnings({ ...EMPTY_DOCUMENT, settings })) },
+  }
+}
+
+type WireRow = NonNullable<WirePriceChange['row']>
+
+const ACCOUNTS_MAX = 1_000
+
+/**
+ * Prices that follow the lists of providers: the changes that wait, the customers whom they concern, and the operator's
+ * decision.
+ */
+export function priceAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  const by = (call: AdminCall): PriceActor => priceActor(ports, call)
+  const decide = async (call: AdminCall, isApproved: boolean): Promise<WirePriceChange> => {
+    const id = param(call, 'id')
+    const change = await applied(() => ports.prices.book.decide(id, isApproved, by(call)))
+    if (change === null) throw notFound('Price change', id)
+    if (change === 'overtaken') throw reasonError('price_overtaken')
+    return wireChange(change)
+  }
+  return [
+    adminRoute('GET /admin/v1/price-changes', async () => ({ data: (await ports.prices.book.held()).map(wireChange) })),
+    adminRoute('POST /admin/v1/price-changes/fetch', async (call) => {
+      const rounds = await ports.prices.fetchLists(by(call))
+      const data = rounds.map(({ provider, applied: made, held, failure }) => ({
+        provider,
+        applied: made.map(wireChange),
+        held: held.map(wireChange),
+        failure,
+      }))
+      return { data }
+    }),
+    adminRoute('GET /admin/v1/price-changes/accounts', async (call) => {
+      const model = call.query.get('model')
+      const models = model === null ? (await ports.prices.book.held()).map((change) => change.model) : [model]
+      const { total, data } = await ports.store.generations.usersOf(models, usedSince(ports.clock.now()), ACCOUNTS_MAX)
+      return {
+        total,
+        data: data.map(({ accountId, requests, revenueMicro }) => ({
+          account: accountId,
+          requests,
+          revenue: rubles(revenueMicro),
+        })),
+      }
+    }),
+    adminRoute('POST /admin/v1/price-changes/:id/approve', (call) => decide(call, true)),
+    adminRoute('POST /admin/v1/price-changes/:id/reject', (call) => decide(call, false)),
+  ]
+}
+
+export function priceActor(ports: AdminPorts, call: AdminCall): PriceActor {
+  return { actor: actor(ports, call), ip: call.clientIp }
+}
+
+export function wireChange({ before, after, row, ...named }: PriceChange): WirePriceChange {
+  const { isListed: _, ...rest } = named
+  return {
+    ...rest,
+    before: before === null ? null : wirePrice(before),
+    after: wirePrice(after),
+    ...(row === undefined ? {} : { row: wireRow(row) }),
+  }
+}
+
+function wireRow({
+  name,
+  type,
+  context_length,
+  max_completion_tokens,
+  guessed,
+  input_modalities,
+}: ModelEntry): WireRow {
+  return {
+    type,
+    ...defined({
+      name: name ?? null,
+      context_length: context_length ?? null,
+      max_completion_tokens: max_completion_tokens ?? null,
+      guessed: guessed ?? null,
+      input_modalities: input_modalities ?? null,
+    }),
   }
 }

@@ -20,6 +20,7 @@ import {
   CatalogWarnings,
   DryRunQuery,
   ModelEntry,
+  PRICE_ROUTES,
   PricedModel,
   ProviderEntry,
   ProviderTrial,
@@ -43,7 +44,6 @@ import {
 } from './top-up-contract.ts'
 import { GROUP_ROUTES } from './group-contract.ts'
 import { NOTICE_ROUTES } from './notice-contract.ts'
-import { PRICE_ROUTES } from './price-contract.ts'
 import { RECONCILIATION_ROUTES } from './reconciliation/contract.ts'
 import { FOCUS_ROUTES } from '../focus/contract.ts'
 import { TOKEN_ROUTES } from './token-contract.ts'

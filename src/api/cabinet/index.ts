@@ -3,26 +3,28 @@ import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
 import { noticeRoutes } from './notices.ts'
 import { fileRoutes } from './files.ts'
-import { identityRoutes, type SignOnConfig, type SingleSignOn } from './identities.ts'
+import { type SetUpRequest, type SignOnConfig, type SingleSignOn, identityRoutes, setUp } from './people.ts'
 import { keyRoutes, managementKeyRoutes } from './keys.ts'
-import { ledgerPage, statement } from './ledger.ts'
+import { ledgerPage, statement, summary } from './summary.ts'
 import { logPage, logRow, refusalPage } from './log.ts'
 import { modelList, oneModel } from './models.ts'
 import { openOidc } from './oidc/open-oidc.ts'
-import type { PaymentConfig, PaymentProvider } from './payment-provider.ts'
-import { PaymentBooking, PaymentWatch } from './payment-booking.ts'
-import { paymentRoutes, type Payments } from './payments.ts'
-import { setUp, type SetUpRequest } from './people.ts'
+import {
+  PaymentBooking,
+  type PaymentConfig,
+  type PaymentProvider,
+  PaymentWatch,
+  type Payments,
+  paymentRoutes,
+} from './payments.ts'
 import { recordEvent } from '../records/ports.ts'
 import { listVisit, visitOf, visitRoute, type CabinetCall, type CabinetPorts, type Visit, openRoute } from './ports.ts'
 import { proveAnew, type OwnProof } from './own-proof.ts'
-import { profileRoutes } from './profile.ts'
+import { profileRoutes, totpRoutes } from './profile.ts'
 import { memberRoutes } from './members.ts'
 import { joinRoutes } from './join.ts'
 import { sessionRoutes } from './session-state.ts'
 import { noted } from './sign-in.ts'
-import { summary } from './summary.ts'
-import { totpRoutes } from './totp-routes.ts'
 import { apps, logFilters, usage, usageHours } from './usage.ts'
 import { Yookassa } from './yookassa.ts'
 import { DAY_MS, HOUR_MS } from '../../base/time.ts'

@@ -9,7 +9,7 @@ import type { LogAnswer, LogRow, RefusalPage } from './log-contract.ts'
 import { cursorOf, type CabinetPorts, type Visit } from './ports.ts'
 import { isoTime, isoDay } from '../../base/time.ts'
 import type { HIJACKED } from '../../http/edge.ts'
-import { sendCsv } from '../../http/sent-bytes.ts'
+import { sendCsv } from '../../http/reply.ts'
 import { csvLine, type CsvValue } from '../../base/csv.ts'
 import { ownValue } from '../../base/own-value.ts'
 

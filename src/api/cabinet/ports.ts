@@ -1,18 +1,17 @@
 import { type ConsoleSession, type ConsoleSessions, originRefusal } from '../../access/console-sessions.ts'
 import type { Passwords } from '../../access/passwords.ts'
-import { type Principal } from '../../access/principal.ts'
+import type { Principal } from '../../access/principal.ts'
 import type { Cipher } from '../../base/cipher.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
+import type { BodyOf, WireRoute } from '../../base/wire-route.ts'
 import type { Call, HIJACKED, Reply, Route } from '../../http/edge.ts'
-import { bodyReader, type BodyReader } from '../../kinds/fields/strict-body.ts'
+import { type BodyReader, bodyReader } from '../../kinds/fields/strict-body.ts'
 import type { Letters } from '../../notices/letters.ts'
 import type { UserRecord } from '../../store/people/user-store.ts'
-import type { BodyOf, WireRoute } from '../../base/wire-route.ts'
 import { MEMBER_ROLE_SCOPES, type MemberScope } from '../../tables/scopes.ts'
-import { CABINET_ROUTES, type CabinetApi } from './contract.ts'
-import { ROUTE_SCOPES, type RouteScope, type SessionRoute } from './route-scopes.ts'
-import { listReply, type ListRange } from '../records/list-file.ts'
+import { type ListRange, listReply } from '../records/list-file.ts'
 import type { Actor, ConsolePorts } from '../records/ports.ts'
+import { CABINET_ROUTES, type CabinetApi } from './contract.ts'
 
 export interface CabinetPorts extends ConsolePorts {
   readonly sessions: ConsoleSessions
@@ -145,4 +144,79 @@ export interface CabinetFile {
   readonly scope: MemberScope
   readonly route: WireRoute
   send(ports: CabinetPorts, visit: Visit): Promise<typeof HIJACKED>
+}
+
+/** `self` = every signed-in person, for their own settings only. */
+export type RouteScope = MemberScope | 'self'
+
+/** Routes of the contract that need no session. */
+export type OpenRoute =
+  | 'GET /cabinet/v1/session'
+  | `POST /cabinet/v1/${'sign-up' | 'sign-in' | 'sign-in/code' | 'password-reset' | 'setup' | 'setup/check' | 'invitations/check' | 'invitations/join'}`
+export type SessionRoute = Exclude<keyof CabinetApi, OpenRoute>
+
+/** The scope that each route of a session needs. A route without a row does not compile. */
+export const ROUTE_SCOPES: Readonly<Record<SessionRoute, RouteScope>> = {
+  'POST /cabinet/v1/sign-out': 'self',
+  'GET /cabinet/v1/profile': 'self',
+  'PATCH /cabinet/v1/profile': 'self',
+  'POST /cabinet/v1/password': 'self',
+  'POST /cabinet/v1/totp': 'self',
+  'POST /cabinet/v1/totp/confirm': 'self',
+  'POST /cabinet/v1/totp/recovery-codes': 'self',
+  'POST /cabinet/v1/totp/disable': 'self',
+  'GET /cabinet/v1/identities': 'self',
+  'POST /cabinet/v1/identities/link': 'self',
+  'POST /cabinet/v1/identities/:id/unlink': 'self',
+  'GET /cabinet/v1/sessions': 'self',
+  'DELETE /cabinet/v1/sessions/:id': 'self',
+  'POST /cabinet/v1/sessions/revoke-others': 'self',
+  'GET /cabinet/v1/sign-ins': 'self',
+  'POST /cabinet/v1/account': 'self',
+
+  'GET /cabinet/v1/summary': 'account:read',
+  'GET /cabinet/v1/models': 'account:read',
+  'GET /cabinet/v1/models/*id': 'account:read',
+  'GET /cabinet/v1/keys': 'keys:read',
+  'GET /cabinet/v1/keys/:id': 'keys:read',
+  'POST /cabinet/v1/keys': 'keys:write',
+  'PATCH /cabinet/v1/keys/:id': 'keys:write',
+  'POST /cabinet/v1/keys/:id/rotate': 'keys:write',
+  'DELETE /cabinet/v1/keys/:id': 'keys:write',
+  'GET /cabinet/v1/management-keys': 'programs:write',
+  'POST /cabinet/v1/management-keys': 'programs:write',
+  'DELETE /cabinet/v1/management-keys/:id': 'programs:write',
+
+  'GET /cabinet/v1/usage': 'usage:read',
+  'GET /cabinet/v1/usage/hours': 'usage:read',
+  'GET /cabinet/v1/apps': 'usage:read',
+  'GET /cabinet/v1/log': 'usage:read',
+  'GET /cabinet/v1/log/filters': 'usage:read',
+  'GET /cabinet/v1/log/:id': 'usage:read',
+  'GET /cabinet/v1/refusals': 'usage:read',
+
+  'GET /cabinet/v1/ledger': 'money:read',
+  'GET /cabinet/v1/statement': 'money:read',
+  'GET /cabinet/v1/payments': 'money:read',
+  'GET /cabinet/v1/payments/:id': 'money:read',
+  'POST /cabinet/v1/payments': 'money:write',
+  'POST /cabinet/v1/payments/:id/check': 'money:write',
+  'POST /cabinet/v1/codes/redeem': 'money:write',
+  'GET /cabinet/v1/notices': 'money:read',
+  'PATCH /cabinet/v1/notices': 'money:write',
+  'POST /cabinet/v1/notices/channels': 'money:write',
+  'PATCH /cabinet/v1/notices/channels/:id': 'money:write',
+  'DELETE /cabinet/v1/notices/channels/:id': 'money:write',
+  'POST /cabinet/v1/notices/channels/:id/code': 'money:write',
+  'POST /cabinet/v1/notices/channels/:id/confirm': 'money:write',
+  'POST /cabinet/v1/notices/channels/:id/test': 'money:write',
+  'GET /cabinet/v1/notices/deliveries': 'money:read',
+  'POST /cabinet/v1/notices/deliveries/:id/replay': 'money:write',
+
+  'GET /cabinet/v1/members': 'members:read',
+  'PATCH /cabinet/v1/members/:id': 'members:write',
+  'POST /cabinet/v1/members/:id/remove': 'members:write',
+  'POST /cabinet/v1/members/leave': 'account:read',
+  'POST /cabinet/v1/invitations': 'members:write',
+  'DELETE /cabinet/v1/invitations/:id': 'members:write',
 }

@@ -8,7 +8,7 @@ import type { UserRecord } from '../../store/people/user-store.ts'
 import { recordEvent } from '../records/ports.ts'
 import type { CabinetCall, CabinetPorts } from './ports.ts'
 import type { CodeSignInBody, SignInBody } from './session-contract.ts'
-import { useCode } from './totp.ts'
+import { useCode } from './own-proof.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time.ts'
 
 const TICKET_MS = 5 * MINUTE_MS

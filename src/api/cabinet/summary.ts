@@ -1,18 +1,22 @@
+import { compare, rubles } from '../../base/money.ts'
+import { choiceParameter, dayRange } from '../../base/query-parameters.ts'
+import { fieldError, reasonError } from '../../base/refusals.ts'
+import { DAY_MS, dayAfter, isoTime } from '../../base/time.ts'
+import { wire } from '../../base/wire-route.ts'
 import type { Snapshot } from '../../catalog/catalog.ts'
-import { refusalSums } from '../records/refusals.ts'
-import { startOfDay } from '../../ledger/period.ts'
-import { limitRemaining } from '../records/key-body.ts'
 import type { PeriodStarts } from '../../ledger/ledger-store.ts'
-import type { KeyWithSpend } from '../../store/accounts/key-store.ts'
-import { accountLimit } from '../records/account-limit-body.ts'
-import { reasonError } from '../../base/refusals.ts'
-import { rubles, compare } from '../../base/money.ts'
+import { startOfDay } from '../../ledger/period.ts'
 import type { AccountRecord } from '../../store/accounts/account-store.ts'
-import type { Money, Summary } from './money-contract.ts'
+import type { KeyWithSpend } from '../../store/accounts/key-store.ts'
+import type { LedgerEntry, LedgerFilter } from '../../store/ledger/entry-store.ts'
+import { accountLimit, limitRemaining } from '../records/limits-body.ts'
+import type { ListRange } from '../records/list-file.ts'
+import { refusalSums } from '../records/refusals.ts'
+import { type Statement, statementOf } from '../records/statement.ts'
 import { shownKeys, visibleTo } from './keys.ts'
+import { Entry, EntryFilter, type EntryPage, type Money, type Summary } from './money-contract.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { byCost, everyDay, total, wireSums } from './usage.ts'
-import { DAY_MS, dayAfter } from '../../base/time.ts'
 
 const DAYS = 30
 const TOP_MODELS = 5
@@ -61,7 +65,7 @@ export async function accountOf({ store }: CabinetPorts, accountId: string): Pro
   return account
 }
 
-export function moneyOf(account: AccountRecord): Money {
+function moneyOf(account: AccountRecord): Money {
   return {
     balance: rubles(account.availableMicro + account.heldMicro),
     available: rubles(account.availableMicro),
@@ -91,4 +95,42 @@ function exampleModel({ models, aliases }: Snapshot, { defaultModel, allowedMode
     return a === undefined || b === undefined ? 0 : compare(a.sell.output, b.sell.output)
   })
   return cheapest?.id ?? null
+}
+
+/** A page begins below an entry, and its balances are computed from the balance before that entry. */
+const CURSOR = /^(\d{1,15})(?:_(-?\d{1,19}))?$/
+
+/** Every entry of the account, newest first. */
+export async function ledgerPage(
+  ports: CabinetPorts,
+  { call, accountId }: Visit,
+  { limit, cursor }: ListRange,
+): Promise<EntryPage> {
+  const kind = choiceParameter(call.query, 'kind', EntryFilter)
+  const rows = await ports.store.entries.before({ accountId, kind, before: beforeOf(cursor), limit })
+  const data = rows.map((entry) => wire(Entry, entry, { at: isoTime(entry.createdAtMs) }))
+  return {
+    data,
+    next_cursor: rows.length < limit ? null : nextOf(rows.at(-1)),
+    ...moneyOf(await accountOf(ports, accountId)),
+  }
+}
+
+function beforeOf(text: string | null): LedgerFilter['before'] {
+  if (text === null) return null
+  const [, id, balance] = CURSOR.exec(text) ?? []
+  if (id === undefined) throw fieldError('cursor', 'cursor')
+  return { id: Number(id), balanceMicro: balance === undefined ? null : BigInt(balance) }
+}
+
+function nextOf(last: LedgerEntry | undefined): string | null {
+  if (last === undefined) return null
+  return last.balanceMicro === null ? String(last.id) : `${last.id}_${last.balanceMicro - last.amountMicro}`
+}
+
+/** The same statement that the operator sees. */
+export async function statement(ports: CabinetPorts, { call, accountId }: Visit): Promise<Statement> {
+  const { timezone } = ports.catalog.current().settings
+  const range = { ...dayRange(call.query, ports.periods().day), timezone, nowMs: ports.clock.now() }
+  return statementOf(ports.store.statements, await accountOf(ports, accountId), range)
 }

@@ -6,13 +6,7 @@ import { isObject } from '../../kinds/fields/body-fields.ts'
 import { bodyBytes, request } from '../../base/http-request.ts'
 import { decimalText, MICRO_PER_RUB, parseDecimal, shift, type Micro } from '../../base/money.ts'
 import type { PaymentRecord } from '../../store/accounts/payment-store.ts'
-import type {
-  PaymentNotice,
-  PaymentProvider,
-  ProviderPayment,
-  ProviderRefund,
-  YookassaConfig,
-} from './payment-provider.ts'
+import type { PaymentNotice, PaymentProvider, ProviderPayment, ProviderRefund, YookassaConfig } from './payments.ts'
 
 const TIMEOUT_MS = 15_000
 const BYTES_MAX = 262_144

@@ -7,7 +7,7 @@ import { oneOf, type JsonSchema } from '../../base/schema.ts'
 import { isoDay } from '../../base/time.ts'
 import type { Call, HIJACKED } from '../../http/edge.ts'
 import type { MediaType } from '../../base/wire-route.ts'
-import { sendCsv } from '../../http/sent-bytes.ts'
+import { sendCsv } from '../../http/reply.ts'
 import type { PageRange } from '../../store/page.ts'
 
 /** Rows of one read, which takes some milliseconds. */

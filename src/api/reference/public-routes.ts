@@ -1,3 +1,22 @@
+import type { ErrorName } from '../../base/errors.ts'
+import { anything, either, flag, object, only, open, optional, text } from '../../base/schema.ts'
+import type { WireRoute } from '../../base/wire-route.ts'
+import { PAID_ROOMS } from '../../pay/rooms.ts'
+import { ANTHROPIC_DOCS } from '../../protocols/anthropic/client/routes.ts'
+import { COHERE_DOCS } from '../../protocols/cohere/client/routes.ts'
+import { GEMINI_DOCS } from '../../protocols/gemini/client/routes.ts'
+import { OLLAMA_DOCS } from '../../protocols/ollama/client/routes.ts'
+import { ChatAnswer, ChatBody } from '../../protocols/openai/client/chat/schema.ts'
+import { CompletionsAnswer, CompletionsBody } from '../../protocols/openai/client/completions.ts'
+import { EmbeddingsAnswer, EmbeddingsBody } from '../../protocols/openai/client/embeddings.ts'
+import { ImageEditBody, ImageVariationBody, ImagesAnswer, ImagesBody } from '../../protocols/openai/client/images.ts'
+import { MODERATION_ROUTE } from '../../protocols/openai/client/moderations.ts'
+import { RerankAnswer, RerankBody } from '../../protocols/openai/client/rerank.ts'
+import { SpeechBody } from '../../protocols/openai/client/speech.ts'
+import { TranscriptionAnswer, TranscriptionBody } from '../../protocols/openai/client/transcription.ts'
+import { CHAT_ERRORS as CHAT, type ClientDocs } from '../../protocols/ports/client-call.ts'
+import { RESPONSES_DOCS } from '../../protocols/responses/client/routes.ts'
+import { CABINET_FILES } from '../cabinet/files.ts'
 import {
   Alive,
   Balance,
@@ -6,43 +25,39 @@ import {
   KeyRecord,
   Log,
   LogQuery,
+  ManagedKeyBody,
+  ManagedKeyDeleted,
+  ManagedKeyPatch,
+  ManagedKeyQuery,
+  ManagedKeys,
   ModelCount,
   ModelEndpoints,
   ModelFilterQuery,
   ModelList,
   ModelQuery,
   ModelRecord,
+  NewManagedKey,
+  OneManagedKey,
   OneModel,
   Providers,
   Ready,
   StreamCancelled,
   StreamQuery,
-  ManagedKeyBody,
-  ManagedKeyDeleted,
-  ManagedKeyPatch,
-  ManagedKeyQuery,
-  ManagedKeys,
-  NewManagedKey,
-  OneManagedKey,
 } from '../public/contract.ts'
-import { KIND_LISTS } from '../public/models.ts'
-import { CABINET_FILES } from '../cabinet/files.ts'
 import { MetricsQuery } from '../public/metrics.ts'
-import type { ErrorName } from '../../base/errors.ts'
-import { ChatAnswer, ChatBody } from '../../protocols/openai/client/chat/schema.ts'
-import { CompletionsAnswer, CompletionsBody } from '../../protocols/openai/client/completions.ts'
-import { EmbeddingsAnswer, EmbeddingsBody } from '../../protocols/openai/client/embeddings.ts'
-import { ImageEditBody, ImagesAnswer, ImagesBody, ImageVariationBody } from '../../protocols/openai/client/images.ts'
-import { MODERATION_ROUTE } from '../../protocols/openai/client/moderations.ts'
-import { RerankAnswer, RerankBody } from '../../protocols/openai/client/rerank.ts'
-import { SpeechBody } from '../../protocols/openai/client/speech.ts'
-import { TranscriptionAnswer, TranscriptionBody } from '../../protocols/openai/client/transcription.ts'
-import { anything, either, flag, object, only, open, optional, text } from '../../base/schema.ts'
-import type { WireRoute } from '../../base/wire-route.ts'
-import { CHAT_ERRORS as CHAT } from '../../protocols/ports/client-docs.ts'
-import { CLIENT_DOCS } from './client-docs.ts'
-import { PAID_ROOMS } from '../../pay/rooms.ts'
+import { KIND_LISTS } from '../public/models.ts'
 import { completed } from '../records/route-rows.ts'
+
+const DOCS: Readonly<Record<string, ClientDocs>> = {
+  responses: RESPONSES_DOCS,
+  anthropic: ANTHROPIC_DOCS,
+  gemini: GEMINI_DOCS,
+  cohere: COHERE_DOCS,
+  ollama: OLLAMA_DOCS,
+}
+
+/** The documents of the clients' protocols other than OpenAI's. */
+export const CLIENT_DOCS: readonly ClientDocs[] = Object.values(DOCS)
 
 const IMAGES: WireRoute = {
   summary: 'Draws images. There may be fewer than asked for; only those are charged.',

@@ -2,7 +2,6 @@ import * as adminAccounts from '../admin/account-contract.ts'
 import * as adminCatalogBody from '../admin/catalog-body.ts'
 import * as adminCatalog from '../admin/catalog-contract.ts'
 import * as adminNotices from '../admin/notice-contract.ts'
-import * as adminPrices from '../admin/price-contract.ts'
 import * as adminRecords from '../admin/record-contract.ts'
 import * as adminReports from '../admin/report-contract.ts'
 import * as adminGroups from '../admin/group-contract.ts'
@@ -30,9 +29,8 @@ import * as transcription from '../../protocols/openai/client/transcription.ts'
 import * as notifying from '../../notices/contract.ts'
 import type { JsonSchema } from '../../base/schema.ts'
 import type { WireRoute } from '../../base/wire-route.ts'
-import { CLIENT_DOCS } from './client-docs.ts'
+import { CLIENT_DOCS, PUBLIC_ROUTES } from './public-routes.ts'
 import * as errors from './error-bodies.ts'
-import { PUBLIC_ROUTES } from './public-routes.ts'
 
 const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Record<string, unknown>>[]])[] = [
   [
@@ -62,7 +60,6 @@ const SOURCES: readonly (readonly [prefix: string, modules: readonly Readonly<Re
       adminCatalogBody,
       adminNotices,
       notifying,
-      adminPrices,
       adminRecords,
       adminReports,
       adminTokens,

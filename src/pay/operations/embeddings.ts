@@ -8,8 +8,7 @@ import type { PlanInput } from '../plan/plan.ts'
 import { measureUsage } from '../plan/usage-bounds.ts'
 import type { AdapterTable } from '../../protocols/ports/adapter.ts'
 import type { AttemptStart, MeasuredUsage, Operation } from '../relay/operation.ts'
-import { heldTokens, InputCount } from './input-count.ts'
-import { servedBy, unitOperation, type UnitKind } from './unit.ts'
+import { InputCount, type UnitKind, heldTokens, servedBy, unitOperation } from './unit.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 

@@ -8,9 +8,8 @@ import type { PlanInput } from '../plan/plan.ts'
 import { measureUsage } from '../plan/usage-bounds.ts'
 import type { AdapterTable } from '../../protocols/ports/adapter.ts'
 import type { AttemptStart, MeasuredUsage, Operation } from '../relay/operation.ts'
-import { servedBy, unitOperation, type UnitKind } from './unit.ts'
+import { InputCount, type TextTokens, type UnitKind, heldTokens, servedBy, unitOperation } from './unit.ts'
 import type { Usage } from '../../tables/meters.ts'
-import { heldTokens, InputCount, type TextTokens } from './input-count.ts'
 
 /** A search unit is a query with at most this many documents. */
 const DOCUMENTS_PER_UNIT = 100

@@ -1,16 +1,16 @@
-import type { RoutedRequest } from '../../kinds/fields/routed-request.ts'
-import { boundedUnits, planUnits, recountedUnits } from '../plan/unit-plan.ts'
-import type { Operation, AnswerBody, Attempt, AttemptStart, MeasuredUsage, ReportedUsage } from '../relay/operation.ts'
 import type { ApiError } from '../../base/errors.ts'
-import type { ChargedUsage } from '../../kinds/answer/writer.ts'
-import type { UsageReport, ChunkIdentity } from '../../kinds/chat/answer.ts'
 import { JsonBytes, jsonParts } from '../../base/json-text.ts'
-import type { Usage } from '../../tables/meters.ts'
-import { countedReport } from '../plan/usage-bounds.ts'
-import type { AnswerSink, AskUnit, RunningCall, ResultSink, UnitCall } from '../../protocols/ports/call.ts'
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
-import type { PlanInput } from '../plan/plan.ts'
+import type { ChargedUsage } from '../../kinds/answer/writer.ts'
+import type { ChunkIdentity, UsageReport } from '../../kinds/chat/answer.ts'
+import type { RoutedRequest } from '../../kinds/fields/routed-request.ts'
 import type { Adapter, AdapterTable } from '../../protocols/ports/adapter.ts'
+import type { AnswerSink, AskUnit, ResultSink, RunningCall, UnitCall } from '../../protocols/ports/call.ts'
+import type { Usage } from '../../tables/meters.ts'
+import type { PlanInput } from '../plan/plan.ts'
+import { boundedUnits, planUnits, recountedUnits } from '../plan/unit-plan.ts'
+import { countedReport } from '../plan/usage-bounds.ts'
+import type { AnswerBody, Attempt, AttemptStart, MeasuredUsage, Operation, ReportedUsage } from '../relay/operation.ts'
 
 const EVENT_END = Buffer.from('\n\n')
 
@@ -213,4 +213,68 @@ export function servedBy<Request extends RoutedRequest, Result extends UnitResul
       return ask(call, sink)
     },
   }
+}
+
+export type TextTokens = Pick<PlanInput['tokens'], 'countTexts'>
+
+/** The few tokens that providers put around each text, at most. */
+const FRAME_TOKENS_MAX = 8
+
+/**
+ * The tokens of texts that a model reads one by one: their bytes bound them at no cost, and they are counted once for
+ * each encoding on demand.
+ */
+export class InputCount {
+  readonly #texts: readonly string[]
+  /** Tokens that the client sent as tokens, besides the texts. */
+  readonly #given: number
+  readonly #counts = new Map<string | null, { readonly tokens: number; readonly exact: boolean }>()
+  #bytes: number | null = null
+
+  constructor(texts: readonly string[], given = 0) {
+    this.#texts = texts
+    this.#given = given
+  }
+
+  get bytes(): number {
+    this.#bytes ??= this.#texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+    return this.#bytes
+  }
+
+  /** An upper bound: no tokenizer makes more tokens of the texts. */
+  get bound(): number {
+    return this.#given + this.bytes + FRAME_TOKENS_MAX * this.#texts.length
+  }
+
+  count(model: Model, counter: TextTokens): number {
+    return this.#given + this.#count(model, counter).tokens
+  }
+
+  /** Whether the provider's count would be the same as ours. */
+  isExact(model: Model, counter: TextTokens): boolean {
+    return this.#count(model, counter).exact
+  }
+
+  #count({ tokenizer }: Model, counter: TextTokens): { readonly tokens: number; readonly exact: boolean } {
+    if (this.#texts.length === 0) return { tokens: 0, exact: true }
+    const known = this.#counts.get(tokenizer) ?? counter.countTexts(this.#texts, tokenizer)
+    this.#counts.set(tokenizer, known)
+    return known
+  }
+}
+
+/**
+ * The tokens to hold for: the count if the provider counts in the same way, else the bytes, since another tokenizer's
+ * count is no bound.
+ */
+export function heldTokens({
+  bound,
+  count,
+  exact,
+}: {
+  readonly bound: number
+  readonly count: number
+  readonly exact: boolean
+}): number {
+  return exact ? Math.min(bound, count) : bound
 }

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { outwardBody, outwardForm } from '../../kinds/fields/outward-names.ts'
-import { PROMPT_MEMBERS, refuseNulInForm } from '../../kinds/fields/prompt-members.ts'
+import { PROMPT_MEMBERS, outwardBody, outwardForm, refuseNulInForm } from '../../kinds/fields/outward-names.ts'
 import type { UploadedFile } from '../../kinds/fields/uploaded-form.ts'
 import type { Principal } from '../../access/principal.ts'
 import { protocolOfPath } from '../../base/client-protocol.ts'

@@ -6,14 +6,20 @@ import type { PriceSheet } from '../../tables/meters.ts'
 import type { RequestType } from '../../tables/model-types.ts'
 import type { Decimal, Micro } from '../../base/money.ts'
 import { answerMax, checkContext, contextOf, roomFor, type InputMeasure } from './context-check.ts'
-import { canCapOutput } from './endpoint-filter.ts'
-import { orderEndpoints } from './endpoint-order.ts'
-import { InputHold, type HostedTools } from './input-hold.ts'
+import { canCapOutput, orderEndpoints } from './endpoint-order.ts'
+import {
+  type HostedTools,
+  InputHold,
+  type WorstPrice,
+  affordableTokens,
+  expectedChatCost,
+  worstMicro,
+  worstPrice,
+} from './worst-price.ts'
 import { InsufficientBalanceError, type Candidate, type Plan, type PlanInput, servingRoutes } from './plan.ts'
 import { checkModalities, chooseModels, type ChosenModel } from './model-choice.ts'
 import { tierAsked, tierMet, tiersServed, tierWished } from './parameter-costs.ts'
 import { inputBound } from './token-count.ts'
-import { affordableTokens, expectedChatCost, worstMicro, worstPrice, type WorstPrice } from './worst-price.ts'
 
 /** Labels and hints that do not change the answer: no provider is excluded because it lacks them. */
 const LABELS = [

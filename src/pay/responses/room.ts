@@ -1,9 +1,8 @@
 import { AnswerBudget } from '../../protocols/answer-budget.ts'
 import { BodyBudget } from '../../http/body-budget.ts'
 import type { PaidRoomRow } from '../paid-room.ts'
-import { KEPT_DOCS } from './docs.ts'
+import { KEPT_DOCS, responseRoutes } from './response-routes.ts'
 import { KeptResponses } from './kept-responses.ts'
-import { responseRoutes } from './response-routes.ts'
 import { responsesKind } from './responses-reader.ts'
 
 /** The most bytes of kept answers that one node reads at a time. */

@@ -9,8 +9,18 @@ import type {
 } from '../../protocols/videos/upstream.ts'
 import { errorOf } from '../relay/attempt-error.ts'
 import type { JobRow } from '../../ledger/job.ts'
-import { complete, endFree, expire, isOver, reasonOf } from './job-end.ts'
-import { type JobPorts, candidateOf, missed, polled, VIDEO_KEPT_MS } from './video-job.ts'
+import {
+  type JobPorts,
+  VIDEO_KEPT_MS,
+  candidateOf,
+  complete,
+  endFree,
+  expire,
+  isOver,
+  missed,
+  polled,
+  reasonOf,
+} from './video-job.ts'
 import { keyOf } from './job-submission.ts'
 import { thrownMessage } from '../../base/text.ts'
 

@@ -7,15 +7,16 @@ import type { SubmissionOutcome } from '../../protocols/videos/upstream.ts'
 import { errorOfAttempts, failuresText, type FailedAttempt } from '../relay/attempt-error.ts'
 import { AttemptQueue } from '../relay/attempt-queue.ts'
 import type { JobRow, JobState } from '../../ledger/job.ts'
-import { endFree, reasonOf } from './job-end.ts'
 import {
   type JobPorts,
   accepted,
   candidateOf,
+  decryptOperation,
+  endFree,
   parked,
+  reasonOf,
   refused,
   sending,
-  decryptOperation,
   withoutPictures,
 } from './video-job.ts'
 import { isoTime } from '../../base/time.ts'

@@ -1,9 +1,8 @@
 import { videoUpstreams } from '../../protocols/videos/videos.ts'
 import type { PaidRoomRow } from '../paid-room.ts'
 import { AccountVideos } from './account-videos.ts'
-import { VIDEO_DOCS } from './docs.ts'
+import { VIDEO_DOCS, videoRoutes } from './video-routes.ts'
 import { parkedJobs } from './parked-jobs.ts'
-import { videoRoutes } from './video-routes.ts'
 import { VideoRunner } from './video-runner.ts'
 
 /** Videos: jobs that outlive their request (wire.md 4). */

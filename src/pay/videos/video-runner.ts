@@ -1,7 +1,6 @@
 import type { JobRow } from '../../ledger/job.ts'
-import { expire, isOver } from './job-end.ts'
+import { type JobPorts, expire, isOver, parked } from './video-job.ts'
 import { pollJob } from './job-poll.ts'
-import { type JobPorts, parked } from './video-job.ts'
 import { JobSubmission, parkedSentence } from './job-submission.ts'
 import { thrownMessage } from '../../base/text.ts'
 

@@ -1,25 +1,25 @@
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
-  LanguageModelV4FinishReason,
   LanguageModelV4Content,
   LanguageModelV4File,
+  LanguageModelV4FinishReason,
   LanguageModelV4Source,
   LanguageModelV4StreamPart,
   LanguageModelV4ToolCall,
 } from '@ai-sdk/provider'
+import { type AnswerEvent, SILENT, tierEvents } from '../../kinds/answer/event.ts'
 import { Progress } from '../../kinds/answer/progress.ts'
-import { fittedRequest, type Fitted } from '../openai/provider/quirks.ts'
-import { billed, failure, type AttemptFailure } from '../ports/attempt-failure.ts'
-import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
+import type { FinishReason, UsageReport, UsageSide } from '../../kinds/chat/answer.ts'
 import { reasoningWish } from '../answers/reasoning-wish.ts'
-import { callOptions, traitsOf } from './call-options.ts'
-import { thrownFailure, SdkRun, type SdkPorts, type SdkProgress } from './sdk-run.ts'
-import { sdkUsage } from './sdk-usage.ts'
-import { SILENT, tierEvents, type AnswerEvent } from '../../kinds/answer/event.ts'
-import type { FinishReason } from '../../kinds/chat/answer.ts'
+import { TokenReader, above0 } from '../answers/token-reader.ts'
 import { toolCallId } from '../answers/tool-calls.ts'
-import { objectOf } from '../wire/raw-json.ts'
+import { type Fitted, fittedRequest } from '../openai/provider/quirks.ts'
+import { type AttemptFailure, billed, failure } from '../ports/attempt-failure.ts'
+import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
+import { type RawJson, objectOf } from '../wire/raw-json.ts'
+import { callOptions, traitsOf } from './call-options.ts'
+import { type SdkPorts, type SdkProgress, SdkRun, thrownFailure } from './sdk-run.ts'
 
 type Ended = AttemptFailure | (() => void)
 
@@ -240,4 +240,45 @@ function sourceEvents(source: LanguageModelV4Source): readonly AnswerEvent[] {
 /** Packages report the tier in metadata under their provider's name. */
 function tierOf(metadata: unknown): readonly AnswerEvent[] {
   return Object.values(objectOf(metadata) ?? {}).flatMap((own) => tierEvents(objectOf(own)?.['serviceTier']))
+}
+
+/**
+ * A package's usage as disjoint meters; null = the provider sent none. The input's `total` includes tokens read from
+ * and written to a cache, the output's `total` includes reasoning; a package that has only the parts leaves the total
+ * out.
+ */
+export function sdkUsage(raw: unknown): UsageReport | null {
+  const usage = objectOf(raw)
+  const input = objectOf(usage?.['inputTokens'])
+  const output = objectOf(usage?.['outputTokens'])
+  if (!counts(input) && !counts(output)) return null
+  const tokens = new TokenReader()
+  const prompt = totalOf(tokens, 'input', input, ['noCache', 'cacheRead', 'cacheWrite'])
+  const completion = totalOf(tokens, 'output', output, ['text', 'reasoning'])
+  const cached = Math.min(prompt, tokens.part(input, 'cacheRead'))
+  const written = Math.min(prompt - cached, tokens.part(input, 'cacheWrite'))
+  const reasoning = Math.min(completion, tokens.part(output, 'reasoning'))
+  return tokens.report({
+    usage: {
+      input: prompt - cached - written,
+      output: completion - reasoning,
+      ...above0({ cache_read: cached, cache_write: written, reasoning }),
+    },
+    inputTokens: prompt,
+    outputTokens: completion,
+    cachedTokens: cached,
+    cacheWriteTokens: written,
+    reasoningTokens: reasoning,
+  })
+}
+
+function counts(object: RawJson | null): boolean {
+  return Object.values(object ?? {}).some((value) => value !== undefined && value !== null)
+}
+
+function totalOf(tokens: TokenReader, side: UsageSide, object: RawJson | null, parts: readonly string[]): number {
+  const isWhole = (object?.['total'] ?? null) !== null || parts.every((name) => (object?.[name] ?? null) === null)
+  return isWhole
+    ? tokens.count(side, object, 'total')
+    : parts.reduce((total, name) => total + tokens.added(side, object, name), 0)
 }

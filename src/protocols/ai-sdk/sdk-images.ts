@@ -7,7 +7,7 @@ import { inShares, readImages, IMAGE_BYTES_MAX } from '../answers/images-over-ch
 import { listOf, objectOf, textOf, parseJson } from '../wire/raw-json.ts'
 import { refusal, thrownFailure } from './sdk-run.ts'
 import { settingsOf, type SdkPackages } from './sdk-packages.ts'
-import { sdkUsage } from './sdk-usage.ts'
+import { sdkUsage } from './sdk-chat.ts'
 import { type AttemptFailure, failure } from '../ports/attempt-failure.ts'
 import { FileFetchError, type FileFetch } from '../wire/file-fetch.ts'
 import type { Transport } from '../wire/transport.ts'

@@ -5,7 +5,7 @@ import { objectOf, textOf, isBomb, listOf, parseJson, UPSTREAM_LIMITS } from '..
 import { eventFailure } from '../wire/upstream-error.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Endpoint } from '../../catalog/catalog.ts'
-import { namedReason } from '../../kinds/answer/finish-reason.ts'
+import { namedReason } from '../../kinds/answer/end.ts'
 import { parseLifted, type VectorBytes } from '../wire/lifted-json.ts'
 import { SseDecoder } from '../wire/sse-decoder.ts'
 import { headerOf, type HttpRequest, type Transport } from '../wire/transport.ts'

@@ -1,6 +1,6 @@
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
-import { finishReasonOf } from '../../kinds/answer/finish-reason.ts'
+import { finishReasonOf } from '../../kinds/answer/end.ts'
 import {
   type ImageResult,
   wantedRatio,

@@ -14,11 +14,10 @@ import {
   vectorList,
 } from '../upstream/embeddings.ts'
 import { askChat, type ChatProtocol } from '../upstream/events.ts'
-import { bedrockModelOf, INVOKE_TRAITS } from './bedrock-model.ts'
+import { INVOKE_TRAITS, bedrockModelOf, bedrockRequest, invokeModel } from './request.ts'
 import { EventStreamDecoder } from './event-stream-decoder.ts'
 import { BedrockReader } from './reader.ts'
 import { blockViewOf } from '../models/claude-request.ts'
-import { bedrockRequest, invokeModel } from './request.ts'
 import type { UsageReport } from '../../kinds/chat/answer.ts'
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import { COHERE_TEXTS_MAX, cohereEmbedFields, cohereEmbedPage } from '../models/cohere-vectors.ts'

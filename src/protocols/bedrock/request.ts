@@ -1,23 +1,23 @@
-import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
-import { UNASKED, signedThoughts } from '../models/claude-thinking.ts'
-import { askedFormat, askedThinking, isOn, samplingOf, stopSequences, TURNS_MARKED } from '../models/claude-request.ts'
-import { takesOf, type ChatCall, type JsonRequest, refuseSeveral, UnsendableError } from '../ports/call.ts'
-import { declaredTools, toolWishOf, type AnswerFormat } from '../models/claude-format.ts'
-import { bedrockModelOf, type BedrockModel } from './bedrock-model.ts'
-import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
-import { OPTIMIZED_TIER } from '../../tables/service-tier-table.ts'
-import type { Endpoint } from '../../catalog/catalog.ts'
-import { bedrockSignature } from '../wire/aws-signature.ts'
 import { createHash } from 'node:crypto'
+import type { Endpoint } from '../../catalog/catalog.ts'
+import { type TraitRow, TraitTable } from '../../catalog/trait-table.ts'
+import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
+import { type DataUrl, type MediaUrl, dataOf } from '../../kinds/fields/media.ts'
+import { OPTIMIZED_TIER } from '../../tables/service-tier-table.ts'
+import { type AnswerFormat, type AnswerMeans, declaredTools, toolWishOf } from '../models/claude-format.ts'
+import { TURNS_MARKED, askedFormat, askedThinking, isOn, samplingOf, stopSequences } from '../models/claude-request.ts'
+import { CLAUDE_TRAITS, type ModelTraits, UNASKED, signedThoughts } from '../models/claude-traits.ts'
 import {
-  claudeTurns,
-  unmarked,
   type Block,
   type BlockForm,
   type ClaudeTurns,
   type Piece,
+  claudeTurns,
+  unmarked,
 } from '../models/claude-turns.ts'
-import { dataOf, type DataUrl, type MediaUrl } from '../../kinds/fields/media.ts'
+import { type ChatCall, type JsonRequest, UnsendableError, refuseSeveral, takesOf } from '../ports/call.ts'
+import { bedrockSignature } from '../wire/aws-signature.ts'
+import { listOf, objectOf, textOf } from '../wire/raw-json.ts'
 
 const CACHE_POINT = { cachePoint: { type: 'default' } }
 const NOVA_CACHE_MIN = 1_024
@@ -375,4 +375,68 @@ function documentName(filename: string, names: Set<string>): string {
   for (let count = 2; names.has(name); count += 1) name = `${base} (${count})`
   names.add(name)
   return name
+}
+
+/**
+ * Abilities of a model. Converse is one protocol for models of many makers, and refuses with 400 what a model does not
+ * accept.
+ */
+interface BedrockModel {
+  /** null = the model is not one of Anthropic's. */
+  readonly claude: ModelTraits | null
+  /** Whether it accepts cache points. */
+  readonly caches: boolean
+  /** Whether cache points may name their lifetime. */
+  readonly namesCacheTime: boolean
+  /** How the model can be held to a form of its answer. */
+  readonly means: AnswerMeans
+}
+
+type OtherMaker = Omit<BedrockModel, 'claude' | 'namesCacheTime'>
+
+const FORMATS = {
+  source: 'https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html',
+  date: '2026-11-27',
+}
+/** Documented to decode by a schema. A tool for the answer would have to be forced, which these models refuse. */
+const DECODES: OtherMaker = { caches: false, means: { decodes: 'all', forcesTools: false } }
+const PLAIN: OtherMaker = { caches: false, means: { decodes: 'none', forcesTools: false } }
+const MAKERS = ['qwen', 'deepseek', 'mistral', 'google', 'nvidia', 'minimax', 'minimaxai', 'moonshot', 'moonshotai']
+
+/** Models of other makers, by the maker's word in the name. */
+export const BEDROCK_TRAITS = new TraitTable<OtherMaker>([
+  {
+    of: 'amazon nova',
+    traits: { caches: true, means: { decodes: 'none', forcesTools: true } },
+    source: 'https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html',
+    date: '2026-11-27',
+  },
+  ...[...MAKERS, 'openai', 'zai'].map((of): TraitRow<OtherMaker> => ({ of, traits: DECODES, ...FORMATS })),
+])
+
+const INVOKE = {
+  source: 'https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html',
+  date: '2026-11-27',
+}
+
+/**
+ * The form of the body that InvokeModel takes for vectors and rankings; Titan's models and those of other makers have
+ * no row.
+ */
+export const INVOKE_TRAITS = new TraitTable<'cohere' | 'nova'>([
+  { of: 'cohere', traits: 'cohere', ...INVOKE },
+  { of: 'nova', traits: 'nova', ...INVOKE },
+])
+
+/** The abilities by the model's name, since the protocol does not report them. */
+export function bedrockModelOf(upstreamModel: string): BedrockModel {
+  const claude = CLAUDE_TRAITS.of(upstreamModel)
+  if (claude === null) return { claude, namesCacheTime: false, ...(BEDROCK_TRAITS.of(upstreamModel) ?? PLAIN) }
+  const { constrainsAtBedrock, forcesTools } = claude
+  return {
+    claude,
+    caches: true,
+    namesCacheTime: claude.constrains,
+    means: { decodes: constrainsAtBedrock ? 'closed' : 'none', forcesTools },
+  }
 }

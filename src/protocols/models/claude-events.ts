@@ -1,5 +1,5 @@
 import { SILENT, type AnswerEvent } from '../../kinds/answer/event.ts'
-import { CLAUDE_REASONING } from './claude-thinking.ts'
+import { CLAUDE_REASONING } from './claude-traits.ts'
 import { markedText } from '../../kinds/answer/provenance.ts'
 import { toolCallId } from '../answers/tool-calls.ts'
 import { above0, type TokenReader } from '../answers/token-reader.ts'

@@ -1,9 +1,8 @@
 import type { ChatRequest, ChatTool } from '../../kinds/chat/request.ts'
 import { UnsendableError } from '../ports/call.ts'
 import { objectOf, textOf, type RawJson } from '../wire/raw-json.ts'
-import { wordsTold, isPrefilled, PREFILL } from './told-words.ts'
-import type { ModelTraits } from './claude-traits.ts'
-import { thinksUnasked } from './claude-thinking.ts'
+import { wordsTold, isPrefilled, PREFILL } from './turns.ts'
+import { type ModelTraits, thinksUnasked } from './claude-traits.ts'
 
 const TYPES: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'])
 const FORMATS: ReadonlySet<unknown> = new Set([

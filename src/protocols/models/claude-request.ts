@@ -1,9 +1,8 @@
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { takesOf, type ChatCall, type TakesParameter, UnsendableError } from '../ports/call.ts'
 import { answerFormatOf, type AnswerFormat, type AnswerMeans } from './claude-format.ts'
-import { hidesReasoning, thinkingOf, type Thinking } from './claude-thinking.ts'
+import { type ModelTraits, type Thinking, hidesReasoning, signerOf, thinkingOf } from './claude-traits.ts'
 import type { BlockView } from './claude-events.ts'
-import { signerOf, type ModelTraits } from './claude-traits.ts'
 import type { ClaudeTurns } from './claude-turns.ts'
 import { isObject } from '../../kinds/fields/body-fields.ts'
 

@@ -1,6 +1,5 @@
 import type { ChatMessage, ChatPart } from '../../kinds/chat/request.ts'
-import { addTurn, resultsFirst, turnsOf, type Turn, type TurnForm } from './turns.ts'
-import { CONTINUE } from './told-words.ts'
+import { CONTINUE, type Turn, type TurnForm, addTurn, resultsFirst, turnsOf } from './turns.ts'
 import { UnsendableError } from '../ports/call.ts'
 import { toolInput } from '../answers/tool-calls.ts'
 import { objectOf, textOf } from '../wire/raw-json.ts'

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
-import { isPrefilled, PREFILL } from './told-words.ts'
+import { isPrefilled, PREFILL } from './turns.ts'
 import { traitRow as row, TraitTable } from '../../catalog/trait-table.ts'
 
 /** Parameters that newer models ignore or refuse. */

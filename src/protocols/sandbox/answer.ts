@@ -1,4 +1,4 @@
-import { finishReasonOf } from '../../kinds/answer/finish-reason.ts'
+import { finishReasonOf } from '../../kinds/answer/end.ts'
 import type { FinishReason, UsageReport } from '../../kinds/chat/answer.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { contentText, lastUserText, plainText, type SandboxScript } from './script.ts'

@@ -1,32 +1,33 @@
-import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { crc32, deflate } from 'node:zlib'
 import type { Clock } from '../../base/clock.ts'
-import { NO_PARAMETERS, VIDEO_PARAMETERS, type Adapter, type AdapterPorts } from '../ports/adapter.ts'
-import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
+import type { AnswerEvent } from '../../kinds/answer/event.ts'
+import { inputUsage } from '../../kinds/answer/usage.ts'
+import type { UsageReport } from '../../kinds/chat/answer.ts'
+import type { EmbeddingsAnswer, EmbeddingsRequest } from '../../kinds/embeddings.ts'
+import { type GeneratedImage, type ImageRequest, type ImageResult, sizeOfRatio } from '../../kinds/images/request.ts'
+import type { RerankAnswer, RerankRequest } from '../../kinds/rerank.ts'
 import { imagesOverChat } from '../answers/images-over-chat.ts'
+import { floatBytes } from '../answers/vectors.ts'
 import { OPENAI_PARAMETERS } from '../openai/provider/openai.ts'
+import { type Adapter, type AdapterPorts, NO_PARAMETERS, VIDEO_PARAMETERS } from '../ports/adapter.ts'
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
-import { sandboxAnswer, type SandboxAnswer, textTokens } from './answer.ts'
-import { sandboxImages } from './images.ts'
+import type { AnswerSink, ChatCall, RunningCall } from '../ports/call.ts'
+import { type SandboxAnswer, sandboxAnswer, textTokens } from './answer.ts'
 import {
+  type SandboxScript,
+  ScriptedCall,
   answerOnce,
   failureOf,
   lastUserText,
   plainText,
   readScript,
   resultOnce,
-  ScriptedCall,
   scriptedText,
-  type SandboxScript,
 } from './script.ts'
-import { sandboxSpeech } from './speech.ts'
-import { sandboxTranscription } from './transcription.ts'
-import type { UsageReport } from '../../kinds/chat/answer.ts'
-import { inputUsage } from '../../kinds/answer/usage.ts'
-import type { RerankAnswer, RerankRequest } from '../../kinds/rerank.ts'
-import { createHash } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { EmbeddingsAnswer, EmbeddingsRequest } from '../../kinds/embeddings.ts'
-import { floatBytes } from '../answers/vectors.ts'
+import { sandboxSpeech, sandboxTranscription } from './sound.ts'
 
 const DOCUMENTS_PER_UNIT = 100
 /** Only the beginning of a document is ranked. */
@@ -213,4 +214,68 @@ function unitVector(text: string, length: number): readonly number[] {
   })
   const norm = Math.hypot(...raw)
   return raw.map((number) => Math.fround(number / norm))
+}
+
+const deflated = promisify(deflate)
+const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
+/** One bit for each pixel, with colours from a palette. */
+const FORMAT = [1, 3, 0, 0, 0]
+const PIXELS_PER_BYTE = 8
+const COLOUR_BYTES = 3
+
+/**
+ * Pictures without a provider, which depend only on the request. `words=N` in the script is the number of pictures
+ * delivered.
+ */
+function sandboxImages(clock: Clock): NonNullable<Adapter['images']> {
+  return ({ request }, sink) => {
+    const script = readScript(request.prompt)
+    return resultOnce<ImageResult>(script, clock, sink, async () => {
+      const count = Math.min(request.count, script.words ?? request.count)
+      const images: GeneratedImage[] = []
+      for (let index = 0; index < count; index += 1)
+        images.push({ picture: { bytes: await picture(request, index), mediaType: 'image/png' }, revisedPrompt: null })
+      return { images, usage: null, upstreamId: null, calls: 1 }
+    })
+  }
+}
+
+function picture(request: ImageRequest, index: number): Promise<Buffer> {
+  const { task, prompt, size, aspectRatio, imageSize, sources, mask, parameters } = request
+  const shown = [...sources, ...(mask === null ? [] : [mask])].map(({ url }) => url)
+  const [width = 0, height = 0] = (
+    aspectRatio === null && imageSize === null ? (size ?? '1024x1024') : sizeOfRatio(aspectRatio ?? '1:1', imageSize)
+  )
+    .split('x')
+    .map(Number)
+  return sandboxPng(
+    JSON.stringify([prompt, parameters['seed'] ?? null, index, ...(task === 'variation' ? [task] : []), ...shown]),
+    width,
+    height,
+  )
+}
+
+/** A PNG of exactly this size in one colour, which depends only on `seed`. */
+async function sandboxPng(seed: string, width: number, height: number): Promise<Buffer> {
+  const size = Buffer.alloc(8)
+  size.writeUInt32BE(width, 0)
+  size.writeUInt32BE(height, 4)
+  // Each line is a filter byte and its pixels, all of colour 0.
+  const lines = Buffer.alloc((1 + Math.ceil(width / PIXELS_PER_BYTE)) * height)
+  return Buffer.concat([
+    SIGNATURE,
+    chunk('IHDR', Buffer.concat([size, Buffer.from(FORMAT)])),
+    chunk('PLTE', createHash('sha256').update(seed).digest().subarray(0, COLOUR_BYTES)),
+    chunk('IDAT', await deflated(lines)),
+    chunk('IEND', Buffer.alloc(0)),
+  ])
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), data])
+  const whole = Buffer.alloc(named.length + 8)
+  whole.writeUInt32BE(data.length, 0)
+  named.copy(whole, 4)
+  whole.writeUInt32BE(crc32(named), named.length + 4)
+  return whole
 }

@@ -2,10 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { failure, type AttemptFailure } from '../ports/attempt-failure.ts'
 import type { AnswerSink, RunningCall } from '../ports/call.ts'
 import { roomFor, type AnswerHold } from '../answer-budget.ts'
-import { CollectedBody, LARGE_BYTES } from '../wire/collected-body.ts'
+import { CollectedBody, type InflatedBody, LARGE_BYTES, inflatedBody } from '../wire/collected-body.ts'
 import { ERROR_BYTES_MAX, parseErrorBody } from '../wire/error-body.ts'
 import { upstreamFailure } from '../wire/upstream-error.ts'
-import { inflatedBody, type InflatedBody } from '../wire/inflated-body.ts'
 import {
   headerOf,
   type HttpRequest,

@@ -2,8 +2,7 @@ import type { Agent } from 'undici'
 import { request } from '../../base/http-request.ts'
 import { AnswerBudget, roomFor } from '../answer-budget.ts'
 import { LARGE_BYTES } from './collected-body.ts'
-import { patientAgent, publicConnector } from './connections.ts'
-import { upstreamLookup, type Resolve } from './guarded-lookup.ts'
+import { type Resolve, patientAgent, publicConnector, upstreamLookup } from './connections.ts'
 import { thrownMessage } from '../../base/text.ts'
 
 const CONNECT_MS = 3_000

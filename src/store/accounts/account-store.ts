@@ -19,7 +19,7 @@ import {
   type SqlValue,
 } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
-import { accountPeriod, isEarlier, limitStart } from '../../ledger/account-limit.ts'
+import { accountPeriod, isEarlier, limitStart } from '../../ledger/hold-rules.ts'
 import { SELECT_ACCOUNT_SPEND } from '../ledger/ledger-values.ts'
 
 /** The sealed columns of a new account besides its own fields. */

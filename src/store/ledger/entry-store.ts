@@ -1,11 +1,11 @@
 import type { Micro } from '../../base/money.ts'
-import { big, bigOrNull, integer, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
-import { ROW_LOCK } from '../dialect.ts'
-import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
-import { tellBalance } from '../notices/notice-store.ts'
-import { EntryMarks, MARK_ROWS, OWN_KINDS } from './entry-marks.ts'
-import { entryHash } from '../../ledger/hash-chain.ts'
 import { fieldError } from '../../base/refusals.ts'
+import { entryHash } from '../../ledger/hash-chain.ts'
+import { StoreUnavailableError } from '../../ledger/ledger-store.ts'
+import { type BookSeal, sealedSelect } from '../audit/book-seal.ts'
+import { type Database, type Row, type Sql, big, bigOrNull, integer, text, textOrNull } from '../database.ts'
+import { ROW_LOCK } from '../dialect.ts'
+import { tellBalance } from '../notices/notice-store.ts'
 import type { Page, PageRange } from '../page.ts'
 
 export type EntryKind = 'topup' | 'refund' | 'adjustment' | 'charge' | 'shortfall' | 'insured'
@@ -313,4 +313,133 @@ async function insert(
   const [row] = await sql.all(`${SELECT} WHERE kind = ? AND ref = ?`, [entry.kind, entry.reference])
   if (row === undefined) throw new Error(`Entry ${entry.kind} ${entry.reference} was not found after it was posted.`)
   return readEntry(row)
+}
+
+/** The number of entries of an account between two of its marks. */
+const MARK_ROWS = 256
+/** The number of marks made in one step, which reads their entries: some milliseconds. */
+const STEP_MARKS = 32
+const STEP_ROWS = STEP_MARKS * MARK_ROWS
+/** The most entries after the newest mark that a page may count. */
+const TAIL_ROWS = 4 * MARK_ROWS
+
+/** The kinds of an account's own entries. Insured entries explain the operator's loss, not money of the account. */
+const OWN_KINDS = `kind IN ('topup', 'refund', 'adjustment', 'charge')`
+
+/** A position in an account's ledger. */
+export interface EntryMark {
+  /** The position, counted from the oldest entry in steps of `MARK_ROWS`. */
+  readonly nth: number
+  /** The newest entry before the mark. */
+  readonly lastId: bigint
+  /** The balance of the account after that entry. */
+  readonly balanceMicro: Micro
+}
+
+export interface MarkedLedger {
+  readonly newest: EntryMark
+  readonly total: number
+  /** The newest entry that was counted. */
+  readonly lastId: bigint
+}
+
+const START: EntryMark = { nth: 0, lastId: 0n, balanceMicro: 0n }
+
+const INSERT = `INSERT INTO entry_mark (account_id, nth, last_id, balance)
+  SELECT account_id, ? + place / ${MARK_ROWS}, id, ? + balance FROM (
+    SELECT account_id, id, ROW_NUMBER() OVER (ORDER BY id) AS place, CAST(SUM(change) OVER (ORDER BY id) AS BIGINT) AS balance FROM (
+      SELECT account_id, id, CASE WHEN debit = 'account:' || account_id THEN -amount ELSE amount END AS change
+      FROM entry WHERE account_id = ? AND ${OWN_KINDS} AND id > ? ORDER BY id LIMIT ${STEP_ROWS}) AS following) AS counted
+  WHERE place % ${MARK_ROWS} = 0 ON CONFLICT DO NOTHING`
+
+/** Finds marks that do not agree with the entries since the mark before. */
+export const WRONG_MARKS = `SELECT 'ledger of ' || m.account_id || ': mark ' || m.nth || ' is not what its entries add up to' AS what
+  FROM entry_mark m LEFT JOIN entry_mark b ON b.account_id = m.account_id AND b.nth = m.nth - 1
+  WHERE (m.nth > 1 AND b.nth IS NULL)
+    OR ${MARK_ROWS} <> (SELECT COUNT(*) FROM entry e WHERE e.account_id = m.account_id AND e.id > COALESCE(b.last_id, 0) AND e.id <= m.last_id AND e.${OWN_KINDS})
+    OR m.balance - COALESCE(b.balance, 0) <> (SELECT COALESCE(SUM(CASE WHEN e.debit = 'account:' || e.account_id THEN -e.amount ELSE e.amount END), 0) FROM entry e
+      WHERE e.account_id = m.account_id AND e.id > COALESCE(b.last_id, 0) AND e.id <= m.last_id AND e.${OWN_KINDS})`
+
+/** The marks of ledgers. From the mark before it, any page of a ledger is found by its number, with its balances. */
+class EntryMarks {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Counts the entries from the newest mark on; missing marks are made first. */
+  async ledger(accountId: string): Promise<MarkedLedger> {
+    for (let before = -1; ;) {
+      const newest = await this.#newest(accountId)
+      // Marks cannot be written, so all entries are counted this time.
+      const scan = newest.nth === before ? '' : ` LIMIT ${TAIL_ROWS + 1}`
+      const [tail = {}] = await this.#database.all(
+        `SELECT COUNT(*) AS rows, COALESCE(MAX(id), 0) AS last FROM (SELECT id FROM entry WHERE account_id = ? AND ${OWN_KINDS} AND id > ? ORDER BY id${scan}) AS tail`,
+        [accountId, newest.lastId],
+      )
+      const rows = integer(tail, 'rows')
+      if (rows <= TAIL_ROWS || scan === '')
+        return {
+          newest,
+          total: newest.nth * MARK_ROWS + rows,
+          lastId: rows === 0 ? newest.lastId : big(tail, 'last'),
+        }
+      before = newest.nth
+      await this.#tryToExtend(accountId)
+    }
+  }
+
+  async at(accountId: string, nth: number): Promise<EntryMark> {
+    if (nth === 0) return START
+    const [row] = await this.#database.all(
+      `SELECT nth, last_id, balance FROM entry_mark WHERE account_id = ? AND nth = ?`,
+      [accountId, BigInt(nth)],
+    )
+    if (row === undefined) throw new Error(`The ledger of ${accountId} has no mark ${nth}.`)
+    return { nth: integer(row, 'nth'), lastId: big(row, 'last_id'), balanceMicro: big(row, 'balance') }
+  }
+
+  /**
+   * Makes a bounded number of missing marks in long ledgers, in accounts whose ids come after `after`; returns the id
+   * from which to continue, or null if all are made.
+   */
+  async fill(after: string): Promise<string | null> {
+    // An account with few requests has few entries, except for those that people book.
+    const [first] = await this.#database.all(
+      `SELECT a.id AS id FROM account a WHERE a.id > ? AND a.log_rows >= COALESCE((SELECT MAX(nth) FROM entry_mark m WHERE m.account_id = a.id), 0) * ${MARK_ROWS} + ${TAIL_ROWS} ORDER BY a.id LIMIT 1`,
+      [after],
+    )
+    if (first === undefined) return null
+    const accountId = text(first, 'id')
+    return (await this.#extend(accountId)) ? after : accountId
+  }
+
+  async #newest(accountId: string): Promise<EntryMark> {
+    const [row] = await this.#database.all(
+      'SELECT nth, last_id, balance FROM entry_mark WHERE account_id = ? ORDER BY nth DESC LIMIT 1',
+      [accountId],
+    )
+    return row === undefined
+      ? START
+      : { nth: integer(row, 'nth'), lastId: big(row, 'last_id'), balanceMicro: big(row, 'balance') }
+  }
+
+  /** Makes marks; returns whether there may be more to make. Two nodes that do it at once make the same marks. */
+  async #extend(accountId: string): Promise<boolean> {
+    const { nth, lastId, balanceMicro } = await this.#newest(accountId)
+    const made = await this.#database.transaction(
+      (sql) => sql.run(INSERT, [BigInt(nth), balanceMicro, accountId, lastId]),
+      { purpose: 'note' },
+    )
+    return made === STEP_MARKS
+  }
+
+  async #tryToExtend(accountId: string): Promise<void> {
+    try {
+      await this.#extend(accountId)
+    } catch (thrown) {
+      if (!(thrown instanceof StoreUnavailableError)) throw thrown
+    }
+  }
 }

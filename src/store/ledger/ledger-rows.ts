@@ -1,5 +1,4 @@
-import { accountSpendText, uncountedPeriod, type AccountPeriod } from '../../ledger/account-limit.ts'
-import { limitPeriod } from '../../ledger/hold-rules.ts'
+import { type AccountPeriod, accountSpendText, limitPeriod, uncountedPeriod } from '../../ledger/hold-rules.ts'
 import {
   ownerOf,
   spendKeyText,

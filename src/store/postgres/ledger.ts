@@ -15,8 +15,7 @@ import {
   type PeriodStarts,
   type SpendKey,
 } from '../../ledger/ledger-store.ts'
-import { accountSpendText } from '../../ledger/account-limit.ts'
-import { limitPeriod } from '../../ledger/hold-rules.ts'
+import { accountSpendText, limitPeriod } from '../../ledger/hold-rules.ts'
 import type { Micro } from '../../base/money.ts'
 import { big, integer, text, type Row, type Sql, type SqlValue } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'

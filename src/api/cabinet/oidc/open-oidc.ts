@@ -6,8 +6,14 @@ import { reasonError } from '../../../base/refusals.ts'
 import type { Reply, Route } from '../../../http/edge.ts'
 import { publicUrlOf } from '../../../http/public-url.ts'
 import type { UserRecord } from '../../../store/people/user-store.ts'
-import type { FlowLink, SignOnConfig, SingleSignOn, OidcConfig } from '../identities.ts'
-import { refuseClosedSignUp, signUp } from '../people.ts'
+import {
+  type FlowLink,
+  type OidcConfig,
+  type SignOnConfig,
+  type SingleSignOn,
+  refuseClosedSignUp,
+  signUp,
+} from '../people.ts'
 import { recordEvent } from '../../records/ports.ts'
 import type { CabinetCall, CabinetPorts } from '../ports.ts'
 import { signInProven } from '../sign-in.ts'

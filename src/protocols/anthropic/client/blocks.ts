@@ -1,5 +1,5 @@
 import { ApiError } from '../../../base/errors.ts'
-import { CLAUDE_REASONING } from '../../models/claude-thinking.ts'
+import { CLAUDE_REASONING } from '../../models/claude-traits.ts'
 import { cacheMark, mediaPart, mediumOfPart, textIn } from '../../../kinds/chat/parts.ts'
 import type { ChatMessage, ChatPart, ChatToolCall } from '../../../kinds/chat/request.ts'
 import {

@@ -1,5 +1,5 @@
 import { flag, list, nullable, object, only, optional, text, time, whole } from '../../../base/schema.ts'
-import { CHAT_ERRORS, type ClientDocs } from '../../ports/client-docs.ts'
+import { CHAT_ERRORS, type ClientDocs } from '../../ports/client-call.ts'
 import * as schema from './schema.ts'
 
 /** A model for clients of Anthropic's protocol, which send `anthropic-version`. */

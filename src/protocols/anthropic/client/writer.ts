@@ -10,7 +10,7 @@ import { toldTier } from '../../../tables/service-tier-table.ts'
 import { ownValue } from '../../../base/own-value.ts'
 import type { JsonObject } from '../../../base/json-text.ts'
 import { ObjectEnd } from '../../../kinds/answer/call-arguments.ts'
-import { CLAUDE_REASONING } from '../../models/claude-thinking.ts'
+import { CLAUDE_REASONING } from '../../models/claude-traits.ts'
 import { plainDetail } from '../../../kinds/chat/thoughts.ts'
 import { encodeDetails } from '../../../kinds/answer/provenance.ts'
 

@@ -6,14 +6,12 @@ import { askEvents, sseMessages, type EventReader, type KnownEvents } from '../.
 import type { AnswerState } from '../../upstream/response.ts'
 import { objectOf, parseJson, textOf, type RawJson, listOf } from '../../wire/raw-json.ts'
 import type { Transport } from '../../wire/transport.ts'
-import { signerOf, CLAUDE_TRAITS, type ModelTraits } from '../../models/claude-traits.ts'
+import { CLAUDE_TRAITS, EFFORT_LEAST, type ModelTraits, budgetOf, signerOf } from '../../models/claude-traits.ts'
 import { AnthropicReader } from './reader.ts'
-import { ANTHROPIC_VERSION, MESSAGES_PATH } from './request.ts'
+import { ANTHROPIC_VERSION, MESSAGES_PATH, bindingOf } from './request.ts'
 import { markedText } from '../../../kinds/answer/provenance.ts'
-import { CONTINUE, PREFILL } from '../../models/told-words.ts'
+import { CONTINUE, PREFILL } from '../../models/turns.ts'
 import { JSON_ONLY, toolWishOf } from '../../models/claude-format.ts'
-import { bindingOf } from './thinking-binding.ts'
-import { budgetOf, EFFORT_LEAST } from '../../models/claude-thinking.ts'
 
 /**
  * Marks the thoughts of an answer that its client gets unchanged, so that they come back only to this provider. A

@@ -1,5 +1,5 @@
 import { tierEvents, type AnswerEvent, SILENT } from '../../../kinds/answer/event.ts'
-import { namedReason } from '../../../kinds/answer/finish-reason.ts'
+import { namedReason } from '../../../kinds/answer/end.ts'
 import type { UsageReport } from '../../../kinds/chat/answer.ts'
 import { billed, failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
 import type { EventReader, KnownEvents } from '../../upstream/events.ts'

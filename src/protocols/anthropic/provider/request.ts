@@ -1,22 +1,20 @@
+import type { ChatRequest } from '../../../kinds/chat/request.ts'
+import { UNSIGNED } from '../../../kinds/chat/thoughts.ts'
+import { type DataUrl, type MediaUrl, dataOf } from '../../../kinds/fields/media.ts'
+import { type AnswerFormat, type AnswerMeans, declaredTools, toolWishOf } from '../../models/claude-format.ts'
 import {
-  withCacheMarks,
+  MAX_TOKENS_LEAST,
   askedFormat,
   askedThinking,
   isOn,
-  MAX_TOKENS_LEAST,
   samplingOf,
   stopSequences,
+  withCacheMarks,
 } from '../../models/claude-request.ts'
-import type { ChatRequest } from '../../../kinds/chat/request.ts'
-import { takesOf, type ChatCall, type JsonRequest, refuseSeveral, UnsendableError } from '../../ports/call.ts'
-import { declaredTools, toolWishOf, type AnswerFormat, type AnswerMeans } from '../../models/claude-format.ts'
-import { signerOf, traitsOf, type ModelTraits } from '../../models/claude-traits.ts'
-import { bindingOf } from './thinking-binding.ts'
-import { UNSIGNED } from '../../../kinds/chat/thoughts.ts'
-import { objectOf, textOf } from '../../wire/raw-json.ts'
-import { signedThoughts } from '../../models/claude-thinking.ts'
-import { claudeTurns, type Block, type BlockForm, type ClaudeTurns, type Piece } from '../../models/claude-turns.ts'
-import { dataOf, type DataUrl, type MediaUrl } from '../../../kinds/fields/media.ts'
+import { type ModelTraits, signedThoughts, signerOf, traitsOf } from '../../models/claude-traits.ts'
+import { type Block, type BlockForm, type ClaudeTurns, type Piece, claudeTurns } from '../../models/claude-turns.ts'
+import { type ChatCall, type JsonRequest, UnsendableError, refuseSeveral, takesOf } from '../../ports/call.ts'
+import { type RawJson, listOf, objectOf, textOf } from '../../wire/raw-json.ts'
 
 export const MESSAGES_PATH = '/messages'
 const BETAS = 'anthropic-beta'
@@ -228,4 +226,51 @@ function dataUrl(url: string, path: string): DataUrl {
       `${path}: ${url.startsWith('data:') ? 'the data URL must be in base64' : 'must be an http or https address or a data URL'}`,
     )
   return found
+}
+
+/**
+ * The beta with which a request may ask that thoughts are dropped, instead of refused, if the text before them has
+ * changed.
+ */
+export const BINDING_BETA = 'thinking-binding-controls-2026-08-01'
+const DROP = { prefix_mismatch_behavior: 'drop_block' }
+const THOUGHTS: readonly unknown[] = ['thinking', 'redacted_thinking']
+
+export interface Binding<Message> {
+  /** null = no `thinking` is sent. */
+  readonly thinking: RawJson | null
+  readonly messages: readonly Message[]
+  readonly betas: readonly string[]
+}
+
+/**
+ * Newer models refuse an earlier thought if a text before it has changed: the system text, tools or messages
+ * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks, 2026-11-27). The provider is
+ * asked to drop such thoughts. A request whose `thinking` is not adaptive cannot ask for that, so its thoughts are
+ * removed here.
+ */
+export function bindingOf<Message>(
+  thinking: RawJson | null,
+  messages: readonly Message[],
+  { bindsThinking }: Pick<ModelTraits, 'bindsThinking'>,
+): Binding<Message> {
+  const same = { thinking, messages, betas: [] }
+  if (!bindsThinking || !messages.some(thinks) || thinking?.['block_binding'] !== undefined) return same
+  const { type = 'adaptive', ...others } = thinking ?? {}
+  if (type === 'adaptive') return { ...same, thinking: { type, ...others, block_binding: DROP }, betas: [BINDING_BETA] }
+  return { ...same, messages: messages.flatMap(withoutThoughts) }
+}
+
+function thinks(message: unknown): boolean {
+  return listOf(objectOf(message)?.['content']).some(isThought)
+}
+
+function isThought(block: unknown): boolean {
+  return THOUGHTS.includes(objectOf(block)?.['type'])
+}
+
+function withoutThoughts<Message>(message: Message): readonly Message[] {
+  if (!thinks(message)) return [message]
+  const content = listOf(objectOf(message)?.['content']).filter((block) => !isThought(block))
+  return content.length === 0 ? [] : [{ ...message, content }]
 }

@@ -1,5 +1,5 @@
 import { RerankBody } from '../../openai/client/rerank.ts'
-import { CHAT_ERRORS, UNIT_ERRORS, type ClientDocs } from '../../ports/client-docs.ts'
+import { CHAT_ERRORS, UNIT_ERRORS, type ClientDocs } from '../../ports/client-call.ts'
 import * as schema from './schema.ts'
 
 /** The routes of the second version of Cohere's API. */

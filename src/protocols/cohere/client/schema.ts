@@ -65,7 +65,7 @@ const OWN_FIELDS = {
 /** Fields that a chat does not have, or has under other names: they are read by this schema. */
 export const CohereFields = object(OWN_FIELDS)
 
-/** `POST /v2/chat`. The reader is `parse.ts`; fields beyond these are dropped and named in `X-Tollgate-Dropped`. */
+/** `POST /v2/chat`. The reader is in `calls.ts`; fields beyond these are dropped and named in `X-Tollgate-Dropped`. */
 export const CohereChatBody = object({
   ...ROUTED,
   model: OPTIONAL_MODEL,

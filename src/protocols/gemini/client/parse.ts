@@ -11,9 +11,8 @@ import {
   quoted,
 } from '../../../kinds/fields/body-fields.ts'
 import { fallbackModelsOf, parseProviderPreferences } from '../../../kinds/fields/routed-request.ts'
-import { generationConfigOf } from './generation-config.ts'
+import { type GenerateContentRequest, WITHHELD, WITHHELD_CONFIG, generationConfigOf } from './request.ts'
 import { listMember, member, objectMember, unknownMembers, flagMember, spellings, textMember } from '../members.ts'
-import { type GenerateContentRequest, WITHHELD, WITHHELD_CONFIG } from './request.ts'
 import { GenerateContentBody } from './schema.ts'
 import { toolsOf, type GeminiTools } from './tools.ts'
 import { ApiError } from '../../../base/errors.ts'

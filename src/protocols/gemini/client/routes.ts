@@ -1,6 +1,6 @@
 import type { ErrorName } from '../../../base/errors.ts'
 import { list, object, optional, text, whole } from '../../../base/schema.ts'
-import type { ClientDocs } from '../../ports/client-docs.ts'
+import type { ClientDocs } from '../../ports/client-call.ts'
 import * as schema from './schema.ts'
 
 /** A model for clients of Gemini's protocol, which send `x-goog-api-key`. */

@@ -15,7 +15,7 @@ import {
   whole,
 } from '../../../base/schema.ts'
 import { EMBED_OPTIONS } from './embed.ts'
-import { GenerationConfig } from './generation-config.ts'
+import { GenerationConfig } from './request.ts'
 import { COST, MODELS, ROUTED } from '../../../kinds/fields/routed-request.ts'
 
 const FILLED = text('', { minLength: 1 })

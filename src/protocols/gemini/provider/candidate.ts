@@ -1,5 +1,5 @@
 import { SILENT, type AnswerEvent } from '../../../kinds/answer/event.ts'
-import { namedReason } from '../../../kinds/answer/finish-reason.ts'
+import { namedReason } from '../../../kinds/answer/end.ts'
 import { isBlank } from '../../../kinds/answer/progress.ts'
 import { signatureDetail, type SearchBilling } from '../../models/gemini-traits.ts'
 import { markedText } from '../../../kinds/answer/provenance.ts'

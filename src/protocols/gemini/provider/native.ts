@@ -1,5 +1,5 @@
 import type { AnswerEvent } from '../../../kinds/answer/event.ts'
-import { namedReason } from '../../../kinds/answer/finish-reason.ts'
+import { namedReason } from '../../../kinds/answer/end.ts'
 import { markedSignature } from '../signed-parts.ts'
 import type { Adapter } from '../../ports/adapter.ts'
 import type { AttemptFailure } from '../../ports/attempt-failure.ts'
@@ -8,16 +8,14 @@ import { askEvents, sseMessages, type EventReader, type KnownEvents } from '../.
 import type { AnswerState } from '../../upstream/response.ts'
 import { listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
 import type { Transport, UpstreamHeaders } from '../../wire/transport.ts'
-import { KnownChunk } from './known-chunk.ts'
+import { GeminiReader, KnownChunk } from './reader.ts'
 import { signerOf, traitsOf, GEMINI_TRAITS, type GeminiTraits } from '../../models/gemini-traits.ts'
-import { GeminiReader } from './reader.ts'
-import { generatePath, geminiCredentials, withTier } from './request.ts'
+import { EFFORT_LEVELS, MAX_TOKENS_DEFAULT, geminiCredentials, generatePath, withTier } from './request.ts'
 import type { JsonObject } from '../../../base/json-text.ts'
 import { effortTokens } from '../../answers/reasoning-wish.ts'
-import { CONTINUE, PREFILL } from '../../models/told-words.ts'
+import { CONTINUE, PREFILL } from '../../models/turns.ts'
 import { member, spellings } from '../members.ts'
 import { NO_SIGNATURE } from './contents.ts'
-import { EFFORT_LEVELS, MAX_TOKENS_DEFAULT } from './generation-config.ts'
 
 /** Sends the client's own request, and passes the answer on unchanged while reading it (clients.md D-14.2). */
 export function geminiGenerateContent(transport: Transport): NonNullable<Adapter['generateContent']> {

@@ -1,4 +1,4 @@
-import { CHAT_ERRORS, UNIT_ERRORS, type ClientDocs } from '../../ports/client-docs.ts'
+import { CHAT_ERRORS, UNIT_ERRORS, type ClientDocs } from '../../ports/client-call.ts'
 import * as schema from './schema.ts'
 
 /** The routes of Ollama's clients. */

@@ -63,7 +63,7 @@ function limitOf(given: unknown, path: string): number {
   throw invalidInput(path, 'must be an integer of at least 1, or -1 or -2 for no limit')
 }
 
-/** `POST /api/chat`. The reader is `parse.ts`; fields beyond these are dropped and named in `X-Tollgate-Dropped`. */
+/** `POST /api/chat`. The reader is in `calls.ts`; fields beyond these are dropped and named in `X-Tollgate-Dropped`. */
 export const OllamaChatBody = object({
   ...ROUTED,
   model: OPTIONAL_MODEL,

@@ -21,7 +21,7 @@ import { bodyObject, invalidInput } from '../../../kinds/fields/body-fields.ts'
 import { readPaidBody } from '../../../kinds/fields/paid-body.ts'
 import { OPTIONAL_MODEL, TokenUsage } from '../../../kinds/fields/routed-request.ts'
 import { parseChat } from './chat/call.ts'
-import { streamErrorTail, streamTail, usageBody, type ChunkForm } from './chat/render.ts'
+import { streamErrorTail, streamTail, usageBody, type ChunkForm } from './chat/writer.ts'
 import { SHARED } from './chat/schema.ts'
 
 const PROMPTS_MAX = 20

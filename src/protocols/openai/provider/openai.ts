@@ -1,31 +1,39 @@
-import { imagesOverChat } from '../../answers/images-over-chat.ts'
-import { NO_PARAMETERS, VIDEO_PARAMETERS, type Adapter, type AdapterPorts } from '../../ports/adapter.ts'
-import type { ChatCall, UpstreamRequest } from '../../ports/call.ts'
-import { askChat, sseMessages, type EventReader } from '../../upstream/events.ts'
-import { askRerank, readRanking, topNField, type RerankProtocol } from '../../upstream/rerank.ts'
-import { askEmbeddings } from '../../upstream/embeddings.ts'
-import { textOf, objectOf } from '../../wire/raw-json.ts'
-import { openaiCompletions } from './completions.ts'
-import { openaiEmbeddings } from './embeddings.ts'
-import { imageEditsOf } from './image-traits.ts'
-import { OPENAI_IMAGE_PARAMETERS, openaiImages } from './images.ts'
-import { askModels, entriesIn, listedModel, type ModelListProtocol } from '../../upstream/models.ts'
-import { asksStream, fittedRequest, thinkingBudget } from './quirks.ts'
-import { openaiResponses } from '../../responses/provider/responses.ts'
-import { openaiSpeech } from './speech.ts'
-import { OpenaiReader } from './reader.ts'
-import { openaiTranscription } from './transcription.ts'
+import { JsonBytes, jsonParts } from '../../../base/json-text.ts'
+import type { Endpoint } from '../../../catalog/catalog.ts'
 import { keyHeaders } from '../../../catalog/dialect.ts'
+import type { Quirks, ReasoningForm } from '../../../catalog/quirks.ts'
+import type { AnswerEvent } from '../../../kinds/answer/event.ts'
 import { isMarkedText } from '../../../kinds/answer/provenance.ts'
 import { rawMessagesOf } from '../../../kinds/chat/messages.ts'
 import type { ChatMessage, ChatPart, ChatRequest } from '../../../kinds/chat/request.ts'
-import { JsonBytes, jsonParts } from '../../../base/json-text.ts'
-import { CHAT_PARAMETERS } from '../../../tables/parameter-table.ts'
-import type { Endpoint } from '../../../catalog/catalog.ts'
-import type { Quirks, ReasoningForm } from '../../../catalog/quirks.ts'
 import { thoughtOf } from '../../../kinds/chat/thoughts.ts'
+import { CHAT_PARAMETERS, SAMPLING_PARAMETERS } from '../../../tables/parameter-table.ts'
+import { imagesOverChat } from '../../answers/images-over-chat.ts'
 import { reasoningWish } from '../../answers/reasoning-wish.ts'
-import { functionFields, functionMessages, textContent } from './functions.ts'
+import { type Adapter, type AdapterPorts, NO_PARAMETERS, VIDEO_PARAMETERS } from '../../ports/adapter.ts'
+import { type AttemptFailure, failure } from '../../ports/attempt-failure.ts'
+import {
+  type ChatCall,
+  type CompletionsCall,
+  type JsonRequest,
+  type UpstreamRequest,
+  takesOf,
+} from '../../ports/call.ts'
+import { openaiResponses } from '../../responses/provider/responses.ts'
+import { askEmbeddings } from '../../upstream/embeddings.ts'
+import { type EventReader, askChat, askCompletions, sseMessages } from '../../upstream/events.ts'
+import { type ModelListProtocol, askModels, entriesIn, listedModel } from '../../upstream/models.ts'
+import { type RerankProtocol, askRerank, readRanking, topNField } from '../../upstream/rerank.ts'
+import type { AnswerState } from '../../upstream/response.ts'
+import { isErrorBody } from '../../wire/error-body.ts'
+import { type RawJson, listOf, objectOf, parseJson, textOf } from '../../wire/raw-json.ts'
+import type { Transport } from '../../wire/transport.ts'
+import { openaiEmbeddings } from './embeddings.ts'
+import { asksStream, fittedRequest, functionFields, functionMessages, textContent, thinkingBudget } from './quirks.ts'
+import { OPENAI_IMAGE_PARAMETERS, imageEditsOf, openaiImages } from './images.ts'
+import { OpenaiReader } from './reader.ts'
+import { openaiSpeech } from './speech.ts'
+import { openaiTranscription } from './transcription.ts'
 
 const CHAT_PATH = '/chat/completions'
 const OPENROUTER = 'openrouter.ai'
@@ -345,4 +353,71 @@ function partsOf({ content }: ChatMessage): readonly ChatPart[] {
 function flushed(plain: ChatMessage[], pictures: ChatPart[]): ChatPart[] {
   if (pictures.length > 0) plain.push({ role: 'user', content: pictures })
   return []
+}
+
+const PATH = '/completions'
+/** Parameters with the same names in completions and chat. */
+const SHARED = [...SAMPLING_PARAMETERS, 'logit_bias', 'user']
+
+/** OpenAI's legacy completions and every dialect of them. */
+function openaiCompletions(transport: Transport): NonNullable<Adapter['completions']> {
+  return askCompletions(transport, true, {
+    request: requestOf,
+    reader: ({ request, prompts }) => new CompletionsReader(request.chat.n * prompts.length),
+    decoder: sseMessages,
+  })
+}
+
+function requestOf({ endpoint, apiKey, request, prompts, sendMaxTokens }: CompletionsCall): JsonRequest {
+  const { chat, suffix, echo, logprobs, bestOf } = request
+  const { upstreamModel, provider } = endpoint
+  const takes = takesOf(endpoint)
+  const body: Record<string, unknown> = { model: upstreamModel, prompt: prompts.length === 1 ? prompts[0] : prompts }
+  if (sendMaxTokens !== null) body['max_tokens'] = sendMaxTokens
+  if (chat.n > 1) body['n'] = chat.n
+  if (chat.stream) body['stream'] = true
+  if (chat.stream && provider.dialect.streamUsage) body['stream_options'] = { include_usage: true }
+  for (const name of SHARED) if (chat.parameters[name] !== undefined && takes(name)) body[name] = chat.parameters[name]
+  if (suffix !== null) body['suffix'] = suffix
+  if (echo) body['echo'] = true
+  if (logprobs !== null && takes('logprobs')) body['logprobs'] = logprobs
+  if (bestOf !== null) body['best_of'] = bestOf
+  return { path: PATH + provider.dialect.query, body, headers: keyHeaders(provider.dialect, apiKey) }
+}
+
+/** Reads one answer of the completions protocol as one of chat. */
+class CompletionsReader implements EventReader {
+  readonly #chat: OpenaiReader
+
+  constructor(choices: number) {
+    this.#chat = new OpenaiReader({ generationId: '', sellsSearch: false, choices, splice: null })
+  }
+
+  get state(): AnswerState {
+    return this.#chat.state
+  }
+
+  message(data: Buffer): readonly AnswerEvent[] | AttemptFailure {
+    const chunk = objectOf(parseJson(data))
+    return chunk === null ? this.#chat.message(data) : this.#chat.read(asChat(chunk))
+  }
+
+  ended(): AttemptFailure | null {
+    return this.#chat.ended()
+  }
+
+  whole(body: unknown, logprobs?: readonly JsonBytes[]): readonly AnswerEvent[] | AttemptFailure {
+    const answer = objectOf(body)
+    if (answer === null || (!isErrorBody(answer) && !Array.isArray(answer['choices'])))
+      return failure('garbage', null, 'the answer is not a completion')
+    return this.#chat.whole(asChat(answer), logprobs)
+  }
+}
+
+function asChat(answer: RawJson): RawJson {
+  const choices = listOf(answer['choices']).map((raw, position) => {
+    const { index = null, text, ...choice } = objectOf(raw) ?? {}
+    return { ...choice, index: index ?? position, message: { content: textOf(text) ?? '' } }
+  })
+  return { ...answer, choices }
 }

@@ -1,5 +1,5 @@
 import { eventText, isContent, tierEvents, type AnswerEvent } from '../../../kinds/answer/event.ts'
-import { namedReason } from '../../../kinds/answer/finish-reason.ts'
+import { namedReason } from '../../../kinds/answer/end.ts'
 import { type JsonBytes, jsonTextEnd } from '../../../base/json-text.ts'
 import type { ChatCall } from '../../ports/call.ts'
 import { billed, failure, garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'

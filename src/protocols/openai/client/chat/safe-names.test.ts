@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseChat } from './call.ts'
 import type { ChatRequest } from '../../../../kinds/chat/request.ts'
-import { safelyNamed } from '../../../../kinds/chat/safe-names.ts'
+import { safelyNamed } from '../../../../kinds/chat/tools.ts'
 
 function request(names: readonly string[], called: string): ChatRequest {
   return parseChat({

@@ -1,8 +1,8 @@
 import type { ApiError } from '../../../../base/errors.ts'
+import { type Micro, rubles } from '../../../../base/money.ts'
 import type { AnswerEvent } from '../../../../kinds/answer/event.ts'
 import type { AnswerWriter, ChargedUsage } from '../../../../kinds/answer/writer.ts'
-import type { ChatAnswer, ChunkIdentity, StreamEnd } from '../../../../kinds/chat/answer.ts'
-import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from './render.ts'
+import type { ChatAnswer, ChunkIdentity, FinishReason, StreamEnd, UsageReport } from '../../../../kinds/chat/answer.ts'
 
 /** The output of a batch: bytes, and a text after them. */
 interface Written {
@@ -134,4 +134,149 @@ export function textAround(identity: ChunkIdentity, field: 'content' | 'reasonin
     before: Buffer.from(`${chunkHead(identity)}{"index":0,"delta":{"${field}":"`),
     after: Buffer.from(`"},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}\n\n`),
   }
+}
+
+/** The `usage` object of an answer (wire.md 3.1). `cost` and `total_cost` are equal: clients read one or the other. */
+export interface UsageBody {
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly total_tokens: number
+  readonly prompt_tokens_details: { readonly cached_tokens: number; readonly cache_write_tokens: number }
+  readonly completion_tokens_details: { readonly reasoning_tokens: number }
+  readonly cost: number
+  readonly total_cost: number
+  readonly currency: 'RUB'
+}
+
+/** Fields of a message that are sent only if they have content (wire.md D-3.1). */
+const OPTIONAL_MESSAGE_FIELDS = ['reasoning', 'reasoning_details', 'tool_calls', 'annotations', 'images', 'audio']
+const DONE = 'data: [DONE]\n\n'
+
+export function usageBody(report: UsageReport, chargedMicro: Micro): UsageBody {
+  const cost = rubles(chargedMicro)
+  return {
+    prompt_tokens: report.inputTokens,
+    completion_tokens: report.outputTokens,
+    total_tokens: report.inputTokens + report.outputTokens,
+    prompt_tokens_details: { cached_tokens: report.cachedTokens, cache_write_tokens: report.cacheWriteTokens },
+    completion_tokens_details: { reasoning_tokens: report.reasoningTokens },
+    cost,
+    total_cost: cost,
+    currency: 'RUB',
+  }
+}
+
+/** The JSON body of a complete answer. */
+export function renderChatAnswer({
+  identity,
+  answer,
+  usage,
+}: {
+  identity: ChunkIdentity
+  answer: ChatAnswer
+  usage: UsageBody
+}): Record<string, unknown> {
+  return {
+    id: identity.id,
+    object: 'chat.completion',
+    created: identity.created,
+    model: identity.model,
+    provider: identity.provider,
+    ...tierField(answer),
+    system_fingerprint: answer.systemFingerprint,
+    choices: answer.choices.map((choice) => ({
+      index: choice.index,
+      finish_reason: choice.finish,
+      native_finish_reason: choice.native,
+      logprobs: choice.logprobs ?? null,
+      message: messageBody(choice.message),
+    })),
+    usage,
+  }
+}
+
+/** Present only if the provider reports the tier. */
+function tierField({ serviceTier }: Pick<StreamEnd, 'serviceTier'>): { readonly service_tier?: string } {
+  return serviceTier === null ? {} : { service_tier: serviceTier }
+}
+
+function messageBody(message: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const body: Record<string, unknown> = {
+    role: 'assistant',
+    content: message['content'] ?? null,
+    refusal: message['refusal'] ?? null,
+  }
+  for (const name of OPTIONAL_MESSAGE_FIELDS) {
+    const value = message[name]
+    const empty = value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+    if (!empty) body[name] = value
+  }
+  return body
+}
+
+/** The chunks of chat, or of completions, which differ in the name of their object and the place of a text. */
+export interface ChunkForm {
+  readonly object: string
+  /** null = no text. */
+  readonly said: (text: string | null) => Readonly<Record<string, unknown>>
+}
+
+const CHAT_CHUNK: ChunkForm = {
+  object: 'chat.completion.chunk',
+  said: (text) => ({ delta: text === null ? {} : { content: text } }),
+}
+
+/**
+ * The last events of a stream (wire.md D-3.3). Without `includeUsage` the usage is in the last finishing chunk, so that
+ * a client that indexes `choices[0]` never gets an empty list.
+ */
+export function streamTail(
+  tail: { identity: ChunkIdentity; end: StreamEnd; usage: UsageBody; includeUsage: boolean },
+  form = CHAT_CHUNK,
+): Buffer {
+  const { identity, end, usage, includeUsage } = tail
+  let text = ''
+  for (const [position, { index, finish, native }] of end.finishes.entries()) {
+    const finished = { ...chunk(form, identity, [choice(form, index, null, finish, native)]), ...tierField(end) }
+    const last = position === end.finishes.length - 1
+    text += event(last && !includeUsage ? { ...finished, usage } : finished)
+  }
+  if (includeUsage) text += event({ ...chunk(form, identity, []), ...tierField(end), usage })
+  return Buffer.from(text + DONE)
+}
+
+/**
+ * The end of a stream that failed after its first byte: exactly three events (wire.md D-3.4), because no single form of
+ * the error reaches all clients. `usage` is the charge; null = it is not known.
+ */
+export function streamErrorTail(
+  tail: { identity: ChunkIdentity; error: ApiError; usage: UsageBody | null },
+  form = CHAT_CHUNK,
+): Buffer {
+  const { identity, usage } = tail
+  const { error } = tail.error.body()
+  const failed = chunk(form, identity, [choice(form, 0, '', 'error', 'error')])
+  return Buffer.from(`${event({ ...failed, error, ...(usage === null ? {} : { usage }) })}${event({ error })}${DONE}`)
+}
+
+function choice(
+  { said }: ChunkForm,
+  index: number,
+  text: string | null,
+  finish: FinishReason,
+  native: string | null,
+): Record<string, unknown> {
+  return { index, ...said(text), finish_reason: finish, native_finish_reason: native, logprobs: null }
+}
+
+function chunk(
+  { object }: ChunkForm,
+  { id, created, model, provider }: ChunkIdentity,
+  choices: readonly unknown[],
+): Record<string, unknown> {
+  return { id, object, created, model, provider, choices }
+}
+
+function event(body: unknown): string {
+  return `data: ${JSON.stringify(body)}\n\n`
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { losesThinking, nativeBody } from './native-body.ts'
+import { losesThinking, nativeBody } from './calls.ts'
 import { parseMessages } from './parse.ts'
 
 const TERMS = { model: 'up', maxTokens: 50, cacheMarks: 'all', echoesThoughts: false, signer: null } as const

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../../base/errors.ts'
 import type { ChatAnswer, StreamEnd, UsageReport } from '../../../../kinds/chat/answer.ts'
-import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from './render.ts'
-import { finishReasonOf } from '../../../../kinds/answer/finish-reason.ts'
+import { renderChatAnswer, streamErrorTail, streamTail, usageBody } from './writer.ts'
+import { finishReasonOf } from '../../../../kinds/answer/end.ts'
 
 const identity = { id: 'gen-1-x', created: 1763651164, model: 'openai/gpt-4o-mini', provider: 'OpenAI' }
 const report: UsageReport = {

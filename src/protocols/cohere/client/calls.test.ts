@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../base/errors.ts'
-import { parseCohereChat } from './parse.ts'
+import { parseCohereChat } from './calls.ts'
 
 const MESSAGES = [{ role: 'user', content: 'x' }]
 

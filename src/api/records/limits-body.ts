@@ -1,9 +1,12 @@
 import { rubles } from '../../base/money.ts'
-import { type KeyLimits, type KeyRecord, NO_LIMITS } from '../../store/accounts/key-store.ts'
-import type { KeySpend } from '../../store/accounts/key-lists.ts'
-import { limitPeriod } from '../../ledger/hold-rules.ts'
+import { isoSeconds, isoTime } from '../../base/time.ts'
+import { accountPeriod, isEarlier, limitPeriod, limitStart } from '../../ledger/hold-rules.ts'
 import type { PeriodStarts } from '../../ledger/ledger-store.ts'
-import { isoTime } from '../../base/time.ts'
+import { periodEndMs } from '../../ledger/period.ts'
+import type { AccountRecord } from '../../store/accounts/account-store.ts'
+import type { KeySpend } from '../../store/accounts/key-lists.ts'
+import { type KeyLimits, type KeyRecord, NO_LIMITS } from '../../store/accounts/key-store.ts'
+import type { AccountLimit } from './limits-contract.ts'
 
 /** The money left of a key's limit in its period; null without a limit. */
 export function limitRemaining(
@@ -77,5 +80,33 @@ export function limitFieldsOf(limits: KeyLimits | null) {
             ]),
           ),
     allowed_ips: allowedIps,
+  }
+}
+
+type ShownAccount = Pick<
+  AccountRecord,
+  'id' | 'limitMicro' | 'limitReset' | 'limitStart' | 'limitSpentMicro' | 'heldMicro'
+>
+
+/** The limit of an account and what is used of it now. */
+export function accountLimit(
+  account: ShownAccount,
+  now: { readonly periods: PeriodStarts; readonly atMs: number; readonly timezone: string },
+): AccountLimit {
+  const { limitMicro, limitReset, limitStart: counted, limitSpentMicro, heldMicro } = account
+  const period = accountPeriod(account, now.periods)
+  if (limitMicro === null || period === null)
+    return { limit: null, limit_reset: null, limit_used: null, limit_remaining: null, limit_resets_at: null }
+  const start = limitStart(period)
+  // A row of an earlier period means that no request has been counted in this one.
+  const isCounted = start === counted || isEarlier(start, counted)
+  const usedMicro = isCounted ? limitSpentMicro : 0n
+  const leftMicro = limitMicro - usedMicro - heldMicro
+  return {
+    limit: rubles(limitMicro),
+    limit_reset: limitReset,
+    limit_used: rubles(usedMicro),
+    limit_remaining: rubles(leftMicro > 0n ? leftMicro : 0n),
+    limit_resets_at: limitReset === null ? null : isoSeconds(periodEndMs(now.atMs, limitReset, now.timezone)),
   }
 }
