@@ -9,7 +9,7 @@ const MEASURED = [
   'src/ledger/*.ts',
   'src/access/*.ts',
   'src/http/sse.ts',
-  'src/protocols/wire/sse-decoder.ts',
+  'src/protocols/wire/stream-decoders.ts',
   'src/base/*-address.ts',
   'src/protocols/wire/connections.ts',
   'src/protocols/wire/connections.ts',

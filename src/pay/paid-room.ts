@@ -1,23 +1,26 @@
 import type { LimitShare } from '../access/key-limiter.ts'
 import type { Principal } from '../access/principal.ts'
+import type { ClientProtocol } from '../base/client-protocol.ts'
 import type { SyncedClock } from '../base/clock.ts'
-import type { WireRoute } from '../base/wire-route.ts'
 import type { IdSource } from '../base/ids.ts'
+import type { WireRoute } from '../base/wire-route.ts'
 import type { CatalogService } from '../catalog/catalog-service.ts'
-import type { Call, Route } from '../http/edge.ts'
+import type { Call, HIJACKED, Route } from '../http/edge.ts'
 import type { SseStreams } from '../http/sse.ts'
 import type { EventAction } from '../ledger/event-action.ts'
 import type { KeyWrap } from '../ledger/key-wrap.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { AnswerBudget } from '../protocols/answer-budget.ts'
 import type { AdapterPorts, AdapterTable } from '../protocols/ports/adapter.ts'
+import type { ClientInput } from '../protocols/ports/client-call.ts'
 import type { Reach } from '../store/accounts/key-lists.ts'
 import type { Expiring } from '../store/ledger/expiry-sweep.ts'
 import type { Store } from '../store/store.ts'
 import type { IdempotentCalls } from './idempotency/idempotent-calls.ts'
-import type { PaidKind } from './operations/paid-kind.ts'
 import type { AttemptQueuePorts } from './relay/attempt-queue.ts'
 import type { CopyStream } from './relay/event-buffer.ts'
+import type { AnswerKeeper } from './relay/generation-input.ts'
+import type { Operation } from './relay/operation.ts'
 import type { Relay } from './relay/relay.ts'
 
 export interface PayPorts {
@@ -91,4 +94,33 @@ export interface PaidRoomRow {
   readonly open: (ports: RoomPorts) => PaidRoom
   /** Its routes for customers' programs, for the reference. */
   readonly docs: Readonly<Record<string, WireRoute>>
+}
+
+/** A request that may continue earlier ones, and whose answer may be kept. */
+export interface KeptRequest {
+  readonly operation: Operation
+  /** The earlier items of the conversation, which the provider's words may repeat. */
+  readonly earlier: readonly unknown[]
+  /** null = the answer is only sent. Throws an ApiError if nothing is kept on this service. */
+  readonly keeperOf: () => AnswerKeeper | null
+  /** Answers the request without a provider, free of charge; null = it is a paid request. */
+  readonly answer: (() => typeof HIJACKED) | null
+}
+
+/** Reads the requests of a type. */
+export interface RequestReader {
+  readonly body: 'json' | 'json-or-multipart'
+  /** The most files in a form; absent = one. */
+  readonly filesMax?: number
+  /** Whether requests may come as messages of a WebSocket. */
+  readonly turns?: true
+  /** The protocol in whose form errors are written; absent = the path decides. */
+  readonly protocol?: ClientProtocol
+  /** Throws an ApiError. Asynchronous if it must read the length of a sound, or answers that are continued. */
+  read(input: ClientInput, call: Call<Principal>): Operation | Promise<Operation | KeptRequest>
+}
+
+/** One paid kind: its routes and the reader of its requests. */
+export interface PaidKind extends RequestReader {
+  readonly paths: readonly string[]
 }

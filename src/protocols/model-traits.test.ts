@@ -7,8 +7,7 @@ import { BEDROCK_TRAITS, bedrockModelOf, INVOKE_TRAITS } from './bedrock/request
 import { PREDICTS } from './gemini/provider/images.ts'
 import { GEMINI_TRAITS, traitsOf as geminiTraits } from './models/gemini-traits.ts'
 import { IMAGE_TRAITS } from './openai/provider/images.ts'
-import { SPEECH_TRAITS } from './openai/provider/speech.ts'
-import { TRANSCRIPTION_TRAITS } from './openai/provider/transcription.ts'
+import { SPEECH_TRAITS, TRANSCRIPTION_TRAITS } from './openai/provider/sound.ts'
 
 /** A slash in a name separates a collection from it, and is no trait. */
 const BY_NAME =

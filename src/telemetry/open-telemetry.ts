@@ -1,5 +1,5 @@
 import type { RequestListener } from '../http/request-log.ts'
-import { GenAiMetrics } from './gen-ai-metrics.ts'
+import { GenAiMetrics } from './gen-ai.ts'
 import type { SenderOptions } from './telemetry.ts'
 
 type Options = Omit<SenderOptions, 'target'> & { readonly target: SenderOptions['target'] | null }

@@ -16,7 +16,7 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, BatchSpanProcessor, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
-import { attemptAttributes, operationOf, requestAttributes } from './span-attributes.ts'
+import { attemptAttributes, operationOf, requestAttributes } from './gen-ai.ts'
 
 /** Routes that machines poll every second or two; their traces would be useless. */
 const UNTRACED: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])

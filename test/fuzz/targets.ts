@@ -9,7 +9,7 @@ import { parseMultipart } from '../../src/http/multipart.ts'
 import type { Meter } from '../../src/tables/meter-table.ts'
 import { chargeMicro, METERS, type PriceSheet } from '../../src/tables/meters.ts'
 import { parseDecimal } from '../../src/base/money.ts'
-import { SseDecoder } from '../../src/protocols/wire/sse-decoder.ts'
+import { SseDecoder } from '../../src/protocols/wire/stream-decoders.ts'
 import type { Random } from '../sim/random.ts'
 
 /** One round: throws if the product and the slow reference differ. Everything follows from the generator. */

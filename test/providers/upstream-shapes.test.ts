@@ -4,9 +4,8 @@ import { CollectedBody } from '../../src/protocols/wire/collected-body.ts'
 import { ERROR_BYTES_MAX, parseErrorBody } from '../../src/protocols/wire/error-body.ts'
 import { GeminiReader } from '../../src/protocols/gemini/provider/reader.ts'
 import { parseLifted } from '../../src/protocols/wire/lifted-json.ts'
-import { NdjsonDecoder } from '../../src/protocols/wire/ndjson-decoder.ts'
+import { NdjsonDecoder, SseDecoder } from '../../src/protocols/wire/stream-decoders.ts'
 import { LISTING_LIMITS, parseJson, UPSTREAM_LIMITS } from '../../src/protocols/wire/raw-json.ts'
-import { SseDecoder } from '../../src/protocols/wire/sse-decoder.ts'
 import { cpuMs, noStall, STALL_MS_MAX } from '../harness/patience.ts'
 
 const MEGABYTE = 1_048_576

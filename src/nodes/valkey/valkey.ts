@@ -4,8 +4,7 @@ import type { Shared } from '../shared.ts'
 import { connectValkey, type ValkeyPorts } from './client.ts'
 import { ValkeyGuard, ValkeyKeyLimits, ValkeyTokens, ValkeyWindows } from './limits.ts'
 import { NodeCipher } from './node-cipher.ts'
-import { RemoteStreams } from './remote-streams.ts'
-import { ValkeyCopy } from './stream-copies.ts'
+import { RemoteStreams, ValkeyCopy } from './remote-streams.ts'
 import { StreamMessages } from './stream-messages.ts'
 
 export interface ValkeyOptions {

@@ -14,7 +14,7 @@ import { withUnits } from '../plan/usage-bounds.ts'
 import { moderationSides } from '../../protocols/moderations.ts'
 import { parseModeration } from '../../protocols/openai/client/moderations.ts'
 import type { AdapterPorts, AdapterTable } from '../../protocols/ports/adapter.ts'
-import type { RequestReader } from './paid-kind.ts'
+import type { RequestReader } from '../paid-room.ts'
 import { servedBy, unitOperation, type UnitKind } from './unit.ts'
 
 /** Every request has the same usage. */

@@ -1,7 +1,6 @@
 import type { Endpoint, Model, Snapshot } from '../../catalog/catalog.ts'
 import { type Micro, kopeckText, rubles } from '../../base/money.ts'
-import type { Affinity } from './affinity.ts'
-import type { AdapterParameters, EndpointHealth } from './endpoint-order.ts'
+import type { AdapterParameters, Affinity, EndpointHealth } from './endpoint-order.ts'
 import type { TokenCounter } from './token-count.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { ChosenModel } from './model-choice.ts'

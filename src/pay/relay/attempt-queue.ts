@@ -1,21 +1,24 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
-import type { Affinity } from '../plan/affinity.ts'
+import type { Affinity } from '../plan/endpoint-order.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { AttemptFailure } from '../../protocols/ports/attempt-failure.ts'
 import { withoutSecretsOf } from '../../protocols/wire/upstream-error.ts'
 import {
+  type FailedAttempt,
+  type RequestWords,
   isClosed,
   isUnhealthy,
   mayRotateKey,
   mayServeNext,
   pauseSeconds,
+  providerWords,
+  refusedParameters,
   windowOf,
-  type FailedAttempt,
+  withoutEcho,
 } from './attempt-error.ts'
 import type { Trial, EndpointHealthBook } from './endpoint-health.ts'
 import type { KeyPools } from './key-pools.ts'
-import { providerWords, refusedParameters, withoutEcho, type RequestWords } from './provider-words.ts'
 
 const ATTEMPTS_MAX = 4
 /** Answers shorter than this do not show the speed. */

@@ -6,10 +6,16 @@ import { chargeMicro, providerCostMicro, type Usage } from '../../tables/meters.
 import type { Micro } from '../../base/money.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { AttemptFailure } from '../../protocols/ports/attempt-failure.ts'
-import { errorOfAttempts, isGivenUp, isProviderFault, midStreamError, type FailedAttempt } from './attempt-error.ts'
+import {
+  type FailedAttempt,
+  errorOfAttempts,
+  failureNotes,
+  isGivenUp,
+  isProviderFault,
+  midStreamError,
+} from './attempt-error.ts'
 import { AttemptQueue } from './attempt-queue.ts'
 import { ClientEnd, type ClientStream, type OpenStream } from './client-end.ts'
-import { failureNotes } from './provider-words.ts'
 import type { GenerationInput, GenerationPorts, GenerationResult } from './generation-input.ts'
 import { askedOf, mayBecome, type Asked, type GenerationState } from './generation-state.ts'
 import type { Attempt, ReportedUsage } from './operation.ts'
@@ -38,10 +44,7 @@ const DRAIN_MS = 120_000
 const RETRY_MS_MIN = 50
 const RETRY_MS_MAX = 500
 const showNothing = (): void => undefined
-/**
- * Chunks without content (roles, empty deltas) wait for the first one with content: until then another provider can be
- * asked.
- */
+/** Chunks without content (roles, empty deltas) wait for one with content: until then another provider can be asked. */
 const HEAD_BYTES_MAX = 65_536
 
 /** One paid answer: the upstream reader, the hold and the client's end. The bill never depends on who still listens. */

@@ -1,5 +1,5 @@
 import type { Provider } from '../../catalog/catalog.ts'
-import type { Affinity } from '../plan/affinity.ts'
+import type { Affinity } from '../plan/endpoint-order.ts'
 import { attraction } from '../../base/rendezvous.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { RedactedFailure } from '../../protocols/ports/attempt-failure.ts'

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Endpoint } from '../../catalog/catalog.ts'
 import { namedReason } from '../../kinds/answer/end.ts'
 import { parseLifted, type VectorBytes } from '../wire/lifted-json.ts'
-import { SseDecoder } from '../wire/sse-decoder.ts'
+import { SseDecoder } from '../wire/stream-decoders.ts'
 import { headerOf, type HttpRequest, type Transport } from '../wire/transport.ts'
 import {
   TURN_BYTES,

@@ -47,7 +47,7 @@ export interface AttemptFailure {
   readonly retryAfterSeconds: number | null
   /**
    * The provider's words (`quotes`), whatever the status, or ours for a failure without words; null = none. A
-   * provider's words may repeat the prompt: see pay/relay/provider-words.ts.
+   * provider's words may repeat the prompt: see pay/relay/attempt-error.ts.
    */
   readonly said: string | null
   /** The provider's whole refusal, for a client of its protocol; absent = the message is enough. */

@@ -8,7 +8,7 @@ import {
   type UpstreamRequest,
 } from '../ports/call.ts'
 import { LiftedBody, type LiftedJson } from '../wire/lifted-json.ts'
-import { SseDecoder } from '../wire/sse-decoder.ts'
+import { SseDecoder } from '../wire/stream-decoders.ts'
 import type { Transport, UpstreamHeaders } from '../wire/transport.ts'
 import {
   UpstreamResponse,

@@ -7,7 +7,7 @@ import { type AttemptFailure, failure, garbage } from '../ports/attempt-failure.
 import type { ResultSink, RunningCall, UnitCall, UpstreamRequest } from '../ports/call.ts'
 import { errorIn, isErrorBody } from '../wire/error-body.ts'
 import { parseJson } from '../wire/raw-json.ts'
-import { SseDecoder } from '../wire/sse-decoder.ts'
+import { SseDecoder } from '../wire/stream-decoders.ts'
 import { headerOf, type Transport, type UpstreamHeaders } from '../wire/transport.ts'
 import { eventFailure } from '../wire/upstream-error.ts'
 import { ask, whenSendable } from './ask.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SseDecoder } from './sse-decoder.ts'
+import { SseDecoder } from './stream-decoders.ts'
 import { recordedCases } from '../../../test/harness/recording.ts'
 
 function decode(pieces: readonly Buffer[]): string[] {

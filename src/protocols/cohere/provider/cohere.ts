@@ -15,8 +15,7 @@ import { billed, failure, garbage, type AttemptFailure } from '../../ports/attem
 import type { AnswerState } from '../../upstream/response.ts'
 import { ToolCallDeltas } from '../../answers/tool-calls.ts'
 import { eventFailure } from '../../wire/upstream-error.ts'
-import { NdjsonDecoder } from '../../wire/ndjson-decoder.ts'
-import { SseDecoder } from '../../wire/sse-decoder.ts'
+import { NdjsonDecoder, SseDecoder } from '../../wire/stream-decoders.ts'
 import { argumentsText } from '../../openai/provider/delta.ts'
 import { TokenReader } from '../../answers/token-reader.ts'
 

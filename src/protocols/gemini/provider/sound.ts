@@ -16,7 +16,7 @@ import { geminiErrorEvent, isErrorBody, geminiUsage } from './usage.ts'
 import { traitsOf } from '../../models/gemini-traits.ts'
 import { generatePath, geminiCredentials } from './request.ts'
 import { askWhole } from '../../upstream/ask.ts'
-import { spoken } from '../../openai/provider/speech.ts'
+import { spoken } from '../../openai/provider/sound.ts'
 
 const BLOCKED: ReadonlySet<string> = new Set(['SAFETY', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'RECITATION'])
 const TRANSCRIBE = 'Write down what is said in this recording, word for word, in the language it is said in.'

@@ -13,7 +13,7 @@ import {
   type EmbeddingsProtocol,
 } from '../../upstream/embeddings.ts'
 import { askChat, askCompletions, type ChatProtocol, type EventReader } from '../../upstream/events.ts'
-import { NdjsonDecoder } from '../../wire/ndjson-decoder.ts'
+import { NdjsonDecoder } from '../../wire/stream-decoders.ts'
 import { failure, type AttemptFailure, billed, garbage } from '../../ports/attempt-failure.ts'
 import type { LiftedJson } from '../../wire/lifted-json.ts'
 import { objectOf, textOf, listOf, parseJson, type RawJson } from '../../wire/raw-json.ts'

@@ -118,7 +118,7 @@ export const SHARED = {
   user: USER,
 } as const
 
-/** `POST /v1/chat/completions`. The reader is `parse.ts`. */
+/** `POST /v1/chat/completions`. The reader is `call.ts`. */
 export const ChatBody = ruled(
   object({
     model: OPTIONAL_MODEL,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { FailedAttempt } from './attempt-error.ts'
-import { providerWords } from './provider-words.ts'
+import { type FailedAttempt, providerWords } from './attempt-error.ts'
 
 const PROMPT = 'Tell me about the harbour of Trieste in winter'
 

@@ -1,22 +1,31 @@
 import type { Endpoint } from '../../../catalog/catalog.ts'
+import { keyHeaders } from '../../../catalog/dialect.ts'
 import { TraitTable } from '../../../catalog/trait-table.ts'
 import type { UsageReport } from '../../../kinds/chat/answer.ts'
+import { SPEECH_FORMATS } from '../../../kinds/speech.ts'
 import {
-  needsTimestamps,
   type Chunking,
   type KnownSpeakers,
   type TranscriptionRequest,
+  needsTimestamps,
 } from '../../../kinds/transcription/request.ts'
-import { garbage, type AttemptFailure } from '../../ports/attempt-failure.ts'
-import { takes, takesOf, type UnitCall, type UpstreamRequest } from '../../ports/call.ts'
-import { askTranscript, readLengths, readSegments, readWords, soundForm } from '../../upstream/transcripts.ts'
-import type { TranscriptionProtocol, TranscriptionResult } from '../../upstream/audio.ts'
-import { isErrorBody } from '../../wire/error-body.ts'
-import { LISTING_LIMITS, listOf, objectOf, parseJson, textOf, type RawJson } from '../../wire/raw-json.ts'
 import { TokenReader } from '../../answers/token-reader.ts'
-import { headerOf, type Transport, type UpstreamHeaders } from '../../wire/transport.ts'
-import { openaiErrorBody } from './usage.ts'
-import { keyHeaders } from '../../../catalog/dialect.ts'
+import { type AttemptFailure, billed, failure, garbage } from '../../ports/attempt-failure.ts'
+import { type UnitCall, type UpstreamRequest, takes, takesOf } from '../../ports/call.ts'
+import {
+  type SpeechCall,
+  type SpeechPiece,
+  type SpeechProtocol,
+  type TranscriptionProtocol,
+  type TranscriptionResult,
+  askSpeech,
+} from '../../upstream/audio.ts'
+import { askTranscript, readLengths, readSegments, readWords, soundForm } from '../../upstream/transcripts.ts'
+import { errorIn, isErrorBody } from '../../wire/error-body.ts'
+import { LISTING_LIMITS, type RawJson, listOf, objectOf, parseJson, textOf } from '../../wire/raw-json.ts'
+import { type Transport, type UpstreamHeaders, headerOf } from '../../wire/transport.ts'
+import { eventFailure } from '../../wire/upstream-error.ts'
+import { openaiErrorBody, openaiUsage } from './usage.ts'
 
 /** Abilities of a model by its name: services do not report them, and each refuses unknown parameters. */
 interface Traits {
@@ -192,4 +201,75 @@ function transcriptUsage(usage: RawJson | null): UsageReport | null {
     inputTokens: input,
     outputTokens: output,
   })
+}
+
+const VOICE = 'alloy'
+const PAGE = { source: 'https://platform.openai.com/docs/api-reference/audio/createSpeech', date: '2026-11-27' }
+/** Whether a model streams events, and so reports its usage. */
+export const SPEECH_TRAITS = new TraitTable<boolean>([
+  { of: 'gpt tts', traits: true, ...PAGE },
+  { of: 'tts', from: '1', traits: false, ...PAGE },
+  { of: 'tts', from: '2', traits: true, ...PAGE },
+])
+const NOTHING: SpeechPiece = { audio: null, usage: null, done: false }
+
+/** `/audio/speech` of OpenAI and every dialect of it. */
+export function openaiSpeech(transport: Transport): SpeechProtocol {
+  return askSpeech(transport, {
+    formats: () => SPEECH_FORMATS,
+    request: speechRequest,
+    reads: (call) => ({
+      idHeader: 'x-request-id',
+      ...(inEvents(call) ? { piece: readPiece } : {}),
+      ended: () => failure('cut', null, 'the speech ended without its last event'),
+    }),
+  })
+}
+
+/** Whether events are requested: only in them does the provider report the tokens that the client pays for. */
+function inEvents(call: SpeechCall): boolean {
+  return (
+    call.wantsUsage && takes(call.endpoint, 'stream_format') && SPEECH_TRAITS.of(call.endpoint.upstreamModel) !== false
+  )
+}
+
+function speechRequest(call: SpeechCall): UpstreamRequest {
+  const { endpoint, request, format, voice } = call
+  const body = {
+    model: endpoint.upstreamModel,
+    input: request.input,
+    voice: voice ?? VOICE,
+    response_format: format,
+    ...(request.speed === null || !takes(endpoint, 'speed') ? {} : { speed: request.speed }),
+    ...(request.instructions === null || !takes(endpoint, 'instructions')
+      ? {}
+      : { instructions: request.instructions }),
+    ...(inEvents(call) ? { stream_format: 'sse' } : {}),
+  }
+  return {
+    path: `/audio/speech${endpoint.provider.dialect.query}`,
+    body,
+    headers: keyHeaders(call.endpoint.provider.dialect, call.apiKey),
+  }
+}
+
+function readPiece(data: Buffer): SpeechPiece | AttemptFailure {
+  const event = objectOf(parseJson(data))
+  if (event === null) return data.toString('latin1') === '[DONE]' ? NOTHING : garbage('no event of speech', data)
+  if (isErrorBody(event)) {
+    const usage = spoken(openaiUsage(event['usage']))
+    return billed(eventFailure(errorIn(event)), usage)
+  }
+  if (event['type'] === 'speech.audio.delta')
+    return { ...NOTHING, audio: Buffer.from(textOf(event['audio']) ?? '', 'base64') }
+  if (event['type'] === 'speech.audio.done')
+    return { audio: null, usage: spoken(openaiUsage(event['usage'])), done: true }
+  return NOTHING
+}
+
+/** The usage with all output as audio, whatever name the provider counts it under. */
+export function spoken(report: UsageReport | null): UsageReport | null {
+  if (report === null) return null
+  const { output = 0, reasoning = 0, audio_output: sound = 0, ...input } = report.usage
+  return { ...report, usage: { ...input, audio_output: output + reasoning + sound }, reasoningTokens: 0 }
 }
