@@ -1,12 +1,17 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
+import { isBuilt } from '../bin/program.js'
 import { onCore, type Core } from './pinning.ts'
 import { START_MS, stopChild, type Server } from './servers.ts'
+
+// A program that runs from its source also holds the memory of the compiler, so each one that is measured is built.
+const OWN = join(import.meta.dirname, '..')
+if (!isBuilt()) spawnSync(process.execPath, [join(OWN, 'scripts/build-server.ts')], { cwd: OWN, stdio: 'inherit' })
 
 /** The number of accounts that are made at the same time. */
 const AT_ONCE = 32

@@ -77,7 +77,7 @@ const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
     ru: `Провайдер ${word('provider')} отвергает ключ ${number('key')} из ${number('keys')}${typeof detail['status'] === 'number' ? `, статус ${word('status')}` : ''}. Проверьте, что ключ действует и оплачен.`,
   }),
   'provider.balance_low': ({ word, number }) => ({
-    en: `${number('balance')} ${word('currency')} are left with the provider ${word('provider')} (key ${number('key')} of ${number('keys')}); you are told below ${number('threshold')}. Without money it refuses requests.`,
+    en: `${number('balance')} ${word('currency')} are left with the provider ${word('provider')} (key ${number('key')} of ${number('keys')}); you get a notice below ${number('threshold')}. Without money it refuses requests.`,
     ru: `У провайдера ${word('provider')} осталось ${number('balance')} ${word('currency')} (ключ ${number('key')} из ${number('keys')}); порог уведомления – ${number('threshold')}. Без денег он будет отклонять запросы.`,
   }),
   'rates.held': ({ word, detail }) =>

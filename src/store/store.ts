@@ -46,8 +46,9 @@ import { UserStore } from './people/user-store.ts'
  * the ways of the whole store to another place.
  *
  * **What it promises.** A write that has resolved is on the disk. What belongs together is one transaction. Rows that
- * decide money carry a seal and entries are a chain, so a change by another hand is found. Locks are taken in one order
- * everywhere: accounts, keys, holds, jobs, claims, each by id. Lists are read in pages with a bound, never whole.
+ * decide money carry a seal and entries are a chain, so the audit finds changes by anything but Tollgate. Locks are
+ * taken in one order everywhere: accounts, keys, holds, jobs, claims, each by id. Lists are read in pages with a bound,
+ * never whole.
  *
  * **What it never does.** It decides no charge: `ledger` decides on loaded rows. It calls nobody over the network but
  * its database, and knows no request. Amounts are bigints of micro-rubles, times are Unix ms.

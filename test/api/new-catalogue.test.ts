@@ -5,7 +5,7 @@ import { movingGateway } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 import { listen } from '../harness/scripted-upstream.ts'
 
-/** The published lists on loopback, and what a look makes of them: everything waits for a hand. */
+/** The published lists on loopback, and what a look makes of them: everything waits for a person's decision. */
 interface Change {
   readonly id: string
   readonly model: string

@@ -333,7 +333,7 @@ test('each mistake in an auth has its own sentence', async () => {
   assert.match(await problem({ type: 'kerberos' }), /must be one of oauth/)
   assert.match(await problem({ type: 'oauth', client: 'a', secret: 'b' }), /auth.token_url: is required/)
   assert.match(await problem({ type: 'gigachat' }), /auth.key: is required/)
-  assert.match(await problem({ type: 'gigachat', key: 'k' }, { api_key: 'k' }), /in place of api_key/)
+  assert.match(await problem({ type: 'gigachat', key: 'k' }, { api_key: 'k' }), /replaces api_key/)
   assert.match(await problem({ type: 'google', key: '{}' }), /whole JSON of a key/)
   assert.match(await problem({ type: 'aws' }), /the adapter bedrock alone/)
   const sdk = { adapter: 'ai-sdk', package: '@ai-sdk/mistral' }

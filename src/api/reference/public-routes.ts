@@ -287,7 +287,7 @@ export const PUBLIC_ROUTES: Readonly<Record<string, WireRoute>> = completed({
     example: { query: { limit: '5' } },
   },
   'GET /v1/health': { summary: 'Whether the service takes requests, and what exists.', open: true, answer: Health },
-  'GET /api/hello': { summary: 'Somebody is there.', open: true, answer: Alive, example: {} },
+  'GET /api/hello': { summary: 'Tollgate is running.', open: true, answer: Alive, example: {} },
   'GET /healthz': { summary: 'The process lives.', answer: Alive, example: {} },
   'GET /readyz': { summary: 'Requests may be sent here.', answer: Ready, example: {} },
   'GET /metrics': {
