@@ -12,7 +12,6 @@ const MEASURED = [
   'src/protocols/wire/stream-decoders.ts',
   'src/base/*-address.ts',
   'src/protocols/wire/connections.ts',
-  'src/protocols/wire/connections.ts',
   'src/catalog/upstream-address.ts',
 ]
 const TESTS = [
