@@ -77,8 +77,9 @@ export const GUARANTEE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a hold leaks when its answer is lost',
     file: LEDGER,
-    find: '    const placing = this.#place(operation)\n',
-    replace: '    this.#running.add(request.generationId)\n    const placing = this.#place(operation)\n',
+    find: '    const outcome = await this.#own.place(operation, isShared)\n',
+    replace:
+      '    this.#running.add(request.generationId)\n    const outcome = await this.#own.place(operation, isShared)\n',
   },
   {
     name: 'an abort is not billed',
