@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkText } from './catalog-check.ts'
+import { isAbout } from './catalog-warning.ts'
 import { EMPTY_DOCUMENT, type ModelEntry } from './document.ts'
 import { priceWarnings } from './price-doubts.ts'
 import { adaptersNamed } from '../../test/harness/adapters-named.ts'
@@ -69,6 +70,22 @@ test('what sells below its cost is a warning and no mistake', () => {
       'markup: 0.5 sells every model without a sell of its own for less than its provider charges',
       'v/m at p/x: sell.prompt is 2 RUB, and the provider charges 200 RUB',
     ],
+  )
+  const [cheap, endpoint] = [
+    { ...document, settings: {}, models: [{ ...model('200'), markup: '0.875' }] },
+    {
+      ...document,
+      settings: {},
+      providers: { p: { name: 'P', adapter: 'openai', base_url: 'https://p.example/v1', markup: '0.8' } },
+      models: [],
+    },
+  ].map((one) => priceWarnings(one)[0])
+  assert.deepEqual(cheap?.params, { name: 'v/m', markup: '0.875', loss: '12.5' })
+  assert.deepEqual(endpoint?.params, { name: 'p', markup: '0.8', loss: '20' })
+  assert.ok(cheap !== undefined && endpoint !== undefined)
+  assert.deepEqual(
+    [isAbout(cheap, { model: 'v/m' }), isAbout(cheap, { model: 'v/n' }), isAbout(endpoint, { provider: 'p' })],
+    [true, false, true],
   )
   assert.deepEqual(priceWarnings({ ...document, settings: {} }), [], 'without a rate nothing can be compared')
 })

@@ -40,7 +40,7 @@ function markupsBelow({ settings: { markup }, providers, models }: CatalogDocume
     ? [
         warningOf(
           'markup_below',
-          { markup },
+          { markup, loss: lossOf(markup) },
           `markup: ${markup} sells every model without a sell of its own for less than its provider charges`,
         ),
       ]
@@ -56,13 +56,18 @@ function markupsBelow({ settings: { markup }, providers, models }: CatalogDocume
         ? [
             warningOf(
               'markup_below_of',
-              { name, markup: own },
+              { name, markup: own, loss: lossOf(own) },
               `${name}: a markup of ${own} sells for less than the provider charges`,
             ),
           ]
         : [],
     ),
   ]
+}
+
+/** Percent of the provider's price that a markup below 1 gives away. */
+function lossOf(markup: string): string {
+  return String(Math.round((1 - Number(markup)) * 1_000) / 10)
 }
 
 function isBelow(markup: string | undefined): markup is string {

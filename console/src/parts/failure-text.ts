@@ -155,7 +155,7 @@ function fieldName(field: string): string {
 }
 
 /** These figures are texts with exact decimals, since a float cannot represent every price. */
-const DECIMALS: ReadonlySet<string> = new Set(['markup', 'sell', 'cost', 'found', 'usual', 'most'])
+const DECIMALS: ReadonlySet<string> = new Set(['markup', 'loss', 'sell', 'cost', 'found', 'usual', 'most'])
 
 /** The figures of a check, a refusal or a warning in the reader's number format. */
 export function paramTexts(params: unknown): Record<string, string> {

@@ -283,7 +283,7 @@ test('faults of a catalogue and its warnings are shown in Russian', { skip }, as
   const guest = await visitor(browser, tollgate.url, { language: 'ru' })
   await enter(guest.context, tollgate, operator)
   await guest.page.goto(`${tollgate.url}/operator/catalog`)
-  await guest.page.getByText(ru('catalog_warning.markup_below', { markup: '0,9' })).waitFor()
+  await guest.page.getByText(ru('catalog_warning.markup_below', { markup: '0,9', loss: '10' })).waitFor()
   await guest.page.getByRole('textbox', { name: ru('catalog.document') }).fill(
     JSON.stringify({
       providers: { p: { adapter: 'openai', base_url: 'https://acme.example/v1/embeddings' } },

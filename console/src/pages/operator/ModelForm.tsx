@@ -1,5 +1,6 @@
 import { Button, Card, CloseButton, Group, Input, Select, Stack, Switch, Tabs, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
+import { isAbout } from '../../../../src/catalog/catalog-warning.ts'
 import type { CatalogDocument, ModelEntry, Settings } from '../../../../src/api/admin/catalog-contract.ts'
 import { PRICE_KEYS } from '../../../../src/tables/meter-table.ts'
 import { MODEL_TYPES } from '../../../../src/tables/model-types.ts'
@@ -137,7 +138,7 @@ function Editor({ document, first, selling, done }: EditorProps) {
         compare={compare}
         beside={first !== null && <DeleteModel id={first.id} done={done} />}
         apply={() => entry !== null && put.mutate({ params: { id: entry.id }, body: entry })}
-        concerns={({ params }) => 'model' in params && params.model === entry?.id}
+        concerns={(warning) => entry !== null && isAbout(warning, { model: entry.id })}
       />
     </Stack>
   )

@@ -1,6 +1,7 @@
 import { Autocomplete, Button, Group, PasswordInput, Stack, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { adapters } from 'virtual:adapters'
+import { isAbout } from '../../../../src/catalog/catalog-warning.ts'
 import type { CatalogDocument, ProviderEntry } from '../../../../src/api/admin/catalog-contract.ts'
 import { ownValue } from '../../../../src/base/own-value.ts'
 import { knownQuirks } from '../../../../src/catalog/known-quirks.ts'
@@ -163,7 +164,7 @@ function ProviderForm({ document, edited, done }: EditorProps) {
           put={put}
           ready={parsedDialect(draft.dialect) !== null}
           apply={() => put.mutate({ params: { slug }, body: entry })}
-          concerns={({ params }) => 'endpoint' in params && params.endpoint.startsWith(`${slug}/`)}
+          concerns={(warning) => isAbout(warning, { provider: slug })}
         />
       </Stack>
     </form>

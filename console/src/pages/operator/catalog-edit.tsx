@@ -2,7 +2,7 @@ import { Alert, Button, Group, JsonInput, type JsonInputProps } from '@mantine/c
 import clsx from 'clsx'
 import type { ReactNode } from 'react'
 import type { CatalogChange } from '../../../../src/api/admin/catalog-contract.ts'
-import type { CatalogWarning } from '../../../../src/catalog/catalog-warning.ts'
+import { LOSSES, type CatalogWarning } from '../../../../src/catalog/catalog-warning.ts'
 import { useRead } from '../../api/hooks.ts'
 import { useCan } from '../../parts/Can.tsx'
 import { Failed } from '../../parts/Loaded.tsx'
@@ -32,7 +32,11 @@ export function CatalogWarnings({ warnings }: { readonly warnings: readonly Cata
   if (warnings.length === 0) return null
   const more = warnings.length - WARNINGS_MAX
   return (
-    <Alert color="yellow" role="status" title={t('catalog.warnings')}>
+    <Alert
+      color={warnings.some(({ warning }) => LOSSES.has(warning)) ? 'red' : 'yellow'}
+      role="status"
+      title={t('catalog.warnings')}
+    >
       <ul className="bullets">
         {warnings.slice(0, WARNINGS_MAX).map(({ warning, message, params }) => (
           <li key={`${warning} ${message}`}>
