@@ -5,8 +5,6 @@ import { test } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '../..')
 const STYLES = '@mantine/core/styles/'
-/** Written by us. */
-const OWN: ReadonlySet<string> = new Set(['Badge', 'Table'])
 const IMPORTS = /import (?:type )?\{([^}]*)\} from '@mantine\/core'/g
 
 test('each component of the library has its styles: the console loads none but those it names', () => {
@@ -21,7 +19,6 @@ test('each component of the library has its styles: the console loads none but t
   assert.ok(used.size > 50, String(used.size))
   const lacking = [...used].filter(
     (name) =>
-      !OWN.has(name) &&
       existsSync(join(ROOT, 'node_modules', STYLES, `${name}.css`)) &&
       !files.some((text) => text.includes(`${STYLES}${name}.css`)),
   )
