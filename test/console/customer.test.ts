@@ -241,10 +241,18 @@ for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
   test(`6 (${language}): the playground streams a chat and says what it cost`, { skip }, async () => {
     await asCustomer(at('play'), language, async (page) => {
       await page.goto(`${tollgate.url}/playground?model=sandbox/chat`)
-      await page.getByLabel(words.message, { exact: true }).fill('Hello\nsandbox: words=30')
+      await page.getByLabel(words.message, { exact: true }).fill('Hello\nsandbox: words=900')
       await page.getByRole('button', { name: words.send }).click()
       await page.getByText(words.talk).waitFor()
-      assert.ok((await page.getByRole('log').innerText()).split(/\s+/).length > 30)
+      const talk = page.getByRole('log')
+      assert.ok((await talk.innerText()).split(/\s+/).length > 900)
+      const { all, below } = await talk.evaluate((element) => {
+        // The script runs in the page.
+        const box = element as unknown as Readonly<Record<'scrollHeight' | 'scrollTop' | 'clientHeight', number>>
+        const hidden = box.scrollHeight - box.clientHeight
+        return { all: hidden, below: hidden - box.scrollTop }
+      })
+      assert.ok(all > 100 && below < 10, `${below} of ${all} px are below the end that is in view`)
     })
   })
 

@@ -1,5 +1,5 @@
 import { Button, Card, Collapse, Group, Stack, Text, Textarea } from '@mantine/core'
-import { useState } from 'react'
+import { type RefObject, useLayoutEffect, useRef, useState } from 'react'
 import type { ModelRow, Prices } from '../../../../src/api/cabinet/model-contract.ts'
 import { CallSnippet } from '../../parts/CallSnippet.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
@@ -114,10 +114,39 @@ function Tools({ parametersShown, showParameters, compares, compare, showCall }:
   )
 }
 
+/** The end counts as in view down to so many pixels above it. */
+const NEAR_PX = 40
+
+/** Keeps the end of a conversation in view while it grows, unless the reader has scrolled away from it. */
+function useEndInView(turns: readonly Turn[]): { readonly ref: RefObject<HTMLDivElement | null>; onScroll(): void } {
+  const ref = useRef<HTMLDivElement>(null)
+  const isAway = useRef(false)
+  // Whoever asks wants to see the answer.
+  useLayoutEffect(() => {
+    isAway.current = false
+  }, [turns.length])
+  useLayoutEffect(() => {
+    if (ref.current !== null && !isAway.current) ref.current.scrollTop = ref.current.scrollHeight
+  }, [turns])
+  const onScroll = (): void => {
+    const { scrollHeight = 0, scrollTop = 0, clientHeight = 0 } = ref.current ?? {}
+    isAway.current = scrollHeight - scrollTop - clientHeight > NEAR_PX
+  }
+  return { ref, onScroll }
+}
+
 function Talk({ talk: { turns, busy, failure }, name }: { readonly talk: Conversation; readonly name: string }) {
+  const end = useEndInView(turns)
   return (
     <Stack gap="xs">
-      <Card padding="md" className={css.talk ?? ''} role="log" aria-label={`${t('play.talk')}: ${name}`} tabIndex={0}>
+      <Card
+        {...end}
+        padding="md"
+        className={css.talk ?? ''}
+        role="log"
+        aria-label={`${t('play.talk')}: ${name}`}
+        tabIndex={0}
+      >
         {turns.length === 0 && <Empty picture="talk" title={t('play.empty')} />}
         {turns.map((turn, index) => (
           <TurnView key={index} turn={turn} name={name} busy={busy && index === turns.length - 1} />
