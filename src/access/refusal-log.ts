@@ -2,11 +2,12 @@ import type { ApiError } from '../base/errors.ts'
 import type { Clock } from '../base/clock.ts'
 import { thrownMessage } from '../base/text.ts'
 import { MINUTE_MS } from '../base/time.ts'
-import type { Call } from '../http/edge.ts'
+import type { Call, Route } from '../http/edge.ts'
 import type { RefusalRecord, RefusalStore } from '../store/refusals/refusal-store.ts'
 import type { Principal } from './principal.ts'
 
 type Refusal = Omit<RefusalRecord, 'id'>
+type CalledRoute = Pick<Route<Principal>, 'method' | 'plane' | 'path'>
 
 export interface RefusalPorts {
   readonly store: Pick<RefusalStore, 'add' | 'trim'>
@@ -53,8 +54,12 @@ export class RefusalLog {
     await this.#write()
   }
 
-  /** An answer that failed at a provider has its row in the usage log, and counts as nothing here. */
-  note(call: Call<Principal>, principal: Principal, error: ApiError): void {
+  /**
+   * Only calls of models count, not looks at what they made. An answer that failed at a provider has its row in the
+   * usage log, and counts as nothing here.
+   */
+  note(call: Call<Principal>, { method, plane, path }: CalledRoute, principal: Principal, error: ApiError): void {
+    if (method !== 'POST' || (plane !== 'key' && plane !== 'playground') || path.includes('/:id')) return
     if (error.details.headers?.['x-generation-id'] !== undefined) return
     const atMs = this.#ports.clock.now()
     const minuteMs = atMs - (atMs % MINUTE_MS)

@@ -70,7 +70,7 @@ function ofPrincipal({ refusals }: Services): Pick<EdgeOptions<Principal>, 'acco
   return {
     accountOf: ({ accountId }) => accountId,
     describe: ({ accountId, keyId }) => ({ account_id: accountId, key_id: keyId }),
-    refused: (call, principal, error) => refusals.note(call, principal, error),
+    refused: (call, route, principal, error) => refusals.note(call, route, principal, error),
   }
 }
 

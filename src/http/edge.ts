@@ -189,7 +189,7 @@ export interface EdgeOptions<P> {
   /** The principal's fields in the request's log line. */
   readonly describe?: (principal: P) => LogFields
   /** Hears of each refusal of a caller who is known. Throws nothing. */
-  readonly refused?: (call: Call<P>, principal: P, error: ApiError) => void
+  readonly refused?: (call: Call<P>, route: Route<P>, principal: P, error: ApiError) => void
   /** The origins, besides the address, whose shares count the memory for a principal's bodies. */
   readonly accountOf?: (principal: P) => string
   /** Writes one sentence for the operator as a log line. */

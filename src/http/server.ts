@@ -419,7 +419,7 @@ class HttpEdge<P> implements Edge {
     const error = asApiError(thrown)
     const { cause, refusedBy } = error.details
     const caller = exchange.principal ?? exchange.refused
-    if (caller !== null) this.#options.refused?.(exchange, caller, error)
+    if (caller !== null && exchange.route !== null) this.#options.refused?.(exchange, exchange.route, caller, error)
     const status = statusOf(error.errorName, exchange.protocol)
     if (error.errorName === 'internal_error') this.#options.log.bug(cause, exchange.requestId)
     exchange.log.set({ error_type: error.errorType })
