@@ -26,7 +26,7 @@ const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
   password: t('entry.password'),
   name: t('entry.name'),
   overview: t('nav.home'),
-  wrong: t('failure.title'),
+  wrong: t('failure.refused'),
   createKey: t('keys.create'),
   kept: t('keys.kept'),
   useWith: t('keys.use_with'),

@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications'
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { ApiFailure } from '../api/call.ts'
-import { failureText, problemTexts, serverWords } from './failure-text.ts'
+import { failureText, failureTitle, problemTexts, serverWords } from './failure-text.ts'
 import { RetryIcon, WarningIcon } from './icons.ts'
 import { t, useReader } from './words.ts'
 import { Said } from './cells.tsx'
@@ -26,7 +26,7 @@ export function Loaded<A>({ of, height = 220, children }: LoadedProps<A>) {
 
 export function Failed({ failure, retry }: { readonly failure: unknown; readonly retry?: () => void }) {
   return (
-    <Alert color="red" variant="light" icon={<WarningIcon />} title={t('failure.title')} role="alert">
+    <Alert color="red" variant="light" icon={<WarningIcon />} title={failureTitle(failure)} role="alert">
       <FailureWords failure={failure} />
       {retry !== undefined && <RetryButton failure={failure} retry={retry} />}
     </Alert>
@@ -36,7 +36,7 @@ export function Failed({ failure, retry }: { readonly failure: unknown; readonly
 /** A failure in the place where the content would be. */
 export function FailedPlace({ failure, retry }: { readonly failure: unknown; readonly retry: () => void }) {
   return (
-    <Place picture={pictureOf(failure)} title={t('failure.title')} failed>
+    <Place picture={pictureOf(failure)} title={failureTitle(failure)} failed>
       <FailureWords failure={failure} />
       <RetryButton failure={failure} retry={retry} />
     </Place>
@@ -157,7 +157,7 @@ export function tellFailure(failure: unknown, again?: Again): void {
     again?.retry()
   }
   notifications.show({
-    title: t('failure.title'),
+    title: failureTitle(failure),
     message: (
       <>
         <FailureWords failure={failure} />

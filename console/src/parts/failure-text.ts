@@ -56,6 +56,12 @@ export function failureText(failure: unknown): string {
   return rest.length === 0 ? name : `${name}. ${rest.join(' ')}`
 }
 
+/** A refusal is no fault of the service, and is not called one. */
+export function failureTitle(failure: unknown): string {
+  const isRefused = failure instanceof ApiFailure && failure.status >= 400 && failure.status < 500
+  return t(isRefused ? 'failure.refused' : 'failure.title')
+}
+
 /** The server's message, if it says more than the console's text. Pages show it as a quotation. */
 export function serverWords(failure: unknown): string | null {
   if (!(failure instanceof ApiFailure) || !TOLD_BY_SERVER.has(failure.errorType) || failure.message === '') return null

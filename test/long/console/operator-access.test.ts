@@ -104,7 +104,8 @@ for (const { language, dark } of LOOKS) {
       for (const path of ['/operator', '/operator/requests', '/operator/codes', '/operator/margin']) {
         await guest.follow(path)
         await guest.settled()
-        assert.equal(await page.getByText(t('failure.title')).count(), 0, path)
+        for (const title of ['failure.title', 'failure.refused'])
+          assert.equal(await page.getByText(t(title)).count(), 0, path)
       }
       assert.deepEqual([...(await seriousFindings(page)), ...guest.troubles], [])
       await guest.close()
