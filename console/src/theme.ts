@@ -1,3 +1,4 @@
+import type { MouseEvent } from 'react'
 import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core'
 import { t } from 'i18next'
 
@@ -49,7 +50,7 @@ export const theme = createTheme({
     Card: from(() => ({ withBorder: true, padding: 'lg', bg: 'var(--surface)' })),
     Button: from(() => ({ fw: 550 })),
     // A second click on the chosen value must not clear it.
-    Select: from(() => ({ allowDeselect: false, ...clear() })),
+    Select: from(() => ({ allowDeselect: false, onClick: selectText, ...clear() })),
     MultiSelect: from(clear),
     TagsInput: from(clear),
     Autocomplete: from(clear),
@@ -58,6 +59,11 @@ export const theme = createTheme({
     PasswordInput: from(() => ({ visibilityToggleButtonProps: { 'aria-label': t('entry.show_password') } })),
   },
 })
+
+/** What is typed into a field that can be searched replaces its value; at its end it would find nothing. */
+function selectText({ currentTarget }: MouseEvent<HTMLInputElement>): void {
+  if (!currentTarget.readOnly) currentTarget.select()
+}
 
 /** Props that a component has unless it is given others, in the language of the moment. */
 function from(defaultProps: () => object) {

@@ -54,6 +54,14 @@ for (const { language, dark } of LOOKS) {
     const unknown = page.getByRole('row').filter({ hasText: 'sandbox/none' })
     await unknown.getByRole('link', { name: t('refused.help.models') }).waitFor()
     problems.push(...(await findings(page, language)))
+    const cause = page.getByRole('combobox', { name: t('refused.why') })
+    for (const type of ['limit_exceeded', 'model_not_found']) {
+      // What is typed replaces the cause that was chosen before.
+      await cause.click()
+      await page.keyboard.type(t(`error.${type}`))
+      await page.getByRole('option', { name: t(`error.${type}`), exact: true }).click()
+      await page.waitForURL(new RegExp(`error_type=${type}`))
+    }
     await guest.follow(`/log?id=${requestId}`)
     await page.getByRole('link', { name: textPattern(language, 'refused.found') }).waitFor()
     await page.getByRole('link', { name: textPattern(language, 'refused.found') }).click()
