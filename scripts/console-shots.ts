@@ -104,6 +104,9 @@ async function history(
           model: MODELS[index % 3],
         })
       ).headers['x-generation-id'] ?? generation
+  // Refused: a model that does not exist, more than the key may spend, and a wrong field.
+  for (const extra of [{ model: 'aurora/huge' }, { max_tokens: 100_000 }, { max_tokens: 100_000 }, { temperature: 9 }])
+    await chat(tollgate, keys[1]?.key ?? '', 'Hello', APPS[0], { model: 'aurora/large', ...extra })
   await tollgate.admin('POST', '/admin/v1/codes', { amount: 500, count: 3, note: 'Spring campaign' })
   for (const [path, kinds] of [
     ['accounting', ['balance.low']],
