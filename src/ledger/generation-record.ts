@@ -25,6 +25,8 @@ export const RequestStatus = oneOf(['completed', 'error', 'cancelled'])
 export type GenerationStatus = Static<typeof RequestStatus>
 /** `provider_cost`: the answer would be free, but the account's free hour is used up (guarantees.md 3.5 row 20). */
 export const BILLING_BASES = ['provider_usage', 'counted', 'drained', 'free', 'provider_cost'] as const
+const BASES_MEAN =
+  '`provider_usage`: what the provider reported; `counted`: it reported nothing, so Tollgate has counted; `drained`: read on for its bill after the client had left; `provider_cost`: free answers beyond those of an hour.'
 export type BillingBasis = (typeof BILLING_BASES)[number]
 
 /** Why an attempt failed, in the words of adapters and the relay. */
@@ -285,7 +287,7 @@ export const LOG_FIELDS = {
   }),
   /** Savings of the account by the prompt cache, micro-rubles; absent = none. */
   cacheSaved: kept<number>()({ by: 'request', optional: true }),
-  billingBasis: field(oneOf(BILLING_BASES), {
+  billingBasis: field(oneOf(BILLING_BASES, BASES_MEAN), {
     by: 'request',
     lost: 'free',
     api: { name: 'billing_basis', place: 16 },
