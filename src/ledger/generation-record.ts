@@ -81,7 +81,10 @@ interface Shown {
   readonly in: 'log' | 'request'
   /** Its position in that view, which no other field has; a new field takes the highest + 1. */
   readonly place: number
-  /** Whether it is a column of the account's CSV, for a field of `log`; the operator's CSV has every field. */
+  /**
+   * Whether it is a column of the account's CSV, for a field of `log`; the operator's has every field with `api` or
+   * `operator`.
+   */
   readonly csv?: true
   /** The console lists it among the facts of a request; absent = it is shown elsewhere on the page. */
   readonly fact?: { readonly label: Label; readonly style: FactStyle }
@@ -93,9 +96,12 @@ export type FactStyle = 'id' | 'plain'
 interface Field<T = unknown> {
   /** Whether the request sets it, or only the ledger that charges it. */
   readonly by: 'request' | 'ledger'
-  /** If it has no value, it is absent instead of null. */
+  /** If it has no value, it is absent instead of null. Then the compiler asks for its value nowhere. */
   readonly optional?: true
-  /** Its value for a request whose process died; absent = the hold has it, or the field is optional. */
+  /**
+   * Its value for a request whose process died; absent = the hold has it, or the field is optional. Where it is
+   * forgotten, the compiler complains about `recordOfLost`.
+   */
   readonly lost?: T
   /** The form in which readers get it; absent = unchanged. */
   readonly as?: 'rubles' | 'time'
@@ -106,6 +112,7 @@ interface Field<T = unknown> {
   readonly operator?: Place
 }
 
+/** Its position among those of its kind, which no other field has; a new field takes the highest + 1. */
 interface Place {
   readonly name: string
   readonly place: number
@@ -132,7 +139,7 @@ function kept<T>() {
  * A row for each field of the usage log: everything needed to explain and to replay a charge (wire.md 6, guarantees.md
  * I17). No bodies, no secrets. A new field is a row here and a value where requests end (docs/architecture.md, "To
  * add"): the store retains it, and the readers that the row names see it. Fields without a column in the store are
- * written in this order.
+ * written in this order, so a new row comes last.
  */
 export const LOG_FIELDS = {
   id: field(whole(), { by: 'ledger', api: { name: 'id', place: 1 } }),

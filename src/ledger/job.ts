@@ -31,7 +31,10 @@ export interface JobCandidate {
   readonly billedCondition?: string | null
 }
 
-/** Fields that change during the job's life and by which nobody searches. */
+/**
+ * Fields that change during the job's life and by which nobody searches. A new one is optional: jobs of an older
+ * release do not have it.
+ */
 export interface JobDetails {
   readonly candidates: readonly JobCandidate[]
   /** The index of the candidate that has the job, or had it last. */

@@ -52,10 +52,10 @@ export function completed<const T extends Readonly<Record<string, WireRoute>>>(r
 }
 
 function exampleOf(name: string, { example = {}, body }: WireRoute): RouteExample {
-  const usual = [...name.matchAll(/([\w-]+)\/[:*](\w+)/g)].map(([, noun = '', parameter = '']) => [
-    parameter,
-    ownValue(EXAMPLES, noun) ?? '',
-  ])
+  const words = name.split('/')
+  const usual = words.flatMap((word, index) =>
+    isParameter(word) ? [[word.slice(1), ownValue(EXAMPLES, words[index - 1] ?? '') ?? '']] : [],
+  )
   const path = { ...Object.fromEntries(usual), ...example.path }
   return {
     ...(body === undefined ? {} : { body: {} }),
@@ -65,6 +65,12 @@ function exampleOf(name: string, { example = {}, body }: WireRoute): RouteExampl
 }
 
 function errorsOf(name: string): readonly ErrorName[] {
-  if (!/ \/(?:admin|cabinet)\/.*\/[:*]/.test(name)) return []
-  return /^(?:GET|DELETE) /.test(name) ? ['not_found'] : ['not_found', 'conflict']
+  const [method, plane, ...words] = name.split('/')
+  if ((plane !== 'admin' && plane !== 'cabinet') || !words.some(isParameter)) return []
+  return method === 'GET ' || method === 'DELETE ' ? ['not_found'] : ['not_found', 'conflict']
+}
+
+/** Whether a part of a path stands for any text. */
+function isParameter(word: string): boolean {
+  return word.startsWith(':') || word.startsWith('*')
 }

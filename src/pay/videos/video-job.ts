@@ -180,7 +180,7 @@ export function recordOf(row: JobRow, end: JobState, usage: Usage, nowMs: number
   }
 }
 
-/** Jobs made by an older release have no conditions: readers must treat every new field of a job as optional. */
+/** Jobs made by an older release have no conditions. */
 function conditionsOf(served: JobCandidate | null): Pick<GenerationRecord, 'condition' | 'billedCondition'> {
   const { condition = null, billedCondition = null } = served ?? {}
   return { ...(condition === null ? {} : { condition }), ...(billedCondition === null ? {} : { billedCondition }) }

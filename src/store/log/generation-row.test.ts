@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GenerationRecord } from '../../ledger/generation-record.ts'
+import { LOG_FIELDS, type GenerationRecord } from '../../ledger/generation-record.ts'
 import type { LogRow } from '../../ledger/ledger-store.ts'
 import type { Row } from '../database.ts'
 import { LOG_COLUMNS, readGeneration } from './generation-row.ts'
@@ -83,6 +83,7 @@ function rowOf(log: LogRow): Row {
 }
 
 test('a row of the log has the same text in each release: its seal is over it', () => {
+  // A new field comes at the end of this text; what stands here never changes.
   const full = LOG_COLUMNS.values(written(FULL))
   assert.equal(full.slice(0, -1).join(' '), 'gen-1 acc_1 9 key_1 req-1 chat v/m p error 11 12 13 14 3 4 7 1000 1020')
   assert.equal(
@@ -93,6 +94,22 @@ test('a row of the log has the same text in each release: its seal is over it', 
     LOG_COLUMNS.values(written(LEAST)).at(-1),
     '{"usage":{},"cachedTokens":1,"reasoningTokens":2,"billingBasis":"counted","flagged":false,"streamed":false,"attempts":2,"durationMs":20}',
   )
+})
+
+test('no two fields of a view have one place', () => {
+  interface Placed {
+    readonly by: string
+    readonly api?: { readonly place: number }
+    readonly operator?: { readonly place: number }
+    readonly shown?: { readonly in: string; readonly place: number }
+  }
+  const fields: readonly Placed[] = Object.values(LOG_FIELDS)
+  const places = fields.flatMap(({ api, operator, shown }) => [
+    ...(api === undefined ? [] : [`api ${api.place}`]),
+    ...(operator === undefined ? [] : [`operator ${operator.place}`]),
+    ...(shown === undefined ? [] : [`${shown.in} ${shown.place}`]),
+  ])
+  assert.deepEqual(places.toSorted(), [...new Set(places)].toSorted())
 })
 
 test('every field of the log is read back as it was written', () => {
