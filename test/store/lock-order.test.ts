@@ -14,6 +14,7 @@ import { LockWatch } from './lock-watch.ts'
 import { logPartsContract } from './log-parts-contract.ts'
 import { noticesContract } from './notices-contract.ts'
 import { recordsContract } from './records-contract.ts'
+import { refusalsContract } from './refusals-contract.ts'
 import { responsesContract } from './responses-contract.ts'
 import { twoNodeContract } from './two-nodes.ts'
 
@@ -56,6 +57,7 @@ function lockTests(postgres: Postgres): void {
       guardContract,
       filesContract,
       claimsContract,
+      refusalsContract,
       responsesContract,
       noticesContract,
     ]
