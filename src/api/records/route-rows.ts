@@ -54,7 +54,8 @@ export function completed<const T extends Readonly<Record<string, WireRoute>>>(r
 function exampleOf(name: string, { example = {}, body }: WireRoute): RouteExample {
   const words = name.split('/')
   const usual = words.flatMap((word, index) =>
-    isParameter(word) ? [[word.slice(1), ownValue(EXAMPLES, words[index - 1] ?? '') ?? '']] : [],
+    // A verb may follow, as in `*model:generateContent`.
+    isParameter(word) ? [[word.slice(1).split(':', 1)[0] ?? '', ownValue(EXAMPLES, words[index - 1] ?? '') ?? '']] : [],
   )
   const path = { ...Object.fromEntries(usual), ...example.path }
   return {
