@@ -24,8 +24,12 @@ const KEYED_MAX = 100
 /** An account's rows are counted, and trimmed after so many. */
 const TRIM_EVERY = 500
 const TEXT_MAX = 500
-const NAME_MAX = 200
-const FIGURES_MAX = 2_000
+/** A quotation mark that does not stand in a word. */
+const QUOTATION = /(?:^|[ (])['"`“«]/
+/** Figures that are words of ours. */
+const WORDS: ReadonlySet<string> = new Set(['currency', 'limit_reset', 'limit_of', 'resets_at'])
+/** What a model may be called; other texts may be anything. */
+const MODEL = /^[\w.:@/+-]{1,200}$/
 
 /**
  * Why requests were refused, for their customer and the operator: counted by key, model, cause and minute, with the
@@ -77,8 +81,8 @@ export class RefusalLog {
       atMs,
       requestId: call.requestId,
       status: error.status,
-      path: pathOf(call),
-      message: clean(error.message, TEXT_MAX),
+      path,
+      message: withoutGiven(error.message),
       figures: figuresOf(error),
     })
     this.#stopFlush ??= this.#ports.clock.after(FLUSH_MS, () => {
@@ -134,21 +138,24 @@ export class RefusalLog {
   }
 }
 
+/** What a message quotes may be a part of a prompt, which is stored nowhere: it is cut before its first quotation. */
+function withoutGiven(message: string): string {
+  const at = message.search(QUOTATION)
+  return clean(at === -1 ? message : `${message.slice(0, at).trimEnd()} …`, TEXT_MAX)
+}
+
 /** The model that the request names, in its body or its path. */
 function modelOf({ json, params }: Call<Principal>): string {
   const named = typeof json === 'object' && json !== null && 'model' in json ? json.model : params['model']
-  return typeof named === 'string' ? clean(named, NAME_MAX) : ''
+  return typeof named === 'string' && MODEL.test(named) ? named : ''
 }
 
-function pathOf({ request }: Call<Principal>): string {
-  return clean((request.url ?? '').split('?', 1)[0] ?? '', NAME_MAX)
-}
-
-/** The figures of the answer's `error.metadata`, and its `retry_after`, s. */
+/** The numbers and our own words of the answer's `error.metadata`, and its `retry_after`, s. */
 function figuresOf({ details: { metadata = {}, retryAfterSeconds } }: ApiError): Readonly<Record<string, unknown>> {
-  const figures = { ...metadata, ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }) }
-  const text = JSON.stringify(figures)
-  return text.length > FIGURES_MAX || text.includes(String.raw`\u0000`) ? {} : figures
+  const own = Object.entries(metadata).filter(
+    ([name, value]) => typeof value === 'number' || value === null || (typeof value === 'string' && WORDS.has(name)),
+  )
+  return { ...Object.fromEntries(own), ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }) }
 }
 
 /** PostgreSQL keeps no NUL. */

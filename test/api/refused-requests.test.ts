@@ -141,3 +141,16 @@ test('a text with NUL, a long name and a lone surrogate are kept as far as a sto
   const rows = await refused(key.id, 3)
   assert.ok(rows.every((row) => (row.model ?? '').length <= 200))
 })
+
+test('what a refusal quotes of a prompt is stored nowhere', async () => {
+  const key = await newKey({ name: 'private' })
+  const secret = 'the-secret-of-the-prompt'
+  const role = await chat(key.key, { messages: [{ role: secret, content: secret }] })
+  assert.match(role.text, new RegExp(secret), 'the answer itself may say it')
+  await chat(key.key, { model: `${secret} and more words` })
+  await chat(key.key, { response_format: { type: secret } })
+  await chat(key.key, { tools: [{ type: secret }] })
+  const rows = await refused(key.id, 4)
+  assert.doesNotMatch(JSON.stringify(rows), new RegExp(secret))
+  assert.ok(rows.every((row) => row.message.length > 0))
+})

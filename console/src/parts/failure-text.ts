@@ -18,7 +18,6 @@ const TOLD_BY_SERVER: ReadonlySet<FailureType> = new Set<FailureType>([
   'invalid_response_format',
   'invalid_input',
   'invalid_range',
-  'model_not_found',
   'model_not_supported',
   'token_limit_exceeded',
   'input_too_long',
