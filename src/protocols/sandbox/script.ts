@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { ChatMessage, ChatRequest } from '../../kinds/chat/request.ts'
 import type { AttemptFailure } from '../ports/attempt-failure.ts'
 import type { AnswerSink, ResultSink, RunningCall } from '../ports/call.ts'
+import { inSteps, StepFailedError } from '../upstream/steps.ts'
 import { refusalOfStatus } from '../wire/refusal-verdict.ts'
 
 /** The requests of a line `sandbox: key=value …` in the last user text (operator.md 3). */
@@ -126,29 +127,26 @@ export function answerOnce(
   return { cancel: () => stop(), resume: () => undefined }
 }
 
-/** The same with a single result, for which others may have their turns. */
+/** The same with a single result; what `answer` throws is a failure too. Without a delay nothing waits for the clock. */
 export function resultOnce<Result extends object>(
   script: SandboxScript,
   clock: Clock,
   sink: ResultSink<Result>,
   answer: () => Result | AttemptFailure | Promise<Result | AttemptFailure>,
 ): RunningCall {
-  let over = false
-  const tell = async (): Promise<void> => {
+  return inSteps(async ({ signal, headers }) => {
+    // A call that nobody waits for any more stays here.
+    if (script.delayMs > 0)
+      await new Promise<void>((resolve) =>
+        signal.addEventListener('abort', clock.after(script.delayMs, resolve), { once: true }),
+      )
+    const found = plainFailure(script)
+    if (found?.reason !== 'status') headers()
+    if (found !== null) throw new StepFailedError(found)
     const result = await answer()
-    if (over) return
-    if ('reason' in result) sink.fail(result)
-    else sink.result(result)
-  }
-  // It never rejects: an impossible script is a failure.
-  const running = answerOnce(script, clock, sink, () => void tell())
-  return {
-    ...running,
-    cancel: () => {
-      over = true
-      running.cancel()
-    },
-  }
+    if ('reason' in result) throw new StepFailedError(result)
+    return result
+  }, sink)
 }
 
 /** An answer in pieces. */
