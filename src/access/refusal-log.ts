@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { thrownMessage } from '../base/text.ts'
 import { MINUTE_MS } from '../base/time.ts'
 import type { Call, Route } from '../http/edge.ts'
+import { keptText } from '../ledger/generation-record.ts'
 import type { RefusalRecord, RefusalStore } from '../store/refusals/refusal-store.ts'
 import type { Principal } from './principal.ts'
 
@@ -133,15 +134,17 @@ export class RefusalLog {
 
   async #count(accountId: string): Promise<void> {
     const added = (this.#added.get(accountId) ?? 0) + 1
-    if (added >= TRIM_EVERY) await this.#ports.store.trim(accountId)
-    this.#added.set(accountId, added >= TRIM_EVERY ? 0 : added)
+    this.#added.set(accountId, added)
+    if (added < TRIM_EVERY) return
+    await this.#ports.store.trim(accountId)
+    this.#added.delete(accountId)
   }
 }
 
 /** What a message quotes may be a part of a prompt, which is stored nowhere: it is cut before its first quotation. */
 function withoutGiven(message: string): string {
   const at = message.search(QUOTATION)
-  return clean(at === -1 ? message : `${message.slice(0, at).trimEnd()} …`, TEXT_MAX)
+  return keptText(at === -1 ? message : `${message.slice(0, at).trimEnd()} …`, TEXT_MAX)
 }
 
 /** The model that the request names, in its body or its path. */
@@ -156,9 +159,4 @@ function figuresOf({ details: { metadata = {}, retryAfterSeconds } }: ApiError):
     ([name, value]) => typeof value === 'number' || value === null || (typeof value === 'string' && WORDS.has(name)),
   )
   return { ...Object.fromEntries(own), ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }) }
-}
-
-/** PostgreSQL keeps no NUL. */
-function clean(text: string, most: number): string {
-  return text.replaceAll('\0', '').slice(0, most)
 }

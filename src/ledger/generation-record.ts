@@ -70,8 +70,8 @@ export function keptName(name: string | null): string | null {
 }
 
 /** The same for a text. */
-export function keptText(given: string): string {
-  return given.slice(0, NAME_CHARS_MAX).replaceAll('\0', '').toWellFormed()
+export function keptText(given: string, charactersMax = NAME_CHARS_MAX): string {
+  return given.slice(0, charactersMax).replaceAll('\0', '').toWellFormed()
 }
 
 /** Where and how an account sees a field. */

@@ -159,6 +159,14 @@ function after(column: string, id: string, falling: boolean): string {
   return [column, `${before}= ? AND (`, column, before, '? OR', id, beyond, '?)'].join(' ')
 }
 
+/** The conditions of a `PageQuery`: those whose value is given. */
+export function conditionsOf(
+  all: readonly (readonly [condition: string, value: SqlValue | undefined])[],
+): Required<Pick<PageQuery<never, never>, 'conditions' | 'values'>> {
+  const given = all.flatMap(([condition, value]) => (value === undefined ? [] : [{ condition, value }]))
+  return { conditions: given.map(({ condition }) => condition), values: given.map(({ value }) => value) }
+}
+
 function whereOf(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : [' WHERE', conditions.join(' AND ')].join(' ')
 }

@@ -41,12 +41,12 @@ import {
   actor,
   adminReply,
   adminRoute,
-  listBody,
   listRoute,
   notFound,
   param,
   recordChange,
 } from './ports.ts'
+import { listBody } from '../records/list-file.ts'
 import { type NamedRecords, changedNamed, findNamed, namedRecordRoutes, postRoute, recordId } from './records.ts'
 
 const ID_LETTERS = 16

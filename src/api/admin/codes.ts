@@ -9,7 +9,6 @@ import type { CodePatch, CodeRecord } from '../../store/accounts/code-store.ts'
 import type { PaymentRecord } from '../../store/accounts/payment-store.ts'
 import { Code, CodePut, CreatedSort, type CodeBody, type PaymentRow } from './top-up-contract.ts'
 import {
-  listBody,
   listRoute,
   actor,
   adminRoute,
@@ -18,6 +17,7 @@ import {
   type AdminAnswer,
   type AdminPorts,
 } from './ports.ts'
+import { listBody } from '../records/list-file.ts'
 import { changedNamed, externalIdPatch, namedRecordRoutes, refusingTaken, type NamedRecords } from './records.ts'
 import { isoTime } from '../../base/time.ts'
 import { wire } from '../../base/wire-route.ts'

@@ -19,16 +19,8 @@ import {
   type AccountChannel,
   type AccountNotices,
 } from './notice-contract.ts'
-import {
-  listBody,
-  listRoute,
-  adminRoute,
-  notFound,
-  param,
-  recordChange,
-  type AdminPorts,
-  type AdminCall,
-} from './ports.ts'
+import { listRoute, adminRoute, notFound, param, recordChange, type AdminPorts, type AdminCall } from './ports.ts'
+import { listBody } from '../records/list-file.ts'
 import { findNamed, namedRecordRoutes, postRoute, recordId, type NamedRecords } from './records.ts'
 import { lowBalanceOf, setLowBalance } from '../records/low-balance.ts'
 import { differing, isEmpty } from '../../base/objects.ts'

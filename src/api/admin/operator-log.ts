@@ -5,16 +5,8 @@ import { type GenerationRow, viewOf } from '../../ledger/generation-record.ts'
 import { readLogFilter } from '../../ledger/log-filters.ts'
 import { attemptsOf, invoiceOf, storyOf, tokensPerSecond } from '../records/request-story.ts'
 import type { PageRange } from '../../store/page.ts'
-import {
-  listBody,
-  listRoute,
-  adminRoute,
-  notFound,
-  param,
-  type AdminCall,
-  type AdminPorts,
-  type AdminAnswer,
-} from './ports.ts'
+import { listRoute, adminRoute, notFound, param, type AdminCall, type AdminPorts, type AdminAnswer } from './ports.ts'
+import { listBody } from '../records/list-file.ts'
 import type { RefusalRecord } from '../../store/refusals/refusal-store.ts'
 import { readRefusalFilter, refusalView } from '../records/refusals.ts'
 import type { Generation, OperatorRefusal } from './report-contract.ts'

@@ -11,7 +11,7 @@ import type { Call, HIJACKED, Reply, Route } from '../../http/edge.ts'
 import type { KeyWrap } from '../../ledger/key-wrap.ts'
 import { bodyReader, type BodyReader } from '../../kinds/fields/strict-body.ts'
 import type { AuditCheck } from '../../store/audit/audit-store.ts'
-import type { Page, PageRange } from '../../store/page.ts'
+import type { PageRange } from '../../store/page.ts'
 import type { PaidRoom } from '../../pay/paid-room.ts'
 import type { Store } from '../../store/store.ts'
 import type { AdminWireRoute } from './admin-route.ts'
@@ -87,14 +87,6 @@ export function adminReply<K extends keyof AdminApi>(
 export type ListRoute = {
   [K in keyof AdminApi]: AdminApi[K]['answer'] extends ListedRows & { readonly total: number } ? K : never
 }[keyof AdminApi]
-
-/** A page of the store as the body of an answer. */
-export function listBody<T, W>(
-  { data, total, next }: Page<T>,
-  wire: (row: T) => W,
-): { readonly data: readonly W[]; readonly total: number; readonly next_cursor?: string } {
-  return { data: data.map(wire), total, ...(next === undefined ? {} : { next_cursor: next }) }
-}
 
 /** A list, page by page or as a file. */
 export function listRoute<K extends ListRoute>(

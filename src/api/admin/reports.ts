@@ -25,12 +25,12 @@ import {
   type AdminCall,
   type AdminPorts,
   adminRoute,
-  listBody,
   listRoute,
   recordChange,
   refuseBeyondOwn,
   refuseLonger,
 } from './ports.ts'
+import { listBody } from '../records/list-file.ts'
 import {
   type AuditEvent,
   EventSort,

@@ -6,7 +6,6 @@ import { wire } from '../../base/wire-route.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
 import type { AdminToken as AdminTokenRecord, AdminTokenPatch } from '../../store/people/admin-token-store.ts'
 import {
-  listBody,
   listRoute,
   actor,
   recordChange,
@@ -16,6 +15,7 @@ import {
   type AdminCall,
   type AdminPorts,
 } from './ports.ts'
+import { listBody } from '../records/list-file.ts'
 import { namedRecordRoutes, postRoute, type NamedRecords } from './records.ts'
 import { AdminToken, type AdminTokenBody } from './token-contract.ts'
 

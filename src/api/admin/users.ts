@@ -14,7 +14,6 @@ import { ConsoleUser, UserRole, UserSort, type PersonLink } from './account-cont
 import { type BodyOf, wire } from '../../base/wire-route.ts'
 import type { AdminApi } from './contract.ts'
 import {
-  listBody,
   listRoute,
   actor,
   adminRoute,
@@ -28,6 +27,7 @@ import {
   type AdminAnswer,
   type AdminPorts,
 } from './ports.ts'
+import { listBody } from '../records/list-file.ts'
 import { externalIdPatch, recordId, refusingTaken } from './records.ts'
 import { isoTime } from '../../base/time.ts'
 

@@ -3,7 +3,7 @@ import type { AccountLogFilter } from '../../store/log/log-store.ts'
 import { viewFields, type GenerationRow, viewOf } from '../../ledger/generation-record.ts'
 import { readLogFilter } from '../../ledger/log-filters.ts'
 import { tokensPerSecond } from '../records/request-story.ts'
-import type { ListRange } from '../records/list-file.ts'
+import { listBody, type ListRange } from '../records/list-file.ts'
 import { readRefusalFilter, refusalView } from '../records/refusals.ts'
 import type { LogAnswer, LogRow, RefusalPage } from './log-contract.ts'
 import { cursorOf, type CabinetPorts, type Visit } from './ports.ts'
@@ -48,8 +48,7 @@ export async function refusalPage(
   range: ListRange,
 ): Promise<RefusalPage> {
   const filter = { ...readRefusalFilter(call.query), accountId }
-  const { data, total, next } = await ports.store.refusals.list(range, filter)
-  return { data: data.map(refusalView), total, ...(next === undefined ? {} : { next_cursor: next }) }
+  return listBody(await ports.store.refusals.list(range, filter), refusalView)
 }
 
 const PAGE_ROWS = 500

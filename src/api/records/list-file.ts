@@ -8,7 +8,7 @@ import { isoDay } from '../../base/time.ts'
 import type { Call, HIJACKED } from '../../http/edge.ts'
 import type { MediaType } from '../../base/wire-route.ts'
 import { sendCsv } from '../../http/reply.ts'
-import type { PageRange } from '../../store/page.ts'
+import type { Page, PageRange } from '../../store/page.ts'
 
 /** Rows of one read, which takes some milliseconds. */
 const FILE_READ_ROWS = 300
@@ -35,6 +35,14 @@ interface ListRow {
   readonly answer: JsonSchema | MediaType
   readonly usual: number
   readonly most: number
+}
+
+/** A page of the store as the body of an answer. */
+export function listBody<T, W>(
+  { data, total, next }: Page<T>,
+  wire: (row: T) => W,
+): { readonly data: readonly W[]; readonly total: number; readonly next_cursor?: string } {
+  return { data: data.map(wire), total, ...(next === undefined ? {} : { next_cursor: next }) }
 }
 
 /**

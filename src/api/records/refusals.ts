@@ -1,4 +1,5 @@
 import { ERROR_TYPES } from '../../base/errors.ts'
+import { given } from '../../base/objects.ts'
 import { choiceParameter, textParameter, timeParameter } from '../../base/query-parameters.ts'
 import {
   list,
@@ -53,14 +54,13 @@ export const RefusalSums = list(
 export type RefusalSums = Static<typeof RefusalSums>
 
 export function readRefusalFilter(query: URLSearchParams): RefusalFilter {
-  const given = {
+  return given({
     keyId: textParameter(query, 'key'),
     cause: choiceParameter(query, 'error_type', ErrorName),
     requestId: textParameter(query, 'request_id'),
     fromMs: timeParameter(query, 'from'),
     toMs: timeParameter(query, 'to'),
-  }
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
+  })
 }
 
 export function refusalView(record: RefusalRecord): Refusal {

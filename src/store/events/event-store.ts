@@ -3,11 +3,11 @@ import { noticeOfEvent, RATES_HELD } from '../../ledger/notice.ts'
 import { CLEAR_SUBJECT, INSERT_NOTICE, noticeValues } from '../notices/notice-store.ts'
 import { likePrefix } from '../accounts/account-store.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
-import { text, type Database, type SqlValue } from '../database.ts'
+import { text, type Database } from '../database.ts'
 import { lockTable } from '../dialect.ts'
 import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 import { chainHash } from '../../ledger/hash-chain.ts'
-import { readPage, type Order, type Page, type PageRange } from '../page.ts'
+import { conditionsOf, readPage, type Order, type Page, type PageRange } from '../page.ts'
 
 const FIELDS = {
   id: column.integer('id'),
@@ -110,21 +110,12 @@ export class EventStore {
   }
 }
 
-function conditions(filter: EventFilter): {
-  readonly conditions: readonly string[]
-  readonly values: readonly SqlValue[]
-} {
-  const parts: string[] = []
-  const values: SqlValue[] = []
-  const add = (condition: string, value: SqlValue | undefined): void => {
-    if (value === undefined) return
-    parts.push(condition)
-    values.push(value)
-  }
-  add('actor = ?', filter.actor)
-  add(String.raw`action LIKE ? ESCAPE '\'`, filter.action === undefined ? undefined : likePrefix(filter.action))
-  add('object = ?', filter.object)
-  add('at >= ?', filter.fromMs === undefined ? undefined : BigInt(filter.fromMs))
-  add('at < ?', filter.toMs === undefined ? undefined : BigInt(filter.toMs))
-  return { conditions: parts, values }
+function conditions({ actor, action, object, fromMs, toMs }: EventFilter): ReturnType<typeof conditionsOf> {
+  return conditionsOf([
+    ['actor = ?', actor],
+    [String.raw`action LIKE ? ESCAPE '\'`, action === undefined ? undefined : likePrefix(action)],
+    ['object = ?', object],
+    ['at >= ?', fromMs === undefined ? undefined : BigInt(fromMs)],
+    ['at < ?', toMs === undefined ? undefined : BigInt(toMs)],
+  ])
 }

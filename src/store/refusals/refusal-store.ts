@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { ErrorType } from '../../base/errors.ts'
 import { DAY_MS } from '../../base/time.ts'
-import { integer, type Database, type SqlValue } from '../database.ts'
-import { readPage, type Page, type PageRange } from '../page.ts'
-import { column, Rows, type RecordOf } from '../rows.ts'
+import { integer, type Database } from '../database.ts'
+import { conditionsOf, readPage, type Page, type PageRange } from '../page.ts'
+import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 
 const REFUSALS = new Rows('refusal', {
   id: column.text('id'),
@@ -49,10 +49,10 @@ const SUMMED_ROWS_MAX = 10_000n
 const KEPT_MS = 7 * DAY_MS
 const KEPT_ROWS = 5_000n
 
-const marks = REFUSALS.names.map(() => '?').join(', ')
+/** The row has the count of its minute, and the newest refusal. */
 const NEWEST = ['at', 'request_id', 'status', 'path', 'message', 'figures']
 const sets = ['times = refusal.times + excluded.times', ...NEWEST.map((name) => `${name} = excluded.${name}`)]
-const ADD = `INSERT INTO refusal (${REFUSALS.list}) VALUES (${marks}) ON CONFLICT (id) DO UPDATE SET ${sets.join(', ')}`
+const COUNTED = ` ON CONFLICT (id) DO UPDATE SET ${sets.join(', ')}`
 
 /** What was refused before it could cost anything, for a week. */
 export class RefusalStore {
@@ -69,7 +69,7 @@ export class RefusalStore {
       .map((refusal) => ({ id: idOf(refusal), ...refusal }))
       .toSorted((one, other) => (one.id < other.id ? -1 : 1))
     await this.#database.transaction(async (sql) => {
-      for (const row of rows) await sql.run(ADD, Object.values(REFUSALS.cells(row)) as SqlValue[])
+      for (const row of rows) await insertRow(sql, 'refusal', REFUSALS.cells(row), COUNTED)
     })
   }
 
@@ -113,18 +113,14 @@ function idOf({ accountId, keyId, model, cause, minuteMs }: Omit<RefusalRecord, 
   return `rfs_${createHash('sha256').update(parts).digest('base64url').slice(0, 24)}`
 }
 
-function conditions({ accountId, keyId, cause, requestId, fromMs, toMs }: RefusalFilter): {
-  readonly conditions: readonly string[]
-  readonly values: readonly SqlValue[]
-} {
-  const all: readonly (readonly [string, SqlValue | undefined])[] = [
+function conditions(filter: RefusalFilter): ReturnType<typeof conditionsOf> {
+  const { accountId, keyId, cause, requestId, fromMs, toMs } = filter
+  return conditionsOf([
     ['account_id = ?', accountId],
     ['key_id = ?', keyId],
     ['cause = ?', cause],
     ['request_id = ?', requestId],
     ['at >= ?', fromMs === undefined ? undefined : BigInt(fromMs)],
     ['at < ?', toMs === undefined ? undefined : BigInt(toMs)],
-  ]
-  const given = all.flatMap(([condition, value]) => (value === undefined ? [] : [{ condition, value }]))
-  return { conditions: given.map(({ condition }) => condition), values: given.map(({ value }) => value) }
+  ])
 }
