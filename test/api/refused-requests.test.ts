@@ -40,7 +40,7 @@ function chat(key: string, body: object = {}, headers: Record<string, string> = 
 async function refused(key: string, times: number): Promise<readonly Body[]> {
   let rows: readonly Body[] = []
   await until(20_000, `${times} refusals`, async () => {
-    const { status, body } = await browser.get(`refusals?key=${key}`)
+    const { status, body } = await browser.get(`refusals?key=${key}&limit=300`)
     assert.equal(status, 200)
     rows = body.data
     return rows.reduce((sum, row) => sum + row.times, 0) >= times
