@@ -100,10 +100,10 @@ export class RefusalStore {
   }
 
   /** Removes all but the newest of an account: its customer may be refused for ever, in ever new words. */
-  async trim(accountId: string): Promise<void> {
+  async trim(accountId: string, keptRows = KEPT_ROWS): Promise<void> {
     await this.#database.run(
       'DELETE FROM refusal WHERE account_id = ? AND at < (SELECT at FROM refusal WHERE account_id = ? ORDER BY at DESC LIMIT 1 OFFSET ?)',
-      [accountId, accountId, KEPT_ROWS],
+      [accountId, accountId, keptRows],
     )
   }
 }
